@@ -1,0 +1,80 @@
+/* limits.h: everything has a limit, here, with its reason. The table makes the settings, the help text and
+ * docs/limits.md. Limits bind `decide` and the doors; `apply` reads none of them, so a lowered limit never changes
+ * what a journal means. */
+#ifndef REEVE_LIMITS_H
+#define REEVE_LIMITS_H
+
+#include <stdint.h>
+
+/*     name                        default         least  most            unit      reason */
+#define LIMIT_TABLE(X)                                                                                                \
+    X(flows_max,                   4000000,        1,     100000000,      "flows",  "flows in memory, about 300 B each beside their jobs") \
+    X(jobs_max,                    20000000,       1,     200000000,      "jobs",   "jobs in memory, about 100 B each beside their spec") \
+    X(flow_jobs_max,               2000000,        1,     100000000,      "jobs",   "jobs of one flow, added ones included") \
+    X(submit_jobs_max,             10000,          1,     100000,         "jobs",   "jobs in one submit; larger flows come in parts, so that no step stalls the loop") \
+    X(job_parents_max,             10000,          1,     1000000,        "edges",  "parents of one job; a fan-in needs one edge each") \
+    X(job_foreign_parents_max,     64,             0,     1024,           "edges",  "parents of one job in other flows") \
+    X(job_foreign_children_max,    1024,           0,     4096,           "edges",  "children of one job in other flows; visited in one step") \
+    X(submit_profiles_max,         1000,           1,     10000,          "sets",   "different option sets in one submit") \
+    X(profiles_max,                1000000,        1,     4000000,        "sets",   "different option sets in memory") \
+    X(classes_max,                 100000,         1,     1000000,        "classes","demand classes; a choice costs their number") \
+    X(name_bytes_max,              128,            1,     255,            "bytes",  "a job, flow, pool, topic, tenant, worker, label or capability name") \
+    X(key_bytes_max,               255,            1,     255,            "bytes",  "an idempotency key") \
+    X(job_body_bytes_max,          65536,          0,     1048576,        "bytes",  "a job's own spec; scripts and files are blobs") \
+    X(result_bytes_max,            65536,          0,     65536,          "bytes",  "a result kept in the journal; larger ones are blobs") \
+    X(submit_bytes_max,            16777216,       4096,  67108864,       "bytes",  "one submit as a record; a batch must hold it") \
+    X(labels_max,                  64,             0,     64,             "labels", "labels of one flow, job or worker") \
+    X(capabilities_max,            32,             0,     64,             "names",  "capabilities of one job or worker") \
+    X(resources_max,               16,             0,     16,             "kinds",  "custom resources of one job or worker") \
+    X(tenants_max,                 10000,          1,     1000000,        "tenants","tenants seen") \
+    X(pools_max,                   1000,           1,     100000,         "pools",  "worker pools") \
+    X(topics_max,                  10000,          1,     100000,         "topics", "topic mappings") \
+    X(topic_pools_max,             16,             1,     64,             "pools",  "pools behind one topic") \
+    X(workers_max,                 10000,          1,     100000,         "workers","workers known at a time") \
+    X(worker_slots_max,            10000,          1,     100000,         "slots",  "slots of one worker") \
+    X(idempotency_keys_max,        4000000,        1,     100000000,      "keys",   "idempotency keys alive") \
+    X(idempotency_ms,              86400000,       1000,  2592000000,     "ms",     "how long a key is remembered unless the submit says less") \
+    X(questions_max,               4000000,        1,     100000000,      "questions","questions open at a time") \
+    X(quorum_max,                  16,             1,     64,             "people", "voices one approval may ask for") \
+    X(reason_bytes_max,            1024,           0,     4096,           "bytes",  "a reason given with a verdict, a cancel or a failure") \
+    X(constraints_bytes_max,       16384,          0,     65536,          "bytes",  "constraints put on a job by a verdict") \
+    X(retries_max,                 1000,           0,     65000,          "tries",  "retries of one job") \
+    X(priority_max,                1000,           2,     65534,          "levels", "highest priority a job may ask for; one level above is reserved") \
+    X(delay_ms_max,                31622400000,    1000,  315576000000,   "ms",     "a delay, a timeout or a wait") \
+    X(lease_ms,                    30000,          100,   3600000,        "ms",     "silence after which a worker's jobs are given away") \
+    X(heartbeat_ms,                5000,           20,    600000,         "ms",     "how often a worker speaks; several fit into a lease") \
+    X(dispatch_timeout_ms,         30000,          100,   3600000,        "ms",     "from assignment to start, unless the job says otherwise") \
+    X(kill_grace_ms,               10000,          0,     3600000,        "ms",     "between TERM and KILL") \
+    X(stop_confirm_ms,             60000,          1000,  86400000,       "ms",     "how long a worker may take to confirm a stop before the attempt counts as lost") \
+    X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
+    X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
+    X(overload_slots_percent,      90,             1,     101,            "%",      "busy slots at which a worker counts as overloaded") \
+    X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
+    X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
+    X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
+    X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed")
+
+struct limits {
+#define X(name, standard, least, most, unit, reason) int64_t name;
+    LIMIT_TABLE(X)
+#undef X
+};
+
+void limits_default(struct limits *l);
+
+struct limit_info {
+    const char *name;
+    int64_t standard, least, most;
+    const char *unit, *reason;
+};
+extern const struct limit_info limit_table[];
+extern const uint32_t limit_count;
+
+/* The address of the named limit inside `l`, or NULL. */
+int64_t *limit_by_name(struct limits *l, const char *name);
+
+/* Set inside apply by the shape of the code, not by configuration: how many jobs one step may visit before the rest
+ * is kept as a cursor. Part of the format: replay depends on it. */
+#define STEP_JOBS_MAX 4096
+
+#endif

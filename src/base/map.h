@@ -1,0 +1,54 @@
+/* map.h: a hash table from a 64-bit key to a 32-bit value, and one from bytes to a 32-bit value.
+ *
+ * Open addressing, linear probing, deletion by shifting back: no tombstones, cost stays flat. Iteration order
+ * depends on nothing but the sequence of operations, and still no decision may depend on it (STYLE habit 9).
+ * Value 0 means "absent", so it cannot be stored. */
+#ifndef REEVE_MAP_H
+#define REEVE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "slice.h"
+
+struct map_entry {
+    uint64_t key;
+    uint32_t value; /* 0 = free slot */
+};
+
+struct map {
+    struct map_entry *entries;
+    uint32_t mask; /* slots - 1; 0 before the first insert */
+    uint32_t count;
+};
+
+void map_init(struct map *m);
+void map_fini(struct map *m);
+uint32_t map_get(const struct map *m, uint64_t key); /* 0 when absent */
+void map_put(struct map *m, uint64_t key, uint32_t value); /* replaces */
+uint32_t map_del(struct map *m, uint64_t key); /* the value removed, or 0 */
+size_t map_bytes(const struct map *m);
+
+/* A table of values that carry their own bytes key: `key_of(ctx, value)` returns it. 8 bytes a slot. */
+typedef struct slice (*index_key_fn)(const void *ctx, uint32_t value);
+
+struct index_entry {
+    uint32_t hash;
+    uint32_t value;
+};
+
+struct index {
+    struct index_entry *entries;
+    uint32_t mask;
+    uint32_t count;
+};
+
+void index_init(struct index *x);
+void index_fini(struct index *x);
+uint32_t index_get(const struct index *x, struct slice key, index_key_fn key_of, const void *ctx);
+void index_put(struct index *x, struct slice key, uint32_t value); /* the key must not be there yet */
+void index_del(struct index *x, struct slice key, uint32_t value);
+void index_reserve(struct index *x, uint32_t count); /* no growth until `count` entries */
+size_t index_bytes(const struct index *x);
+
+#endif

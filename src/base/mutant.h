@@ -1,0 +1,40 @@
+/* mutant.h: deliberate defects, compiled in only for the mutation test (-DREEVE_MUTANTS), where the simulator must
+ * catch each of them. In every other build MUTANT(x) is the constant false. One table: the test walks it. */
+#ifndef REEVE_MUTANT_H
+#define REEVE_MUTANT_H
+
+#include <stdbool.h>
+
+#define MUTANT_TABLE(X)                                                                         \
+    X(none, "the product as it is")                                                             \
+    X(forget_cascade, "apply does not fail the descendants of a failed job")                    \
+    X(early_effect, "an effect leaves before its record is synced")                             \
+    X(early_answer, "an acceptance leaves before its record is synced")                         \
+    X(early_rejection, "a rejection leaves before the state it was computed from is synced")    \
+    X(stale_attempt, "a completion of an earlier attempt is accepted")                          \
+    X(sync_error_ignored, "a failed sync is taken for success")                                 \
+    X(forget_dispatch, "resume does not send outstanding dispatches again")                     \
+    X(lease_kept, "lease clocks run on across a restart instead of starting anew")              \
+    X(double_unlock, "a child is released by its first parent")                                 \
+    X(retry_past_budget, "a job gets one attempt more than its retries allow")                  \
+    X(key_forgotten, "an idempotency key is not recorded with its flow")                        \
+    X(exclusive_ignored, "an exclusive job is given away while its first attempt may run")      \
+    X(slots_ignored, "a worker gets one job more than it has slots")                            \
+    X(verdict_unfenced, "a verdict about another revision is accepted")                         \
+    X(deadline_forgotten, "a snapshot drops job deadlines")
+
+enum mutant {
+#define X(name, text) MUTANT_##name,
+    MUTANT_TABLE(X)
+#undef X
+    MUTANT_COUNT
+};
+
+#ifdef REEVE_MUTANTS
+extern enum mutant mutant_active;
+#define MUTANT(name) (mutant_active == MUTANT_##name)
+#else
+#define MUTANT(name) false
+#endif
+
+#endif

@@ -1,0 +1,38 @@
+/* slice.h: bytes that someone else owns. */
+#ifndef REEVE_SLICE_H
+#define REEVE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct slice {
+    const uint8_t *ptr; /* may be NULL when len is 0 */
+    size_t len;
+};
+
+#define SLICE(literal) ((struct slice){(const uint8_t *)("" literal), sizeof(literal) - 1})
+#define SLICE_FMT(s) (int)(s).len, (const char *)((s).len ? (s).ptr : (const uint8_t *)"")
+
+static inline struct slice slice_of(const void *ptr, size_t len) {
+    return (struct slice){(const uint8_t *)ptr, len};
+}
+
+static inline struct slice slice_str(const char *text) {
+    return slice_of(text, strlen(text));
+}
+
+static inline bool slice_eq(struct slice a, struct slice b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Order by bytes, shorter first on a common prefix: -1, 0, 1. */
+static inline int slice_cmp(struct slice a, struct slice b) {
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+    if (order != 0) return order < 0 ? -1 : 1;
+    return a.len == b.len ? 0 : a.len < b.len ? -1 : 1;
+}
+
+#endif

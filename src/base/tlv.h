@@ -1,0 +1,88 @@
+/* tlv.h: described structs. One table says how a C struct looks as bytes; encoding, decoding, JSON and the tables
+ * in docs/formats all come from it.
+ *
+ * On the wire a message is a run of fields in strictly ascending tag order, each `varint(tag << 1 | kind)`:
+ * kind 0 is followed by a varint, kind 1 by a varint length and that many bytes. A field that equals its default
+ * (zero, empty) is left out, so a new field changes no old bytes and no old digest. The form is canonical: one
+ * value, one encoding; everything else (wrong order, overlong varint, written-out default, value too wide) is
+ * refused. A list is kind 1 with `varint count`, then each item as `varint length, message`. An array of numbers is
+ * kind 1 with varints back to back. */
+#ifndef REEVE_TLV_H
+#define REEVE_TLV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "buf.h"
+#include "err.h"
+#include "slice.h"
+
+enum tlv_type {
+    TLV_BOOL,  /* bool */
+    TLV_U8,    /* uint8_t */
+    TLV_U16,   /* uint16_t */
+    TLV_U32,   /* uint32_t */
+    TLV_U64,   /* uint64_t */
+    TLV_I64,   /* int64_t, zigzag */
+    TLV_ENUM,  /* uint8_t below `max`; `names` gives the words */
+    TLV_TEXT,  /* struct slice, UTF-8 for people; at most `max` bytes */
+    TLV_BYTES, /* struct slice, anything; at most `max` bytes; base64 in JSON */
+    TLV_HASH,  /* struct slice, empty or exactly 32 bytes; hex in JSON */
+    TLV_U32S,  /* struct tlv_u32s, at most `max` numbers */
+    TLV_MSG,   /* an embedded struct described by `sub`; left out when it encodes to nothing */
+    TLV_LIST,  /* struct tlv_list of structs described by `sub`, at most `max` */
+    TLV_RAW,   /* struct slice, never written: decoding sets it to the message's own bytes */
+};
+
+struct tlv_u32s {
+    const uint32_t *at;
+    uint32_t count;
+};
+
+struct tlv_list {
+    void *at; /* an array of structs of sub->size bytes */
+    uint32_t count;
+};
+
+struct tlv_desc;
+
+struct tlv_field {
+    uint16_t tag; /* 1 and up, ascending in the table (TLV_RAW: 0, last) */
+    uint8_t type;
+    uint32_t offset;
+    uint32_t max;
+    const char *name;
+    const struct tlv_desc *sub;
+    const char *const *names;
+};
+
+struct tlv_desc {
+    const char *name;
+    uint32_t size; /* sizeof the struct */
+    uint32_t field_count;
+    const struct tlv_field *fields;
+};
+
+#define TLV_FIELD(tag_, type_, struct_, member_, ...) \
+    { .tag = (tag_), .type = (type_), .offset = offsetof(struct struct_, member_), .name = #member_, __VA_ARGS__ }
+#define TLV_DESC(name_, struct_, fields_) \
+    { .name = (name_), .size = sizeof(struct struct_), .field_count = sizeof(fields_) / sizeof((fields_)[0]), .fields = (fields_) }
+
+/* Appends the message. The struct must fit its own table (lengths, enum ranges): anything else is a panic. */
+void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out);
+
+/* Fills *ret (d->size bytes, untouched on failure). Slices point into `in`; lists and arrays are in `arena`. */
+enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN };
+CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena,
+                            void *ret, struct why *why);
+
+/* Checks what tlv_encode would panic on; names the field. For structs that were filled from outside. */
+CHECKED enum err tlv_check(const struct tlv_desc *d, const void *from, struct why *why);
+
+struct json;
+/* Writes the fields as members of the JSON object that is open in `out`, defaults left out. */
+void tlv_json(const struct tlv_desc *d, const void *from, struct json *out);
+
+#endif
