@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# deps.sh: installs the Debian packages that building and testing needs. Does nothing when all are there.
+set -euo pipefail
+
+packages=(build-essential cmake ninja-build clang clang-format libclang-rt-14-dev llvm-14 libcmocka-dev)
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [[ $status == installed ]] || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+echo "deps: installing ${missing[*]}"
+if ((EUID == 0)); then
+    as_root=()
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    as_root=(sudo -n)
+else
+    echo "deps: these packages are missing and this user may not install them:" >&2
+    echo "    apt-get install ${missing[*]}" >&2
+    exit 1
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+install() {
+    "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+# The package lists of a fresh machine may be absent or old: fetch them only when the first try fails.
+install 2>/dev/null || { "${as_root[@]}" apt-get update >/dev/null && install; }
