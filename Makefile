@@ -32,7 +32,8 @@ soak: build ## many simulated runs: make soak SOAK_SEEDS=100000
 	else echo "the simulator is not written yet"; exit 1; fi
 
 .PHONY: fuzz
-fuzz: deps ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60
+fuzz: ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60
+	@tools/deps.sh clang
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: bench
@@ -44,7 +45,8 @@ coverage: deps ## which lines the tests reach, per file
 	@tools/coverage.sh
 
 .PHONY: format
-format: deps ## let clang-format decide the layout
+format: ## let clang-format decide the layout
+	@tools/deps.sh clang
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 .PHONY: tidy

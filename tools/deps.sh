@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# deps.sh: installs the Debian packages that building and testing needs. Does nothing when all are there.
+# deps.sh [clang]: installs the Debian packages that building and testing needs, with `clang` also those of fuzzing and
+# formatting. Does nothing when all are there.
 set -euo pipefail
 
-packages=(build-essential cmake ninja-build clang clang-format libclang-rt-14-dev llvm-14 libcmocka-dev)
+packages=(build-essential cmake ninja-build libcmocka-dev)
+[[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -5,7 +5,7 @@ set -euo pipefail
 core=$1/libreeve_core.a
 base=$1/libreeve_base.a
 
-if [[ ! -f $core ]]; then
+if ! compgen -G "src/core/*.c" >/dev/null; then
     echo "ok 1 - core has no objects yet: nothing to check # SKIP"
     echo "1..1"
     exit 0
