@@ -54,9 +54,20 @@ static bool jobs_are_sound(const struct model *m, const struct trace_jobs *r, ui
     return true;
 }
 
+/* A parent that the engine saw open may be over here already, where consequences need no time. */
+static void look_again(const struct model *m, struct model_job *j) {
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        const struct model_job *parent = model_job_find(m, j->foreign[i].flow, j->foreign[i].ordinal);
+        if (parent != NULL && trace_is_terminal(parent->state)) j->foreign[i].seen = parent->state;
+    }
+}
+
 static void take_jobs(struct model *m, struct model_flow *f, const struct trace_jobs *r) {
     uint32_t first = f->job_count;
-    for (uint32_t i = 0; i < r->job_count; i++) model_job_push(f, &r->jobs[i], m->time_ms);
+    for (uint32_t i = 0; i < r->job_count; i++) {
+        model_job_push(f, &r->jobs[i], m->time_ms);
+        look_again(m, &f->jobs[first + i]);
+    }
     f->more = r->more;
     model_rules_judge_new(m, f, first);
 }

@@ -51,7 +51,7 @@ static bool waits_for_parents(const struct model_job *j) {
     return j->state == TS_WAITING && !j->past_parents;
 }
 
-static struct trace_job_state tell(const struct model *m, const struct model_flow *f, const struct model_job *j) {
+static struct trace_job_state tell(const struct model_flow *f, const struct model_job *j) {
     return (struct trace_job_state){
         .flow = f->id,
         .ordinal = (uint32_t)(j - f->jobs),
@@ -61,7 +61,7 @@ static struct trace_job_state tell(const struct model *m, const struct model_flo
         .used = j->used,
         .due_ms = j->waits_for_time ? j->due_least_ms : 0,
         .since_ms = j->since_ms,
-        .parents_open = waits_for_parents(j) ? model_rules_parents_open(m, f, j) : 0,
+        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) : 0,
         .root = j->root,
         .stop = j->stop,
         .dead_letter = model_job_is_dead_letter(j),
@@ -74,7 +74,7 @@ static struct trace_job_state tell(const struct model *m, const struct model_flo
 bool model_job(const struct model *m, uint64_t flow, uint32_t ordinal, struct trace_job_state *ret) {
     const struct model_flow *f = model_flow_find(m, flow);
     if (f == NULL || f->forgotten || ordinal >= f->job_count) return false;
-    *ret = tell(m, f, &f->jobs[ordinal]);
+    *ret = tell(f, &f->jobs[ordinal]);
     return true;
 }
 
@@ -101,7 +101,7 @@ static void spread(const struct model *m, bool *marks) {
             const struct model_flow *f = &m->flows[n];
             for (uint32_t k = 0; !marks[n] && k < f->job_count; k++) {
                 for (uint32_t i = 0; i < f->jobs[k].spec.foreign_count; i++) {
-                    const struct model_flow *from = model_flow_find(m, f->jobs[k].spec.foreign[i].flow);
+                    const struct model_flow *from = model_flow_find(m, f->jobs[k].foreign[i].flow);
                     if (from == NULL || !marks[from - m->flows] || marks[n]) continue;
                     marks[n] = true;
                     changed = true;
@@ -173,9 +173,9 @@ static bool same_question(const struct model_job *j, const struct trace_job_stat
     return true;
 }
 
-static bool same_job(const struct model *m, const struct model_flow *f, const struct model_job *j,
-                     const struct trace_job_state *now, bool loose, char *text) {
-    struct trace_job_state must = tell(m, f, j);
+static bool same_job(const struct model_flow *f, const struct model_job *j, const struct trace_job_state *now,
+                     bool loose, char *text) {
+    struct trace_job_state must = tell(f, j);
     if (now->state != must.state)
         return differ(text, "is %s (%s), must be %s (%s)", model_state_word(now->state), model_cause_word(now->cause),
                       model_state_word(must.state), model_cause_word(must.cause));
@@ -229,7 +229,7 @@ static bool same_jobs(const struct model *m, const struct trace_job_state *jobs,
             return differ(text, "job %llu/%u should not be there", (unsigned long long)jobs[i].flow, jobs[i].ordinal);
         if (skip[f - m->flows]) continue;
         told++;
-        if (!same_job(m, f, &f->jobs[jobs[i].ordinal], &jobs[i], loose[f - m->flows], what))
+        if (!same_job(f, &f->jobs[jobs[i].ordinal], &jobs[i], loose[f - m->flows], what))
             return differ(text, "after record %llu: job %llu/%u %.200s", (unsigned long long)m->lsn,
                           (unsigned long long)f->id, jobs[i].ordinal, what);
     }

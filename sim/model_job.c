@@ -59,7 +59,8 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
     j->spec.resources = NULL;
     j->spec.resource_count = 0;
     j->spec.parents = copy(spec->parents, spec->parent_count * sizeof *spec->parents);
-    j->spec.foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign);
+    j->spec.foreign = NULL;
+    j->foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign);
     j->spec.fatal_exits = copy(spec->fatal_exits, spec->fatal_exit_count * sizeof *spec->fatal_exits);
     model_job_reset(j, time_ms);
 }
@@ -68,6 +69,7 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
     model_job_votes_clear(j);
     *j = (struct model_job){
         .spec = j->spec,
+        .foreign = j->foreign,
         .submit_ms = j->submit_ms,
         .state = TS_WAITING,
         .since_ms = time_ms,
@@ -125,7 +127,7 @@ void model_flows_free(struct model *m) {
         for (uint32_t k = 0; k < f->job_count; k++) {
             model_job_votes_clear(&f->jobs[k]);
             free_array(f->jobs[k].spec.parents);
-            free_array(f->jobs[k].spec.foreign);
+            free(f->jobs[k].foreign);
             free_array(f->jobs[k].spec.fatal_exits);
         }
         free(f->jobs);

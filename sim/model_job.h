@@ -1,6 +1,6 @@
 /* model_job.h: what the second model remembers. Flows in an array, jobs in an array per flow; nothing is an index.
  *
- * Flows are never removed: a forgotten flow keeps its jobs, because edges from other flows may still point there. */
+ * Flows are never removed: a forgotten flow keeps its jobs, because what was said of them may be looked up again. */
 #ifndef REEVE_MODEL_JOB_H
 #define REEVE_MODEL_JOB_H
 
@@ -15,7 +15,8 @@ struct model_text { /* a copy of trace_bytes */
 
 struct model_job {
     /* What it is. Arrays are copies. */
-    struct trace_job spec;
+    struct trace_job spec;         /* without `foreign` */
+    struct trace_foreign *foreign; /* `seen` is filled in when the parent first ends, and stays */
     int64_t submit_ms;
 
     /* What it went through. */

@@ -104,19 +104,13 @@ static enum edge edge_of(enum trace_state parent, enum trace_upstream rule, enum
     return EDGE_FATAL;
 }
 
-static enum trace_state foreign_state(const struct model *m, const struct trace_foreign *p) {
-    if (p->seen != TS_WAITING) return p->seen;
-    const struct model_job *j = model_job_find(m, p->flow, p->ordinal);
-    return j != NULL ? j->state : TS_WAITING;
-}
-
-uint32_t model_rules_parents_open(const struct model *m, const struct model_flow *f, const struct model_job *j) {
+uint32_t model_rules_parents_open(const struct model_flow *f, const struct model_job *j) {
     uint32_t open = 0;
     for (uint32_t i = 0; i < j->spec.parent_count; i++) {
         if (!trace_is_terminal(f->jobs[j->spec.parents[i]].state)) open++;
     }
     for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
-        if (!trace_is_terminal(foreign_state(m, &j->spec.foreign[i]))) open++;
+        if (!trace_is_terminal(j->foreign[i].seen)) open++;
     }
     return open;
 }
@@ -125,14 +119,14 @@ static uint32_t root_of(const struct model_flow *f, uint32_t parent) {
     return f->jobs[parent].root != TRACE_NO_JOB ? f->jobs[parent].root : parent;
 }
 
-static bool all_satisfied(const struct model *m, const struct model_flow *f, const struct model_job *j) {
+static bool all_satisfied(const struct model_flow *f, const struct model_job *j) {
     enum trace_state unused;
     for (uint32_t i = 0; i < j->spec.parent_count; i++) {
         enum trace_state s = f->jobs[j->spec.parents[i]].state;
         if (edge_of(s, j->spec.on_upstream, &unused) != EDGE_SATISFIED) return false;
     }
     for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
-        enum trace_state s = foreign_state(m, &j->spec.foreign[i]);
+        enum trace_state s = j->foreign[i].seen;
         if (edge_of(s, j->spec.on_upstream, &unused) != EDGE_SATISFIED) return false;
     }
     return true;
@@ -140,7 +134,7 @@ static bool all_satisfied(const struct model *m, const struct model_flow *f, con
 
 static void unlock(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     if (j->state != TS_WAITING || j->past_parents) return;
-    if (all_satisfied(m, f, j)) go_on_to_time(m, f, j, w);
+    if (all_satisfied(f, j)) go_on_to_time(m, f, j, w);
 }
 
 /* A job without a past: the first parent that ended badly decides, those of its own flow first. */
@@ -154,7 +148,7 @@ static void judge(struct model *m, struct model_flow *f, struct model_job *j, st
         return;
     }
     for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
-        if (edge_of(foreign_state(m, &j->spec.foreign[i]), j->spec.on_upstream, &bad) != EDGE_FATAL) continue;
+        if (edge_of(j->foreign[i].seen, j->spec.on_upstream, &bad) != EDGE_FATAL) continue;
         end(m, f, j, bad, TC_UPSTREAM, TRACE_NO_JOB, w);
         return;
     }
@@ -170,12 +164,17 @@ static bool names_own_parent(const struct model_job *j, uint32_t ordinal) {
     return false;
 }
 
-static bool names_foreign_parent(const struct model_job *j, uint64_t flow, uint32_t ordinal) {
+/* True when the job waited for that one; it now knows how it ended. The first end counts: what the parent does after a
+ * retry, or a late verdict on it, does not reach other flows any more, just as it does not when it was seen ended. */
+static bool learns_foreign_end(struct model_job *j, uint64_t flow, uint32_t ordinal, enum trace_state state) {
+    bool learnt = false;
     for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
-        const struct trace_foreign *p = &j->spec.foreign[i];
-        if (p->seen == TS_WAITING && p->flow == flow && p->ordinal == ordinal) return true;
+        struct trace_foreign *p = &j->foreign[i];
+        if (p->seen != TS_WAITING || p->flow != flow || p->ordinal != ordinal) continue;
+        p->seen = state;
+        learnt = true;
     }
-    return false;
+    return learnt;
 }
 
 static void reach(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state parent, uint32_t root,
@@ -201,7 +200,7 @@ static void travel(struct model *m, struct wave *w) {
         for (uint32_t n = 0; n < m->flow_count; n++) {
             struct model_flow *f = &m->flows[n];
             for (uint32_t k = 0; f != own && !f->forgotten && k < f->job_count; k++) {
-                if (names_foreign_parent(&f->jobs[k], from.flow, from.ordinal))
+                if (learns_foreign_end(&f->jobs[k], from.flow, from.ordinal, state))
                     reach(m, f, &f->jobs[k], state, TRACE_NO_JOB, w);
             }
         }
