@@ -17,8 +17,8 @@ struct pool {
     uint32_t chunk_count;
     uint32_t chunk_slots; /* length of the chunks array */
     uint32_t elem_bytes;
-    uint32_t count;       /* live elements */
-    uint32_t high;        /* indices 1..high were handed out at some time */
+    uint32_t count; /* live elements */
+    uint32_t high;  /* indices 1..high were handed out at some time */
     uint32_t max;
     uint32_t free_head;
 };
