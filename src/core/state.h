@@ -99,6 +99,7 @@ struct flow {
     uint8_t sweep;      /* a pass over all jobs that is under way */
     uint32_t sweep_next;
     uint32_t sweep_root; /* SWEEP_RETRY: whose victims are reset */
+    uint32_t sweep_confirm_ms; /* SWEEP_CANCEL */
     uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */
     uint32_t work_edge;  /* edges of the first of them that are done */
     struct u32vec work;  /* ordinals, oldest first */
