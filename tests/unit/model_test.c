@@ -257,7 +257,8 @@ static void foreign_parent_counts_once(void **state) {
 
 static void delay_counts_from_readiness(void **state) {
     (void)state;
-    SUBMIT({PLAIN}, {PARENTS(0), .delay_ms = 10 * SECOND}, {PARENTS(0), .delay_ms = 10 * SECOND, .delay_from_submit = true},
+    SUBMIT({PLAIN}, {PARENTS(0), .delay_ms = 10 * SECOND},
+           {PARENTS(0), .delay_ms = 10 * SECOND, .delay_from_submit = true},
            {PARENTS(0), .not_before_ms = T0 + 60 * SECOND});
     now += 4 * SECOND;
     run(0, TO_OK);
