@@ -64,7 +64,7 @@ static enum err op_open(struct disk *d, const char *name, enum disk_open how, di
         [DISK_CREATE] = O_RDWR | O_CREAT | O_EXCL,
     };
     REQUIRE(name_is_plain(name));
-    int fd;
+    int fd = -1;
     do fd = openat(of(d)->dir, name, flags[how] | O_CLOEXEC | O_NOFOLLOW, 0600);
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return fail(why, "open", name);
@@ -163,7 +163,7 @@ static enum err dir_open(struct disk *d, const char *subdir, int *ret, struct wh
 }
 
 static enum err op_sync_dir(struct disk *d, const char *subdir, struct why *why) {
-    int fd;
+    int fd = -1;
     enum err e = dir_open(d, subdir, &fd, why);
     if (e != ERR_OK) return e;
     if (fsync(fd) != 0) e = fail(why, "sync directory", subdir);
@@ -172,7 +172,7 @@ static enum err op_sync_dir(struct disk *d, const char *subdir, struct why *why)
 }
 
 static enum err op_list(struct disk *d, const char *subdir, disk_list_fn each, void *ctx, struct why *why) {
-    int fd;
+    int fd = -1;
     enum err e = dir_open(d, subdir, &fd, why);
     if (e != ERR_OK) return e;
     DIR *dir = fdopendir(fd);
