@@ -1,0 +1,198 @@
+/* command.h: what the world asks of the engine, and what it gets for an answer.
+ *
+ * Commands are filled by whoever parsed a request; slices belong to the caller and are read during engine_command
+ * only. `principal` and `tenant` come from the caller's credentials, never from the request. */
+#ifndef REEVE_COMMAND_H
+#define REEVE_COMMAND_H
+
+#include "ids.h"
+#include "job.h"
+#include "options.h"
+#include "record.h"
+
+enum command_kind {
+    CMD_SUBMIT,
+    CMD_ADD,
+    CMD_CANCEL,
+    CMD_PAUSE,
+    CMD_RETRY,
+    CMD_DISCARD,
+    CMD_RERUN,
+    CMD_FORGET,
+    CMD_ATTACH,
+    CMD_DETACH,
+    CMD_HEARTBEAT,
+    CMD_STARTED,
+    CMD_PROGRESS,
+    CMD_DONE,
+    CMD_DRAIN,
+    CMD_VERDICT,
+    CMD_POOL,
+    CMD_TOPIC,
+    CMD_TENANT,
+    CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
+    CMD_COUNT
+};
+
+/* A parent by name: in the same flow (flow.v == 0) or in another one. For a flow that has left memory the caller fills
+ * `seen`, `seen_ordinal` from the history and sets `has_seen`; it is used only when the engine no longer knows the flow. */
+struct parent_ref {
+    struct slice name;
+    flow_id flow;
+    uint32_t shard;
+    bool has_seen;
+    uint32_t seen_ordinal;
+    enum job_state seen;
+};
+
+struct job_spec {
+    struct slice name;
+    uint32_t profile; /* position in the command's option sets */
+    const struct parent_ref *parents;
+    uint32_t parent_count;
+    struct slice body;
+    struct slice body_hash; /* 32 bytes; needed when the options have gates */
+};
+
+struct cmd_jobs {
+    const struct options *profiles;
+    uint32_t profile_count;
+    const struct job_spec *jobs;
+    uint32_t job_count;
+    bool more;
+};
+
+struct cmd_submit {
+    struct slice name;
+    struct slice key;
+    struct slice key_hash; /* 32 bytes, needed with a key */
+    int64_t key_ms;        /* 0 = the standard time */
+    struct slice trace;
+    const struct label *labels;
+    uint32_t label_count;
+    struct cmd_jobs jobs;
+};
+
+struct cmd_add {
+    flow_id flow;
+    struct cmd_jobs jobs;
+};
+
+struct cmd_cancel {
+    flow_id flow;
+    bool whole;
+    uint32_t ordinal;
+    struct slice reason;
+};
+
+struct cmd_pause {
+    enum pause_scope scope;
+    flow_id flow;
+    struct slice name;
+    bool on;
+};
+
+enum held_phase { HELD_ASSIGNED, HELD_RUNNING, HELD_FINISHED, HELD_PHASE_COUNT };
+
+struct held_attempt { /* one line of what a worker says it holds */
+    struct job_ref job;
+    uint32_t attempt;
+    enum held_phase phase;
+};
+
+struct cmd_attach {
+    struct slice worker; /* the id it keeps on its disk */
+    uint64_t incarnation; /* rises with each start of the worker */
+    struct worker_info info;
+    const struct held_attempt *held;
+    uint32_t held_count;
+};
+
+struct cmd_worker { /* detach, heartbeat, drain */
+    struct slice worker;
+    uint64_t incarnation;
+    uint32_t credit; /* how many attempts it is willing to hold in all */
+    uint32_t cpu_percent;
+    uint32_t gpu_percent;
+    bool on; /* drain */
+};
+
+struct cmd_attempt { /* started, progress, done */
+    struct slice worker;
+    uint64_t incarnation;
+    struct job_ref job;
+    uint32_t attempt;
+    uint32_t percent; /* progress */
+    enum outcome outcome;
+    uint32_t exit_code;
+    uint32_t signal;
+    struct slice result;
+    struct slice result_hash;
+    uint64_t log_bytes;
+    uint64_t log_cut_bytes;
+    struct slice reason;
+};
+
+struct cmd_verdict {
+    question_id question;
+    uint32_t revision;
+    struct slice hash;
+    enum verdict verdict;
+    struct slice reason;
+    struct slice payload;
+    int64_t again_ms;
+    uint64_t policy;
+};
+
+struct cmd_pool {
+    struct slice name;
+    enum pool_state state;
+    bool refuse_overload;
+    const struct name_item *capabilities;
+    uint32_t capability_count;
+};
+
+struct cmd_topic {
+    struct slice name;
+    const struct name_item *pools;
+    uint32_t pool_count;
+};
+
+struct cmd_tenant {
+    struct slice name;
+    uint32_t weight;
+};
+
+struct command {
+    enum command_kind kind;
+    uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
+    struct slice principal;
+    struct slice tenant;
+    union {
+        struct cmd_submit submit;
+        struct cmd_add add;
+        struct cmd_cancel cancel;
+        struct cmd_pause pause;
+        struct job_ref job; /* retry, discard */
+        flow_id flow;       /* rerun, forget */
+        struct cmd_attach attach;
+        struct cmd_worker worker;
+        struct cmd_attempt attempt;
+        struct cmd_verdict verdict;
+        struct cmd_pool pool;
+        struct cmd_topic topic;
+        struct cmd_tenant tenant_set;
+    } as;
+};
+
+struct reply {
+    enum err err;
+    flow_id flow;       /* submit, add */
+    uint32_t job_count; /* jobs of that flow now */
+    bool repeated;      /* answered from an idempotency key, or an acknowledgement given before */
+    int64_t lease_ms;   /* attach, heartbeat */
+    uint64_t epoch;     /* attach */
+    struct why why;     /* text when err is not ERR_OK */
+};
+
+#endif

@@ -1,0 +1,68 @@
+/* effect.h: what leaves the engine, after it is durable. Effects are hints: whatever a crash swallowed is derived again
+ * from the state by resume, so the receiver must take any of them twice. */
+#ifndef REEVE_EFFECT_H
+#define REEVE_EFFECT_H
+
+#include "command.h"
+
+enum effect_kind {
+    EFFECT_ANSWER,   /* to the sender of a command */
+    EFFECT_EVENT,    /* something happened, for projections and watchers; lost ones are read again from the journal */
+    EFFECT_ASSIGN,   /* send the attempt to its worker */
+    EFFECT_STOP,     /* tell the worker to stop the attempt (TERM, grace, KILL) and to confirm with DONE */
+    EFFECT_DROP,     /* tell the worker that an attempt it holds is not, or no longer, its own: kill it, no answer */
+    EFFECT_QUESTION, /* a question is open; someone outside must answer */
+};
+
+enum event_kind {
+    EVENT_FLOW, /* submitted, grown, finished, … : `flow_state` */
+    EVENT_JOB,  /* moved from one state to another */
+    EVENT_WORKER,
+};
+
+enum flow_state { FLOW_RUNNING, FLOW_SUCCEEDED, FLOW_FAILED, FLOW_CANCELLED, FLOW_STATE_COUNT };
+extern const char *const flow_state_words[];
+
+struct event { /* its position in the journal is (effect.lsn, effect.ordinal) */
+    enum event_kind kind;
+    struct job_ref job;
+    enum job_state from, to;
+    enum job_cause cause;
+    uint32_t attempt;
+    enum flow_state flow_state;
+    wall_time time;
+    int64_t due_ms; /* of a retry */
+};
+
+struct attempt_effect {
+    uint32_t worker; /* pool index, valid together with the incarnation */
+    uint64_t incarnation;
+    struct job_ref job;
+    uint32_t attempt;
+    uint64_t fence; /* rises over all attempts of all jobs */
+    enum stop_cause stop;
+};
+
+struct question_effect {
+    question_id question;
+    uint32_t revision;
+    enum gate gate;
+    struct job_ref job;
+};
+
+struct effect {
+    enum effect_kind kind;
+    uint32_t ordinal; /* among the events of its record */
+    uint64_t lsn;     /* of the record it comes from; for an answer: of the state it was computed from */
+    union {
+        struct {
+            uint64_t token;
+            const struct reply *reply;
+        } answer;
+        struct event event;
+        struct attempt_effect attempt; /* assign, stop, drop */
+        struct question_effect question;
+    } as;
+};
+
+#endif

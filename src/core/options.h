@@ -1,0 +1,122 @@
+/* options.h: what a job asks of the engine, as described structs; the rest of a job's spec is opaque to the core.
+ *
+ * Jobs of a flow mostly share their options, so a submit carries each different set once (a *profile*) and jobs refer
+ * to it. decide fills every default in before it records a set: apply reads no configuration. */
+#ifndef REEVE_OPTIONS_H
+#define REEVE_OPTIONS_H
+
+#include "tlv.h"
+
+enum job_kind {
+    JOB_COMMAND,
+    JOB_SCRIPT,
+    JOB_ARCHIVE,
+    JOB_SERVICE,
+    JOB_HTTP,
+    JOB_NOOP,
+    JOB_SLEEP,
+    JOB_FAIL,
+    JOB_GATE,     /* ends in apply, by its approval */
+    JOB_BARRIER,  /* ends in apply, when its parents are done */
+    JOB_EXTERNAL, /* ends in apply, by an external verdict */
+    JOB_KIND_COUNT
+};
+
+enum on_upstream { UPSTREAM_FAIL, UPSTREAM_SKIP, UPSTREAM_RUN, UPSTREAM_COUNT };
+
+/* Questions a job may stand before, in the order in which they are asked. Bits of `options.gates`. */
+enum gate {
+    GATE_CONDITION,
+    GATE_RENDER,
+    GATE_POLICY,
+    GATE_APPROVAL,
+    GATE_EXTERNAL,
+    GATE_OUTPUT, /* after the run, in CHECKING */
+    GATE_COUNT
+};
+#define GATE_BIT(g) ((uint8_t)(1u << (g)))
+
+struct name_item {
+    struct slice name;
+};
+
+struct label {
+    struct slice key;
+    struct slice value;
+};
+
+struct resource {
+    struct slice name;
+    uint64_t amount;
+};
+
+/* What a job needs of a worker. Equal demands of one tenant and priority form a demand class. */
+struct demand {
+    struct slice pool;            /* exactly one of pool and topic is set (decide fills in pool "default") */
+    struct slice topic;
+    struct tlv_list capabilities; /* of name_item, ascending, no two alike */
+    struct tlv_list labels;       /* of label, ascending by key */
+    uint32_t cpu_milli;
+    uint64_t memory_bytes;
+    uint32_t gpus;
+    struct tlv_list resources;    /* of resource, ascending by name */
+    struct slice raw;
+};
+
+struct options {
+    uint8_t kind; /* enum job_kind */
+    uint32_t priority;
+    struct demand demand;
+    uint32_t retries;
+    uint32_t backoff_base_ms;
+    uint32_t backoff_cap_ms;
+    uint32_t backoff_jitter_ms;
+    uint8_t on_upstream;
+    bool exclusive;
+    bool delay_from_submit; /* delay counts from the submit, not from readiness */
+    int64_t delay_ms;
+    int64_t not_before_ms;  /* wall time; 0 = at once */
+    int64_t deadline_ms;    /* wall time; 0 = none */
+    int64_t start_within_ms;
+    int64_t dispatch_timeout_ms;
+    int64_t run_timeout_ms;
+    struct slice preferred_worker;
+    struct slice preferred_pool;
+    bool affinity;          /* to the worker of the parent with the highest ordinal */
+    int64_t prefer_ms;      /* after which preferences are dropped */
+    uint8_t gates;          /* GATE_BITs */
+    int64_t approval_ms;
+    uint32_t quorum;
+    bool four_eyes;         /* the submitter may not approve */
+    bool policy_open;       /* no answer from the policy: allow */
+    struct slice approval_role;
+    struct tlv_u32s fatal_exits;
+    struct slice raw;
+};
+
+struct worker_info {
+    struct slice pool;
+    struct tlv_list capabilities; /* of name_item */
+    struct tlv_list labels;       /* of label */
+    uint32_t slots;
+    uint32_t cpu_milli;
+    uint64_t memory_bytes;
+    uint32_t gpus;
+    struct tlv_list resources;
+    bool permanent; /* known also while it is away */
+    struct slice build;
+};
+
+extern const struct tlv_desc name_item_desc, label_desc, resource_desc, demand_desc, options_desc, worker_info_desc;
+
+#define DEFAULT_POOL "default"
+#define PRIORITY_NORMAL 1u
+#define RETRIES_STANDARD 3u
+#define BACKOFF_BASE_MS 1000u
+#define BACKOFF_CAP_MS 30000u
+#define BACKOFF_JITTER_MS 500u
+
+/* The values a job gets that says nothing. */
+void options_default(struct options *o);
+
+#endif

@@ -1,0 +1,297 @@
+/* record.h: the catalogue of records. A record is the only thing that changes durable state (apply.h).
+ *
+ * In a batch each record is `varint kind, varint version, varint length, message`; the message is described by the
+ * tables in record.c (tlv.h). Every message starts with the same three fields: who caused it (empty: the engine
+ * itself, or the worker named in the record), for which tenant (empty: that of the flow named in the record) and the
+ * W3C trace context (empty: that of the flow). docs/formats/records.md is generated from the tables. */
+#ifndef REEVE_RECORD_H
+#define REEVE_RECORD_H
+
+#include "arena.h"
+#include "buf.h"
+#include "err.h"
+#include "ids.h"
+#include "options.h"
+#include "tlv.h"
+
+/*     kind                 number  struct             word               what it says */
+#define RECORD_TABLE(X)                                                                                        \
+    X(REC_OPENED,           1,  rec_opened,        "opened",          "a server took the journal over")        \
+    X(REC_SUBMITTED,        2,  rec_submitted,     "submitted",       "a flow was accepted")                   \
+    X(REC_ADDED,            3,  rec_added,         "added",           "jobs were added to a flow")             \
+    X(REC_CANCELLED,        4,  rec_cancelled,     "cancelled",       "someone asked to cancel")               \
+    X(REC_PAUSED,           5,  rec_paused,        "paused",          "a flow, pool or tenant paused or went on") \
+    X(REC_RETRIED,          6,  rec_job_only,      "retried",         "a dead job was given a new budget")     \
+    X(REC_DISCARDED,        7,  rec_job_only,      "discarded",       "a dead letter was put away")            \
+    X(REC_RERUN,            8,  rec_flow_only,     "rerun",           "a finished flow starts again at its failed jobs") \
+    X(REC_FORGOTTEN,        9,  rec_flow_only,     "forgotten",       "a finished flow left memory")           \
+    X(REC_CONTINUED,        10, rec_flow_only,     "continued",       "the next step of a long consequence")   \
+    X(REC_WORKER,           11, rec_worker,        "worker",          "a worker attached")                     \
+    X(REC_WORKER_DRAIN,     12, rec_worker_drain,  "worker_drain",    "a worker stops or resumes taking jobs") \
+    X(REC_WORKER_GONE,      13, rec_worker_gone,   "worker_gone",     "a worker is no longer known")           \
+    X(REC_ASSIGNED,         14, rec_assigned,      "assigned",        "a worker was given an attempt")         \
+    X(REC_STARTED,          15, rec_attempt,       "started",         "the worker says it runs")               \
+    X(REC_STOPPING,         16, rec_stopping,      "stopping",        "a running attempt was told to stop")    \
+    X(REC_ENDED,            17, rec_ended,         "ended",           "an attempt is over")                    \
+    X(REC_DUE,              18, rec_due,           "due",             "the time a job waited for has come")    \
+    X(REC_VERDICT,          19, rec_verdict,       "verdict",         "a question was answered")               \
+    X(REC_KEY_EXPIRED,      20, rec_key_expired,   "key_expired",     "an idempotency key is forgotten")       \
+    X(REC_POOL,             21, rec_pool,          "pool",            "a pool was set")                        \
+    X(REC_TOPIC,            22, rec_topic,         "topic",           "a topic was mapped to pools")           \
+    X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")
+
+enum record_kind {
+#define X(kind, number, type, word, text) kind = number,
+    RECORD_TABLE(X)
+#undef X
+    REC_KIND_END
+};
+
+#define RECORD_VERSION 1u
+
+struct rec_head { /* tags 1 to 3 of every message */
+    struct slice principal;
+    struct slice tenant;
+    struct slice trace;
+};
+
+struct rec_opened {
+    struct rec_head head;
+    uint64_t epoch;
+    struct slice build; /* version of the program */
+};
+
+/* A parent in another flow. `seen` is its end as it was known when the record was made; WAITING (0) = still open then:
+ * the engine holds an edge to it. */
+struct rec_foreign {
+    uint64_t flow;
+    uint32_t shard;
+    uint32_t ordinal;
+    uint8_t seen; /* enum job_state */
+};
+
+struct rec_job {
+    struct slice name;
+    uint32_t profile;         /* position in the record's list of option sets */
+    struct tlv_u32s parents;  /* ordinals in this flow, ascending, each below the job's own */
+    struct tlv_list foreign;  /* of rec_foreign */
+    struct slice body;        /* the spec as the worker gets it; opaque here */
+    struct slice body_hash;   /* SHA-256 of what an approver is shown; empty without gates */
+    struct slice raw;         /* this message as bytes */
+};
+
+struct rec_submitted {
+    struct rec_head head;
+    uint64_t flow;
+    struct slice name;
+    struct slice key;        /* idempotency key, unique per tenant; empty = none */
+    struct slice key_hash;   /* SHA-256 of the submitted body */
+    int64_t key_expires_ms;
+    struct tlv_list labels;  /* of label */
+    bool more;               /* parts follow by REC_ADDED: the flow does not end before the last */
+    struct tlv_list profiles; /* of options */
+    struct tlv_list jobs;     /* of rec_job; ordinals count from 0 in this order */
+    struct slice raw;
+};
+
+struct rec_added {
+    struct rec_head head;
+    uint64_t flow;
+    bool more;
+    struct tlv_list profiles;
+    struct tlv_list jobs; /* ordinals go on where the flow's jobs end */
+};
+
+#define WHOLE_FLOW UINT32_MAX
+
+struct rec_cancelled {
+    struct rec_head head;
+    uint64_t flow;
+    bool whole;       /* the flow, not one job */
+    uint32_t ordinal;
+    struct slice reason;
+};
+
+enum pause_scope { PAUSE_FLOW, PAUSE_POOL, PAUSE_TENANT, PAUSE_SCOPE_COUNT };
+
+struct rec_paused {
+    struct rec_head head;
+    uint8_t scope;
+    uint64_t flow;
+    struct slice name; /* of the pool or tenant */
+    bool on;
+};
+
+struct rec_job_only {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+};
+
+struct rec_flow_only {
+    struct rec_head head;
+    uint64_t flow;
+};
+
+struct rec_worker {
+    struct rec_head head;
+    struct slice worker;
+    uint64_t incarnation;
+    struct worker_info info;
+    struct slice raw;
+};
+
+struct rec_worker_drain {
+    struct rec_head head;
+    struct slice worker;
+    bool on;
+};
+
+struct rec_worker_gone {
+    struct rec_head head;
+    struct slice worker;
+};
+
+struct rec_assigned {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+    struct slice worker;
+    uint64_t incarnation;
+};
+
+struct rec_attempt {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+};
+
+/* Why a running attempt is being stopped; decides what its end counts as. */
+enum stop_cause { STOP_NONE, STOP_CANCEL, STOP_DEADLINE, STOP_RUN_TIMEOUT, STOP_DISPATCH_TIMEOUT, STOP_COUNT };
+
+struct rec_stopping {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+    uint8_t stop;
+};
+
+enum outcome {
+    OUTCOME_OK,
+    OUTCOME_EXIT,    /* ended by itself, not well */
+    OUTCOME_LOST,    /* its worker is gone, or never confirmed a stop */
+    OUTCOME_STOPPED, /* the worker confirms that it was stopped or never started */
+    OUTCOME_REFUSED, /* the worker could not start it */
+    OUTCOME_COUNT
+};
+
+struct rec_ended {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+    uint8_t outcome;
+    uint32_t exit_code;
+    uint32_t signal;
+    bool fatal;               /* no retry, and the flow's saga unwinds */
+    struct slice result;      /* JSON, small */
+    struct slice result_hash; /* of a blob, when large */
+    uint64_t log_bytes;       /* durable on the server before this record */
+    uint64_t log_cut_bytes;
+    struct slice reason;
+};
+
+/* What a due job was waiting for. */
+enum due_cause {
+    DUE_START,        /* delay, earliest start or backoff is over */
+    DUE_DEADLINE,     /* too late: TIMED_OUT */
+    DUE_START_WITHIN, /* no worker in time: FAILED, no_worker */
+    DUE_COUNT
+};
+
+struct rec_due {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint8_t due;
+};
+
+enum verdict {
+    VERDICT_ALLOW,
+    VERDICT_DENY,
+    VERDICT_CONSTRAIN,  /* allow, with constraints */
+    VERDICT_HOLD,       /* a person must approve */
+    VERDICT_AGAIN,      /* ask again at `again_ms` */
+    VERDICT_QUARANTINE, /* of an output */
+    VERDICT_REDACT,     /* of an output: allow, with `payload` in place of the result */
+    VERDICT_COUNT
+};
+
+struct rec_verdict {
+    struct rec_head head; /* principal: who answered; empty: nobody did in time */
+    uint64_t question;
+    uint32_t revision;
+    struct slice hash;  /* of what they saw */
+    uint8_t verdict;
+    struct slice reason;
+    struct slice payload; /* constraints, a rendered body or a redacted result */
+    int64_t again_ms;
+    uint64_t policy;    /* version of the rules that answered */
+};
+
+struct rec_key_expired {
+    struct rec_head head; /* tenant: whose key */
+    struct slice key;
+};
+
+enum pool_state { POOL_ACTIVE, POOL_DRAINING, POOL_INACTIVE, POOL_STATE_COUNT };
+
+struct rec_pool {
+    struct rec_head head;
+    struct slice name;
+    uint8_t state;
+    bool refuse_overload;
+    struct tlv_list capabilities; /* of name_item; empty = whatever its workers offer */
+    struct slice raw;
+};
+
+struct rec_topic {
+    struct rec_head head;
+    struct slice name;
+    struct tlv_list pools; /* of name_item, in order of preference; empty = mapping removed */
+    struct slice raw;
+};
+
+struct rec_tenant {
+    struct rec_head head;
+    struct slice name;
+    uint32_t weight; /* share under load; 0 means 1 */
+};
+
+union record_body {
+#define X(kind, number, type, word, text) struct type as_##kind;
+    RECORD_TABLE(X)
+#undef X
+    struct rec_head head;
+};
+
+struct record {
+    enum record_kind kind;
+    uint32_t version;
+    union record_body body;
+};
+
+const struct tlv_desc *record_desc(enum record_kind kind); /* NULL for a number that is not in the table */
+const char *record_word(enum record_kind kind);
+extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
+
+void record_encode(const struct record *r, struct buf *out);
+/* Takes one record off the cursor. ERR_CORRUPT for bytes that are no record, ERR_UNSUPPORTED for a later version. */
+CHECKED enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
+/* Writes "kind" and the fields as members of the JSON object that is open in `out`. */
+void record_json(const struct record *r, struct json *out);
+
+#endif
