@@ -200,7 +200,7 @@ enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct 
 /* ---- trimming ---- */
 
 /* The oldest segment whose every record is at or below `upto`, taken out of the table; 0 = none. */
-static uint64_t covered_take(struct file *f, uint64_t upto) {
+static uint64_t covered_take(struct file *f, uint64_t upto, uint64_t *ret_bytes) {
     uint64_t number = 0;
     pthread_mutex_lock(&f->lock);
     struct vec *rows = &f->table.rows;
@@ -210,6 +210,7 @@ static uint64_t covered_take(struct file *f, uint64_t upto) {
         for (k = i + 1; k < rows->count && !segment_at(&f->table, k)->used; k++) {}
         if (k == rows->count || segment_at(&f->table, k)->header.first_lsn > upto + 1) break;
         number = segment_at(&f->table, i)->number;
+        *ret_bytes = segment_at(&f->table, i)->bytes;
         for (k = i + 1; k < rows->count; k++) *segment_at(&f->table, k - 1) = *segment_at(&f->table, k);
         rows->count--;
     }
@@ -217,11 +218,12 @@ static uint64_t covered_take(struct file *f, uint64_t upto) {
     return number;
 }
 
-static enum err let_go(struct file *f, uint64_t number, struct why *why) {
+/* Archived, or made the next spare if there is none and the size is still the one in use, or removed. */
+static enum err let_go(struct file *f, uint64_t number, uint64_t bytes, struct why *why) {
     if (f->options.archive) return segment_archive(f->disk, number, why);
     if (pthread_mutex_trylock(&f->prepare_lock) != 0) return segment_remove(f->disk, number, why);
     enum err e;
-    if (spare_get(f, false) != 0) {
+    if (spare_get(f, false) != 0 || bytes != f->options.segment_bytes) {
         e = segment_remove(f->disk, number, why);
     } else {
         pthread_mutex_lock(&f->lock);
@@ -247,8 +249,9 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
     e = snapshot_read(f->disk, list.lsn[0], &info, NULL, why); /* whole, byte for byte, before anything goes */
     if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, SEGMENT_DIR, why);
     for (uint64_t number = 1; e == ERR_OK && number != 0;) {
-        number = covered_take(f, upto_lsn);
-        if (number != 0) e = let_go(f, number, why);
+        uint64_t bytes = 0;
+        number = covered_take(f, upto_lsn, &bytes);
+        if (number != 0) e = let_go(f, number, bytes, why);
     }
     return e;
 }
