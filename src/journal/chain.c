@@ -208,12 +208,16 @@ enum err chain_tail(struct scan *s, const struct segment_table *t, bool live, st
 enum err chain_row(const struct segment_table *t, uint64_t lsn, uint32_t *ret, struct why *why) {
     uint32_t row = UINT32_MAX;
     uint64_t oldest = 0;
+    const struct segment *blank = NULL;
     for (uint32_t i = 0; i < t->rows.count; i++) {
         const struct segment *g = segment_at(t, i);
+        if (!g->used && !g->recycled && oldest == 0) blank = g;
         if (!g->used) continue;
         if (oldest == 0) oldest = g->header.first_lsn;
         if (g->header.first_lsn <= lsn) row = i;
     }
+    if (row == UINT32_MAX && oldest != 0 && blank != NULL)
+        return damage(why, blank, 0, "the header is unreadable and its records are needed");
     if (row == UINT32_MAX && oldest != 0)
         return why_set(why, ERR_NOT_FOUND, "the oldest segment begins at record %llu, after %llu",
                        (unsigned long long)oldest, (unsigned long long)lsn);

@@ -219,6 +219,7 @@ static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_hea
     enum err e = ERR_OK;
     if (!f->acquired) {
         e = f->disk->ops->mkdir(f->disk, SEGMENT_DIR, why);
+        if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, "", why);
         if (e == ERR_OK) e = keep_adopt_spare(f, why);
         if (e == ERR_OK && f->tail.segment != 0) e = settle(f, why);
         if (e == ERR_OK) e = f->tail.segment != 0 ? continue_segment(f, why) : rotate(f, why);

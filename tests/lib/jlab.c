@@ -25,8 +25,9 @@ void jlab_clock_init(struct jlab_clock *c, uint64_t seed) {
 }
 
 void jlab_init(struct jlab *l, struct disk *disk, uint64_t segment_bytes) {
+    static uint64_t lives; /* no two lives draw the same nonces, as with a real clock */
     *l = (struct jlab){.disk = disk};
-    jlab_clock_init(&l->clock, 7);
+    jlab_clock_init(&l->clock, hash_mix(++lives));
     file_options_default(&l->options);
     l->options.segment_bytes = segment_bytes;
     l->options.reserve_bytes = 0;
