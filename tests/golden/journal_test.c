@@ -24,8 +24,8 @@ static const char *const versions[] = {"tests/golden/journal-v1"};
 static enum err batch_line(void *ctx, const struct batch *b, struct why *why) {
     (void)why;
     buf_printf(ctx, "%llu..%llu epoch %llu shard %u rules %u time %lld seed %016llx bytes %zu crc %08x\n",
-               (unsigned long long)b->first_lsn, (unsigned long long)b->last_lsn, (unsigned long long)b->epoch, b->shard,
-               b->rules, (long long)b->time.ms, (unsigned long long)b->seed, b->records.len,
+               (unsigned long long)b->first_lsn, (unsigned long long)b->last_lsn, (unsigned long long)b->epoch,
+               b->shard, b->rules, (long long)b->time.ms, (unsigned long long)b->seed, b->records.len,
                crc32c(0, b->records.ptr, b->records.len));
     return ERR_OK;
 }
