@@ -257,5 +257,6 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
         number = covered_take(f, upto_lsn, &bytes);
         if (number != 0) e = let_go(f, number, bytes, why);
     }
+    if (e == ERR_OK) e = snapfile_prune(f->disk, SNAPSHOTS_KEPT, why);
     return e;
 }
