@@ -18,7 +18,7 @@
 #define REEVE_VERSION "0.1.0"
 #endif
 
-struct options {
+struct flags {
     const char *data;
     uint64_t lsn; /* at */
     uint64_t from, to;
@@ -28,22 +28,22 @@ struct verb {
     const char *words;
     const char *usage;
     const char *help;
-    enum err (*run)(const struct options *o, struct why *why);
+    enum err (*run)(const struct flags *o, struct why *why);
 };
 
-static enum err verb_version(const struct options *o, struct why *why) {
+static enum err verb_version(const struct flags *o, struct why *why) {
     (void)o, (void)why;
     printf("reeve %s\n", REEVE_VERSION);
     return ERR_OK;
 }
 
-static enum err data_open(const struct options *o, struct disk **ret, struct why *why) {
+static enum err data_open(const struct flags *o, struct disk **ret, struct why *why) {
     if (o->data == NULL) return why_set(why, ERR_INVALID, "--data DIR is missing");
     if (access(o->data, R_OK) != 0) return why_set(why, ERR_NOT_FOUND, "%s: %s", o->data, strerrordesc_np(errno));
     return osdisk_open(o->data, ret, why);
 }
 
-static enum err verb_verify(const struct options *o, struct why *why) {
+static enum err verb_verify(const struct flags *o, struct why *why) {
     struct disk *d;
     struct inspect_report r;
     enum err e = data_open(o, &d, why);
@@ -65,7 +65,7 @@ static enum err out_more(struct byte_sink *s, const void *from, size_t len, stru
     return ERR_OK;
 }
 
-static enum err verb_dump(const struct options *o, struct why *why) {
+static enum err verb_dump(const struct flags *o, struct why *why) {
     struct disk *d;
     struct byte_sink out = {out_more};
     enum err e = data_open(o, &d, why);
@@ -75,7 +75,7 @@ static enum err verb_dump(const struct options *o, struct why *why) {
     return e;
 }
 
-static enum err verb_at(const struct options *o, struct why *why) {
+static enum err verb_at(const struct flags *o, struct why *why) {
     struct disk *d;
     struct fold f;
     if (o->lsn == 0) return why_set(why, ERR_INVALID, "--lsn N is missing");
@@ -92,7 +92,7 @@ static enum err verb_at(const struct options *o, struct why *why) {
     return ERR_OK;
 }
 
-static enum err verb_compact(const struct options *o, struct why *why) {
+static enum err verb_compact(const struct flags *o, struct why *why) {
     struct disk *d;
     struct compact_report r;
     enum err e = data_open(o, &d, why);
@@ -130,8 +130,8 @@ static bool number_parse(const char *text, uint64_t *ret) {
     return true;
 }
 
-static enum err options_parse(int argc, char **argv, struct options *ret, struct why *why) {
-    struct options o = {.from = 1, .to = UINT64_MAX};
+static enum err options_parse(int argc, char **argv, struct flags *ret, struct why *why) {
+    struct flags o = {.from = 1, .to = UINT64_MAX};
     for (int i = 0; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value == NULL) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
@@ -164,7 +164,7 @@ static const struct verb *verb_find(int argc, char **argv, int *ret_words) {
 
 int main(int argc, char **argv) {
     struct why why = {{0}};
-    struct options o;
+    struct flags o;
     int words = 0;
     bool help = argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0);
     const struct verb *v = verb_find(argc - 1, argv + 1, &words);
