@@ -1,0 +1,174 @@
+/* json.c: JSON text straight into a buffer. No tree, no allocation of its own. */
+#include "json.h"
+
+#include <inttypes.h>
+
+#include "panic.h"
+
+void json_init(struct json *j, struct buf *out) {
+    REQUIRE(out != NULL);
+    *j = (struct json){.out = out};
+}
+
+static void put_text(struct json *j, const char *text) {
+    buf_put(j->out, text, strlen(text));
+}
+
+static uint32_t comma_bit(const struct json *j) {
+    return 1u << (j->depth - 1);
+}
+
+/* Before a value or a key: the comma, if a member stands before it on this level. */
+static void separate(struct json *j) {
+    if (j->depth == 0) return;
+    if (j->comma & comma_bit(j)) buf_put_u8(j->out, ',');
+    j->comma |= comma_bit(j);
+}
+
+static void open_level(struct json *j, char bracket) {
+    separate(j);
+    REQUIRE(j->depth < JSON_DEPTH_MAX);
+    j->depth++;
+    j->comma &= ~comma_bit(j);
+    buf_put_u8(j->out, (uint8_t)bracket);
+}
+
+static void close_level(struct json *j, char bracket) {
+    REQUIRE(j->depth > 0);
+    j->depth--;
+    buf_put_u8(j->out, (uint8_t)bracket);
+}
+
+void json_object(struct json *j) {
+    open_level(j, '{');
+}
+
+void json_object_end(struct json *j) {
+    close_level(j, '}');
+}
+
+void json_array(struct json *j) {
+    open_level(j, '[');
+}
+
+void json_array_end(struct json *j) {
+    close_level(j, ']');
+}
+
+/* The length of the well-formed UTF-8 sequence at the start of `s`, or 0. */
+static size_t utf8_sequence(struct slice s) {
+    uint8_t first = s.ptr[0];
+    if (first < 0x80) return 1;
+    size_t len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || s.len < len) return 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((s.ptr[i] & 0xc0) != 0x80) return 0;
+    }
+    uint8_t second = s.ptr[1];
+    if (first == 0xe0 && second < 0xa0) return 0; /* overlong */
+    if (first == 0xed && second > 0x9f) return 0; /* surrogates */
+    if (first == 0xf0 && second < 0x90) return 0; /* overlong */
+    if (first == 0xf4 && second > 0x8f) return 0; /* beyond U+10FFFF */
+    return len;
+}
+
+static void put_escaped(struct json *j, uint8_t c) {
+    switch (c) {
+    case '"': put_text(j, "\\\""); return;
+    case '\\': put_text(j, "\\\\"); return;
+    case '\n': put_text(j, "\\n"); return;
+    case '\r': put_text(j, "\\r"); return;
+    case '\t': put_text(j, "\\t"); return;
+    }
+    buf_printf(j->out, "\\u%04x", (unsigned)c);
+}
+
+static bool is_plain(uint8_t c) {
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static void put_quoted(struct json *j, struct slice s) {
+    buf_put_u8(j->out, '"');
+    while (s.len > 0) {
+        size_t run = 0;
+        while (run < s.len && is_plain(s.ptr[run])) run++;
+        if (run == 0 && s.ptr[0] >= 0x80) run = utf8_sequence(s);
+        if (run > 0) {
+            buf_put(j->out, s.ptr, run);
+        } else {
+            run = 1;
+            if (s.ptr[0] >= 0x80) {
+                put_text(j, "\xef\xbf\xbd");
+            } else {
+                put_escaped(j, s.ptr[0]);
+            }
+        }
+        s = slice_of(s.ptr + run, s.len - run);
+    }
+    buf_put_u8(j->out, '"');
+}
+
+void json_key(struct json *j, const char *key) {
+    REQUIRE(j->depth > 0);
+    separate(j);
+    put_quoted(j, slice_str(key));
+    buf_put_u8(j->out, ':');
+    j->comma &= ~comma_bit(j); /* its value follows without a comma */
+}
+
+void json_text(struct json *j, struct slice s) {
+    separate(j);
+    put_quoted(j, s);
+}
+
+void json_str(struct json *j, const char *text) {
+    json_text(j, slice_str(text));
+}
+
+void json_u64(struct json *j, uint64_t v) {
+    separate(j);
+    buf_printf(j->out, "%" PRIu64, v);
+}
+
+void json_i64(struct json *j, int64_t v) {
+    separate(j);
+    buf_printf(j->out, "%" PRId64, v);
+}
+
+void json_bool(struct json *j, bool v) {
+    separate(j);
+    put_text(j, v ? "true" : "false");
+}
+
+void json_null(struct json *j) {
+    separate(j);
+    put_text(j, "null");
+}
+
+void json_hex(struct json *j, struct slice s) {
+    static const char digits[] = "0123456789abcdef";
+    separate(j);
+    buf_put_u8(j->out, '"');
+    for (size_t i = 0; i < s.len; i++) {
+        uint8_t pair[2] = {(uint8_t)digits[s.ptr[i] >> 4], (uint8_t)digits[s.ptr[i] & 15]};
+        buf_put(j->out, pair, sizeof pair);
+    }
+    buf_put_u8(j->out, '"');
+}
+
+void json_base64(struct json *j, struct slice s) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    separate(j);
+    buf_put_u8(j->out, '"');
+    for (size_t i = 0; i < s.len; i += 3) {
+        size_t have = s.len - i < 3 ? s.len - i : 3;
+        uint32_t bits = (uint32_t)s.ptr[i] << 16;
+        if (have > 1) bits |= (uint32_t)s.ptr[i + 1] << 8;
+        if (have > 2) bits |= s.ptr[i + 2];
+        uint8_t quad[4] = {(uint8_t)digits[bits >> 18], (uint8_t)digits[(bits >> 12) & 63], '=', '='};
+        if (have > 1) quad[2] = (uint8_t)digits[(bits >> 6) & 63];
+        if (have > 2) quad[3] = (uint8_t)digits[bits & 63];
+        buf_put(j->out, quad, sizeof quad);
+    }
+    buf_put_u8(j->out, '"');
+}

@@ -1,0 +1,188 @@
+/* map.c: both tables are the same machine: linear probing from a home slot, at most three quarters full, and a
+ * removal that shifts later entries of the run back, so that a look-up may stop at the first free slot. */
+#include "map.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "hash.h"
+#include "panic.h"
+
+#define SLOTS_MIN 8u
+#define SLOTS_MAX (1u << 31)
+
+/* The least number of slots (a power of two) that holds `count` entries at most three quarters full. */
+static uint32_t slots_for(uint64_t count) {
+    uint64_t slots = SLOTS_MIN;
+    while (slots * 3 / 4 < count) slots *= 2;
+    REQUIRE(slots <= SLOTS_MAX);
+    return (uint32_t)slots;
+}
+
+static void *slots_new(uint32_t slots, size_t entry_bytes) {
+    void *entries = calloc(slots, entry_bytes);
+    if (!entries) PANIC("out of memory");
+    return entries;
+}
+
+/* Whether one more entry needs a larger table; true for one that has no slots yet. */
+static bool is_crowded(uint32_t mask, uint32_t count) {
+    if (mask == 0) return true;
+    return (uint64_t)(count + 1u) * 4 > ((uint64_t)mask + 1) * 3;
+}
+
+/* Whether the entry at `at`, whose home is `home`, may move to the free slot `hole` without passing its home. */
+static bool may_fill(uint32_t hole, uint32_t home, uint32_t at, uint32_t mask) {
+    return ((at - home) & mask) >= ((at - hole) & mask);
+}
+
+/* ---- from a number to a number ---- */
+
+void map_init(struct map *m) {
+    *m = (struct map){0};
+}
+
+void map_fini(struct map *m) {
+    free(m->entries);
+    *m = (struct map){0};
+}
+
+static uint32_t map_home(uint64_t key, uint32_t mask) {
+    return (uint32_t)hash_mix(key) & mask;
+}
+
+/* The slot of the key, or the free slot where it belongs. */
+static uint32_t map_find(const struct map *m, uint64_t key) {
+    uint32_t i = map_home(key, m->mask);
+    while (m->entries[i].value != 0 && m->entries[i].key != key) i = (i + 1) & m->mask;
+    return i;
+}
+
+static void map_grow(struct map *m) {
+    struct map old = *m;
+    uint32_t slots = slots_for((uint64_t)old.count + 1);
+    m->entries = slots_new(slots, sizeof *m->entries);
+    m->mask = slots - 1;
+    if (old.entries) {
+        for (uint32_t i = 0; i <= old.mask; i++) {
+            if (old.entries[i].value != 0) m->entries[map_find(m, old.entries[i].key)] = old.entries[i];
+        }
+    }
+    free(old.entries);
+}
+
+uint32_t map_get(const struct map *m, uint64_t key) {
+    if (m->count == 0) return 0;
+    return m->entries[map_find(m, key)].value;
+}
+
+void map_put(struct map *m, uint64_t key, uint32_t value) {
+    REQUIRE(value != 0);
+    if (m->mask != 0) {
+        uint32_t i = map_find(m, key);
+        if (m->entries[i].value != 0) {
+            m->entries[i].value = value;
+            return;
+        }
+    }
+    if (is_crowded(m->mask, m->count)) map_grow(m);
+    m->entries[map_find(m, key)] = (struct map_entry){.key = key, .value = value};
+    m->count++;
+}
+
+uint32_t map_del(struct map *m, uint64_t key) {
+    if (m->count == 0) return 0;
+    uint32_t hole = map_find(m, key);
+    uint32_t removed = m->entries[hole].value;
+    if (removed == 0) return 0;
+    for (uint32_t at = (hole + 1) & m->mask; m->entries[at].value != 0; at = (at + 1) & m->mask) {
+        if (!may_fill(hole, map_home(m->entries[at].key, m->mask), at, m->mask)) continue;
+        m->entries[hole] = m->entries[at];
+        hole = at;
+    }
+    m->entries[hole] = (struct map_entry){0};
+    m->count--;
+    return removed;
+}
+
+size_t map_bytes(const struct map *m) {
+    return m->entries ? ((size_t)m->mask + 1) * sizeof *m->entries : 0;
+}
+
+/* ---- from bytes to a number ---- */
+
+void index_init(struct index *x) {
+    *x = (struct index){0};
+}
+
+void index_fini(struct index *x) {
+    free(x->entries);
+    *x = (struct index){0};
+}
+
+static uint32_t index_hash(struct slice key) {
+    return (uint32_t)hash64(key.ptr, key.len, 0);
+}
+
+static void index_place(struct index *x, struct index_entry entry) {
+    uint32_t i = entry.hash & x->mask;
+    while (x->entries[i].value != 0) i = (i + 1) & x->mask;
+    x->entries[i] = entry;
+}
+
+static void index_resize(struct index *x, uint32_t slots) {
+    struct index old = *x;
+    x->entries = slots_new(slots, sizeof *x->entries);
+    x->mask = slots - 1;
+    if (old.entries) {
+        for (uint32_t i = 0; i <= old.mask; i++) {
+            if (old.entries[i].value != 0) index_place(x, old.entries[i]);
+        }
+    }
+    free(old.entries);
+}
+
+uint32_t index_get(const struct index *x, struct slice key, index_key_fn key_of, const void *ctx) {
+    if (x->count == 0) return 0;
+    uint32_t hash = index_hash(key);
+    for (uint32_t i = hash & x->mask; x->entries[i].value != 0; i = (i + 1) & x->mask) {
+        const struct index_entry *entry = &x->entries[i];
+        if (entry->hash == hash && slice_eq(key_of(ctx, entry->value), key)) return entry->value;
+    }
+    return 0;
+}
+
+void index_put(struct index *x, struct slice key, uint32_t value) {
+    REQUIRE(value != 0);
+    if (is_crowded(x->mask, x->count)) index_resize(x, slots_for((uint64_t)x->count + 1));
+    index_place(x, (struct index_entry){.hash = index_hash(key), .value = value});
+    x->count++;
+}
+
+void index_del(struct index *x, struct slice key, uint32_t value) {
+    REQUIRE(value != 0);
+    REQUIRE(x->count > 0);
+    uint32_t hash = index_hash(key);
+    uint32_t hole = hash & x->mask;
+    while (x->entries[hole].value != value || x->entries[hole].hash != hash) {
+        REQUIRE(x->entries[hole].value != 0); /* the entry must be there: its owner says so */
+        hole = (hole + 1) & x->mask;
+    }
+    for (uint32_t at = (hole + 1) & x->mask; x->entries[at].value != 0; at = (at + 1) & x->mask) {
+        if (!may_fill(hole, x->entries[at].hash & x->mask, at, x->mask)) continue;
+        x->entries[hole] = x->entries[at];
+        hole = at;
+    }
+    x->entries[hole] = (struct index_entry){0};
+    x->count--;
+}
+
+void index_reserve(struct index *x, uint32_t count) {
+    if (count == 0) return;
+    uint32_t slots = slots_for(count);
+    if (x->mask == 0 || slots > x->mask + 1) index_resize(x, slots);
+}
+
+size_t index_bytes(const struct index *x) {
+    return x->entries ? ((size_t)x->mask + 1) * sizeof *x->entries : 0;
+}

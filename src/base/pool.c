@@ -1,0 +1,64 @@
+/* pool.c: chunks of 1,024 elements. Fresh chunks come zeroed from the system and are touched only as indices are
+ * handed out, so an element is cleared by hand only when it is used again. */
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "panic.h"
+
+void pool_init(struct pool *p, size_t elem_bytes, uint32_t max) {
+    REQUIRE(elem_bytes > 0);
+    REQUIRE(elem_bytes <= UINT32_MAX / POOL_CHUNK_COUNT);
+    uint32_t bytes = (uint32_t)elem_bytes;
+    if (bytes < sizeof(uint32_t)) bytes = sizeof(uint32_t); /* room for the link of the free list */
+    *p = (struct pool){.elem_bytes = bytes, .max = max};
+}
+
+void pool_fini(struct pool *p) {
+    for (uint32_t i = 0; i < p->chunk_count; i++) free(p->chunks[i]);
+    free(p->chunks);
+    *p = (struct pool){.elem_bytes = p->elem_bytes, .max = p->max};
+}
+
+static void add_chunk(struct pool *p) {
+    if (p->chunk_count == p->chunk_slots) {
+        uint32_t slots = p->chunk_slots ? p->chunk_slots * 2 : 4;
+        uint8_t **chunks = realloc(p->chunks, slots * sizeof *chunks);
+        if (!chunks) PANIC("out of memory");
+        p->chunks = chunks;
+        p->chunk_slots = slots;
+    }
+    uint8_t *chunk = calloc(POOL_CHUNK_COUNT, p->elem_bytes);
+    if (!chunk) PANIC("out of memory");
+    p->chunks[p->chunk_count++] = chunk;
+}
+
+uint32_t pool_alloc(struct pool *p) {
+    if (p->count == p->max) return 0;
+    p->count++;
+    uint32_t index = p->free_head;
+    if (index) {
+        void *at = pool_at(p, index);
+        memcpy(&p->free_head, at, sizeof p->free_head);
+        memset(at, 0, p->elem_bytes);
+        return index;
+    }
+    index = ++p->high;
+    ENSURE(p->high <= p->max);
+    if ((index - 1u) >> POOL_CHUNK_SHIFT == p->chunk_count) add_chunk(p);
+    return index;
+}
+
+void pool_free(struct pool *p, uint32_t index) {
+    REQUIRE(index != 0);
+    REQUIRE(index <= p->high);
+    REQUIRE(p->count > 0);
+    memcpy(pool_at(p, index), &p->free_head, sizeof p->free_head);
+    p->free_head = index;
+    p->count--;
+}
+
+size_t pool_bytes(const struct pool *p) {
+    return (size_t)p->chunk_count * POOL_CHUNK_COUNT * p->elem_bytes + p->chunk_slots * sizeof(uint8_t *);
+}

@@ -1,0 +1,60 @@
+/* vec.c: growing arrays. They grow by half: cheaper in memory than doubling, still a constant cost per push. */
+#include "vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "panic.h"
+
+#define SLOTS_MIN 4u
+
+static uint32_t slots_grown(uint32_t slots) {
+    if (slots < SLOTS_MIN) return SLOTS_MIN;
+    REQUIRE(slots <= UINT32_MAX / 2);
+    return slots + slots / 2;
+}
+
+static void *slots_resize(void *at, uint32_t slots, size_t elem_bytes) {
+    void *moved = reallocarray(at, slots, elem_bytes);
+    if (!moved) PANIC("out of memory");
+    return moved;
+}
+
+void u32vec_fini(struct u32vec *v) {
+    free(v->at);
+    *v = (struct u32vec){0};
+}
+
+void u32vec_reserve(struct u32vec *v, uint32_t slots) {
+    if (slots <= v->slots) return;
+    v->at = slots_resize(v->at, slots, sizeof *v->at);
+    v->slots = slots;
+}
+
+void u32vec_push(struct u32vec *v, uint32_t value) {
+    if (v->count == v->slots) u32vec_reserve(v, slots_grown(v->slots));
+    v->at[v->count++] = value;
+}
+
+void vec_init(struct vec *v, size_t elem_bytes) {
+    REQUIRE(elem_bytes > 0);
+    REQUIRE(elem_bytes <= UINT32_MAX);
+    *v = (struct vec){.elem_bytes = (uint32_t)elem_bytes};
+}
+
+void vec_fini(struct vec *v) {
+    free(v->at);
+    *v = (struct vec){.elem_bytes = v->elem_bytes};
+}
+
+void vec_reserve(struct vec *v, uint32_t slots) {
+    REQUIRE(v->elem_bytes > 0);
+    if (slots <= v->slots) return;
+    v->at = slots_resize(v->at, slots, v->elem_bytes);
+    v->slots = slots;
+}
+
+void *vec_push(struct vec *v) {
+    if (v->count == v->slots) vec_reserve(v, slots_grown(v->slots));
+    return memset(vec_at(v, v->count++), 0, v->elem_bytes);
+}

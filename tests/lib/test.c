@@ -1,0 +1,23 @@
+/* test.c: the helpers behind test.h. */
+#include "test.h"
+
+#include "hash.h"
+
+jmp_buf test_panic_jump;
+
+void test_panic_catch(const char *file, int line, const char *fact) {
+    (void)file;
+    (void)line;
+    (void)fact;
+    longjmp(test_panic_jump, 1);
+}
+
+uint64_t test_random_next(struct test_random *r) {
+    r->state += 0x9e3779b97f4a7c15ULL;
+    return hash_mix(r->state);
+}
+
+uint64_t test_random_below(struct test_random *r, uint64_t below) {
+    REQUIRE(below > 0);
+    return test_random_next(r) % below;
+}

@@ -1,0 +1,36 @@
+/* test.h: what every test program includes first: cmocka, and a way to expect a panic. */
+#ifndef REEVE_TEST_H
+#define REEVE_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "panic.h"
+
+extern jmp_buf test_panic_jump;
+void test_panic_catch(const char *file, int line, const char *fact);
+
+/* Fails unless the statement panics. Memory held by the statement itself may be lost. */
+#define assert_panics(statement)                                     \
+    do {                                                             \
+        panic_hook_set(test_panic_catch);                            \
+        if (setjmp(test_panic_jump) == 0) {                          \
+            statement;                                               \
+            panic_hook_set(NULL);                                    \
+            fail_msg("no panic: %s", #statement);                    \
+        }                                                            \
+    } while (0)
+
+/* A small generator for tests: the same seed gives the same test. */
+struct test_random {
+    uint64_t state;
+};
+uint64_t test_random_next(struct test_random *r);
+uint64_t test_random_below(struct test_random *r, uint64_t below);
+
+#endif

@@ -1,0 +1,32 @@
+/* slice_test.c: equality and order of borrowed bytes. */
+#include "test.h"
+
+#include "slice.h"
+
+static void equality(void **state) {
+    (void)state;
+    assert_true(slice_eq(SLICE(""), slice_of(NULL, 0)));
+    assert_true(slice_eq(SLICE("a\0b"), slice_of("a\0b", 3)));
+    assert_false(slice_eq(SLICE("a"), SLICE("ab")));
+    assert_false(slice_eq(SLICE("a"), SLICE("b")));
+}
+
+static void order_is_by_bytes_then_length(void **state) {
+    (void)state;
+    static const struct slice sorted[] = {
+        {NULL, 0}, {(const uint8_t *)"a", 1}, {(const uint8_t *)"a\0", 2}, {(const uint8_t *)"ab", 2},
+        {(const uint8_t *)"b", 1}, {(const uint8_t *)"\xff", 1},
+    };
+    int count = sizeof sorted / sizeof sorted[0];
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < count; k++) assert_int_equal(slice_cmp(sorted[i], sorted[k]), (i > k) - (i < k));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equality),
+        cmocka_unit_test(order_is_by_bytes_then_length),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/* vec_test.c: growth and exact reservation. */
+#include "test.h"
+
+#include "vec.h"
+
+static void numbers_come_back_in_order(void **state) {
+    (void)state;
+    struct u32vec v = {0};
+    for (uint32_t i = 0; i < 1000; i++) u32vec_push(&v, i * 3);
+    assert_int_equal(v.count, 1000);
+    for (uint32_t i = 0; i < 1000; i++) assert_int_equal(v.at[i], i * 3);
+    u32vec_fini(&v);
+    assert_null(v.at);
+}
+
+static void reserve_is_exact(void **state) {
+    (void)state;
+    struct u32vec v = {0};
+    u32vec_reserve(&v, 7);
+    assert_int_equal(v.slots, 7);
+    u32vec_reserve(&v, 3);
+    assert_int_equal(v.slots, 7);
+    u32vec_fini(&v);
+}
+
+static void elements_start_at_zero(void **state) {
+    (void)state;
+    struct vec v;
+    vec_init(&v, 12);
+    for (uint32_t i = 0; i < 100; i++) {
+        uint8_t *at = vec_push(&v);
+        for (int k = 0; k < 12; k++) assert_int_equal(at[k], 0);
+        memset(at, (int)i, 12);
+    }
+    for (uint32_t i = 0; i < 100; i++) assert_int_equal(*(uint8_t *)vec_at(&v, i), i);
+    vec_fini(&v);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_come_back_in_order),
+        cmocka_unit_test(reserve_is_exact),
+        cmocka_unit_test(elements_start_at_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
