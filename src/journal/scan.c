@@ -1,0 +1,118 @@
+/* scan.c: see scan.h. Guarantees: memory is bounded by the larger of 1 MiB and the longest block that fits the file;
+ * no byte of a block is handed out before its CRC was checked. Must not: write, or judge what a bad block means. */
+#include "scan.h"
+
+#include <stdlib.h>
+
+#include "diskio.h"
+#include "panic.h"
+
+#define WINDOW_BYTES (1024u * 1024u)
+
+void scan_init(struct scan *s, struct disk *disk) {
+    *s = (struct scan){.disk = disk, .file = {-1}};
+}
+
+void scan_fini(struct scan *s) {
+    scan_close(s);
+    free(s->window);
+    s->window = NULL;
+}
+
+enum err scan_open(struct scan *s, const char *name, uint64_t nonce, bool any_nonce, struct why *why) {
+    REQUIRE(s->file.v < 0);
+    disk_file f;
+    enum err e = s->disk->ops->open(s->disk, name, DISK_READ, &f, why);
+    if (e != ERR_OK) return e;
+    e = s->disk->ops->size(s->disk, f, &s->bytes, why);
+    if (e != ERR_OK) {
+        s->disk->ops->close(s->disk, f);
+        return why_wrap(why, e, "%s", name);
+    }
+    s->file = f;
+    s->nonce = nonce;
+    s->any_nonce = any_nonce;
+    scan_forget(s);
+    return ERR_OK;
+}
+
+void scan_close(struct scan *s) {
+    if (s->file.v >= 0) s->disk->ops->close(s->disk, s->file);
+    s->file = (disk_file){-1};
+}
+
+void scan_forget(struct scan *s) {
+    s->start = 0;
+    s->len = 0;
+}
+
+/* Makes bytes [offset, offset + need) available; ret_have is less only at the end of the file. */
+static enum err window_move(struct scan *s, uint64_t offset, size_t need, struct slice *ret, struct why *why) {
+    REQUIRE(s->file.v >= 0);
+    bool inside = offset >= s->start && offset + need <= s->start + s->len;
+    if (!inside) {
+        size_t want = need < WINDOW_BYTES ? WINDOW_BYTES : need;
+        if (want > s->slots) {
+            free(s->window);
+            s->window = malloc(want);
+            ENSURE(s->window != NULL);
+            s->slots = want;
+        }
+        s->len = 0;
+        size_t have = 0;
+        enum err e = diskio_read(s->disk, s->file, offset, s->window, want, &have, why);
+        if (e != ERR_OK) return e;
+        s->start = offset;
+        s->len = have;
+    }
+    size_t have = s->start + s->len > offset ? (size_t)(s->start + s->len - offset) : 0;
+    *ret = slice_of(s->window + (offset - s->start), have < need ? have : need);
+    ENSURE(ret->len <= need);
+    return ERR_OK;
+}
+
+enum err scan_block(struct scan *s, uint64_t offset, bool *ret_valid, struct block *ret, struct why *why) {
+    REQUIRE(offset % BLOCK_ALIGN == 0);
+    *ret_valid = false;
+    if (offset + BLOCK_ALIGN > s->bytes) return ERR_OK;
+    struct slice bytes;
+    enum err e = window_move(s, offset, BLOCK_ALIGN, &bytes, why);
+    if (e != ERR_OK) return e;
+    struct block b;
+    if (!block_peek(bytes, s->bytes - offset, &b)) return ERR_OK;
+    if (!s->any_nonce && b.nonce != s->nonce) return ERR_OK;
+    e = window_move(s, offset, b.total_bytes, &bytes, why);
+    if (e != ERR_OK) return e;
+    if (bytes.len < b.total_bytes || !block_verify(&b, offset, bytes)) return ERR_OK;
+    ENSURE(b.batch.records.len == 0 || b.batch.records.ptr != NULL);
+    *ret = b;
+    *ret_valid = true;
+    return ERR_OK;
+}
+
+enum err scan_find(struct scan *s, uint64_t offset, uint64_t *ret_offset, struct block *ret, struct why *why) {
+    REQUIRE(offset % BLOCK_ALIGN == 0);
+    for (; offset + BLOCK_ALIGN <= s->bytes; offset += BLOCK_ALIGN) {
+        bool valid = false;
+        enum err e = scan_block(s, offset, &valid, ret, why);
+        if (e != ERR_OK) return e;
+        if (!valid) continue;
+        *ret_offset = offset;
+        return ERR_OK;
+    }
+    *ret_offset = UINT64_MAX;
+    return ERR_OK;
+}
+
+enum err scan_is_zero(struct scan *s, uint64_t offset, bool *ret, struct why *why) {
+    struct slice bytes;
+    *ret = false;
+    if (offset + BLOCK_ALIGN > s->bytes) return ERR_OK;
+    enum err e = window_move(s, offset, BLOCK_ALIGN, &bytes, why);
+    if (e != ERR_OK) return e;
+    if (bytes.len < BLOCK_ALIGN) return ERR_OK;
+    uint8_t any = 0;
+    for (size_t i = 0; i < bytes.len; i++) any |= bytes.ptr[i];
+    *ret = any == 0;
+    return ERR_OK;
+}
