@@ -16,8 +16,8 @@ struct arena {
     struct arena_chunk *chunk; /* newest; older ones hang behind it */
     uint8_t *next;             /* free bytes of the newest chunk */
     uint8_t *end;
-    size_t chunk_bytes;        /* size of the next ordinary chunk */
-    size_t bytes;              /* held from the system */
+    size_t chunk_bytes; /* size of the next ordinary chunk */
+    size_t bytes;       /* held from the system */
     size_t bytes_max;
 };
 
@@ -25,9 +25,9 @@ void arena_init(struct arena *a, size_t chunk_bytes, size_t bytes_max); /* takes
 void arena_fini(struct arena *a);
 void arena_reset(struct arena *a); /* keeps the newest chunk for reuse */
 void *arena_alloc(struct arena *a, size_t bytes);
-void *arena_try(struct arena *a, size_t bytes); /* NULL when it would pass the maximum */
-void *arena_copy(struct arena *a, const void *ptr, size_t len);      /* not terminated */
-struct slice arena_slice(struct arena *a, struct slice s);           /* a copy of s */
+void *arena_try(struct arena *a, size_t bytes);                 /* NULL when it would pass the maximum */
+void *arena_copy(struct arena *a, const void *ptr, size_t len); /* not terminated */
+struct slice arena_slice(struct arena *a, struct slice s);      /* a copy of s */
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (size_t)(count)))

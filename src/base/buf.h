@@ -21,8 +21,8 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_fini(struct buf *b);
-void buf_clear(struct buf *b); /* keeps the memory */
-void buf_cut(struct buf *b, size_t len); /* back to an earlier length; clears `full` */
+void buf_clear(struct buf *b);                   /* keeps the memory */
+void buf_cut(struct buf *b, size_t len);         /* back to an earlier length; clears `full` */
 uint8_t *buf_space(struct buf *b, size_t bytes); /* room at the end, counted as written; NULL when full */
 void buf_put(struct buf *b, const void *ptr, size_t len);
 void buf_put_slice(struct buf *b, struct slice s);
@@ -30,7 +30,7 @@ void buf_put_u8(struct buf *b, uint8_t v);
 void buf_put_u16(struct buf *b, uint16_t v); /* fixed widths are little-endian */
 void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
-void buf_put_varint(struct buf *b, uint64_t v); /* LEB128, shortest form */
+void buf_put_varint(struct buf *b, uint64_t v);  /* LEB128, shortest form */
 void buf_put_str(struct buf *b, struct slice s); /* varint length, bytes */
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline struct slice buf_slice(const struct buf *b) {

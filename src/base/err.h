@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+/* clang-format off */
 /*     name                 word              meaning                                  http exit retry */
 #define ERR_TABLE(X)                                                                                   \
     X(ERR_OK,               "ok",              "done",                                  200, 0, false) \
@@ -35,6 +36,7 @@ enum err {
 #undef X
     ERR_COUNT
 };
+/* clang-format on */
 
 #define CHECKED __attribute__((warn_unused_result))
 

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 /*     name                        default         least  most            unit      reason */
 #define LIMIT_TABLE(X)                                                                                                \
     X(flows_max,                   4000000,        1,     100000000,      "flows",  "flows in memory, about 300 B each beside their jobs") \
@@ -53,6 +54,7 @@
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed")
+/* clang-format on */
 
 struct limits {
 #define X(name, standard, least, most, unit, reason) int64_t name;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+/* clang-format off */
 #define MUTANT_TABLE(X)                                                                         \
     X(none, "the product as it is")                                                             \
     X(forget_cascade, "apply does not fail the descendants of a failed job")                    \
@@ -29,6 +30,7 @@ enum mutant {
 #undef X
     MUTANT_COUNT
 };
+/* clang-format on */
 
 #ifdef REEVE_MUTANTS
 extern enum mutant mutant_active;

@@ -1,5 +1,5 @@
 /* pool.c: chunks of 1,024 elements. Fresh chunks come zeroed from the system and are touched only as indices are
- * handed out, so an element is cleared by hand only when it is used again. */
+ * handed out; an element is cleared by hand only when it is freed. */
 #include "pool.h"
 
 #include <stdlib.h>
@@ -34,14 +34,18 @@ static void add_chunk(struct pool *p) {
     p->chunks[p->chunk_count++] = chunk;
 }
 
+static uint8_t *link_of(const struct pool *p, uint32_t index) {
+    return (uint8_t *)pool_at(p, index) + p->elem_bytes - sizeof p->free_head;
+}
+
 uint32_t pool_alloc(struct pool *p) {
     if (p->count == p->max) return 0;
     p->count++;
     uint32_t index = p->free_head;
     if (index) {
-        void *at = pool_at(p, index);
-        memcpy(&p->free_head, at, sizeof p->free_head);
-        memset(at, 0, p->elem_bytes);
+        void *link = link_of(p, index);
+        memcpy(&p->free_head, link, sizeof p->free_head);
+        memset(link, 0, sizeof p->free_head);
         return index;
     }
     index = ++p->high;
@@ -54,7 +58,8 @@ void pool_free(struct pool *p, uint32_t index) {
     REQUIRE(index != 0);
     REQUIRE(index <= p->high);
     REQUIRE(p->count > 0);
-    memcpy(pool_at(p, index), &p->free_head, sizeof p->free_head);
+    memset(pool_at(p, index), 0, p->elem_bytes);
+    memcpy(link_of(p, index), &p->free_head, sizeof p->free_head);
     p->free_head = index;
     p->count--;
 }

@@ -1,8 +1,9 @@
 /* pool.h: many things of one size, addressed by 32-bit index. Index 0 is "none".
  *
- * Elements live in chunks that never move, so pointers stay valid until pool_free. A freed element's first four
- * bytes link the free list; the rest is kept zero by pool_alloc. Indices are reused, most recently freed first:
- * whoever keeps one across time keeps an identity beside it (an id or a generation). */
+ * Elements live in chunks that never move, so pointers stay valid until pool_free. A free element is all zero but for
+ * its last four bytes, which link the free list: an owner whose first member is never zero while in use can walk
+ * 1..high and tell. Indices are reused, most recently freed first: whoever keeps one across time keeps an identity
+ * beside it (an id or a generation). */
 #ifndef REEVE_POOL_H
 #define REEVE_POOL_H
 
@@ -17,8 +18,8 @@ struct pool {
     uint32_t chunk_count;
     uint32_t chunk_slots; /* length of the chunks array */
     uint32_t elem_bytes;
-    uint32_t count;       /* live elements */
-    uint32_t high;        /* indices 1..high were handed out at some time */
+    uint32_t count; /* live elements */
+    uint32_t high;  /* indices 1..high were handed out at some time */
     uint32_t max;
     uint32_t free_head;
 };

@@ -14,8 +14,8 @@
 
 #define VARINT_BYTES_MAX 10u
 #define HASH_BYTES 32u
-#define NESTING_MAX 16u     /* a list may hold its own kind; the input must not choose the depth of our stack */
-#define STACK_BYTES 1024u   /* messages up to this size are decoded without touching the arena */
+#define NESTING_MAX 16u   /* a list may hold its own kind; the input must not choose the depth of our stack */
+#define STACK_BYTES 1024u /* messages up to this size are decoded without touching the arena */
 
 /* ---- what a field holds ---- */
 
@@ -180,7 +180,8 @@ static void put_list(struct buf *out, uint64_t key, const struct tlv_desc *sub, 
     buf_put_varint(out, key);
     size_t start = open_body(out);
     buf_put_varint(out, list.count);
-    for (uint32_t i = 0; i < list.count; i++) put_message(sub, (const uint8_t *)list.at + (size_t)i * sub->size, out);
+    for (uint32_t i = 0; i < list.count; i++)
+        put_message(sub, (const uint8_t *)list.at + (size_t)i * sub->size, out);
     close_body(out, start);
 }
 
@@ -277,12 +278,13 @@ static inline const uint8_t *read_varint(const uint8_t *at, const uint8_t *end, 
     return read_varint_slow(at, end, ret);
 }
 
-static enum err refuse(const struct decoder *x, enum err e, const struct tlv_desc *d, const struct tlv_field *f,
-                       const char *text) {
+static enum err refuse(const struct decoder *x, enum err e, const struct tlv_desc *d,
+                       const struct tlv_field *f, const char *text) {
     return why_set(x->why, e, "%s.%s: %s", d->name, f ? f->name : "?", text);
 }
 
-static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in, void *into);
+static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in,
+                               void *into);
 
 /* Stores a number into its zeroed field; false when it is too wide, or the default written out. */
 static inline bool store_number(const struct tlv_field *f, uint64_t v, void *at) {
@@ -325,7 +327,8 @@ static enum err decode_numbers(const struct decoder *x, const struct tlv_desc *d
                                struct slice body, void *at) {
     size_t count = 0;
     for (size_t i = 0; i < body.len; i++) count += body.ptr[i] < 0x80; /* the last byte of each number */
-    if (!is_within(count, f->max) || count > UINT32_MAX) return refuse(x, ERR_LIMIT, d, f, "too many numbers");
+    if (!is_within(count, f->max) || count > UINT32_MAX)
+        return refuse(x, ERR_LIMIT, d, f, "too many numbers");
     REQUIRE(x->arena != NULL);
     uint32_t *numbers = arena_try(x->arena, count * sizeof *numbers);
     if (!numbers) return refuse(x, ERR_LIMIT, d, f, "no room for the numbers");
@@ -349,7 +352,8 @@ static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, c
     uint64_t count;
     const uint8_t *p = read_varint(body.ptr, end, &count);
     /* Each item takes at least its length byte: a count beyond that is a lie, and must not size an allocation. */
-    if (!p || count == 0 || count > (size_t)(end - p)) return refuse(x, ERR_INVALID, d, f, "its count is wrong");
+    if (!p || count == 0 || count > (size_t)(end - p))
+        return refuse(x, ERR_INVALID, d, f, "its count is wrong");
     if (!is_within(count, f->max) || count > UINT32_MAX) return refuse(x, ERR_LIMIT, d, f, "too many items");
     REQUIRE(x->arena != NULL);
     size_t item_bytes = f->sub->size;
@@ -399,8 +403,8 @@ static enum err decode_body(const struct decoder *x, const struct tlv_desc *d, c
 }
 
 /* `into` is zeroed. Fields with tags below `f->tag` are done. */
-static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *fields_end,
-                              struct slice in, void *into) {
+static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
+                              const struct tlv_field *fields_end, struct slice in, void *into) {
     const struct tlv_field *f = d->fields;
     const uint8_t *p = in.ptr;
     const uint8_t *end = in.len ? p + in.len : p;
@@ -417,7 +421,8 @@ static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
         while (f < fields_end && f->tag < tag) f++;
         bool is_known = f < fields_end && f->tag == tag;
         if (!is_known && x->mode == TLV_STRICT) {
-            return why_set(x->why, ERR_UNSUPPORTED, "%s: unknown field %llu", d->name, (unsigned long long)tag);
+            return why_set(x->why, ERR_UNSUPPORTED, "%s: unknown field %llu", d->name,
+                           (unsigned long long)tag);
         }
         if (key & 1) {
             if (value > (size_t)(end - p)) return refuse(x, ERR_INVALID, d, is_known ? f : NULL, "it is cut");
@@ -432,7 +437,8 @@ static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
     return ERR_OK;
 }
 
-static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in, void *into) {
+static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in,
+                               void *into) {
     if (x->depth == NESTING_MAX) return why_set(x->why, ERR_LIMIT, "%s: nested too deep", d->name);
     struct decoder inner = {x->arena, x->why, x->mode, x->depth + 1};
     const struct tlv_field *fields_end = d->fields + d->field_count;
@@ -443,8 +449,8 @@ static enum err decode_message(const struct decoder *x, const struct tlv_desc *d
     return decode_fields(&inner, d, fields_end, in, into);
 }
 
-enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena, void *ret,
-                    struct why *why) {
+enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena,
+                    void *ret, struct why *why) {
     struct decoder x = {arena, why, mode, 0};
     _Alignas(16) uint8_t stack[STACK_BYTES];
     uint8_t *into = stack;
@@ -464,15 +470,16 @@ enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mod
 
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why);
 
-static enum err check_size(const struct tlv_desc *d, const struct tlv_field *f, const void *ptr, uint64_t size,
-                           struct why *why) {
+static enum err check_size(const struct tlv_desc *d, const struct tlv_field *f, const void *ptr,
+                           uint64_t size, struct why *why) {
     if (size > 0 && !ptr) return why_set(why, ERR_INVALID, "%s.%s: it points nowhere", d->name, f->name);
     if (is_within(size, f->max)) return ERR_OK;
-    return why_set(why, ERR_LIMIT, "%s.%s: %llu, at most %u", d->name, f->name, (unsigned long long)size, f->max);
+    return why_set(why, ERR_LIMIT, "%s.%s: %llu, at most %u", d->name, f->name, (unsigned long long)size,
+                   f->max);
 }
 
-static enum err check_items(const struct tlv_desc *d, const struct tlv_field *f, struct tlv_list list, uint32_t depth,
-                            struct why *why) {
+static enum err check_items(const struct tlv_desc *d, const struct tlv_field *f, struct tlv_list list,
+                            uint32_t depth, struct why *why) {
     enum err e = check_size(d, f, list.at, list.count, why);
     for (uint32_t i = 0; i < list.count && e == ERR_OK; i++) {
         e = check_message(f->sub, (const uint8_t *)list.at + (size_t)i * f->sub->size, depth, why);
@@ -481,8 +488,8 @@ static enum err check_items(const struct tlv_desc *d, const struct tlv_field *f,
     return e;
 }
 
-static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f, const void *at, uint32_t depth,
-                            struct why *why) {
+static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f, const void *at,
+                            uint32_t depth, struct why *why) {
     switch ((enum tlv_type)f->type) {
     case TLV_BOOL:
         if (*(const uint8_t *)at > 1) return why_set(why, ERR_INVALID, "%s.%s: not a bool", d->name, f->name);

@@ -65,18 +65,20 @@ struct tlv_desc {
     const struct tlv_field *fields;
 };
 
+/* clang-format off */
 #define TLV_FIELD(tag_, type_, struct_, member_, ...) \
     { .tag = (tag_), .type = (type_), .offset = offsetof(struct struct_, member_), .name = #member_, __VA_ARGS__ }
 #define TLV_DESC(name_, struct_, fields_) \
     { .name = (name_), .size = sizeof(struct struct_), .field_count = sizeof(fields_) / sizeof((fields_)[0]), .fields = (fields_) }
+/* clang-format on */
 
 /* Appends the message. The struct must fit its own table (lengths, enum ranges): anything else is a panic. */
 void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out);
 
 /* Fills *ret (d->size bytes, untouched on failure). Slices point into `in`; lists and arrays are in `arena`. */
 enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN };
-CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena,
-                            void *ret, struct why *why);
+CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode,
+                            struct arena *arena, void *ret, struct why *why);
 
 /* Checks what tlv_encode would panic on; names the field. For structs that were filled from outside. */
 CHECKED enum err tlv_check(const struct tlv_desc *d, const void *from, struct why *why);

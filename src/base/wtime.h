@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
+/* clang-format off */
 typedef struct { int64_t ms; } wall_time; /* milliseconds since 1970-01-01 UTC */
 typedef struct { int64_t ms; } mono_time; /* milliseconds since some moment of this process */
+/* clang-format on */
 
 #define TIME_NEVER INT64_MAX
 

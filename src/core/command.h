@@ -134,12 +134,14 @@ struct cmd_attempt { /* started, progress, done */
 };
 
 struct cmd_verdict {
-    question_id question;
+    question_id question; /* 0 = a late quarantine of `job`, which has succeeded */
+    struct job_ref job;
     uint32_t revision;
     struct slice hash;
     enum verdict verdict;
     struct slice reason;
     struct slice payload;
+    struct slice payload_hash; /* 32 bytes, with a rendered body */
     int64_t again_ms;
     uint64_t policy;
 };

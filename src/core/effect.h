@@ -35,7 +35,7 @@ struct event { /* its position in the journal is (effect.lsn, effect.ordinal) */
 };
 
 struct attempt_effect {
-    uint32_t worker; /* pool index, valid together with the incarnation */
+    uint32_t worker; /* its number, see view_worker */
     uint64_t incarnation;
     struct job_ref job;
     uint32_t attempt;

@@ -110,6 +110,7 @@ struct rec_cancelled {
     bool whole;       /* the flow, not one job */
     uint32_t ordinal;
     struct slice reason;
+    uint32_t confirm_ms; /* how long workers may take to confirm that a running attempt was stopped */
 };
 
 enum pause_scope { PAUSE_FLOW, PAUSE_POOL, PAUSE_TENANT, PAUSE_SCOPE_COUNT };
@@ -177,6 +178,7 @@ struct rec_stopping {
     uint32_t ordinal;
     uint32_t attempt;
     uint8_t stop;
+    uint32_t confirm_ms;
 };
 
 enum outcome {
@@ -232,12 +234,16 @@ enum verdict {
 
 struct rec_verdict {
     struct rec_head head; /* principal: who answered; empty: nobody did in time */
-    uint64_t question;
+    uint64_t question;    /* 0 = a late word on the output of a job that has succeeded */
+    uint64_t flow;
+    uint32_t ordinal;
+    uint8_t gate;
     uint32_t revision;
     struct slice hash;  /* of what they saw */
     uint8_t verdict;
     struct slice reason;
     struct slice payload; /* constraints, a rendered body or a redacted result */
+    struct slice payload_hash; /* SHA-256 of a rendered body */
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
 };

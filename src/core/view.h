@@ -33,7 +33,7 @@ struct job_view {
     struct slice body;     /* rendered, if it was */
     struct slice body_hash;
     struct slice result, result_hash, constraints;
-    uint32_t worker;       /* pool index of the last one, 0 = none */
+    uint32_t worker;       /* number of the last one, 0 = none */
     enum stop_cause stop;
     question_id question;  /* open one */
     uint32_t root;         /* ordinal of the job that dragged it down, or UINT32_MAX */
@@ -53,7 +53,7 @@ struct question_view {
 };
 
 struct worker_view {
-    uint32_t index;
+    uint32_t number;  /* never reused */
     struct slice id;
     uint64_t incarnation;
     const struct worker_info *info;
@@ -67,8 +67,8 @@ bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, st
 /* The parents of a job in its own flow, as ordinals, into `ret` (at most `max`); the count. */
 uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, uint32_t max);
 bool view_question(const struct state *s, question_id id, struct question_view *ret);
-bool view_worker(const struct state *s, const struct live *l, uint32_t index, struct worker_view *ret);
-uint32_t view_worker_by_id(const struct state *s, struct slice id);
+bool view_worker(const struct state *s, const struct live *l, uint32_t number, struct worker_view *ret);
+uint32_t view_worker_by_id(const struct state *s, struct slice id); /* its number, 0 = not known */
 /* What an EFFECT_ASSIGN must carry; false when the attempt is no longer open (the effect is then dropped). */
 bool view_attempt(const struct state *s, const struct attempt_effect *a, struct job_view *ret);
 

@@ -29,7 +29,8 @@ static void run_file(const char *folder, const char *name) {
     if (!data) abort();
     size_t size = fread(data, 1, INPUT_BYTES_MAX, file);
     (void)fclose(file);
-    uint8_t *exact = malloc(size ? size : 1); /* exactly as large as the input, so that ASan sees a read past it */
+    uint8_t *exact =
+        malloc(size ? size : 1); /* exactly as large as the input, so that ASan sees a read past it */
     if (!exact) abort();
     memcpy(exact, data, size);
     free(data);

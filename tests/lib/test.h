@@ -16,14 +16,14 @@ extern jmp_buf test_panic_jump;
 void test_panic_catch(const char *file, int line, const char *fact);
 
 /* Fails unless the statement panics. Memory held by the statement itself may be lost. */
-#define assert_panics(statement)                                     \
-    do {                                                             \
-        panic_hook_set(test_panic_catch);                            \
-        if (setjmp(test_panic_jump) == 0) {                          \
-            statement;                                               \
-            panic_hook_set(NULL);                                    \
-            fail_msg("no panic: %s", #statement);                    \
-        }                                                            \
+#define assert_panics(statement)                  \
+    do {                                          \
+        panic_hook_set(test_panic_catch);         \
+        if (setjmp(test_panic_jump) == 0) {       \
+            statement;                            \
+            panic_hook_set(NULL);                 \
+            fail_msg("no panic: %s", #statement); \
+        }                                         \
     } while (0)
 
 /* A small generator for tests: the same seed gives the same test. */

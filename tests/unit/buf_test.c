@@ -16,7 +16,8 @@ static void what_is_put_is_read_back(void **state) {
     buf_put_varint(&b, 300);
     buf_put_str(&b, SLICE("text"));
     buf_printf(&b, "%d-%s", 42, "x");
-    static const uint8_t fixed[] = {1, 3, 2, 7, 6, 5, 4, 15, 14, 13, 12, 11, 10, 9, 8, 0xac, 2, 4, 't', 'e', 'x', 't'};
+    static const uint8_t fixed[] = {1,  3,  2, 7, 6,    5, 4, 15,  14,  13,  12,
+                                    11, 10, 9, 8, 0xac, 2, 4, 't', 'e', 'x', 't'};
     assert_memory_equal(b.at, fixed, sizeof fixed);
 
     struct cursor c = cursor_of(buf_slice(&b));

@@ -61,11 +61,11 @@ static void bad_utf8_is_replaced_byte_by_byte(void **state) {
     } cases[] = {
         {{(const uint8_t *)"\xff", 1}, "\"" BAD "\""},
         {{(const uint8_t *)"a\x80z", 3}, "\"a" BAD "z\""},
-        {{(const uint8_t *)"\xc3", 1}, "\"" BAD "\""},                             /* cut */
-        {{(const uint8_t *)"\xc0\xaf", 2}, "\"" BAD BAD "\""},                     /* overlong */
-        {{(const uint8_t *)"\xed\xa0\x80", 3}, "\"" BAD BAD BAD "\""},             /* a surrogate */
-        {{(const uint8_t *)"\xf4\x90\x80\x80", 4}, "\"" BAD BAD BAD BAD "\""},     /* too large */
-        {{(const uint8_t *)"\xf0\x9f\x98\x80", 4}, "\"\xf0\x9f\x98\x80\""},        /* fine */
+        {{(const uint8_t *)"\xc3", 1}, "\"" BAD "\""},                         /* cut */
+        {{(const uint8_t *)"\xc0\xaf", 2}, "\"" BAD BAD "\""},                 /* overlong */
+        {{(const uint8_t *)"\xed\xa0\x80", 3}, "\"" BAD BAD BAD "\""},         /* a surrogate */
+        {{(const uint8_t *)"\xf4\x90\x80\x80", 4}, "\"" BAD BAD BAD BAD "\""}, /* too large */
+        {{(const uint8_t *)"\xf0\x9f\x98\x80", 4}, "\"\xf0\x9f\x98\x80\""},    /* fine */
         {{NULL, 0}, "\"\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

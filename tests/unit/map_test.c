@@ -84,7 +84,8 @@ static void index_agrees_with_an_array(void **state) {
         }
         in[i] = !in[i];
         uint32_t probe = (uint32_t)test_random_below(&r, KEYS);
-        assert_int_equal(index_get(&x, name_of(&names, probe + 1), name_of, &names), in[probe] ? probe + 1 : 0);
+        assert_int_equal(index_get(&x, name_of(&names, probe + 1), name_of, &names),
+                         in[probe] ? probe + 1 : 0);
     }
     index_fini(&x);
 }
@@ -118,12 +119,9 @@ static void removing_what_is_not_there_panics(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_agrees_with_an_array),
-        cmocka_unit_test(empty_map_answers),
-        cmocka_unit_test(replacing_does_not_grow),
-        cmocka_unit_test(index_agrees_with_an_array),
-        cmocka_unit_test(reserved_index_does_not_grow),
-        cmocka_unit_test(removing_what_is_not_there_panics),
+        cmocka_unit_test(map_agrees_with_an_array),     cmocka_unit_test(empty_map_answers),
+        cmocka_unit_test(replacing_does_not_grow),      cmocka_unit_test(index_agrees_with_an_array),
+        cmocka_unit_test(reserved_index_does_not_grow), cmocka_unit_test(removing_what_is_not_there_panics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

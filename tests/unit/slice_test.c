@@ -14,8 +14,12 @@ static void equality(void **state) {
 static void order_is_by_bytes_then_length(void **state) {
     (void)state;
     static const struct slice sorted[] = {
-        {NULL, 0}, {(const uint8_t *)"a", 1}, {(const uint8_t *)"a\0", 2}, {(const uint8_t *)"ab", 2},
-        {(const uint8_t *)"b", 1}, {(const uint8_t *)"\xff", 1},
+        {NULL, 0},
+        {(const uint8_t *)"a", 1},
+        {(const uint8_t *)"a\0", 2},
+        {(const uint8_t *)"ab", 2},
+        {(const uint8_t *)"b", 1},
+        {(const uint8_t *)"\xff", 1},
     };
     int count = sizeof sorted / sizeof sorted[0];
     for (int i = 0; i < count; i++) {

@@ -104,11 +104,11 @@ static void bytes_are_as_documented(void **state) {
     buf_init(&out, 100);
     tlv_encode(&thing_desc, &t, &out);
     static const uint8_t expected[] = {
-        0x02, 1,                                  /* tag 1, kind 0: true */
-        0x0f, 2, 'a', 'b',                        /* tag 7, kind 1 */
-        0x91, 0x03, 2, 0x02, 1,                   /* tag 200, kind 1: { x = 1 } */
-        0x93, 0x03, 8, 2, 0,                      /* tag 201, kind 1: two items, the first empty */
-        5, 0x02, 0xac, 0x02, 0x04, 1,             /* the second: x = 300, y = zigzag(-1) */
+        0x02, 1,                         /* tag 1, kind 0: true */
+        0x0f, 2,    'a',  'b',           /* tag 7, kind 1 */
+        0x91, 0x03, 2,    0x02, 1,       /* tag 200, kind 1: { x = 1 } */
+        0x93, 0x03, 8,    2,    0,       /* tag 201, kind 1: two items, the first empty */
+        5,    0x02, 0xac, 0x02, 0x04, 1, /* the second: x = 300, y = zigzag(-1) */
     };
     assert_int_equal(out.len, sizeof expected);
     assert_memory_equal(out.at, expected, sizeof expected);
@@ -193,15 +193,31 @@ static void malformed_is_refused(void **state) {
         {"bool of 2", {(const uint8_t *)"\x02\x02", 2}, ERR_INVALID},
         {"u8 of 256", {(const uint8_t *)"\x04\x80\x02", 3}, ERR_INVALID},
         {"enum out of range", {(const uint8_t *)"\x0c\x03", 2}, ERR_INVALID},
-        {"text too long", {(const uint8_t *)"\x0f\x09" "123456789", 11}, ERR_LIMIT},
-        {"short hash", {(const uint8_t *)"\x13\x01" "a", 3}, ERR_INVALID},
+        {"text too long",
+         {(const uint8_t *)"\x0f\x09"
+                           "123456789",
+          11},
+         ERR_LIMIT},
+        {"short hash",
+         {(const uint8_t *)"\x13\x01"
+                           "a",
+          3},
+         ERR_INVALID},
         {"same tag twice", {(const uint8_t *)"\x02\x01\x02\x01", 4}, ERR_INVALID},
         {"descending tags", {(const uint8_t *)"\x04\x01\x02\x01", 4}, ERR_INVALID},
         {"tag 0", {(const uint8_t *)"\x00\x01", 2}, ERR_INVALID},
         {"number where bytes belong", {(const uint8_t *)"\x0e\x01", 2}, ERR_INVALID},
-        {"bytes where a number belongs", {(const uint8_t *)"\x03\x01" "a", 3}, ERR_INVALID},
+        {"bytes where a number belongs",
+         {(const uint8_t *)"\x03\x01"
+                           "a",
+          3},
+         ERR_INVALID},
         {"unknown tag", {(const uint8_t *)"\x08\x01", 2}, ERR_UNSUPPORTED},
-        {"length beyond the end", {(const uint8_t *)"\x0f\x7f" "a", 3}, ERR_INVALID},
+        {"length beyond the end",
+         {(const uint8_t *)"\x0f\x7f"
+                           "a",
+          3},
+         ERR_INVALID},
         {"empty text", {(const uint8_t *)"\x0f\x00", 2}, ERR_INVALID},
         {"empty message", {(const uint8_t *)"\x91\x03\x00", 3}, ERR_INVALID},
         {"list of nothing", {(const uint8_t *)"\x93\x03\x01\x00", 4}, ERR_INVALID},
@@ -265,11 +281,8 @@ static void full_buffer_is_marked(void **state) {
 static void check_finds_what_encode_panics_on(void **state) {
     (void)state;
     struct thing bad[] = {
-        {.colour = COLOUR_COUNT},
-        {.name = SLICE("123456789")},
-        {.hash = SLICE("x")},
-        {.numbers = {many_numbers, 101}},
-        {.points = {many_points, 101}},
+        {.colour = COLOUR_COUNT},         {.name = SLICE("123456789")},   {.hash = SLICE("x")},
+        {.numbers = {many_numbers, 101}}, {.points = {many_points, 101}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct why why;

@@ -37,7 +37,8 @@ static void small_steps_reach_the_wall_clock_too(void **state) {
     struct batch_clock c;
     batch_clock_init(&c, (wall_time){0}, (mono_time){0}, (wall_time){0});
     int64_t now = 0;
-    for (int64_t mono = 0; mono <= 30000; mono++) now = batch_clock_now(&c, (wall_time){mono + 1000}, (mono_time){mono}).ms;
+    for (int64_t mono = 0; mono <= 30000; mono++)
+        now = batch_clock_now(&c, (wall_time){mono + 1000}, (mono_time){mono}).ms;
     assert_in_range(now, 31000 - 20, 31000);
 }
 

@@ -1,0 +1,68 @@
+# The front door. Everything real is in CMakeLists.txt, CMakePresets.json and tools/.
+.DEFAULT_GOAL := help
+SEED ?= 1
+SOAK_SEEDS ?= 100000
+FUZZ_SECONDS ?= 60
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## install the Debian packages that are needed (root or sudo)
+	@tools/deps.sh
+
+.PHONY: build
+build: deps ## the optimised, hardened build, in build/release
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+
+.PHONY: test
+test: ## build and run every test suite; the last line is the result
+	@tools/test.sh
+
+.PHONY: sim
+sim: build ## one simulated run: make sim SEED=7
+	@if [ -x build/release/reeve-sim ]; then build/release/reeve-sim run --seeds 1 --from $(SEED); \
+	else echo "the simulator is not written yet"; exit 1; fi
+
+.PHONY: soak
+soak: build ## many simulated runs: make soak SOAK_SEEDS=100000
+	@if [ -x build/release/reeve-sim ]; then build/release/reeve-sim run --seeds $(SOAK_SEEDS) --from $(SEED); \
+	else echo "the simulator is not written yet"; exit 1; fi
+
+.PHONY: fuzz
+fuzz: ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60
+	@tools/deps.sh clang
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: bench
+bench: build ## every benchmark in turn
+	@set -e; for program in build/release/*_bench; do [ -x "$$program" ] || continue; "$$program"; done
+
+.PHONY: coverage
+coverage: deps ## which lines the tests reach, per file
+	@tools/coverage.sh
+
+.PHONY: format
+format: ## let clang-format decide the layout
+	@tools/deps.sh clang
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+.PHONY: tidy
+tidy: ## check the rules of style that a program can check
+	@tools/tidy.sh
+
+.PHONY: docs
+docs: build ## write the documents that come from tables
+	@build/release/limits_doc > docs/limits.md
+
+.PHONY: up
+up: build ## start a server and a worker (not written yet)
+	@if [ -x build/release/reeve ]; then exec build/release/reeve up; \
+	else echo "Not yet: there is no server to start. What exists are the libraries under src/, their tests (make test)" \
+	"and, once sim/ has it, the simulator (make sim)."; fi
+
+.PHONY: clean
+clean: ## remove all that was built
+	@rm -rf build

@@ -1,0 +1,259 @@
+/* flow.c: see flow.h. */
+#include "flow.h"
+
+#include "class.h"
+#include "life.h"
+#include "panic.h"
+#include "timer.h"
+
+#define FLOW_CHUNK_BYTES 256
+#define FLOW_BYTES_MAX ((size_t)1 << 40)
+
+/* Copies a message into the arena behind its own length. */
+static const uint8_t *keep(struct arena *a, struct slice message) {
+    REQUIRE(message.len < UINT32_MAX);
+    uint32_t len = (uint32_t)message.len;
+    uint8_t *at = arena_alloc(a, 4 + message.len);
+    memcpy(at, &len, 4);
+    if (len) memcpy(at + 4, message.ptr, len);
+    return at;
+}
+
+static struct slice kept(const uint8_t *at) {
+    uint32_t len;
+    memcpy(&len, at, 4);
+    return slice_of(at + 4, len);
+}
+
+static const uint8_t *keep_head(struct state *s, struct arena *a, const struct rec_submitted *rec) {
+    struct flow_head head = {
+        .name = rec->name, .principal = rec->head.principal, .trace = rec->head.trace, .labels = rec->labels};
+    struct buf encoded;
+    buf_init(&encoded, 1u << 20);
+    tlv_encode(&flow_head_desc, &head, &encoded);
+    ENSURE(!encoded.full);
+    const uint8_t *at = keep(a, buf_slice(&encoded));
+    buf_fini(&encoded);
+    (void)s;
+    return at;
+}
+
+uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant) {
+    REQUIRE(rec->flow != 0);
+    REQUIRE(map_get(&s->flow_by_id, rec->flow) == 0);
+    uint32_t index = pool_alloc(&s->flows);
+    ENSURE(index != 0);
+    struct flow *f = flow_at(s, index);
+    f->id = rec->flow;
+    f->tenant = tenant;
+    f->rules = 1;
+    f->state = FLOW_RUNNING;
+    f->more = rec->more;
+    f->created = s->now;
+    /* a flow of one job fits its first chunk, so a million of them cost one allocation each */
+    size_t first = rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + 64 : FLOW_CHUNK_BYTES;
+    arena_init(&f->arena, first < FLOW_CHUNK_BYTES ? FLOW_CHUNK_BYTES : first, FLOW_BYTES_MAX);
+    vec_init(&f->edges, sizeof(struct edge));
+    vec_init(&f->foreign, sizeof(struct foreign_edge));
+    vec_init(&f->seen, sizeof(struct foreign_seen));
+    index_init(&f->names);
+    f->head = keep_head(s, &f->arena, rec);
+    map_put(&s->flow_by_id, f->id, index);
+    if (rec->flow > s->flow_last) s->flow_last = rec->flow;
+    return index;
+}
+
+void flow_release_memory(struct flow *f) {
+    arena_fini(&f->arena);
+    u32vec_fini(&f->jobs);
+    u32vec_fini(&f->work);
+    vec_fini(&f->edges);
+    vec_fini(&f->foreign);
+    vec_fini(&f->seen);
+    index_fini(&f->names);
+}
+
+size_t flow_bytes(const struct flow *f) {
+    return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->work.slots * sizeof(uint32_t) +
+           f->edges.slots * sizeof(struct edge) + f->foreign.slots * sizeof(struct foreign_edge) +
+           f->seen.slots * sizeof(struct foreign_seen) + index_bytes(&f->names);
+}
+
+void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret) {
+    enum err e = tlv_decode(&flow_head_desc, kept(f->head), TLV_STRICT, arena, ret, NULL);
+    ENSURE(e == ERR_OK);
+}
+
+uint32_t flow_open_jobs(const struct flow *f) {
+    uint32_t open = 0;
+    for (uint32_t state = 0; state < JOB_SUCCEEDED; state++) open += f->by_state[state];
+    return open;
+}
+
+struct slice job_text(const struct job *j) {
+    return kept(j->text);
+}
+
+/* The name is the first field of the message; a name is never empty, so it is always written. */
+struct slice job_name(const struct job *j) {
+    struct cursor c = cursor_of(job_text(j));
+    uint64_t tag = cursor_varint(&c);
+    struct slice name = cursor_str(&c);
+    ENSURE(tag == (1u << 1 | 1u) && !c.bad);
+    return name;
+}
+
+void job_record(const struct job *j, struct arena *arena, struct rec_job *ret) {
+    enum err e = tlv_decode(&rec_job_desc, job_text(j), TLV_STRICT, arena, ret, NULL);
+    ENSURE(e == ERR_OK);
+}
+
+struct names_ctx {
+    const struct state *state;
+    const struct flow *flow;
+};
+
+static struct slice name_of(const void *ctx, uint32_t value) { /* value: ordinal + 1 */
+    const struct names_ctx *names = ctx;
+    return job_name(job_at(names->state, names->flow->jobs.at[value - 1]));
+}
+
+static void index_names(struct state *s, struct flow *f) {
+    if (f->jobs.count < FLOW_INDEX_MIN) return;
+    index_reserve(&f->names, f->jobs.count);
+    for (; f->named < f->jobs.count; f->named++)
+        index_put(&f->names, job_name(job_at(s, f->jobs.at[f->named])), f->named + 1);
+}
+
+uint32_t flow_job_by_name(const struct state *s, const struct flow *f, struct slice name) {
+    if (f->jobs.count >= FLOW_INDEX_MIN) {
+        struct names_ctx ctx = {s, f};
+        uint32_t found = index_get(&f->names, name, name_of, &ctx);
+        return found ? found - 1 : NO_ORDINAL;
+    }
+    for (uint32_t i = 0; i < f->jobs.count; i++)
+        if (slice_eq(job_name(job_at(s, f->jobs.at[i])), name)) return i;
+    return NO_ORDINAL;
+}
+
+struct extra *job_extra(struct state *s, struct job *j) {
+    if (j->extra == 0) {
+        j->extra = pool_alloc(&s->extras);
+        ENSURE(j->extra != 0);
+    }
+    return extra_at(s, j->extra);
+}
+
+uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct slice text) {
+    struct flow *f = flow_at(s, flow);
+    uint32_t index = pool_alloc(&s->jobs);
+    ENSURE(index != 0);
+    struct job *j = job_at(s, index);
+    j->flow = flow;
+    j->ordinal = f->jobs.count;
+    j->profile = profile;
+    j->text = keep(&f->arena, text);
+    j->since = s->now;
+    j->root = NO_ORDINAL;
+    profile_ref(s, profile);
+    u32vec_push(&f->jobs, index);
+    return index;
+}
+
+/* Appends at the end of the parent's ring, so that its children are visited in order of ordinals, live as after a
+ * restart: `work_edge` counts on it. */
+static void add_edge(struct state *s, struct flow *f, uint32_t parent, uint32_t child) {
+    struct job *p = job_at(s, f->jobs.at[parent]);
+    struct edge *edge = vec_push(&f->edges);
+    uint32_t position = f->edges.count; /* 1-based */
+    edge->child = child;
+    if (p->last_child) {
+        struct edge *last = vec_at(&f->edges, p->last_child - 1);
+        edge->next = last->next;
+        last->next = position;
+    } else {
+        edge->next = position;
+    }
+    p->last_child = position;
+}
+
+void flow_link_parents(struct state *s, uint32_t flow, const struct job *j, const struct tlv_u32s *parents) {
+    struct flow *f = flow_at(s, flow);
+    for (uint32_t i = 0; i < parents->count; i++) {
+        REQUIRE(parents->at[i] < j->ordinal);
+        add_edge(s, f, parents->at[i], j->ordinal);
+    }
+}
+
+/* A parent in another flow that has not ended holds an edge to this job; one that ended was recorded as `seen`. */
+static void link_foreign(struct state *s, uint32_t flow, const struct job *j, const struct tlv_list *foreign) {
+    const struct rec_foreign *list = foreign->at;
+    for (uint32_t i = 0; i < foreign->count; i++) {
+        if (list[i].seen != JOB_WAITING) continue;
+        uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
+        ENSURE(parent != 0);
+        struct job *p = job_at(s, parent);
+        struct foreign_edge *edge = vec_push(&flow_at(s, p->flow)->foreign);
+        *edge = (struct foreign_edge){list[i].ordinal, j->ordinal, flow_at(s, flow)->id};
+        p->flags |= JOBF_FOREIGN;
+    }
+}
+
+void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profiles, const struct tlv_list *jobs) {
+    struct flow *f = flow_at(s, flow);
+    const struct options *sets = profiles->at;
+    const struct rec_job *list = jobs->at;
+    uint32_t *profile_index = ARENA_ARRAY(&s->scratch, uint32_t, profiles->count ? profiles->count : 1);
+    for (uint32_t i = 0; i < profiles->count; i++) profile_index[i] = profile_take(s, f->tenant, sets[i].raw);
+    if (f->jobs.count == 0) u32vec_reserve(&f->jobs, jobs->count);
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        REQUIRE(list[i].profile < profiles->count);
+        uint32_t index = flow_place_job(s, flow, profile_index[list[i].profile], list[i].raw);
+        const struct job *j = job_at(s, index);
+        flow_link_parents(s, flow, j, &list[i].parents);
+        link_foreign(s, flow, j, &list[i].foreign);
+        job_enter(s, index);
+    }
+    index_names(s, f);
+}
+
+/* Edges that open jobs of other flows still hold to the jobs of a flow that leaves. */
+static void drop_foreign_edges(struct state *s, const struct flow *f, const struct job *j) {
+    struct rec_job rec;
+    job_record(j, &s->scratch, &rec);
+    const struct rec_foreign *list = rec.foreign.at;
+    for (uint32_t i = 0; i < rec.foreign.count; i++) {
+        uint32_t parent_flow = flow_find(s, (flow_id){list[i].flow});
+        if (list[i].seen != JOB_WAITING || parent_flow == 0) continue;
+        struct vec *edges = &flow_at(s, parent_flow)->foreign;
+        uint32_t kept_count = 0;
+        for (uint32_t e = 0; e < edges->count; e++) {
+            struct foreign_edge *edge = vec_at(edges, e);
+            if (edge->child_flow == f->id && edge->child_ordinal == j->ordinal) continue;
+            *(struct foreign_edge *)vec_at(edges, kept_count++) = *edge;
+        }
+        edges->count = kept_count;
+    }
+}
+
+void flow_forget(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    REQUIRE(f->state != FLOW_RUNNING);
+    REQUIRE(!f->is_working);
+    for (uint32_t i = 0; i < f->jobs.count; i++) {
+        uint32_t index = f->jobs.at[i];
+        struct job *j = job_at(s, index);
+        REQUIRE(job_state_is_terminal(j->state));
+        REQUIRE(!(j->flags & JOBF_DEAD) && j->timer == 0);
+        drop_foreign_edges(s, f, j);
+        s->by_state[j->state]--;
+        if (j->extra) pool_free(&s->extras, j->extra);
+        profile_unref(s, j->profile);
+        j->flow = 0;
+        pool_free(&s->jobs, index);
+    }
+    map_del(&s->flow_by_id, f->id);
+    flow_release_memory(f);
+    f->id = 0;
+    pool_free(&s->flows, flow);
+}

@@ -1,0 +1,273 @@
+/* life.c: see life.h. Everything here is part of apply: it makes no choice and cannot fail. */
+#include "life.h"
+
+#include "attempt.h"
+#include "class.h"
+#include "effects.h"
+#include "flow.h"
+#include "mutant.h"
+#include "panic.h"
+#include "question.h"
+#include "timer.h"
+#include "work.h"
+
+/* Journal bytes that the attempts still open to a job may need. */
+static uint64_t reserve_of(const struct state *s, const struct job *j) {
+    if (job_state_is_terminal(j->state)) return 0;
+    uint32_t retries = job_options(s, j)->retries;
+    uint64_t left = retries + 1u > j->used ? retries + 1u - j->used : 1u;
+    return left * ATTEMPT_RECORD_BYTES;
+}
+
+void dead_push(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    REQUIRE(j->next == 0 && j->prev == 0);
+    j->flags |= JOBF_DEAD;
+    j->prev = s->dead_tail;
+    if (s->dead_tail) job_at(s, s->dead_tail)->next = index;
+    else s->dead_head = index;
+    s->dead_tail = index;
+    s->dead_count++;
+}
+
+void dead_remove(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    if (!(j->flags & JOBF_DEAD)) return;
+    if (j->prev) job_at(s, j->prev)->next = j->next;
+    else s->dead_head = j->next;
+    if (j->next) job_at(s, j->next)->prev = j->prev;
+    else s->dead_tail = j->prev;
+    j->next = j->prev = 0;
+    j->flags &= (uint8_t)~JOBF_DEAD;
+    s->dead_count--;
+}
+
+void job_enter(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    flow_at(s, j->flow)->by_state[j->state]++;
+    s->by_state[j->state]++;
+    s->reserved_bytes += reserve_of(s, j);
+    if (j->state == JOB_READY) ready_push(s, index);
+    job_set_timer(s, index);
+}
+
+static void leave(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    flow_at(s, j->flow)->by_state[j->state]--;
+    s->by_state[j->state]--;
+    uint64_t reserve = reserve_of(s, j);
+    REQUIRE(s->reserved_bytes >= reserve);
+    s->reserved_bytes -= reserve;
+    if (j->state == JOB_READY) ready_remove(s, index);
+    else dead_remove(s, index);
+}
+
+void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause) {
+    struct job *j = job_at(s, index);
+    enum job_state from = j->state;
+    REQUIRE(job_may_move(from, to));
+    leave(s, index);
+    j->state = (uint8_t)to;
+    j->cause = (uint8_t)cause;
+    j->since = s->now;
+    job_enter(s, index);
+    if (job_is_dead_letter(to, cause)) dead_push(s, index);
+    struct event event = {.kind = EVENT_JOB,
+                          .job = job_ref_of(s, j),
+                          .from = from,
+                          .to = to,
+                          .cause = cause,
+                          .attempt = j->attempt,
+                          .due_ms = to == JOB_WAITING ? j->due.ms : 0};
+    emit_event(s, &event);
+}
+
+void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cause cause) {
+    REQUIRE(job_state_is_terminal(to));
+    struct job *j = job_at(s, index);
+    job_move(s, index, to, cause);
+    if (MUTANT(forget_cascade) && to == JOB_FAILED) return;
+    work_push(s, j);
+}
+
+/* The first question a job still has to pass, or GATE_COUNT. */
+static enum gate next_gate(const struct state *s, const struct job *j) {
+    uint32_t wanted = job_options(s, j)->gates;
+    if (j->flags & JOBF_APPROVE) wanted |= GATE_BIT(GATE_APPROVAL);
+    wanted &= ~(uint32_t)j->gates;
+    for (uint32_t gate = GATE_CONDITION; gate < GATE_OUTPUT; gate++)
+        if (wanted & GATE_BIT(gate)) return (enum gate)gate;
+    return GATE_COUNT;
+}
+
+static bool ends_in_apply(enum job_kind kind) {
+    return kind == JOB_GATE || kind == JOB_BARRIER || kind == JOB_EXTERNAL;
+}
+
+void job_advance(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    const struct options *o = job_options(s, j);
+    REQUIRE(j->state == JOB_WAITING || (j->state == JOB_HELD && j->link == 0));
+    REQUIRE(j->parents_open == 0);
+    if (!(j->flags & JOBF_TIMED)) {
+        wall_time from = o->delay_from_submit ? flow_at(s, j->flow)->created : s->now;
+        int64_t due = from.ms + o->delay_ms;
+        j->due.ms = due > o->not_before_ms ? due : o->not_before_ms;
+        j->flags |= JOBF_TIMED;
+    }
+    if (j->due.ms > s->now.ms) {
+        job_set_timer(s, index);
+        return;
+    }
+    enum gate gate = next_gate(s, j);
+    if (gate != GATE_COUNT) {
+        if (j->state == JOB_WAITING) job_move(s, index, JOB_HELD, CAUSE_NONE);
+        question_open(s, index, gate);
+    } else if (ends_in_apply(o->kind)) {
+        job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
+    } else {
+        job_move(s, index, JOB_READY, CAUSE_NONE);
+    }
+}
+
+/* What becomes of a job when a parent ended that way: WAITING = the edge is satisfied. */
+static enum job_state upstream_end(const struct options *o, enum job_state parent) {
+    if (parent == JOB_SUCCEEDED || o->on_upstream == UPSTREAM_RUN) return JOB_WAITING;
+    if (parent == JOB_CANCELLED) return JOB_CANCELLED;
+    if (parent == JOB_SKIPPED || o->on_upstream == UPSTREAM_SKIP) return JOB_SKIPPED;
+    return JOB_FAILED;
+}
+
+static bool has_not_started(const struct job *j) {
+    return j->state == JOB_WAITING || j->state == JOB_HELD || j->state == JOB_READY;
+}
+
+static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32_t root) {
+    struct job *j = job_at(s, index);
+    if (j->state == JOB_HELD) question_close(s, j);
+    j->root = root;
+    job_finish(s, index, to, CAUSE_UPSTREAM);
+}
+
+void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
+    struct job *j = job_at(s, index);
+    if (!has_not_started(j)) return;
+    enum job_state end = upstream_end(job_options(s, j), parent);
+    if (end != JOB_WAITING) {
+        drag_down(s, index, end, root);
+        return;
+    }
+    if (late) return;
+    REQUIRE(j->state == JOB_WAITING);
+    if (MUTANT(double_unlock)) {
+        if (j->parents_open == 0) return;
+        j->parents_open = 1;
+    }
+    REQUIRE(j->parents_open > 0);
+    if (--j->parents_open == 0) job_advance(s, index);
+}
+
+/* How a parent in another flow ended, or WAITING while it is open. */
+static enum job_state foreign_state(const struct state *s, const struct job *j, const struct rec_foreign *parent) {
+    if (parent->seen != JOB_WAITING) return parent->seen;
+    const struct flow *f = flow_at(s, j->flow);
+    for (uint32_t i = 0; i < f->seen.count; i++) {
+        const struct foreign_seen *seen = vec_at(&f->seen, i);
+        if (seen->child == j->ordinal && seen->parent_flow == parent->flow && seen->parent_ordinal == parent->ordinal)
+            return seen->state;
+    }
+    return JOB_WAITING;
+}
+
+/* How a parent in the same flow ended, or WAITING while it is open or has yet to tell its children. */
+static enum job_state local_state(const struct job *parent) {
+    if (!job_state_is_terminal(parent->state) || (parent->flags & JOBF_UNTOLD)) return JOB_WAITING;
+    return parent->state;
+}
+
+static uint32_t root_of(const struct job *j) {
+    return j->root != NO_ORDINAL ? j->root : j->ordinal;
+}
+
+void job_judge(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    const struct options *o = job_options(s, j);
+    const struct flow *f = flow_at(s, j->flow);
+    REQUIRE(j->state == JOB_WAITING);
+    struct rec_job rec;
+    job_record(j, &s->scratch, &rec);
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < rec.parents.count; i++) {
+        const struct job *parent = job_at(s, f->jobs.at[rec.parents.at[i]]);
+        enum job_state ended = local_state(parent);
+        if (ended == JOB_WAITING) {
+            open++;
+        } else if (upstream_end(o, ended) != JOB_WAITING) {
+            drag_down(s, index, upstream_end(o, ended), root_of(parent));
+            return;
+        }
+    }
+    const struct rec_foreign *foreign = rec.foreign.at;
+    for (uint32_t i = 0; i < rec.foreign.count; i++) {
+        enum job_state ended = foreign_state(s, j, &foreign[i]);
+        if (ended == JOB_WAITING) {
+            open++;
+        } else if (upstream_end(o, ended) != JOB_WAITING) {
+            drag_down(s, index, upstream_end(o, ended), NO_ORDINAL);
+            return;
+        }
+    }
+    j->parents_open = open;
+    if (open == 0) job_advance(s, index);
+}
+
+void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
+    struct job *j = job_at(s, index);
+    switch ((enum job_state)j->state) {
+    case JOB_HELD:
+    case JOB_CHECKING:
+        question_close(s, j);
+        job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST);
+        break;
+    case JOB_WAITING:
+    case JOB_READY:
+        job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST);
+        break;
+    case JOB_DISPATCHED:
+    case JOB_RUNNING:
+        attempt_stop(s, index, STOP_CANCEL, confirm_ms);
+        break;
+    case JOB_SUCCEEDED:
+    case JOB_FAILED:
+    case JOB_TIMED_OUT:
+    case JOB_CANCELLED:
+    case JOB_DENIED:
+    case JOB_QUARANTINED:
+    case JOB_SKIPPED:
+    case JOB_STATE_COUNT:
+        break;
+    }
+}
+
+void job_reset(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    REQUIRE(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED);
+    REQUIRE(!(j->flags & JOBF_UNTOLD));
+    j->used = 0;
+    j->gates = 0;
+    j->root = NO_ORDINAL;
+    j->due.ms = 0;
+    j->flags &= (uint8_t)~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
+    if (j->extra) {
+        pool_free(&s->extras, j->extra);
+        j->extra = 0;
+    }
+    job_move(s, index, JOB_WAITING, CAUSE_NONE);
+}
+
+void job_quarantine_late(struct state *s, uint32_t index) {
+    struct job *j = job_at(s, index);
+    REQUIRE(j->state == JOB_SUCCEEDED && !(j->flags & JOBF_UNTOLD));
+    j->flags |= JOBF_LATE;
+    job_finish(s, index, JOB_QUARANTINED, CAUSE_VERDICT);
+}

@@ -1,0 +1,303 @@
+/* record.c: the tables behind record.h, and the frame around each record. Kinds and tags are part of the journal
+ * format: a field may be added with a new tag, never changed, reordered or removed. */
+#include "record.h"
+
+#include "job.h"
+#include "json.h"
+#include "panic.h"
+
+#define NAME_MAX_BYTES 255
+#define TEXT_MAX_BYTES 4096
+#define BODY_MAX_BYTES 1048576
+#define COUNT_MAX 1000000
+
+/* clang-format off */
+#define HEAD_FIELD(tag_, type_, member_) \
+    { .tag = (tag_), .type = TLV_TEXT, .offset = offsetof(struct type_, head.member_), .max = NAME_MAX_BYTES, .name = #member_ }
+#define HEAD(type) HEAD_FIELD(1, type, principal), HEAD_FIELD(2, type, tenant), HEAD_FIELD(3, type, trace)
+
+static const struct tlv_field opened_fields[] = {
+    HEAD(rec_opened),
+    TLV_FIELD(4, TLV_U64, rec_opened, epoch),
+    TLV_FIELD(5, TLV_TEXT, rec_opened, build, .max = NAME_MAX_BYTES),
+};
+
+static const struct tlv_field foreign_fields[] = {
+    TLV_FIELD(1, TLV_U64, rec_foreign, flow),
+    TLV_FIELD(2, TLV_U32, rec_foreign, shard),
+    TLV_FIELD(3, TLV_U32, rec_foreign, ordinal),
+    TLV_FIELD(4, TLV_ENUM, rec_foreign, seen, .max = JOB_STATE_COUNT, .names = job_state_words),
+};
+static const struct tlv_desc foreign_desc = TLV_DESC("foreign", rec_foreign, foreign_fields);
+
+static const struct tlv_field job_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, rec_job, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(2, TLV_U32, rec_job, profile),
+    TLV_FIELD(3, TLV_U32S, rec_job, parents, .max = COUNT_MAX),
+    TLV_FIELD(4, TLV_LIST, rec_job, foreign, .max = 1024, .sub = &foreign_desc),
+    TLV_FIELD(5, TLV_BYTES, rec_job, body, .max = BODY_MAX_BYTES),
+    TLV_FIELD(6, TLV_HASH, rec_job, body_hash),
+    TLV_FIELD(0, TLV_RAW, rec_job, raw),
+};
+const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
+
+static const struct tlv_field submitted_fields[] = {
+    HEAD(rec_submitted),
+    TLV_FIELD(4, TLV_U64, rec_submitted, flow),
+    TLV_FIELD(5, TLV_TEXT, rec_submitted, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(6, TLV_TEXT, rec_submitted, key, .max = NAME_MAX_BYTES),
+    TLV_FIELD(7, TLV_HASH, rec_submitted, key_hash),
+    TLV_FIELD(8, TLV_I64, rec_submitted, key_expires_ms),
+    TLV_FIELD(9, TLV_LIST, rec_submitted, labels, .max = 64, .sub = &label_desc),
+    TLV_FIELD(10, TLV_BOOL, rec_submitted, more),
+    TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(12, TLV_LIST, rec_submitted, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
+};
+
+static const struct tlv_field added_fields[] = {
+    HEAD(rec_added),
+    TLV_FIELD(4, TLV_U64, rec_added, flow),
+    TLV_FIELD(10, TLV_BOOL, rec_added, more),
+    TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+};
+
+static const struct tlv_field cancelled_fields[] = {
+    HEAD(rec_cancelled),
+    TLV_FIELD(4, TLV_U64, rec_cancelled, flow),
+    TLV_FIELD(5, TLV_BOOL, rec_cancelled, whole),
+    TLV_FIELD(6, TLV_U32, rec_cancelled, ordinal),
+    TLV_FIELD(7, TLV_TEXT, rec_cancelled, reason, .max = TEXT_MAX_BYTES),
+    TLV_FIELD(8, TLV_U32, rec_cancelled, confirm_ms),
+};
+
+static const char *const scope_words[PAUSE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
+static const struct tlv_field paused_fields[] = {
+    HEAD(rec_paused),
+    TLV_FIELD(4, TLV_U64, rec_paused, flow),
+    TLV_FIELD(5, TLV_ENUM, rec_paused, scope, .max = PAUSE_SCOPE_COUNT, .names = scope_words),
+    TLV_FIELD(6, TLV_TEXT, rec_paused, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(7, TLV_BOOL, rec_paused, on),
+};
+
+static const struct tlv_field job_only_fields[] = {
+    HEAD(rec_job_only),
+    TLV_FIELD(4, TLV_U64, rec_job_only, flow),
+    TLV_FIELD(5, TLV_U32, rec_job_only, ordinal),
+};
+
+static const struct tlv_field flow_only_fields[] = {
+    HEAD(rec_flow_only),
+    TLV_FIELD(4, TLV_U64, rec_flow_only, flow),
+};
+
+static const struct tlv_field worker_fields[] = {
+    HEAD(rec_worker),
+    TLV_FIELD(4, TLV_TEXT, rec_worker, worker, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_U64, rec_worker, incarnation),
+    TLV_FIELD(6, TLV_MSG, rec_worker, info, .sub = &worker_info_desc),
+    TLV_FIELD(0, TLV_RAW, rec_worker, raw),
+};
+
+static const struct tlv_field worker_drain_fields[] = {
+    HEAD(rec_worker_drain),
+    TLV_FIELD(4, TLV_TEXT, rec_worker_drain, worker, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_BOOL, rec_worker_drain, on),
+};
+
+static const struct tlv_field worker_gone_fields[] = {
+    HEAD(rec_worker_gone),
+    TLV_FIELD(4, TLV_TEXT, rec_worker_gone, worker, .max = NAME_MAX_BYTES),
+};
+
+static const struct tlv_field assigned_fields[] = {
+    HEAD(rec_assigned),
+    TLV_FIELD(4, TLV_U64, rec_assigned, flow),
+    TLV_FIELD(5, TLV_U32, rec_assigned, ordinal),
+    TLV_FIELD(6, TLV_U32, rec_assigned, attempt),
+    TLV_FIELD(7, TLV_TEXT, rec_assigned, worker, .max = NAME_MAX_BYTES),
+    TLV_FIELD(8, TLV_U64, rec_assigned, incarnation),
+};
+
+static const struct tlv_field attempt_fields[] = {
+    HEAD(rec_attempt),
+    TLV_FIELD(4, TLV_U64, rec_attempt, flow),
+    TLV_FIELD(5, TLV_U32, rec_attempt, ordinal),
+    TLV_FIELD(6, TLV_U32, rec_attempt, attempt),
+};
+
+static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout"};
+static const struct tlv_field stopping_fields[] = {
+    HEAD(rec_stopping),
+    TLV_FIELD(4, TLV_U64, rec_stopping, flow),
+    TLV_FIELD(5, TLV_U32, rec_stopping, ordinal),
+    TLV_FIELD(6, TLV_U32, rec_stopping, attempt),
+    TLV_FIELD(7, TLV_ENUM, rec_stopping, stop, .max = STOP_COUNT, .names = stop_words),
+    TLV_FIELD(8, TLV_U32, rec_stopping, confirm_ms),
+};
+
+static const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
+static const struct tlv_field ended_fields[] = {
+    HEAD(rec_ended),
+    TLV_FIELD(4, TLV_U64, rec_ended, flow),
+    TLV_FIELD(5, TLV_U32, rec_ended, ordinal),
+    TLV_FIELD(6, TLV_U32, rec_ended, attempt),
+    TLV_FIELD(7, TLV_ENUM, rec_ended, outcome, .max = OUTCOME_COUNT, .names = outcome_words),
+    TLV_FIELD(8, TLV_U32, rec_ended, exit_code),
+    TLV_FIELD(9, TLV_U32, rec_ended, signal),
+    TLV_FIELD(10, TLV_BOOL, rec_ended, fatal),
+    TLV_FIELD(11, TLV_BYTES, rec_ended, result, .max = 65536),
+    TLV_FIELD(12, TLV_HASH, rec_ended, result_hash),
+    TLV_FIELD(13, TLV_U64, rec_ended, log_bytes),
+    TLV_FIELD(14, TLV_U64, rec_ended, log_cut_bytes),
+    TLV_FIELD(15, TLV_TEXT, rec_ended, reason, .max = TEXT_MAX_BYTES),
+};
+
+static const char *const due_words[DUE_COUNT] = {"start", "deadline", "start_within"};
+static const struct tlv_field due_fields[] = {
+    HEAD(rec_due),
+    TLV_FIELD(4, TLV_U64, rec_due, flow),
+    TLV_FIELD(5, TLV_U32, rec_due, ordinal),
+    TLV_FIELD(6, TLV_ENUM, rec_due, due, .max = DUE_COUNT, .names = due_words),
+};
+
+static const char *const verdict_words[VERDICT_COUNT] = {"allow", "deny", "constrain", "hold", "again", "quarantine",
+                                                         "redact"};
+static const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
+static const struct tlv_field verdict_fields[] = {
+    HEAD(rec_verdict),
+    TLV_FIELD(4, TLV_U64, rec_verdict, flow),
+    TLV_FIELD(5, TLV_U32, rec_verdict, ordinal),
+    TLV_FIELD(6, TLV_U64, rec_verdict, question),
+    TLV_FIELD(7, TLV_U32, rec_verdict, revision),
+    TLV_FIELD(8, TLV_ENUM, rec_verdict, gate, .max = GATE_COUNT, .names = gate_words),
+    TLV_FIELD(9, TLV_HASH, rec_verdict, hash),
+    TLV_FIELD(10, TLV_ENUM, rec_verdict, verdict, .max = VERDICT_COUNT, .names = verdict_words),
+    TLV_FIELD(11, TLV_TEXT, rec_verdict, reason, .max = TEXT_MAX_BYTES),
+    TLV_FIELD(12, TLV_BYTES, rec_verdict, payload, .max = BODY_MAX_BYTES),
+    TLV_FIELD(13, TLV_HASH, rec_verdict, payload_hash),
+    TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
+    TLV_FIELD(15, TLV_U64, rec_verdict, policy),
+};
+
+static const struct tlv_field key_expired_fields[] = {
+    HEAD(rec_key_expired),
+    TLV_FIELD(4, TLV_TEXT, rec_key_expired, key, .max = NAME_MAX_BYTES),
+};
+
+static const char *const pool_state_words[POOL_STATE_COUNT] = {"active", "draining", "inactive"};
+static const struct tlv_field pool_fields[] = {
+    HEAD(rec_pool),
+    TLV_FIELD(4, TLV_TEXT, rec_pool, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_ENUM, rec_pool, state, .max = POOL_STATE_COUNT, .names = pool_state_words),
+    TLV_FIELD(6, TLV_BOOL, rec_pool, refuse_overload),
+    TLV_FIELD(7, TLV_LIST, rec_pool, capabilities, .max = 64, .sub = &name_item_desc),
+    TLV_FIELD(0, TLV_RAW, rec_pool, raw),
+};
+
+static const struct tlv_field topic_fields[] = {
+    HEAD(rec_topic),
+    TLV_FIELD(4, TLV_TEXT, rec_topic, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_LIST, rec_topic, pools, .max = 64, .sub = &name_item_desc),
+    TLV_FIELD(0, TLV_RAW, rec_topic, raw),
+};
+
+static const struct tlv_field tenant_fields[] = {
+    HEAD(rec_tenant),
+    TLV_FIELD(4, TLV_TEXT, rec_tenant, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_U32, rec_tenant, weight),
+};
+
+#define DESC(type, fields) TLV_DESC(#type, type, fields)
+static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
+static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
+static const struct tlv_desc rec_added_desc = DESC(rec_added, added_fields);
+static const struct tlv_desc rec_cancelled_desc = DESC(rec_cancelled, cancelled_fields);
+static const struct tlv_desc rec_paused_desc = DESC(rec_paused, paused_fields);
+static const struct tlv_desc rec_job_only_desc = DESC(rec_job_only, job_only_fields);
+static const struct tlv_desc rec_flow_only_desc = DESC(rec_flow_only, flow_only_fields);
+static const struct tlv_desc rec_worker_desc = DESC(rec_worker, worker_fields);
+static const struct tlv_desc rec_worker_drain_desc = DESC(rec_worker_drain, worker_drain_fields);
+static const struct tlv_desc rec_worker_gone_desc = DESC(rec_worker_gone, worker_gone_fields);
+static const struct tlv_desc rec_assigned_desc = DESC(rec_assigned, assigned_fields);
+static const struct tlv_desc rec_attempt_desc = DESC(rec_attempt, attempt_fields);
+static const struct tlv_desc rec_stopping_desc = DESC(rec_stopping, stopping_fields);
+static const struct tlv_desc rec_ended_desc = DESC(rec_ended, ended_fields);
+static const struct tlv_desc rec_due_desc = DESC(rec_due, due_fields);
+static const struct tlv_desc rec_verdict_desc = DESC(rec_verdict, verdict_fields);
+static const struct tlv_desc rec_key_expired_desc = DESC(rec_key_expired, key_expired_fields);
+static const struct tlv_desc rec_pool_desc = DESC(rec_pool, pool_fields);
+static const struct tlv_desc rec_topic_desc = DESC(rec_topic, topic_fields);
+static const struct tlv_desc rec_tenant_desc = DESC(rec_tenant, tenant_fields);
+/* clang-format on */
+
+static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {
+#define X(kind, number, type, word, text) [kind] = &type##_desc,
+    RECORD_TABLE(X)
+#undef X
+};
+
+static const char *const word_by_kind[REC_KIND_END] = {
+#define X(kind, number, type, word, text) [kind] = word,
+    RECORD_TABLE(X)
+#undef X
+};
+
+const struct tlv_desc *record_desc(enum record_kind kind) {
+    return (unsigned)kind < REC_KIND_END ? desc_by_kind[kind] : NULL;
+}
+
+const char *record_word(enum record_kind kind) {
+    return (unsigned)kind < REC_KIND_END && word_by_kind[kind] ? word_by_kind[kind] : "unknown";
+}
+
+/* The length stands before the message but is known after it: room for a one-byte length is left first, and the
+ * message is moved up when it needs more. Most records are short, the long ones are memmove'd once. */
+void record_encode(const struct record *r, struct buf *out) {
+    const struct tlv_desc *desc = record_desc(r->kind);
+    REQUIRE(desc != NULL);
+    buf_put_varint(out, (uint64_t)r->kind);
+    buf_put_varint(out, r->version);
+    size_t length_at = out->len;
+    buf_put_u8(out, 0);
+    size_t message_at = out->len;
+    tlv_encode(desc, &r->body, out);
+    if (out->full) return;
+    uint8_t length[10];
+    size_t length_bytes = 0;
+    uint64_t rest = out->len - message_at;
+    size_t message_bytes = out->len - message_at;
+    do {
+        uint8_t low = (uint8_t)(rest & 0x7f);
+        rest >>= 7;
+        length[length_bytes++] = (uint8_t)(low | (rest ? 0x80u : 0u));
+    } while (rest);
+    if (length_bytes > 1) {
+        if (buf_space(out, length_bytes - 1) == NULL) return;
+        memmove(out->at + length_at + length_bytes, out->at + message_at, message_bytes);
+    }
+    memcpy(out->at + length_at, length, length_bytes);
+}
+
+enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+    uint64_t kind = cursor_varint(c);
+    uint64_t version = cursor_varint(c);
+    struct slice message = cursor_str(c);
+    if (c->bad) return why_set(why, ERR_CORRUPT, "a record is cut short");
+    if (kind >= REC_KIND_END || desc_by_kind[kind] == NULL)
+        return why_set(why, ERR_UNSUPPORTED, "record kind %llu is not known", (unsigned long long)kind);
+    if (version != RECORD_VERSION)
+        return why_set(why, ERR_UNSUPPORTED, "record %s of version %llu is not known", word_by_kind[kind],
+                       (unsigned long long)version);
+    ret->kind = (enum record_kind)kind;
+    ret->version = (uint32_t)version;
+    enum err e = tlv_decode(desc_by_kind[kind], message, TLV_STRICT, arena, &ret->body, why);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "record %s", word_by_kind[kind]);
+}
+
+void record_json(const struct record *r, struct json *out) {
+    json_key(out, "kind");
+    json_str(out, record_word(r->kind));
+    tlv_json(record_desc(r->kind), &r->body, out);
+}

@@ -1,0 +1,105 @@
+/* state.c: birth and end of the durable state, and the timers. See state.h. */
+#include "state.h"
+
+#include "class.h"
+#include "flow.h"
+#include "limits.h"
+#include "panic.h"
+#include "timer.h"
+
+#define SCRATCH_CHUNK_BYTES 65536
+#define SCRATCH_BYTES_MAX ((size_t)1 << 32)
+
+static const struct tlv_field flow_head_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, flow_head, name, .max = 255),
+    TLV_FIELD(2, TLV_TEXT, flow_head, principal, .max = 255),
+    TLV_FIELD(3, TLV_TEXT, flow_head, trace, .max = 255),
+    TLV_FIELD(4, TLV_LIST, flow_head, labels, .max = 64, .sub = &label_desc),
+};
+const struct tlv_desc flow_head_desc = TLV_DESC("flow_head", flow_head, flow_head_fields);
+
+/* Limits bind decide; the pools themselves end only where 32-bit indices end. */
+#define POOL_MAX (UINT32_MAX - 1u)
+
+void state_init(struct state *s, uint32_t shard) {
+    memset(s, 0, sizeof *s);
+    s->shard = shard;
+    pool_init(&s->flows, sizeof(struct flow), POOL_MAX);
+    pool_init(&s->jobs, sizeof(struct job), POOL_MAX);
+    pool_init(&s->extras, sizeof(struct extra), POOL_MAX);
+    pool_init(&s->profiles, sizeof(struct profile), POOL_MAX);
+    pool_init(&s->classes, sizeof(struct class_), POOL_MAX);
+    pool_init(&s->runs, sizeof(struct run), POOL_MAX);
+    pool_init(&s->workers, sizeof(struct worker), POOL_MAX);
+    pool_init(&s->questions, sizeof(struct question), POOL_MAX);
+    pool_init(&s->keys, sizeof(struct key), POOL_MAX);
+    pool_init(&s->tenants, sizeof(struct tenant), POOL_MAX);
+    pool_init(&s->pools, sizeof(struct pool_), POOL_MAX);
+    pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
+    map_init(&s->flow_by_id);
+    map_init(&s->question_by_id);
+    map_init(&s->worker_by_number);
+    index_init(&s->profile_by_key);
+    index_init(&s->class_by_key);
+    index_init(&s->key_by_text);
+    index_init(&s->worker_by_id);
+    index_init(&s->tenant_by_name);
+    index_init(&s->pool_by_name);
+    index_init(&s->topic_by_name);
+    timer_init(s);
+    arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
+    s->placement = 1;
+}
+
+/* Frees what the live elements of a pool own, then the pool. */
+#define FINI_POOL(s, pool, type, is_live, release)                  \
+    for (uint32_t i = 1; i <= (s)->pool.high; i++) {                \
+        struct type *it = pool_at(&(s)->pool, i);                   \
+        if (is_live) { release; }                                   \
+    }                                                               \
+    pool_fini(&(s)->pool)
+
+void state_fini(struct state *s) {
+    FINI_POOL(s, flows, flow, it->id != 0, flow_release_memory(it));
+    FINI_POOL(s, profiles, profile, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
+    FINI_POOL(s, classes, class_, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
+    FINI_POOL(s, workers, worker, it->id != NULL,
+              (bytes_free(it->id), bytes_free(it->record), arena_fini(&it->arena)));
+    FINI_POOL(s, keys, key, it->text != NULL, bytes_free(it->text));
+    FINI_POOL(s, tenants, tenant, it->name != NULL, bytes_free(it->name));
+    FINI_POOL(s, pools, pool_, it->name != NULL,
+              (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
+    FINI_POOL(s, topics, topic, it->name != NULL,
+              (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
+    pool_fini(&s->jobs);
+    pool_fini(&s->extras);
+    pool_fini(&s->runs);
+    pool_fini(&s->questions);
+    map_fini(&s->flow_by_id);
+    map_fini(&s->question_by_id);
+    map_fini(&s->worker_by_number);
+    index_fini(&s->profile_by_key);
+    index_fini(&s->class_by_key);
+    index_fini(&s->key_by_text);
+    index_fini(&s->worker_by_id);
+    index_fini(&s->tenant_by_name);
+    index_fini(&s->pool_by_name);
+    index_fini(&s->topic_by_name);
+    heap_fini(&s->timers);
+    arena_fini(&s->scratch);
+}
+
+size_t state_bytes(const struct state *s) {
+    const struct pool *pools[] = {&s->flows, &s->jobs,    &s->extras, &s->profiles, &s->classes, &s->runs,
+                                  &s->workers, &s->questions, &s->keys, &s->tenants, &s->pools, &s->topics};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
+    bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
+    bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
+    bytes += s->timers.slots * sizeof(struct heap_item);
+    for (uint32_t i = 1; i <= s->flows.high; i++) {
+        const struct flow *f = flow_at(s, i);
+        if (f->id != 0) bytes += flow_bytes(f);
+    }
+    return bytes;
+}

@@ -1,0 +1,295 @@
+/* state.h: the durable state of one shard. Changed by apply alone, rebuilt by replay, compared by digest.
+ *
+ * Two kinds of members live here. *Facts* are in the digest and in snapshots. *Indices* (marked so) follow from the
+ * facts: queues, tables, timers, counters; a snapshot leaves them out and loading builds them anew. Inside, things
+ * point at each other by 32-bit pool index; no index ever leaves the process.
+ *
+ *   tenants ──< flows ──< jobs >── profiles >── classes (queues of ready jobs)
+ *                           │
+ *                           ├── runs >── workers        (DISPATCHED, RUNNING)
+ *                           └── questions               (HELD, CHECKING)
+ */
+#ifndef REEVE_STATE_H
+#define REEVE_STATE_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "effect.h"
+#include "heap.h"
+#include "ids.h"
+#include "job.h"
+#include "map.h"
+#include "options.h"
+#include "pool.h"
+#include "record.h"
+#include "vec.h"
+#include "wtime.h"
+
+#define NO_ORDINAL UINT32_MAX
+
+enum job_flag {
+    JOBF_TIMED = 1,       /* its time gate was computed: `due` holds, no second delay */
+    JOBF_UNTOLD = 2,      /* ended, and its children have not all been visited yet */
+    JOBF_DEAD = 4,        /* on the dead-letter list */
+    JOBF_FOREIGN = 8,     /* index: has foreign children (flow.foreign) */
+    JOBF_PARKED = 16,     /* index: ready, taken out of its queue because its flow may not dispatch */
+    JOBF_PREFER_OVER = 32, /* index: its preferences were dropped */
+    JOBF_LATE = 64,       /* quarantined after its children were told that it succeeded */
+    JOBF_APPROVE = 128,   /* a policy verdict asks for an approval that the spec does not */
+};
+#define JOBF_FACTS (JOBF_TIMED | JOBF_UNTOLD | JOBF_DEAD | JOBF_LATE | JOBF_APPROVE)
+
+struct job {
+    uint32_t flow;    /* 0 in a free slot */
+    uint32_t ordinal;
+    uint32_t profile;
+    uint32_t last_child;   /* index: position + 1 in flow.edges of the newest edge; the edges form a ring */
+    const uint8_t *text;   /* the job's message as recorded: u32 length, then rec_job bytes, in the flow's arena */
+    wall_time since;       /* in this state */
+    wall_time due;         /* WAITING with JOBF_TIMED: when it may go on */
+    uint32_t parents_open; /* edges not yet satisfied */
+    uint32_t next, prev;   /* index: ready queue of its class, parked list, or dead-letter list */
+    uint32_t timer;        /* index: position in the timer heap */
+    uint32_t link;         /* by state: READY class (index), DISPATCHED/RUNNING run, HELD/CHECKING question */
+    uint32_t worker;       /* number of the worker that had it last */
+    uint32_t extra;        /* struct extra, 0 = none */
+    uint32_t root;         /* ordinal of the job that dragged it down; NO_ORDINAL */
+    uint32_t attempt;      /* number of the last attempt */
+    uint32_t done_attempt; /* number of the last attempt that ended by its worker's word */
+    uint16_t used;         /* failed attempts of the present budget */
+    uint8_t state;
+    uint8_t cause;
+    uint8_t flags;
+    uint8_t gates;         /* questions already passed */
+};
+
+/* What few jobs have. Slices lie in the flow's arena. */
+struct extra {
+    struct slice result, result_hash;
+    struct slice constraints;
+    struct slice body, body_hash; /* rendered */
+};
+
+struct edge { /* index: from a job to a child in the same flow */
+    uint32_t child; /* ordinal */
+    uint32_t next;  /* position + 1 of the next edge of the ring */
+};
+
+struct foreign_edge { /* from a job that is still open to one in another flow */
+    uint32_t parent;    /* ordinal */
+    uint32_t child_ordinal;
+    uint64_t child_flow;
+};
+
+struct foreign_seen { /* how a parent in another flow ended, told after the child was recorded */
+    uint32_t child;     /* ordinal */
+    uint32_t parent_ordinal;
+    uint64_t parent_flow;
+    uint8_t state;
+};
+
+enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_COUNT };
+
+struct flow {
+    uint64_t id;        /* 0 in a free slot */
+    uint32_t tenant;
+    uint32_t rules;     /* RULES_VERSION it was born under */
+    uint8_t state;      /* enum flow_state */
+    bool paused, more, cancelling;
+    uint8_t sweep;      /* a pass over all jobs that is under way */
+    uint32_t sweep_next;
+    uint32_t sweep_root; /* SWEEP_RETRY: whose victims are reset */
+    uint32_t sweep_confirm_ms; /* SWEEP_CANCEL */
+    uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */
+    uint32_t work_edge;  /* edges of the first of them that are done */
+    struct u32vec work;  /* ordinals, oldest first */
+    wall_time created, finished;
+    const uint8_t *head; /* u32 length, then flow_head bytes, in the arena */
+    struct arena arena;  /* everything that lives as long as the flow */
+    struct u32vec jobs;  /* pool index by ordinal */
+    struct vec foreign;  /* of foreign_edge */
+    struct vec seen;     /* of foreign_seen */
+    struct vec edges;    /* index: of edge */
+    uint32_t work_at;    /* index: position + 1 of the next edge to visit, 0 = begin with the first of `work` */
+    struct index names;  /* index; unused below FLOW_INDEX_MIN jobs */
+    uint32_t named;      /* index: jobs in `names` so far */
+    uint32_t parked;     /* index: first job of the parked list */
+    uint32_t working;    /* index: next flow with work, 0 = none or last */
+    bool is_working;     /* index: on that list */
+    uint32_t by_state[JOB_STATE_COUNT]; /* index */
+};
+#define FLOW_INDEX_MIN 16u
+
+struct profile {
+    struct bytes *key;   /* index key: u32 tenant, then the encoded options */
+    struct arena arena;
+    struct options options; /* decoded; slices point into key */
+    uint32_t tenant;
+    uint32_t refs;       /* jobs */
+    uint32_t class_;     /* its ordinary class, made when first needed */
+};
+
+/* Index: ready jobs that any worker which fits one of them fits all of them. */
+struct class_ {
+    struct bytes *key;   /* u32 tenant, u32 priority, u8 pin, pin text length and text, demand bytes */
+    struct arena arena;
+    struct demand demand; /* decoded; slices point into key */
+    struct slice pin;     /* a worker id or a pool name */
+    uint8_t pin_kind;     /* enum pin */
+    uint32_t tenant;
+    uint32_t priority;
+    uint32_t head, tail;  /* jobs */
+    uint32_t count;
+    uint32_t refs;        /* profiles */
+    uint32_t next, prev;  /* list of classes with ready jobs */
+};
+enum pin { PIN_NONE, PIN_WORKER, PIN_POOL };
+
+struct run { /* one open attempt */
+    uint32_t job;
+    uint32_t worker;
+    uint32_t next, prev;  /* list of its worker, by fence */
+    uint32_t attempt;
+    uint8_t stop;         /* enum stop_cause */
+    uint64_t fence;       /* LSN of its ASSIGNED */
+    uint64_t incarnation; /* of the worker, when assigned */
+    wall_time confirm;    /* told to stop: until when the worker may confirm it */
+};
+
+struct worker {
+    struct bytes *id;     /* NULL in a free slot */
+    uint32_t number;      /* never reused */
+    struct bytes *record; /* rec_worker as recorded */
+    struct arena arena;
+    struct worker_info info; /* decoded; slices point into record */
+    uint64_t incarnation;
+    bool draining;
+    uint32_t first, last; /* index: runs */
+    uint32_t active;      /* index */
+    uint32_t cpu_milli, gpus; /* index: taken */
+    uint64_t memory_bytes;    /* index: taken */
+    uint64_t *resources;      /* index: taken, beside info.resources */
+};
+
+struct question {
+    uint64_t id;
+    uint32_t job;
+    uint32_t revision;
+    uint8_t gate;
+    wall_time asked;
+    wall_time deadline;  /* TIME_NEVER */
+    wall_time again;     /* not to be asked before */
+    uint32_t timer;      /* index */
+    uint32_t votes;
+    uint64_t *voters;    /* hashes of principals, quorum of them, in the flow's arena */
+};
+
+struct key {
+    struct bytes *text; /* index key: u32 tenant, then the key */
+    uint8_t hash[32];
+    uint32_t tenant;
+    uint64_t flow;
+    uint32_t job_count; /* the first answer */
+    wall_time expires;
+    uint32_t timer;     /* index */
+};
+
+struct tenant {
+    struct bytes *name;
+    uint32_t weight;
+    bool paused;
+};
+
+struct pool_ {
+    struct bytes *name;
+    struct bytes *record; /* rec_pool as recorded; NULL = never set, seen in a spec or at a worker */
+    struct arena arena;
+    struct tlv_list capabilities;
+    uint8_t state;
+    bool refuse_overload;
+    bool paused;
+};
+
+struct topic {
+    struct bytes *name;
+    struct bytes *record;
+    struct arena arena;
+    struct tlv_list pools;
+};
+
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY };
+
+struct state {
+    uint32_t shard;
+    uint64_t epoch;
+    uint64_t lsn;       /* of the last record applied */
+    wall_time now;      /* of the last batch */
+    uint64_t seed;      /* of the last batch; not a fact */
+    uint64_t flow_last; /* numbers handed out */
+    uint64_t question_last;
+    uint32_t worker_last;
+
+    struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
+
+    /* Indices from here on. */
+    struct map flow_by_id, question_by_id, worker_by_number;
+    struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
+    struct heap timers;
+    uint32_t ready_classes;          /* list of classes with ready jobs */
+    uint32_t working_head, working_tail; /* flows with work left, oldest first */
+    uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
+    uint32_t dead_head, dead_tail;   /* dead-letter list */
+    uint64_t dead_count;
+    uint64_t by_state[JOB_STATE_COUNT];
+    uint64_t reserved_bytes;
+    uint64_t placement; /* rises whenever workers, pools or topics change */
+
+    struct effects *effects; /* where apply puts what happens; NULL during replay */
+    uint32_t event_ordinal;  /* events of the present record */
+    uint32_t budget;         /* jobs the present record may still visit */
+    struct arena scratch;    /* of the present record */
+};
+
+/* Bytes of journal that one attempt may still need: assigned, started, stopping, ended without a result. */
+#define ATTEMPT_RECORD_BYTES 256u
+
+/* What is kept of a submit beside its jobs. */
+struct flow_head {
+    struct slice name, principal, trace;
+    struct tlv_list labels;
+};
+extern const struct tlv_desc flow_head_desc;
+
+void state_init(struct state *s, uint32_t shard);
+void state_fini(struct state *s);
+size_t state_bytes(const struct state *s);
+
+static inline struct flow *flow_at(const struct state *s, uint32_t i) { return pool_at(&s->flows, i); }
+static inline struct job *job_at(const struct state *s, uint32_t i) { return pool_at(&s->jobs, i); }
+static inline struct extra *extra_at(const struct state *s, uint32_t i) { return pool_at(&s->extras, i); }
+static inline struct profile *profile_at(const struct state *s, uint32_t i) { return pool_at(&s->profiles, i); }
+static inline struct class_ *class_at(const struct state *s, uint32_t i) { return pool_at(&s->classes, i); }
+static inline struct run *run_at(const struct state *s, uint32_t i) { return pool_at(&s->runs, i); }
+static inline struct worker *worker_at(const struct state *s, uint32_t i) { return pool_at(&s->workers, i); }
+static inline struct question *question_at(const struct state *s, uint32_t i) { return pool_at(&s->questions, i); }
+static inline struct key *key_at(const struct state *s, uint32_t i) { return pool_at(&s->keys, i); }
+static inline struct tenant *tenant_at(const struct state *s, uint32_t i) { return pool_at(&s->tenants, i); }
+static inline struct pool_ *pool_entry(const struct state *s, uint32_t i) { return pool_at(&s->pools, i); }
+static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
+
+static inline const struct options *job_options(const struct state *s, const struct job *j) {
+    return &profile_at(s, j->profile)->options;
+}
+static inline uint32_t flow_find(const struct state *s, flow_id id) { return map_get(&s->flow_by_id, id.v); }
+/* Pool index of a job, 0 when there is no such flow or ordinal. */
+static inline uint32_t job_find(const struct state *s, struct job_ref ref) {
+    uint32_t f = flow_find(s, ref.flow);
+    if (f == 0) return 0;
+    const struct flow *flow = flow_at(s, f);
+    return ref.ordinal < flow->jobs.count ? flow->jobs.at[ref.ordinal] : 0;
+}
+static inline struct job_ref job_ref_of(const struct state *s, const struct job *j) {
+    return (struct job_ref){{flow_at(s, j->flow)->id}, j->ordinal};
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* work.c: see work.h. */
+#include "work.h"
+
+#include "class.h"
+#include "effects.h"
+#include "flow.h"
+#include "life.h"
+#include "limits.h"
+#include "panic.h"
+
+static bool has_work(const struct flow *f) {
+    return f->work_head < f->work.count || f->sweep != SWEEP_NONE;
+}
+
+void work_touch(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    if (f->is_working) return;
+    f->is_working = true;
+    f->working = 0;
+    if (s->fresh_tail) flow_at(s, s->fresh_tail)->working = flow;
+    else s->fresh_head = flow;
+    s->fresh_tail = flow;
+}
+
+void work_push(struct state *s, struct job *j) {
+    struct flow *f = flow_at(s, j->flow);
+    /* a flow being cancelled reaches its own jobs by the sweep */
+    bool tell = (j->last_child != 0 && !f->cancelling) || (j->flags & JOBF_FOREIGN);
+    if (tell) {
+        j->flags |= JOBF_UNTOLD;
+        u32vec_push(&f->work, j->ordinal);
+    }
+    work_touch(s, j->flow);
+}
+
+void work_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root, uint32_t confirm_ms) {
+    struct flow *f = flow_at(s, flow);
+    REQUIRE(f->sweep == SWEEP_NONE || sweep == SWEEP_CANCEL);
+    f->sweep = (uint8_t)sweep;
+    f->sweep_next = 0;
+    f->sweep_root = root;
+    f->sweep_confirm_ms = confirm_ms;
+    work_touch(s, flow);
+}
+
+/* ---- telling children ---- */
+
+static void tell_foreign(struct state *s, const struct flow *f, const struct job *parent,
+                         const struct foreign_edge *edge) {
+    uint32_t child_flow = flow_find(s, (flow_id){edge->child_flow});
+    ENSURE(child_flow != 0); /* a flow that leaves takes the edges to its jobs along */
+    struct flow *other = flow_at(s, child_flow);
+    ENSURE(edge->child_ordinal < other->jobs.count);
+    struct foreign_seen *seen = vec_push(&other->seen);
+    *seen = (struct foreign_seen){edge->child_ordinal, parent->ordinal, f->id, parent->state};
+    job_parent_ended(s, other->jobs.at[edge->child_ordinal], parent->state, false, NO_ORDINAL);
+}
+
+/* All at once: a job has at most job_foreign_children_max of them. */
+static void tell_all_foreign(struct state *s, uint32_t flow, struct job *parent) {
+    struct flow *f = flow_at(s, flow);
+    uint32_t kept = 0, count = f->foreign.count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct foreign_edge edge = *(struct foreign_edge *)vec_at(&f->foreign, i);
+        if (edge.parent == parent->ordinal) tell_foreign(s, f, parent, &edge);
+        else *(struct foreign_edge *)vec_at(&f->foreign, kept++) = edge;
+    }
+    ENSURE(f->foreign.count == count); /* nobody adds edges while jobs end */
+    f->foreign.count = kept;
+    parent->flags &= (uint8_t)~JOBF_FOREIGN;
+}
+
+static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
+    struct flow *f = flow_at(s, flow);
+    if (parent->flags & JOBF_FOREIGN) tell_all_foreign(s, flow, parent);
+    parent->flags &= (uint8_t) ~(JOBF_UNTOLD | JOBF_LATE);
+    f->work_head++;
+    f->work_edge = 0;
+    f->work_at = 0;
+    if (f->work_head == f->work.count) f->work.count = f->work_head = 0;
+}
+
+/* Visits one edge of the oldest job in `work`. */
+static void tell_next(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
+    if (parent->last_child == 0 || f->cancelling) {
+        finish_telling(s, flow, parent);
+        return;
+    }
+    if (f->work_at == 0) f->work_at = ((struct edge *)vec_at(&f->edges, parent->last_child - 1))->next;
+    struct edge edge = *(struct edge *)vec_at(&f->edges, f->work_at - 1);
+    bool was_last = f->work_at == parent->last_child;
+    f->work_edge++;
+    f->work_at = edge.next;
+    uint32_t root = parent->root != NO_ORDINAL ? parent->root : parent->ordinal;
+    job_parent_ended(s, f->jobs.at[edge.child], parent->state, parent->flags & JOBF_LATE, root);
+    if (was_last) finish_telling(s, flow, parent);
+}
+
+/* ---- sweeps ---- */
+
+static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
+    struct job *j = job_at(s, index);
+    bool ended_badly = job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED;
+    switch ((enum sweep)f->sweep) {
+    case SWEEP_CANCEL:
+        job_cancel(s, index, f->sweep_confirm_ms);
+        break;
+    case SWEEP_RETRY:
+        if (!ended_badly || j->cause != CAUSE_UPSTREAM || j->root != f->sweep_root) break;
+        job_reset(s, index);
+        job_judge(s, index);
+        break;
+    case SWEEP_RERUN:
+        if (!ended_badly) break;
+        job_reset(s, index);
+        job_judge(s, index);
+        break;
+    case SWEEP_RESUME:
+        if (j->state == JOB_READY && (j->flags & JOBF_PARKED)) ready_unpark(s, index);
+        break;
+    case SWEEP_NONE:
+    case SWEEP_COUNT:
+        PANIC("a sweep of no kind");
+    }
+}
+
+static void sweep_next(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    if (f->sweep_next < f->jobs.count) sweep_job(s, f, f->jobs.at[f->sweep_next++]);
+    if (f->sweep_next < f->jobs.count) return;
+    f->sweep = SWEEP_NONE;
+    f->sweep_next = 0;
+    f->sweep_root = 0;
+    f->sweep_confirm_ms = 0;
+}
+
+/* ---- the end of a flow ---- */
+
+static enum flow_state end_state(const struct flow *f) {
+    if (f->by_state[JOB_FAILED] || f->by_state[JOB_TIMED_OUT] || f->by_state[JOB_DENIED] ||
+        f->by_state[JOB_QUARANTINED])
+        return FLOW_FAILED;
+    return f->by_state[JOB_CANCELLED] ? FLOW_CANCELLED : FLOW_SUCCEEDED;
+}
+
+static void check_end(struct state *s, struct flow *f) {
+    enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
+    if (state == (enum flow_state)f->state) return;
+    f->state = (uint8_t)state;
+    f->finished = state == FLOW_RUNNING ? (wall_time){0} : s->now;
+    struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = state};
+    emit_event(s, &event);
+}
+
+/* ---- around a record ---- */
+
+void work_begin(struct state *s) {
+    s->budget = STEP_JOBS_MAX;
+    s->event_ordinal = 0;
+    REQUIRE(s->fresh_head == 0);
+}
+
+static void wait_for_continue(struct state *s, uint32_t flow) {
+    flow_at(s, flow)->working = 0;
+    if (s->working_tail) flow_at(s, s->working_tail)->working = flow;
+    else s->working_head = flow;
+    s->working_tail = flow;
+}
+
+/* What a job was told before it is swept: a cascade under way ends before a later request begins. */
+static void work_on(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    for (; s->budget > 0 && has_work(f); s->budget--) {
+        if (f->work_head < f->work.count) tell_next(s, flow);
+        else sweep_next(s, flow);
+    }
+}
+
+void work_end(struct state *s) {
+    while (s->fresh_head) {
+        uint32_t flow = s->fresh_head;
+        struct flow *f = flow_at(s, flow);
+        work_on(s, flow); /* may put more flows on the list */
+        s->fresh_head = f->working;
+        if (s->fresh_head == 0) s->fresh_tail = 0;
+        f->working = 0;
+        if (has_work(f)) {
+            wait_for_continue(s, flow);
+        } else {
+            f->is_working = false;
+            check_end(s, f);
+        }
+    }
+}
+
+void work_continue(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    REQUIRE(f->is_working);
+    uint32_t before = 0;
+    for (uint32_t i = s->working_head; i != flow; i = flow_at(s, i)->working) {
+        REQUIRE(i != 0);
+        before = i;
+    }
+    if (before) flow_at(s, before)->working = f->working;
+    else s->working_head = f->working;
+    if (s->working_tail == flow) s->working_tail = before;
+    f->is_working = false;
+    work_touch(s, flow);
+}
+
+void work_restore(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    if (!has_work(f)) return;
+    if (f->work_edge) {
+        const struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
+        ENSURE(parent->last_child != 0);
+        f->work_at = ((struct edge *)vec_at(&f->edges, parent->last_child - 1))->next;
+        for (uint32_t i = 0; i < f->work_edge; i++)
+            f->work_at = ((struct edge *)vec_at(&f->edges, f->work_at - 1))->next;
+    }
+    f->is_working = true;
+    wait_for_continue(s, flow);
+}

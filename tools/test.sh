@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# test.sh: builds what the tests need and runs every suite. One line per suite with its number of tests and its share of
+# the time; the last line is "N passed, N failed". Not zero when a test failed or none ran.
+#
+#   tools/test.sh            everything
+#   tools/test.sh unit tidy  only these suites
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+sim_seeds=${SIM_SEEDS:-200} # enough to meet each kind of fault; `make soak` goes on for longer
+sim_from=${SIM_FROM:-1}
+
+logs=build/test-logs
+mkdir -p "$logs"
+passed_total=0
+failed_total=0
+suite_names=()
+suite_passed=()
+suite_failed=()
+suite_ms=()
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+wanted() {
+    ((${#only[@]})) || return 0
+    local name
+    for name in "${only[@]}"; do [[ $name == "$1" ]] && return 0; done
+    return 1
+}
+
+# build PRESET TARGET...: configures once, then builds the targets.
+build() {
+    local preset=$1
+    shift
+    local log=$logs/build-$preset.log
+    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j2 --target "$@"; } >"$log" 2>&1; then
+        grep -E 'error|FAILED|warning|undefined' "$log" | head -40 >&2 || true
+        echo "test: the $preset build failed, see $log" >&2
+        echo "$passed_total passed, $((failed_total + 1)) failed"
+        exit 1
+    fi
+}
+
+# A log without what went well and without what ctest says about itself.
+failures_only='
+    /^[0-9]+: (ok |# ok |1\.\.|Test command|Working Directory|Test timeout)/ { next }
+    /^(test [0-9]|Internal ctest|UpdateCTest|Test project|Constructing|Done con|Updating|Added|Checking)/ { next }
+    /^(Label Time|Total Test|Errors while|Output from|Use "--rerun)/ { next }
+    /^ +Start | Passed |proc \(|^$/ { next }
+    { print }'
+
+# record SUITE PASSED FAILED MS LOG
+record() {
+    suite_names+=("$1")
+    suite_passed+=("$2")
+    suite_failed+=("$3")
+    suite_ms+=("$4")
+    passed_total=$((passed_total + $2))
+    failed_total=$((failed_total + $3))
+    if (($3)); then
+        echo "---- $1: failures (all of it in $5)"
+        awk "$failures_only" "$5" | tail -60
+        echo "----"
+    fi
+}
+
+# Reads `ctest -V`: the lines of test program 7 start with "7: ". Each TAP line is one test; a program that fails
+# without naming a test (a crash, a sanitizer report) counts as one failure, one that names none but ends well as
+# one test. Prints "PASSED FAILED".
+count_tap='
+    /^[0-9]+: ok /     { split($0, part, ":"); ok[part[1]]++; passed++ }
+    /^[0-9]+: not ok / { split($0, part, ":"); bad[part[1]]++; failed++ }
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ {
+        match($0, /#[0-9]+/); id = substr($0, RSTART + 1, RLENGTH - 1)
+        if ($0 ~ / Passed /) { if (!ok[id]) passed++ }
+        else if (!bad[id]) failed++
+    }
+    END { print passed + 0, failed + 0 }'
+
+# run_ctest SUITE PRESET: the programs with that label.
+run_ctest() {
+    local suite=$1 preset=$2 start passed failed log=$logs/$1.log
+    start=$(now_ms)
+    # ThreadSanitizer of gcc 12 cannot place its shadow memory where newer kernels randomise addresses widely.
+    local fixed_addresses=()
+    if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then fixed_addresses=(setarch -R); fi
+    env CMOCKA_MESSAGE_OUTPUT=TAP "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j2 -L "^$suite\$" \
+        >"$log" 2>&1 || true
+    read -r passed failed < <(awk "$count_tap" "$log")
+    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
+}
+
+# run_sim SUITE PROGRAM ARGS...: a program whose last line is "sim: N passed, N failed".
+run_sim() {
+    local suite=$1 start log=$logs/$1.log status=0 last
+    shift
+    start=$(now_ms)
+    "$@" >"$log" 2>&1 || status=$?
+    last=$(tail -n 1 "$log")
+    if [[ $last =~ ^sim:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        local passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
+        ((status == 0 || failed > 0)) || failed=1
+        record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
+    else
+        record "$suite" 0 1 $(($(now_ms) - start)) "$log"
+    fi
+}
+
+report() {
+    local total=0 i
+    for i in "${!suite_ms[@]}"; do total=$((total + suite_ms[i])); done
+    ((total)) || total=1
+    for i in "${!suite_names[@]}"; do
+        printf '%-10s %6d tests  %4d failed  %8.1f s  %3d %% of the time\n' "${suite_names[i]}" \
+            $((suite_passed[i] + suite_failed[i])) "${suite_failed[i]}" \
+            "$((suite_ms[i] / 1000)).$((suite_ms[i] % 1000 / 100))" $((suite_ms[i] * 100 / total))
+    done
+}
+
+only=("$@")
+tools/deps.sh
+start_ms=$(now_ms)
+has_sim=false
+[[ -f sim/main.c ]] && has_sim=true
+
+build dev all
+release_targets=(layers)
+$has_sim && release_targets+=(reeve-sim)
+build release "${release_targets[@]}"
+
+for suite in unit property golden crash fuzz tidy docs; do
+    wanted "$suite" && run_ctest "$suite" dev
+done
+wanted layering && run_ctest layering release # the dev build has sanitizer symbols in its objects
+if wanted stress; then
+    build tsan tests_stress
+    run_ctest stress tsan
+fi
+if $has_sim; then
+    wanted sim && run_sim sim build/release/reeve-sim run --seeds "$sim_seeds" --from "$sim_from"
+    wanted regress && run_sim regress build/release/reeve-sim regress
+    if wanted mutants; then
+        build mutants reeve-sim
+        run_sim mutants build/mutants/reeve-sim mutants
+    fi
+fi
+
+report
+echo "whole run: $((($(now_ms) - start_ms) / 1000)) s, builds included"
+echo "$passed_total passed, $failed_total failed"
+((failed_total == 0 && passed_total > 0))

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# tidy.sh: the rules of style that a program can check. Prints TAP, one test per rule, with every offence.
+#
+# Lines between "clang-format off" and "clang-format on" hold tables, which may be wider than 120 columns.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t files < <(find src sim tests bench tools -name '*.[ch]' 2>/dev/null | sort)
+
+# Prints "rule<TAB>file:line: what" for each offence; the rule "warn" is told and does not fail.
+read -r -d '' rules <<'AWK' || true
+function offence(rule, what) { printf "%s\t%s:%d: %s\n", rule, FILENAME, FNR, what }
+function calls(name) { return code ~ ("(^|[^A-Za-z0-9_])" name "[ ]*\\(") }
+function forbid(rule, list,    names, count, i) {
+    count = split(list, names, " ")
+    for (i = 1; i <= count; i++) if (calls(names[i])) offence(rule, names[i] "()")
+}
+# What is left of a line without strings, characters and comments.
+function strip(text) {
+    gsub(/\\./, "", text)
+    gsub(/"[^"]*"/, "\"\"", text)
+    gsub(/'[^']*'/, "0", text)
+    if (in_comment) {
+        if (!index(text, "*/")) return ""
+        sub(/^.*\*\//, "", text)
+        in_comment = 0
+    }
+    gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", text)
+    if (index(text, "/*")) { in_comment = 1; sub(/\/\*.*/, "", text) }
+    sub(/\/\/.*/, "", text)
+    return text
+}
+function guard_of(path) { sub(/.*\//, "", path); gsub(/[^A-Za-z0-9]/, "_", path); return "REEVE_" toupper(path) }
+FNR == 1 {
+    in_comment = in_table = function_start = 0
+    is_product = FILENAME ~ /^src\//
+    is_test = FILENAME ~ /^tests\//
+    is_header = FILENAME ~ /\.h$/
+    guard = is_header ? guard_of(FILENAME) : ""
+    if ($0 !~ /^\/\* /) offence("opening", "the file does not open with a comment that says what it is")
+}
+/clang-format off/ { in_table = 1 }
+/clang-format on/ { in_table = 0 }
+{ code = strip($0) }
+length($0) > 120 && !in_table { offence("width", length($0) " columns") }
+/\t/ { offence("tabs", "a tab") }
+/[ \t\r]$/ { offence("trailing", "trailing whitespace") }
+FNR == 1001 { offence("file", "more than 1,000 lines") }
+/TODO|FIXME|XXX/ { offence("unfinished", "unfinished business") }
+/^[ ]*#[ ]*include[ ]*"[^"]*\// { offence("include", "a quoted include names no folder") }
+is_header && /^#ifndef/ && guard != "" { if ($2 != guard) offence("guard", "the guard should be " guard); guard = "" }
+is_header && /^#pragma once/ { offence("guard", "a guard, not a pragma") }
+{ forbid("banned", "strcpy strcat sprintf vsprintf gets strtok atoi atol atof rand srand random alloca strncpy strncat") }
+is_product && FILENAME !~ /^src\/(base|os)\// {
+    forbid("memory", "malloc calloc realloc reallocarray free strdup strndup asprintf vasprintf")
+}
+is_test { forbid("sleep", "sleep usleep nanosleep clock_nanosleep") }
+# A function starts with a line that ends in ") {" at the outermost level and ends with "}" in the first column.
+(is_product || FILENAME ~ /^sim\//) && !is_test {
+    if (!function_start && code ~ /\) \{[ ]*$/ && code !~ /^(    |\t)[a-z]/) function_start = FNR
+    if (function_start && $0 ~ /^\}/) {
+        lines = FNR - function_start + 1
+        if (lines > 100) offence("function", lines " lines; 100 is the most")
+        else if (lines > 70) offence("warn", "a function of " lines " lines; 70 is the goal")
+        function_start = 0
+    }
+}
+AWK
+
+found=$(awk "$rules" "${files[@]}")
+
+declare -A meaning=(
+    [opening]="every file opens with a comment"
+    [width]="no line is wider than 120 columns"
+    [tabs]="no tabs"
+    [trailing]="no trailing whitespace"
+    [file]="no file is longer than 1,000 lines"
+    [function]="no function is longer than 100 lines"
+    [unfinished]="nothing is marked as unfinished"
+    [include]="includes are flat"
+    [guard]="header guards follow the file name"
+    [banned]="no banned function"
+    [memory]="memory is taken in base and os only"
+    [sleep]="no test sleeps"
+)
+
+number=0
+failed=0
+for rule in opening width tabs trailing file function unfinished include guard banned memory sleep; do
+    number=$((number + 1))
+    offences=$(awk -F '\t' -v rule="$rule" '$1 == rule { print "#   " $2 }' <<<"$found")
+    if [[ -z $offences ]]; then
+        echo "ok $number - ${meaning[$rule]}"
+    else
+        echo "not ok $number - ${meaning[$rule]}"
+        echo "$offences"
+        failed=1
+    fi
+done
+awk -F '\t' '$1 == "warn" { print "# " $2 }' <<<"$found"
+echo "1..$number"
+exit $failed
