@@ -1,5 +1,4 @@
 /* osclock.c: the real time and real randomness. Holds no state. */
-#define _GNU_SOURCE
 #include "osclock.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
  * Guarantees: every path is resolved below the directory's descriptor; no call changes the process's working
  * directory; interrupted calls are repeated, everything else is reported with the system's words. Must not: retry a
  * failed sync (the kernel has forgotten what it could not write), or hide a short read or write. */
-#define _GNU_SOURCE
 #include "osdisk.h"
 
 #include <dirent.h>

@@ -1,0 +1,330 @@
+/* file.c: the file engine's append path: open, acquire, append, seal, read.
+ *
+ * Guarantees: an append that returned DURABLE is there after any crash; an append is one write and one sync, without
+ * allocation once the buffer has grown; after a failed write or sync nothing is tried again. Must not: write into a
+ * block that was ever handed to the disk (save for the identical bytes of settle), or read a clock for decisions. */
+#include "file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "diskio.h"
+#include "file_impl.h"
+#include "mutant.h"
+#include "panic.h"
+
+#define SEGMENT_BYTES (64u * 1024u * 1024u)
+#define RESERVE_BYTES (256u * 1024u * 1024u)
+
+void file_options_default(struct file_options *o) {
+    *o = (struct file_options){.segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES, .archive = 1};
+}
+
+static enum err die(struct file *f, enum err e) {
+    f->dead = true;
+    return e;
+}
+
+static void share_progress(struct file *f) {
+    pthread_mutex_lock(&f->lock);
+    f->head_lsn = f->tail.next_lsn - 1;
+    f->room_bytes = f->header.bytes - f->tail.offset;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- blocks out ---- */
+
+/* Goes on in a fresh segment. ERR_NO_SPACE harms nothing; anything else is the end of this object. */
+static enum err rotate(struct file *f, struct why *why) {
+    uint64_t number = 0;
+    enum err e = keep_take_spare(f, &number, why);
+    if (e == ERR_NO_SPACE) return e;
+    if (e != ERR_OK) return die(f, e);
+    struct segment_header h = {.shard = f->shard,
+                               .number = number,
+                               .nonce = f->clock->random(f->clock),
+                               .first_lsn = f->tail.next_lsn,
+                               .epoch = f->epoch,
+                               .bytes = f->options.segment_bytes,
+                               .time = f->tail.time,
+                               .prev_crc = f->tail.crc};
+    disk_file file;
+    e = segment_begin(f->disk, &h, &file, why);
+    if (e != ERR_OK) return die(f, e == ERR_NO_SPACE ? ERR_IO : e);
+    if (f->current.v >= 0) f->disk->ops->close(f->disk, f->current);
+    f->current = file;
+    f->header = h;
+    f->tail.segment = number;
+    f->tail.offset = BLOCK_FIRST_OFFSET;
+    pthread_mutex_lock(&f->lock);
+    struct segment *row = vec_push(&f->table.rows);
+    *row = (struct segment){.number = number, .bytes = h.bytes, .used = true, .header = h};
+    pthread_mutex_unlock(&f->lock);
+    return ERR_OK;
+}
+
+static enum err write_and_sync(struct file *f, struct why *why) {
+    enum err e = diskio_write(f->disk, f->current, f->tail.offset, f->out.at, f->out.len, why);
+    if (e != ERR_OK) return e;
+    e = f->disk->ops->sync(f->disk, f->current, why);
+    if (e != ERR_OK && MUTANT(sync_error_ignored)) return ERR_OK;
+    return e;
+}
+
+/* Makes one block durable. ERR_NO_SPACE: there is no segment for it, nothing happened. */
+static enum err append_block(struct file *f, enum block_kind kind, const struct batch *batch, struct why *why) {
+    uint64_t total = block_total(batch->records.len);
+    REQUIRE(f->current.v >= 0 || f->tail.segment == 0);
+    REQUIRE(total <= f->options.segment_bytes - BLOCK_FIRST_OFFSET); /* segment_bytes is set to hold any batch */
+    REQUIRE(batch->first_lsn == f->tail.next_lsn);
+    if (f->tail.offset + total > f->header.bytes) {
+        enum err e = rotate(f, why);
+        if (e != ERR_OK) return e;
+    }
+    struct block b = {.kind = kind, .nonce = f->header.nonce, .prev_crc = f->tail.crc, .batch = *batch};
+    buf_clear(&f->out);
+    uint32_t crc = block_encode(&b, f->tail.offset, &f->out);
+    ENSURE(f->out.len == total);
+    enum err e = write_and_sync(f, why);
+    if (e != ERR_OK) return die(f, e == ERR_NO_SPACE ? ERR_IO : e);
+    f->tail.crc = crc;
+    f->tail.next_lsn = batch->last_lsn + 1;
+    f->tail.epoch = batch->epoch;
+    f->tail.last_kind = kind;
+    f->tail.last_bytes = (uint32_t)total;
+    f->tail.last_segment = f->tail.segment;
+    f->tail.last_offset = f->tail.offset;
+    f->tail.offset += total;
+    if (kind == BLOCK_BATCH) f->tail.time = batch->time;
+    ENSURE(f->tail.offset <= f->header.bytes);
+    share_progress(f);
+    return ERR_OK;
+}
+
+static enum err append_mark(struct file *f, enum block_kind kind, struct why *why) {
+    REQUIRE(kind != BLOCK_BATCH);
+    struct batch mark = {.first_lsn = f->tail.next_lsn,
+                         .last_lsn = f->tail.next_lsn - 1,
+                         .epoch = f->epoch,
+                         .shard = f->shard,
+                         .rules = RULES_VERSION,
+                         .time = f->tail.time};
+    return append_block(f, kind, &mark, why);
+}
+
+static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_t expected_head,
+                                      const struct batch *batch, struct why *why) {
+    struct file *f = file_of(j);
+    if (f->dead) {
+        (void)why_set(why, ERR_IO, "the journal failed before");
+        return JOURNAL_FAILED;
+    }
+    REQUIRE(f->acquired);
+    if (epoch != f->epoch || expected_head != f->tail.next_lsn - 1) {
+        f->dead = true;
+        (void)why_set(why, ERR_FENCED, "epoch %llu and head %llu expected, the journal has %llu and %llu",
+                      (unsigned long long)epoch, (unsigned long long)expected_head, (unsigned long long)f->epoch,
+                      (unsigned long long)(f->tail.next_lsn - 1));
+        return JOURNAL_FENCED;
+    }
+    REQUIRE(batch->epoch == epoch && batch->shard == f->shard);
+    REQUIRE(batch->last_lsn >= batch->first_lsn);
+    REQUIRE(batch->time.ms >= f->tail.time.ms);
+    enum err e = append_block(f, BLOCK_BATCH, batch, why);
+    if (e == ERR_OK) return JOURNAL_DURABLE;
+    ENSURE(f->dead == (e != ERR_NO_SPACE));
+    return e == ERR_NO_SPACE ? JOURNAL_FULL : JOURNAL_FAILED;
+}
+
+enum err file_seal(struct journal *j, struct why *why) {
+    struct file *f = file_of(j);
+    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
+    REQUIRE(f->acquired);
+    if (f->tail.last_kind != BLOCK_BATCH) return ERR_OK; /* a mark already follows the last batch */
+    return append_mark(f, BLOCK_SEAL, why);
+}
+
+/* ---- taking over ---- */
+
+/* Writes the same bytes again and syncs them. What the last process wrote may be readable and yet not be on the disk
+ * (it was killed before its sync, or its sync failed and the kernel forgot): before anyone builds on the last block,
+ * it and its segment's header become durable for certain. */
+static enum err settle_segment(struct file *f, const struct segment_header *h, uint64_t offset, uint32_t bytes,
+                               struct why *why) {
+    disk_file file;
+    enum err e = segment_begin(f->disk, h, &file, why);
+    if (e != ERR_OK) return e;
+    buf_clear(&f->out);
+    if (bytes > 0) {
+        uint8_t *to = buf_space(&f->out, bytes);
+        ENSURE(to != NULL);
+        size_t have = 0;
+        e = diskio_read(f->disk, file, offset, to, bytes, &have, why);
+        if (e == ERR_OK && have != bytes) e = why_set(why, ERR_CORRUPT, "the last block vanished");
+        if (e == ERR_OK) e = diskio_write(f->disk, file, offset, to, bytes, why);
+        if (e == ERR_OK) e = f->disk->ops->sync(f->disk, file, why);
+    }
+    f->disk->ops->close(f->disk, file);
+    return e;
+}
+
+static const struct segment *row_of(const struct file *f, uint64_t number) {
+    for (uint32_t i = 0; i < f->table.rows.count; i++)
+        if (segment_at(&f->table, i)->number == number) return segment_at(&f->table, i);
+    return NULL;
+}
+
+static enum err settle(struct file *f, struct why *why) {
+    const struct chain *c = &f->tail;
+    enum err e = f->disk->ops->sync_dir(f->disk, SEGMENT_DIR, why);
+    if (e == ERR_OK && c->last_kind != 0) {
+        const struct segment *row = row_of(f, c->last_segment);
+        ENSURE(row != NULL && row->used);
+        e = settle_segment(f, &row->header, c->last_offset, c->last_bytes, why);
+    }
+    if (e == ERR_OK && c->segment != c->last_segment) {
+        const struct segment *row = row_of(f, c->segment);
+        ENSURE(row != NULL && row->used);
+        e = settle_segment(f, &row->header, 0, 0, why);
+    }
+    return e;
+}
+
+/* Appends go on in the newest segment if the block that comes next was never touched; else in a fresh one, so that a
+ * torn tail stays as evidence. */
+static enum err continue_segment(struct file *f, struct why *why) {
+    const struct segment *row = row_of(f, f->tail.segment);
+    ENSURE(row != NULL && row->used);
+    char name[SEGMENT_NAME_MAX];
+    segment_name(name, row->number, false);
+    bool clean = false;
+    enum err e = scan_open(&f->scan, name, row->header.nonce, false, why);
+    if (e == ERR_OK) e = scan_is_zero(&f->scan, f->tail.offset, &clean, why);
+    scan_close(&f->scan);
+    if (e != ERR_OK) return e;
+    if (!clean || row->header.bytes != f->options.segment_bytes) return rotate(f, why);
+    f->header = row->header;
+    return f->disk->ops->open(f->disk, name, DISK_WRITE, &f->current, why);
+}
+
+static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_head *ret, struct why *why) {
+    struct file *f = file_of(j);
+    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
+    if (f->options.read_only) return why_set(why, ERR_STATE, "the journal is open for reading only");
+    if (f->tail.segment != 0 && f->tail.shard != shard)
+        return why_set(why, ERR_CONFLICT, "the journal belongs to shard %u, not %u", f->tail.shard, shard);
+    f->shard = shard;
+    f->tail.shard = shard;
+    f->epoch = f->tail.epoch + 1;
+    enum err e = ERR_OK;
+    if (!f->acquired) {
+        e = f->disk->ops->mkdir(f->disk, SEGMENT_DIR, why);
+        if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, "", why);
+        if (e == ERR_OK) e = keep_adopt_spare(f, why);
+        if (e == ERR_OK && f->tail.segment != 0) e = settle(f, why);
+        if (e == ERR_OK) e = f->tail.segment != 0 ? continue_segment(f, why) : rotate(f, why);
+    }
+    if (e == ERR_OK) e = append_mark(f, BLOCK_OPEN, why);
+    if (e == ERR_NO_SPACE && !f->acquired && f->current.v >= 0) {
+        f->disk->ops->close(f->disk, f->current);
+        f->current = (disk_file){-1};
+    }
+    if (e != ERR_OK) return e == ERR_NO_SPACE ? e : die(f, e);
+    f->acquired = true;
+    *ret = (struct journal_head){f->epoch, f->tail.next_lsn - 1, f->tail.time};
+    return ERR_OK;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    uint64_t from_lsn;
+    journal_batch_fn each;
+    void *ctx;
+};
+
+static enum err block_out(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
+    struct reading *r = ctx;
+    (void)at;
+    if (b->kind != BLOCK_BATCH || b->batch.last_lsn < r->from_lsn) return ERR_OK;
+    return r->each(r->ctx, &b->batch, why);
+}
+
+static enum err op_read(struct journal *j, uint64_t from_lsn, journal_batch_fn each, void *ctx, struct why *why) {
+    struct file *f = file_of(j);
+    REQUIRE(each != NULL);
+    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
+    struct reading r = {from_lsn, each, ctx};
+    struct segment_table table;
+    uint32_t row = UINT32_MAX;
+    segment_table_init(&table);
+    enum err e = segment_table_load(&table, f->disk, true, why);
+    if (e == ERR_OK) e = chain_row(&table, from_lsn > 0 ? from_lsn : 1, &row, why);
+    struct chain end = {.next_lsn = 1};
+    if (e == ERR_OK && row != UINT32_MAX)
+        e = chain_walk(&f->scan, &table, row, f->options.read_only, block_out, &r, &end, why);
+    if (e == ERR_OK && !f->options.read_only && end.next_lsn != f->tail.next_lsn)
+        e = why_set(why, ERR_CORRUPT, "the journal ends at record %llu, it was %llu when it was opened",
+                    (unsigned long long)(end.next_lsn - 1), (unsigned long long)(f->tail.next_lsn - 1));
+    segment_table_fini(&table);
+    return e;
+}
+
+static enum err op_watch(struct journal *j, void (*moved)(void *ctx, uint64_t head_lsn), void *ctx, struct why *why) {
+    (void)j, (void)moved, (void)ctx;
+    return why_set(why, ERR_UNSUPPORTED, "a journal in a file has no second reader");
+}
+
+/* ---- life ---- */
+
+static void op_close(struct journal *j) {
+    struct file *f = file_of(j);
+    if (f->current.v >= 0) f->disk->ops->close(f->disk, f->current);
+    scan_fini(&f->scan);
+    buf_fini(&f->out);
+    segment_table_fini(&f->table);
+    pthread_mutex_destroy(&f->prepare_lock);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+static const struct journal_ops ops = {
+    .acquire = op_acquire,
+    .append = op_append,
+    .read = op_read,
+    .snapshot_put = keep_snapshot_put,
+    .snapshot_get = keep_snapshot_get,
+    .trim = keep_trim,
+    .watch = op_watch,
+    .close = op_close,
+};
+
+enum err file_open(struct disk *disk, struct clock *clock, const struct file_options *o, struct journal **ret,
+                   struct why *why) {
+    REQUIRE(disk != NULL && clock != NULL);
+    REQUIRE(o->segment_bytes % BLOCK_ALIGN == 0);
+    REQUIRE(o->segment_bytes >= 4 * BLOCK_ALIGN && o->segment_bytes < UINT32_MAX);
+    enum err e = o->read_only ? ERR_OK : disk->ops->lock(disk, FILE_LOCK_NAME, why);
+    if (e != ERR_OK) return e;
+    struct file *f = calloc(1, sizeof *f);
+    ENSURE(f != NULL);
+    f->journal.ops = &ops;
+    f->disk = disk;
+    f->clock = clock;
+    f->options = *o;
+    f->current = (disk_file){-1};
+    scan_init(&f->scan, disk);
+    segment_table_init(&f->table);
+    buf_init(&f->out, UINT32_MAX); /* bounded by the segment a block must fit into */
+    ENSURE(pthread_mutex_init(&f->prepare_lock, NULL) == 0);
+    ENSURE(pthread_mutex_init(&f->lock, NULL) == 0);
+    e = segment_table_load(&f->table, disk, false, why);
+    if (e == ERR_OK) e = chain_tail(&f->scan, &f->table, o->read_only, &f->tail, why);
+    if (e != ERR_OK) {
+        op_close(&f->journal);
+        return e;
+    }
+    f->head_lsn = f->tail.next_lsn - 1;
+    *ret = &f->journal;
+    return ERR_OK;
+}

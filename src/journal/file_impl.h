@@ -1,0 +1,54 @@
+/* file_impl.h: the object of the file engine, shared by file.c (append path) and keep.c (housekeeping) only.
+ *
+ * Threads: append, seal, acquire, read and close belong to the one owner, one at a time (the owner may hand them from
+ * thread to thread, as the writer does). prepare, trim, space and the snapshot calls may run beside an append on
+ * another thread; `lock` guards what they share and is never held across a disk call. `prepare_lock` is held while a
+ * segment is made, so that an append that needs one waits for it instead of making a second. */
+#ifndef REEVE_FILE_IMPL_H
+#define REEVE_FILE_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "chain.h"
+#include "file.h"
+
+#define FILE_LOCK_NAME "LOCK"
+
+struct file {
+    struct journal journal; /* first: the interface's pointer is ours */
+    struct disk *disk;
+    struct clock *clock;
+    struct file_options options;
+    bool acquired;
+    atomic_bool dead;
+    uint32_t shard;
+    uint64_t epoch;
+    struct chain tail;             /* of the owner */
+    struct segment_header header;  /* of the segment appended to */
+    disk_file current;
+    struct buf out;
+    struct scan scan;
+    pthread_mutex_t prepare_lock;
+    pthread_mutex_t lock;
+    struct segment_table table;    /* live segments; under `lock` */
+    uint64_t spare;                /* a blank segment ready for use, 0 = none; under `lock` */
+    uint64_t head_lsn;             /* durable; under `lock` */
+    uint64_t room_bytes;           /* left in the segment appended to; under `lock` */
+};
+
+static inline struct file *file_of(struct journal *j) {
+    return (struct file *)j;
+}
+
+/* Takes the spare segment or makes one. */
+CHECKED enum err keep_take_spare(struct file *f, uint64_t *ret_number, struct why *why);
+/* Looks for a usable spare among the blank segments and removes unusable ones. */
+CHECKED enum err keep_adopt_spare(struct file *f, struct why *why);
+
+enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, struct byte_source *from,
+                           struct why *why);
+enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why);
+enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why);
+
+#endif
