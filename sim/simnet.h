@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "command.h"
 #include "effect.h"
+#include "limits.h"
 #include "rng.h"
 #include "view.h"
 
