@@ -23,7 +23,9 @@ static struct msg *message(struct simclient *c, enum command_kind kind) {
     m->request = ++c->request;
     m->cmd.kind = kind;
     m->cmd.principal = principal(&m->arena, "c", c->node);
-    m->cmd.tenant = workload_tenants[c->node % WORKLOAD_TENANTS];
+    /* A submit is some tenant's; what an administrator asks names none and reaches all. */
+    bool admin = kind != CMD_SUBMIT && (c->is_house || rng_below(&c->rng, 4) > 0);
+    if (!admin) m->cmd.tenant = workload_tenants[c->node % WORKLOAD_TENANTS];
     return m;
 }
 
@@ -252,13 +254,11 @@ static void resume_flow(void *ctx, flow_id id) {
     if (flow.paused) {
         struct msg *m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = id};
-        m->cmd.tenant = arena_slice(&m->arena, flow.tenant);
         tell(c, m);
     }
     if (flow.more) {
         struct msg *m = message(c, CMD_ADD);
         workload_add(c->w, &c->rng, m, id, false);
-        m->cmd.tenant = arena_slice(&m->arena, flow.tenant);
         tell(c, m);
     }
 }
@@ -271,7 +271,6 @@ static void tidy(struct simclient *c) {
         tell(c, m);
         m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_TENANT, .name = workload_tenants[i]};
-        m->cmd.tenant = workload_tenants[i];
         tell(c, m);
         m = message(c, CMD_POOL);
         m->cmd.as.pool = (struct cmd_pool){.name = workload_pools[i], .state = POOL_ACTIVE};
