@@ -38,11 +38,12 @@ static void judge(struct adapter *a, struct trace_entry *e) {
     if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
 }
 
-static void teach(struct adapter *a, const struct trace_entry *e) {
+static void teach(struct adapter *a, const struct trace_entry *e, bool judging) {
     char text[MODEL_TEXT_BYTES];
     if (!model_apply(a->model, e, text)) {
         world_red(a->w, "model", "LSN %lu: %s", (unsigned long)e->lsn, text);
     }
+    ledger_record(&a->w->server.ledger, e, judging);
     a->told_lsn = e->lsn;
 }
 
@@ -76,7 +77,7 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         if (e.kind == TR_VERDICT) find_question(a, &e);
         if (telling == TELL_LIVE) note_record(a, &e);
         if (telling != TELL_MODEL) judge(a, &e);
-        if (telling != TELL_REPLAYED) teach(a, &e);
+        if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
     }
     if (lsn != b->last_lsn + 1) world_red(a->w, "batch", "holds %lu records, names %lu", (unsigned long)(lsn - b->first_lsn), (unsigned long)(b->last_lsn + 1 - b->first_lsn));
 }
@@ -100,6 +101,7 @@ void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head) {
     model_free(a->model);
     a->model = model_new();
     a->told_lsn = 0;
+    ledger_clear(&a->w->server.ledger);
     const struct simlog *log = &a->w->server.log;
     for (uint32_t i = 0; i < log->batches.count; i++) tell_batch(a, vec_at(&log->batches, i), TELL_MODEL);
     ENSURE(a->told_lsn == head);

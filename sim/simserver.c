@@ -154,6 +154,20 @@ static struct msg *look(struct simserver *s, const struct msg *ask) {
     return m;
 }
 
+/* What the ledger must know to judge: when a worker was last heard, and what it says it holds. */
+static void note_worker(struct simserver *s, uint32_t node, const struct command *cmd) {
+    bool attaches = cmd->kind == CMD_ATTACH && cmd->as.attach.incarnation >= s->incarnations[node];
+    bool beats = cmd->kind == CMD_HEARTBEAT && cmd->as.worker.incarnation == s->incarnations[node];
+    if (attaches) {
+        s->incarnations[node] = cmd->as.attach.incarnation;
+        ledger_attached(&s->ledger, node, &cmd->as.attach);
+    }
+    if (!attaches && !beats) return;
+    int64_t now_ms = simserver_mono(s).ms;
+    if (now_ms - s->heard_ms[node] >= s->w->plan.limits.lease_ms) s->lapsed[node] = true;
+    s->heard_ms[node] = now_ms;
+}
+
 static void command(struct simserver *s, struct msg *m) {
     struct command cmd = m->cmd;
     uint32_t index = 0;
@@ -178,9 +192,7 @@ static void command(struct simserver *s, struct msg *m) {
         call->lsn = engine_lsn(s->engine);
         if (cmd.kind == CMD_READ) call->answer = look(s, m);
     }
-    bool renews = cmd.kind == CMD_HEARTBEAT && cmd.as.worker.incarnation == s->sessions[m->from].incarnation;
-    renews |= cmd.kind == CMD_ATTACH && cmd.as.attach.incarnation == s->sessions[m->from].incarnation;
-    if (renews) s->heard_ms[m->from] = simserver_mono(s).ms;
+    note_worker(s, m->from, &cmd);
 }
 
 static bool is_fast_lane(const struct msg *m) {
@@ -290,6 +302,7 @@ static void send_attempt(struct simserver *s, const struct effect *e) {
     WORLD_NOTE(s->w, node * 8 + e->kind, a->job.flow.v, a->attempt, "server: %s %lu/%u#%u at worker %u",
                e->kind == EFFECT_ASSIGN ? "assigns" : e->kind == EFFECT_STOP ? "stops" : "drops",
                (unsigned long)a->job.flow.v, a->job.ordinal, a->attempt, node);
+    ledger_sent(&s->ledger, a->job, a->attempt);
     if (e->kind == EFFECT_ASSIGN && !open) return;
     enum msg_kind kind = e->kind == EFFECT_ASSIGN ? MSG_ASSIGN : e->kind == EFFECT_STOP ? MSG_STOP : MSG_DROP;
     struct msg *m = simnet_msg(&s->w->net, kind, NET_SERVER, node);
@@ -379,6 +392,7 @@ static void append_start(struct simserver *s) {
     if (s->appending || !engine_batch(s->engine, &s->batch)) return;
     ENSURE(s->batch.first_lsn == s->durable_lsn + 1);
     adapter_batch(&s->w->adapter, &s->batch, false);
+    memset(s->lapsed, 0, sizeof s->lapsed);
     simlog_begin(&s->log, &s->batch);
     s->appending = true;
     s->append_written = false;
@@ -491,6 +505,8 @@ void simserver_start(struct simserver *s) {
     s->refused_opens = 0;
     s->opened_ms = simserver_mono(s).ms;
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) s->heard_ms[i] = s->opened_ms;
+    memset(s->lapsed, 0, sizeof s->lapsed);
+    ledger_restarted(&s->ledger);
     simserver_pump(s);
 }
 
@@ -499,6 +515,7 @@ void simserver_init(struct simserver *s, struct world *w, struct rng rng) {
     s->disk = simdisk_new(rng_u64(&s->rng));
     s->clock = (struct clock){clock_wall, clock_mono, clock_random};
     simlog_init(&s->log);
+    ledger_init(&s->ledger, s);
     vec_init(&s->inbox, sizeof(struct msg *));
     pool_init(&s->calls, sizeof(struct call), INBOX_MAX);
     map_init(&s->call_by_token);
@@ -507,6 +524,7 @@ void simserver_init(struct simserver *s, struct world *w, struct rng rng) {
 void simserver_fini(struct simserver *s) {
     close_all(s);
     simlog_fini(&s->log);
+    ledger_fini(&s->ledger);
     vec_fini(&s->inbox);
     pool_fini(&s->calls);
     map_fini(&s->call_by_token);

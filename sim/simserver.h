@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "engine.h"
 #include "file.h"
+#include "ledger.h"
 #include "map.h"
 #include "pool.h"
 #include "simdisk.h"
@@ -50,7 +51,10 @@ struct simserver {
 
     struct vec inbox;         /* of struct msg *, oldest first */
     struct session sessions[NET_NODES_MAX];
-    int64_t heard_ms[NET_NODES_MAX]; /* last word of each worker in this life, for the check of leases */
+    struct ledger ledger;
+    int64_t heard_ms[NET_NODES_MAX];      /* last word of each worker in this life */
+    bool lapsed[NET_NODES_MAX];           /* was silent for a lease since the last batch was taken */
+    uint64_t incarnations[NET_NODES_MAX]; /* highest that attached */
 
     bool appending;
     bool append_early;        /* the bytes go to the disk at the beginning of the append, not at its end */
