@@ -220,6 +220,7 @@ static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_hea
     if (!f->acquired) {
         e = f->disk->ops->mkdir(f->disk, SEGMENT_DIR, why);
         if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, "", why);
+        if (e == ERR_OK) e = segment_sweep(f->disk, why);
         if (e == ERR_OK) e = keep_adopt_spare(f, why);
         if (e == ERR_OK && f->tail.segment != 0) e = settle(f, why);
         if (e == ERR_OK) e = f->tail.segment != 0 ? continue_segment(f, why) : rotate(f, why);
@@ -325,6 +326,9 @@ enum err file_open(struct disk *disk, struct clock *clock, const struct file_opt
         return e;
     }
     f->head_lsn = f->tail.next_lsn - 1;
+    f->next_number = 1;
+    for (uint32_t i = 0; i < f->table.rows.count; i++)
+        if (segment_at(&f->table, i)->number >= f->next_number) f->next_number = segment_at(&f->table, i)->number + 1;
     *ret = &f->journal;
     return ERR_OK;
 }

@@ -27,5 +27,7 @@ CHECKED enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct 
 
 /* Prepares the next segment ahead of need, off the append path; cheap when it is already there. */
 CHECKED enum err file_prepare(struct journal *j, struct why *why);
+/* True when there is no prepared segment. Never waits; may be asked by any thread. */
+bool file_wants_prepare(struct journal *j);
 
 #endif

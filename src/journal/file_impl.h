@@ -33,6 +33,7 @@ struct file {
     pthread_mutex_t lock;
     struct segment_table table;    /* live segments; under `lock` */
     uint64_t spare;                /* a blank segment ready for use, 0 = none; under `lock` */
+    uint64_t next_number;          /* of the next segment to be made; under `lock` */
     uint64_t head_lsn;             /* durable; under `lock` */
     uint64_t room_bytes;           /* left in the segment appended to; under `lock` */
 };

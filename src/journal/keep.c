@@ -28,19 +28,19 @@ static void spare_set(struct file *f, uint64_t number) {
     pthread_mutex_unlock(&f->lock);
 }
 
-/* One above every number in use. Called with `lock` held. */
-static uint64_t number_next(const struct file *f) {
-    uint64_t most = f->spare;
-    for (uint32_t i = 0; i < f->table.rows.count; i++)
-        if (segment_at(&f->table, i)->number > most) most = segment_at(&f->table, i)->number;
-    return most + 1;
+/* A number that no file has or had. Never derived from the table alone: a segment that was taken and is being begun is
+ * in neither place, and giving its number away would rename another file over it. */
+static uint64_t number_take(struct file *f) {
+    pthread_mutex_lock(&f->lock);
+    uint64_t number = f->next_number++;
+    pthread_mutex_unlock(&f->lock);
+    ENSURE(number > 0);
+    return number;
 }
 
 /* Called with prepare_lock held. */
 static enum err spare_make(struct file *f, struct why *why) {
-    pthread_mutex_lock(&f->lock);
-    uint64_t number = number_next(f);
-    pthread_mutex_unlock(&f->lock);
+    uint64_t number = number_take(f);
     enum err e = segment_make(f->disk, number, f->options.segment_bytes, why);
     if (e == ERR_OK) spare_set(f, number);
     return e;
@@ -68,6 +68,10 @@ enum err file_prepare(struct journal *j, struct why *why) {
     enum err e = spare_get(f, false) != 0 ? ERR_OK : spare_make(f, why);
     pthread_mutex_unlock(&f->prepare_lock);
     return e;
+}
+
+bool file_wants_prepare(struct journal *j) {
+    return spare_get(file_of(j), false) == 0;
 }
 
 /* A spare's name or bytes may not be durable yet if its maker was killed: sync both before relying on it. */
@@ -226,9 +230,7 @@ static enum err let_go(struct file *f, uint64_t number, uint64_t bytes, struct w
     if (spare_get(f, false) != 0 || bytes != f->options.segment_bytes) {
         e = segment_remove(f->disk, number, why);
     } else {
-        pthread_mutex_lock(&f->lock);
-        uint64_t next = number_next(f);
-        pthread_mutex_unlock(&f->lock);
+        uint64_t next = number_take(f);
         e = segment_recycle(f->disk, number, next, why);
         if (e == ERR_OK) spare_set(f, next);
     }

@@ -169,6 +169,23 @@ enum err segment_archive(struct disk *d, uint64_t number, struct why *why) {
     return e;
 }
 
+static void unborn_add(void *ctx, const char *name, uint64_t bytes) {
+    struct vec *names = ctx;
+    (void)bytes;
+    size_t len = strlen(name);
+    if (len + sizeof SEGMENT_DIR + 1 > SEGMENT_NAME_MAX || len < 4 || strcmp(name + len - 4, ".new") != 0) return;
+    (void)snprintf(vec_push(names), SEGMENT_NAME_MAX, "%s/%s", SEGMENT_DIR, name);
+}
+
+enum err segment_sweep(struct disk *d, struct why *why) {
+    struct vec names;
+    vec_init(&names, SEGMENT_NAME_MAX);
+    enum err e = d->ops->list(d, SEGMENT_DIR, unborn_add, &names, why);
+    for (uint32_t i = 0; e == ERR_OK && i < names.count; i++) e = d->ops->remove(d, vec_at(&names, i), why);
+    vec_fini(&names);
+    return e;
+}
+
 enum err segment_remove(struct disk *d, uint64_t number, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     segment_name(name, number, false);

@@ -45,6 +45,8 @@ CHECKED enum err segment_make(struct disk *d, uint64_t number, uint64_t bytes, s
 /* Gives a segment that is no longer needed a new number: blank again, because its header names the old one. */
 CHECKED enum err segment_recycle(struct disk *d, uint64_t old_number, uint64_t number, struct why *why);
 CHECKED enum err segment_archive(struct disk *d, uint64_t number, struct why *why);
+/* Removes what makers that crashed left behind. */
+CHECKED enum err segment_sweep(struct disk *d, struct why *why);
 CHECKED enum err segment_remove(struct disk *d, uint64_t number, struct why *why);
 /* Writes the header into a blank segment and syncs it. The file stays open for appending. */
 CHECKED enum err segment_begin(struct disk *d, const struct segment_header *h, disk_file *ret, struct why *why);

@@ -1,0 +1,179 @@
+/* writer.c: see writer.h.
+ *
+ * Guarantees: the slot goes IDLE -> HANDED -> DONE -> IDLE, moved under `lock`; the journal is touched by the journal
+ * thread only while the slot is HANDED, by the caller only while it is IDLE. Must not: hold `lock` across a disk call,
+ * or retry anything. */
+#include "writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "panic.h"
+
+enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
+
+struct writer {
+    struct journal *journal;
+    int fd;
+    bool busy; /* the caller's own view, so that asking costs no lock */
+    pthread_t append_thread, prepare_thread;
+    pthread_mutex_t lock;
+    pthread_cond_t handed;   /* the slot is HANDED, or stop */
+    pthread_cond_t wanted;   /* a segment is wanted, or stop */
+    enum slot slot;
+    bool segment_wanted;
+    bool stop;
+    uint64_t epoch, expected_head;
+    struct batch batch;
+    struct writer_result result;
+};
+
+static void append_now(struct writer *w, uint64_t epoch, uint64_t expected_head, const struct batch *batch,
+                       struct writer_result *ret) {
+    ret->why.text[0] = 0;
+    ret->last_lsn = batch->last_lsn;
+    ret->outcome = w->journal->ops->append(w->journal, epoch, expected_head, batch, &ret->why);
+}
+
+static void want_segment(struct writer *w) {
+    if (!file_wants_prepare(w->journal)) return;
+    pthread_mutex_lock(&w->lock);
+    w->segment_wanted = true;
+    pthread_cond_signal(&w->wanted);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void tell(struct writer *w) {
+    uint64_t one = 1;
+    ssize_t put;
+    do put = write(w->fd, &one, sizeof one);
+    while (put < 0 && errno == EINTR);
+    ENSURE(put == (ssize_t)sizeof one);
+}
+
+static void *append_main(void *arg) {
+    struct writer *w = arg;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (w->slot != SLOT_HANDED && !w->stop) pthread_cond_wait(&w->handed, &w->lock);
+        if (w->slot != SLOT_HANDED) break; /* what was handed over is finished even when told to stop */
+        pthread_mutex_unlock(&w->lock);
+        struct writer_result r;
+        append_now(w, w->epoch, w->expected_head, &w->batch, &r);
+        pthread_mutex_lock(&w->lock);
+        ENSURE(w->slot == SLOT_HANDED);
+        w->result = r;
+        w->slot = SLOT_DONE;
+        pthread_mutex_unlock(&w->lock);
+        tell(w);
+        want_segment(w);
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void *prepare_main(void *arg) {
+    struct writer *w = arg;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop) {
+        if (!w->segment_wanted) {
+            pthread_cond_wait(&w->wanted, &w->lock);
+            continue;
+        }
+        w->segment_wanted = false;
+        pthread_mutex_unlock(&w->lock);
+        /* A failure is not lost: the append that needs the segment meets it again and answers for it. */
+        struct why why;
+        if (file_prepare(w->journal, &why) != ERR_OK) why.text[0] = 0;
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+enum err writer_open(struct journal *j, struct writer **ret, struct why *why) {
+    REQUIRE(j != NULL);
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+    struct writer *w = calloc(1, sizeof *w);
+    ENSURE(w != NULL);
+    w->journal = j;
+    w->fd = fd;
+    ENSURE(pthread_mutex_init(&w->lock, NULL) == 0);
+    ENSURE(pthread_cond_init(&w->handed, NULL) == 0);
+    ENSURE(pthread_cond_init(&w->wanted, NULL) == 0);
+    ENSURE(pthread_create(&w->append_thread, NULL, append_main, w) == 0);
+    ENSURE(pthread_create(&w->prepare_thread, NULL, prepare_main, w) == 0);
+    want_segment(w);
+    *ret = w;
+    return ERR_OK;
+}
+
+void writer_close(struct writer *w) {
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_broadcast(&w->handed);
+    pthread_cond_broadcast(&w->wanted);
+    pthread_mutex_unlock(&w->lock);
+    ENSURE(pthread_join(w->append_thread, NULL) == 0);
+    ENSURE(pthread_join(w->prepare_thread, NULL) == 0);
+    pthread_cond_destroy(&w->handed);
+    pthread_cond_destroy(&w->wanted);
+    pthread_mutex_destroy(&w->lock);
+    (void)close(w->fd);
+    free(w);
+}
+
+bool writer_append(struct writer *w, uint64_t epoch, uint64_t expected_head, const struct batch *batch, bool here,
+                   struct writer_result *ret) {
+    REQUIRE(!w->busy);
+    REQUIRE(batch->last_lsn >= batch->first_lsn);
+    if (here) {
+        append_now(w, epoch, expected_head, batch, ret);
+        want_segment(w);
+        return true;
+    }
+    pthread_mutex_lock(&w->lock);
+    ENSURE(w->slot == SLOT_IDLE);
+    w->epoch = epoch;
+    w->expected_head = expected_head;
+    w->batch = *batch;
+    w->slot = SLOT_HANDED;
+    w->busy = true;
+    pthread_cond_signal(&w->handed);
+    pthread_mutex_unlock(&w->lock);
+    return false;
+}
+
+bool writer_is_busy(const struct writer *w) {
+    return w->busy;
+}
+
+int writer_fd(const struct writer *w) {
+    return w->fd;
+}
+
+bool writer_take(struct writer *w, struct writer_result *ret) {
+    if (!w->busy) return false;
+    uint64_t count;
+    ssize_t got;
+    do got = read(w->fd, &count, sizeof count);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        ENSURE(errno == EAGAIN);
+        return false;
+    }
+    pthread_mutex_lock(&w->lock);
+    ENSURE(w->slot == SLOT_DONE);
+    *ret = w->result;
+    w->slot = SLOT_IDLE;
+    w->busy = false;
+    pthread_mutex_unlock(&w->lock);
+    return true;
+}
