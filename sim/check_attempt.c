@@ -9,6 +9,7 @@ struct process { /* every one that ever began */
     uint64_t flow;
     uint32_t ordinal;
     uint32_t attempt;
+    uint64_t fence;
 };
 
 struct completion { /* a worker said "done" */
@@ -75,11 +76,14 @@ static bool began(struct notes *n, const struct check_history *h, const struct t
         return check_object(text, NAME " runs on a worker it was not given to", NAME_OF(r));
     for (uint32_t i = 0; i < n->process_count; i++) {
         const struct process *p = &n->processes[i];
-        if (p->flow == r->flow && p->ordinal == r->ordinal && p->attempt == r->attempt)
-            return check_object(text, NAME " was run twice", NAME_OF(r));
+        if (p->flow != r->flow || p->ordinal != r->ordinal) continue;
+        if (p->attempt == r->attempt) return check_object(text, NAME " was run twice", NAME_OF(r));
+        bool known = p->fence != 0 && r->fence != 0;
+        if (known && (p->attempt < r->attempt) != (p->fence < r->fence))
+            return check_object(text, NAME " has a fence out of order with that of #%u", NAME_OF(r), p->attempt);
     }
     n->processes = check_grow(n->processes, n->process_count, sizeof *n->processes);
-    n->processes[n->process_count++] = (struct process){r->flow, r->ordinal, r->attempt};
+    n->processes[n->process_count++] = (struct process){r->flow, r->ordinal, r->attempt, r->fence};
     return true;
 }
 
