@@ -59,7 +59,8 @@ static struct known_flow *any_flow(struct simclient *c) {
 
 static void do_submit(struct simclient *c) {
     struct msg *m = message(c, CMD_SUBMIT);
-    if (c->w->plan.large && c->node == c->w->plan.workers + 1 && c->request == 1) {
+    if (c->w->plan.large && !c->w->large_done) {
+        c->w->large_done = true;
         workload_large(c->w, &c->rng, m);
     } else {
         c->w->jobs_left -= workload_submit(c->w, &c->rng, m);

@@ -79,7 +79,7 @@ static void reopen(void *ctx, uint64_t generation) {
 }
 
 /* A start may be spoilt by a full or failing disk, but never by what a crash left behind. */
-static bool refused(struct simserver *s, enum err err, const struct why *why) {
+static bool refused(struct simserver *s, enum err err, bool power, const struct why *why) {
     WORLD_NOTE(s->w, 79, err, s->refused_opens, "server: does not start: %s: %s", err_word(err), why->text);
     bool excused = err == ERR_IO || err == ERR_NO_SPACE;
     if (!excused || ++s->refused_opens > OPENS_MAX) {
@@ -89,7 +89,8 @@ static bool refused(struct simserver *s, enum err err, const struct why *why) {
     if (s->journal) s->journal->ops->close(s->journal);
     s->engine = NULL;
     s->journal = NULL;
-    simdisk_kill(s->disk);
+    if (power) simdisk_crash(s->disk, (enum simdisk_crash_policy)rng_below(&s->rng, 4));
+    else simdisk_kill(s->disk);
     equeue_in(&s->w->queue, REOPEN_US, reopen, s, s->generation);
     return false;
 }
@@ -99,9 +100,12 @@ bool simserver_recover(struct simserver *s) {
     struct journal_head head = {0};
     ENSURE(s->engine == NULL && s->journal == NULL);
     s->engine = engine_new(1, &s->w->plan.limits);
+    bool armed = rng_chance(&s->rng, (uint32_t)s->w->plan.append_crash_ppm * 10);
+    if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_POWER, rng_below(&s->rng, 60));
     enum err err = open_journal(s, &head, &why);
     if (err == ERR_OK) err = recover_state(s, &head, &why);
-    if (err != ERR_OK) return refused(s, err, &why);
+    if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
+    if (err != ERR_OK) return refused(s, err, armed, &why);
     (void)simdisk_slow_ms_take(s->disk);
     simlog_abort(&s->log);
     s->durable_lsn = head.lsn;
