@@ -1,3 +1,4 @@
+/* adapter.c: see adapter.h. */
 #include "adapter.h"
 
 #include "adapter_record.h"
@@ -51,7 +52,8 @@ static void teach(struct adapter *a, const struct trace_entry *e, bool judging) 
 
 static void find_question(const struct adapter *a, struct trace_entry *e) {
     struct trace_verdict_on *v = &e->as.verdict;
-    if (v->question >= a->questions.count) world_red(a->w, "verdict", "about question %lu that nobody saw", (unsigned long)v->question);
+    if (v->question >= a->questions.count)
+        world_red(a->w, "verdict", "about question %lu that nobody saw", (unsigned long)v->question);
     const struct asked_question *q = vec_at(&a->questions, (uint32_t)v->question);
     v->flow = q->job.flow.v;
     v->ordinal = q->job.ordinal;
@@ -79,7 +81,9 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
     }
-    if (lsn != b->last_lsn + 1) world_red(a->w, "batch", "holds %lu records, names %lu", (unsigned long)(lsn - b->first_lsn), (unsigned long)(b->last_lsn + 1 - b->first_lsn));
+    if (lsn != b->last_lsn + 1)
+        world_red(a->w, "batch", "holds %lu records, names %lu", (unsigned long)(lsn - b->first_lsn),
+                  (unsigned long)(b->last_lsn + 1 - b->first_lsn));
 }
 
 void adapter_batch(struct adapter *a, const struct batch *b, bool replayed) {
@@ -206,16 +210,21 @@ static enum trace_answer answer_of(enum err err) {
 
 void adapter_answered(struct adapter *a, const struct msg *m) {
     judge(a, &(struct trace_entry){
-        .kind = TA_ANSWERED,
-        .as.answered = {.call = m->call, .answer = answer_of(m->reply.err), .lsn = m->lsn, .flow = m->reply.flow.v,
-                        .job_count = m->reply.job_count, .repeated = m->reply.repeated, .epoch = m->reply.epoch},
-    });
+                 .kind = TA_ANSWERED,
+                 .as.answered = {.call = m->call,
+                                 .answer = answer_of(m->reply.err),
+                                 .lsn = m->lsn,
+                                 .flow = m->reply.flow.v,
+                                 .job_count = m->reply.job_count,
+                                 .repeated = m->reply.repeated,
+                                 .epoch = m->reply.epoch},
+             });
     for (uint32_t i = 0; i < m->job_count; i++) {
         const struct seen_job *job = &m->jobs[i];
         judge(a, &(struct trace_entry){
-            .kind = TW_SEEN,
-            .as.seen = {m->lsn, job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)},
-        });
+                     .kind = TW_SEEN,
+                     .as.seen = {m->lsn, job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)},
+                 });
     }
 }
 
@@ -224,16 +233,20 @@ void adapter_answered(struct adapter *a, const struct msg *m) {
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins) {
     arena_reset(&a->arena);
     judge(a, &(struct trace_entry){
-        .kind = begins ? TW_PROCESS : TW_PROCESS_END,
-        .as.process = {.worker = bytes(simworker_name(&a->arena, v->node)), .incarnation = v->incarnation,
-                       .flow = h->job.flow.v, .ordinal = h->job.ordinal, .attempt = h->attempt, .fence = h->fence},
-    });
+                 .kind = begins ? TW_PROCESS : TW_PROCESS_END,
+                 .as.process = {.worker = bytes(simworker_name(&a->arena, v->node)),
+                                .incarnation = v->incarnation,
+                                .flow = h->job.flow.v,
+                                .ordinal = h->job.ordinal,
+                                .attempt = h->attempt,
+                                .fence = h->fence},
+             });
 }
 
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) {
     arena_reset(&a->arena);
-    judge(a, &(struct trace_entry){
-        .kind = TW_MACHINE, .as.machine = {bytes(simworker_name(&a->arena, v->node)), paused}});
+    judge(a, &(struct trace_entry){.kind = TW_MACHINE,
+                                   .as.machine = {bytes(simworker_name(&a->arena, v->node)), paused}});
 }
 
 /* ---- comparison ---- */
@@ -241,7 +254,8 @@ void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) 
 static void remember_question(void *ctx, const struct question_view *q) {
     struct adapter *a = ctx;
     while (a->questions.count <= q->id.v) vec_push(&a->questions);
-    *(struct asked_question *)vec_at(&a->questions, (uint32_t)q->id.v) = (struct asked_question){q->job, q->gate};
+    *(struct asked_question *)vec_at(&a->questions, (uint32_t)q->id.v) =
+        (struct asked_question){q->job, q->gate};
 }
 
 void adapter_questions(struct adapter *a, const struct engine *e) {
@@ -281,9 +295,12 @@ static void compare_flow(void *ctx, flow_id id) {
     struct comparison *c = ctx;
     struct flow_view flow;
     ENSURE(view_flow(c->state, id, &flow));
-    *(struct trace_flow_now *)vec_push(&c->flows) = (struct trace_flow_now){
-        .flow = id.v, .state = adapter_flow_state(flow.state), .settling = flow.settling, .more = flow.more,
-        .job_count = flow.job_count};
+    *(struct trace_flow_now *)vec_push(&c->flows) =
+        (struct trace_flow_now){.flow = id.v,
+                                .state = adapter_flow_state(flow.state),
+                                .settling = flow.settling,
+                                .more = flow.more,
+                                .job_count = flow.job_count};
     view_each_job(c->state, id, compare_job, c);
 }
 
@@ -312,7 +329,8 @@ static void quiet_job(void *ctx, const struct job_view *job) {
     if (job_state_is_terminal(job->state)) return;
     bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
     judge(q->a, &(struct trace_entry){
-        .kind = TW_WHY, .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
+                    .kind = TW_WHY,
+                    .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
 }
 
 static void quiet_flow(void *ctx, flow_id id) {

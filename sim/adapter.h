@@ -6,11 +6,11 @@
 
 #include "arena.h"
 #include "batch.h"
-#include "wtime.h"
 #include "command.h"
 #include "effect.h"
 #include "trace.h"
 #include "vec.h"
+#include "wtime.h"
 
 struct world;
 struct model;
@@ -45,8 +45,9 @@ void adapter_answered(struct adapter *a, const struct msg *m); /* the answer has
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins);
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused);
 
-void adapter_questions(struct adapter *a, const struct engine *e); /* after each pass: which questions are open */
-void adapter_compare(struct adapter *a, const struct engine *e);   /* the model must agree with every job */
-void adapter_quiet(struct adapter *a, const struct engine *e);     /* the end of a run */
+void adapter_questions(struct adapter *a,
+                       const struct engine *e); /* after each pass: which questions are open */
+void adapter_compare(struct adapter *a, const struct engine *e); /* the model must agree with every job */
+void adapter_quiet(struct adapter *a, const struct engine *e);   /* the end of a run */
 
 #endif

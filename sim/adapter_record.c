@@ -1,3 +1,4 @@
+/* adapter_record.c: see adapter_record.h. */
 #include "adapter_record.h"
 
 #include <stdio.h>
@@ -14,12 +15,10 @@ static struct trace_bytes bytes(struct slice s) {
 
 enum trace_state adapter_state(enum job_state s) {
     static const enum trace_state words[] = {
-        [JOB_WAITING] = TS_WAITING,       [JOB_HELD] = TS_HELD,
-        [JOB_READY] = TS_READY,           [JOB_DISPATCHED] = TS_DISPATCHED,
-        [JOB_RUNNING] = TS_RUNNING,       [JOB_CHECKING] = TS_CHECKING,
-        [JOB_SUCCEEDED] = TS_SUCCEEDED,   [JOB_FAILED] = TS_FAILED,
-        [JOB_TIMED_OUT] = TS_TIMED_OUT,   [JOB_CANCELLED] = TS_CANCELLED,
-        [JOB_DENIED] = TS_DENIED,         [JOB_QUARANTINED] = TS_QUARANTINED,
+        [JOB_WAITING] = TS_WAITING,       [JOB_HELD] = TS_HELD,       [JOB_READY] = TS_READY,
+        [JOB_DISPATCHED] = TS_DISPATCHED, [JOB_RUNNING] = TS_RUNNING, [JOB_CHECKING] = TS_CHECKING,
+        [JOB_SUCCEEDED] = TS_SUCCEEDED,   [JOB_FAILED] = TS_FAILED,   [JOB_TIMED_OUT] = TS_TIMED_OUT,
+        [JOB_CANCELLED] = TS_CANCELLED,   [JOB_DENIED] = TS_DENIED,   [JOB_QUARANTINED] = TS_QUARANTINED,
         [JOB_SKIPPED] = TS_SKIPPED,
     };
     REQUIRE(s < JOB_STATE_COUNT);
@@ -28,12 +27,18 @@ enum trace_state adapter_state(enum job_state s) {
 
 enum trace_cause adapter_cause(enum job_cause c) {
     static const enum trace_cause words[] = {
-        [CAUSE_NONE] = TC_NONE,           [CAUSE_EXIT] = TC_EXIT,
-        [CAUSE_LOST] = TC_LOST,           [CAUSE_UPSTREAM] = TC_UPSTREAM,
-        [CAUSE_NO_WORKER] = TC_NO_WORKER, [CAUSE_REJECTED] = TC_REJECTED,
-        [CAUSE_DISPATCH] = TC_DISPATCH,   [CAUSE_RUN_TIMEOUT] = TC_RUN_TIMEOUT,
-        [CAUSE_DEADLINE] = TC_DEADLINE,   [CAUSE_VERDICT] = TC_VERDICT,
-        [CAUSE_NO_VERDICT] = TC_NO_VERDICT, [CAUSE_REQUEST] = TC_REQUEST,
+        [CAUSE_NONE] = TC_NONE,
+        [CAUSE_EXIT] = TC_EXIT,
+        [CAUSE_LOST] = TC_LOST,
+        [CAUSE_UPSTREAM] = TC_UPSTREAM,
+        [CAUSE_NO_WORKER] = TC_NO_WORKER,
+        [CAUSE_REJECTED] = TC_REJECTED,
+        [CAUSE_DISPATCH] = TC_DISPATCH,
+        [CAUSE_RUN_TIMEOUT] = TC_RUN_TIMEOUT,
+        [CAUSE_DEADLINE] = TC_DEADLINE,
+        [CAUSE_VERDICT] = TC_VERDICT,
+        [CAUSE_NO_VERDICT] = TC_NO_VERDICT,
+        [CAUSE_REQUEST] = TC_REQUEST,
     };
     REQUIRE(c < JOB_CAUSE_COUNT);
     return words[c];
@@ -82,9 +87,9 @@ enum trace_flow_state adapter_flow_state(enum flow_state s) {
 
 static enum trace_verdict verdict(enum verdict v) {
     static const enum trace_verdict words[] = {
-        [VERDICT_ALLOW] = TV_ALLOW,           [VERDICT_DENY] = TV_DENY,     [VERDICT_CONSTRAIN] = TV_CONSTRAIN,
-        [VERDICT_HOLD] = TV_HOLD,             [VERDICT_AGAIN] = TV_AGAIN,
-        [VERDICT_QUARANTINE] = TV_QUARANTINE, [VERDICT_REDACT] = TV_REDACT,
+        [VERDICT_ALLOW] = TV_ALLOW,   [VERDICT_DENY] = TV_DENY,   [VERDICT_CONSTRAIN] = TV_CONSTRAIN,
+        [VERDICT_HOLD] = TV_HOLD,     [VERDICT_AGAIN] = TV_AGAIN, [VERDICT_QUARANTINE] = TV_QUARANTINE,
+        [VERDICT_REDACT] = TV_REDACT,
     };
     REQUIRE(v < VERDICT_COUNT);
     return words[v];
@@ -112,7 +117,8 @@ static enum trace_due due(uint8_t d) {
 static struct trace_amount *amounts(struct arena *arena, const struct tlv_list *list) {
     struct trace_amount *ret = ARENA_ARRAY(arena, struct trace_amount, list->count + 1);
     const struct resource *from = list->at;
-    for (uint32_t i = 0; i < list->count; i++) ret[i] = (struct trace_amount){bytes(from[i].name), from[i].amount};
+    for (uint32_t i = 0; i < list->count; i++)
+        ret[i] = (struct trace_amount){bytes(from[i].name), from[i].amount};
     return ret;
 }
 
@@ -148,7 +154,8 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->resource_count = o->demand.resources.count;
 }
 
-static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list, const struct tlv_list *profiles) {
+static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
+                                    const struct tlv_list *profiles) {
     struct trace_job *ret = ARENA_ARRAY(arena, struct trace_job, list->count + 1);
     const struct rec_job *from = list->at;
     const struct options *options = profiles->at;
@@ -283,8 +290,12 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.pause = (struct trace_pause){b->as_REC_PAUSED.scope == PAUSE_FLOW, b->as_REC_PAUSED.flow,
                                            bytes(b->as_REC_PAUSED.name), b->as_REC_PAUSED.on};
         break;
-    case REC_RETRIED: e->as.job = (struct trace_ref){b->as_REC_RETRIED.flow, b->as_REC_RETRIED.ordinal}; break;
-    case REC_DISCARDED: e->as.job = (struct trace_ref){b->as_REC_DISCARDED.flow, b->as_REC_DISCARDED.ordinal}; break;
+    case REC_RETRIED:
+        e->as.job = (struct trace_ref){b->as_REC_RETRIED.flow, b->as_REC_RETRIED.ordinal};
+        break;
+    case REC_DISCARDED:
+        e->as.job = (struct trace_ref){b->as_REC_DISCARDED.flow, b->as_REC_DISCARDED.ordinal};
+        break;
     case REC_RERUN: e->as.job.flow = b->as_REC_RERUN.flow; break;
     case REC_FORGOTTEN: e->as.job.flow = b->as_REC_FORGOTTEN.flow; break;
     case REC_CONTINUED: e->as.job.flow = b->as_REC_CONTINUED.flow; break;
@@ -296,13 +307,16 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_WORKER_GONE: e->as.worker.worker = bytes(b->as_REC_WORKER_GONE.worker); break;
     case REC_ASSIGNED: assigned(&b->as_REC_ASSIGNED, e); break;
     case REC_STARTED:
-        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STARTED.flow, .ordinal = b->as_REC_STARTED.ordinal,
+        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STARTED.flow,
+                                               .ordinal = b->as_REC_STARTED.ordinal,
                                                .attempt = b->as_REC_STARTED.attempt};
         break;
     case REC_STOPPING:
-        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STOPPING.flow, .ordinal = b->as_REC_STOPPING.ordinal,
-                                               .attempt = b->as_REC_STOPPING.attempt,
-                                               .stop = adapter_stop((enum stop_cause)b->as_REC_STOPPING.stop)};
+        e->as.attempt =
+            (struct trace_attempt){.flow = b->as_REC_STOPPING.flow,
+                                   .ordinal = b->as_REC_STOPPING.ordinal,
+                                   .attempt = b->as_REC_STOPPING.attempt,
+                                   .stop = adapter_stop((enum stop_cause)b->as_REC_STOPPING.stop)};
         break;
     case REC_ENDED: ended(&b->as_REC_ENDED, e); break;
     case REC_DUE:
@@ -310,7 +324,8 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         break;
     case REC_VERDICT: answered(&b->as_REC_VERDICT, e); break;
     case REC_KEY_EXPIRED:
-        e->as.key = (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
+        e->as.key =
+            (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
     case REC_POOL:
     case REC_TOPIC:
@@ -335,16 +350,23 @@ const char *adapter_record(struct cursor *c, struct arena *arena, struct trace_e
 
 const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len) {
     static const char *const words[] = {
-        [TR_OPENED] = "opened",       [TR_SUBMITTED] = "submitted",   [TR_ADDED] = "added",
-        [TR_CANCELLED] = "cancelled", [TR_PAUSED] = "paused",         [TR_RETRIED] = "retried",
-        [TR_DISCARDED] = "discarded", [TR_RERUN] = "rerun",           [TR_FORGOTTEN] = "forgotten",
-        [TR_CONTINUED] = "continued", [TR_WORKER] = "worker",         [TR_WORKER_DRAIN] = "drain",
-        [TR_WORKER_GONE] = "gone",    [TR_ASSIGNED] = "assigned",     [TR_STARTED] = "started",
-        [TR_STOPPING] = "stopping",   [TR_ENDED] = "ended",           [TR_DUE] = "due",
-        [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired", [TR_OTHER] = "other",
+        [TR_OPENED] = "opened",       [TR_SUBMITTED] = "submitted",
+        [TR_ADDED] = "added",         [TR_CANCELLED] = "cancelled",
+        [TR_PAUSED] = "paused",       [TR_RETRIED] = "retried",
+        [TR_DISCARDED] = "discarded", [TR_RERUN] = "rerun",
+        [TR_FORGOTTEN] = "forgotten", [TR_CONTINUED] = "continued",
+        [TR_WORKER] = "worker",       [TR_WORKER_DRAIN] = "drain",
+        [TR_WORKER_GONE] = "gone",    [TR_ASSIGNED] = "assigned",
+        [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
+        [TR_ENDED] = "ended",         [TR_DUE] = "due",
+        [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
+        [TR_OTHER] = "other",
     };
-    static const char *const outcomes[] = {
-        [TO_OK] = "ok", [TO_EXIT] = "exit", [TO_LOST] = "lost", [TO_STOPPED] = "stopped", [TO_REFUSED] = "refused"};
+    static const char *const outcomes[] = {[TO_OK] = "ok",
+                                           [TO_EXIT] = "exit",
+                                           [TO_LOST] = "lost",
+                                           [TO_STOPPED] = "stopped",
+                                           [TO_REFUSED] = "refused"};
     unsigned long flow = 0;
     if (!trace_is_record(e->kind)) return "no record";
     const char *word = words[e->kind];
@@ -352,13 +374,15 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         const struct trace_attempt *a = &e->as.attempt;
         flow = a->flow;
         snprintf(out, len, "%s %lu/%u#%u %.*s%s", word, flow, a->ordinal, a->attempt, (int)a->worker.len,
-                 a->worker.len ? (const char *)a->worker.at : "", e->kind == TR_ENDED ? outcomes[a->outcome] : "");
+                 a->worker.len ? (const char *)a->worker.at : "",
+                 e->kind == TR_ENDED ? outcomes[a->outcome] : "");
     } else if (e->kind == TR_SUBMITTED || e->kind == TR_ADDED) {
         flow = e->as.jobs.flow;
-        snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count, e->as.jobs.more ? ", more" : "");
+        snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
+                 e->as.jobs.more ? ", more" : "");
     } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
-        snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len, e->as.worker.worker.at,
-                 (unsigned long)e->as.worker.incarnation);
+        snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
+                 e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);
     } else if (e->kind == TR_DUE) {
         flow = e->as.due.flow;
         snprintf(out, len, "due %lu/%u (%d)", flow, e->as.due.ordinal, (int)e->as.due.due);
@@ -366,7 +390,8 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         flow = e->as.verdict.flow;
         snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
-    } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED || e->kind == TR_OTHER) {
+    } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
+               e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);
     } else {
         flow = e->as.job.flow;

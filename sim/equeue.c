@@ -1,3 +1,4 @@
+/* equeue.c: see equeue.h. */
 #include "equeue.h"
 
 #include <stdlib.h>

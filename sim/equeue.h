@@ -29,7 +29,8 @@ struct equeue {
 
 void equeue_init(struct equeue *q);
 void equeue_fini(struct equeue *q);
-void equeue_at(struct equeue *q, int64_t at_us, event_fn fn, void *ctx, uint64_t arg); /* the past counts as now */
+void equeue_at(struct equeue *q, int64_t at_us, event_fn fn, void *ctx,
+               uint64_t arg); /* the past counts as now */
 void equeue_in(struct equeue *q, int64_t delay_us, event_fn fn, void *ctx, uint64_t arg);
 bool equeue_step(struct equeue *q); /* runs the next event; false when there is none */
 

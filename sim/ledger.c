@@ -1,3 +1,4 @@
+/* ledger.c: see ledger.h. */
 #include "ledger.h"
 
 #include "panic.h"
@@ -24,7 +25,7 @@ static struct ledger_entry *find(struct ledger *l, uint64_t flow, uint32_t ordin
     return NULL;
 }
 
-/* The worker of a lost attempt must have been told to stop it, be a later incarnation, or have been silent for a lease. */
+/* The worker of a lost attempt was told to stop it, is a later incarnation, or has been silent for a lease. */
 static void judge_lost(struct ledger *l, const struct ledger_entry *e) {
     const struct simserver *s = l->server;
     int64_t silent_ms = simserver_mono(s).ms - s->heard_ms[e->node];
@@ -37,7 +38,8 @@ static void judge_lost(struct ledger *l, const struct ledger_entry *e) {
 
 static void stopping(struct ledger *l, struct ledger_entry *e, enum trace_stop stop, bool judging) {
     if (judging && e->owed && stop == TX_DISPATCH_TIMEOUT) {
-        world_red(l->server->w, "dispatch", "%lu/%u#%u was never sent again to worker %u, which attached without it",
+        world_red(l->server->w, "dispatch",
+                  "%lu/%u#%u was never sent again to worker %u, which attached without it",
                   (unsigned long)e->job.flow.v, e->job.ordinal, e->attempt, e->node);
     }
     e->stopping = true;
@@ -74,13 +76,15 @@ void ledger_record(struct ledger *l, const struct trace_entry *t, bool judging) 
 }
 
 void ledger_restarted(struct ledger *l) {
-    for (uint32_t i = 0; i < l->entries.count; i++) ((struct ledger_entry *)vec_at(&l->entries, i))->owed = false;
+    for (uint32_t i = 0; i < l->entries.count; i++)
+        ((struct ledger_entry *)vec_at(&l->entries, i))->owed = false;
 }
 
 static bool is_listed(const struct cmd_attach *attach, const struct ledger_entry *e) {
     for (uint32_t i = 0; i < attach->held_count; i++) {
         const struct held_attempt *h = &attach->held[i];
-        if (h->job.flow.v == e->job.flow.v && h->job.ordinal == e->job.ordinal && h->attempt == e->attempt) return true;
+        if (h->job.flow.v == e->job.flow.v && h->job.ordinal == e->job.ordinal && h->attempt == e->attempt)
+            return true;
     }
     return false;
 }

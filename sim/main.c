@@ -1,5 +1,5 @@
 /* main.c: the command line of the simulator: sweeps of seeds, one seed in full, the seeds that were once red, and the
- * mutants. Each seed runs in a process of its own, so that a panic or a hang is one red seed and not the end of a sweep.
+ * mutants. Each seed runs in a process of its own: a panic or a hang is one red seed, not the end of a sweep.
  *
  *   reeve-sim run --seeds N --from S [--verbose]
  *   reeve-sim one SEED [--trace]

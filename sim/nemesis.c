@@ -1,3 +1,4 @@
+/* nemesis.c: see nemesis.h. */
 #include "nemesis.h"
 
 #include "world.h"
@@ -99,8 +100,10 @@ static void strike_machine_stop(struct world *w) {
     X(worker_stop)      \
     X(machine_stop)
 
-#define X(name) \
-    static int64_t mean_##name(const struct plan *p) { return p->name##_ms; }
+#define X(name)                                        \
+    static int64_t mean_##name(const struct plan *p) { \
+        return p->name##_ms;                           \
+    }
 PLAGUE_TABLE(X)
 #undef X
 
@@ -121,7 +124,8 @@ static void plan_next(struct world *w, uint64_t which) {
 
 static void strike(void *ctx, uint64_t which) {
     struct world *w = ctx;
-    if (w->quiet && plagues[which].strike != strike_snapshot && plagues[which].strike != strike_digest) return;
+    if (w->quiet && plagues[which].strike != strike_snapshot && plagues[which].strike != strike_digest)
+        return;
     plagues[which].strike(w);
     plan_next(w, which);
 }
@@ -129,13 +133,13 @@ static void strike(void *ctx, uint64_t which) {
 static void disk_chances(struct world *w) {
     const struct plan *p = &w->plan;
     simdisk_chances_set(w->server.disk, &(struct simdisk_chances){
-        .read_short_ppm = (uint32_t)p->short_ppm,
-        .write_error_ppm = (uint32_t)p->write_error_ppm,
-        .write_short_ppm = (uint32_t)p->short_ppm,
-        .sync_error_ppm = (uint32_t)p->sync_error_ppm,
-        .slow_ppm = (uint32_t)p->slow_ppm,
-        .slow_ms_max = 200,
-    });
+                                            .read_short_ppm = (uint32_t)p->short_ppm,
+                                            .write_error_ppm = (uint32_t)p->write_error_ppm,
+                                            .write_short_ppm = (uint32_t)p->short_ppm,
+                                            .sync_error_ppm = (uint32_t)p->sync_error_ppm,
+                                            .slow_ppm = (uint32_t)p->slow_ppm,
+                                            .slow_ms_max = 200,
+                                        });
 }
 
 void nemesis_start(struct world *w) {

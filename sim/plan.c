@@ -1,3 +1,4 @@
+/* plan.c: see plan.h. */
 #include "plan.h"
 
 #include <inttypes.h>
@@ -47,7 +48,9 @@ static void draw_server(struct plan *p, struct rng *r) {
     p->write_error_ppm = maybe(r, 15, 100, 2000);
     p->sync_error_ppm = maybe(r, 25, 200, 8000);
     p->full_ms = maybe(r, 20, 1000, 8000);
-    p->segment_kib = 64 << rng_below(r, 4);
+    p->segment_kib = 256 << rng_below(r, 3);
+    if (p->full_ms != 0)
+        p->segment_kib = 2048; /* a batch grows while the disk is full, and must fit a segment */
     if (p->large) p->segment_kib = 4096;
     p->snapshot_ms = maybe(r, 70, 200, 5000);
     p->digest_ms = rng_range(r, 1000, 8000);
@@ -64,6 +67,7 @@ static void draw_workers(struct plan *p, struct rng *r) {
 static void draw_limits(struct plan *p, struct rng *r) {
     struct limits *l = &p->limits;
     limits_default(l);
+    l->batch_bytes_max = 1 << 20;
     l->lease_ms = p->lease_ms;
     l->heartbeat_ms = p->lease_ms / rng_range(r, 3, 8);
     l->dispatch_timeout_ms = rng_range(r, 200, 4000);

@@ -1,3 +1,4 @@
+/* rng.c: see rng.h. */
 #include "rng.h"
 
 #include "hash.h"

@@ -15,11 +15,11 @@ struct rng {
 void rng_init(struct rng *r, uint64_t seed);
 struct rng rng_fork(struct rng *r, uint64_t label);
 uint64_t rng_u64(struct rng *r);
-uint32_t rng_below(struct rng *r, uint32_t bound);               /* 0 .. bound-1; bound 0 gives 0 */
-int64_t rng_range(struct rng *r, int64_t least, int64_t most);   /* both ends included */
-bool rng_chance(struct rng *r, uint32_t ppm);                    /* true in `ppm` of a million cases */
-int64_t rng_skewed(struct rng *r, int64_t most);                 /* 0 .. most, small values far more often */
+uint32_t rng_below(struct rng *r, uint32_t bound);             /* 0 .. bound-1; bound 0 gives 0 */
+int64_t rng_range(struct rng *r, int64_t least, int64_t most); /* both ends included */
+bool rng_chance(struct rng *r, uint32_t ppm);                  /* true in `ppm` of a million cases */
+int64_t rng_skewed(struct rng *r, int64_t most);               /* 0 .. most, small values far more often */
 
-#define PERCENT(n) ((uint32_t)(n) * 10000u)
+#define PERCENT(n) ((uint32_t)(n)*10000u)
 
 #endif

@@ -1,3 +1,4 @@
+/* simclient.c: see simclient.h. */
 #include "simclient.h"
 
 #include <stdio.h>
@@ -111,7 +112,8 @@ static void do_cancel(struct simclient *c) {
 static void do_pause(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     struct msg *m = message(c, CMD_PAUSE);
-    m->cmd.as.pause.scope = (enum pause_scope)(rng_below(&c->rng, 3) ? PAUSE_FLOW : rng_below(&c->rng, PAUSE_SCOPE_COUNT));
+    m->cmd.as.pause.scope =
+        (enum pause_scope)(rng_below(&c->rng, 3) ? PAUSE_FLOW : rng_below(&c->rng, PAUSE_SCOPE_COUNT));
     m->cmd.as.pause.on = rng_below(&c->rng, 2);
     switch (m->cmd.as.pause.scope) {
     case PAUSE_FLOW:
@@ -158,7 +160,8 @@ static void do_admin(struct simclient *c) {
     struct msg *m = message(c, CMD_DRAIN);
     switch (rng_below(&c->rng, 4)) {
     case 0:
-        m->cmd.as.worker.worker = simworker_name(&m->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+        m->cmd.as.worker.worker =
+            simworker_name(&m->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
         m->cmd.as.worker.on = rng_below(&c->rng, 2);
         break;
     case 1:
@@ -174,12 +177,14 @@ static void do_admin(struct simclient *c) {
         pools[0].name = workload_pools[0];
         pools[1].name = workload_pools[1];
         m->cmd.kind = CMD_TOPIC;
-        m->cmd.as.topic = (struct cmd_topic){workload_topics[rng_below(&c->rng, 2)], pools, rng_below(&c->rng, 3)};
+        m->cmd.as.topic =
+            (struct cmd_topic){workload_topics[rng_below(&c->rng, 2)], pools, rng_below(&c->rng, 3)};
         break;
     }
     default:
         m->cmd.kind = CMD_TENANT;
-        m->cmd.as.tenant_set = (struct cmd_tenant){workload_tenants[rng_below(&c->rng, 2)], rng_below(&c->rng, 4)};
+        m->cmd.as.tenant_set =
+            (struct cmd_tenant){workload_tenants[rng_below(&c->rng, 2)], rng_below(&c->rng, 4)};
         break;
     }
     ask(c, m);
@@ -212,8 +217,8 @@ static void act(struct simclient *c) {
 static enum verdict draw_verdict(struct simclient *c, enum gate gate) {
     if (c->w->quiet) return VERDICT_ALLOW;
     if (rng_below(&c->rng, 10) == 0) return (enum verdict)rng_below(&c->rng, VERDICT_COUNT);
-    static const enum verdict policy[] = {VERDICT_ALLOW, VERDICT_ALLOW, VERDICT_DENY,
-                                          VERDICT_CONSTRAIN, VERDICT_HOLD, VERDICT_AGAIN};
+    static const enum verdict policy[] = {VERDICT_ALLOW,     VERDICT_ALLOW, VERDICT_DENY,
+                                          VERDICT_CONSTRAIN, VERDICT_HOLD,  VERDICT_AGAIN};
     static const enum verdict output[] = {VERDICT_ALLOW, VERDICT_ALLOW, VERDICT_QUARANTINE, VERDICT_REDACT};
     if (gate == GATE_POLICY) return policy[rng_below(&c->rng, 6)];
     if (gate == GATE_OUTPUT) return output[rng_below(&c->rng, 4)];
@@ -229,7 +234,8 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     m->cmd.as.verdict = (struct cmd_verdict){
         .question = q->id,
         .revision = q->revision + (wrong ? 1 + rng_below(&c->rng, 2) * UINT32_MAX : 0),
-        .hash = wrong && rng_below(&c->rng, 2) ? workload_hash(&m->arena, 7) : arena_slice(&m->arena, q->hash),
+        .hash =
+            wrong && rng_below(&c->rng, 2) ? workload_hash(&m->arena, 7) : arena_slice(&m->arena, q->hash),
         .verdict = draw_verdict(c, q->gate),
         .reason = SLICE("looked at it"),
         .policy = 1,
@@ -310,7 +316,8 @@ static void think(void *ctx, uint64_t arg) {
     if (c->asking) {
         if (c->w->queue.now_us - c->sent_us >= PATIENCE_US) {
             bool again = c->w->quiet || c->sent_count < 2 + rng_below(&c->rng, 4);
-            if (again) transmit(c);
+            if (again)
+                transmit(c);
             else {
                 simnet_unref(&c->w->net, c->asking);
                 c->asking = NULL;
@@ -331,7 +338,8 @@ static void learn_flow(struct simclient *c, const struct msg *m) {
         flow->id = m->reply.flow;
     }
     flow->job_count = m->reply.job_count;
-    flow->more = m->asked == CMD_SUBMIT ? c->asking->cmd.as.submit.jobs.more : c->asking->cmd.as.add.jobs.more;
+    flow->more =
+        m->asked == CMD_SUBMIT ? c->asking->cmd.as.submit.jobs.more : c->asking->cmd.as.add.jobs.more;
 }
 
 static void learn_read(struct simclient *c, const struct msg *m) {

@@ -20,13 +20,13 @@ struct simclient {
     uint32_t node;
     bool is_house;
     uint64_t request;
-    struct msg *asking;   /* under way */
-    uint32_t sent_count;  /* how often */
+    struct msg *asking;  /* under way */
+    uint32_t sent_count; /* how often */
     int64_t sent_us;
-    struct msg *last_submit; /* for a key used twice */
+    struct msg *last_submit;               /* for a key used twice */
     struct seen_job dead[CLIENT_DEAD_MAX]; /* dead letters it read about */
     uint32_t dead_count;
-    uint32_t round;       /* of the house */
+    uint32_t round; /* of the house */
 };
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng);

@@ -1,3 +1,4 @@
+/* simlog.c: see simlog.h. */
 #include "simlog.h"
 
 #include <stdlib.h>
@@ -52,8 +53,9 @@ uint64_t simlog_lsn(const struct simlog *l) {
 }
 
 static bool same(const struct batch *a, const struct batch *b) {
-    return a->first_lsn == b->first_lsn && a->last_lsn == b->last_lsn && a->epoch == b->epoch && a->shard == b->shard &&
-           a->rules == b->rules && a->time.ms == b->time.ms && a->seed == b->seed && slice_eq(a->records, b->records);
+    return a->first_lsn == b->first_lsn && a->last_lsn == b->last_lsn && a->epoch == b->epoch &&
+           a->shard == b->shard && a->rules == b->rules && a->time.ms == b->time.ms && a->seed == b->seed &&
+           slice_eq(a->records, b->records);
 }
 
 static const struct batch *find(const struct simlog *l, uint64_t first_lsn) {
@@ -62,8 +64,10 @@ static const struct batch *find(const struct simlog *l, uint64_t first_lsn) {
         uint32_t middle = low + (high - low) / 2;
         const struct batch *b = vec_at(&l->batches, middle);
         if (b->first_lsn == first_lsn) return b;
-        if (b->first_lsn < first_lsn) low = middle + 1;
-        else high = middle;
+        if (b->first_lsn < first_lsn)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return NULL;
 }

@@ -1,3 +1,4 @@
+/* simnet.c: see simnet.h. */
 #include "simnet.h"
 
 #include <stdlib.h>
@@ -37,8 +38,10 @@ void simnet_unref(struct simnet *n, struct msg *m) {
     if (m == NULL) return;
     REQUIRE(m->refs > 0);
     if (--m->refs > 0) return;
-    if (m->prev) m->prev->next = m->next;
-    else n->first = m->next;
+    if (m->prev)
+        m->prev->next = m->next;
+    else
+        n->first = m->next;
     if (m->next) m->next->prev = m->prev;
     arena_fini(&m->arena);
     free(m);

@@ -41,9 +41,9 @@ struct msg {
     uint32_t refs;
     enum msg_kind kind;
     uint32_t from, to;
-    uint64_t session;  /* connection of a worker it belongs to; later ones make it void */
-    uint64_t request;  /* of its sender; comes back in the answer */
-    bool stale;        /* sent again by a worker that lives in the past: not bound to a session */
+    uint64_t session; /* connection of a worker it belongs to; later ones make it void */
+    uint64_t request; /* of its sender; comes back in the answer */
+    bool stale;       /* sent again by a worker that lives in the past: not bound to a session */
     struct arena arena;
 
     struct command cmd;
@@ -54,7 +54,7 @@ struct msg {
     uint64_t call;           /* answers: number of the asking, unique in a run */
     uint64_t lsn;            /* answers: of the state they were computed from */
     struct reply reply;
-    bool found;              /* answer to a READ_FLOW: it was there */
+    bool found; /* answer to a READ_FLOW: it was there */
     struct seen_job *jobs;
     uint32_t job_count;
     struct seen_question *questions;

@@ -46,8 +46,9 @@ static enum err recover_state(struct simserver *s, const struct journal_head *he
     }
     err = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay_batch, s, why);
     if (err != ERR_OK) return why_wrap(why, err, "read");
-    WORLD_NOTE(s->w, head->lsn, head->epoch, snapshot.lsn, "server: recovered up to %lu, epoch %lu, snapshot %lu",
-               (unsigned long)head->lsn, (unsigned long)head->epoch, (unsigned long)snapshot.lsn);
+    WORLD_NOTE(s->w, head->lsn, head->epoch, snapshot.lsn,
+               "server: recovered up to %lu, epoch %lu, snapshot %lu", (unsigned long)head->lsn,
+               (unsigned long)head->epoch, (unsigned long)snapshot.lsn);
     if (engine_lsn(s->engine) != head->lsn) {
         world_red(s->w, "recovery", "head says %lu, batches end at %lu", (unsigned long)head->lsn,
                   (unsigned long)engine_lsn(s->engine));
@@ -89,8 +90,10 @@ static bool refused(struct simserver *s, enum err err, bool power, const struct 
     if (s->journal) s->journal->ops->close(s->journal);
     s->engine = NULL;
     s->journal = NULL;
-    if (power) simdisk_crash(s->disk, (enum simdisk_crash_policy)rng_below(&s->rng, 4));
-    else simdisk_kill(s->disk);
+    if (power)
+        simdisk_crash(s->disk, (enum simdisk_crash_policy)rng_below(&s->rng, 4));
+    else
+        simdisk_kill(s->disk);
     equeue_in(&s->w->queue, REOPEN_US, reopen, s, s->generation);
     return false;
 }
@@ -151,7 +154,8 @@ static void saving_take(struct simserver *s, struct saving *ret) {
     struct why why = {{0}};
     *ret = (struct saving){.source = {give_piece}, .rng = &s->rng};
     buf_init(&ret->bytes, SNAPSHOT_BYTES_MAX);
-    if (engine_snapshot(s->engine, save_piece, ret, &why) != ERR_OK) world_red(s->w, "snapshot", "%s", why.text);
+    if (engine_snapshot(s->engine, save_piece, ret, &why) != ERR_OK)
+        world_red(s->w, "snapshot", "%s", why.text);
 }
 
 void simserver_snapshot(struct simserver *s) {
@@ -175,8 +179,10 @@ void simserver_snapshot(struct simserver *s) {
     if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
     buf_fini(&saving.bytes);
     if (err == ERR_OK || err == ERR_NO_SPACE) return;
-    if (armed) simserver_crash(s, CRASH_POWER);
-    else simserver_disk_failed(s, err, "snapshot", why.text);
+    if (armed)
+        simserver_crash(s, CRASH_POWER);
+    else
+        simserver_disk_failed(s, err, "snapshot", why.text);
 }
 
 /* ---- comparison ---- */
@@ -211,7 +217,8 @@ static void compare_snapshot(struct simserver *s) {
         }
         given += piece;
     }
-    if (engine_load_end(other, &why) != ERR_OK) world_red(s->w, "snapshot", "refused at its end: %s", why.text);
+    if (engine_load_end(other, &why) != ERR_OK)
+        world_red(s->w, "snapshot", "refused at its end: %s", why.text);
     buf_fini(&saving.bytes);
     must_equal(s, other, "its snapshot");
 }

@@ -1,3 +1,4 @@
+/* simserver.c: see simserver.h. */
 #include "simserver.h"
 
 #include "panic.h"
@@ -11,7 +12,7 @@ struct call { /* a command on its way through the engine */
     uint64_t token;
     uint32_t node;
     uint64_t request;
-    uint64_t lsn;   /* of the state after it was decided: nothing older may be shown */
+    uint64_t lsn; /* of the state after it was decided: nothing older may be shown */
     enum command_kind kind;
     struct job_ref job; /* of a worker's word about an attempt */
     uint32_t attempt;
@@ -84,7 +85,8 @@ static void plan_tick(struct simserver *s) {
     wall_time due = engine_next_due(s->engine);
     mono_time lease = engine_next_lease(s->engine);
     if (due.ms != TIME_NEVER) wait = due.ms - s->batch_clock.last.ms;
-    if (lease.ms != TIME_NEVER && lease.ms - simserver_mono(s).ms < wait) wait = lease.ms - simserver_mono(s).ms;
+    if (lease.ms != TIME_NEVER && lease.ms - simserver_mono(s).ms < wait)
+        wait = lease.ms - simserver_mono(s).ms;
     if (engine_has_work(s->engine)) wait = 0;
     if (wait == INT64_MAX) return;
     if (wait < 1) wait = engine_has_work(s->engine) && !s->appending ? 0 : 1;
@@ -116,9 +118,13 @@ static void copy_question(void *ctx, const struct question_view *q) {
     struct question_copy *copy = ctx;
     struct job_view job;
     if (!view_job(copy->state, q->job, &job)) return;
-    copy->m->questions[copy->m->question_count++] = (struct seen_question){
-        .id = q->id, .revision = q->revision, .gate = q->gate, .hash = arena_slice(&copy->m->arena, q->hash),
-        .job_kind = job.options->kind, .job = q->job};
+    copy->m->questions[copy->m->question_count++] =
+        (struct seen_question){.id = q->id,
+                               .revision = q->revision,
+                               .gate = q->gate,
+                               .hash = arena_slice(&copy->m->arena, q->hash),
+                               .job_kind = job.options->kind,
+                               .job = q->job};
 }
 
 static void count_question(void *ctx, const struct question_view *q) {
@@ -183,8 +189,8 @@ static void command(struct simserver *s, struct msg *m) {
         }
         map_put(&s->call_by_token, cmd.token, index);
     }
-    WORLD_NOTE(s->w, m->from, cmd.kind, cmd.token, "server: node %u asks %d (call %lu)", m->from, (int)cmd.kind,
-               (unsigned long)cmd.token);
+    WORLD_NOTE(s->w, m->from, cmd.kind, cmd.token, "server: node %u asks %d (call %lu)", m->from,
+               (int)cmd.kind, (unsigned long)cmd.token);
     adapter_asked(&s->w->adapter, cmd.token, &cmd);
     engine_command(s->engine, &cmd);
     if (index != 0) {
@@ -270,11 +276,12 @@ void simserver_hang_up(struct simserver *s, uint32_t node) {
 
 static void send_answer(struct simserver *s, const struct effect *e) {
     uint32_t index = map_del(&s->call_by_token, e->as.answer.token);
-    if (index == 0) world_red(s->w, "answer", "token %lu is answered, nobody waits", (unsigned long)e->as.answer.token);
+    if (index == 0)
+        world_red(s->w, "answer", "token %lu is answered, nobody waits", (unsigned long)e->as.answer.token);
     struct call *call = pool_at(&s->calls, index);
     if (call->lsn > s->durable_lsn) {
-        world_red(s->w, "early_answer", "call %lu was decided at LSN %lu, durable is %lu", (unsigned long)call->token,
-                  (unsigned long)call->lsn, (unsigned long)s->durable_lsn);
+        world_red(s->w, "early_answer", "call %lu was decided at LSN %lu, durable is %lu",
+                  (unsigned long)call->token, (unsigned long)call->lsn, (unsigned long)s->durable_lsn);
     }
     struct msg *m = call->answer ? call->answer : simnet_msg(&s->w->net, MSG_ANSWER, NET_SERVER, call->node);
     m->asked = call->kind;
@@ -300,7 +307,9 @@ static void send_attempt(struct simserver *s, const struct effect *e) {
     uint32_t node = simworker_node(worker.id);
     bool open = view_attempt(engine_state(s->engine), a, &job);
     WORLD_NOTE(s->w, node * 8 + e->kind, a->job.flow.v, a->attempt, "server: %s %lu/%u#%u at worker %u",
-               e->kind == EFFECT_ASSIGN ? "assigns" : e->kind == EFFECT_STOP ? "stops" : "drops",
+               e->kind == EFFECT_ASSIGN ? "assigns"
+               : e->kind == EFFECT_STOP ? "stops"
+                                        : "drops",
                (unsigned long)a->job.flow.v, a->job.ordinal, a->attempt, node);
     ledger_sent(&s->ledger, a->job, a->attempt);
     if (e->kind == EFFECT_ASSIGN && !open) return;
@@ -376,8 +385,9 @@ static bool append_write(struct simserver *s, int64_t *ret_slow_us) {
         s->journal->ops->append(s->journal, s->epoch, s->durable_lsn, &s->batch, &why);
     if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
     *ret_slow_us = (int64_t)simdisk_slow_ms_take(s->disk) * 1000;
-    WORLD_NOTE(s->w, s->batch.first_lsn, s->batch.last_lsn, outcome, "journal: append %lu..%lu, outcome %d %s",
-               (unsigned long)s->batch.first_lsn, (unsigned long)s->batch.last_lsn, (int)outcome, why.text);
+    WORLD_NOTE(s->w, s->batch.first_lsn, s->batch.last_lsn, outcome,
+               "journal: append %lu..%lu, outcome %d %s", (unsigned long)s->batch.first_lsn,
+               (unsigned long)s->batch.last_lsn, (int)outcome, why.text);
     switch (outcome) {
     case JOURNAL_DURABLE: s->append_written = true; return true;
     case JOURNAL_FULL: return true;
@@ -399,7 +409,8 @@ static void append_start(struct simserver *s) {
     s->append_early = rng_below(&s->rng, 2);
     int64_t slow_us = 0;
     if (s->append_early && !append_write(s, &slow_us)) return;
-    equeue_in(&s->w->queue, slow_us + rng_range(&s->rng, 10, s->w->plan.append_us), append_end, s, s->generation);
+    equeue_in(&s->w->queue, slow_us + rng_range(&s->rng, 10, s->w->plan.append_us), append_end, s,
+              s->generation);
 }
 
 static void append_end(void *ctx, uint64_t generation) {
@@ -445,7 +456,8 @@ static void calls_drop(struct simserver *s) {
     }
     map_fini(&s->call_by_token);
     map_init(&s->call_by_token);
-    for (uint32_t i = 0; i < s->inbox.count; i++) simnet_unref(&s->w->net, *(struct msg **)vec_at(&s->inbox, i));
+    for (uint32_t i = 0; i < s->inbox.count; i++)
+        simnet_unref(&s->w->net, *(struct msg **)vec_at(&s->inbox, i));
     s->inbox.count = 0;
 }
 
@@ -477,8 +489,10 @@ void simserver_crash(struct simserver *s, enum crash_kind kind) {
     if (s->up) adapter_crashed(&s->w->adapter);
     s->crash_count++;
     close_all(s);
-    if (kind == CRASH_KILL) simdisk_kill(s->disk);
-    else simdisk_crash(s->disk, (enum simdisk_crash_policy)rng_below(&s->rng, 4));
+    if (kind == CRASH_KILL)
+        simdisk_kill(s->disk);
+    else
+        simdisk_crash(s->disk, (enum simdisk_crash_policy)rng_below(&s->rng, 4));
     int64_t away_us = RESTART_US_MIN + rng_skewed(&s->rng, s->w->plan.lease_ms * 3000);
     if (s->w->quiet) away_us = RESTART_US_MIN;
     equeue_in(&s->w->queue, away_us, restart, s, s->generation);

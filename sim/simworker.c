@@ -1,3 +1,4 @@
+/* simworker.c: see simworker.h. */
 #include "simworker.h"
 
 #include <stdio.h>
@@ -51,7 +52,8 @@ static struct holding *holding_find(struct simworker *v, struct job_ref job, uin
 static bool is_buried(const struct simworker *v, struct job_ref job, uint32_t attempt) {
     for (uint32_t i = 0; i < v->tombs.count; i++) {
         const struct tomb *t = vec_at(&v->tombs, i);
-        if (t->job.flow.v == job.flow.v && t->job.ordinal == job.ordinal && t->attempt == attempt) return true;
+        if (t->job.flow.v == job.flow.v && t->job.ordinal == job.ordinal && t->attempt == attempt)
+            return true;
     }
     return false;
 }
@@ -124,8 +126,8 @@ static void attach(struct simworker *v) {
     v->attached = false;
     v->attach_request = m->request;
     v->attach_sent_us = now_us(v);
-    WORLD_NOTE(v->w, v->node, v->incarnation, v->held.count, "worker %u: attaches, incarnation %lu, holds %u", v->node,
-               (unsigned long)v->incarnation, v->held.count);
+    WORLD_NOTE(v->w, v->node, v->incarnation, v->held.count, "worker %u: attaches, incarnation %lu, holds %u",
+               v->node, (unsigned long)v->incarnation, v->held.count);
     send(v, m);
 }
 
@@ -154,18 +156,21 @@ static void repeat_old(struct simworker *v) {
     m->cmd = old->cmd; /* its slices live as long as the old message does */
     m->arena = own;
     m->session = old->session;
-    m->request = 0;    /* nobody waits for the answer */
+    m->request = 0; /* nobody waits for the answer */
     m->stale = true;
-    old->refs++;       /* kept until the world ends: the copy points into it */
+    old->refs++; /* kept until the world ends: the copy points into it */
     simnet_send(&v->w->net, m);
 }
 
 static void resend(struct simworker *v) {
     for (uint32_t i = 0; i < v->held.count; i++) {
         struct holding *h = vec_at(&v->held, i);
-        if (h->phase == HELD_FINISHED) send_attempt(v, CMD_DONE, h);
-        else if (h->phase == HELD_RUNNING && !h->started_acked) send_attempt(v, CMD_STARTED, h);
-        else if (h->phase == HELD_RUNNING && rng_below(&v->rng, 8) == 0) send_attempt(v, CMD_PROGRESS, h);
+        if (h->phase == HELD_FINISHED)
+            send_attempt(v, CMD_DONE, h);
+        else if (h->phase == HELD_RUNNING && !h->started_acked)
+            send_attempt(v, CMD_STARTED, h);
+        else if (h->phase == HELD_RUNNING && rng_below(&v->rng, 8) == 0)
+            send_attempt(v, CMD_PROGRESS, h);
     }
 }
 
@@ -176,13 +181,15 @@ static void process_over(struct simworker *v, struct holding *h, const char *how
     ENSURE(v->live > 0);
     h->process = PROCESS_OVER;
     v->live--;
-    WORLD_NOTE(v->w, v->node, h->job.flow.v * 4096 + h->job.ordinal, h->attempt, "worker %u: process %lu/%u#%u %s",
-               v->node, (unsigned long)h->job.flow.v, h->job.ordinal, h->attempt, how);
+    WORLD_NOTE(v->w, v->node, h->job.flow.v * 4096 + h->job.ordinal, h->attempt,
+               "worker %u: process %lu/%u#%u %s", v->node, (unsigned long)h->job.flow.v, h->job.ordinal,
+               h->attempt, how);
     adapter_process(&v->w->adapter, v, h, false);
 }
 
 /* The worker notices an end and writes it to its spool. */
-static void finish(struct simworker *v, struct holding *h, enum outcome outcome, uint32_t exit_code, uint32_t sig) {
+static void finish(struct simworker *v, struct holding *h, enum outcome outcome, uint32_t exit_code,
+                   uint32_t sig) {
     h->phase = HELD_FINISHED;
     h->outcome = outcome;
     h->exit_code = exit_code;
@@ -195,7 +202,8 @@ static int64_t body_number(struct slice body, const char *key, int64_t otherwise
     for (size_t i = 0; i + len < body.len; i++) {
         if (memcmp(body.ptr + i, key, len) != 0 || (i > 0 && body.ptr[i - 1] != ' ')) continue;
         int64_t value = 0;
-        for (i += len; i < body.len && body.ptr[i] >= '0' && body.ptr[i] <= '9'; i++) value = value * 10 + body.ptr[i] - '0';
+        for (i += len; i < body.len && body.ptr[i] >= '0' && body.ptr[i] <= '9'; i++)
+            value = value * 10 + body.ptr[i] - '0';
         return value;
     }
     return otherwise;
@@ -212,8 +220,9 @@ static void process_start(struct simworker *v, struct holding *h) {
     h->phase = HELD_RUNNING;
     h->process = PROCESS_LIVE;
     v->live++;
-    WORLD_NOTE(v->w, v->node, h->job.flow.v * 4096 + h->job.ordinal, h->attempt, "worker %u: process %lu/%u#%u begins",
-               v->node, (unsigned long)h->job.flow.v, h->job.ordinal, h->attempt);
+    WORLD_NOTE(v->w, v->node, h->job.flow.v * 4096 + h->job.ordinal, h->attempt,
+               "worker %u: process %lu/%u#%u begins", v->node, (unsigned long)h->job.flow.v, h->job.ordinal,
+               h->attempt);
     adapter_process(&v->w->adapter, v, h, true);
     if (v->attached) send_attempt(v, CMD_STARTED, h);
     equeue_in(&v->w->queue, h->run_us, process_end, v, h->serial);
@@ -233,8 +242,10 @@ static void reap(struct simworker *v) {
     for (uint32_t i = 0; i < v->held.count; i++) {
         struct holding *h = vec_at(&v->held, i);
         if (h->phase != HELD_RUNNING || h->process != PROCESS_OVER) continue;
-        if (h->signal != 0) finish(v, h, h->stopping ? OUTCOME_STOPPED : OUTCOME_EXIT, 0, h->signal);
-        else finish(v, h, h->exit_code == 0 ? OUTCOME_OK : OUTCOME_EXIT, h->exit_code, 0);
+        if (h->signal != 0)
+            finish(v, h, h->stopping ? OUTCOME_STOPPED : OUTCOME_EXIT, 0, h->signal);
+        else
+            finish(v, h, h->exit_code == 0 ? OUTCOME_OK : OUTCOME_EXIT, h->exit_code, 0);
     }
     start_processes(v);
 }
@@ -376,7 +387,8 @@ static void hear_answer(struct simworker *v, const struct msg *m) {
     } else if (m->asked == CMD_DONE || m->asked == CMD_STARTED) {
         hear_attempt_answer(v, m);
     }
-    if (m->reply.err == ERR_UNAUTHENTICATED && m->session == v->session) v->attached = false; /* connection reset */
+    if (m->reply.err == ERR_UNAUTHENTICATED && m->session == v->session)
+        v->attached = false; /* connection reset */
 }
 
 void simworker_receive(struct simworker *v, struct msg *m) {
@@ -388,7 +400,8 @@ void simworker_receive(struct simworker *v, struct msg *m) {
     }
     if (m->session != v->session) return; /* of a connection that was given up */
     if (m->epoch < v->epoch) {
-        WORLD_NOTE(v->w, v->node, m->epoch, v->epoch, "worker %u: refuses epoch %lu", v->node, (unsigned long)m->epoch);
+        WORLD_NOTE(v->w, v->node, m->epoch, v->epoch, "worker %u: refuses epoch %lu", v->node,
+                   (unsigned long)m->epoch);
         return;
     }
     v->epoch = m->epoch;
@@ -446,7 +459,8 @@ static void come_back(void *ctx, uint64_t life) {
 }
 
 static void waiting_drop(struct simworker *v) {
-    for (uint32_t i = 0; i < v->waiting.count; i++) simnet_unref(&v->w->net, *(struct msg **)vec_at(&v->waiting, i));
+    for (uint32_t i = 0; i < v->waiting.count; i++)
+        simnet_unref(&v->w->net, *(struct msg **)vec_at(&v->waiting, i));
     v->waiting.count = 0;
 }
 

@@ -1,3 +1,4 @@
+/* sweep.c: see sweep.h. */
 #include "sweep.h"
 
 #include <inttypes.h>
@@ -49,16 +50,19 @@ static void run_seed(uint64_t seed, enum world_voice voice, bool verbose) {
     run_world(seed, voice, &first);
     run_world(seed, voice == WORLD_LOUD ? WORLD_TEXT : voice, &second);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    if (first.hash != second.hash || first.digest.lo != second.digest.lo || first.digest.hi != second.digest.hi) {
+    if (first.hash != second.hash || first.digest.lo != second.digest.lo ||
+        first.digest.hi != second.digest.hi) {
         if (voice != WORLD_SILENT)
-            printf("RED seed %" PRIu64 ": determinism: two runs differ (events %" PRIu64 " and %" PRIu64 ", records %" PRIu64
-               " and %" PRIu64 ")\n", seed, first.events, second.events, first.records, second.records);
+            printf("RED seed %" PRIu64 ": determinism: two runs differ (events %" PRIu64 " and %" PRIu64
+                   ", records %" PRIu64 " and %" PRIu64 ")\n",
+                   seed, first.events, second.events, first.records, second.records);
         fflush(stdout);
         _Exit(1);
     }
     if (verbose) {
         double ms = (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6;
-        printf("seed %" PRIu64 ": ok, %" PRIu64 " events, %" PRIu64 " records, %u crashes, %.1f s virtual, %.0f ms\n",
+        printf("seed %" PRIu64 ": ok, %" PRIu64 " events, %" PRIu64
+               " records, %u crashes, %.1f s virtual, %.0f ms\n",
                seed, first.events, first.records, first.crashes, (double)first.virtual_ms / 1000.0, ms);
     }
 }
@@ -82,7 +86,8 @@ static bool reap(pid_t pid) {
 
 /* A silent red prints its first lines; the second run has the last lines of the trace as well. */
 static void tell(uint64_t seed) {
-    if (reap(spawn(seed, WORLD_TEXT, false))) printf("RED seed %" PRIu64 " is green when told: not reproducible\n", seed);
+    if (reap(spawn(seed, WORLD_TEXT, false)))
+        printf("RED seed %" PRIu64 " is green when told: not reproducible\n", seed);
 }
 
 struct running {
@@ -124,8 +129,10 @@ void sweep_one(struct sweep_tally *t, uint64_t seed, bool trace) {
     struct plan plan;
     plan_draw(&plan, seed);
     plan_print(&plan, stdout);
-    if (reap(spawn(seed, trace ? WORLD_LOUD : WORLD_TEXT, true))) t->passed++;
-    else t->failed++;
+    if (reap(spawn(seed, trace ? WORLD_LOUD : WORLD_TEXT, true)))
+        t->passed++;
+    else
+        t->failed++;
 }
 
 bool sweep_regress(struct sweep_tally *t, const char *path) {

@@ -1,3 +1,4 @@
+/* workload.c: see workload.h. */
 #include "workload.h"
 
 #include <stdarg.h>
@@ -82,8 +83,10 @@ void workload_worker(struct simworker *v, struct rng *r) {
 static void draw_demand(struct world *w, struct rng *r, struct arena *arena, struct demand *d) {
     const struct simworker *v = &w->workers[rng_below(r, (uint32_t)w->plan.workers)];
     const struct worker_info *info = &v->info;
-    if (rng_below(r, 5) == 0 && v->node != 2) d->topic = workload_topics[rng_below(r, 2)];
-    else d->pool = info->pool;
+    if (rng_below(r, 5) == 0 && v->node != 2)
+        d->topic = workload_topics[rng_below(r, 2)];
+    else
+        d->pool = info->pool;
     if (rng_below(r, 4) == 0 && info->capabilities.count > 0) {
         struct name_item *item = ARENA_NEW(arena, struct name_item);
         *item = v->caps[rng_below(r, info->capabilities.count)];
@@ -130,7 +133,7 @@ static void draw_gates(struct rng *r, struct options *o) {
 }
 
 static void draw_options(struct world *w, struct rng *r, struct arena *arena, struct options *o) {
-    static const uint8_t kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_COMMAND, JOB_SCRIPT, JOB_NOOP, JOB_SLEEP,
+    static const uint8_t kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_COMMAND, JOB_SCRIPT, JOB_NOOP,    JOB_SLEEP,
                                     JOB_COMMAND, JOB_COMMAND, JOB_BARRIER, JOB_GATE,   JOB_EXTERNAL};
     options_default(o);
     o->kind = kinds[rng_below(r, rng_below(r, 3) ? 4 : sizeof kinds)];
@@ -164,7 +167,8 @@ static struct slice draw_body(struct rng *r, struct arena *arena) {
 enum shape { SHAPE_SINGLE, SHAPE_CHAIN, SHAPE_FAN, SHAPE_DIAMOND, SHAPE_LAYERS, SHAPE_RANDOM, SHAPE_COUNT };
 
 /* Parents of job `i` of `count`, as positions below i; at most `max`. */
-static uint32_t draw_parents(struct rng *r, enum shape shape, uint32_t i, uint32_t count, uint32_t *ret, uint32_t max) {
+static uint32_t draw_parents(struct rng *r, enum shape shape, uint32_t i, uint32_t count, uint32_t *ret,
+                             uint32_t max) {
     uint32_t n = 0;
     if (i == 0) return 0;
     switch (shape) {
@@ -172,8 +176,10 @@ static uint32_t draw_parents(struct rng *r, enum shape shape, uint32_t i, uint32
     case SHAPE_CHAIN: ret[n++] = i - 1; break;
     case SHAPE_FAN: ret[n++] = 0; break;
     case SHAPE_DIAMOND:
-        if (i < count - 1) ret[n++] = 0;
-        else for (uint32_t p = 1; p < i && n < max; p++) ret[n++] = p;
+        if (i < count - 1)
+            ret[n++] = 0;
+        else
+            for (uint32_t p = 1; p < i && n < max; p++) ret[n++] = p;
         break;
     case SHAPE_LAYERS: {
         uint32_t width = 4, layer = i / width;
@@ -205,8 +211,8 @@ static uint32_t foreign_parents(struct world *w, struct rng *r, struct arena *ar
 
 #define PARENTS_MAX 64u
 
-static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct job_spec *job, enum shape shape,
-                     uint32_t i, uint32_t count, uint32_t series, uint32_t profiles) {
+static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct job_spec *job,
+                     enum shape shape, uint32_t i, uint32_t count, uint32_t series, uint32_t profiles) {
     uint32_t positions[PARENTS_MAX];
     uint32_t n = draw_parents(r, shape, i, count, positions, PARENTS_MAX);
     struct parent_ref *parents = ARENA_ARRAY(arena, struct parent_ref, n + 1);
@@ -222,15 +228,16 @@ static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct
     };
 }
 
-static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs, uint32_t count,
-                      uint32_t series) {
+static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
+                      uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
     uint32_t profiles = 1 + rng_below(r, PROFILES_MAX);
     struct options *options = ARENA_ARRAY(arena, struct options, profiles);
     struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, count);
     for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, &options[i]);
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
-    *jobs = (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
+    *jobs =
+        (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
 }
 
 static void draw_submit(struct rng *r, struct msg *m) {

@@ -1,3 +1,4 @@
+/* world.c: see world.h. */
 #include "world.h"
 
 #include <inttypes.h>
@@ -62,9 +63,12 @@ struct known_flow *world_flow(struct world *w, flow_id id) {
 
 void world_deliver(struct world *w, struct msg *m) {
     uint32_t workers = (uint32_t)w->plan.workers;
-    if (m->to == NET_SERVER) simserver_receive(&w->server, m);
-    else if (m->to <= workers) simworker_receive(&w->workers[m->to - 1], m);
-    else simclient_receive(&w->clients[m->to - workers - 1], m);
+    if (m->to == NET_SERVER)
+        simserver_receive(&w->server, m);
+    else if (m->to <= workers)
+        simworker_receive(&w->workers[m->to - 1], m);
+    else
+        simclient_receive(&w->clients[m->to - workers - 1], m);
 }
 
 /* ---- birth and death ---- */
@@ -136,7 +140,8 @@ static void count_flow(void *ctx, flow_id id) {
     view_each_job(state, id, count_open, open);
     if (open->count == before) { /* running without a running job */
         open->count++;
-        if (open->print) printf("  open: flow %" PRIu64 " more=%d settling=%d\n", id.v, flow.more, flow.settling);
+        if (open->print)
+            printf("  open: flow %" PRIu64 " more=%d settling=%d\n", id.v, flow.more, flow.settling);
     }
 }
 
@@ -170,11 +175,14 @@ static void report_stuck(struct world *w) {
         if (!w->text || (v->held.count == 0 && v->attached)) continue;
         const struct holding *h = vec_at(&v->held, 0);
         printf("  worker %u: attached=%d holds %u", v->node, v->attached, v->held.count);
-        if (v->held.count > 0) printf(", first %" PRIu64 "/%u#%u phase %d", h->job.flow.v, h->job.ordinal, h->attempt, (int)h->phase);
+        if (v->held.count > 0)
+            printf(", first %" PRIu64 "/%u#%u phase %d", h->job.flow.v, h->job.ordinal, h->attempt,
+                   (int)h->phase);
         printf("\n");
     }
     for (uint32_t i = 0; i < w->plan.clients; i++) {
-        if (w->text && w->clients[i].asking) printf("  client %u still waits for an answer\n", w->clients[i].node);
+        if (w->text && w->clients[i].asking)
+            printf("  client %u still waits for an answer\n", w->clients[i].node);
     }
     world_red(w, "liveness", "not over %d s after the last fault", LIVENESS_MS / 1000);
 }
@@ -182,7 +190,8 @@ static void report_stuck(struct world *w) {
 /* A wall clock far ahead of the batches would keep `not_before` jobs waiting for days: an operator who sets a clock
  * restarts the server, and so does the world. */
 static void settle_clock(struct world *w) {
-    if (w->server.up && world_wall(w).ms - w->server.batch_clock.last.ms > 5000) simserver_crash(&w->server, CRASH_KILL);
+    if (w->server.up && world_wall(w).ms - w->server.batch_clock.last.ms > 5000)
+        simserver_crash(&w->server, CRASH_KILL);
 }
 
 void world_run(struct world *w, struct world_result *ret) {

@@ -2,8 +2,8 @@
  * seed. Everything that happens is an event of its queue; two worlds of one seed go through the same events.
  *
  * The life of a world: a time of faults; then all faults stop, partitions heal, and people keep answering and resuming;
- * then everything must come to its end within a bounded time; then the last checks. Whoever finds a broken promise calls
- * world_red, which does not return. */
+ * then everything must come to its end within a bounded time; then the last checks. Whoever finds a broken promise
+ * calls world_red, which does not return. */
 #ifndef REEVE_WORLD_H
 #define REEVE_WORLD_H
 
@@ -47,10 +47,10 @@ struct world {
     bool large_done;      /* the large flow of this world, if it has one, was submitted */
     struct vec flows;     /* of known_flow */
 
-    uint64_t hash;        /* of everything noted */
+    uint64_t hash; /* of everything noted */
     uint64_t events;
-    bool text;            /* keep the last lines for people */
-    bool loud;            /* print every line */
+    bool text; /* keep the last lines for people */
+    bool loud; /* print every line */
     char lines[NOTE_LINES][NOTE_BYTES];
     uint64_t line_count;
 };
@@ -88,10 +88,10 @@ static inline void world_mix(struct world *w, uint64_t a, uint64_t b, uint64_t c
 }
 
 /* Every event worth telling: three numbers go into the hash of the run, the text is made only for a reader. */
-#define WORLD_NOTE(w, a, b, c, ...)                                          \
-    do {                                                                     \
-        world_mix((w), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c));         \
-        if ((w)->text) world_note((w), __VA_ARGS__);                         \
+#define WORLD_NOTE(w, a, b, c, ...)                                  \
+    do {                                                             \
+        world_mix((w), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c)); \
+        if ((w)->text) world_note((w), __VA_ARGS__);                 \
     } while (0)
 
 #endif
