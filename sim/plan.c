@@ -68,6 +68,7 @@ static void draw_limits(struct plan *p, struct rng *r) {
     struct limits *l = &p->limits;
     limits_default(l);
     l->batch_bytes_max = 1 << 20;
+    l->submit_bytes_max = 1 << 19;
     l->lease_ms = p->lease_ms;
     l->heartbeat_ms = p->lease_ms / rng_range(r, 3, 8);
     l->dispatch_timeout_ms = rng_range(r, 200, 4000);
