@@ -47,11 +47,15 @@ bool err_is_retryable(enum err e) {
     return info(e)->retryable;
 }
 
+enum err why_vset(struct why *why, enum err e, const char *format, va_list args) {
+    if (why) (void)vsnprintf(why->text, sizeof why->text, format, args);
+    return e;
+}
+
 enum err why_set(struct why *why, enum err e, const char *format, ...) {
-    if (!why) return e;
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(why->text, sizeof why->text, format, args);
+    (void)why_vset(why, e, format, args);
     va_end(args);
     return e;
 }

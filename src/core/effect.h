@@ -4,6 +4,7 @@
 #define REEVE_EFFECT_H
 
 #include "command.h"
+#include "wtime.h"
 
 enum effect_kind {
     EFFECT_ANSWER,   /* to the sender of a command */

@@ -1,32 +1,80 @@
 /* effects.c: see effects.h. */
 #include "effects.h"
 
+#include "mutant.h"
 #include "panic.h"
 #include "state.h"
 
-#define REPLY_CHUNK_BYTES 4096
-#define REPLY_BYTES_MAX ((size_t)1 << 30)
+#define REPLIES_MAX 10000000u /* answers held back at a time; each belongs to a request that is waiting */
 
 void effects_init(struct effects *x) {
-    vec_init(&x->list, sizeof(struct effect));
-    arena_init(&x->arena, REPLY_CHUNK_BYTES, REPLY_BYTES_MAX);
-    x->lsn = 0;
+    *x = (struct effects){0};
+    vec_init(&x->queue, sizeof(struct effect));
+    pool_init(&x->replies, sizeof(struct reply), REPLIES_MAX);
 }
 
 void effects_fini(struct effects *x) {
-    vec_fini(&x->list);
-    arena_fini(&x->arena);
-}
-
-void effects_reset(struct effects *x) {
-    x->list.count = 0;
-    arena_reset(&x->arena);
-    x->lsn = 0;
+    vec_fini(&x->queue);
+    pool_fini(&x->replies);
 }
 
 void effects_push(struct effects *x, const struct effect *effect) {
-    struct effect *slot = vec_push(&x->list);
+    struct effect *slot = vec_push(&x->queue);
     *slot = *effect;
+}
+
+void effects_answer(struct effects *x, uint64_t token, const struct reply *reply, uint64_t lsn) {
+    uint32_t index = pool_alloc(&x->replies);
+    ENSURE(index != 0);
+    struct reply *kept = pool_at(&x->replies, index);
+    *kept = *reply;
+    struct effect effect = {.kind = EFFECT_ANSWER, .ordinal = index, .lsn = lsn};
+    effect.as.answer.token = token;
+    effect.as.answer.reply = kept;
+    effects_push(x, &effect);
+}
+
+/* The defects of the mutation test: an effect that does not wait. */
+static bool leaks(const struct effect *effect) {
+    bool is_answer = effect->kind == EFFECT_ANSWER;
+    if (MUTANT(early_effect)) return effect->kind == EFFECT_ASSIGN;
+    if (MUTANT(early_answer)) return is_answer && effect->as.answer.reply->err == ERR_OK;
+    if (MUTANT(early_rejection)) return is_answer && effect->as.answer.reply->err != ERR_OK;
+    return false;
+}
+
+static bool take_leak(struct effects *x, struct effect *ret) {
+    for (uint32_t i = x->head; i < x->queue.count; i++) {
+        struct effect *at = vec_at(&x->queue, i);
+        if (!leaks(at)) continue;
+        *ret = *at;
+        for (; i > x->head; i--) *(struct effect *)vec_at(&x->queue, i) = *(struct effect *)vec_at(&x->queue, i - 1);
+        x->head++;
+        return true;
+    }
+    return false;
+}
+
+static bool take_next(struct effects *x, uint64_t durable_lsn, struct effect *ret) {
+    if (x->head == x->queue.count) return false;
+    const struct effect *next = vec_at(&x->queue, x->head);
+    if (next->lsn > durable_lsn) return false;
+    *ret = *next;
+    x->head++;
+    return true;
+}
+
+bool effects_take(struct effects *x, uint64_t durable_lsn, struct effect *ret) {
+    if (x->leaving) pool_free(&x->replies, x->leaving);
+    x->leaving = 0;
+    bool leaky = MUTANT(early_effect) || MUTANT(early_answer) || MUTANT(early_rejection);
+    if (!(leaky && take_leak(x, ret)) && !take_next(x, durable_lsn, ret)) return false;
+    if (x->head == x->queue.count) x->head = x->queue.count = 0;
+    if (ret->kind == EFFECT_ANSWER) {
+        x->leaving = ret->ordinal;
+        ret->ordinal = 0;
+    }
+    return true;
 }
 
 /* The record being applied is the next one: s->lsn still names the last. */
@@ -44,7 +92,7 @@ void emit_event(struct state *s, const struct event *event) {
 }
 
 void emit_attempt(struct state *s, enum effect_kind kind, const struct attempt_effect *a) {
-    REQUIRE(kind == EFFECT_ASSIGN || kind == EFFECT_STOP || kind == EFFECT_DROP);
+    REQUIRE(kind == EFFECT_ASSIGN || kind == EFFECT_STOP);
     if (s->effects == NULL) return;
     struct effect effect = {.kind = kind, .as.attempt = *a};
     push_from_apply(s, &effect);

@@ -1,29 +1,31 @@
-/* effects.h: the list of effects of one pass, and how apply fills it. */
+/* effects.h: the queue between the engine and the world. Each effect waits for the LSN it was computed from. */
 #ifndef REEVE_EFFECTS_H
 #define REEVE_EFFECTS_H
 
-#include "arena.h"
 #include "effect.h"
+#include "pool.h"
 #include "vec.h"
 
 struct state;
 
 struct effects {
-    struct vec list;    /* of struct effect */
-    struct arena arena; /* replies */
-    uint64_t lsn;       /* last record of the pass: nothing of it leaves before this is durable */
+    struct vec queue;    /* of struct effect, in order of their LSNs; `head` of them have left */
+    uint32_t head;
+    struct pool replies; /* of struct reply: what answers point at */
+    uint32_t leaving;    /* reply of the effect that left last: valid until the next one */
 };
 
 void effects_init(struct effects *x);
 void effects_fini(struct effects *x);
-void effects_reset(struct effects *x);
+void effects_push(struct effects *x, const struct effect *effect);
+/* An answer, computed from the state at `lsn`. */
+void effects_answer(struct effects *x, uint64_t token, const struct reply *reply, uint64_t lsn);
+/* Takes out the next effect whose LSN is durable. */
+bool effects_take(struct effects *x, uint64_t durable_lsn, struct effect *ret);
 
-/* From apply: no-ops during replay. */
+/* From apply, for the record being applied. During replay nobody listens, and positions are counted all the same. */
 void emit_event(struct state *s, const struct event *event);
 void emit_attempt(struct state *s, enum effect_kind kind, const struct attempt_effect *a);
 void emit_question(struct state *s, const struct question_effect *q);
-
-/* From decide: effects that belong to no record but tell the state as of now. */
-void effects_push(struct effects *x, const struct effect *effect);
 
 #endif

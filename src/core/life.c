@@ -62,11 +62,23 @@ static void leave(struct state *s, uint32_t index) {
     else dead_remove(s, index);
 }
 
+void job_spend(struct state *s, struct job *j) {
+    s->reserved_bytes -= reserve_of(s, j);
+    j->used++;
+    s->reserved_bytes += reserve_of(s, j);
+}
+
 void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause) {
+    const struct job *j = job_at(s, index);
+    job_move_linked(s, index, to, cause, j->state == JOB_READY ? 0 : j->link);
+}
+
+void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum job_cause cause, uint32_t link) {
     struct job *j = job_at(s, index);
     enum job_state from = j->state;
     REQUIRE(job_may_move(from, to));
     leave(s, index);
+    j->link = link;
     j->state = (uint8_t)to;
     j->cause = (uint8_t)cause;
     j->since = s->now;

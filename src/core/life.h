@@ -4,9 +4,14 @@
 
 #include "state.h"
 
-/* Moves a job by the table of job.h and keeps queues, timers, counters, reservations and events in step. Runs and
- * questions must have been taken off (link = 0) or put on by the caller. */
-void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause);
+/* Moves a job by the table of job.h and keeps queues, timers, counters, reservations and events in step. A run or
+ * question of the state that is left must have been taken off (link = 0) or goes along (RUNNING); `link` belongs to the
+ * state that is entered. */
+void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum job_cause cause, uint32_t link);
+void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause); /* keeps the link */
+
+/* Counts one failed attempt against the budget. */
+void job_spend(struct state *s, struct job *j);
 
 /* Ends a job: as job_move, and its children and its flow hear of it. */
 void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cause cause);

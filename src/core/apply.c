@@ -1,0 +1,241 @@
+/* apply.c: one function per record kind. See apply.h. */
+#include "apply.h"
+
+#include "attempt.h"
+#include "effects.h"
+#include "flow.h"
+#include "life.h"
+#include "mutant.h"
+#include "panic.h"
+#include "question.h"
+#include "registry.h"
+#include "timer.h"
+#include "work.h"
+
+void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch) {
+    REQUIRE(time.ms >= s->now.ms);
+    REQUIRE(epoch >= s->epoch);
+    s->now = time;
+    s->seed = seed;
+    s->epoch = epoch;
+}
+
+static void flow_event(struct state *s, const struct flow *f) {
+    struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = f->state};
+    emit_event(s, &event);
+}
+
+static uint32_t the_flow(const struct state *s, uint64_t id) {
+    uint32_t flow = flow_find(s, (flow_id){id});
+    REQUIRE(flow != 0);
+    return flow;
+}
+
+static uint32_t the_job(const struct state *s, uint64_t flow, uint32_t ordinal) {
+    uint32_t job = job_find(s, (struct job_ref){{flow}, ordinal});
+    REQUIRE(job != 0);
+    return job;
+}
+
+static uint32_t the_worker(const struct state *s, struct slice id) {
+    uint32_t worker = worker_find(s, id);
+    REQUIRE(worker != 0);
+    return worker;
+}
+
+/* ---- flows ---- */
+
+static void judge_from(struct state *s, uint32_t flow, uint32_t first) {
+    struct flow *f = flow_at(s, flow);
+    for (uint32_t i = first; i < f->jobs.count; i++) job_judge(s, f->jobs.at[i]);
+}
+
+static void apply_submitted(struct state *s, const struct rec_submitted *r) {
+    uint32_t tenant = tenant_take(s, r->head.tenant);
+    uint32_t flow = flow_new(s, r, tenant);
+    flow_add_jobs(s, flow, &r->profiles, &r->jobs);
+    if (r->key.len && !MUTANT(key_forgotten))
+        key_add(s, tenant, r->key, r->key_hash, r->flow, r->jobs.count, (wall_time){r->key_expires_ms});
+    flow_event(s, flow_at(s, flow));
+    judge_from(s, flow, 0);
+    work_touch(s, flow);
+}
+
+static void apply_added(struct state *s, const struct rec_added *r) {
+    uint32_t flow = the_flow(s, r->flow);
+    struct flow *f = flow_at(s, flow);
+    uint32_t first = f->jobs.count;
+    f->more = r->more;
+    flow_add_jobs(s, flow, &r->profiles, &r->jobs);
+    flow_event(s, f);
+    judge_from(s, flow, first);
+    work_touch(s, flow);
+}
+
+static void apply_cancelled(struct state *s, const struct rec_cancelled *r) {
+    uint32_t flow = the_flow(s, r->flow);
+    if (!r->whole) {
+        job_cancel(s, the_job(s, r->flow, r->ordinal), r->confirm_ms);
+        return;
+    }
+    struct flow *f = flow_at(s, flow);
+    f->cancelling = true;
+    f->more = false;
+    work_sweep(s, flow, SWEEP_CANCEL, 0, r->confirm_ms);
+}
+
+static void apply_paused(struct state *s, const struct rec_paused *r) {
+    switch ((enum pause_scope)r->scope) {
+    case PAUSE_FLOW: {
+        uint32_t flow = the_flow(s, r->flow);
+        flow_at(s, flow)->paused = r->on;
+        if (!r->on) work_sweep(s, flow, SWEEP_RESUME, 0, 0);
+        return;
+    }
+    case PAUSE_POOL:
+        pool_entry(s, pool_take(s, r->name))->paused = r->on;
+        s->placement++;
+        return;
+    case PAUSE_TENANT:
+        tenant_at(s, tenant_take(s, r->name))->paused = r->on;
+        return;
+    case PAUSE_SCOPE_COUNT:
+        break;
+    }
+    PANIC("a pause of no scope");
+}
+
+static void apply_retried(struct state *s, const struct rec_job_only *r) {
+    uint32_t job = the_job(s, r->flow, r->ordinal);
+    uint32_t flow = job_at(s, job)->flow;
+    flow_at(s, flow)->cancelling = false;
+    job_reset(s, job);
+    job_judge(s, job);
+    work_sweep(s, flow, SWEEP_RETRY, r->ordinal, 0);
+}
+
+static void apply_discarded(struct state *s, const struct rec_job_only *r) {
+    dead_remove(s, the_job(s, r->flow, r->ordinal));
+}
+
+static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
+    uint32_t flow = the_flow(s, r->flow);
+    flow_at(s, flow)->cancelling = false;
+    work_sweep(s, flow, SWEEP_RERUN, 0, 0);
+}
+
+static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
+    uint32_t flow = the_flow(s, r->flow);
+    struct flow *f = flow_at(s, flow);
+    for (uint32_t i = 0; i < f->jobs.count; i++) dead_remove(s, f->jobs.at[i]);
+    flow_forget(s, flow);
+}
+
+/* ---- workers and attempts ---- */
+
+static void worker_event(struct state *s) {
+    struct event event = {.kind = EVENT_WORKER};
+    emit_event(s, &event);
+}
+
+static void apply_worker(struct state *s, const struct rec_worker *r) {
+    worker_apply(s, r, 0);
+    worker_event(s);
+}
+
+static void apply_worker_drain(struct state *s, const struct rec_worker_drain *r) {
+    worker_at(s, the_worker(s, r->worker))->draining = r->on;
+    s->placement++;
+    worker_event(s);
+}
+
+static void apply_worker_gone(struct state *s, const struct rec_worker_gone *r) {
+    worker_forget(s, the_worker(s, r->worker));
+    worker_event(s);
+}
+
+static void apply_assigned(struct state *s, const struct rec_assigned *r) {
+    attempt_assign(s, the_job(s, r->flow, r->ordinal), the_worker(s, r->worker), r->attempt, r->incarnation);
+}
+
+static void apply_stopping(struct state *s, const struct rec_stopping *r) {
+    attempt_stop(s, the_job(s, r->flow, r->ordinal), r->stop, r->confirm_ms);
+}
+
+/* ---- time and verdicts ---- */
+
+static void apply_due(struct state *s, const struct rec_due *r) {
+    uint32_t job = the_job(s, r->flow, r->ordinal);
+    struct job *j = job_at(s, job);
+    switch ((enum due_cause)r->due) {
+    case DUE_START:
+        job_advance(s, job);
+        return;
+    case DUE_DEADLINE:
+        if (j->state == JOB_HELD || j->state == JOB_CHECKING) question_close(s, j);
+        job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);
+        return;
+    case DUE_START_WITHIN:
+        job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER);
+        return;
+    case DUE_COUNT:
+        break;
+    }
+    PANIC("due for nothing");
+}
+
+static void apply_verdict(struct state *s, const struct rec_verdict *r) {
+    if (r->question == 0) {
+        job_quarantine_late(s, the_job(s, r->flow, r->ordinal));
+        return;
+    }
+    uint32_t question = map_get(&s->question_by_id, r->question);
+    REQUIRE(question != 0);
+    question_answer(s, question, r);
+}
+
+static void apply_key_expired(struct state *s, const struct rec_key_expired *r) {
+    uint32_t key = key_find(s, tenant_find(s, r->head.tenant), r->key, &s->scratch);
+    REQUIRE(key != 0);
+    key_forget(s, key);
+}
+
+static void apply_tenant(struct state *s, const struct rec_tenant *r) {
+    tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
+}
+
+/* ---- dispatch ---- */
+
+void apply(struct state *s, const struct record *r) {
+    const union record_body *b = &r->body;
+    work_begin(s);
+    switch (r->kind) {
+    case REC_OPENED: s->epoch = b->as_REC_OPENED.epoch; break;
+    case REC_SUBMITTED: apply_submitted(s, &b->as_REC_SUBMITTED); break;
+    case REC_ADDED: apply_added(s, &b->as_REC_ADDED); break;
+    case REC_CANCELLED: apply_cancelled(s, &b->as_REC_CANCELLED); break;
+    case REC_PAUSED: apply_paused(s, &b->as_REC_PAUSED); break;
+    case REC_RETRIED: apply_retried(s, &b->as_REC_RETRIED); break;
+    case REC_DISCARDED: apply_discarded(s, &b->as_REC_DISCARDED); break;
+    case REC_RERUN: apply_rerun(s, &b->as_REC_RERUN); break;
+    case REC_FORGOTTEN: apply_forgotten(s, &b->as_REC_FORGOTTEN); break;
+    case REC_CONTINUED: work_continue(s, the_flow(s, b->as_REC_CONTINUED.flow)); break;
+    case REC_WORKER: apply_worker(s, &b->as_REC_WORKER); break;
+    case REC_WORKER_DRAIN: apply_worker_drain(s, &b->as_REC_WORKER_DRAIN); break;
+    case REC_WORKER_GONE: apply_worker_gone(s, &b->as_REC_WORKER_GONE); break;
+    case REC_ASSIGNED: apply_assigned(s, &b->as_REC_ASSIGNED); break;
+    case REC_STARTED: attempt_start(s, the_job(s, b->as_REC_STARTED.flow, b->as_REC_STARTED.ordinal)); break;
+    case REC_STOPPING: apply_stopping(s, &b->as_REC_STOPPING); break;
+    case REC_ENDED: attempt_end(s, the_job(s, b->as_REC_ENDED.flow, b->as_REC_ENDED.ordinal), &b->as_REC_ENDED); break;
+    case REC_DUE: apply_due(s, &b->as_REC_DUE); break;
+    case REC_VERDICT: apply_verdict(s, &b->as_REC_VERDICT); break;
+    case REC_KEY_EXPIRED: apply_key_expired(s, &b->as_REC_KEY_EXPIRED); break;
+    case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
+    case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
+    case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_KIND_END: PANIC("a record of no kind");
+    }
+    work_end(s);
+    s->lsn++;
+    arena_reset(&s->scratch);
+}

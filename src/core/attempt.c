@@ -1,0 +1,192 @@
+/* attempt.c: see attempt.h. */
+#include "attempt.h"
+
+#include "effects.h"
+#include "flow.h"
+#include "hash.h"
+#include "life.h"
+#include "mutant.h"
+#include "panic.h"
+#include "question.h"
+#include "timer.h"
+
+static uint64_t *taken_of(struct worker *w, struct slice name) {
+    const struct resource *offered = w->info.resources.at;
+    for (uint32_t i = 0; i < w->info.resources.count; i++)
+        if (slice_eq(offered[i].name, name)) return &w->resources[i];
+    return NULL; /* the worker came back without it */
+}
+
+/* `sign` is 1 or -1; unsigned wrap-around makes both the same sum. */
+static void account(struct state *s, const struct run *run, int sign) {
+    struct worker *w = worker_at(s, run->worker);
+    const struct demand *d = &job_options(s, job_at(s, run->job))->demand;
+    w->active += (uint32_t)sign;
+    w->cpu_milli += (uint32_t)sign * d->cpu_milli;
+    w->gpus += (uint32_t)sign * d->gpus;
+    w->memory_bytes += (uint64_t)(int64_t)sign * d->memory_bytes;
+    const struct resource *wanted = d->resources.at;
+    for (uint32_t i = 0; i < d->resources.count; i++) {
+        uint64_t *taken = taken_of(w, wanted[i].name);
+        if (taken) *taken += (uint64_t)(int64_t)sign * wanted[i].amount;
+    }
+}
+
+void run_attach(struct state *s, uint32_t index) {
+    struct run *run = run_at(s, index);
+    struct worker *w = worker_at(s, run->worker);
+    run->next = 0;
+    run->prev = w->last;
+    if (w->last) run_at(s, w->last)->next = index;
+    else w->first = index;
+    w->last = index;
+    account(s, run, 1);
+}
+
+static void run_free(struct state *s, uint32_t index) {
+    struct run *run = run_at(s, index);
+    struct worker *w = worker_at(s, run->worker);
+    if (run->prev) run_at(s, run->prev)->next = run->next;
+    else w->first = run->next;
+    if (run->next) run_at(s, run->next)->prev = run->prev;
+    else w->last = run->prev;
+    REQUIRE(w->active > 0);
+    account(s, run, -1);
+    pool_free(&s->runs, index);
+}
+
+struct attempt_effect attempt_effect_of(const struct state *s, const struct job *j) {
+    const struct run *run = run_at(s, j->link);
+    return (struct attempt_effect){.worker = worker_at(s, run->worker)->number,
+                                   .incarnation = run->incarnation,
+                                   .job = job_ref_of(s, j),
+                                   .attempt = run->attempt,
+                                   .fence = run->fence,
+                                   .stop = run->stop};
+}
+
+void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t attempt, uint64_t incarnation) {
+    struct job *j = job_at(s, job);
+    REQUIRE(j->state == JOB_READY);
+    REQUIRE(attempt == j->attempt + 1);
+    uint32_t index = pool_alloc(&s->runs);
+    ENSURE(index != 0);
+    *run_at(s, index) = (struct run){.job = job,
+                                     .worker = worker,
+                                     .attempt = attempt,
+                                     .fence = s->lsn + 1,
+                                     .incarnation = incarnation};
+    run_attach(s, index);
+    j->attempt = attempt;
+    j->worker = worker_at(s, worker)->number;
+    job_move_linked(s, job, JOB_DISPATCHED, CAUSE_NONE, index);
+    struct attempt_effect effect = attempt_effect_of(s, j);
+    emit_attempt(s, EFFECT_ASSIGN, &effect);
+}
+
+void attempt_start(struct state *s, uint32_t job) {
+    REQUIRE(job_at(s, job)->state == JOB_DISPATCHED);
+    job_move(s, job, JOB_RUNNING, CAUSE_NONE);
+}
+
+void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t confirm_ms) {
+    struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_active(j->state));
+    struct run *run = run_at(s, j->link);
+    if (run->stop != STOP_NONE && cause != STOP_CANCEL) return;
+    run->stop = (uint8_t)cause;
+    run->confirm.ms = s->now.ms + confirm_ms;
+    job_set_timer(s, job);
+    struct attempt_effect effect = attempt_effect_of(s, j);
+    emit_attempt(s, EFFECT_STOP, &effect);
+}
+
+int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
+    int64_t delay = o->backoff_base_ms;
+    for (uint32_t i = 0; i < used && delay < o->backoff_cap_ms; i++) delay *= 2;
+    if (delay > o->backoff_cap_ms) delay = o->backoff_cap_ms;
+    if (o->backoff_jitter_ms == 0) return delay;
+    uint64_t drawn = hash_mix(seed ^ hash_mix(ref.flow.v ^ hash_mix(ref.ordinal)));
+    return delay + (int64_t)(drawn % o->backoff_jitter_ms);
+}
+
+/* ---- the end of an attempt ---- */
+
+enum end { END_SUCCESS, END_CANCELLED, END_DEADLINE, END_FAILURE };
+
+/* What an attempt's end counts as; the reason it was stopped for comes before the way it ended. */
+static enum end judge(enum stop_cause stop, enum outcome outcome) {
+    if (stop == STOP_CANCEL) return END_CANCELLED;
+    if (stop == STOP_DEADLINE) return END_DEADLINE;
+    return outcome == OUTCOME_OK ? END_SUCCESS : END_FAILURE;
+}
+
+static enum job_cause failure_cause(enum stop_cause stop, enum outcome outcome) {
+    if (stop == STOP_RUN_TIMEOUT) return CAUSE_RUN_TIMEOUT;
+    if (stop == STOP_DISPATCH_TIMEOUT) return CAUSE_DISPATCH;
+    switch (outcome) {
+    case OUTCOME_EXIT: return CAUSE_EXIT;
+    case OUTCOME_REFUSED: return CAUSE_REJECTED;
+    case OUTCOME_LOST:
+    case OUTCOME_STOPPED: return CAUSE_LOST;
+    case OUTCOME_OK:
+    case OUTCOME_COUNT: break;
+    }
+    PANIC("a failure of no kind");
+}
+
+static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal) {
+    struct job *j = job_at(s, job);
+    const struct options *o = job_options(s, j);
+    uint32_t budget = o->retries + (MUTANT(retry_past_budget) ? 1u : 0u);
+    if (fatal || j->used >= budget) {
+        job_finish(s, job, cause == CAUSE_RUN_TIMEOUT ? JOB_TIMED_OUT : JOB_FAILED, cause);
+        return;
+    }
+    job_spend(s, j);
+    j->due.ms = s->now.ms + backoff_ms(o, j->used, s->seed, job_ref_of(s, j));
+    j->flags |= JOBF_TIMED;
+    j->flags &= (uint8_t)~JOBF_PREFER_OVER;
+    job_move(s, job, JOB_WAITING, cause);
+}
+
+static bool is_fatal(const struct options *o, const struct rec_ended *rec) {
+    if (rec->fatal) return true;
+    if (rec->outcome != OUTCOME_EXIT) return false;
+    for (uint32_t i = 0; i < o->fatal_exits.count; i++)
+        if (o->fatal_exits.at[i] == rec->exit_code) return true;
+    return false;
+}
+
+static void succeed(struct state *s, uint32_t job, const struct rec_ended *rec) {
+    struct job *j = job_at(s, job);
+    struct arena *arena = &flow_at(s, j->flow)->arena;
+    if (rec->result.len || rec->result_hash.len) {
+        struct extra *x = job_extra(s, j);
+        x->result = arena_slice(arena, rec->result);
+        x->result_hash = arena_slice(arena, rec->result_hash);
+    }
+    if (job_options(s, j)->gates & GATE_BIT(GATE_OUTPUT)) {
+        job_move(s, job, JOB_CHECKING, CAUSE_NONE);
+        question_open(s, job, GATE_OUTPUT);
+    } else {
+        job_finish(s, job, JOB_SUCCEEDED, CAUSE_NONE);
+    }
+}
+
+void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
+    struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_active(j->state));
+    struct run *run = run_at(s, j->link);
+    REQUIRE(run->attempt == rec->attempt || MUTANT(stale_attempt));
+    enum stop_cause stop = run->stop;
+    run_free(s, j->link);
+    j->link = 0;
+    if (rec->outcome != OUTCOME_LOST) j->done_attempt = rec->attempt;
+    switch (judge(stop, rec->outcome)) {
+    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, CAUSE_REQUEST); break;
+    case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
+    case END_SUCCESS: succeed(s, job, rec); break;
+    case END_FAILURE: fail(s, job, failure_cause(stop, rec->outcome), is_fatal(job_options(s, j), rec)); break;
+    }
+}

@@ -1,0 +1,21 @@
+/* attempt.h: open attempts (runs) and what they take of a worker. Part of apply. */
+#ifndef REEVE_ATTEMPT_H
+#define REEVE_ATTEMPT_H
+
+#include "state.h"
+
+void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t attempt, uint64_t incarnation);
+void attempt_start(struct state *s, uint32_t job);
+/* Records why the attempt must stop and has the worker told. A cancel overrules an earlier cause. */
+void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t confirm_ms);
+void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec);
+
+/* The delay before the next attempt of a job that failed `used` times, jitter included. */
+int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref);
+
+/* Counts a run in at, or off, its worker. Loading a snapshot restores runs through it, in order of their fences. */
+void run_attach(struct state *s, uint32_t run);
+
+struct attempt_effect attempt_effect_of(const struct state *s, const struct job *j);
+
+#endif

@@ -1,0 +1,220 @@
+/* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
+ * must keep apply from panicking, not judge whether the choice was wise. */
+#include "apply.h"
+#include "flow.h"
+#include "registry.h"
+
+static enum err misfit(struct why *why, const char *what) {
+    return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
+}
+
+#define FITS(fact, what) \
+    if (!(fact)) return misfit(why, what)
+
+static enum err check_foreign(const struct state *s, const struct rec_job *job, struct why *why) {
+    const struct rec_foreign *list = job->foreign.at;
+    for (uint32_t i = 0; i < job->foreign.count; i++) {
+        if (list[i].seen != JOB_WAITING) {
+            FITS(job_state_is_terminal(list[i].seen), "a parent seen in a state that is no end");
+            continue;
+        }
+        uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
+        FITS(parent != 0, "an edge from a job that is not there");
+        const struct job *p = job_at(s, parent);
+        FITS(!job_state_is_terminal(p->state) || (p->flags & JOBF_UNTOLD), "an edge from a job that has ended");
+    }
+    return ERR_OK;
+}
+
+static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
+                           const struct tlv_list *jobs, struct why *why) {
+    const struct rec_job *list = jobs->at;
+    const struct options *sets = profiles->at;
+    FITS((uint64_t)first + jobs->count < NO_ORDINAL, "too many jobs");
+    for (uint32_t i = 0; i < profiles->count; i++) {
+        FITS(sets[i].demand.pool.len > 0 || sets[i].demand.topic.len > 0, "options without a pool");
+        FITS(sets[i].quorum > 0 && sets[i].quorum <= 64, "a quorum of nobody");
+    }
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        FITS(list[i].name.len > 0, "a job without a name");
+        FITS(list[i].profile < profiles->count, "a job without options");
+        for (uint32_t k = 0; k < list[i].parents.count; k++) {
+            FITS(list[i].parents.at[k] < first + i, "a parent that comes after its child");
+            FITS(k == 0 || list[i].parents.at[k] > list[i].parents.at[k - 1], "parents out of order");
+        }
+        enum err e = check_foreign(s, &list[i], why);
+        if (e != ERR_OK) return e;
+    }
+    return ERR_OK;
+}
+
+/* Names are looked up by hash: two alike in one flow would break the table. */
+static enum err check_names(const struct state *s, uint32_t flow, const struct tlv_list *jobs, struct why *why) {
+    const struct rec_job *list = jobs->at;
+    if (flow)
+        for (uint32_t i = 0; i < jobs->count; i++)
+            FITS(flow_job_by_name(s, flow_at(s, flow), list[i].name) == NO_ORDINAL, "a job name used twice");
+    return ERR_OK;
+}
+
+static enum err check_submitted(const struct state *s, const struct rec_submitted *r, struct why *why) {
+    FITS(r->flow > s->flow_last, "a flow number used twice");
+    FITS(r->head.tenant.len > 0, "a flow without a tenant");
+    FITS(r->key.len == 0 || r->key_hash.len == 32, "a key without a hash");
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
+    arena_fini(&scratch);
+    FITS(!taken, "an idempotency key used twice");
+    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+}
+
+static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow != 0, "jobs for a flow that is not there");
+    enum err e = check_names(s, flow, &r->jobs, why);
+    return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
+}
+
+static enum err check_job_only(const struct state *s, const struct record *r, struct why *why) {
+    const struct rec_job_only *b = &r->body.as_REC_RETRIED;
+    uint32_t job = job_find(s, (struct job_ref){{b->flow}, b->ordinal});
+    FITS(job != 0, "a job that is not there");
+    const struct job *j = job_at(s, job);
+    FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
+    FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
+    return ERR_OK;
+}
+
+static enum err check_flow_only(const struct state *s, const struct record *r, struct why *why) {
+    uint32_t flow = flow_find(s, (flow_id){r->body.as_REC_RERUN.flow});
+    FITS(flow != 0, "a flow that is not there");
+    const struct flow *f = flow_at(s, flow);
+    if (r->kind == REC_CONTINUED) {
+        FITS(f->is_working, "a flow without work");
+    } else {
+        FITS(f->state != FLOW_RUNNING && !f->is_working, "a flow that has not ended");
+    }
+    return ERR_OK;
+}
+
+/* The job of a record about an attempt, if it has an open one. */
+static enum err check_active(const struct state *s, uint64_t flow, uint32_t ordinal, uint32_t attempt,
+                             struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{flow}, ordinal});
+    FITS(job != 0, "a job that is not there");
+    const struct job *j = job_at(s, job);
+    FITS(job_state_is_active(j->state), "an attempt that is not open");
+    FITS(run_at(s, j->link)->attempt == attempt, "another attempt than the open one");
+    return ERR_OK;
+}
+
+static enum err check_assigned(const struct state *s, const struct rec_assigned *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0, "a job that is not there");
+    FITS(job_at(s, job)->state == JOB_READY, "a job that is not ready");
+    FITS(job_at(s, job)->attempt + 1 == r->attempt, "an attempt out of order");
+    FITS(worker_find(s, r->worker) != 0, "a worker that is not there");
+    return ERR_OK;
+}
+
+static enum err check_due(const struct state *s, const struct rec_due *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0, "a job that is not there");
+    const struct job *j = job_at(s, job);
+    bool fits = false;
+    if (r->due == DUE_START) fits = j->state == JOB_WAITING && j->parents_open == 0;
+    if (r->due == DUE_START_WITHIN) fits = j->state == JOB_READY;
+    if (r->due == DUE_DEADLINE) fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state);
+    FITS(fits, "a job that waits for something else");
+    return ERR_OK;
+}
+
+static enum err check_verdict(const struct state *s, const struct rec_verdict *r, struct why *why) {
+    if (r->question == 0) {
+        uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+        FITS(job != 0, "a job that is not there");
+        FITS(job_at(s, job)->state == JOB_SUCCEEDED, "a job that has not succeeded");
+        FITS(!(job_at(s, job)->flags & JOBF_UNTOLD), "a job whose end is not through");
+        FITS(r->verdict == VERDICT_QUARANTINE, "a late verdict that is no quarantine");
+        return ERR_OK;
+    }
+    uint32_t question = map_get(&s->question_by_id, r->question);
+    FITS(question != 0, "a question that is not open");
+    bool of_output = question_at(s, question)->gate == GATE_OUTPUT;
+    FITS(r->verdict != VERDICT_QUARANTINE || of_output, "a quarantine of no output");
+    FITS(r->verdict != VERDICT_HOLD || !of_output, "a hold of an output");
+    return ERR_OK;
+}
+
+static enum err check_paused(const struct state *s, const struct rec_paused *r, struct why *why) {
+    if (r->scope != PAUSE_FLOW) {
+        FITS(r->name.len > 0, "a pause of nothing");
+        return ERR_OK;
+    }
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow != 0, "a flow that is not there");
+    FITS(flow_at(s, flow)->sweep == SWEEP_NONE, "a flow that has not settled");
+    return ERR_OK;
+}
+
+static enum err check_cancelled(const struct state *s, const struct rec_cancelled *r, struct why *why) {
+    FITS(flow_find(s, (flow_id){r->flow}) != 0, "a flow that is not there");
+    FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
+    return ERR_OK;
+}
+
+static enum err check_key_expired(const struct state *s, const struct rec_key_expired *r, struct why *why) {
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    bool known = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
+    arena_fini(&scratch);
+    FITS(known, "a key that is not there");
+    return ERR_OK;
+}
+
+static enum err check_worker_gone(const struct state *s, struct slice id, struct why *why) {
+    uint32_t worker = worker_find(s, id);
+    FITS(worker != 0, "a worker that is not there");
+    FITS(worker_at(s, worker)->active == 0, "a worker that holds attempts");
+    return ERR_OK;
+}
+
+enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
+    const union record_body *b = &r->body;
+    switch (r->kind) {
+    case REC_OPENED: FITS(b->as_REC_OPENED.epoch >= s->epoch, "an epoch that falls"); return ERR_OK;
+    case REC_SUBMITTED: return check_submitted(s, &b->as_REC_SUBMITTED, why);
+    case REC_ADDED: return check_added(s, &b->as_REC_ADDED, why);
+    case REC_CANCELLED: return check_cancelled(s, &b->as_REC_CANCELLED, why);
+    case REC_PAUSED: return check_paused(s, &b->as_REC_PAUSED, why);
+    case REC_RETRIED:
+    case REC_DISCARDED: return check_job_only(s, r, why);
+    case REC_RERUN:
+    case REC_FORGOTTEN:
+    case REC_CONTINUED: return check_flow_only(s, r, why);
+    case REC_WORKER: FITS(b->as_REC_WORKER.worker.len > 0, "a worker without an id"); return ERR_OK;
+    case REC_WORKER_DRAIN: FITS(worker_find(s, b->as_REC_WORKER_DRAIN.worker), "a worker that is not there"); return ERR_OK;
+    case REC_WORKER_GONE: return check_worker_gone(s, b->as_REC_WORKER_GONE.worker, why);
+    case REC_ASSIGNED: return check_assigned(s, &b->as_REC_ASSIGNED, why);
+    case REC_STARTED: {
+        const struct rec_attempt *a = &b->as_REC_STARTED;
+        enum err e = check_active(s, a->flow, a->ordinal, a->attempt, why);
+        if (e != ERR_OK) return e;
+        uint32_t job = job_find(s, (struct job_ref){{a->flow}, a->ordinal});
+        FITS(job_at(s, job)->state == JOB_DISPATCHED, "a job that runs already");
+        return ERR_OK;
+    }
+    case REC_STOPPING:
+        return check_active(s, b->as_REC_STOPPING.flow, b->as_REC_STOPPING.ordinal, b->as_REC_STOPPING.attempt, why);
+    case REC_ENDED: return check_active(s, b->as_REC_ENDED.flow, b->as_REC_ENDED.ordinal, b->as_REC_ENDED.attempt, why);
+    case REC_DUE: return check_due(s, &b->as_REC_DUE, why);
+    case REC_VERDICT: return check_verdict(s, &b->as_REC_VERDICT, why);
+    case REC_KEY_EXPIRED: return check_key_expired(s, &b->as_REC_KEY_EXPIRED, why);
+    case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
+    case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
+    case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_KIND_END: break;
+    }
+    return misfit(why, "it is of no kind");
+}

@@ -1,0 +1,110 @@
+/* decide.c: the table of commands, and what all of them share. See decide.h. */
+#include "decide.h"
+
+#include <stdarg.h>
+
+#include "attempt.h"
+#include "flow.h"
+#include "panic.h"
+#include "question.h"
+
+typedef enum err (*decide_fn)(struct decision *d, const struct command *cmd);
+
+static enum err decide_read(struct decision *d, const struct command *cmd) {
+    (void)d, (void)cmd;
+    return ERR_OK;
+}
+
+static const decide_fn table[CMD_COUNT] = {
+    [CMD_SUBMIT] = decide_submit,       [CMD_ADD] = decide_add,         [CMD_CANCEL] = decide_cancel,
+    [CMD_PAUSE] = decide_pause,         [CMD_RETRY] = decide_retry,     [CMD_DISCARD] = decide_discard,
+    [CMD_RERUN] = decide_rerun,         [CMD_FORGET] = decide_forget,   [CMD_ATTACH] = decide_attach,
+    [CMD_DETACH] = decide_detach,       [CMD_HEARTBEAT] = decide_heartbeat, [CMD_STARTED] = decide_started,
+    [CMD_PROGRESS] = decide_progress,   [CMD_DONE] = decide_done,       [CMD_DRAIN] = decide_drain,
+    [CMD_VERDICT] = decide_verdict,     [CMD_POOL] = decide_pool,       [CMD_TOPIC] = decide_topic,
+    [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
+};
+
+void decide(struct decision *d, const struct command *cmd) {
+    REQUIRE((unsigned)cmd->kind < CMD_COUNT);
+    enum err e = ERR_OK;
+    if (cmd->principal.len > (size_t)d->limits->name_bytes_max || cmd->tenant.len > (size_t)d->limits->name_bytes_max)
+        e = refuse(d, ERR_INVALID, "the caller's name is too long");
+    else
+        e = table[cmd->kind](d, cmd);
+    d->reply->err = e;
+    if (e != ERR_OK) d->records->count = 0;
+    if (e == ERR_STALE) d->stale++;
+}
+
+struct record *decide_record(struct decision *d, enum record_kind kind, const struct command *cmd) {
+    struct record *r = vec_push(d->records);
+    r->kind = kind;
+    r->version = RECORD_VERSION;
+    if (cmd) r->body.head.principal = cmd->principal;
+    return r;
+}
+
+enum err refuse(struct decision *d, enum err e, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)why_vset(&d->reply->why, e, format, args);
+    va_end(args);
+    return e;
+}
+
+void decide_effect(struct decision *d, enum effect_kind kind, const struct attempt_effect *a) {
+    struct effect effect = {.kind = kind, .lsn = d->state->lsn, .as.attempt = *a};
+    effects_push(d->effects, &effect);
+}
+
+void decide_ask(struct decision *d, const struct question *q) {
+    struct effect effect = {
+        .kind = EFFECT_QUESTION, .lsn = d->state->lsn, .as.question = question_effect_of(d->state, q)};
+    effects_push(d->effects, &effect);
+}
+
+void decide_lost(struct decision *d, uint32_t run, struct slice reason) {
+    const struct run *r = run_at(d->state, run);
+    struct job_ref ref = job_ref_of(d->state, job_at(d->state, r->job));
+    struct rec_ended *rec = &decide_record(d, REC_ENDED, NULL)->body.as_REC_ENDED;
+    rec->flow = ref.flow.v;
+    rec->ordinal = ref.ordinal;
+    rec->attempt = r->attempt;
+    rec->outcome = OUTCOME_LOST;
+    rec->reason = reason;
+}
+
+enum err decide_name(struct decision *d, struct slice name, const char *what) {
+    if (name.len == 0) return refuse(d, ERR_INVALID, "%s must have a name", what);
+    if (name.len > (size_t)d->limits->name_bytes_max)
+        return refuse(d, ERR_LIMIT, "%s name is longer than %lld bytes (name_bytes_max)", what,
+                      (long long)d->limits->name_bytes_max);
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
+            return refuse(d, ERR_INVALID, "%s name has a control character at byte %zu", what, i);
+    return ERR_OK;
+}
+
+enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret) {
+    const struct state *s = d->state;
+    uint32_t flow = flow_find(s, id);
+    bool visible = flow && (cmd->tenant.len == 0 ||
+                            slice_eq(cmd->tenant, bytes_slice(tenant_at(s, flow_at(s, flow)->tenant)->name)));
+    char text[FLOW_TEXT_BYTES] = "f?";
+    if (id.v) flow_text(s->shard, id, text);
+    if (!visible) return refuse(d, ERR_NOT_FOUND, "there is no flow %s", text);
+    *ret = flow;
+    return ERR_OK;
+}
+
+enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret) {
+    uint32_t flow = 0;
+    enum err e = decide_flow(d, cmd, ref.flow, &flow);
+    if (e != ERR_OK) return e;
+    const struct flow *f = flow_at(d->state, flow);
+    if (ref.ordinal >= f->jobs.count) return refuse(d, ERR_NOT_FOUND, "the flow has no job number %u", ref.ordinal);
+    if (flow_is_settling(f)) return refuse(d, ERR_BUSY, "an earlier change of the flow is still being worked through");
+    *ret = f->jobs.at[ref.ordinal];
+    return ERR_OK;
+}

@@ -1,0 +1,65 @@
+/* decide.h: every choice is made here, and nothing is changed: a command is held against the state and becomes records,
+ * or a refusal with its reason. What is recorded is complete: defaults filled in, names resolved, times absolute. */
+#ifndef REEVE_DECIDE_H
+#define REEVE_DECIDE_H
+
+#include "effects.h"
+#include "engine.h"
+#include "live.h"
+#include "state.h"
+
+struct decision {
+    const struct state *state;
+    const struct live *live;
+    const struct limits *limits;
+    const struct inputs *in;
+    struct arena *arena;     /* lives until the records are applied */
+    struct effects *effects; /* for effects that belong to no record */
+    struct vec *records;     /* of struct record: the outcome */
+    struct reply *reply;
+    uint64_t stale;          /* messages of an earlier time that were refused */
+};
+
+/* Fills d->records and d->reply; with an error in the reply there are no records. */
+void decide(struct decision *d, const struct command *cmd);
+
+/* What happens by time alone; see decide_tick.c. Return false when there is nothing (more) to do now. */
+bool decide_timer(struct decision *d, struct state *indices);
+bool decide_lease(struct decision *d, struct live *live);
+
+/* Adds a record of that kind, caused by `cmd` (NULL: by the engine). Valid until the next one. */
+struct record *decide_record(struct decision *d, enum record_kind kind, const struct command *cmd);
+/* Refuses. */
+enum err refuse(struct decision *d, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void decide_effect(struct decision *d, enum effect_kind kind, const struct attempt_effect *a);
+void decide_ask(struct decision *d, const struct question *q);
+void decide_lost(struct decision *d, uint32_t run, struct slice reason);
+
+/* The parts of decide, by file. */
+enum err decide_submit(struct decision *d, const struct command *cmd);
+enum err decide_add(struct decision *d, const struct command *cmd);
+enum err decide_attach(struct decision *d, const struct command *cmd);
+enum err decide_heartbeat(struct decision *d, const struct command *cmd);
+enum err decide_detach(struct decision *d, const struct command *cmd);
+enum err decide_started(struct decision *d, const struct command *cmd);
+enum err decide_done(struct decision *d, const struct command *cmd);
+enum err decide_progress(struct decision *d, const struct command *cmd);
+enum err decide_drain(struct decision *d, const struct command *cmd);
+enum err decide_verdict(struct decision *d, const struct command *cmd);
+enum err decide_cancel(struct decision *d, const struct command *cmd);
+enum err decide_pause(struct decision *d, const struct command *cmd);
+enum err decide_retry(struct decision *d, const struct command *cmd);
+enum err decide_discard(struct decision *d, const struct command *cmd);
+enum err decide_rerun(struct decision *d, const struct command *cmd);
+enum err decide_forget(struct decision *d, const struct command *cmd);
+enum err decide_pool(struct decision *d, const struct command *cmd);
+enum err decide_topic(struct decision *d, const struct command *cmd);
+enum err decide_tenant(struct decision *d, const struct command *cmd);
+
+/* Checks shared by them. */
+enum err decide_name(struct decision *d, struct slice name, const char *what);
+/* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
+enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
+enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);
+
+#endif

@@ -1,0 +1,170 @@
+/* decide_options.c: see decide_options.h. */
+#include "decide_options.h"
+
+#include "panic.h"
+
+/* ---- lists: copied, sorted by name, no two alike ---- */
+
+typedef struct slice (*item_key_fn)(const void *item);
+
+static struct slice name_key(const void *item) {
+    return ((const struct name_item *)item)->name;
+}
+static struct slice label_key(const void *item) {
+    return ((const struct label *)item)->key;
+}
+static struct slice resource_key(const void *item) {
+    return ((const struct resource *)item)->name;
+}
+
+struct list_rule {
+    item_key_fn key;
+    size_t item_bytes;
+    int64_t most;
+    const char *what;
+};
+
+/* Insertion sort: a list has at most a few dozen items, see the limits. */
+static enum err sort_list(struct decision *d, const struct list_rule *rule, const struct tlv_list *given,
+                          struct tlv_list *ret) {
+    if (given->count > rule->most)
+        return refuse(d, ERR_LIMIT, "more than %lld times %s", (long long)rule->most, rule->what);
+    size_t size = rule->item_bytes;
+    uint8_t *items = arena_alloc(d->arena, size * (given->count ? given->count : 1));
+    for (uint32_t i = 0; i < given->count; i++) {
+        const uint8_t *item = (const uint8_t *)given->at + i * size;
+        enum err e = decide_name(d, rule->key(item), rule->what);
+        if (e != ERR_OK) return e;
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            int order = slice_cmp(rule->key(items + (at - 1) * size), rule->key(item));
+            if (order == 0)
+                return refuse(d, ERR_DUPLICATE_NAME, "%s %.*s is named twice", rule->what, SLICE_FMT(rule->key(item)));
+            if (order < 0) break;
+            memcpy(items + at * size, items + (at - 1) * size, size);
+        }
+        memcpy(items + at * size, item, size);
+    }
+    *ret = (struct tlv_list){items, given->count};
+    return ERR_OK;
+}
+
+static enum err sort_names(struct decision *d, const struct tlv_list *given, struct tlv_list *ret) {
+    struct list_rule rule = {name_key, sizeof(struct name_item), d->limits->capabilities_max, "a capability"};
+    return sort_list(d, &rule, given, ret);
+}
+static enum err sort_labels(struct decision *d, const struct tlv_list *given, struct tlv_list *ret) {
+    struct list_rule rule = {label_key, sizeof(struct label), d->limits->labels_max, "a label"};
+    return sort_list(d, &rule, given, ret);
+}
+static enum err sort_resources(struct decision *d, const struct tlv_list *given, struct tlv_list *ret) {
+    struct list_rule rule = {resource_key, sizeof(struct resource), d->limits->resources_max, "a resource"};
+    return sort_list(d, &rule, given, ret);
+}
+
+/* ---- jobs ---- */
+
+static enum err optional_name(struct decision *d, struct slice name, const char *what) {
+    return name.len ? decide_name(d, name, what) : ERR_OK;
+}
+
+static enum err complete_demand(struct decision *d, struct demand *demand) {
+    if (demand->pool.len && demand->topic.len) return refuse(d, ERR_INVALID, "a job names a pool or a topic, not both");
+    if (demand->pool.len == 0 && demand->topic.len == 0) demand->pool = SLICE(DEFAULT_POOL);
+    enum err e = optional_name(d, demand->pool, "a pool");
+    if (e == ERR_OK) e = optional_name(d, demand->topic, "a topic");
+    if (e == ERR_OK) e = sort_names(d, &demand->capabilities, &demand->capabilities);
+    if (e == ERR_OK) e = sort_labels(d, &demand->labels, &demand->labels);
+    if (e == ERR_OK) e = sort_resources(d, &demand->resources, &demand->resources);
+    return e;
+}
+
+static enum err check_wait(struct decision *d, int64_t ms, const char *what) {
+    if (ms < 0) return refuse(d, ERR_INVALID, "%s cannot be negative", what);
+    if (ms > d->limits->delay_ms_max)
+        return refuse(d, ERR_LIMIT, "%s is longer than %lld ms (delay_ms_max)", what, (long long)d->limits->delay_ms_max);
+    return ERR_OK;
+}
+
+static enum err check_waits(struct decision *d, const struct options *o) {
+    const struct {
+        int64_t ms;
+        const char *what;
+    } waits[] = {{o->delay_ms, "delay"},
+                 {o->start_within_ms, "start_within"},
+                 {o->dispatch_timeout_ms, "dispatch_timeout"},
+                 {o->run_timeout_ms, "run_timeout"},
+                 {o->prefer_ms, "the time of a preference"},
+                 {o->approval_ms, "the time of an approval"},
+                 {o->backoff_base_ms, "backoff"},
+                 {o->backoff_cap_ms, "backoff cap"}};
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        enum err e = check_wait(d, waits[i].ms, waits[i].what);
+        if (e != ERR_OK) return e;
+    }
+    int64_t latest = d->in->wall.ms + d->limits->delay_ms_max;
+    if (o->not_before_ms < 0 || o->not_before_ms > latest) return refuse(d, ERR_INVALID, "not_before is out of range");
+    if (o->deadline_ms < 0 || o->deadline_ms > latest) return refuse(d, ERR_INVALID, "the deadline is out of range");
+    if (o->deadline_ms && o->deadline_ms <= d->in->wall.ms) return refuse(d, ERR_INVALID, "the deadline is over already");
+    return ERR_OK;
+}
+
+static enum err check_numbers(struct decision *d, const struct options *o) {
+    if (o->kind >= JOB_KIND_COUNT) return refuse(d, ERR_INVALID, "there is no such kind of job");
+    if (o->on_upstream >= UPSTREAM_COUNT) return refuse(d, ERR_INVALID, "on_upstream is fail, skip or run");
+    if (o->priority > d->limits->priority_max)
+        return refuse(d, ERR_LIMIT, "priority is above %lld (priority_max)", (long long)d->limits->priority_max);
+    if (o->retries > d->limits->retries_max)
+        return refuse(d, ERR_LIMIT, "more than %lld retries (retries_max)", (long long)d->limits->retries_max);
+    if (o->quorum > d->limits->quorum_max)
+        return refuse(d, ERR_LIMIT, "a quorum above %lld (quorum_max)", (long long)d->limits->quorum_max);
+    if (o->gates >= GATE_BIT(GATE_COUNT)) return refuse(d, ERR_INVALID, "there is no such gate");
+    if (o->fatal_exits.count > 256) return refuse(d, ERR_LIMIT, "more than 256 fatal exit codes");
+    return ERR_OK;
+}
+
+static void fill_defaults(struct decision *d, struct options *o) {
+    if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
+    if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    if (o->dispatch_timeout_ms == 0) o->dispatch_timeout_ms = d->limits->dispatch_timeout_ms;
+    if (o->quorum == 0) o->quorum = 1;
+    /* a policy may ask for an approval that the job did not */
+    uint8_t expiring = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL) | GATE_BIT(GATE_EXTERNAL);
+    if ((o->gates & expiring) && o->approval_ms == 0) o->approval_ms = d->limits->approval_ms;
+    bool prefers = o->affinity || o->preferred_worker.len || o->preferred_pool.len;
+    if (prefers && o->prefer_ms == 0) o->prefer_ms = d->limits->lease_ms;
+    if (!prefers) o->prefer_ms = 0;
+}
+
+enum err decide_options(struct decision *d, const struct options *given, struct options *ret) {
+    struct options o = *given;
+    enum err e = check_numbers(d, &o);
+    if (e == ERR_OK) e = complete_demand(d, &o.demand);
+    if (e == ERR_OK) e = check_waits(d, &o);
+    if (e == ERR_OK) e = optional_name(d, o.preferred_worker, "a worker");
+    if (e == ERR_OK) e = optional_name(d, o.preferred_pool, "a pool");
+    if (e == ERR_OK) e = optional_name(d, o.approval_role, "a role");
+    if (e != ERR_OK) return e;
+    fill_defaults(d, &o);
+    e = tlv_check(&options_desc, &o, &d->reply->why);
+    if (e == ERR_OK) *ret = o;
+    return e;
+}
+
+/* ---- workers ---- */
+
+enum err decide_worker_info(struct decision *d, const struct worker_info *given, struct worker_info *ret) {
+    struct worker_info info = *given;
+    if (info.pool.len == 0) info.pool = SLICE(DEFAULT_POOL);
+    if (info.slots == 0) return refuse(d, ERR_INVALID, "a worker has at least one slot");
+    if (info.slots > d->limits->worker_slots_max)
+        return refuse(d, ERR_LIMIT, "more than %lld slots (worker_slots_max)", (long long)d->limits->worker_slots_max);
+    enum err e = decide_name(d, info.pool, "a pool");
+    if (e == ERR_OK) e = optional_name(d, info.build, "a build");
+    if (e == ERR_OK) e = sort_names(d, &info.capabilities, &info.capabilities);
+    if (e == ERR_OK) e = sort_labels(d, &info.labels, &info.labels);
+    if (e == ERR_OK) e = sort_resources(d, &info.resources, &info.resources);
+    if (e == ERR_OK) e = tlv_check(&worker_info_desc, &info, &d->reply->why);
+    if (e == ERR_OK) *ret = info;
+    return e;
+}

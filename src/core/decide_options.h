@@ -1,0 +1,12 @@
+/* decide_options.h: from options as someone wrote them to options as they are recorded. */
+#ifndef REEVE_DECIDE_OPTIONS_H
+#define REEVE_DECIDE_OPTIONS_H
+
+#include "decide.h"
+
+/* Checks one set against the limits and completes it: defaults filled in, lists sorted. Slices stay the caller's. */
+CHECKED enum err decide_options(struct decision *d, const struct options *given, struct options *ret);
+/* The same for what a worker says of itself. */
+CHECKED enum err decide_worker_info(struct decision *d, const struct worker_info *given, struct worker_info *ret);
+
+#endif

@@ -1,0 +1,298 @@
+/* decide_submit.c: new flows and jobs added to running ones. Everything is checked before anything is recorded. */
+#include "decide.h"
+#include "decide_options.h"
+#include "flow.h"
+#include "graph.h"
+#include "panic.h"
+#include "registry.h"
+
+struct known_ctx {
+    const struct state *state;
+    const struct flow *flow; /* NULL for a new flow */
+};
+
+static uint32_t known_ordinal(const void *ctx, struct slice name) {
+    const struct known_ctx *known = ctx;
+    return known->flow ? flow_job_by_name(known->state, known->flow, name) : NO_NODE;
+}
+
+static bool is_foreign(const struct parent_ref *parent, flow_id own) {
+    return parent->flow.v != 0 && parent->flow.v != own.v;
+}
+
+/* ---- size ---- */
+
+static enum err check_size(struct decision *d, const struct cmd_jobs *jobs, const struct flow *flow) {
+    const struct limits *l = d->limits;
+    uint32_t present = flow ? flow->jobs.count : 0;
+    if (jobs->job_count == 0 && !jobs->more && !flow) return refuse(d, ERR_INVALID, "a flow needs at least one job");
+    if (jobs->job_count > l->submit_jobs_max)
+        return refuse(d, ERR_LIMIT, "more than %lld jobs at once (submit_jobs_max): send the rest in further parts",
+                      (long long)l->submit_jobs_max);
+    if ((int64_t)present + jobs->job_count > l->flow_jobs_max)
+        return refuse(d, ERR_LIMIT, "the flow would have more than %lld jobs (flow_jobs_max)", (long long)l->flow_jobs_max);
+    if ((int64_t)d->state->jobs.count + jobs->job_count > l->jobs_max)
+        return refuse(d, ERR_BUSY, "there are %u jobs already (jobs_max)", d->state->jobs.count);
+    if (jobs->profile_count > l->submit_profiles_max)
+        return refuse(d, ERR_LIMIT, "more than %lld different sets of options (submit_profiles_max)",
+                      (long long)l->submit_profiles_max);
+    if (d->state->profiles.count + jobs->profile_count > l->profiles_max || d->state->classes.count >= l->classes_max)
+        return refuse(d, ERR_BUSY, "too many different demands at once (profiles_max, classes_max)");
+    return ERR_OK;
+}
+
+/* What the jobs will take of the journal: their own record, and room for every attempt they may still make. */
+static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
+    uint64_t bytes = 1024, reserve = 0;
+    for (uint32_t i = 0; i < jobs->job_count; i++) {
+        const struct job_spec *spec = &jobs->jobs[i];
+        bytes += 64 + spec->name.len + spec->body.len + (uint64_t)spec->parent_count * 5;
+        reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
+    }
+    if (bytes > (uint64_t)d->limits->submit_bytes_max)
+        return refuse(d, ERR_LIMIT, "the submit is larger than %lld bytes (submit_bytes_max)",
+                      (long long)d->limits->submit_bytes_max);
+    if (d->in->journal_free_bytes != UINT64_MAX && d->state->reserved_bytes + bytes + reserve > d->in->journal_free_bytes)
+        return refuse(d, ERR_NO_SPACE, "the journal has no room for the records these jobs would need");
+    return ERR_OK;
+}
+
+/* ---- single jobs ---- */
+
+static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
+    enum err e = decide_name(d, spec->name, "a job");
+    if (e != ERR_OK) return e;
+    if (spec->profile >= jobs->profile_count)
+        return refuse(d, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(spec->name));
+    if (spec->body.len > (size_t)d->limits->job_body_bytes_max)
+        return refuse(d, ERR_LIMIT, "the spec of job %.*s is longer than %lld bytes (job_body_bytes_max)",
+                      SLICE_FMT(spec->name), (long long)d->limits->job_body_bytes_max);
+    if (spec->parent_count > d->limits->job_parents_max)
+        return refuse(d, ERR_LIMIT, "job %.*s has more than %lld parents (job_parents_max)", SLICE_FMT(spec->name),
+                      (long long)d->limits->job_parents_max);
+    const struct options *o = &jobs->profiles[spec->profile];
+    bool gated = o->gates != 0 || o->kind == JOB_GATE || o->kind == JOB_EXTERNAL;
+    if (spec->body_hash.len != 0 && spec->body_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
+    if (gated && spec->body_hash.len == 0)
+        return refuse(d, ERR_INVALID, "job %.*s stands before a question but has no hash of what is asked about",
+                      SLICE_FMT(spec->name));
+    return ERR_OK;
+}
+
+static uint32_t foreign_children(const struct flow *f, uint32_t ordinal) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->foreign.count; i++)
+        count += ((const struct foreign_edge *)vec_at(&f->foreign, i))->parent == ordinal;
+    return count;
+}
+
+/* A parent in another flow: its end if it has one, else an edge to it. */
+static enum err resolve_foreign(struct decision *d, const struct command *cmd, const struct parent_ref *parent,
+                                struct rec_foreign *ret) {
+    const struct state *s = d->state;
+    uint32_t flow = parent->shard == s->shard ? flow_find(s, parent->flow) : 0;
+    bool own = flow && slice_eq(cmd->tenant, bytes_slice(tenant_at(s, flow_at(s, flow)->tenant)->name));
+    *ret = (struct rec_foreign){.flow = parent->flow.v, .shard = parent->shard};
+    if (!own) {
+        if (flow || !parent->has_seen || !job_state_is_terminal(parent->seen))
+            return refuse(d, ERR_NOT_FOUND, "a parent is in a flow that does not exist: %.*s", SLICE_FMT(parent->name));
+        ret->ordinal = parent->seen_ordinal;
+        ret->seen = (uint8_t)parent->seen;
+        return ERR_OK;
+    }
+    const struct flow *f = flow_at(s, flow);
+    ret->ordinal = flow_job_by_name(s, f, parent->name);
+    if (ret->ordinal == NO_ORDINAL)
+        return refuse(d, ERR_UNKNOWN_NAME, "a parent in another flow does not exist: %.*s", SLICE_FMT(parent->name));
+    const struct job *j = job_at(s, f->jobs.at[ret->ordinal]);
+    if (job_state_is_terminal(j->state) && !(j->flags & JOBF_UNTOLD)) {
+        ret->seen = j->state;
+        return ERR_OK;
+    }
+    if (foreign_children(f, ret->ordinal) >= d->limits->job_foreign_children_max)
+        return refuse(d, ERR_LIMIT, "job %.*s has too many children in other flows (job_foreign_children_max)",
+                      SLICE_FMT(parent->name));
+    return ERR_OK;
+}
+
+static enum err collect_foreign(struct decision *d, const struct command *cmd, const struct job_spec *spec, flow_id own,
+                                struct tlv_list *ret) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < spec->parent_count; i++) count += is_foreign(&spec->parents[i], own);
+    if (count > d->limits->job_foreign_parents_max)
+        return refuse(d, ERR_LIMIT, "job %.*s has too many parents in other flows (job_foreign_parents_max)",
+                      SLICE_FMT(spec->name));
+    *ret = (struct tlv_list){0};
+    if (count == 0) return ERR_OK;
+    struct rec_foreign *list = ARENA_ARRAY(d->arena, struct rec_foreign, count);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < spec->parent_count; i++) {
+        if (!is_foreign(&spec->parents[i], own)) continue;
+        enum err e = resolve_foreign(d, cmd, &spec->parents[i], &list[n]);
+        if (e != ERR_OK) return e;
+        for (uint32_t k = 0; k < n; k++)
+            if (list[k].flow == list[n].flow && list[k].shard == list[n].shard && list[k].ordinal == list[n].ordinal)
+                return refuse(d, ERR_DUPLICATE_NAME, "job %.*s names a parent twice", SLICE_FMT(spec->name));
+        n++;
+    }
+    *ret = (struct tlv_list){list, n};
+    return ERR_OK;
+}
+
+/* ---- the whole graph ---- */
+
+static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, const struct flow *flow, flow_id own,
+                           struct graph *ret) {
+    struct graph_job *nodes = ARENA_ARRAY(d->arena, struct graph_job, jobs->job_count ? jobs->job_count : 1);
+    for (uint32_t i = 0; i < jobs->job_count; i++) {
+        const struct job_spec *spec = &jobs->jobs[i];
+        struct slice *local = ARENA_ARRAY(d->arena, struct slice, spec->parent_count ? spec->parent_count : 1);
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < spec->parent_count; k++)
+            if (!is_foreign(&spec->parents[k], own)) local[n++] = spec->parents[k].name;
+        nodes[i] = (struct graph_job){spec->name, local, n};
+    }
+    struct known_ctx known = {d->state, flow};
+    return graph_order(nodes, jobs->job_count, flow ? flow->jobs.count : 0, known_ordinal, &known, d->arena, ret,
+                       &d->reply->why);
+}
+
+static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret) {
+    struct options *sets = ARENA_ARRAY(d->arena, struct options, jobs->profile_count ? jobs->profile_count : 1);
+    for (uint32_t i = 0; i < jobs->profile_count; i++) {
+        enum err e = decide_options(d, &jobs->profiles[i], &sets[i]);
+        if (e != ERR_OK) return e;
+    }
+    *ret = (struct tlv_list){sets, jobs->profile_count};
+    return ERR_OK;
+}
+
+static enum err build_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
+                           const struct flow *flow, flow_id own, struct tlv_list *ret_profiles,
+                           struct tlv_list *ret_jobs) {
+    enum err e = check_size(d, jobs, flow);
+    for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) e = check_spec(d, jobs, &jobs->jobs[i]);
+    if (e == ERR_OK) e = check_space(d, jobs);
+    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles);
+    struct graph graph;
+    if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
+    if (e != ERR_OK) return e;
+    struct rec_job *list = ARENA_ARRAY(d->arena, struct rec_job, jobs->job_count ? jobs->job_count : 1);
+    for (uint32_t k = 0; k < jobs->job_count; k++) {
+        const struct job_spec *spec = &jobs->jobs[graph.order[k]];
+        list[k] = (struct rec_job){.name = spec->name,
+                                   .profile = spec->profile,
+                                   .parents = graph.parents[graph.order[k]],
+                                   .body = spec->body,
+                                   .body_hash = spec->body_hash};
+        e = collect_foreign(d, cmd, spec, own, &list[k].foreign);
+        if (e != ERR_OK) return e;
+    }
+    *ret_jobs = (struct tlv_list){list, jobs->job_count};
+    return ERR_OK;
+}
+
+/* ---- submit ---- */
+
+/* True when the key has been used: the reply then holds the first answer, or the conflict. */
+static bool answer_from_key(struct decision *d, const struct command *cmd, enum err *ret) {
+    const struct cmd_submit *c = &cmd->as.submit;
+    uint32_t tenant = tenant_find(d->state, cmd->tenant);
+    uint32_t index = key_find(d->state, tenant, c->key, d->arena);
+    if (index == 0) return false;
+    const struct key *k = key_at(d->state, index);
+    if (k->expires.ms <= d->in->wall.ms) { /* over, though the tick has not come to it yet */
+        struct rec_key_expired *rec = &decide_record(d, REC_KEY_EXPIRED, NULL)->body.as_REC_KEY_EXPIRED;
+        rec->head.tenant = cmd->tenant;
+        rec->key = c->key;
+        return false;
+    }
+    if (!slice_eq(slice_of(k->hash, 32), c->key_hash)) {
+        *ret = refuse(d, ERR_CONFLICT, "the idempotency key was used for a different submit");
+        return true;
+    }
+    d->reply->flow.v = k->flow;
+    d->reply->job_count = k->job_count;
+    d->reply->repeated = true;
+    *ret = ERR_OK;
+    return true;
+}
+
+static enum err check_head(struct decision *d, const struct command *cmd) {
+    const struct cmd_submit *c = &cmd->as.submit;
+    enum err e = decide_name(d, cmd->tenant, "a tenant");
+    if (e == ERR_OK && c->name.len) e = decide_name(d, c->name, "a flow");
+    if (e == ERR_OK && c->key.len) e = decide_name(d, c->key, "an idempotency key");
+    if (e != ERR_OK) return e;
+    if (c->key.len && c->key_hash.len != 32) return refuse(d, ERR_INVALID, "an idempotency key needs a hash of the body");
+    if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max) return refuse(d, ERR_INVALID, "the key's time is out of range");
+    if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
+    if (c->label_count > d->limits->labels_max)
+        return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
+    for (uint32_t i = 0; i < c->label_count; i++) {
+        e = decide_name(d, c->labels[i].key, "a label");
+        if (e != ERR_OK) return e;
+        if (c->labels[i].value.len > (size_t)d->limits->name_bytes_max) return refuse(d, ERR_LIMIT, "a label value is too long");
+    }
+    if (!tenant_find(d->state, cmd->tenant) && d->state->tenants.count >= d->limits->tenants_max)
+        return refuse(d, ERR_LIMIT, "there are %u tenants already (tenants_max)", d->state->tenants.count);
+    return ERR_OK;
+}
+
+static struct tlv_list copy_labels(struct decision *d, const struct label *labels, uint32_t count) {
+    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) copy[i] = labels[i];
+    return (struct tlv_list){copy, count};
+}
+
+enum err decide_submit(struct decision *d, const struct command *cmd) {
+    const struct cmd_submit *c = &cmd->as.submit;
+    enum err e = check_head(d, cmd);
+    if (e != ERR_OK) return e;
+    if (c->key.len && answer_from_key(d, cmd, &e)) return e;
+    if (d->state->flows.count >= d->limits->flows_max)
+        return refuse(d, ERR_BUSY, "there are %u flows already (flows_max)", d->state->flows.count);
+    if (c->key.len && d->state->keys.count >= d->limits->idempotency_keys_max)
+        return refuse(d, ERR_BUSY, "too many idempotency keys are alive (idempotency_keys_max)");
+    struct tlv_list profiles, jobs;
+    e = build_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
+    if (e != ERR_OK) return e;
+    struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, cmd)->body.as_REC_SUBMITTED;
+    rec->head.tenant = cmd->tenant;
+    rec->head.trace = c->trace;
+    rec->flow = d->state->flow_last + 1;
+    rec->name = c->name;
+    rec->key = c->key;
+    if (c->key.len) {
+        rec->key_hash = c->key_hash;
+        rec->key_expires_ms = d->in->wall.ms + (c->key_ms ? c->key_ms : d->limits->idempotency_ms);
+    }
+    rec->labels = copy_labels(d, c->labels, c->label_count);
+    rec->more = c->jobs.more;
+    rec->profiles = profiles;
+    rec->jobs = jobs;
+    d->reply->flow.v = rec->flow;
+    d->reply->job_count = c->jobs.job_count;
+    return ERR_OK;
+}
+
+enum err decide_add(struct decision *d, const struct command *cmd) {
+    const struct cmd_add *c = &cmd->as.add;
+    uint32_t index = 0;
+    enum err e = decide_flow(d, cmd, c->flow, &index);
+    if (e != ERR_OK) return e;
+    const struct flow *f = flow_at(d->state, index);
+    if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is over: %s", flow_state_words[f->state]);
+    if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");
+    struct tlv_list profiles, jobs;
+    e = build_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);
+    if (e != ERR_OK) return e;
+    struct rec_added *rec = &decide_record(d, REC_ADDED, cmd)->body.as_REC_ADDED;
+    rec->flow = c->flow.v;
+    rec->more = c->jobs.more;
+    rec->profiles = profiles;
+    rec->jobs = jobs;
+    d->reply->flow = c->flow;
+    d->reply->job_count = f->jobs.count + c->jobs.job_count;
+    return ERR_OK;
+}

@@ -1,0 +1,207 @@
+/* dispatch.c: see dispatch.h. */
+#include "dispatch.h"
+
+#include "class.h"
+#include "panic.h"
+#include "place.h"
+
+#define SHARE_UNIT ((uint64_t)1 << 32)
+
+struct candidate { /* a worker that fits a class */
+    uint32_t worker;
+    struct load load;
+};
+
+struct contender { /* a class that has ready jobs */
+    uint32_t class_;
+    uint32_t priority;
+    uint64_t share;      /* of its tenant */
+    int64_t since_ms;    /* of its first job */
+    uint64_t flow;
+    uint32_t ordinal;
+    struct candidate *heap; /* best worker first; NULL = not looked yet */
+    uint32_t heap_count;
+};
+
+struct round {
+    struct state *state;
+    struct live *live;
+    const struct limits *limits;
+    struct arena *arena;
+    uint32_t *free_workers;
+    uint32_t free_count;
+    struct contender **heap; /* best class first */
+    uint32_t heap_count;
+    uint32_t worker;         /* of the assignment under way */
+    uint32_t tenant;
+};
+
+/* ---- two small heaps ---- */
+
+static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) {
+    struct candidate moving = heap[at];
+    for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
+        if (child + 1 < count && load_is_better(&heap[child + 1].load, &heap[child].load)) child++;
+        if (!load_is_better(&heap[child].load, &moving.load)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moving;
+}
+
+static bool contender_is_first(const struct contender *a, const struct contender *b) {
+    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->share != b->share) return a->share < b->share;
+    if (a->since_ms != b->since_ms) return a->since_ms < b->since_ms;
+    if (a->flow != b->flow) return a->flow < b->flow;
+    return a->ordinal < b->ordinal;
+}
+
+static void contender_sink(struct contender **heap, uint32_t count, uint32_t at) {
+    struct contender *moving = heap[at];
+    for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
+        if (child + 1 < count && contender_is_first(heap[child + 1], heap[child])) child++;
+        if (!contender_is_first(heap[child], moving)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moving;
+}
+
+static void drop_contender(struct round *r) {
+    r->heap[0] = r->heap[--r->heap_count];
+    if (r->heap_count) contender_sink(r->heap, r->heap_count, 0);
+}
+
+/* ---- keys ---- */
+
+/* A tenant that was idle joins where the others are: it cannot save up a claim. */
+static uint64_t share_of(struct round *r, uint32_t tenant) {
+    uint64_t *share = live_share(r->live, tenant);
+    if (*share < r->live->share_clock) *share = r->live->share_clock;
+    return *share;
+}
+
+static void read_key(struct round *r, struct contender *x) {
+    const struct class_ *c = class_at(r->state, x->class_);
+    const struct job *j = job_at(r->state, c->head);
+    x->priority = c->priority;
+    x->share = share_of(r, c->tenant);
+    x->since_ms = j->since.ms;
+    x->flow = flow_at(r->state, j->flow)->id;
+    x->ordinal = j->ordinal;
+}
+
+/* ---- a round ---- */
+
+static uint32_t collect_workers(struct round *r) {
+    const struct state *s = r->state;
+    r->free_workers = ARENA_ARRAY(r->arena, uint32_t, s->workers.count);
+    for (uint32_t i = 1; i <= s->workers.high; i++)
+        if (place_free_slots(s, r->live, i)) r->free_workers[r->free_count++] = i;
+    return r->free_count;
+}
+
+static void collect_classes(struct round *r) {
+    const struct state *s = r->state;
+    uint32_t count = 0;
+    for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) count++;
+    struct contender *all = ARENA_ARRAY(r->arena, struct contender, count);
+    r->heap = ARENA_ARRAY(r->arena, struct contender *, count);
+    for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) {
+        if (tenant_at(s, class_at(s, i)->tenant)->paused) continue;
+        struct contender *x = &all[r->heap_count];
+        x->class_ = i;
+        read_key(r, x);
+        r->heap[r->heap_count++] = x;
+    }
+    for (uint32_t i = r->heap_count / 2; i-- > 0;) contender_sink(r->heap, r->heap_count, i);
+}
+
+struct round *round_begin(struct state *indices, struct live *live, const struct limits *limits, struct arena *arena) {
+    if (indices->ready_classes == 0 || indices->workers.count == 0) return NULL;
+    struct round *r = ARENA_NEW(arena, struct round);
+    *r = (struct round){.state = indices, .live = live, .limits = limits, .arena = arena};
+    if (collect_workers(r) == 0) return NULL;
+    collect_classes(r);
+    return r;
+}
+
+/* The first job of a class, after those of paused flows were set aside; 0 when the class has nothing for this round. */
+static uint32_t first_job(struct round *r, uint32_t class_) {
+    struct state *s = r->state;
+    const struct class_ *c = class_at(s, class_);
+    for (uint32_t left = c->count; left > 0; left--) {
+        uint32_t job = c->head;
+        const struct flow *f = flow_at(s, job_at(s, job)->flow);
+        if (f->sweep != SWEEP_NONE) return 0; /* for a moment: its jobs are being gone through one by one */
+        if (!f->paused) return job;
+        ready_park(s, job); /* may free the class, when this was the last */
+    }
+    return 0;
+}
+
+static void look_for_workers(struct round *r, struct contender *x) {
+    const struct class_ *c = class_at(r->state, x->class_);
+    x->heap = ARENA_ARRAY(r->arena, struct candidate, r->free_count);
+    for (uint32_t i = 0; i < r->free_count; i++) {
+        uint32_t worker = r->free_workers[i];
+        if (place_fit(r->state, r->live, r->limits, c, worker) != FIT_YES) continue;
+        x->heap[x->heap_count++] =
+            (struct candidate){worker, place_load(r->state, r->live, r->limits, worker)};
+    }
+    for (uint32_t i = x->heap_count / 2; i-- > 0;) candidate_sink(x->heap, x->heap_count, i);
+}
+
+/* The best worker for the class as things stand now, or 0. */
+static uint32_t best_worker(struct round *r, struct contender *x) {
+    if (x->heap == NULL) look_for_workers(r, x);
+    const struct class_ *c = class_at(r->state, x->class_);
+    while (x->heap_count) {
+        struct candidate *top = &x->heap[0];
+        if (place_fit(r->state, r->live, r->limits, c, top->worker) != FIT_YES) {
+            *top = x->heap[--x->heap_count];
+        } else {
+            struct load now = place_load(r->state, r->live, r->limits, top->worker);
+            if (!load_is_better(&top->load, &now)) return top->worker;
+            top->load = now;
+        }
+        if (x->heap_count) candidate_sink(x->heap, x->heap_count, 0);
+    }
+    return 0;
+}
+
+bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
+    while (r->heap_count) {
+        struct contender *x = r->heap[0];
+        uint32_t job = first_job(r, x->class_);
+        if (job == 0) {
+            drop_contender(r);
+            continue;
+        }
+        struct contender before = *x;
+        read_key(r, x);
+        if (contender_is_first(&before, x)) { /* it was out of date */
+            contender_sink(r->heap, r->heap_count, 0);
+            if (r->heap[0] != x) continue;
+        }
+        uint32_t worker = best_worker(r, x);
+        if (worker == 0) {
+            drop_contender(r);
+            continue;
+        }
+        r->worker = worker;
+        r->tenant = class_at(r->state, x->class_)->tenant;
+        /* a class may be freed with its last job */
+        if (class_at(r->state, x->class_)->count == 1) drop_contender(r);
+        *ret_job = job;
+        *ret_worker = worker;
+        return true;
+    }
+    return false;
+}
+
+void round_given(struct round *r) {
+    live_worker(r->live, r->state, r->worker)->served = ++r->live->served_last;
+    uint64_t *share = live_share(r->live, r->tenant);
+    r->live->share_clock = *share;
+    *share += SHARE_UNIT / tenant_at(r->state, r->tenant)->weight;
+}

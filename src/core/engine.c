@@ -1,0 +1,340 @@
+/* engine.c: see engine.h. The loop of decide, encode, apply, and the gate that holds everything back until it is
+ * durable. Records are applied from the very bytes that are written, so that live and replay cannot differ. */
+#include "engine.h"
+
+#include "apply.h"
+#include "attempt.h"
+#include "decide.h"
+#include "dispatch.h"
+#include "flow.h"
+#include "mutant.h"
+#include "panic.h"
+#include "snapshot.h"
+#include "timer.h"
+
+#define TIMERS_PER_PASS 4096u /* records made by time alone before other work gets its turn */
+#define STEPS_PER_PASS 4u     /* of long consequences, STEP_JOBS_MAX jobs each */
+#define ARENA_CHUNK_BYTES 65536
+#define ARENA_BYTES_MAX ((size_t)1 << 33)
+
+struct engine {
+    struct arena birth; /* holds the engine itself */
+    struct state state;
+    struct live live;
+    struct limits limits;
+    struct inputs in;
+    uint64_t epoch;
+    struct effects effects;
+
+    /* The batch being filled, and the one in the journal: two buffers that change places. */
+    struct buf records[2];
+    uint32_t filling;
+    uint64_t first_lsn; /* of the batch being filled; 0 = it is empty */
+    uint64_t taken_lsn; /* last record handed to the journal */
+    uint64_t durable_lsn;
+
+    struct arena command_arena; /* of one command or dispatch round */
+    struct arena record_arena;  /* of one record being applied */
+    struct vec decided;         /* of struct record */
+    struct loader *loader;      /* while a snapshot is being restored */
+};
+
+struct engine *engine_new(uint32_t shard, const struct limits *limits) {
+    struct arena birth;
+    arena_init(&birth, sizeof(struct engine) + 64, sizeof(struct engine) + 4096);
+    struct engine *e = ARENA_NEW(&birth, struct engine);
+    e->birth = birth;
+    state_init(&e->state, shard);
+    live_init(&e->live);
+    e->limits = *limits;
+    effects_init(&e->effects);
+    buf_init(&e->records[0], (size_t)limits->batch_bytes_max);
+    buf_init(&e->records[1], (size_t)limits->batch_bytes_max);
+    arena_init(&e->command_arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
+    arena_init(&e->record_arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
+    vec_init(&e->decided, sizeof(struct record));
+    return e;
+}
+
+void engine_free(struct engine *e) {
+    if (e == NULL) return;
+    if (e->loader) loader_free(e->loader);
+    state_fini(&e->state);
+    live_fini(&e->live);
+    effects_fini(&e->effects);
+    buf_fini(&e->records[0]);
+    buf_fini(&e->records[1]);
+    arena_fini(&e->command_arena);
+    arena_fini(&e->record_arena);
+    vec_fini(&e->decided);
+    struct arena birth = e->birth;
+    arena_fini(&birth);
+}
+
+/* ---- records ---- */
+
+/* Writes a record into the open batch and applies it as replay will: from those bytes. */
+static void commit(struct engine *e, const struct record *record) {
+    struct buf *out = &e->records[e->filling];
+    if (e->first_lsn == 0) {
+        e->first_lsn = e->state.lsn + 1;
+        apply_batch(&e->state, e->in.wall, e->in.random, e->epoch);
+    }
+    size_t start = out->len;
+    record_encode(record, out);
+    ENSURE(!out->full); /* engine_is_full leaves room for the largest record */
+    struct cursor c = cursor_of(slice_of(out->at + start, out->len - start));
+    struct record own;
+    enum err err = record_decode(&c, &e->record_arena, &own, NULL);
+    ENSURE(err == ERR_OK && cursor_left(&c) == 0);
+    apply(&e->state, &own);
+    arena_reset(&e->record_arena);
+}
+
+static void commit_decided(struct engine *e) {
+    for (uint32_t i = 0; i < e->decided.count; i++) commit(e, vec_at(&e->decided, i));
+    e->decided.count = 0;
+}
+
+static struct decision new_decision(struct engine *e, struct reply *reply) {
+    e->decided.count = 0;
+    arena_reset(&e->command_arena);
+    return (struct decision){.state = &e->state,
+                             .live = &e->live,
+                             .limits = &e->limits,
+                             .in = &e->in,
+                             .arena = &e->command_arena,
+                             .effects = &e->effects,
+                             .records = &e->decided,
+                             .reply = reply};
+}
+
+/* ---- recovery ---- */
+
+enum err engine_load(struct engine *e, struct slice piece, struct why *why) {
+    REQUIRE(e->epoch == 0 && (e->loader || e->state.lsn == 0));
+    if (e->loader == NULL) e->loader = loader_new(&e->state);
+    return loader_feed(e->loader, piece, why);
+}
+
+enum err engine_load_end(struct engine *e, struct why *why) {
+    REQUIRE(e->loader != NULL);
+    enum err err = loader_end(e->loader, why);
+    loader_free(e->loader);
+    e->loader = NULL;
+    e->taken_lsn = e->durable_lsn = e->state.lsn;
+    return err;
+}
+
+static enum err check_batch(const struct state *s, const struct batch *b, struct why *why) {
+    if (b->shard != s->shard)
+        return why_set(why, ERR_CORRUPT, "a batch of shard %u in the journal of shard %u", b->shard, s->shard);
+    if (b->rules > RULES_VERSION)
+        return why_set(why, ERR_UNSUPPORTED, "a batch by rules %u; this program knows up to %u", b->rules, RULES_VERSION);
+    if (b->first_lsn != s->lsn + 1 || b->last_lsn < b->first_lsn)
+        return why_set(why, ERR_CORRUPT, "a batch from LSN %llu follows LSN %llu", (unsigned long long)b->first_lsn,
+                       (unsigned long long)s->lsn);
+    if (b->epoch < s->epoch || b->time.ms < s->now.ms) return why_set(why, ERR_CORRUPT, "epoch or time runs backwards");
+    return ERR_OK;
+}
+
+enum err engine_replay(struct engine *e, const struct batch *b, struct why *why) {
+    REQUIRE(e->epoch == 0);
+    enum err err = check_batch(&e->state, b, why);
+    if (err != ERR_OK) return err;
+    apply_batch(&e->state, b->time, b->seed, b->epoch);
+    struct cursor c = cursor_of(b->records);
+    for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn; lsn++) {
+        struct record record;
+        err = record_decode(&c, &e->record_arena, &record, why);
+        if (err == ERR_OK) err = apply_check(&e->state, &record, why);
+        if (err != ERR_OK) return why_wrap(why, err, "LSN %llu", (unsigned long long)lsn);
+        apply(&e->state, &record);
+        arena_reset(&e->record_arena);
+    }
+    if (cursor_left(&c) != 0) return why_set(why, ERR_CORRUPT, "bytes after the last record of a batch");
+    e->taken_lsn = e->durable_lsn = e->state.lsn;
+    return ERR_OK;
+}
+
+/* Whatever was synced and not sent when the process died must happen all the same. Workers have no session yet, so
+ * assignments reach them when they attach; this is for shells that can reach them at once. */
+static void derive_effects(struct engine *e) {
+    struct reply unused = {0};
+    struct decision d = new_decision(e, &unused);
+    const struct state *s = &e->state;
+    for (uint32_t i = 1; i <= s->workers.high; i++) {
+        if (worker_at(s, i)->id == NULL) continue;
+        for (uint32_t r = worker_at(s, i)->first; r; r = run_at(s, r)->next) {
+            if (MUTANT(forget_dispatch)) continue;
+            struct attempt_effect effect = attempt_effect_of(s, job_at(s, run_at(s, r)->job));
+            decide_effect(&d, run_at(s, r)->stop == STOP_NONE ? EFFECT_ASSIGN : EFFECT_STOP, &effect);
+        }
+    }
+    for (uint32_t i = 1; i <= s->questions.high; i++) {
+        const struct question *q = question_at(s, i);
+        if (q->id != 0 && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
+    }
+}
+
+static void start_leases(struct engine *e) {
+    int64_t lease_ms = MUTANT(lease_kept) ? 0 : e->limits.lease_ms;
+    for (uint32_t i = 1; i <= e->state.workers.high; i++) {
+        if (worker_at(&e->state, i)->id == NULL) continue;
+        struct live_worker *w = live_worker(&e->live, &e->state, i);
+        live_set_lease(&e->live, w, (mono_time){e->in.mono.ms + lease_ms});
+    }
+}
+
+void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const struct inputs *in) {
+    REQUIRE(e->epoch == 0 && e->loader == NULL);
+    REQUIRE(epoch > e->state.epoch);
+    e->epoch = epoch;
+    e->state.effects = &e->effects;
+    engine_begin(e, in);
+    struct record opened = {.kind = REC_OPENED, .version = RECORD_VERSION};
+    opened.body.as_REC_OPENED.epoch = epoch;
+    opened.body.as_REC_OPENED.build = build;
+    commit(e, &opened);
+    start_leases(e);
+    derive_effects(e);
+}
+
+/* ---- a pass ---- */
+
+void engine_begin(struct engine *e, const struct inputs *in) {
+    REQUIRE(e->epoch != 0);
+    wall_time at = e->first_lsn ? e->state.now : in->wall; /* one batch, one time */
+    REQUIRE(at.ms >= e->state.now.ms);
+    e->in = *in;
+    e->in.wall = at;
+}
+
+bool engine_is_full(const struct engine *e) {
+    const struct buf *b = &e->records[e->filling];
+    size_t largest = (size_t)e->limits.submit_bytes_max + 65536;
+    return e->first_lsn && (b->len + largest > b->max ||
+                            e->state.lsn - e->first_lsn >= (uint64_t)e->limits.batch_records_max);
+}
+
+void engine_command(struct engine *e, const struct command *cmd) {
+    struct reply reply = {0};
+    struct decision d = new_decision(e, &reply);
+    if (engine_is_full(e)) reply.err = refuse(&d, ERR_BUSY, "too much at once");
+    else decide(&d, cmd);
+    e->live.stale_refused += d.stale;
+    commit_decided(e);
+    if (reply.err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
+    if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
+}
+
+static void run_timers(struct engine *e) {
+    struct reply unused = {0};
+    for (uint32_t i = 0; i < TIMERS_PER_PASS && !engine_is_full(e); i++) {
+        struct decision d = new_decision(e, &unused);
+        if (!decide_timer(&d, &e->state)) break;
+        commit_decided(e);
+    }
+    while (!engine_is_full(e)) {
+        struct decision d = new_decision(e, &unused);
+        if (!decide_lease(&d, &e->live)) break;
+        commit_decided(e);
+    }
+}
+
+static void run_consequences(struct engine *e) {
+    for (uint32_t i = 0; i < STEPS_PER_PASS && e->state.working_head && !engine_is_full(e); i++) {
+        struct record record = {.kind = REC_CONTINUED, .version = RECORD_VERSION};
+        record.body.as_REC_CONTINUED.flow = flow_at(&e->state, e->state.working_head)->id;
+        commit(e, &record);
+    }
+}
+
+static void run_dispatch(struct engine *e) {
+    arena_reset(&e->command_arena);
+    struct round *round = round_begin(&e->state, &e->live, &e->limits, &e->command_arena);
+    uint32_t job, worker;
+    while (round && !engine_is_full(e) && round_next(round, &job, &worker)) {
+        struct job_ref ref = job_ref_of(&e->state, job_at(&e->state, job));
+        const struct worker *w = worker_at(&e->state, worker);
+        struct record record = {.kind = REC_ASSIGNED, .version = RECORD_VERSION};
+        record.body.as_REC_ASSIGNED.flow = ref.flow.v;
+        record.body.as_REC_ASSIGNED.ordinal = ref.ordinal;
+        record.body.as_REC_ASSIGNED.attempt = job_at(&e->state, job)->attempt + 1;
+        record.body.as_REC_ASSIGNED.worker = bytes_slice(w->id);
+        record.body.as_REC_ASSIGNED.incarnation = w->incarnation;
+        commit(e, &record);
+        round_given(round);
+    }
+}
+
+void engine_finish(struct engine *e) {
+    run_timers(e);
+    run_consequences(e);
+    run_dispatch(e);
+}
+
+/* ---- out ---- */
+
+bool engine_batch(struct engine *e, struct batch *ret) {
+    if (e->first_lsn == 0) return false;
+    REQUIRE(e->taken_lsn == e->durable_lsn); /* one append in flight */
+    *ret = (struct batch){.first_lsn = e->first_lsn,
+                          .last_lsn = e->state.lsn,
+                          .epoch = e->epoch,
+                          .shard = e->state.shard,
+                          .rules = RULES_VERSION,
+                          .time = e->state.now,
+                          .seed = e->state.seed,
+                          .records = buf_slice(&e->records[e->filling])};
+    e->taken_lsn = e->state.lsn;
+    e->first_lsn = 0;
+    e->filling ^= 1u;
+    buf_clear(&e->records[e->filling]);
+    return true;
+}
+
+void engine_durable(struct engine *e, uint64_t lsn) {
+    REQUIRE(lsn == e->taken_lsn);
+    e->durable_lsn = lsn;
+}
+
+bool engine_effect(struct engine *e, struct effect *ret) {
+    return effects_take(&e->effects, e->durable_lsn, ret);
+}
+
+bool engine_has_work(const struct engine *e) {
+    return e->state.working_head != 0;
+}
+
+wall_time engine_next_due(const struct engine *e) {
+    return timer_next(&e->state);
+}
+
+mono_time engine_next_lease(const struct engine *e) {
+    return e->live.lease_next;
+}
+
+uint64_t engine_lsn(const struct engine *e) {
+    return e->state.lsn;
+}
+
+uint64_t engine_durable_lsn(const struct engine *e) {
+    return e->durable_lsn;
+}
+
+const struct state *engine_state(const struct engine *e) {
+    return &e->state;
+}
+
+const struct live *engine_live(const struct engine *e) {
+    return &e->live;
+}
+
+struct digest engine_digest(const struct engine *e) {
+    return snapshot_digest(&e->state);
+}
+
+enum err engine_snapshot(const struct engine *e, snapshot_write_fn write, void *ctx, struct why *why) {
+    return snapshot_write(&e->state, write, ctx, why);
+}

@@ -1,0 +1,66 @@
+/* live.c: see live.h. */
+#include "live.h"
+
+#include "panic.h"
+#include "registry.h"
+
+void live_init(struct live *l) {
+    *l = (struct live){.lease_next = {TIME_NEVER}};
+    vec_init(&l->workers, sizeof(struct live_worker));
+    vec_init(&l->shares, sizeof(uint64_t));
+}
+
+void live_fini(struct live *l) {
+    vec_fini(&l->workers);
+    vec_fini(&l->shares);
+}
+
+struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t worker) {
+    REQUIRE(worker != 0);
+    while (l->workers.count <= worker) vec_push(&l->workers);
+    struct live_worker *w = vec_at(&l->workers, worker);
+    uint32_t number = worker_at(s, worker)->number;
+    if (w->number != number) *w = (struct live_worker){.number = number, .lease_until = {TIME_NEVER}};
+    return w;
+}
+
+struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker) {
+    if (worker >= l->workers.count) return (struct live_worker){0};
+    const struct live_worker *w = vec_at(&l->workers, worker);
+    return w->number == worker_at(s, worker)->number ? *w : (struct live_worker){0};
+}
+
+uint64_t *live_share(struct live *l, uint32_t tenant) {
+    while (l->shares.count <= tenant) vec_push(&l->shares);
+    return vec_at(&l->shares, tenant);
+}
+
+void live_set_lease(struct live *l, struct live_worker *w, mono_time until) {
+    w->lease_until = until;
+    if (until.ms < l->lease_next.ms) l->lease_next = until;
+}
+
+static void note_attach(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
+                        const struct cmd_attach *cmd) {
+    struct live_worker *w = live_worker(l, s, worker_find(s, cmd->worker));
+    w->attached = true;
+    w->attached_at = in->wall;
+    w->credit = cmd->info.slots;
+    live_set_lease(l, w, (mono_time){in->mono.ms + limits->lease_ms});
+}
+
+static void note_heartbeat(struct live *l, const struct state *s, const struct limits *limits,
+                           const struct inputs *in, const struct cmd_worker *cmd) {
+    struct live_worker *w = live_worker(l, s, worker_find(s, cmd->worker));
+    w->credit = cmd->credit;
+    w->cpu_percent = cmd->cpu_percent;
+    w->gpu_percent = cmd->gpu_percent;
+    live_set_lease(l, w, (mono_time){in->mono.ms + limits->lease_ms});
+}
+
+void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
+               const struct command *cmd) {
+    if (cmd->kind == CMD_ATTACH) note_attach(l, s, limits, in, &cmd->as.attach);
+    else if (cmd->kind == CMD_HEARTBEAT) note_heartbeat(l, s, limits, in, &cmd->as.worker);
+    else if (cmd->kind == CMD_DETACH) live_worker(l, s, worker_find(s, cmd->as.worker.worker))->attached = false;
+}

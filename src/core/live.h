@@ -1,0 +1,43 @@
+/* live.h: the volatile state: sessions, credit, heartbeats, lease clocks, shares served. It is an input to decide, never
+ * recorded, and starts anew with the process: after a restart every worker gets one full lease. */
+#ifndef REEVE_LIVE_H
+#define REEVE_LIVE_H
+
+#include "command.h"
+#include "engine.h"
+#include "state.h"
+
+struct live_worker {
+    uint32_t number;       /* of the worker in this pool slot; 0 = nothing known yet */
+    bool attached;         /* has a session */
+    uint32_t credit;       /* attempts it is willing to hold */
+    uint32_t cpu_percent;
+    uint32_t gpu_percent;
+    mono_time lease_until; /* TIME_NEVER = nothing runs out */
+    wall_time attached_at;
+    uint64_t served;       /* rises with each assignment; lowest = served longest ago */
+};
+
+struct live {
+    struct vec workers;       /* of live_worker, by pool index */
+    struct vec shares;        /* of uint64_t, by tenant: work given, divided by weight */
+    uint64_t share_clock;     /* share of the tenant served last: where an idle one joins */
+    uint64_t served_last;
+    uint64_t stale_refused;
+    mono_time lease_next;     /* no lease ends before this */
+};
+
+void live_init(struct live *l);
+void live_fini(struct live *l);
+/* Entry of a known worker; fresh when its pool slot changed hands. */
+struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t worker);
+/* The same for readers: zeroes when nothing is known. */
+struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker);
+uint64_t *live_share(struct live *l, uint32_t tenant);
+void live_set_lease(struct live *l, struct live_worker *w, mono_time until);
+
+/* Takes in what a command says about sessions, after its records are applied. */
+void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
+               const struct command *cmd);
+
+#endif

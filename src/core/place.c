@@ -1,0 +1,119 @@
+/* place.c: see place.h. */
+#include "place.h"
+
+#include "mutant.h"
+#include "panic.h"
+#include "registry.h"
+
+/* Both lists ascend by name, so one walk tells whether all of `wanted` is in `offered`. */
+static bool has_names(const struct tlv_list *offered, const struct tlv_list *wanted) {
+    const struct name_item *have = offered->at, *want = wanted->at;
+    uint32_t h = 0;
+    for (uint32_t w = 0; w < wanted->count; w++) {
+        while (h < offered->count && slice_cmp(have[h].name, want[w].name) < 0) h++;
+        if (h == offered->count || !slice_eq(have[h].name, want[w].name)) return false;
+    }
+    return true;
+}
+
+static bool has_labels(const struct tlv_list *offered, const struct tlv_list *wanted) {
+    const struct label *have = offered->at, *want = wanted->at;
+    uint32_t h = 0;
+    for (uint32_t w = 0; w < wanted->count; w++) {
+        while (h < offered->count && slice_cmp(have[h].key, want[w].key) < 0) h++;
+        if (h == offered->count || !slice_eq(have[h].key, want[w].key)) return false;
+        if (!slice_eq(have[h].value, want[w].value)) return false;
+    }
+    return true;
+}
+
+/* `taken` NULL: could the worker ever; else: can it now. */
+static bool has_resources(const struct worker *w, const struct tlv_list *wanted, const uint64_t *taken) {
+    const struct resource *have = w->info.resources.at, *want = wanted->at;
+    for (uint32_t i = 0; i < wanted->count; i++) {
+        uint32_t h = 0;
+        while (h < w->info.resources.count && !slice_eq(have[h].name, want[i].name)) h++;
+        if (h == w->info.resources.count) return false;
+        uint64_t used = taken ? taken[h] : 0;
+        if (used > have[h].amount || have[h].amount - used < want[i].amount) return false;
+    }
+    return true;
+}
+
+static bool fits_in(uint64_t all, uint64_t used, uint64_t wanted) {
+    return wanted == 0 || (used <= all && all - used >= wanted);
+}
+
+static bool pool_is_named(const struct state *s, const struct demand *d, struct slice pool) {
+    if (d->pool.len) return slice_eq(d->pool, pool);
+    uint32_t topic = topic_find(s, d->topic);
+    if (topic == 0) return false;
+    const struct tlv_list *pools = &topic_at(s, topic)->pools;
+    const struct name_item *list = pools->at;
+    for (uint32_t i = 0; i < pools->count; i++)
+        if (slice_eq(list[i].name, pool)) return true;
+    return false;
+}
+
+static bool could_ever(const struct worker *w, const struct demand *d) {
+    return has_names(&w->info.capabilities, &d->capabilities) && has_labels(&w->info.labels, &d->labels) &&
+           fits_in(w->info.cpu_milli, 0, d->cpu_milli) && fits_in(w->info.memory_bytes, 0, d->memory_bytes) &&
+           fits_in(w->info.gpus, 0, d->gpus) && has_resources(w, &d->resources, NULL);
+}
+
+static bool can_now(const struct worker *w, const struct demand *d) {
+    return fits_in(w->info.cpu_milli, w->cpu_milli, d->cpu_milli) &&
+           fits_in(w->info.memory_bytes, w->memory_bytes, d->memory_bytes) &&
+           fits_in(w->info.gpus, w->gpus, d->gpus) && has_resources(w, &d->resources, w->resources);
+}
+
+uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t worker) {
+    const struct worker *w = worker_at(s, worker);
+    struct live_worker lw = live_worker_get(l, s, worker);
+    if (w->id == NULL || !lw.attached || w->draining) return 0;
+    uint32_t slots = lw.credit < w->info.slots ? lw.credit : w->info.slots;
+    if (MUTANT(slots_ignored)) slots++;
+    return slots > w->active ? slots - w->active : 0;
+}
+
+struct load place_load(const struct state *s, const struct live *l, const struct limits *limits, uint32_t worker) {
+    const struct worker *w = worker_at(s, worker);
+    struct live_worker lw = live_worker_get(l, s, worker);
+    uint64_t slots = w->info.slots;
+    REQUIRE(slots > 0);
+    struct load load = {.served = lw.served};
+    load.millionths = (uint64_t)w->active * 1000000u / slots + lw.cpu_percent * 10000ull + lw.gpu_percent * 10000ull;
+    load.overloaded = (int64_t)w->active * 100 >= limits->overload_slots_percent * (int64_t)slots ||
+                      lw.cpu_percent >= limits->overload_cpu_percent || lw.gpu_percent >= limits->overload_gpu_percent;
+    return load;
+}
+
+bool load_is_better(const struct load *a, const struct load *b) {
+    if (a->overloaded != b->overloaded) return b->overloaded;
+    if (a->millionths != b->millionths) return a->millionths < b->millionths;
+    return a->served < b->served;
+}
+
+static bool is_pinned_elsewhere(const struct class_ *c, const struct worker *w) {
+    if (c->pin_kind == PIN_WORKER) return !slice_eq(c->pin, bytes_slice(w->id));
+    if (c->pin_kind == PIN_POOL) return !slice_eq(c->pin, w->info.pool);
+    return false;
+}
+
+enum fit place_fit(const struct state *s, const struct live *l, const struct limits *limits, const struct class_ *c,
+                   uint32_t worker) {
+    const struct worker *w = worker_at(s, worker);
+    const struct demand *d = &c->demand;
+    REQUIRE(w->id != NULL);
+    if (!pool_is_named(s, d, w->info.pool)) return FIT_OTHER_POOL;
+    uint32_t index = pool_find(s, w->info.pool);
+    const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
+    if (pool && (pool->state != POOL_ACTIVE || pool->paused)) return FIT_POOL_CLOSED;
+    if (!live_worker_get(l, s, worker).attached || w->draining) return FIT_AWAY;
+    if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return FIT_CAPABILITY;
+    if (!could_ever(w, d)) return FIT_CAPABILITY;
+    if (is_pinned_elsewhere(c, w)) return FIT_PINNED;
+    if (pool && pool->refuse_overload && place_load(s, l, limits, worker).overloaded) return FIT_OVERLOADED;
+    if (place_free_slots(s, l, worker) == 0 || !can_now(w, d)) return FIT_FULL;
+    return FIT_YES;
+}

@@ -1,0 +1,151 @@
+/* question.c: see question.h. */
+#include "question.h"
+
+#include "effects.h"
+#include "flow.h"
+#include "hash.h"
+#include "life.h"
+#include "panic.h"
+#include "timer.h"
+
+struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
+    const struct job *j = job_at(s, q->job);
+    if (j->extra && extra_at(s, j->extra)->body_hash.len) return extra_at(s, j->extra)->body_hash;
+    struct rec_job rec;
+    job_record(j, arena, &rec);
+    return rec.body_hash;
+}
+
+wall_time question_due(const struct state *s, const struct question *q) {
+    bool asleep = q->again.ms > s->now.ms && q->again.ms < q->deadline.ms;
+    return asleep ? q->again : q->deadline;
+}
+
+struct question_effect question_effect_of(const struct state *s, const struct question *q) {
+    return (struct question_effect){.question = {q->id},
+                                    .revision = q->revision,
+                                    .gate = q->gate,
+                                    .job = job_ref_of(s, job_at(s, q->job))};
+}
+
+void question_open(struct state *s, uint32_t job, enum gate gate) {
+    struct job *j = job_at(s, job);
+    const struct options *o = job_options(s, j);
+    REQUIRE(j->state == (gate == GATE_OUTPUT ? JOB_CHECKING : JOB_HELD));
+    REQUIRE(j->link == 0);
+    uint32_t index = pool_alloc(&s->questions);
+    ENSURE(index != 0);
+    struct question *q = question_at(s, index);
+    q->id = ++s->question_last;
+    q->job = job;
+    q->revision = 1;
+    q->gate = (uint8_t)gate;
+    q->asked = s->now;
+    bool expires = (gate == GATE_APPROVAL || gate == GATE_EXTERNAL) && o->approval_ms > 0;
+    q->deadline.ms = expires ? s->now.ms + o->approval_ms : TIME_NEVER;
+    if (gate == GATE_APPROVAL && o->quorum > 1)
+        q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, o->quorum);
+    j->link = index;
+    map_put(&s->question_by_id, q->id, index);
+    timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    struct question_effect effect = question_effect_of(s, q);
+    emit_question(s, &effect);
+}
+
+void question_close(struct state *s, struct job *j) {
+    REQUIRE(j->state == JOB_HELD || j->state == JOB_CHECKING);
+    REQUIRE(j->link != 0);
+    struct question *q = question_at(s, j->link);
+    timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
+    map_del(&s->question_by_id, q->id);
+    pool_free(&s->questions, j->link);
+    j->link = 0;
+}
+
+static void ask_again(struct state *s, uint32_t index, int64_t again_ms) {
+    struct question *q = question_at(s, index);
+    q->revision++;
+    q->again.ms = again_ms;
+    timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    if (q->again.ms > s->now.ms) return; /* the tick asks when the time has come */
+    struct question_effect effect = question_effect_of(s, q);
+    emit_question(s, &effect);
+}
+
+/* True when this voice completes the quorum. */
+static bool vote(const struct state *s, struct question *q, struct slice principal) {
+    uint32_t quorum = job_options(s, job_at(s, q->job))->quorum;
+    if (q->voters) {
+        REQUIRE(q->votes < quorum);
+        q->voters[q->votes] = hash64(principal.ptr, principal.len, 0);
+    }
+    q->votes++;
+    return q->votes >= quorum;
+}
+
+static void keep_payload(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
+    struct arena *arena = &flow_at(s, j->flow)->arena;
+    if (rec->verdict == VERDICT_CONSTRAIN) {
+        job_extra(s, j)->constraints = arena_slice(arena, rec->payload);
+    } else if (rec->verdict == VERDICT_REDACT) {
+        struct extra *x = job_extra(s, j);
+        x->result = arena_slice(arena, rec->payload);
+        x->result_hash = slice_of(NULL, 0);
+    } else if (gate == GATE_RENDER && rec->payload.len) {
+        struct extra *x = job_extra(s, j);
+        x->body = arena_slice(arena, rec->payload);
+        x->body_hash = arena_slice(arena, rec->payload_hash);
+    }
+}
+
+static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
+    enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
+    /* a condition that does not hold is no failure */
+    job_finish(s, job, gate == GATE_CONDITION ? JOB_SKIPPED : JOB_DENIED, cause);
+}
+
+static void pass(struct state *s, uint32_t job, enum gate gate) {
+    struct job *j = job_at(s, job);
+    if (gate == GATE_OUTPUT) {
+        job_finish(s, job, JOB_SUCCEEDED, CAUSE_NONE);
+        return;
+    }
+    j->gates |= GATE_BIT(gate);
+    job_advance(s, job);
+}
+
+void question_answer(struct state *s, uint32_t index, const struct rec_verdict *rec) {
+    struct question *q = question_at(s, index);
+    uint32_t job = q->job;
+    struct job *j = job_at(s, job);
+    enum gate gate = q->gate;
+    switch ((enum verdict)rec->verdict) {
+    case VERDICT_AGAIN:
+        ask_again(s, index, rec->again_ms);
+        return;
+    case VERDICT_ALLOW:
+    case VERDICT_CONSTRAIN:
+    case VERDICT_REDACT:
+        keep_payload(s, j, gate, rec);
+        if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
+        question_close(s, j);
+        pass(s, job, gate);
+        return;
+    case VERDICT_HOLD:
+        question_close(s, j);
+        j->flags |= JOBF_APPROVE;
+        pass(s, job, gate);
+        return;
+    case VERDICT_DENY:
+        question_close(s, j);
+        deny(s, job, gate, rec);
+        return;
+    case VERDICT_QUARANTINE:
+        question_close(s, j);
+        job_finish(s, job, JOB_QUARANTINED, CAUSE_VERDICT);
+        return;
+    case VERDICT_COUNT:
+        break;
+    }
+    PANIC("a verdict of no kind");
+}

@@ -1,0 +1,20 @@
+/* question.h: what a job waits for that the engine cannot decide. Raised by apply, answered from outside by a verdict
+ * that names the question, its revision and the hash of what the answerer saw. Part of apply. */
+#ifndef REEVE_QUESTION_H
+#define REEVE_QUESTION_H
+
+#include "state.h"
+
+/* Asks; the job is HELD (or CHECKING, for GATE_OUTPUT) and links to the question. */
+void question_open(struct state *s, uint32_t job, enum gate gate);
+/* Takes the job's open question away unanswered. */
+void question_close(struct state *s, struct job *j);
+void question_answer(struct state *s, uint32_t question, const struct rec_verdict *rec);
+
+/* The hash an answer must name: of the body, rendered if it was. */
+struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena);
+/* When the engine must look at an open question by itself. */
+wall_time question_due(const struct state *s, const struct question *q);
+struct question_effect question_effect_of(const struct state *s, const struct question *q);
+
+#endif
