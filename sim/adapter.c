@@ -10,11 +10,6 @@
 
 #define ARENA_BYTES_MAX ((size_t)512 << 20)
 
-struct asked_question {
-    struct job_ref job;
-    enum gate gate;
-};
-
 static struct trace_bytes bytes(struct slice s) {
     return (struct trace_bytes){s.ptr, (uint32_t)s.len};
 }
@@ -22,14 +17,12 @@ static struct trace_bytes bytes(struct slice s) {
 void adapter_init(struct adapter *a, struct world *w) {
     *a = (struct adapter){.w = w, .model = model_new(), .check = check_new()};
     arena_init(&a->arena, 4096, ARENA_BYTES_MAX);
-    vec_init(&a->questions, sizeof(struct asked_question));
 }
 
 void adapter_fini(struct adapter *a) {
     model_free(a->model);
     check_free(a->check);
     arena_fini(&a->arena);
-    vec_fini(&a->questions);
 }
 
 /* ---- handing over ---- */
@@ -50,16 +43,6 @@ static void teach(struct adapter *a, const struct trace_entry *e, bool judging) 
 
 /* ---- records ---- */
 
-static void find_question(const struct adapter *a, struct trace_entry *e) {
-    struct trace_verdict_on *v = &e->as.verdict;
-    if (v->question >= a->questions.count)
-        world_red(a->w, "verdict", "about question %lu that nobody saw", (unsigned long)v->question);
-    const struct asked_question *q = vec_at(&a->questions, (uint32_t)v->question);
-    v->flow = q->job.flow.v;
-    v->ordinal = q->job.ordinal;
-    v->gate = adapter_gate(q->gate);
-}
-
 static void note_record(struct adapter *a, const struct trace_entry *e) {
     WORLD_NOTE(a->w, e->lsn, e->kind, e->sum, "record %lu: %s", (unsigned long)e->lsn,
                adapter_record_text(e, (char[160]){0}, 160));
@@ -76,7 +59,6 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         e.replayed = telling == TELL_REPLAYED;
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
-        if (e.kind == TR_VERDICT) find_question(a, &e);
         if (telling == TELL_LIVE) note_record(a, &e);
         if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
@@ -250,17 +232,6 @@ void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) 
 }
 
 /* ---- comparison ---- */
-
-static void remember_question(void *ctx, const struct question_view *q) {
-    struct adapter *a = ctx;
-    while (a->questions.count <= q->id.v) vec_push(&a->questions);
-    *(struct asked_question *)vec_at(&a->questions, (uint32_t)q->id.v) =
-        (struct asked_question){q->job, q->gate};
-}
-
-void adapter_questions(struct adapter *a, const struct engine *e) {
-    view_each_question(engine_state(e), remember_question, a);
-}
 
 struct comparison {
     const struct state *state;

@@ -9,7 +9,6 @@
 #include "command.h"
 #include "effect.h"
 #include "trace.h"
-#include "vec.h"
 #include "wtime.h"
 
 struct world;
@@ -25,9 +24,7 @@ struct adapter {
     struct model *model;
     struct check *check;
     struct arena arena;   /* of one batch, or of one entry */
-    struct vec questions; /* of asked_question, by id: what a verdict record does not say itself */
     uint64_t told_lsn;    /* last record the model knows */
-    uint64_t heard_fence; /* highest fence a worker was handed */
 };
 
 void adapter_init(struct adapter *a, struct world *w);
@@ -45,7 +42,6 @@ void adapter_answered(struct adapter *a, const struct msg *m); /* the answer has
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins);
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused);
 
-void adapter_questions(struct adapter *a,
                        const struct engine *e); /* after each pass: which questions are open */
 void adapter_compare(struct adapter *a, const struct engine *e); /* the model must agree with every job */
 void adapter_quiet(struct adapter *a, const struct engine *e);   /* the end of a run */

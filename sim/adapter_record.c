@@ -232,6 +232,9 @@ static void assigned(const struct rec_assigned *r, struct trace_entry *e) {
 
 static void answered(const struct rec_verdict *r, struct trace_entry *e) {
     e->as.verdict = (struct trace_verdict_on){
+        .flow = r->flow,
+        .ordinal = r->ordinal,
+        .gate = adapter_gate((enum gate)r->gate),
         .question = r->question,
         .revision = r->revision,
         .verdict = verdict((enum verdict)r->verdict),

@@ -8,8 +8,7 @@
 #include "trace.h"
 #include "wtime.h"
 
-/* Takes one record off the cursor and fills kind, sum, principal and `as` of *ret (of a verdict: not the job and gate
- * its question was about). NULL, or what is wrong with the bytes. */
+/* Takes one record off the cursor and fills kind, sum, principal and `as` of *ret. NULL, or what is wrong with it. */
 const char *adapter_record(struct cursor *c, struct arena *arena, struct trace_entry *ret);
 /* One line for people, into `out`; returns it. */
 const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len);

@@ -148,6 +148,16 @@ static void do_flow(struct simclient *c, enum command_kind kind) {
     ask(c, m);
 }
 
+/* A scanner that was late: the output of a job that has succeeded turns out to be unfit. */
+static void do_quarantine(struct simclient *c) {
+    struct known_flow *flow = any_flow(c);
+    if (flow == NULL) return;
+    struct msg *m = message(c, CMD_VERDICT);
+    m->cmd.as.verdict.job = (struct job_ref){flow->id, rng_below(&c->rng, flow->job_count)};
+    m->cmd.as.verdict.verdict = VERDICT_QUARANTINE;
+    ask(c, m);
+}
+
 static void do_read(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     struct msg *m = message(c, CMD_READ);
@@ -196,7 +206,7 @@ static void act(struct simclient *c) {
         do_submit(c);
         return;
     }
-    switch (rng_below(&c->rng, 14)) {
+    switch (rng_below(&c->rng, 16)) {
     case 0: do_conflict(c); break;
     case 1: do_add(c); break;
     case 2:
@@ -208,6 +218,7 @@ static void act(struct simclient *c) {
     case 8: do_flow(c, CMD_RERUN); break;
     case 9: do_flow(c, CMD_FORGET); break;
     case 10: do_admin(c); break;
+    case 11: do_quarantine(c); break;
     default: do_read(c); break;
     }
 }
@@ -242,7 +253,10 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     };
     struct cmd_verdict *v = &m->cmd.as.verdict;
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_wall(c->w).ms + rng_range(&c->rng, 10, 1000);
-    if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) v->payload = SLICE("ms=5 exit=0");
+    if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
+        v->payload = SLICE("ms=5 exit=0");
+        v->payload_hash = workload_hash(&m->arena, 5);
+    }
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
     tell(c, m);
 }

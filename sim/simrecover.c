@@ -119,7 +119,6 @@ bool simserver_recover(struct simserver *s) {
     simserver_inputs(s, &in);
     engine_resume(s->engine, s->epoch, SLICE("sim"), &in);
     engine_finish(s->engine);
-    adapter_questions(&s->w->adapter, s->engine);
     return true;
 }
 

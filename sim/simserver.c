@@ -233,7 +233,6 @@ static void pass(void *ctx, uint64_t generation) {
     inbox_take(s, true);
     inbox_take(s, false);
     engine_finish(s->engine);
-    adapter_questions(&s->w->adapter, s->engine);
     simserver_pump(s);
 }
 
