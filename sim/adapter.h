@@ -42,7 +42,6 @@ void adapter_answered(struct adapter *a, const struct msg *m); /* the answer has
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins);
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused);
 
-                       const struct engine *e); /* after each pass: which questions are open */
 void adapter_compare(struct adapter *a, const struct engine *e); /* the model must agree with every job */
 void adapter_quiet(struct adapter *a, const struct engine *e);   /* the end of a run */
 
