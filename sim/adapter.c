@@ -190,7 +190,9 @@ static enum trace_answer answer_of(enum err err) {
     return err_is_retryable(err) ? TN_BUSY : TN_REFUSED;
 }
 
-void adapter_answered(struct adapter *a, const struct msg *m) {
+void adapter_answered(struct adapter *a, struct msg *m) {
+    if (m->told) return; /* the network brought it twice */
+    m->told = true;
     judge(a, &(struct trace_entry){
                  .kind = TA_ANSWERED,
                  .as.answered = {.call = m->call,
@@ -297,6 +299,9 @@ struct quiet {
 static void quiet_job(void *ctx, const struct job_view *job) {
     struct quiet *q = ctx;
     struct why_job why = {0};
+    judge(q->a, &(struct trace_entry){
+                    .kind = TW_SEEN,
+                    .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)}});
     if (job_state_is_terminal(job->state)) return;
     bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
     judge(q->a, &(struct trace_entry){

@@ -37,7 +37,7 @@ void adapter_crashed(struct adapter *a);
 void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head);
 
 void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd);
-void adapter_answered(struct adapter *a, const struct msg *m); /* the answer has arrived */
+void adapter_answered(struct adapter *a, struct msg *m); /* the answer has arrived */
 
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins);
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused);

@@ -72,18 +72,19 @@ static void do_submit(struct simclient *c) {
     ask(c, m);
 }
 
-/* The key of an earlier submit with another body: never a second flow. */
+/* The key of an earlier submit, for another body or, much later, for the same: never a second flow. */
 static void do_conflict(struct simclient *c) {
-    if (c->last_submit == NULL || c->last_submit->cmd.as.submit.key.len == 0) return;
-    struct msg *m = message(c, CMD_SUBMIT);
-    uint32_t left = c->w->jobs_left;
-    if (left == 0) return simnet_unref(&c->w->net, m);
-    workload_submit(c->w, &c->rng, m);
-    m->cmd.as.submit.key = arena_slice(&m->arena, c->last_submit->cmd.as.submit.key);
-    m->cmd.as.submit.key_ms = 0;
-    if (rng_below(&c->rng, 2)) { /* the same again, much later */
-        m->cmd.as.submit.key_hash = arena_slice(&m->arena, c->last_submit->cmd.as.submit.key_hash);
+    struct msg *last = c->last_submit;
+    if (last == NULL || last->cmd.as.submit.key.len == 0 || c->w->jobs_left == 0) return;
+    if (rng_below(&c->rng, 2)) {
+        last->refs++;
+        ask(c, last);
+        return;
     }
+    struct msg *m = message(c, CMD_SUBMIT);
+    workload_submit(c->w, &c->rng, m);
+    m->cmd.as.submit.key = arena_slice(&m->arena, last->cmd.as.submit.key);
+    m->cmd.as.submit.key_ms = 0;
     ask(c, m);
 }
 

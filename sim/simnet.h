@@ -53,6 +53,7 @@ struct msg {
     enum command_kind asked; /* answers: what was asked */
     uint64_t call;           /* answers: number of the asking, unique in a run */
     uint64_t lsn;            /* answers: of the state they were computed from */
+    bool told;               /* answers: have arrived once */
     struct reply reply;
     bool found; /* answer to a READ_FLOW: it was there */
     struct seen_job *jobs;

@@ -373,7 +373,7 @@ static void hear_attempt_answer(struct simworker *v, const struct msg *m) {
     }
 }
 
-static void hear_answer(struct simworker *v, const struct msg *m) {
+static void hear_answer(struct simworker *v, struct msg *m) {
     if (m->call != 0) adapter_answered(&v->w->adapter, m);
     if (m->asked == CMD_ATTACH && m->request == v->attach_request && m->reply.err == ERR_OK) {
         v->attached = true;

@@ -31,8 +31,10 @@ void world_red(struct world *w, const char *check, const char *format, ...) {
     uint64_t from = w->line_count > NOTE_LINES ? w->line_count - NOTE_LINES : 0;
     printf("\nRED seed %" PRIu64 "\n", w->plan.seed);
     for (uint64_t i = from; !w->loud && i < w->line_count; i++) printf("  %s\n", w->lines[i % NOTE_LINES]);
+    struct plan plan; /* as it was before the faults ended */
+    plan_draw(&plan, w->plan.seed);
     printf("  ");
-    plan_print(&w->plan, stdout);
+    plan_print(&plan, stdout);
     printf("  at virtual time %.3f ms, %s\n", (double)w->queue.now_us / 1000.0,
            w->quiet ? "after the faults" : "among the faults");
     printf("RED seed %" PRIu64 ": %s: ", w->plan.seed, check);
