@@ -133,11 +133,10 @@ static bool verdict_fits(enum verdict verdict, enum gate gate) {
     return false;
 }
 
-/* The rules of an approval: whose voice counts, and once. */
+/* Whose consent counts, and once. */
 static enum err check_voter(struct decision *d, const struct command *cmd, const struct question *q) {
     const struct state *s = d->state;
     const struct job *j = job_at(s, q->job);
-    if (cmd->principal.len == 0) return refuse(d, ERR_UNAUTHENTICATED, "an approval needs a name");
     if (job_options(s, j)->four_eyes) {
         struct flow_head head;
         flow_head_get(flow_at(s, j->flow), d->arena, &head);
@@ -164,8 +163,9 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
     if (c->verdict == VERDICT_AGAIN &&
         (c->again_ms < d->in->wall.ms || c->again_ms > d->in->wall.ms + d->limits->delay_ms_max))
         return refuse(d, ERR_INVALID, "the time to ask again is in the past or too far away");
-    if (q->gate == GATE_APPROVAL && c->verdict != VERDICT_AGAIN) return check_voter(d, cmd, q);
-    return ERR_OK;
+    if (q->gate != GATE_APPROVAL || c->verdict == VERDICT_AGAIN) return ERR_OK;
+    if (cmd->principal.len == 0) return refuse(d, ERR_UNAUTHENTICATED, "an approval needs a name");
+    return c->verdict == VERDICT_DENY ? ERR_OK : check_voter(d, cmd, q); /* anyone with the role may say no */
 }
 
 static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {

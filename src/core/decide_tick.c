@@ -123,10 +123,9 @@ static void key_timer(struct decision *d, uint32_t key) {
 
 bool decide_timer(struct decision *d, struct state *indices) {
     REQUIRE(indices == d->state);
-    if (timer_next(d->state).ms > d->in->wall.ms) return false;
     enum timer_kind kind;
     uint32_t index;
-    timer_top(d->state, &kind, &index);
+    if (!timer_first(indices, d->in->wall, &kind, &index)) return false;
     switch (kind) {
     case TIMER_JOB: job_timer(d, indices, index); break;
     case TIMER_QUESTION: question_timer(d, indices, index); break;

@@ -44,7 +44,7 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
         map_put(held_runs, held_key(held->job, held->attempt), run);
         const struct job *j = job_at(s, run_at(s, run)->job);
         if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED) {
-            struct rec_attempt *rec = &decide_record(d, REC_STARTED, cmd)->body.as_REC_STARTED;
+            struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
             rec->flow = held->job.flow.v;
             rec->ordinal = held->job.ordinal;
             rec->attempt = held->attempt;

@@ -84,6 +84,10 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     j->since = s->now;
     job_enter(s, index);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);
+    if (s->effects == NULL) { /* nobody listens; the position counts all the same */
+        s->event_ordinal++;
+        return;
+    }
     struct event event = {.kind = EVENT_JOB,
                           .job = job_ref_of(s, j),
                           .from = from,
@@ -198,15 +202,19 @@ static uint32_t root_of(const struct job *j) {
 }
 
 void job_judge(struct state *s, uint32_t index) {
+    struct rec_job rec;
+    job_record(job_at(s, index), &s->scratch, &rec);
+    job_judge_as(s, index, &rec);
+}
+
+void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec) {
     struct job *j = job_at(s, index);
     const struct options *o = job_options(s, j);
     const struct flow *f = flow_at(s, j->flow);
     REQUIRE(j->state == JOB_WAITING);
-    struct rec_job rec;
-    job_record(j, &s->scratch, &rec);
     uint32_t open = 0;
-    for (uint32_t i = 0; i < rec.parents.count; i++) {
-        const struct job *parent = job_at(s, f->jobs.at[rec.parents.at[i]]);
+    for (uint32_t i = 0; i < rec->parents.count; i++) {
+        const struct job *parent = job_at(s, f->jobs.at[rec->parents.at[i]]);
         enum job_state ended = local_state(parent);
         if (ended == JOB_WAITING) {
             open++;
@@ -215,8 +223,8 @@ void job_judge(struct state *s, uint32_t index) {
             return;
         }
     }
-    const struct rec_foreign *foreign = rec.foreign.at;
-    for (uint32_t i = 0; i < rec.foreign.count; i++) {
+    const struct rec_foreign *foreign = rec->foreign.at;
+    for (uint32_t i = 0; i < rec->foreign.count; i++) {
         enum job_state ended = foreign_state(s, j, &foreign[i]);
         if (ended == JOB_WAITING) {
             open++;

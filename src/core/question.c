@@ -10,7 +10,9 @@
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
     const struct job *j = job_at(s, q->job);
-    if (j->extra && extra_at(s, j->extra)->body_hash.len) return extra_at(s, j->extra)->body_hash;
+    const struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
+    if (q->gate == GATE_OUTPUT) return x ? x->result_hash : slice_of(NULL, 0);
+    if (x && x->body_hash.len) return x->body_hash;
     struct rec_job rec;
     job_record(j, arena, &rec);
     return rec.body_hash;

@@ -2,7 +2,7 @@
  *
  * In a batch each record is `varint kind, varint version, varint length, message`; the message is described by the
  * tables in record.c (tlv.h). Every message starts with the same three fields: who caused it (empty: the engine
- * itself, or the worker named in the record), for which tenant (empty: that of the flow named in the record) and the
+ * itself, or the worker that holds the attempt), for which tenant (empty: that of the flow named in the record) and the
  * W3C trace context (empty: that of the flow). docs/formats/records.md is generated from the tables. */
 #ifndef REEVE_RECORD_H
 #define REEVE_RECORD_H
@@ -200,7 +200,7 @@ struct rec_ended {
     uint32_t signal;
     bool fatal;               /* no retry, and the flow's saga unwinds */
     struct slice result;      /* JSON, small */
-    struct slice result_hash; /* of a blob, when large */
+    struct slice result_hash; /* SHA-256 of the result; names a blob when `result` is empty */
     uint64_t log_bytes;       /* durable on the server before this record */
     uint64_t log_cut_bytes;
     struct slice reason;

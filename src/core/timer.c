@@ -33,11 +33,13 @@ void timer_set(struct state *s, enum timer_kind kind, uint32_t index, wall_time 
     }
 }
 
-void timer_top(const struct state *s, enum timer_kind *ret_kind, uint32_t *ret_index) {
+bool timer_first(struct state *s, wall_time now, enum timer_kind *ret_kind, uint32_t *ret_index) {
+    if (heap_bound(&s->timers) > now.ms) return false;
     const struct heap_item *top = heap_top(&s->timers);
-    REQUIRE(top != NULL);
+    if (top == NULL || top->key > now.ms) return false;
     *ret_kind = (enum timer_kind)(top->ref >> 32);
     *ret_index = (uint32_t)top->ref;
+    return true;
 }
 
 static int64_t sooner(int64_t a, int64_t b) {
