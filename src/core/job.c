@@ -1,4 +1,4 @@
-/* job.c: see job.h. The diagram of DESIGN section 3 as a table; tests/unit/job_test.c walks every pair. */
+/* job.c: see job.h. The diagram of README.md as a table. */
 #include "job.h"
 
 #include "effect.h"
