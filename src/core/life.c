@@ -187,10 +187,10 @@ static enum job_state foreign_state(const struct state *s, const struct job *j, 
     return JOB_WAITING;
 }
 
-/* How a parent in the same flow ended, or WAITING while it is open or has yet to tell its children. */
-static enum job_state local_state(const struct job *parent) {
-    if (!job_state_is_terminal(parent->state) || (parent->flags & JOBF_UNTOLD)) return JOB_WAITING;
-    return parent->state;
+/* A parent in the same flow that is open, or that ended well for this job and has yet to tell it so. */
+static bool is_awaited(const struct job *parent) {
+    if (!job_state_is_terminal(parent->state)) return true;
+    return (parent->flags & JOBF_UNTOLD) && !(parent->flags & JOBF_LATE);
 }
 
 static uint32_t root_of(const struct job *j) {
@@ -207,13 +207,12 @@ void job_judge(struct state *s, uint32_t index) {
     uint32_t open = 0;
     for (uint32_t i = 0; i < rec.parents.count; i++) {
         const struct job *parent = job_at(s, f->jobs.at[rec.parents.at[i]]);
-        enum job_state ended = local_state(parent);
-        if (ended == JOB_WAITING) {
-            open++;
-        } else if (upstream_end(o, ended) != JOB_WAITING) {
-            drag_down(s, index, upstream_end(o, ended), root_of(parent));
+        bool ended = job_state_is_terminal(parent->state);
+        if (ended && upstream_end(o, parent->state) != JOB_WAITING) {
+            drag_down(s, index, upstream_end(o, parent->state), root_of(parent));
             return;
         }
+        if (is_awaited(parent)) open++;
     }
     const struct rec_foreign *foreign = rec.foreign.at;
     for (uint32_t i = 0; i < rec.foreign.count; i++) {
