@@ -1,7 +1,7 @@
 /* check.h: promises that hold whatever the code looks like, checked over the trace of a run.
  *
- * A checker knows what users were promised (nothing acknowledged is lost, nothing runs twice by accident …) and not how
- * jobs are scheduled; it must not include anything of src/core and must not ask the second model. Each lives in its
+ * A checker knows what users were promised (nothing acknowledged is lost, nothing runs twice by accident …) and not
+ * how jobs are scheduled; it must not include anything of src/core and must not ask the second model. Each lives in its
  * own file, keeps its own notes, and can object to one entry at a time. */
 #ifndef REEVE_CHECK_H
 #define REEVE_CHECK_H

@@ -1,4 +1,5 @@
-/* check_attempt.h: an attempt is given, run and completed at most once, and no job gets more of them than its budget. */
+/* check_attempt.h: an attempt is given, run and completed at most once, and no job gets more of them than its
+ * budget. */
 #ifndef REEVE_CHECK_ATTEMPT_H
 #define REEVE_CHECK_ATTEMPT_H
 

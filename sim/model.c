@@ -437,11 +437,9 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
                      e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     if (ordinal >= f->job_count) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
-    char reason[MODEL_TEXT_BYTES - 60] = "";
-    char whole[MODEL_TEXT_BYTES];
-    if (about_job(m, f, &f->jobs[ordinal], e, whole)) return true;
-    (void)snprintf(reason, sizeof reason, "%s", whole);
-    return object(text, "job %llu/%u: %s", (unsigned long long)id, ordinal, reason);
+    char reason[MODEL_TEXT_BYTES] = "";
+    if (about_job(m, f, &f->jobs[ordinal], e, reason)) return true;
+    return object(text, "job %llu/%u: %.240s", (unsigned long long)id, ordinal, reason);
 }
 
 bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_TEXT_BYTES]) {

@@ -2,7 +2,7 @@
  *
  * It reads records as trace entries in the order of LSNs and knows, after each, the state every job must be in. It is
  * slow and plain on purpose: arrays, scans over the whole flow, whatever can be looked up anew is looked up anew. It
- * shares no code, no header and no idea of data structure with src/core (tests/independence checks the includes).
+ * shares no code, no header and no idea of data structure with src/core (tests/layering/independence.sh checks it).
  *
  * Guarantees: model_apply changes nothing when it objects. Must not: guess. What the rules leave open (the jitter of a
  * retry, the step at which a long consequence reaches a job) is compared as a range or not at all; MODEL.md says which.

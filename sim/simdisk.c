@@ -146,7 +146,8 @@ static enum simdisk_fault fault_of(struct simdisk *s, enum simdisk_op op) {
     if (s->dark) return SIMDISK_POWER;
     enum simdisk_fault fault = one != SIMDISK_FINE ? one : any;
     if (fault == SIMDISK_FINE) fault = fault_by_chance(s, op);
-    if (fault == SIMDISK_SLOW) s->slow_ms += 1 + simdisk_draw(s) % (s->chances.slow_ms_max ? s->chances.slow_ms_max : 100);
+    uint32_t slow_max = s->chances.slow_ms_max > 0 ? s->chances.slow_ms_max : 100;
+    if (fault == SIMDISK_SLOW) s->slow_ms += 1 + simdisk_draw(s) % slow_max;
     if (fault == SIMDISK_POWER) s->dark = true;
     return fault;
 }

@@ -101,7 +101,7 @@ uint64_t simdisk_slow_ms_take(struct simdisk *s);
 enum simdisk_crash_policy {
     SIMDISK_KEEP_ALL,  /* as after kill -9 and a later sync: everything reached the disk */
     SIMDISK_DROP_ALL,  /* only what was synced */
-    SIMDISK_RANDOM,    /* each unsynced sector and name by the seed; of several writes to a sector any may be the last */
+    SIMDISK_RANDOM,    /* each unsynced sector and name by the seed; of several writes to a sector any may win */
     SIMDISK_RANDOM_TORN, /* as RANDOM, and a kept sector may hold a new beginning and an old end */
 };
 void simdisk_crash(struct simdisk *s, enum simdisk_crash_policy policy);

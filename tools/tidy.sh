@@ -10,7 +10,7 @@ mapfile -t files < <(find src sim tests bench tools -name '*.[ch]' 2>/dev/null |
 # Prints "rule<TAB>file:line: what" for each offence; the rule "warn" is told and does not fail.
 read -r -d '' rules <<'AWK' || true
 function offence(rule, what) { printf "%s\t%s:%d: %s\n", rule, FILENAME, FNR, what }
-function calls(name) { return code ~ ("(^|[^A-Za-z0-9_])" name "[ ]*\\(") }
+function calls(name) { return code ~ ("(^|[^A-Za-z0-9_>.])" name "[ ]*\\(") }
 function forbid(rule, list,    names, count, i) {
     count = split(list, names, " ")
     for (i = 1; i <= count; i++) if (calls(names[i])) offence(rule, names[i] "()")

@@ -64,12 +64,22 @@ static bool take_next(struct effects *x, uint64_t durable_lsn, struct effect *re
     return true;
 }
 
+/* Under steady load the queue is never empty, so what has left is cut off now and then. */
+static void compact(struct effects *x) {
+    if (x->head == x->queue.count) x->head = x->queue.count = 0;
+    if (x->head < 1024 || x->head < x->queue.count / 2) return;
+    uint32_t left = x->queue.count - x->head;
+    memmove(x->queue.at, vec_at(&x->queue, x->head), (size_t)left * x->queue.elem_bytes);
+    x->queue.count = left;
+    x->head = 0;
+}
+
 bool effects_take(struct effects *x, uint64_t durable_lsn, struct effect *ret) {
     if (x->leaving) pool_free(&x->replies, x->leaving);
     x->leaving = 0;
     bool leaky = MUTANT(early_effect) || MUTANT(early_answer) || MUTANT(early_rejection);
     if (!(leaky && take_leak(x, ret)) && !take_next(x, durable_lsn, ret)) return false;
-    if (x->head == x->queue.count) x->head = x->queue.count = 0;
+    compact(x);
     if (ret->kind == EFFECT_ANSWER) {
         x->leaving = ret->ordinal;
         ret->ordinal = 0;

@@ -228,16 +228,17 @@ void engine_command(struct engine *e, const struct command *cmd) {
     if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
 }
 
+/* Leases first: an attempt whose worker is gone is lost, not late. */
 static void run_timers(struct engine *e) {
     struct reply unused = {0};
-    for (uint32_t i = 0; i < TIMERS_PER_PASS && !engine_is_full(e); i++) {
-        struct decision d = new_decision(e, &unused);
-        if (!decide_timer(&d, &e->state)) break;
-        commit_decided(e);
-    }
     while (!engine_is_full(e)) {
         struct decision d = new_decision(e, &unused);
         if (!decide_lease(&d, &e->live)) break;
+        commit_decided(e);
+    }
+    for (uint32_t i = 0; i < TIMERS_PER_PASS && !engine_is_full(e); i++) {
+        struct decision d = new_decision(e, &unused);
+        if (!decide_timer(&d, &e->state)) break;
         commit_decided(e);
     }
 }

@@ -1,6 +1,7 @@
 /* flow.c: see flow.h. */
 #include "flow.h"
 
+#include "batch.h"
 #include "class.h"
 #include "life.h"
 #include "panic.h"
@@ -25,41 +26,44 @@ static struct slice kept(const uint8_t *at) {
     return slice_of(at + 4, len);
 }
 
-static const uint8_t *keep_head(struct state *s, struct arena *a, const struct rec_submitted *rec) {
+struct slice flow_head_bytes(const struct flow *f) {
+    return kept(f->head);
+}
+
+uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice head, size_t first_chunk_bytes) {
+    REQUIRE(id != 0);
+    REQUIRE(map_get(&s->flow_by_id, id) == 0);
+    uint32_t index = pool_alloc(&s->flows);
+    ENSURE(index != 0);
+    struct flow *f = flow_at(s, index);
+    f->id = id;
+    f->tenant = tenant;
+    f->rules = RULES_VERSION;
+    f->state = FLOW_RUNNING;
+    f->created = s->now;
+    arena_init(&f->arena, first_chunk_bytes, FLOW_BYTES_MAX);
+    vec_init(&f->edges, sizeof(struct edge));
+    vec_init(&f->foreign, sizeof(struct foreign_edge));
+    vec_init(&f->seen, sizeof(struct foreign_seen));
+    index_init(&f->names);
+    f->head = keep(&f->arena, head);
+    map_put(&s->flow_by_id, id, index);
+    if (id > s->flow_last) s->flow_last = id;
+    return index;
+}
+
+uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant) {
     struct flow_head head = {
         .name = rec->name, .principal = rec->head.principal, .trace = rec->head.trace, .labels = rec->labels};
     struct buf encoded;
     buf_init(&encoded, 1u << 20);
     tlv_encode(&flow_head_desc, &head, &encoded);
     ENSURE(!encoded.full);
-    const uint8_t *at = keep(a, buf_slice(&encoded));
-    buf_fini(&encoded);
-    (void)s;
-    return at;
-}
-
-uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant) {
-    REQUIRE(rec->flow != 0);
-    REQUIRE(map_get(&s->flow_by_id, rec->flow) == 0);
-    uint32_t index = pool_alloc(&s->flows);
-    ENSURE(index != 0);
-    struct flow *f = flow_at(s, index);
-    f->id = rec->flow;
-    f->tenant = tenant;
-    f->rules = 1;
-    f->state = FLOW_RUNNING;
-    f->more = rec->more;
-    f->created = s->now;
     /* a flow of one job fits its first chunk, so a million of them cost one allocation each */
-    size_t first = rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + 64 : FLOW_CHUNK_BYTES;
-    arena_init(&f->arena, first < FLOW_CHUNK_BYTES ? FLOW_CHUNK_BYTES : first, FLOW_BYTES_MAX);
-    vec_init(&f->edges, sizeof(struct edge));
-    vec_init(&f->foreign, sizeof(struct foreign_edge));
-    vec_init(&f->seen, sizeof(struct foreign_seen));
-    index_init(&f->names);
-    f->head = keep_head(s, &f->arena, rec);
-    map_put(&s->flow_by_id, f->id, index);
-    if (rec->flow > s->flow_last) s->flow_last = rec->flow;
+    size_t first = rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded.len + 40 : FLOW_CHUNK_BYTES;
+    uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(&encoded), first);
+    buf_fini(&encoded);
+    flow_at(s, index)->more = rec->more;
     return index;
 }
 
@@ -118,7 +122,7 @@ static struct slice name_of(const void *ctx, uint32_t value) { /* value: ordinal
     return job_name(job_at(names->state, names->flow->jobs.at[value - 1]));
 }
 
-static void index_names(struct state *s, struct flow *f) {
+void flow_index_names(struct state *s, struct flow *f) {
     if (f->jobs.count < FLOW_INDEX_MIN) return;
     index_reserve(&f->names, f->jobs.count);
     for (; f->named < f->jobs.count; f->named++)
@@ -214,7 +218,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
     }
-    index_names(s, f);
+    flow_index_names(s, f);
 }
 
 /* Edges that open jobs of other flows still hold to the jobs of a flow that leaves. */

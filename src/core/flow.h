@@ -6,6 +6,9 @@
 
 /* Makes the flow of a submit, without its jobs. */
 uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant);
+/* An empty flow with a head as saved; what flow_new and the loader of a snapshot share. */
+uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice head, size_t first_chunk_bytes);
+struct slice flow_head_bytes(const struct flow *f);
 /* Appends jobs (rec_job) with their edges; ordinals go on. The jobs are WAITING and judged by nobody yet. */
 void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profiles, const struct tlv_list *jobs);
 /* Frees a finished flow and everything in it. */
@@ -30,6 +33,7 @@ struct extra *job_extra(struct state *s, struct job *j);
 
 /* For loading a snapshot: puts a job under the next ordinal; `text` is copied into the flow's arena. */
 uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct slice text);
+void flow_index_names(struct state *s, struct flow *f);
 void flow_link_parents(struct state *s, uint32_t flow, const struct job *j, const struct tlv_u32s *parents);
 
 #endif

@@ -6,6 +6,7 @@
 
 struct state;
 struct live;
+struct limits;
 
 struct flow_view {
     flow_id id;

@@ -46,8 +46,8 @@ static enum err block_take(struct walk *w, const struct segment *g, uint64_t off
         return why_set(why, ERR_UNSUPPORTED, "segment %llx, byte %llu: written in format %u, this program knows %u",
                        (unsigned long long)g->number, (unsigned long long)offset, b->format, JOURNAL_FORMAT);
     if (b->kind != BLOCK_BATCH && b->kind != BLOCK_SEAL && b->kind != BLOCK_OPEN)
-        return why_set(why, ERR_UNSUPPORTED, "segment %llx, byte %llu: a block of kind %u", (unsigned long long)g->number,
-                       (unsigned long long)offset, b->kind);
+        return why_set(why, ERR_UNSUPPORTED, "segment %llx, byte %llu: a block of kind %u",
+                       (unsigned long long)g->number, (unsigned long long)offset, b->kind);
     bool mark = b->kind != BLOCK_BATCH;
     if (b->prev_crc != c->crc) return damage(why, g, offset, "the block does not continue the one before it");
     if (b->batch.first_lsn != c->next_lsn) return damage(why, g, offset, "records are missing before it");

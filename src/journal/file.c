@@ -5,9 +5,6 @@
  * block that was ever handed to the disk (save for the identical bytes of settle), or read a clock for decisions. */
 #include "file.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "diskio.h"
 #include "file_impl.h"
 #include "mutant.h"
@@ -286,7 +283,8 @@ static void op_close(struct journal *j) {
     segment_table_fini(&f->table);
     pthread_mutex_destroy(&f->prepare_lock);
     pthread_mutex_destroy(&f->lock);
-    free(f);
+    struct arena birth = f->birth;
+    arena_fini(&birth);
 }
 
 static const struct journal_ops ops = {
@@ -307,8 +305,10 @@ enum err file_open(struct disk *disk, struct clock *clock, const struct file_opt
     REQUIRE(o->segment_bytes >= 4 * BLOCK_ALIGN && o->segment_bytes < UINT32_MAX);
     enum err e = o->read_only ? ERR_OK : disk->ops->lock(disk, FILE_LOCK_NAME, why);
     if (e != ERR_OK) return e;
-    struct file *f = calloc(1, sizeof *f);
-    ENSURE(f != NULL);
+    struct arena birth;
+    arena_init(&birth, sizeof(struct file) + 64, sizeof(struct file) + 4096);
+    struct file *f = ARENA_NEW(&birth, struct file);
+    f->birth = birth;
     f->journal.ops = &ops;
     f->disk = disk;
     f->clock = clock;

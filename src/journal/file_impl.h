@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "arena.h"
 #include "chain.h"
 #include "file.h"
 
@@ -17,6 +18,7 @@
 
 struct file {
     struct journal journal; /* first: the interface's pointer is ours */
+    struct arena birth; /* holds this object */
     struct disk *disk;
     struct clock *clock;
     struct file_options options;

@@ -3,13 +3,16 @@
  * Guarantees: holds `lock` for moments only and never across a disk call, so no append waits for housekeeping unless
  * it needs the very segment that is being made. Must not: touch the segment appended to, or let go of a segment that
  * the newest whole snapshot does not cover. */
-#include <stdlib.h>
-
 #include "file_impl.h"
 #include "panic.h"
-#include "snapshot.h"
+#include "snapfile.h"
 
 #define SNAPSHOTS_KEPT 2u
+
+static void row_drop(struct segment_table *t, uint32_t row) {
+    for (uint32_t i = row + 1; i < t->rows.count; i++) *segment_at(t, i - 1) = *segment_at(t, i);
+    t->rows.count--;
+}
 
 /* ---- spare segments ---- */
 
@@ -100,8 +103,7 @@ enum err keep_adopt_spare(struct file *f, struct why *why) {
         enum err e = fits ? spare_sync(f, number, why) : segment_remove(f->disk, number, why);
         if (e != ERR_OK) return e;
         if (fits) f->spare = number;
-        for (uint32_t k = i + 1; k < f->table.rows.count; k++) *segment_at(&f->table, k - 1) = *segment_at(&f->table, k);
-        f->table.rows.count--;
+        row_drop(&f->table, i);
     }
     return ERR_OK;
 }
@@ -124,18 +126,19 @@ enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why
 
 /* ---- snapshots ---- */
 
-static enum err pump(struct snapshot_writer *w, struct byte_source *from, struct why *why) {
-    static const size_t piece = SNAPSHOT_BLOCK_BYTES;
-    uint8_t *bytes = malloc(piece);
+static enum err pump(struct snapfile_writer *w, struct byte_source *from, struct why *why) {
+    struct buf piece;
+    buf_init(&piece, SNAPFILE_BLOCK_BYTES);
+    uint8_t *bytes = buf_space(&piece, SNAPFILE_BLOCK_BYTES);
     ENSURE(bytes != NULL);
     enum err e = ERR_OK;
     for (size_t got = 1; e == ERR_OK && got > 0;) {
         got = 0;
-        e = from->more(from, bytes, piece, &got, why);
-        ENSURE(got <= piece);
-        if (e == ERR_OK && got > 0) e = snapshot_push(w, slice_of(bytes, got), why);
+        e = from->more(from, bytes, piece.len, &got, why);
+        ENSURE(got <= piece.len);
+        if (e == ERR_OK && got > 0) e = snapfile_push(w, slice_of(bytes, got), why);
     }
-    free(bytes);
+    buf_fini(&piece);
     return e;
 }
 
@@ -149,16 +152,16 @@ enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, 
     if (info->lsn == 0 || info->lsn > head)
         return why_set(why, ERR_INVALID, "a snapshot at record %llu of a journal that ends at %llu",
                        (unsigned long long)info->lsn, (unsigned long long)head);
-    struct snapshot_writer *w = NULL;
-    enum err e = snapshot_begin(f->disk, f->tail.shard, info, &w, why);
+    struct snapfile_writer *w = NULL;
+    enum err e = snapfile_begin(f->disk, f->tail.shard, info, &w, why);
     if (e != ERR_OK) return e;
     e = pump(w, from, why);
     if (e != ERR_OK) {
-        snapshot_abandon(w);
+        snapfile_abandon(w);
         return e;
     }
-    e = snapshot_commit(w, why);
-    if (e == ERR_OK) e = snapshot_prune(f->disk, SNAPSHOTS_KEPT, why);
+    e = snapfile_commit(w, why);
+    if (e == ERR_OK) e = snapfile_prune(f->disk, SNAPSHOTS_KEPT, why);
     return e;
 }
 
@@ -177,14 +180,14 @@ static enum err reaches(struct file *f, uint64_t lsn, struct why *why) {
 enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    struct snapshot_list list;
+    struct snapfile_list list;
     struct why first = {{0}};
     struct snapshot_info info = {0};
-    enum err e = snapshot_list_load(f->disk, &list, why);
+    enum err e = snapfile_list_load(f->disk, &list, why);
     if (e != ERR_OK) return e;
     uint32_t damaged = 0;
     for (uint32_t i = 0; i < list.count; i++) {
-        e = snapshot_read(f->disk, list.lsn[i], &info, NULL, why);
+        e = snapfile_read(f->disk, list.lsn[i], &info, NULL, why);
         if (e == ERR_OK) break;
         if (e != ERR_CORRUPT) return e;
         if (damaged++ == 0 && why != NULL) first = *why;
@@ -196,7 +199,7 @@ enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct 
     e = reaches(f, info.lsn, why);
     if (e != ERR_OK && damaged > 0) return why_set(why, e, "%s; nothing older is complete", first.text);
     if (e != ERR_OK) return e;
-    if (info.lsn > 0 && to != NULL) e = snapshot_read(f->disk, info.lsn, &info, to, why);
+    if (info.lsn > 0 && to != NULL) e = snapfile_read(f->disk, info.lsn, &info, to, why);
     if (e == ERR_OK) *ret = info;
     return e;
 }
@@ -215,8 +218,7 @@ static uint64_t covered_take(struct file *f, uint64_t upto, uint64_t *ret_bytes)
         if (k == rows->count || segment_at(&f->table, k)->header.first_lsn > upto + 1) break;
         number = segment_at(&f->table, i)->number;
         *ret_bytes = segment_at(&f->table, i)->bytes;
-        for (k = i + 1; k < rows->count; k++) *segment_at(&f->table, k - 1) = *segment_at(&f->table, k);
-        rows->count--;
+        row_drop(&f->table, i);
     }
     pthread_mutex_unlock(&f->lock);
     return number;
@@ -242,18 +244,19 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
     if (f->options.read_only) return why_set(why, ERR_STATE, "the journal is open for reading only");
-    struct snapshot_list list;
+    struct snapfile_list list;
     struct snapshot_info info = {0};
-    enum err e = snapshot_list_load(f->disk, &list, why);
+    enum err e = snapfile_list_load(f->disk, &list, why);
     if (e != ERR_OK) return e;
     if (list.count == 0 || list.lsn[0] < upto_lsn)
         return why_set(why, ERR_STATE, "no snapshot covers record %llu", (unsigned long long)upto_lsn);
-    e = snapshot_read(f->disk, list.lsn[0], &info, NULL, why); /* whole, byte for byte, before anything goes */
+    e = snapfile_read(f->disk, list.lsn[0], &info, NULL, why); /* whole, byte for byte, before anything goes */
     if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, SEGMENT_DIR, why);
     for (uint64_t number = 1; e == ERR_OK && number != 0;) {
         uint64_t bytes = 0;
         number = covered_take(f, upto_lsn, &bytes);
         if (number != 0) e = let_go(f, number, bytes, why);
     }
+    if (e == ERR_OK) e = snapfile_prune(f->disk, SNAPSHOTS_KEPT, why);
     return e;
 }

@@ -2,8 +2,6 @@
  * no byte of a block is handed out before its CRC was checked. Must not: write, or judge what a bad block means. */
 #include "scan.h"
 
-#include <stdlib.h>
-
 #include "diskio.h"
 #include "panic.h"
 
@@ -11,12 +9,12 @@
 
 void scan_init(struct scan *s, struct disk *disk) {
     *s = (struct scan){.disk = disk, .file = {-1}};
+    buf_init(&s->window, UINT32_MAX); /* a block's length is 32 bits, and never more than the file's */
 }
 
 void scan_fini(struct scan *s) {
     scan_close(s);
-    free(s->window);
-    s->window = NULL;
+    buf_fini(&s->window);
 }
 
 enum err scan_open(struct scan *s, const char *name, uint64_t nonce, bool any_nonce, struct why *why) {
@@ -52,21 +50,18 @@ static enum err window_move(struct scan *s, uint64_t offset, size_t need, struct
     bool inside = offset >= s->start && offset + need <= s->start + s->len;
     if (!inside) {
         size_t want = need < WINDOW_BYTES ? WINDOW_BYTES : need;
-        if (want > s->slots) {
-            free(s->window);
-            s->window = malloc(want);
-            ENSURE(s->window != NULL);
-            s->slots = want;
-        }
         s->len = 0;
+        buf_clear(&s->window);
+        uint8_t *to = buf_space(&s->window, want);
+        ENSURE(to != NULL);
         size_t have = 0;
-        enum err e = diskio_read(s->disk, s->file, offset, s->window, want, &have, why);
+        enum err e = diskio_read(s->disk, s->file, offset, to, want, &have, why);
         if (e != ERR_OK) return e;
         s->start = offset;
         s->len = have;
     }
     size_t have = s->start + s->len > offset ? (size_t)(s->start + s->len - offset) : 0;
-    *ret = slice_of(s->window + (offset - s->start), have < need ? have : need);
+    *ret = slice_of(s->window.at + (offset - s->start), have < need ? have : need);
     ENSURE(ret->len <= need);
     return ERR_OK;
 }

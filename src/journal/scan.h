@@ -11,9 +11,9 @@ struct scan {
     uint64_t bytes;    /* of the file */
     uint64_t nonce;
     bool any_nonce;    /* believe the nonce a block names: for segments whose header is unreadable */
-    uint8_t *window;   /* bytes [start, start + len) of the file; kept from one segment to the next */
-    uint64_t start;
-    size_t len, slots;
+    struct buf window; /* its memory is kept from one segment to the next */
+    uint64_t start;    /* it holds bytes [start, start + len) of the file */
+    size_t len;
 };
 
 void scan_init(struct scan *s, struct disk *disk);

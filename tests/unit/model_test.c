@@ -257,7 +257,8 @@ static void foreign_parent_counts_once(void **state) {
 
 static void delay_counts_from_readiness(void **state) {
     (void)state;
-    SUBMIT({PLAIN}, {PARENTS(0), .delay_ms = 10 * SECOND}, {PARENTS(0), .delay_ms = 10 * SECOND, .delay_from_submit = true},
+    SUBMIT({PLAIN}, {PARENTS(0), .delay_ms = 10 * SECOND},
+           {PARENTS(0), .delay_ms = 10 * SECOND, .delay_from_submit = true},
            {PARENTS(0), .not_before_ms = T0 + 60 * SECOND});
     now += 4 * SECOND;
     run(0, TO_OK);
@@ -729,6 +730,194 @@ static void differences_are_told(void **state) {
 #undef WRONG
 }
 
+/* ---- records that no engine may write ---- */
+
+static void impossible_records_are_refused(void **state) {
+    (void)state;
+    SUBMIT({PLAIN}, {PARENTS(0)}, {.gates = TRACE_GATE_BIT(TG_APPROVAL)});
+    const struct trace_job one[] = {{PLAIN}}, loop[] = {{PARENTS(0)}};
+    REFUSED(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1});
+    REFUSED(.kind = TR_SUBMITTED, .as.jobs = {.flow = 2, .jobs = loop, .job_count = 1});
+    const struct trace_job above[] = {{PARENTS(3)}};
+    REFUSED(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = above, .job_count = 1});
+    REFUSED(.kind = TR_CONTINUED, .as.job = {.flow = 9});
+    REFUSED(.kind = TR_CANCELLED, JOB(3));
+    REFUSED(.kind = TR_ASSIGNED, ATTEMPT(0, 2));
+    REFUSED(.kind = TR_STARTED, ATTEMPT(0, 0));
+    REFUSED(.kind = TR_STOPPING, ATTEMPT(0, 0, .stop = TX_CANCEL));
+    REFUSED(.kind = TR_DUE, .as.due = {.flow = 1, .ordinal = 0, .due = TD_START});
+    REFUSED(.kind = TR_DUE, .as.due = {.flow = 1, .ordinal = 1, .due = TD_START});
+    REFUSED(.kind = TR_VERDICT, .as.verdict = {.flow = 1, .ordinal = 0, .gate = TG_CONDITION});
+    assert_false(say(verdict_of("", 2, TG_APPROVAL, TV_ALLOW)));
+    assert_false(say(verdict_of("bob", 2, TG_APPROVAL, TV_HOLD)));
+    assert_false(say(verdict_of("bob", 2, TG_APPROVAL, TV_REDACT)));
+    assert_false(say(verdict_of("bob", 0, TG_OUTPUT, TV_QUARANTINE)));
+    assign(0, 1);
+    REFUSED(.kind = TR_STARTED, ATTEMPT(0, 2));
+    REFUSED(.kind = TR_STOPPING, ATTEMPT(0, 2, .stop = TX_CANCEL));
+    SAY(.kind = TR_STARTED, ATTEMPT(0, 1));
+    REFUSED(.kind = TR_STARTED, ATTEMPT(0, 1));
+    REFUSED(.kind = TR_CANCELLED, .as.job = {.flow = 9, .ordinal = 0});
+}
+
+static void start_within_is_for_ready_jobs(void **state) {
+    (void)state;
+    SUBMIT({PLAIN}, {PARENTS(0), .start_within_ms = 1});
+    now += SECOND;
+    REFUSED(.kind = TR_DUE, .as.due = {.flow = 1, .ordinal = 1, .due = TD_START_WITHIN});
+}
+
+static void forgotten_flow_takes_no_records(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    run(0, TO_EXIT);
+    SAY(.kind = TR_FORGOTTEN, JOB(0));
+    REFUSED(.kind = TR_RETRIED, JOB(0));
+    struct trace_flow_now flow = {.flow = 1, .state = TF_FAILED, .job_count = 1};
+    assert_false(model_compare(m, &flow, 1, NULL, 0, text));
+}
+
+/* ---- what is left over ---- */
+
+static void barrier_with_a_delay_unlocks_when_it_is_due(void **state) {
+    (void)state;
+    SUBMIT({.kind = TK_BARRIER, .delay_ms = SECOND}, {PARENTS(0)});
+    now += SECOND;
+    due(0, TD_START);
+    is(0, TS_SUCCEEDED, TC_NONE);
+    is(1, TS_READY, TC_NONE);
+    assert_int_equal(get(0).due_ms, 0);
+    assert_int_equal(get(0).root, TRACE_NO_JOB);
+}
+
+static void cancel_of_a_flow_reaches_other_flows(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    const struct trace_foreign open[] = {{.flow = 1, .ordinal = 0}};
+    SUBMIT_AS(2, {.foreign = open, .foreign_count = 1}, {PLAIN, .on_upstream = TU_RUN});
+    struct trace_job_state j;
+    assert_true(model_job(m, 2, 0, &j));
+    assert_int_equal(j.parents_open, 1);
+    cancel(TRACE_NO_JOB);
+    is_in(2, 0, TS_CANCELLED, TC_UPSTREAM);
+    assert_true(model_job(m, 2, 0, &j));
+    assert_int_equal(j.root, TRACE_NO_JOB);
+}
+
+static void cancel_of_a_flow_ends_its_growing(void **state) {
+    (void)state;
+    const struct trace_job one[] = {{PLAIN}};
+    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1, .more = true});
+    cancel(TRACE_NO_JOB);
+    flow_is(TF_CANCELLED);
+    SAY(.kind = TR_RERUN, JOB(0));
+    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1});
+    is(1, TS_READY, TC_NONE);
+}
+
+static void stop_cause_is_gone_with_its_attempt(void **state) {
+    (void)state;
+    SUBMIT({.retries = 1}, {.gates = TRACE_GATE_BIT(TG_OUTPUT)});
+    start(0, 1);
+    stop(0, 1, TX_RUN_TIMEOUT);
+    finish(0, 1, TO_STOPPED);
+    assert_int_equal(get(0).stop, TX_NONE);
+    start(1, 1);
+    stop(1, 1, TX_RUN_TIMEOUT);
+    finish(1, 1, TO_OK);
+    is(1, TS_CHECKING, TC_NONE);
+    assert_int_equal(get(1).stop, TX_NONE);
+}
+
+static void only_listed_exits_are_fatal(void **state) {
+    (void)state;
+    const uint32_t codes[] = {2};
+    SUBMIT({.retries = 5, .fatal_exits = codes, .fatal_exit_count = 1});
+    run(0, TO_EXIT); /* exit code 3 */
+    is(0, TS_WAITING, TC_NONE);
+}
+
+static void timeouts_fail_a_flow(void **state) {
+    (void)state;
+    SUBMIT({.deadline_ms = T0});
+    due(0, TD_DEADLINE);
+    flow_is(TF_FAILED);
+}
+
+static void discarded_letter_may_come_back(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    run(0, TO_EXIT);
+    SAY(.kind = TR_DISCARDED, JOB(0));
+    SAY(.kind = TR_RETRIED, JOB(0));
+    run(0, TO_EXIT);
+    assert_true(get(0).dead_letter);
+    SAY(.kind = TR_DISCARDED, JOB(0));
+}
+
+static void again_forgets_votes(void **state) {
+    (void)state;
+    SUBMIT({.gates = TRACE_GATE_BIT(TG_APPROVAL), .quorum = 2});
+    verdict("bob", 0, TG_APPROVAL, TV_ALLOW);
+    verdict("cid", 0, TG_APPROVAL, TV_AGAIN);
+    struct trace_entry e = verdict_of("cid", 0, TG_APPROVAL, TV_ALLOW);
+    e.as.verdict.revision = 2;
+    assert_true(say(e));
+    is(0, TS_HELD, TC_NONE);
+}
+
+static void what_is_said_of_an_end_is_compared(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    run(0, TO_EXIT);
+    struct trace_flow_now flow = {.flow = 1, .state = TF_FAILED, .job_count = 1};
+    struct trace_job_state j = get(0);
+    assert_true(model_compare(m, &flow, 1, &j, 1, text));
+    flow.more = true;
+    assert_false(model_compare(m, &flow, 1, &j, 1, text));
+    flow.more = false;
+    j.cause = TC_LOST;
+    assert_false(model_compare(m, &flow, 1, &j, 1, text));
+    j.cause = TC_EXIT;
+    struct trace_flow_now two[2] = {flow, {.flow = 2}};
+    assert_false(model_compare(m, two, 2, &j, 1, text));
+    struct trace_job_state both[2] = {j, j};
+    both[1].ordinal = 1;
+    assert_false(model_compare(m, &flow, 1, both, 2, text));
+}
+
+static void settling_spreads_to_flows_that_wait(void **state) {
+    (void)state;
+    SUBMIT({PLAIN});
+    const struct trace_foreign open[] = {{.flow = 1, .ordinal = 0}}, next[] = {{.flow = 2, .ordinal = 0}};
+    SUBMIT_AS(2, {.foreign = open, .foreign_count = 1});
+    SUBMIT_AS(3, {.foreign = next, .foreign_count = 1});
+    SUBMIT_AS(4, {PLAIN});
+    run(0, TO_OK);
+    struct trace_job_state j;
+    assert_true(model_job(m, 4, 0, &j));
+    struct trace_flow_now flows[] = {
+        {.flow = 1, .settling = true, .job_count = 1}, {.flow = 2}, {.flow = 3}, {.flow = 4, .job_count = 1}};
+    assert_true(model_compare(m, flows, 4, &j, 1, text));
+    j.state = TS_WAITING;
+    assert_false(model_compare(m, flows, 4, &j, 1, text));
+}
+
+static void stepped_flows_are_compared_without_times(void **state) {
+    (void)state;
+    SUBMIT({PLAIN}, {PARENTS(0)}, {PARENTS(0), .delay_ms = SECOND});
+    run(0, TO_OK);
+    struct trace_flow_now flow = {.flow = 1, .job_count = 3};
+    struct trace_job_state jobs[] = {get(0), get(1), get(2)};
+    jobs[1].since_ms += 5;
+    jobs[2].due_ms += 5;
+    assert_false(model_compare(m, &flow, 1, jobs, 3, text));
+    SAY(.kind = TR_CONTINUED, JOB(0));
+    assert_true(model_compare(m, &flow, 1, jobs, 3, text));
+    jobs[2].due_ms -= 6;
+    assert_false(model_compare(m, &flow, 1, jobs, 3, text));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -749,6 +938,12 @@ int main(void) {
         T(retry_brings_back_the_job_and_its_victims), T(retry_makes_waiting_children_wait_again),
         T(rerun_repeats_all_but_successes), T(discard_takes_a_dead_letter_away), T(flow_waits_for_its_last_part),
         T(forgotten_flow_is_gone), T(lsns_are_dense_and_time_does_not_fall), T(differences_are_told),
+        T(impossible_records_are_refused), T(start_within_is_for_ready_jobs), T(forgotten_flow_takes_no_records),
+        T(barrier_with_a_delay_unlocks_when_it_is_due), T(cancel_of_a_flow_reaches_other_flows),
+        T(cancel_of_a_flow_ends_its_growing), T(stop_cause_is_gone_with_its_attempt), T(only_listed_exits_are_fatal),
+        T(timeouts_fail_a_flow), T(discarded_letter_may_come_back), T(again_forgets_votes),
+        T(what_is_said_of_an_end_is_compared), T(settling_spreads_to_flows_that_wait),
+        T(stepped_flows_are_compared_without_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

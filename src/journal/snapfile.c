@@ -1,25 +1,26 @@
-/* snapshot.c: see snapshot.h. Guarantees: a snapshot that reads without error is byte for byte what was pushed. Must
+/* snapfile.c: see snapfile.h. Guarantees: a snapshot that reads without error is byte for byte what was pushed. Must
  * not: replace or remove the newest whole snapshot before another one is durable. */
-#include "snapshot.h"
+#include "snapfile.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "buf.h"
 #include "diskio.h"
 #include "hash.h"
 #include "panic.h"
 #include "segment.h"
 
-#define SNAPSHOT_FORMAT 1u
+#define SNAPFILE_FORMAT 1u
 #define HEADER_BYTES 64u
 #define FRAME_BYTES 8u
 #define TRAILER_BYTES 24u
 #define NAME_MAX_BYTES 48u
 static const char magic[8] = {'R', 'E', 'E', 'V', 'E', 'S', 'N', 'P'};
 
-struct snapshot_writer {
+struct snapfile_writer {
+    struct arena birth; /* holds this object */
     struct disk *disk;
     disk_file file;
     uint64_t lsn;
@@ -46,15 +47,15 @@ static uint32_t block_crc(uint64_t lsn, uint32_t index, struct slice bytes) {
 
 /* ---- writing ---- */
 
-static enum err put(struct snapshot_writer *w, struct slice bytes, struct why *why) {
+static enum err put(struct snapfile_writer *w, struct slice bytes, struct why *why) {
     enum err e = diskio_write(w->disk, w->file, w->offset, bytes.ptr, bytes.len, why);
     if (e == ERR_OK) w->offset += bytes.len;
     return e;
 }
 
-static enum err put_block(struct snapshot_writer *w, struct why *why) {
+static enum err put_block(struct snapfile_writer *w, struct why *why) {
     struct slice bytes = buf_slice(&w->block);
-    REQUIRE(bytes.len > 0 && bytes.len <= SNAPSHOT_BLOCK_BYTES);
+    REQUIRE(bytes.len > 0 && bytes.len <= SNAPFILE_BLOCK_BYTES);
     buf_clear(&w->frame);
     buf_put_u32(&w->frame, (uint32_t)bytes.len);
     buf_put_u32(&w->frame, block_crc(w->lsn, w->block_count, bytes));
@@ -70,12 +71,12 @@ static enum err put_block(struct snapshot_writer *w, struct why *why) {
 static void header_encode(uint32_t shard, const struct snapshot_info *info, struct buf *out) {
     size_t start = out->len;
     buf_put(out, magic, sizeof magic);
-    buf_put_u32(out, SNAPSHOT_FORMAT);
+    buf_put_u32(out, SNAPFILE_FORMAT);
     buf_put_u32(out, shard);
     buf_put_u64(out, info->lsn);
     buf_put_u64(out, info->epoch);
     buf_put_u64(out, (uint64_t)info->time.ms);
-    buf_put_u32(out, SNAPSHOT_BLOCK_BYTES);
+    buf_put_u32(out, SNAPFILE_BLOCK_BYTES);
     buf_put_u64(out, 0);
     buf_put_u64(out, 0);
     ENSURE(!out->full);
@@ -83,7 +84,7 @@ static void header_encode(uint32_t shard, const struct snapshot_info *info, stru
     ENSURE(out->len - start == HEADER_BYTES);
 }
 
-enum err snapshot_begin(struct disk *d, uint32_t shard, const struct snapshot_info *info, struct snapshot_writer **ret,
+enum err snapfile_begin(struct disk *d, uint32_t shard, const struct snapshot_info *info, struct snapfile_writer **ret,
                         struct why *why) {
     REQUIRE(info->lsn > 0);
     char name[NAME_MAX_BYTES];
@@ -94,41 +95,46 @@ enum err snapshot_begin(struct disk *d, uint32_t shard, const struct snapshot_in
     disk_file f;
     e = d->ops->open(d, name, DISK_CREATE, &f, why);
     if (e != ERR_OK) return e;
-    struct snapshot_writer *w = calloc(1, sizeof *w);
-    ENSURE(w != NULL);
-    *w = (struct snapshot_writer){.disk = d, .file = f, .lsn = info->lsn};
-    buf_init(&w->block, SNAPSHOT_BLOCK_BYTES);
-    buf_init(&w->frame, SNAPSHOT_BLOCK_BYTES + FRAME_BYTES);
+    struct arena birth;
+    arena_init(&birth, sizeof(struct snapfile_writer) + 64, sizeof(struct snapfile_writer) + 4096);
+    struct snapfile_writer *w = ARENA_NEW(&birth, struct snapfile_writer);
+    w->birth = birth;
+    w->disk = d;
+    w->file = f;
+    w->lsn = info->lsn;
+    buf_init(&w->block, SNAPFILE_BLOCK_BYTES);
+    buf_init(&w->frame, SNAPFILE_BLOCK_BYTES + FRAME_BYTES);
     header_encode(shard, info, &w->frame);
     e = put(w, buf_slice(&w->frame), why);
     if (e != ERR_OK) {
-        snapshot_abandon(w);
+        snapfile_abandon(w);
         return why_wrap(why, e, "%s", name);
     }
     *ret = w;
     return ERR_OK;
 }
 
-enum err snapshot_push(struct snapshot_writer *w, struct slice bytes, struct why *why) {
+enum err snapfile_push(struct snapfile_writer *w, struct slice bytes, struct why *why) {
     while (bytes.len > 0) {
-        size_t room = SNAPSHOT_BLOCK_BYTES - w->block.len;
+        size_t room = SNAPFILE_BLOCK_BYTES - w->block.len;
         size_t len = bytes.len < room ? bytes.len : room;
         buf_put(&w->block, bytes.ptr, len);
         bytes = slice_of(bytes.ptr + len, bytes.len - len);
-        if (w->block.len < SNAPSHOT_BLOCK_BYTES) continue;
+        if (w->block.len < SNAPFILE_BLOCK_BYTES) continue;
         enum err e = put_block(w, why);
         if (e != ERR_OK) return e;
     }
     return ERR_OK;
 }
 
-static void writer_free(struct snapshot_writer *w) {
+static void writer_free(struct snapfile_writer *w) {
     buf_fini(&w->block);
     buf_fini(&w->frame);
-    free(w);
+    struct arena birth = w->birth;
+    arena_fini(&birth);
 }
 
-void snapshot_abandon(struct snapshot_writer *w) {
+void snapfile_abandon(struct snapfile_writer *w) {
     char name[NAME_MAX_BYTES];
     name_of(name, w->lsn, ".tmp");
     w->disk->ops->close(w->disk, w->file);
@@ -136,7 +142,7 @@ void snapshot_abandon(struct snapshot_writer *w) {
     writer_free(w);
 }
 
-static enum err put_trailer(struct snapshot_writer *w, struct why *why) {
+static enum err put_trailer(struct snapfile_writer *w, struct why *why) {
     buf_clear(&w->frame);
     buf_put_u32(&w->frame, 0);
     buf_put_u64(&w->frame, w->total_bytes);
@@ -147,7 +153,7 @@ static enum err put_trailer(struct snapshot_writer *w, struct why *why) {
     return put(w, buf_slice(&w->frame), why);
 }
 
-enum err snapshot_commit(struct snapshot_writer *w, struct why *why) {
+enum err snapfile_commit(struct snapfile_writer *w, struct why *why) {
     struct disk *d = w->disk;
     char unborn[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
     name_of(unborn, w->lsn, ".tmp");
@@ -157,7 +163,7 @@ enum err snapshot_commit(struct snapshot_writer *w, struct why *why) {
     if (e == ERR_OK) e = d->ops->sync(d, w->file, why);
     if (e == ERR_OK) e = d->ops->rename(d, unborn, name, why);
     if (e != ERR_OK) {
-        snapshot_abandon(w);
+        snapfile_abandon(w);
         return why_wrap(why, e, "%s", unborn);
     }
     d->ops->close(d, w->file);
@@ -175,7 +181,7 @@ struct reader {
     uint32_t total_crc;
     uint32_t block_count;
     const char *name;
-    uint8_t *block; /* SNAPSHOT_BLOCK_BYTES */
+    struct buf block;
 };
 
 static enum err damaged(const struct reader *r, struct why *why) {
@@ -206,7 +212,7 @@ static enum err header_read(struct reader *r, uint64_t lsn, struct snapshot_info
     if (memcmp(word.ptr, magic, sizeof magic) != 0) return damaged(r, why);
     struct cursor end = cursor_of(slice_of(bytes + HEADER_BYTES - 4, 4));
     if (cursor_u32(&end) != crc32c(0, bytes, HEADER_BYTES - 4)) return damaged(r, why);
-    if (format != SNAPSHOT_FORMAT || block_bytes > SNAPSHOT_BLOCK_BYTES)
+    if (format != SNAPFILE_FORMAT || block_bytes > SNAPFILE_BLOCK_BYTES)
         return why_set(why, ERR_UNSUPPORTED, "%s: written in format %u", r->name, format);
     if (info.lsn != lsn) return damaged(r, why);
     r->offset += HEADER_BYTES;
@@ -240,30 +246,32 @@ static enum err block_read(struct reader *r, uint64_t lsn, struct byte_sink *to,
     uint32_t crc = cursor_u32(&c);
     *ret_end = len == 0;
     if (len == 0) return trailer_read(r, why);
-    if (len > SNAPSHOT_BLOCK_BYTES) return damaged(r, why);
+    if (len > SNAPFILE_BLOCK_BYTES) return damaged(r, why);
     r->offset += FRAME_BYTES;
-    e = take(r, r->block, len, why);
+    buf_clear(&r->block);
+    uint8_t *bytes = buf_space(&r->block, len);
+    ENSURE(bytes != NULL);
+    e = take(r, bytes, len, why);
     if (e != ERR_OK) return e;
-    if (crc != block_crc(lsn, r->block_count, slice_of(r->block, len))) return damaged(r, why);
+    if (crc != block_crc(lsn, r->block_count, slice_of(bytes, len))) return damaged(r, why);
     r->offset += len;
     r->block_count++;
     r->total_bytes += len;
-    r->total_crc = crc32c(r->total_crc, r->block, len);
-    return to != NULL ? to->more(to, r->block, len, why) : ERR_OK;
+    r->total_crc = crc32c(r->total_crc, bytes, len);
+    return to != NULL ? to->more(to, bytes, len, why) : ERR_OK;
 }
 
-enum err snapshot_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
+enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
     char name[NAME_MAX_BYTES];
     name_of(name, lsn, "");
     struct reader r = {.disk = d, .name = name};
     enum err e = d->ops->open(d, name, DISK_READ, &r.file, why);
     if (e != ERR_OK) return e;
-    r.block = malloc(SNAPSHOT_BLOCK_BYTES);
-    ENSURE(r.block != NULL);
+    buf_init(&r.block, SNAPFILE_BLOCK_BYTES);
     struct snapshot_info info = {0};
     e = header_read(&r, lsn, &info, why);
     for (bool end = false; e == ERR_OK && !end;) e = block_read(&r, lsn, to, &end, why);
-    free(r.block);
+    buf_fini(&r.block);
     d->ops->close(d, r.file);
     if (e == ERR_OK) *ret = info;
     return e;
@@ -272,9 +280,9 @@ enum err snapshot_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, 
 /* ---- names ---- */
 
 struct names {
-    struct snapshot_list list;
+    struct snapfile_list list;
     struct vec leftovers; /* uint64_t: .tmp files */
-    struct vec surplus;   /* uint64_t: beyond SNAPSHOT_LIST_MAX, oldest */
+    struct vec surplus;   /* uint64_t: beyond SNAPFILE_LIST_MAX, oldest */
 };
 
 static void name_add(void *ctx, const char *name, uint64_t bytes) {
@@ -285,10 +293,10 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
     if (sscanf(name, "snap-%16llx%n", &v, &used) != 1 || used != 21) return;
     if (strcmp(name + used, ".tmp") == 0) *(uint64_t *)vec_push(&n->leftovers) = v;
     if (name[used] != 0) return;
-    struct snapshot_list *l = &n->list;
+    struct snapfile_list *l = &n->list;
     uint32_t at = 0;
     while (at < l->count && l->lsn[at] > v) at++;
-    if (l->count == SNAPSHOT_LIST_MAX) {
+    if (l->count == SNAPFILE_LIST_MAX) {
         *(uint64_t *)vec_push(&n->surplus) = at < l->count ? l->lsn[l->count - 1] : v;
         if (at == l->count) return;
         l->count--;
@@ -296,7 +304,7 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
     memmove(l->lsn + at + 1, l->lsn + at, (l->count - at) * sizeof l->lsn[0]);
     l->lsn[at] = v;
     l->count++;
-    ENSURE(l->count <= SNAPSHOT_LIST_MAX);
+    ENSURE(l->count <= SNAPFILE_LIST_MAX);
 }
 
 static enum err names_load(struct disk *d, struct names *n, struct why *why) {
@@ -312,7 +320,7 @@ static void names_fini(struct names *n) {
     vec_fini(&n->surplus);
 }
 
-enum err snapshot_list_load(struct disk *d, struct snapshot_list *ret, struct why *why) {
+enum err snapfile_list_load(struct disk *d, struct snapfile_list *ret, struct why *why) {
     struct names n;
     enum err e = names_load(d, &n, why);
     if (e == ERR_OK) *ret = n.list;
@@ -320,7 +328,7 @@ enum err snapshot_list_load(struct disk *d, struct snapshot_list *ret, struct wh
     return e;
 }
 
-enum err snapshot_prune(struct disk *d, uint32_t keep, struct why *why) {
+enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why) {
     REQUIRE(keep >= 1);
     struct names n;
     char name[NAME_MAX_BYTES];

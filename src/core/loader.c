@@ -1,0 +1,409 @@
+/* loader.c: the reading half of snapshot.h. Facts come from the stream, indices are built anew. */
+#include "attempt.h"
+#include "batch.h"
+#include "buf.h"
+#include "class.h"
+#include "flow.h"
+#include "heap.h"
+#include "life.h"
+#include "objects.h"
+#include "panic.h"
+#include "question.h"
+#include "registry.h"
+#include "snapshot.h"
+#include "timer.h"
+#include "work.h"
+
+#define OBJECT_BYTES_MAX ((size_t)1 << 31)
+
+struct loader {
+    struct arena birth;
+    struct state *state;
+    struct buf pending; /* bytes of an object that is not whole yet */
+    struct arena arena; /* of one object */
+    struct digest digest;
+    uint64_t objects;
+    uint32_t flow; /* whose jobs are coming */
+    uint32_t jobs_left;
+    bool has_header, has_end;
+};
+
+struct loader *loader_new(struct state *into) {
+    struct arena birth;
+    arena_init(&birth, sizeof(struct loader) + 64, sizeof(struct loader) + 4096);
+    struct loader *l = ARENA_NEW(&birth, struct loader);
+    l->birth = birth;
+    l->state = into;
+    buf_init(&l->pending, OBJECT_BYTES_MAX);
+    arena_init(&l->arena, 65536, OBJECT_BYTES_MAX);
+    return l;
+}
+
+void loader_free(struct loader *l) {
+    buf_fini(&l->pending);
+    arena_fini(&l->arena);
+    struct arena birth = l->birth;
+    arena_fini(&birth);
+}
+
+static enum err misfit(struct why *why, const char *what) {
+    return why_set(why, ERR_CORRUPT, "a snapshot does not fit together: %s", what);
+}
+
+#define FITS(fact, what) \
+    if (!(fact)) return misfit(why, what)
+
+static enum err load_header(struct loader *l, const struct snap_header *o, struct why *why) {
+    struct state *s = l->state;
+    FITS(o->shard == s->shard, "it is of another shard");
+    s->epoch = o->epoch;
+    s->lsn = o->lsn;
+    s->now.ms = o->now_ms;
+    s->flow_last = o->flow_last;
+    s->question_last = o->question_last;
+    s->worker_last = o->worker_last;
+    l->has_header = true;
+    return ERR_OK;
+}
+
+static enum err load_pool(struct loader *l, const struct snap_pool *o, struct why *why) {
+    struct state *s = l->state;
+    FITS(o->name.len > 0, "a pool without a name");
+    if (o->record.len) {
+        struct rec_pool rec;
+        enum err e = tlv_decode(record_desc(REC_POOL), o->record, TLV_STRICT, &l->arena, &rec, why);
+        if (e != ERR_OK) return e;
+        FITS(slice_eq(rec.name, o->name), "a pool under another's name");
+        pool_apply(s, o->record, &rec);
+    }
+    pool_entry(s, pool_take(s, o->name))->paused = o->paused;
+    return ERR_OK;
+}
+
+static enum err load_topic(struct loader *l, const struct snap_topic *o, struct why *why) {
+    struct rec_topic rec;
+    enum err e = tlv_decode(record_desc(REC_TOPIC), o->record, TLV_STRICT, &l->arena, &rec, why);
+    if (e != ERR_OK) return e;
+    FITS(rec.name.len > 0, "a topic without a name");
+    topic_apply(l->state, o->record, &rec);
+    return ERR_OK;
+}
+
+static enum err load_worker(struct loader *l, const struct snap_worker *o, struct why *why) {
+    struct state *s = l->state;
+    struct rec_worker rec;
+    enum err e = tlv_decode(record_desc(REC_WORKER), o->record, TLV_STRICT, &l->arena, &rec, why);
+    if (e != ERR_OK) return e;
+    FITS(rec.worker.len > 0 && o->number > 0 && o->number <= s->worker_last, "a worker without an id or number");
+    FITS(!worker_find(s, rec.worker) && !map_get(&s->worker_by_number, o->number), "a worker twice");
+    worker_at(s, worker_apply(s, &rec, o->number))->draining = o->draining;
+    return ERR_OK;
+}
+
+/* ---- flows ---- */
+
+/* All jobs of the flow are there: what needs them all at once. */
+static enum err finish_flow(struct loader *l, struct why *why) {
+    struct state *s = l->state;
+    struct flow *f = flow_at(s, l->flow);
+    flow_index_names(s, f);
+    for (uint32_t i = 0; i < f->foreign.count; i++) {
+        const struct foreign_edge *e = vec_at(&f->foreign, i);
+        FITS(e->parent < f->jobs.count, "an edge from no job");
+        job_at(s, f->jobs.at[e->parent])->flags |= JOBF_FOREIGN;
+    }
+    for (uint32_t i = 0; i < f->work.count; i++) FITS(f->work.at[i] < f->jobs.count, "work for no job");
+    FITS(f->work_edge == 0 || f->work.count > 0, "work half done and not there");
+    if (f->work_edge) FITS(job_at(s, f->jobs.at[f->work.at[0]])->last_child, "work half done on no children");
+    work_restore(s, l->flow);
+    l->flow = 0;
+    return ERR_OK;
+}
+
+static enum err load_flow(struct loader *l, const struct snap_flow *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    FITS(l->flow == 0, "a flow before the jobs of the last are whole");
+    FITS(tenant != 0, "a flow of no tenant");
+    FITS(o->id != 0 && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}), "a flow twice, or without a number");
+    FITS(o->rules >= 1 && o->rules <= RULES_VERSION && o->state < FLOW_STATE_COUNT && o->sweep < SWEEP_COUNT,
+         "a flow by rules that are not known");
+    struct flow_head head;
+    enum err e = tlv_decode(&flow_head_desc, o->head, TLV_STRICT, &l->arena, &head, why);
+    if (e != ERR_OK) return e;
+    l->flow = flow_make(s, o->id, tenant, o->head, 256);
+    struct flow *f = flow_at(s, l->flow);
+    f->rules = o->rules;
+    f->state = o->state;
+    f->paused = o->paused;
+    f->more = o->more;
+    f->cancelling = o->cancelling;
+    f->sweep = o->sweep;
+    f->sweep_next = o->sweep_next;
+    f->sweep_root = o->sweep_root;
+    f->sweep_confirm_ms = o->sweep_confirm_ms;
+    f->work_edge = o->work_edge;
+    f->created.ms = o->created_ms;
+    f->finished.ms = o->finished_ms;
+    for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&f->work, o->work.at[i]);
+    const struct snap_foreign *foreign = o->foreign.at;
+    for (uint32_t i = 0; i < o->foreign.count; i++)
+        *(struct foreign_edge *)vec_push(&f->foreign) =
+            (struct foreign_edge){foreign[i].parent, foreign[i].child_ordinal, foreign[i].child_flow};
+    const struct snap_seen *seen = o->seen.at;
+    for (uint32_t i = 0; i < o->seen.count; i++)
+        *(struct foreign_seen *)vec_push(&f->seen) =
+            (struct foreign_seen){seen[i].child, seen[i].parent_ordinal, seen[i].parent_flow, seen[i].state};
+    l->jobs_left = o->job_count;
+    return l->jobs_left == 0 ? finish_flow(l, why) : ERR_OK;
+}
+
+static void load_extra(struct state *s, struct job *j, const struct snap_job *o) {
+    if (!(o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len)) return;
+    struct arena *arena = &flow_at(s, j->flow)->arena;
+    struct extra *x = job_extra(s, j);
+    x->result = arena_slice(arena, o->result);
+    x->result_hash = arena_slice(arena, o->result_hash);
+    x->constraints = arena_slice(arena, o->constraints);
+    x->body = arena_slice(arena, o->body);
+    x->body_hash = arena_slice(arena, o->body_hash);
+}
+
+static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, struct why *why) {
+    struct state *s = l->state;
+    struct rec_job rec;
+    enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
+    if (e != ERR_OK) return e;
+    FITS(rec.name.len > 0, "a job without a name");
+    FITS(o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0, "a job that cannot be");
+    uint32_t index = flow_place_job(s, l->flow, profile, o->text);
+    struct job *j = job_at(s, index);
+    for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
+    flow_link_parents(s, l->flow, j, &rec.parents);
+    j->state = o->state;
+    j->cause = o->cause;
+    j->flags = o->flags & (uint8_t)~JOBF_DEAD;
+    j->gates = o->gates;
+    j->attempt = o->attempt;
+    j->done_attempt = o->done_attempt;
+    j->used = (uint16_t)o->used;
+    j->worker = o->worker;
+    j->root = o->root ? o->root - 1 : NO_ORDINAL;
+    j->since.ms = o->since_ms;
+    j->due.ms = o->due_ms;
+    j->parents_open = o->parents_open;
+    load_extra(s, j, o);
+    /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
+    if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
+    if (o->flags & JOBF_DEAD) {
+        FITS(job_state_is_terminal(j->state), "a dead letter that lives");
+        dead_push(s, index);
+    }
+    return ERR_OK;
+}
+
+static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct why *why) {
+    struct state *s = l->state;
+    FITS(l->flow != 0 && flow_at(s, l->flow)->id == o->flow, "jobs of another flow");
+    FITS(o->jobs.count > 0 && o->jobs.count <= l->jobs_left, "more jobs than the flow has");
+    const struct snap_profile *profiles = o->profiles.at;
+    uint32_t *index = ARENA_ARRAY(&l->arena, uint32_t, o->profiles.count + 1);
+    for (uint32_t i = 0; i < o->profiles.count; i++) {
+        struct options options;
+        enum err e = tlv_decode(&options_desc, profiles[i].options, TLV_STRICT, &l->arena, &options, why);
+        if (e != ERR_OK) return e;
+        FITS(options.quorum > 0 && options.quorum <= 64, "a quorum of nobody");
+        index[i] = profile_take(s, flow_at(s, l->flow)->tenant, profiles[i].options);
+    }
+    const struct snap_job *jobs = o->jobs.at;
+    for (uint32_t i = 0; i < o->jobs.count; i++) {
+        FITS(jobs[i].profile < o->profiles.count, "a job without options");
+        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], why);
+        if (e != ERR_OK) return e;
+    }
+    l->jobs_left -= o->jobs.count;
+    return l->jobs_left == 0 ? finish_flow(l, why) : ERR_OK;
+}
+
+/* ---- what refers to jobs ---- */
+
+static enum err load_run(struct loader *l, const struct snap_run *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t job = job_find(s, (struct job_ref){{o->flow}, o->ordinal});
+    uint32_t worker = map_get(&s->worker_by_number, o->worker);
+    FITS(job != 0 && worker != 0 && o->stop < STOP_COUNT, "an attempt of no job or worker");
+    struct job *j = job_at(s, job);
+    FITS(job_state_is_active(j->state) && j->link == 0, "an attempt of a job that has none");
+    uint32_t index = pool_alloc(&s->runs);
+    *run_at(s, index) = (struct run){.job = job,
+                                     .worker = worker,
+                                     .attempt = o->attempt,
+                                     .stop = o->stop,
+                                     .fence = o->fence,
+                                     .incarnation = o->incarnation,
+                                     .confirm = {o->confirm_ms}};
+    run_attach(s, index);
+    j->link = index;
+    job_enter(s, job);
+    return ERR_OK;
+}
+
+static enum err load_question(struct loader *l, const struct snap_question *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t job = job_find(s, (struct job_ref){{o->flow}, o->ordinal});
+    FITS(job != 0 && o->id != 0 && o->id <= s->question_last, "a question about no job");
+    struct job *j = job_at(s, job);
+    FITS(j->state == (o->gate == GATE_OUTPUT ? JOB_CHECKING : JOB_HELD) && j->link == 0,
+         "a question about a job that stands before none");
+    FITS(map_get(&s->question_by_id, o->id) == 0, "a question twice");
+    uint32_t quorum = job_options(s, j)->quorum;
+    FITS(o->voters.len % 8 == 0 && o->voters.len / 8 <= quorum, "more voices than a quorum");
+    uint32_t index = pool_alloc(&s->questions);
+    struct question *q = question_at(s, index);
+    *q = (struct question){.id = o->id,
+                           .job = job,
+                           .revision = o->revision,
+                           .gate = o->gate,
+                           .asked = {o->asked_ms},
+                           .deadline = {o->deadline_ms ? o->deadline_ms : TIME_NEVER},
+                           .again = {o->again_ms},
+                           .votes = o->votes};
+    if (q->gate == GATE_APPROVAL && quorum > 1) {
+        q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, quorum);
+        struct cursor c = cursor_of(o->voters);
+        for (uint32_t i = 0; i < o->voters.len / 8; i++) q->voters[i] = cursor_u64(&c);
+    }
+    j->link = index;
+    map_put(&s->question_by_id, q->id, index);
+    timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    return ERR_OK;
+}
+
+static enum err load_key(struct loader *l, const struct snap_key *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    FITS(tenant != 0 && o->key.len > 0 && o->hash.len == 32, "a key of nobody");
+    FITS(key_find(s, tenant, o->key, &l->arena) == 0, "a key twice");
+    key_add(s, tenant, o->key, o->hash, o->flow, o->job_count, (wall_time){o->expires_ms});
+    return ERR_OK;
+}
+
+static enum err load_end(struct loader *l, const struct snap_end *o, struct why *why) {
+    FITS(l->flow == 0, "it ends inside a flow");
+    FITS(o->objects == l->objects, "objects are missing");
+    FITS(o->digest_lo == l->digest.lo && o->digest_hi == l->digest.hi, "the digest is another");
+    l->has_end = true;
+    return ERR_OK;
+}
+
+static enum err load_tenant(struct loader *l, const struct snap_tenant *o, struct why *why) {
+    FITS(o->name.len > 0 && o->weight > 0 && !tenant_find(l->state, o->name), "a tenant twice, or without a name");
+    struct tenant *t = tenant_at(l->state, tenant_take(l->state, o->name));
+    t->weight = o->weight;
+    t->paused = o->paused;
+    return ERR_OK;
+}
+
+static enum err load_object(struct loader *l, enum object_kind kind, const void *o, struct why *why) {
+    FITS(l->has_header != (kind == OBJ_HEADER), "the header is not first");
+    FITS(!l->has_end, "objects after the end");
+    switch (kind) {
+    case OBJ_HEADER: return load_header(l, o, why);
+    case OBJ_TENANT: return load_tenant(l, o, why);
+    case OBJ_POOL: return load_pool(l, o, why);
+    case OBJ_TOPIC: return load_topic(l, o, why);
+    case OBJ_WORKER: return load_worker(l, o, why);
+    case OBJ_FLOW: return load_flow(l, o, why);
+    case OBJ_JOBS: return load_jobs(l, o, why);
+    case OBJ_RUN: return load_run(l, o, why);
+    case OBJ_QUESTION: return load_question(l, o, why);
+    case OBJ_KEY: return load_key(l, o, why);
+    case OBJ_END: return load_end(l, o, why);
+    case OBJ_KIND_END: break;
+    }
+    return misfit(why, "an object of no kind");
+}
+
+/* ---- the stream ---- */
+
+union object {
+#define X(kind, number, type, word, text) struct type as_##type;
+    OBJECT_TABLE(X)
+#undef X
+};
+
+/* Takes one whole object off the bytes; *ret_bytes 0 = it is not whole yet. */
+static enum err take_object(struct loader *l, struct slice bytes, size_t *ret_bytes, struct why *why) {
+    struct cursor c = cursor_of(bytes);
+    uint64_t kind = cursor_varint(&c);
+    uint64_t len = cursor_varint(&c);
+    *ret_bytes = 0;
+    if (c.bad) {
+        FITS(bytes.len < 20, "a frame that is none");
+        return ERR_OK;
+    }
+    FITS(len <= OBJECT_BYTES_MAX / 2, "an object too large");
+    if (cursor_left(&c) < len) return ERR_OK;
+    struct slice message = cursor_bytes(&c, (size_t)len);
+    const struct tlv_desc *desc = kind < OBJ_KIND_END ? object_desc((enum object_kind)kind) : NULL;
+    if (desc == NULL) return why_set(why, ERR_UNSUPPORTED, "snapshot object %llu is not known", (unsigned long long)kind);
+    union object object;
+    arena_reset(&l->arena);
+    enum err e = tlv_decode(desc, message, TLV_STRICT, &l->arena, &object, why);
+    if (e == ERR_OK) e = load_object(l, (enum object_kind)kind, &object, why);
+    arena_reset(&l->state->scratch);
+    if (e != ERR_OK) return why_wrap(why, e, "snapshot object %s", desc->name);
+    if (kind != OBJ_END) {
+        digest_add(&l->digest, (enum object_kind)kind, message);
+        l->objects++;
+    }
+    *ret_bytes = bytes.len - cursor_left(&c);
+    return ERR_OK;
+}
+
+enum err loader_feed(struct loader *l, struct slice piece, struct why *why) {
+    buf_put_slice(&l->pending, piece);
+    if (l->pending.full) return misfit(why, "an object too large");
+    size_t done = 0;
+    while (done < l->pending.len) {
+        size_t taken = 0;
+        enum err e = take_object(l, slice_of(l->pending.at + done, l->pending.len - done), &taken, why);
+        if (e != ERR_OK) return e;
+        if (taken == 0) break;
+        done += taken;
+    }
+    if (done) {
+        memmove(l->pending.at, l->pending.at + done, l->pending.len - done);
+        buf_cut(&l->pending, l->pending.len - done);
+    }
+    return ERR_OK;
+}
+
+/* Ready jobs enter their queues in the order in which they became ready. */
+static void queue_ready(struct state *s) {
+    struct heap by_time;
+    heap_init(&by_time, NULL, NULL);
+    for (uint32_t i = 1; i <= s->jobs.high; i++)
+        if (job_at(s, i)->flow && job_at(s, i)->state == JOB_READY) heap_push(&by_time, job_at(s, i)->since.ms, i);
+    while (by_time.count) {
+        job_enter(s, (uint32_t)heap_pop(&by_time).ref);
+        arena_reset(&s->scratch);
+    }
+    heap_fini(&by_time);
+}
+
+static enum err check_links(const struct state *s, struct why *why) {
+    for (uint32_t i = 1; i <= s->jobs.high; i++) {
+        const struct job *j = job_at(s, i);
+        if (j->flow == 0) continue;
+        bool linked = job_state_is_active(j->state) || j->state == JOB_HELD || j->state == JOB_CHECKING;
+        FITS(linked == (j->link != 0) || j->state == JOB_READY, "a job without its attempt or question");
+    }
+    return ERR_OK;
+}
+
+enum err loader_end(struct loader *l, struct why *why) {
+    FITS(l->has_end && l->pending.len == 0, "it is cut short");
+    queue_ready(l->state);
+    return check_links(l->state, why);
+}

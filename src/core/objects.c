@@ -1,0 +1,156 @@
+/* objects.c: the tables behind objects.h. */
+#include "objects.h"
+
+#include "job.h"
+#include "options.h"
+
+#define TEXT_MAX 255
+#define MESSAGE_MAX (1u << 24)
+
+/* clang-format off */
+static const struct tlv_field header_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_header, shard),
+    TLV_FIELD(2, TLV_U64, snap_header, epoch),
+    TLV_FIELD(3, TLV_U64, snap_header, lsn),
+    TLV_FIELD(4, TLV_I64, snap_header, now_ms),
+    TLV_FIELD(5, TLV_U64, snap_header, flow_last),
+    TLV_FIELD(6, TLV_U64, snap_header, question_last),
+    TLV_FIELD(7, TLV_U32, snap_header, worker_last),
+};
+static const struct tlv_field tenant_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_tenant, name, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_U32, snap_tenant, weight),
+    TLV_FIELD(3, TLV_BOOL, snap_tenant, paused),
+};
+static const struct tlv_field pool_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_pool, name, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_BYTES, snap_pool, record, .max = MESSAGE_MAX),
+    TLV_FIELD(3, TLV_BOOL, snap_pool, paused),
+};
+static const struct tlv_field topic_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_topic, record, .max = MESSAGE_MAX),
+};
+static const struct tlv_field worker_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_worker, number),
+    TLV_FIELD(2, TLV_BYTES, snap_worker, record, .max = MESSAGE_MAX),
+    TLV_FIELD(3, TLV_BOOL, snap_worker, draining),
+};
+static const struct tlv_field foreign_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_foreign, parent),
+    TLV_FIELD(2, TLV_U64, snap_foreign, child_flow),
+    TLV_FIELD(3, TLV_U32, snap_foreign, child_ordinal),
+};
+static const struct tlv_desc foreign_desc = TLV_DESC("foreign", snap_foreign, foreign_fields);
+static const struct tlv_field seen_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_seen, child),
+    TLV_FIELD(2, TLV_U64, snap_seen, parent_flow),
+    TLV_FIELD(3, TLV_U32, snap_seen, parent_ordinal),
+    TLV_FIELD(4, TLV_ENUM, snap_seen, state, .max = JOB_STATE_COUNT, .names = job_state_words),
+};
+static const struct tlv_desc seen_desc = TLV_DESC("seen", snap_seen, seen_fields);
+static const struct tlv_field flow_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_flow, id),
+    TLV_FIELD(2, TLV_TEXT, snap_flow, tenant, .max = TEXT_MAX),
+    TLV_FIELD(3, TLV_U32, snap_flow, rules),
+    TLV_FIELD(4, TLV_U8, snap_flow, state),
+    TLV_FIELD(5, TLV_BOOL, snap_flow, paused),
+    TLV_FIELD(6, TLV_BOOL, snap_flow, more),
+    TLV_FIELD(7, TLV_BOOL, snap_flow, cancelling),
+    TLV_FIELD(8, TLV_U8, snap_flow, sweep),
+    TLV_FIELD(9, TLV_U32, snap_flow, sweep_next),
+    TLV_FIELD(10, TLV_U32, snap_flow, sweep_root),
+    TLV_FIELD(11, TLV_U32, snap_flow, sweep_confirm_ms),
+    TLV_FIELD(12, TLV_U32S, snap_flow, work),
+    TLV_FIELD(13, TLV_U32, snap_flow, work_edge),
+    TLV_FIELD(14, TLV_I64, snap_flow, created_ms),
+    TLV_FIELD(15, TLV_I64, snap_flow, finished_ms),
+    TLV_FIELD(16, TLV_BYTES, snap_flow, head, .max = MESSAGE_MAX),
+    TLV_FIELD(17, TLV_LIST, snap_flow, foreign, .sub = &foreign_desc),
+    TLV_FIELD(18, TLV_LIST, snap_flow, seen, .sub = &seen_desc),
+    TLV_FIELD(19, TLV_U32, snap_flow, job_count),
+};
+static const struct tlv_field profile_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_profile, options, .max = MESSAGE_MAX),
+};
+static const struct tlv_desc profile_desc = TLV_DESC("profile", snap_profile, profile_fields);
+static const struct tlv_field job_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_job, text, .max = MESSAGE_MAX),
+    TLV_FIELD(2, TLV_U32, snap_job, profile),
+    TLV_FIELD(3, TLV_ENUM, snap_job, state, .max = JOB_STATE_COUNT, .names = job_state_words),
+    TLV_FIELD(4, TLV_ENUM, snap_job, cause, .max = JOB_CAUSE_COUNT, .names = job_cause_words),
+    TLV_FIELD(5, TLV_U8, snap_job, flags),
+    TLV_FIELD(6, TLV_U8, snap_job, gates),
+    TLV_FIELD(7, TLV_U32, snap_job, attempt),
+    TLV_FIELD(8, TLV_U32, snap_job, done_attempt),
+    TLV_FIELD(9, TLV_U32, snap_job, used),
+    TLV_FIELD(10, TLV_U32, snap_job, worker),
+    TLV_FIELD(11, TLV_U32, snap_job, root),
+    TLV_FIELD(12, TLV_I64, snap_job, since_ms),
+    TLV_FIELD(13, TLV_I64, snap_job, due_ms),
+    TLV_FIELD(14, TLV_U32, snap_job, parents_open),
+    TLV_FIELD(15, TLV_BYTES, snap_job, result, .max = MESSAGE_MAX),
+    TLV_FIELD(16, TLV_HASH, snap_job, result_hash),
+    TLV_FIELD(17, TLV_BYTES, snap_job, constraints, .max = MESSAGE_MAX),
+    TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
+    TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
+};
+static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
+static const struct tlv_field jobs_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_jobs, flow),
+    TLV_FIELD(2, TLV_LIST, snap_jobs, profiles, .sub = &profile_desc),
+    TLV_FIELD(3, TLV_LIST, snap_jobs, jobs, .sub = &job_desc),
+};
+static const struct tlv_field run_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_run, flow),
+    TLV_FIELD(2, TLV_U32, snap_run, ordinal),
+    TLV_FIELD(3, TLV_U32, snap_run, attempt),
+    TLV_FIELD(4, TLV_U32, snap_run, worker),
+    TLV_FIELD(5, TLV_U64, snap_run, incarnation),
+    TLV_FIELD(6, TLV_U64, snap_run, fence),
+    TLV_FIELD(7, TLV_U8, snap_run, stop),
+    TLV_FIELD(8, TLV_I64, snap_run, confirm_ms),
+};
+static const struct tlv_field question_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_question, id),
+    TLV_FIELD(2, TLV_U64, snap_question, flow),
+    TLV_FIELD(3, TLV_U32, snap_question, ordinal),
+    TLV_FIELD(4, TLV_U32, snap_question, revision),
+    TLV_FIELD(5, TLV_ENUM, snap_question, gate, .max = GATE_COUNT),
+    TLV_FIELD(6, TLV_I64, snap_question, asked_ms),
+    TLV_FIELD(7, TLV_I64, snap_question, deadline_ms),
+    TLV_FIELD(8, TLV_I64, snap_question, again_ms),
+    TLV_FIELD(9, TLV_U32, snap_question, votes),
+    TLV_FIELD(10, TLV_BYTES, snap_question, voters, .max = 1024),
+};
+static const struct tlv_field key_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_key, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_TEXT, snap_key, key, .max = TEXT_MAX),
+    TLV_FIELD(3, TLV_HASH, snap_key, hash),
+    TLV_FIELD(4, TLV_U64, snap_key, flow),
+    TLV_FIELD(5, TLV_U32, snap_key, job_count),
+    TLV_FIELD(6, TLV_I64, snap_key, expires_ms),
+};
+static const struct tlv_field end_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_end, objects),
+    TLV_FIELD(2, TLV_U64, snap_end, digest_lo),
+    TLV_FIELD(3, TLV_U64, snap_end, digest_hi),
+};
+
+static const struct tlv_desc descs[OBJ_KIND_END] = {
+    [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
+    [OBJ_TENANT] = TLV_DESC("tenant", snap_tenant, tenant_fields),
+    [OBJ_POOL] = TLV_DESC("pool", snap_pool, pool_fields),
+    [OBJ_TOPIC] = TLV_DESC("topic", snap_topic, topic_fields),
+    [OBJ_WORKER] = TLV_DESC("worker", snap_worker, worker_fields),
+    [OBJ_FLOW] = TLV_DESC("flow", snap_flow, flow_fields),
+    [OBJ_JOBS] = TLV_DESC("jobs", snap_jobs, jobs_fields),
+    [OBJ_RUN] = TLV_DESC("run", snap_run, run_fields),
+    [OBJ_QUESTION] = TLV_DESC("question", snap_question, question_fields),
+    [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
+    [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
+};
+/* clang-format on */
+
+const struct tlv_desc *object_desc(enum object_kind kind) {
+    return (unsigned)kind < OBJ_KIND_END && descs[kind].fields ? &descs[kind] : NULL;
+}

@@ -1,0 +1,124 @@
+/* objects.h: the objects of a snapshot, as described structs. Tags are part of the format: never reuse one. */
+#ifndef REEVE_OBJECTS_H
+#define REEVE_OBJECTS_H
+
+#include "tlv.h"
+
+#define OBJECT_TABLE(X)                                                                           \
+    X(OBJ_HEADER, 1, snap_header, "header", "counters and position; always first")                \
+    X(OBJ_TENANT, 2, snap_tenant, "tenant", "a tenant")                                           \
+    X(OBJ_POOL, 3, snap_pool, "pool", "a pool")                                                   \
+    X(OBJ_TOPIC, 4, snap_topic, "topic", "a topic")                                               \
+    X(OBJ_WORKER, 5, snap_worker, "worker", "a worker")                                           \
+    X(OBJ_FLOW, 6, snap_flow, "flow", "a flow without its jobs, which follow at once")            \
+    X(OBJ_JOBS, 7, snap_jobs, "jobs", "a run of jobs of the flow before, by ordinal")             \
+    X(OBJ_RUN, 8, snap_run, "run", "an open attempt, in order of fences, after all flows")        \
+    X(OBJ_QUESTION, 9, snap_question, "question", "an open question")                             \
+    X(OBJ_KEY, 10, snap_key, "key", "an idempotency key")                                         \
+    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")
+
+enum object_kind {
+#define X(kind, number, type, word, text) kind = number,
+    OBJECT_TABLE(X)
+#undef X
+    OBJ_KIND_END
+};
+
+struct snap_header {
+    uint32_t shard;
+    uint64_t epoch, lsn;
+    int64_t now_ms;
+    uint64_t flow_last, question_last;
+    uint32_t worker_last;
+};
+struct snap_tenant {
+    struct slice name;
+    uint32_t weight;
+    bool paused;
+};
+struct snap_pool {
+    struct slice name;
+    struct slice record; /* rec_pool; empty = only ever paused */
+    bool paused;
+};
+struct snap_topic {
+    struct slice record; /* rec_topic */
+};
+struct snap_worker {
+    uint32_t number;
+    struct slice record; /* rec_worker */
+    bool draining;
+};
+struct snap_foreign {
+    uint32_t parent;
+    uint64_t child_flow;
+    uint32_t child_ordinal;
+};
+struct snap_seen {
+    uint32_t child;
+    uint64_t parent_flow;
+    uint32_t parent_ordinal;
+    uint8_t state;
+};
+struct snap_flow {
+    uint64_t id;
+    struct slice tenant;
+    uint32_t rules;
+    uint8_t state;
+    bool paused, more, cancelling;
+    uint8_t sweep;
+    uint32_t sweep_next, sweep_root, sweep_confirm_ms;
+    struct tlv_u32s work;
+    uint32_t work_edge;
+    int64_t created_ms, finished_ms;
+    struct slice head; /* flow_head */
+    struct tlv_list foreign, seen;
+    uint32_t job_count;
+};
+struct snap_profile {
+    struct slice options;
+};
+struct snap_job {
+    struct slice text; /* rec_job */
+    uint32_t profile;  /* position in this object's list */
+    uint8_t state, cause, flags, gates;
+    uint32_t attempt, done_attempt, used, worker;
+    uint32_t root; /* ordinal + 1; 0 = none */
+    int64_t since_ms, due_ms;
+    uint32_t parents_open;
+    struct slice result, result_hash, constraints, body, body_hash;
+};
+struct snap_jobs {
+    uint64_t flow;
+    struct tlv_list profiles, jobs;
+};
+struct snap_run {
+    uint64_t flow;
+    uint32_t ordinal, attempt, worker;
+    uint64_t incarnation, fence;
+    uint8_t stop;
+    int64_t confirm_ms;
+};
+struct snap_question {
+    uint64_t id, flow;
+    uint32_t ordinal, revision;
+    uint8_t gate;
+    int64_t asked_ms;
+    int64_t deadline_ms; /* 0 = none */
+    int64_t again_ms;
+    uint32_t votes;
+    struct slice voters; /* 8 bytes each, little-endian */
+};
+struct snap_key {
+    struct slice tenant, key, hash;
+    uint64_t flow;
+    uint32_t job_count;
+    int64_t expires_ms;
+};
+struct snap_end {
+    uint64_t objects, digest_lo, digest_hi;
+};
+
+const struct tlv_desc *object_desc(enum object_kind kind); /* NULL for a number that is not in the table */
+
+#endif

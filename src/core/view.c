@@ -1,0 +1,221 @@
+/* view.c: see view.h. */
+#include "view.h"
+
+#include "flow.h"
+#include "heap.h"
+#include "live.h"
+#include "panic.h"
+#include "question.h"
+#include "registry.h"
+
+#define VIEW_BYTES_MAX ((size_t)1 << 30)
+
+bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
+    uint32_t index = flow_find(s, id);
+    if (index == 0) return false;
+    const struct flow *f = flow_at(s, index);
+    struct arena arena;
+    arena_init(&arena, 1024, VIEW_BYTES_MAX);
+    struct flow_head head; /* its slices lie in the flow; only the list of labels is in the arena */
+    flow_head_get(f, &arena, &head);
+    arena_fini(&arena);
+    *ret = (struct flow_view){.id = id,
+                              .name = head.name,
+                              .tenant = bytes_slice(tenant_at(s, f->tenant)->name),
+                              .principal = head.principal,
+                              .trace = head.trace,
+                              .state = f->state,
+                              .paused = f->paused,
+                              .more = f->more,
+                              .cancelling = f->cancelling,
+                              .settling = f->is_working,
+                              .job_count = f->jobs.count,
+                              .by_state = f->by_state,
+                              .created = f->created,
+                              .finished = f->finished};
+    return true;
+}
+
+static void fill_job(const struct state *s, const struct job *j, struct job_view *ret) {
+    struct arena arena;
+    arena_init(&arena, 1024, VIEW_BYTES_MAX);
+    struct rec_job rec;
+    job_record(j, &arena, &rec);
+    *ret = (struct job_view){.ref = job_ref_of(s, j),
+                             .name = rec.name,
+                             .state = j->state,
+                             .cause = j->cause,
+                             .attempt = j->attempt,
+                             .used = j->used,
+                             .parent_count = rec.parents.count,
+                             .parents_open = j->parents_open,
+                             .since = j->since,
+                             .due = j->due,
+                             .options = job_options(s, j),
+                             .body = rec.body,
+                             .body_hash = rec.body_hash,
+                             .worker = j->worker,
+                             .root = j->root,
+                             .dead_letter = (j->flags & JOBF_DEAD) != 0};
+    arena_fini(&arena);
+    if (j->extra) {
+        const struct extra *x = extra_at(s, j->extra);
+        if (x->body.len) ret->body = x->body;
+        if (x->body_hash.len) ret->body_hash = x->body_hash;
+        ret->result = x->result;
+        ret->result_hash = x->result_hash;
+        ret->constraints = x->constraints;
+    }
+    if (job_state_is_active(j->state)) ret->stop = run_at(s, j->link)->stop;
+    if (j->state == JOB_HELD || j->state == JOB_CHECKING) ret->question.v = question_at(s, j->link)->id;
+}
+
+bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret) {
+    uint32_t job = job_find(s, ref);
+    if (job == 0) return false;
+    fill_job(s, job_at(s, job), ret);
+    return true;
+}
+
+bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret) {
+    uint32_t index = flow_find(s, flow);
+    if (index == 0) return false;
+    uint32_t ordinal = flow_job_by_name(s, flow_at(s, index), name);
+    return ordinal != NO_ORDINAL && view_job(s, (struct job_ref){flow, ordinal}, ret);
+}
+
+uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, uint32_t max) {
+    uint32_t job = job_find(s, ref);
+    if (job == 0) return 0;
+    struct arena arena;
+    arena_init(&arena, 4096, VIEW_BYTES_MAX);
+    struct rec_job rec;
+    job_record(job_at(s, job), &arena, &rec);
+    uint32_t count = rec.parents.count;
+    for (uint32_t i = 0; i < count && i < max; i++) ret[i] = rec.parents.at[i];
+    arena_fini(&arena);
+    return count;
+}
+
+static void fill_question(const struct state *s, const struct question *q, struct question_view *ret) {
+    const struct job *j = job_at(s, q->job);
+    const struct options *o = job_options(s, j);
+    struct arena arena;
+    arena_init(&arena, 1024, VIEW_BYTES_MAX);
+    *ret = (struct question_view){.id = {q->id},
+                                  .revision = q->revision,
+                                  .gate = q->gate,
+                                  .job = job_ref_of(s, j),
+                                  .hash = question_hash(s, q, &arena), /* lies in the flow */
+                                  .asked = q->asked,
+                                  .deadline = q->deadline,
+                                  .votes = q->votes,
+                                  .quorum = o->quorum,
+                                  .four_eyes = o->four_eyes,
+                                  .role = o->approval_role};
+    arena_fini(&arena);
+}
+
+bool view_question(const struct state *s, question_id id, struct question_view *ret) {
+    uint32_t index = map_get(&s->question_by_id, id.v);
+    if (index == 0) return false;
+    fill_question(s, question_at(s, index), ret);
+    return true;
+}
+
+static void fill_worker(const struct state *s, const struct live *l, uint32_t index, struct worker_view *ret) {
+    const struct worker *w = worker_at(s, index);
+    *ret = (struct worker_view){.number = w->number,
+                                .id = bytes_slice(w->id),
+                                .incarnation = w->incarnation,
+                                .info = &w->info,
+                                .draining = w->draining,
+                                .attached = l && live_worker_get(l, s, index).attached,
+                                .active = w->active};
+}
+
+bool view_worker(const struct state *s, const struct live *l, uint32_t number, struct worker_view *ret) {
+    uint32_t index = number ? map_get(&s->worker_by_number, number) : 0;
+    if (index == 0) return false;
+    fill_worker(s, l, index, ret);
+    return true;
+}
+
+uint32_t view_worker_by_id(const struct state *s, struct slice id) {
+    uint32_t index = worker_find(s, id);
+    return index ? worker_at(s, index)->number : 0;
+}
+
+bool view_attempt(const struct state *s, const struct attempt_effect *a, struct job_view *ret) {
+    uint32_t job = job_find(s, a->job);
+    if (job == 0) return false;
+    const struct job *j = job_at(s, job);
+    if (!job_state_is_active(j->state) || run_at(s, j->link)->fence != a->fence) return false;
+    fill_job(s, j, ret);
+    return true;
+}
+
+void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {
+    struct heap by_id;
+    heap_init(&by_id, NULL, NULL);
+    for (uint32_t i = 1; i <= s->flows.high; i++)
+        if (flow_at(s, i)->id) heap_push(&by_id, (int64_t)flow_at(s, i)->id, i);
+    while (by_id.count) each(ctx, (flow_id){(uint64_t)heap_pop(&by_id).key});
+    heap_fini(&by_id);
+}
+
+void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx) {
+    uint32_t index = flow_find(s, flow);
+    if (index == 0) return;
+    const struct flow *f = flow_at(s, index);
+    for (uint32_t i = 0; i < f->jobs.count; i++) {
+        struct job_view view;
+        fill_job(s, job_at(s, f->jobs.at[i]), &view);
+        each(ctx, &view);
+    }
+}
+
+void view_each_question(const struct state *s, view_question_fn each, void *ctx) {
+    struct heap by_id;
+    heap_init(&by_id, NULL, NULL);
+    for (uint32_t i = 1; i <= s->questions.high; i++)
+        if (question_at(s, i)->id) heap_push(&by_id, (int64_t)question_at(s, i)->id, i);
+    while (by_id.count) {
+        struct question_view view;
+        fill_question(s, question_at(s, (uint32_t)heap_pop(&by_id).ref), &view);
+        each(ctx, &view);
+    }
+    heap_fini(&by_id);
+}
+
+void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx) {
+    for (uint32_t i = 1; i <= s->workers.high; i++) {
+        if (worker_at(s, i)->id == NULL) continue;
+        struct worker_view view;
+        fill_worker(s, l, i, &view);
+        each(ctx, &view);
+    }
+}
+
+void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
+    for (uint32_t i = s->dead_head; i; i = job_at(s, i)->next) {
+        struct job_view view;
+        fill_job(s, job_at(s, i), &view);
+        each(ctx, &view);
+    }
+}
+
+void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {
+    *ret = (struct state_counts){.flows = s->flows.count,
+                                 .jobs = s->jobs.count,
+                                 .workers = s->workers.count,
+                                 .questions = s->questions.count,
+                                 .keys = s->keys.count,
+                                 .dead_letters = s->dead_count,
+                                 .stale_refused = l ? l->stale_refused : 0,
+                                 .bytes = state_bytes(s),
+                                 .reserved_bytes = s->reserved_bytes};
+    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->by_state[i] = s->by_state[i];
+    for (uint32_t i = 1; i <= s->flows.high; i++)
+        ret->flows_running += flow_at(s, i)->id != 0 && flow_at(s, i)->state == FLOW_RUNNING;
+}

@@ -1,0 +1,148 @@
+/* why.c: the one reason why a job is not running. The order of BLOCK_TABLE is the order of the answer. */
+#include "class.h"
+#include "flow.h"
+#include "live.h"
+#include "panic.h"
+#include "place.h"
+#include "registry.h"
+#include "view.h"
+
+const char *block_word(enum block b) {
+    static const char *const words[BLOCK_COUNT] = {
+#define X(block, word, text) [block] = word,
+        BLOCK_TABLE(X)
+#undef X
+    };
+    REQUIRE((unsigned)b < BLOCK_COUNT);
+    return words[b];
+}
+
+const char *block_text(enum block b) {
+    static const char *const texts[BLOCK_COUNT] = {
+#define X(block, word, text) [block] = text,
+        BLOCK_TABLE(X)
+#undef X
+    };
+    REQUIRE((unsigned)b < BLOCK_COUNT);
+    return texts[b];
+}
+
+/* The first parent that is still open; in its own flow if there is one. */
+static struct job_ref open_parent(const struct state *s, const struct job *j) {
+    const struct flow *f = flow_at(s, j->flow);
+    struct arena arena;
+    arena_init(&arena, 4096, (size_t)1 << 30);
+    struct rec_job rec;
+    job_record(j, &arena, &rec);
+    struct job_ref found = {{f->id}, NO_ORDINAL};
+    for (uint32_t i = 0; i < rec.parents.count && found.ordinal == NO_ORDINAL; i++) {
+        const struct job *parent = job_at(s, f->jobs.at[rec.parents.at[i]]);
+        if (!job_state_is_terminal(parent->state) || (parent->flags & JOBF_UNTOLD)) found.ordinal = parent->ordinal;
+    }
+    arena_fini(&arena);
+    return found;
+}
+
+/* How close the closest worker comes: later members of enum fit are closer. */
+static enum fit best_fit(const struct state *s, const struct live *l, const struct limits *limits,
+                         const struct class_ *c) {
+    enum fit best = FIT_OTHER_POOL;
+    for (uint32_t i = 1; i <= s->workers.high; i++) {
+        if (worker_at(s, i)->id == NULL) continue;
+        enum fit fit = place_fit(s, l, limits, c, i);
+        if (fit == FIT_YES) return FIT_YES;
+        if (fit > best) best = fit;
+    }
+    return best;
+}
+
+/* Pools and topics explain better than the absence of workers. */
+static enum block pool_block(const struct state *s, const struct demand *d) {
+    if (d->topic.len) return topic_find(s, d->topic) ? BLOCK_NO_WORKERS : BLOCK_NO_POOL_MAPPING;
+    uint32_t index = pool_find(s, d->pool);
+    if (index == 0) return BLOCK_NO_WORKERS;
+    const struct pool_ *p = pool_entry(s, index);
+    if (p->paused) return BLOCK_PAUSED;
+    return p->state == POOL_ACTIVE ? BLOCK_NO_WORKERS : BLOCK_POOL_INACTIVE;
+}
+
+static enum block ready_block(const struct state *s, const struct live *l, const struct limits *limits,
+                              const struct job *j) {
+    const struct flow *f = flow_at(s, j->flow);
+    if (f->paused || tenant_at(s, f->tenant)->paused) return BLOCK_PAUSED;
+    if (f->is_working || j->link == 0) return BLOCK_SETTLING;
+    const struct class_ *c = class_at(s, j->link);
+    switch (best_fit(s, l, limits, c)) {
+    case FIT_YES: return BLOCK_QUEUE;
+    case FIT_OTHER_POOL:
+    case FIT_POOL_CLOSED: return pool_block(s, &c->demand);
+    case FIT_AWAY: return BLOCK_NO_WORKERS;
+    case FIT_CAPABILITY: return BLOCK_CAPABILITY;
+    case FIT_PINNED: return BLOCK_PREFERENCE;
+    case FIT_OVERLOADED: return BLOCK_OVERLOADED;
+    case FIT_FULL: return BLOCK_CAPACITY;
+    }
+    PANIC("a fit of no kind");
+}
+
+static void why_ready(const struct state *s, const struct live *l, const struct limits *limits, const struct job *j,
+                      struct why_job *ret) {
+    const struct options *o = job_options(s, j);
+    ret->block = ready_block(s, l, limits, j);
+    if (ret->block == BLOCK_PREFERENCE) ret->until.ms = j->since.ms + o->prefer_ms;
+    else if (o->start_within_ms > 0) ret->until.ms = j->since.ms + o->start_within_ms;
+}
+
+static void why_waiting(const struct state *s, const struct job *j, struct why_job *ret) {
+    if (j->parents_open) {
+        ret->block = BLOCK_PARENTS;
+        ret->parents_open = j->parents_open;
+        ret->parent = open_parent(s, j);
+    } else {
+        ret->block = flow_at(s, j->flow)->is_working && !(j->flags & JOBF_TIMED) ? BLOCK_SETTLING : BLOCK_TIME;
+        ret->until = j->due;
+    }
+}
+
+static void why_active(const struct state *s, const struct job *j, struct why_job *ret) {
+    const struct run *run = run_at(s, j->link);
+    ret->worker = worker_at(s, run->worker)->number;
+    if (run->stop != STOP_NONE) {
+        ret->block = BLOCK_STOPPING;
+        ret->until = run->confirm;
+    } else if (j->state == JOB_DISPATCHED) {
+        ret->block = BLOCK_START;
+        ret->until.ms = j->since.ms + job_options(s, j)->dispatch_timeout_ms;
+    }
+}
+
+bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
+              struct why_job *ret) {
+    uint32_t index = job_find(s, ref);
+    if (index == 0) return false;
+    const struct job *j = job_at(s, index);
+    *ret = (struct why_job){.block = BLOCK_NOTHING, .until = {TIME_NEVER}};
+    switch ((enum job_state)j->state) {
+    case JOB_WAITING: why_waiting(s, j, ret); break;
+    case JOB_HELD:
+    case JOB_CHECKING: {
+        const struct question *q = question_at(s, j->link);
+        ret->block = BLOCK_QUESTION;
+        ret->question.v = q->id;
+        ret->until = q->deadline;
+        break;
+    }
+    case JOB_READY: why_ready(s, l, limits, j, ret); break;
+    case JOB_DISPATCHED:
+    case JOB_RUNNING: why_active(s, j, ret); break;
+    case JOB_SUCCEEDED:
+    case JOB_FAILED:
+    case JOB_TIMED_OUT:
+    case JOB_CANCELLED:
+    case JOB_DENIED:
+    case JOB_QUARANTINED:
+    case JOB_SKIPPED:
+    case JOB_STATE_COUNT: break;
+    }
+    return true;
+}

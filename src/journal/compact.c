@@ -1,0 +1,42 @@
+/* compact.c: see compact.h. Guarantees: the snapshot it leaves is whole and durable, or there is none. Must not: take
+ * the journal's lock, touch a segment, or remove a snapshot. */
+#include "compact.h"
+
+#include "fold.h"
+#include "panic.h"
+#include "snapfile.h"
+
+static enum err piece_out(void *ctx, struct slice piece, struct why *why) {
+    return snapfile_push(ctx, piece, why);
+}
+
+static enum err snapshot_out(struct disk *d, const struct fold *f, struct why *why) {
+    struct snapfile_writer *w = NULL;
+    enum err e = snapfile_begin(d, f->shard, &f->info, &w, why);
+    if (e != ERR_OK) return e;
+    e = engine_snapshot(f->engine, piece_out, w, why);
+    if (e != ERR_OK) {
+        snapfile_abandon(w);
+        return e;
+    }
+    return snapfile_commit(w, why);
+}
+
+enum err compact_run(struct disk *d, uint64_t upto, struct compact_report *ret, struct why *why) {
+    uint64_t closed = 0;
+    struct fold f = {0};
+    enum err e = fold_closed(d, &closed, why);
+    if (e != ERR_OK) return e;
+    if (upto == 0 || upto > closed) upto = closed; /* the newest segment may end in a batch that is not durable yet */
+    if (upto == 0) {
+        *ret = (struct compact_report){0};
+        return ERR_OK;
+    }
+    e = fold_run(d, upto, &f, why);
+    if (e != ERR_OK) return e;
+    ENSURE(f.info.lsn <= closed);
+    if (f.batch_count > 0) e = snapshot_out(d, &f, why);
+    if (e == ERR_OK) *ret = (struct compact_report){f.info.lsn, f.snapshot_lsn, f.batch_count};
+    engine_free(f.engine);
+    return e;
+}

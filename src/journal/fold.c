@@ -1,0 +1,104 @@
+/* fold.c: see fold.h. Guarantees: the state is that of a batch boundary, never inside a batch. Must not: write. */
+#include "fold.h"
+
+#include "chain.h"
+#include "panic.h"
+#include "snapfile.h"
+
+enum err fold_closed(struct disk *d, uint64_t *ret_lsn, struct why *why) {
+    struct segment_table t;
+    uint64_t lsn = 0;
+    segment_table_init(&t);
+    enum err e = segment_table_load(&t, d, false, why);
+    for (uint32_t i = 0; e == ERR_OK && i < t.rows.count; i++)
+        if (segment_at(&t, i)->used) lsn = segment_at(&t, i)->header.first_lsn - 1;
+    segment_table_fini(&t);
+    if (e == ERR_OK) *ret_lsn = lsn;
+    return e;
+}
+
+struct loading {
+    struct byte_sink sink;
+    struct engine *engine;
+};
+
+static enum err load_more(struct byte_sink *s, const void *from, size_t len, struct why *why) {
+    return engine_load(((struct loading *)s)->engine, slice_of(from, len), why);
+}
+
+/* Damaged snapshots are passed over: the records they cover may still be there, and if not the reading says so. */
+static enum err snapshot_load(struct disk *d, uint64_t upto, struct fold *f, struct why *why) {
+    struct snapfile_list list;
+    enum err e = snapfile_list_load(d, &list, why);
+    for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
+        struct snapshot_info info;
+        if (list.lsn[i] > upto) continue;
+        e = snapfile_read(d, list.lsn[i], &info, NULL, why);
+        if (e == ERR_CORRUPT || e == ERR_NOT_FOUND) {
+            e = ERR_OK;
+            continue;
+        }
+        struct loading l = {.sink = {load_more}, .engine = f->engine};
+        if (e == ERR_OK) e = snapfile_read(d, list.lsn[i], &info, &l.sink, why);
+        if (e == ERR_OK) e = engine_load_end(f->engine, why);
+        if (e != ERR_OK) return e;
+        f->info = info;
+        f->snapshot_lsn = info.lsn;
+        return ERR_OK;
+    }
+    return e;
+}
+
+struct applying {
+    struct fold *fold;
+    uint64_t upto;
+};
+
+static enum err block_apply(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
+    struct applying *a = ctx;
+    (void)at;
+    if (b->kind != BLOCK_BATCH || b->batch.last_lsn <= a->fold->info.lsn || b->batch.last_lsn > a->upto) return ERR_OK;
+    enum err e = engine_replay(a->fold->engine, &b->batch, why);
+    if (e != ERR_OK) return e;
+    a->fold->info = (struct snapshot_info){b->batch.last_lsn, b->batch.epoch, b->batch.time};
+    a->fold->batch_count++;
+    return ERR_OK;
+}
+
+static enum err batches_apply(struct disk *d, const struct segment_table *t, uint64_t upto, struct fold *f,
+                              struct why *why) {
+    uint32_t row = UINT32_MAX;
+    enum err e = chain_row(t, f->info.lsn + 1, &row, why);
+    if (e != ERR_OK) return e;
+    ENSURE(row != UINT32_MAX);
+    struct scan scan;
+    struct chain end;
+    struct applying a = {f, upto};
+    scan_init(&scan, d);
+    e = chain_walk(&scan, t, row, true, block_apply, &a, &end, why);
+    scan_fini(&scan);
+    return e;
+}
+
+enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why) {
+    struct segment_table t;
+    struct limits limits;
+    struct fold f = {0};
+    const struct segment *any = NULL;
+    segment_table_init(&t);
+    enum err e = segment_table_load(&t, d, true, why);
+    for (uint32_t i = 0; e == ERR_OK && any == NULL && i < t.rows.count; i++)
+        if (segment_at(&t, i)->used) any = segment_at(&t, i);
+    if (e == ERR_OK && any == NULL) e = why_set(why, ERR_NOT_FOUND, "the journal is empty");
+    if (e == ERR_OK) {
+        limits_default(&limits);
+        f.shard = any->header.shard;
+        f.engine = engine_new(f.shard, &limits);
+        e = snapshot_load(d, upto, &f, why);
+        if (e == ERR_OK) e = batches_apply(d, &t, upto, &f, why);
+        if (e != ERR_OK) engine_free(f.engine);
+    }
+    segment_table_fini(&t);
+    if (e == ERR_OK) *ret = f;
+    return e;
+}

@@ -1,0 +1,24 @@
+/* fold.h: a state made from files: the newest whole snapshot at or below an LSN, then every batch up to it, by `apply`
+ * alone. Reads beside a live server: takes no lock, changes nothing. */
+#ifndef REEVE_FOLD_H
+#define REEVE_FOLD_H
+
+#include "disk.h"
+#include "engine.h"
+#include "journal.h"
+
+struct fold {
+    struct engine *engine;     /* the caller frees it */
+    struct snapshot_info info; /* what a snapshot of this state must say */
+    uint32_t shard;
+    uint64_t snapshot_lsn;     /* where the folding began, 0 = at the beginning */
+    uint64_t batch_count;      /* applied */
+};
+
+/* The state after the last batch that ends at or below `upto`. ERR_NOT_FOUND when the journal is empty or what is
+ * needed lies beyond the archive. */
+CHECKED enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why);
+/* The last record of the closed segments: everything but the newest segment. 0 = none is closed. */
+CHECKED enum err fold_closed(struct disk *d, uint64_t *ret_lsn, struct why *why);
+
+#endif

@@ -1,0 +1,36 @@
+/* snapfile.h: the container around a state with everything up to an LSN folded in: file journal/snap-<lsn>. What the
+ * bytes inside mean is the core's business; the container's format is normative in docs/formats/snapshot.md.
+ *
+ * A snapshot appears whole or not at all: written under another name, synced, renamed, the name synced. */
+#ifndef REEVE_SNAPFILE_H
+#define REEVE_SNAPFILE_H
+
+#include "disk.h"
+#include "journal.h"
+
+#define SNAPFILE_BLOCK_BYTES 65536u
+#define SNAPFILE_LIST_MAX 16u /* looked at when reading; writing keeps two */
+
+struct snapfile_writer;
+
+/* Push the bytes in any pieces, then commit or abandon; both end the writer. */
+CHECKED enum err snapfile_begin(struct disk *d, uint32_t shard, const struct snapshot_info *info,
+                                struct snapfile_writer **ret, struct why *why);
+CHECKED enum err snapfile_push(struct snapfile_writer *w, struct slice bytes, struct why *why);
+CHECKED enum err snapfile_commit(struct snapfile_writer *w, struct why *why);
+void snapfile_abandon(struct snapfile_writer *w);
+
+struct snapfile_list {
+    uint64_t lsn[SNAPFILE_LIST_MAX]; /* newest first */
+    uint32_t count;
+};
+CHECKED enum err snapfile_list_load(struct disk *d, struct snapfile_list *ret, struct why *why);
+
+/* Reads and verifies every byte; `to` may be NULL. ERR_CORRUPT names file and byte. A sink may have got bytes before
+ * the damage was found: verify first. */
+CHECKED enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
+                               struct why *why);
+/* Removes all but the newest `keep`, and what crashed writers left. */
+CHECKED enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why);
+
+#endif

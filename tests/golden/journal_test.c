@@ -1,0 +1,176 @@
+/* journal_test.c: journals written by earlier versions decode for ever to the same batches.
+ *
+ * tests/golden/journal-v1/ holds the files of a small journal (two segments, a torn tail cut by a new owner, a seal, a
+ * snapshot) and `expected.txt`, one line per batch. To make the folder of a new format version:
+ *
+ *     golden_journal_test --make tests/golden/journal-vN
+ *
+ * which refuses to touch a folder that exists: what was once written never changes. */
+#include "test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "buf.h"
+#include "hash.h"
+#include "jlab.h"
+#include "simdisk.h"
+
+#define SEGMENT (32u * 1024u)
+static const char *const versions[] = {"tests/golden/journal-v1"};
+
+static enum err batch_line(void *ctx, const struct batch *b, struct why *why) {
+    (void)why;
+    buf_printf(ctx, "%llu..%llu epoch %llu shard %u rules %u time %lld seed %016llx bytes %zu crc %08x\n",
+               (unsigned long long)b->first_lsn, (unsigned long long)b->last_lsn, (unsigned long long)b->epoch,
+               b->shard, b->rules, (long long)b->time.ms, (unsigned long long)b->seed, b->records.len,
+               crc32c(0, b->records.ptr, b->records.len));
+    return ERR_OK;
+}
+
+struct crc_sink {
+    struct byte_sink sink;
+    uint32_t crc;
+    size_t len;
+};
+static enum err snapshot_piece(struct byte_sink *s, const void *from, size_t len, struct why *why) {
+    struct crc_sink *k = (struct crc_sink *)s;
+    (void)why;
+    k->crc = crc32c(k->crc, from, len);
+    k->len += len;
+    return ERR_OK;
+}
+
+/* Everything a reader can learn from the files, as text. */
+static void describe(struct simdisk *s, struct buf *out) {
+    struct jlab l;
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    l.options.read_only = 1;
+    enum err e = file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why);
+    if (e == ERR_OK) e = l.journal->ops->read(l.journal, 1, batch_line, out, &l.why);
+    struct snapshot_info info = {0};
+    struct crc_sink k = {.sink = {snapshot_piece}};
+    if (e == ERR_OK) e = l.journal->ops->snapshot_get(l.journal, &info, &k.sink, &l.why);
+    if (e != ERR_OK) buf_printf(out, "%s: %s\n", err_word(e), l.why.text);
+    buf_printf(out, "snapshot %llu epoch %llu time %lld bytes %zu crc %08x\n", (unsigned long long)info.lsn,
+               (unsigned long long)info.epoch, (long long)info.time.ms, k.len, k.crc);
+    jlab_stop(&l);
+}
+
+static void load_folder(struct simdisk *s, const char *path, const char *prefix) {
+    DIR *dir = opendir(path);
+    if (dir == NULL) return;
+    for (struct dirent *row = readdir(dir); row != NULL; row = readdir(dir)) {
+        char full[512], name[96];
+        struct stat st;
+        snprintf(full, sizeof full, "%s/%s", path, row->d_name);
+        if (stat(full, &st) != 0 || !S_ISREG(st.st_mode)) continue;
+        FILE *f = fopen(full, "rb");
+        uint8_t *bytes = malloc((size_t)st.st_size + 1);
+        assert_non_null(f);
+        assert_non_null(bytes);
+        assert_int_equal(fread(bytes, 1, (size_t)st.st_size, f), st.st_size);
+        fclose(f);
+        snprintf(name, sizeof name, "%s/%.80s", prefix, row->d_name);
+        simdisk_put(s, name, bytes, (size_t)st.st_size);
+        free(bytes);
+    }
+    closedir(dir);
+}
+
+static void old_journals_decode_for_ever(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        char path[256], want[8192];
+        struct simdisk *s = simdisk_new(0);
+        snprintf(path, sizeof path, "%s/journal", versions[i]);
+        load_folder(s, path, "journal");
+        snprintf(path, sizeof path, "%s/expected.txt", versions[i]);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        size_t len = fread(want, 1, sizeof want - 1, f);
+        fclose(f);
+        want[len] = 0;
+        struct buf got;
+        buf_init(&got, sizeof want);
+        describe(s, &got);
+        buf_put_u8(&got, 0);
+        assert_string_equal((const char *)got.at, want);
+        buf_fini(&got);
+        /* and a new owner can take it over */
+        struct jlab l;
+        jlab_init(&l, simdisk_disk(s), SEGMENT);
+        assert_int_equal(jlab_start(&l), ERR_OK);
+        jlab_append_ok(&l, 1, 100);
+        jlab_stop(&l);
+        simdisk_free(s);
+    }
+}
+
+/* ---- making a golden folder ---- */
+
+static void save(const char *path, const void *bytes, size_t len) {
+    FILE *f = fopen(path, "wbx");
+    ENSURE(f != NULL);
+    ENSURE(fwrite(bytes, 1, len, f) == len);
+    ENSURE(fclose(f) == 0);
+}
+
+struct saving {
+    struct simdisk *sim;
+    const char *path;
+};
+
+static void save_file(void *ctx, const char *name, uint64_t bytes) {
+    struct saving *k = ctx;
+    char inside[96], outside[512];
+    snprintf(inside, sizeof inside, "journal/%s", name);
+    snprintf(outside, sizeof outside, "%s/journal/%s", k->path, name);
+    const uint8_t *at = simdisk_peek(k->sim, inside, &bytes);
+    save(outside, at, bytes);
+}
+
+static int make(const char *path) {
+    char name[512];
+    snprintf(name, sizeof name, "%s/journal", path);
+    if (mkdir(path, 0755) != 0 || mkdir(name, 0755) != 0) {
+        fprintf(stderr, "%s exists: golden files are never overwritten\n", path);
+        return 2;
+    }
+    struct simdisk *s = simdisk_new(1);
+    struct jlab l;
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    ENSURE(jlab_start(&l) == ERR_OK);
+    for (uint32_t i = 0; i < 5; i++) jlab_append_ok(&l, 1 + i % 3, 100 + i * 1500);
+    ENSURE(file_seal(l.journal, &l.why) == ERR_OK);
+    ENSURE(jlab_snapshot(&l, 3, 70000) == ERR_OK);
+    simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, 0);
+    ENSURE(jlab_append(&l, 1, 3000) == JOURNAL_FAILED);
+    jlab_stop(&l);
+    uint64_t mask = 0x15; /* a torn tail */
+    simdisk_crash_mask(s, &mask);
+    l.clock.ms += 12345;
+    ENSURE(jlab_start(&l) == ERR_OK);
+    for (uint32_t i = 0; i < 3; i++) jlab_append_ok(&l, 2, i * 4016);
+    jlab_stop(&l);
+    simdisk_kill(s);
+    struct saving k = {s, path};
+    struct disk *d = simdisk_disk(s);
+    ENSURE(d->ops->list(d, "journal", save_file, &k, &l.why) == ERR_OK);
+    struct buf text;
+    buf_init(&text, 65536);
+    describe(s, &text);
+    snprintf(name, sizeof name, "%s/expected.txt", path);
+    save(name, text.at, text.len);
+    buf_fini(&text);
+    simdisk_free(s);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--make") == 0) return make(argv[2]);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(old_journals_decode_for_ever)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
