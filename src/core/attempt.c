@@ -150,8 +150,7 @@ static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal
     job_move(s, job, JOB_WAITING, cause);
 }
 
-static bool is_fatal(const struct options *o, const struct rec_ended *rec) {
-    if (rec->fatal) return true;
+static bool is_fatal_exit(const struct options *o, const struct rec_ended *rec) {
     if (rec->outcome != OUTCOME_EXIT) return false;
     for (uint32_t i = 0; i < o->fatal_exits.count; i++)
         if (o->fatal_exits.at[i] == rec->exit_code) return true;
@@ -187,6 +186,11 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, CAUSE_REQUEST); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
     case END_SUCCESS: succeed(s, job, rec); break;
-    case END_FAILURE: fail(s, job, failure_cause(stop, rec->outcome), is_fatal(job_options(s, j), rec)); break;
+    case END_FAILURE: {
+        /* the exit code of an attempt that was stopped is the stop's, not the job's */
+        bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));
+        fail(s, job, failure_cause(stop, rec->outcome), fatal);
+        break;
+    }
     }
 }
