@@ -217,19 +217,8 @@ void model_rules_judge_new(struct model *m, struct model_flow *f, uint32_t first
     travel(m, &w);
 }
 
-/* A job that runs whatever its parents do, and has not started, waits again for a parent that is tried again. */
-static void pull_back(struct model *m, const struct model_flow *f, struct model_job *j, const bool *marks) {
-    bool awaits = false;
-    for (uint32_t i = 0; i < j->spec.parent_count; i++) awaits |= marks[j->spec.parents[i]];
-    if (!awaits || marks[ordinal_of(f, j)] || j->spec.on_upstream != TU_RUN || !model_job_is_unstarted(j)) return;
-    model_job_votes_clear(j);
-    j->past_parents = j->waits_for_time = j->has_question = false;
-    model_rules_move(m, j, TS_WAITING);
-}
-
 void model_rules_reset(struct model *m, struct model_flow *f, const bool *marks) {
     struct wave w = {0};
-    for (uint32_t k = 0; k < f->job_count; k++) pull_back(m, f, &f->jobs[k], marks);
     for (uint32_t k = 0; k < f->job_count; k++) {
         if (marks[k]) model_job_reset(&f->jobs[k], m->time_ms);
     }

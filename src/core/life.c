@@ -169,9 +169,8 @@ void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bo
         drag_down(s, index, end, root);
         return;
     }
-    if (late) return;
-    REQUIRE(j->state == JOB_WAITING);
-    REQUIRE(j->parents_open > 0);
+    /* a job that is past its parents stays so, whatever a retried one does */
+    if (late || j->state != JOB_WAITING || j->parents_open == 0) return;
     if (MUTANT(double_unlock)) j->parents_open = 1;
     if (--j->parents_open == 0) job_advance(s, index);
 }
@@ -257,26 +256,17 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     }
 }
 
-/* A child that runs whatever its parents do, and has not started, waits for this one again. */
-static void reopen_edge(struct state *s, uint32_t index) {
-    struct job *child = job_at(s, index);
-    if (!has_not_started(child) || job_options(s, child)->on_upstream != UPSTREAM_RUN) return;
-    if (child->state == JOB_HELD) question_close(s, child);
-    child->parents_open++;
-    child->flags &= (uint8_t)~JOBF_TIMED;
-    child->due.ms = 0;
-    if (child->state == JOB_WAITING) job_set_timer(s, index);
-    else job_move(s, index, JOB_WAITING, CAUSE_NONE);
-}
-
+/* Children that run whatever their parents do, and still wait for others, wait for this one again. */
 static void reopen_edges(struct state *s, const struct job *parent) {
     const struct flow *f = flow_at(s, parent->flow);
     if (parent->last_child == 0) return;
     uint32_t at = parent->last_child;
     do {
-        struct edge edge = *(const struct edge *)vec_at(&f->edges, at - 1);
-        reopen_edge(s, f->jobs.at[edge.child]);
-        at = edge.next;
+        const struct edge *edge = vec_at(&f->edges, at - 1);
+        struct job *child = job_at(s, f->jobs.at[edge->child]);
+        bool waits = child->state == JOB_WAITING && child->parents_open > 0;
+        if (waits && job_options(s, child)->on_upstream == UPSTREAM_RUN) child->parents_open++;
+        at = edge->next;
     } while (at != parent->last_child);
 }
 
