@@ -619,6 +619,19 @@ static void retry_makes_waiting_children_wait_again(void **state) {
     is(2, TS_READY, TC_NONE);
 }
 
+static void retry_leaves_children_past_their_parents(void **state) {
+    (void)state;
+    SUBMIT({PLAIN}, {PARENTS(0), .on_upstream = TU_RUN, .delay_ms = 10 * SECOND}, {PARENTS(0), .on_upstream = TU_RUN});
+    run(0, TO_EXIT);
+    int64_t due_ms = get(1).due_ms;
+    now += SECOND;
+    SAY(.kind = TR_RETRIED, JOB(0));
+    is(2, TS_READY, TC_NONE);
+    run(0, TO_OK);
+    assert_int_equal(get(1).due_ms, due_ms);
+    is(2, TS_READY, TC_NONE);
+}
+
 static void rerun_repeats_all_but_successes(void **state) {
     (void)state;
     SUBMIT({PLAIN}, {PLAIN}, {PARENTS(1)}, {PLAIN});
@@ -936,6 +949,7 @@ int main(void) {
         T(quorum_counts_people_not_words), T(policy_may_ask_for_a_person), T(again_is_the_same_question_anew),
         T(retry_after_failure_skips_passed_gates), T(outputs_are_judged),
         T(retry_brings_back_the_job_and_its_victims), T(retry_makes_waiting_children_wait_again),
+        T(retry_leaves_children_past_their_parents),
         T(rerun_repeats_all_but_successes), T(discard_takes_a_dead_letter_away), T(flow_waits_for_its_last_part),
         T(forgotten_flow_is_gone), T(lsns_are_dense_and_time_does_not_fall), T(differences_are_told),
         T(impossible_records_are_refused), T(start_within_is_for_ready_jobs), T(forgotten_flow_takes_no_records),
