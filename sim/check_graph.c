@@ -28,8 +28,9 @@ static bool has_good_end(const struct check_history *h, const struct check_job *
     return false;
 }
 
-/* Given away before the child was: a parent that is tried again later is no obstacle to a child on its way. */
-static bool has_only_an_open_attempt(const struct check_job *j, uint64_t child_lsn) {
+/* A child past its parents stays so when one of them is tried again: then nothing is known any more. */
+static bool has_only_an_open_attempt(const struct check_flow *f, const struct check_job *j, uint64_t child_lsn) {
+    if (check_history_was_reset(f, 0, child_lsn)) return false;
     return j->attempt_count == 1 && j->attempts[0].ended_lsn == 0 && j->attempts[0].assigned_lsn < child_lsn;
 }
 
@@ -43,7 +44,7 @@ static uint32_t obstacle(const struct check_history *h, const struct check_flow 
         if (p >= ordinal) return p;
         const struct check_job *parent = &f->jobs[p];
         if (j->on_upstream == TU_RUN) {
-            if (has_only_an_open_attempt(parent, lsn)) return p;
+            if (has_only_an_open_attempt(f, parent, lsn)) return p;
         } else if (parent->kind == TK_WORK) {
             if (!has_good_end(h, parent)) return p;
         } else if (!done[p]) {

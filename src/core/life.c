@@ -256,20 +256,6 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     }
 }
 
-/* Children that run whatever their parents do, and still wait for others, wait for this one again. */
-static void reopen_edges(struct state *s, const struct job *parent) {
-    const struct flow *f = flow_at(s, parent->flow);
-    if (parent->last_child == 0) return;
-    uint32_t at = parent->last_child;
-    do {
-        const struct edge *edge = vec_at(&f->edges, at - 1);
-        struct job *child = job_at(s, f->jobs.at[edge->child]);
-        bool waits = child->state == JOB_WAITING && child->parents_open > 0;
-        if (waits && job_options(s, child)->on_upstream == UPSTREAM_RUN) child->parents_open++;
-        at = edge->next;
-    } while (at != parent->last_child);
-}
-
 void job_reset(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     REQUIRE(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED);
@@ -284,7 +270,6 @@ void job_reset(struct state *s, uint32_t index) {
         j->extra = 0;
     }
     job_move(s, index, JOB_WAITING, CAUSE_NONE);
-    reopen_edges(s, j);
 }
 
 void job_quarantine_late(struct state *s, uint32_t index) {
