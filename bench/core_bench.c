@@ -61,7 +61,7 @@ struct rig {
     struct journal_head head;
     uint64_t batch_count, batch_bytes;
     struct buf kept;
-    struct vec batches; /* of struct batch; records.ptr is an offset into kept */
+    struct vec batches;  /* of struct batch; records.ptr is an offset into kept */
     struct vec assigned; /* of struct attempt_effect: to be completed in the next pass */
     uint64_t completed;
 };
@@ -200,10 +200,8 @@ static void drain(struct rig *r) {
         for (uint32_t i = 0; i < todo.count; i++) {
             const struct attempt_effect *a = vec_at(&todo, i);
             struct command cmd = {.kind = CMD_DONE, .token = i + 1};
-            cmd.as.attempt = (struct cmd_attempt){.worker = slice_str(worker_ids[a->worker - 1]),
-                                                  .incarnation = 1,
-                                                  .job = a->job,
-                                                  .attempt = a->attempt};
+            cmd.as.attempt = (struct cmd_attempt){
+                .worker = slice_str(worker_ids[a->worker - 1]), .incarnation = 1, .job = a->job, .attempt = a->attempt};
             engine_command(r->engine, &cmd);
         }
         r->completed += todo.count;
@@ -292,10 +290,11 @@ static void bench_journal(const char *dir, uint32_t jobs) {
     drain(&r);
     double took = now() - start;
     double floor = append_floor(dir, r.batch_count, r.batch_bytes);
-    printf("journal  %9u jobs  %10.0f jobs/s      (target 300,000)     floor: the same %llu batches, %llu MB %.0f jobs/s"
-           "; submit alone %.0f jobs/s\n",
-           jobs, jobs / took, (unsigned long long)r.batch_count, (unsigned long long)(r.batch_bytes >> 20),
-           jobs / floor, jobs / submitted);
+    printf(
+        "journal  %9u jobs  %10.0f jobs/s      (target 300,000)     floor: the same %llu batches, %llu MB %.0f jobs/s"
+        "; submit alone %.0f jobs/s\n",
+        jobs, jobs / took, (unsigned long long)r.batch_count, (unsigned long long)(r.batch_bytes >> 20), jobs / floor,
+        jobs / submitted);
     if (r.completed != jobs) printf("journal  only %llu jobs were completed\n", (unsigned long long)r.completed);
     rig_close(&r);
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -333,8 +332,9 @@ static void bench_recover(const char *dir, uint32_t flows, uint32_t jobs_each) {
     rig_attach(&r);
     double took = now() - start;
     if (r.assigned.count != WORKERS * SLOTS) printf("recover  nothing was dispatched\n");
-    printf("recover  %7u x %-5u %6.3f s            (target < 1 s)       replay %.3f s; floor: reading the files %.3f s\n",
-           flows, jobs_each, took, replayed, floor);
+    printf(
+        "recover  %7u x %-5u %6.3f s            (target < 1 s)       replay %.3f s; floor: reading the files %.3f s\n",
+        flows, jobs_each, took, replayed, floor);
     rig_close(&r);
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -383,9 +383,12 @@ int main(int argc, char **argv) {
     bool quick = false;
     const char *only = NULL, *dir = ".";
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) quick = true;
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) only = argv[++i];
-        else dir = argv[i];
+        if (strcmp(argv[i], "--quick") == 0)
+            quick = true;
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
+        else
+            dir = argv[i];
     }
     uint32_t million = quick ? 100000 : 1000000;
     memset(spec_body, 'x', sizeof spec_body);

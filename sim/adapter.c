@@ -32,8 +32,20 @@ static void judge(struct adapter *a, struct trace_entry *e) {
     if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
 }
 
+/* A history keeps what leaves memory; clients may ask it later how a parent ended. */
+static void remember(struct adapter *a, uint64_t flow) {
+    struct known_flow *known = world_flow(a->w, (flow_id){flow});
+    struct trace_job_state job;
+    if (known == NULL || !model_job(a->model, flow, 0, &job)) return;
+    for (int s = JOB_SUCCEEDED; s < (int)JOB_STATE_COUNT; s++) {
+        if (adapter_state((enum job_state)s) == job.state) known->first = (enum job_state)s;
+    }
+    known->forgotten = true;
+}
+
 static void teach(struct adapter *a, const struct trace_entry *e, bool judging) {
     char text[MODEL_TEXT_BYTES];
+    if (e->kind == TR_FORGOTTEN) remember(a, e->as.job.flow);
     if (!model_apply(a->model, e, text)) {
         world_red(a->w, "model", "LSN %lu: %s", (unsigned long)e->lsn, text);
     }

@@ -163,9 +163,12 @@ static struct msg *look(struct simserver *s, const struct msg *ask) {
 /* What the ledger must know to judge: when a worker was last heard, and what it says it holds. */
 static void note_worker(struct simserver *s, uint32_t node, const struct command *cmd) {
     bool attaches = cmd->kind == CMD_ATTACH && cmd->as.attach.incarnation >= s->incarnations[node];
-    bool beats = cmd->kind == CMD_HEARTBEAT && cmd->as.worker.incarnation == s->incarnations[node];
+    bool present = s->attached[node] && cmd->as.worker.incarnation == s->incarnations[node];
+    bool beats = cmd->kind == CMD_HEARTBEAT && present;
+    if (cmd->kind == CMD_DETACH) s->attached[simworker_node(cmd->as.worker.worker)] = false;
     if (attaches) {
         s->incarnations[node] = cmd->as.attach.incarnation;
+        s->attached[node] = true;
         ledger_attached(&s->ledger, node, &cmd->as.attach);
     }
     if (!attaches && !beats) return;
@@ -519,6 +522,7 @@ void simserver_start(struct simserver *s) {
     s->opened_ms = simserver_mono(s).ms;
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) s->heard_ms[i] = s->opened_ms;
     memset(s->lapsed, 0, sizeof s->lapsed);
+    memset(s->attached, 0, sizeof s->attached);
     ledger_restarted(&s->ledger);
     simserver_pump(s);
 }

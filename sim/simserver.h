@@ -53,6 +53,7 @@ struct simserver {
     struct session sessions[NET_NODES_MAX];
     struct ledger ledger;
     int64_t heard_ms[NET_NODES_MAX];      /* last word of each worker in this life */
+    bool attached[NET_NODES_MAX];         /* in this life: only then a heartbeat renews */
     bool lapsed[NET_NODES_MAX];           /* was silent for a lease since the last batch was taken */
     uint64_t incarnations[NET_NODES_MAX]; /* highest that attached */
 

@@ -108,7 +108,7 @@ static void draw_demand(struct world *w, struct rng *r, struct arena *arena, str
 }
 
 static void draw_times(struct world *w, struct rng *r, struct options *o) {
-    int64_t wall = world_wall(w).ms;
+    int64_t wall = world_true(w).ms;
     o->backoff_base_ms = (uint32_t)rng_range(r, 1, 300);
     o->backoff_cap_ms = (uint32_t)rng_range(r, o->backoff_base_ms, 2000);
     o->backoff_jitter_ms = (uint32_t)rng_range(r, 0, 100);
@@ -156,7 +156,8 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
 }
 
 static struct slice draw_body(struct rng *r, struct arena *arena) {
-    uint32_t ms = (uint32_t)rng_skewed(r, 400);
+    /* some outlive a lease: only then an attempt can be lost and still go on */
+    uint32_t ms = (uint32_t)(rng_below(r, 8) == 0 ? rng_range(r, 500, 5000) : rng_skewed(r, 400));
     uint32_t exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 2) : 0;
     uint32_t flaky = rng_below(r, 4) == 0 ? rng_below(r, 4) : 0;
     return text(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
@@ -204,7 +205,7 @@ static uint32_t foreign_parents(struct world *w, struct rng *r, struct arena *ar
     *ret = (struct parent_ref){.name = job_name(arena, 0, 0), .flow = flow->id, .shard = 1};
     if (flow->forgotten && rng_below(r, 2)) {
         ret->has_seen = true;
-        ret->seen = JOB_SUCCEEDED;
+        ret->seen = flow->first;
     }
     return 1;
 }

@@ -98,11 +98,8 @@ static void apply_paused(struct state *s, const struct rec_paused *r) {
         pool_entry(s, pool_take(s, r->name))->paused = r->on;
         s->placement++;
         return;
-    case PAUSE_TENANT:
-        tenant_at(s, tenant_take(s, r->name))->paused = r->on;
-        return;
-    case PAUSE_SCOPE_COUNT:
-        break;
+    case PAUSE_TENANT: tenant_at(s, tenant_take(s, r->name))->paused = r->on; return;
+    case PAUSE_SCOPE_COUNT: break;
     }
     PANIC("a pause of no scope");
 }
@@ -170,18 +167,13 @@ static void apply_due(struct state *s, const struct rec_due *r) {
     uint32_t job = the_job(s, r->flow, r->ordinal);
     struct job *j = job_at(s, job);
     switch ((enum due_cause)r->due) {
-    case DUE_START:
-        job_advance(s, job);
-        return;
+    case DUE_START: job_advance(s, job); return;
     case DUE_DEADLINE:
         if (j->state == JOB_HELD || j->state == JOB_CHECKING) question_close(s, j);
         job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);
         return;
-    case DUE_START_WITHIN:
-        job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER);
-        return;
-    case DUE_COUNT:
-        break;
+    case DUE_START_WITHIN: job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER); return;
+    case DUE_COUNT: break;
     }
     PANIC("due for nothing");
 }

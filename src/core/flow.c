@@ -63,7 +63,8 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
     tlv_encode(&flow_head_desc, &head, &encoded);
     ENSURE(!encoded.full);
     /* a flow of one job fits its first chunk, so a million of them cost one allocation each */
-    size_t first = rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded.len + 40 : FLOW_CHUNK_BYTES;
+    size_t first =
+        rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded.len + 40 : FLOW_CHUNK_BYTES;
     uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(&encoded), first);
     buf_fini(&encoded);
     flow_at(s, index)->more = rec->more;

@@ -60,8 +60,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
         break;
     case JOB_READY:
         due = after(j->since, o->start_within_ms);
-        if (j->link && class_at(s, j->link)->pin_kind != PIN_NONE)
-            due = sooner(due, after(j->since, o->prefer_ms));
+        if (j->link && class_at(s, j->link)->pin_kind != PIN_NONE) due = sooner(due, after(j->since, o->prefer_ms));
         break;
     case JOB_DISPATCHED:
     case JOB_RUNNING: {
@@ -72,8 +71,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
         break;
     }
     case JOB_HELD:
-    case JOB_CHECKING:
-        break;
+    case JOB_CHECKING: break;
     case JOB_SUCCEEDED:
     case JOB_FAILED:
     case JOB_TIMED_OUT:
@@ -81,8 +79,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
     case JOB_DENIED:
     case JOB_QUARANTINED:
     case JOB_SKIPPED:
-    case JOB_STATE_COUNT:
-        return (wall_time){TIME_NEVER};
+    case JOB_STATE_COUNT: return (wall_time){TIME_NEVER};
     }
     if (o->deadline_ms > 0) due = sooner(due, o->deadline_ms);
     return (wall_time){due};
