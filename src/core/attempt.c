@@ -139,11 +139,11 @@ static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal
     struct job *j = job_at(s, job);
     const struct options *o = job_options(s, j);
     uint32_t budget = o->retries + (MUTANT(retry_past_budget) ? 1u : 0u);
-    if (fatal || j->used >= budget) {
+    job_spend(s, j);
+    if (fatal || j->used > budget) {
         job_finish(s, job, cause == CAUSE_RUN_TIMEOUT ? JOB_TIMED_OUT : JOB_FAILED, cause);
         return;
     }
-    job_spend(s, j);
     j->due.ms = s->now.ms + backoff_ms(o, j->used, s->seed, job_ref_of(s, j));
     j->flags |= JOBF_TIMED;
     j->flags &= (uint8_t)~JOBF_PREFER_OVER;

@@ -126,6 +126,12 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
 static void fill_defaults(struct decision *d, struct options *o) {
     if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
     if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    if (o->delay_from_submit) { /* known now, also for jobs that are added later: recorded as the time itself */
+        int64_t start = d->in->wall.ms + o->delay_ms;
+        if (o->delay_ms > 0 && start > o->not_before_ms) o->not_before_ms = start;
+        o->delay_ms = 0;
+        o->delay_from_submit = false;
+    }
     if (o->dispatch_timeout_ms == 0) o->dispatch_timeout_ms = d->limits->dispatch_timeout_ms;
     if (o->quorum == 0) o->quorum = 1;
     /* a policy may ask for an approval that the job did not */

@@ -169,13 +169,9 @@ void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bo
         drag_down(s, index, end, root);
         return;
     }
-    if (late) return;
-    REQUIRE(j->state == JOB_WAITING);
-    if (MUTANT(double_unlock)) {
-        if (j->parents_open == 0) return;
-        j->parents_open = 1;
-    }
-    REQUIRE(j->parents_open > 0);
+    /* a job that is past its parents stays so, whatever a retried one does */
+    if (late || j->state != JOB_WAITING || j->parents_open == 0) return;
+    if (MUTANT(double_unlock)) j->parents_open = 1;
     if (--j->parents_open == 0) job_advance(s, index);
 }
 
@@ -261,6 +257,20 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     }
 }
 
+/* Children that run whatever their parents do, and still wait for others, wait for this one again. */
+static void reopen_edges(struct state *s, const struct job *parent) {
+    const struct flow *f = flow_at(s, parent->flow);
+    if (parent->last_child == 0) return;
+    uint32_t at = parent->last_child;
+    do {
+        const struct edge *edge = vec_at(&f->edges, at - 1);
+        struct job *child = job_at(s, f->jobs.at[edge->child]);
+        bool waits = child->state == JOB_WAITING && child->parents_open > 0;
+        if (waits && job_options(s, child)->on_upstream == UPSTREAM_RUN) child->parents_open++;
+        at = edge->next;
+    } while (at != parent->last_child);
+}
+
 void job_reset(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     REQUIRE(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED);
@@ -275,6 +285,7 @@ void job_reset(struct state *s, uint32_t index) {
         j->extra = 0;
     }
     job_move(s, index, JOB_WAITING, CAUSE_NONE);
+    reopen_edges(s, j);
 }
 
 void job_quarantine_late(struct state *s, uint32_t index) {

@@ -65,6 +65,7 @@ void question_close(struct state *s, struct job *j) {
 static void ask_again(struct state *s, uint32_t index, int64_t again_ms) {
     struct question *q = question_at(s, index);
     q->revision++;
+    q->votes = 0; /* voices were about the earlier revision */
     q->again.ms = again_ms;
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
     if (q->again.ms > s->now.ms) return; /* the tick asks when the time has come */

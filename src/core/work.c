@@ -108,6 +108,8 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
         job_cancel(s, index, f->sweep_confirm_ms);
         break;
     case SWEEP_RETRY:
+        /* a job that still waits for its parents waits anew for those that start again */
+        if (j->state == JOB_WAITING && j->parents_open > 0) job_judge(s, index);
         if (!ended_badly || j->cause != CAUSE_UPSTREAM || j->root != f->sweep_root) break;
         job_reset(s, index);
         job_judge(s, index);
@@ -169,12 +171,13 @@ static void wait_for_continue(struct state *s, uint32_t flow) {
     s->working_tail = flow;
 }
 
-/* What a job was told before it is swept: a cascade under way ends before a later request begins. */
+/* The sweep first: it counts a parent that has yet to tell its children as open, so what ends meanwhile can wait. No
+ * sweep begins while a cascade is under way (decide answers "busy"). */
 static void work_on(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     for (; s->budget > 0 && has_work(f); s->budget--) {
-        if (f->work_head < f->work.count) tell_next(s, flow);
-        else sweep_next(s, flow);
+        if (f->sweep != SWEEP_NONE) sweep_next(s, flow);
+        else tell_next(s, flow);
     }
 }
 

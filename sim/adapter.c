@@ -1,0 +1,319 @@
+/* adapter.c: see adapter.h. */
+#include "adapter.h"
+
+#include "adapter_record.h"
+#include "check.h"
+#include "engine.h"
+#include "model.h"
+#include "panic.h"
+#include "world.h"
+
+#define ARENA_BYTES_MAX ((size_t)512 << 20)
+
+static struct trace_bytes bytes(struct slice s) {
+    return (struct trace_bytes){s.ptr, (uint32_t)s.len};
+}
+
+void adapter_init(struct adapter *a, struct world *w) {
+    *a = (struct adapter){.w = w, .model = model_new(), .check = check_new()};
+    arena_init(&a->arena, 4096, ARENA_BYTES_MAX);
+}
+
+void adapter_fini(struct adapter *a) {
+    model_free(a->model);
+    check_free(a->check);
+    arena_fini(&a->arena);
+}
+
+/* ---- handing over ---- */
+
+static void judge(struct adapter *a, struct trace_entry *e) {
+    if (!trace_is_record(e->kind)) e->time_ms = world_wall(a->w).ms;
+    if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
+}
+
+static void teach(struct adapter *a, const struct trace_entry *e, bool judging) {
+    char text[MODEL_TEXT_BYTES];
+    if (!model_apply(a->model, e, text)) {
+        world_red(a->w, "model", "LSN %lu: %s", (unsigned long)e->lsn, text);
+    }
+    ledger_record(&a->w->server.ledger, e, judging);
+    a->told_lsn = e->lsn;
+}
+
+/* ---- records ---- */
+
+static void note_record(struct adapter *a, const struct trace_entry *e) {
+    WORLD_NOTE(a->w, e->lsn, e->kind, e->sum, "record %lu: %s", (unsigned long)e->lsn,
+               adapter_record_text(e, (char[160]){0}, 160));
+}
+
+enum telling { TELL_LIVE, TELL_REPLAYED, TELL_MODEL };
+
+static void tell_batch(struct adapter *a, const struct batch *b, enum telling telling) {
+    struct cursor c = cursor_of(b->records);
+    uint64_t lsn = b->first_lsn;
+    arena_reset(&a->arena);
+    for (; cursor_left(&c) > 0; lsn++) {
+        struct trace_entry e = {.lsn = lsn, .time_ms = b->time.ms, .epoch = b->epoch, .seed = b->seed};
+        e.replayed = telling == TELL_REPLAYED;
+        const char *wrong = adapter_record(&c, &a->arena, &e);
+        if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
+        if (telling == TELL_LIVE) note_record(a, &e);
+        if (telling != TELL_MODEL) judge(a, &e);
+        if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
+    }
+    if (lsn != b->last_lsn + 1)
+        world_red(a->w, "batch", "holds %lu records, names %lu", (unsigned long)(lsn - b->first_lsn),
+                  (unsigned long)(b->last_lsn + 1 - b->first_lsn));
+}
+
+void adapter_batch(struct adapter *a, const struct batch *b, bool replayed) {
+    tell_batch(a, b, replayed ? TELL_REPLAYED : TELL_LIVE);
+}
+
+void adapter_durable(struct adapter *a, uint64_t lsn) {
+    judge(a, &(struct trace_entry){.kind = TW_DURABLE, .as.durable = {lsn}});
+}
+
+void adapter_crashed(struct adapter *a) {
+    judge(a, &(struct trace_entry){.kind = TW_CRASHED});
+}
+
+/* The model knows no way back: when records were lost it starts anew with those that were not. */
+void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head) {
+    judge(a, &(struct trace_entry){.kind = TW_RESTARTED, .as.restarted = {epoch, head}});
+    if (a->told_lsn == head) return;
+    model_free(a->model);
+    a->model = model_new();
+    a->told_lsn = 0;
+    ledger_clear(&a->w->server.ledger);
+    const struct simlog *log = &a->w->server.log;
+    for (uint32_t i = 0; i < log->batches.count; i++) tell_batch(a, vec_at(&log->batches, i), TELL_MODEL);
+    ENSURE(a->told_lsn == head);
+}
+
+void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch) {
+    static const enum trace_effect effects[] = {
+        [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
+        [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
+    };
+    judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
+}
+
+/* ---- talk ---- */
+
+static enum trace_ask ask_of(enum command_kind kind) {
+    switch (kind) {
+    case CMD_SUBMIT: return TQ_SUBMIT;
+    case CMD_ADD: return TQ_ADD;
+    case CMD_CANCEL: return TQ_CANCEL;
+    case CMD_RETRY: return TQ_RETRY;
+    case CMD_DISCARD: return TQ_DISCARD;
+    case CMD_RERUN: return TQ_RERUN;
+    case CMD_FORGET: return TQ_FORGET;
+    case CMD_ATTACH: return TQ_ATTACH;
+    case CMD_STARTED: return TQ_STARTED;
+    case CMD_DONE: return TQ_DONE;
+    case CMD_VERDICT: return TQ_VERDICT;
+    case CMD_READ: return TQ_READ;
+    case CMD_PAUSE:
+    case CMD_DETACH:
+    case CMD_HEARTBEAT:
+    case CMD_PROGRESS:
+    case CMD_DRAIN:
+    case CMD_POOL:
+    case CMD_TOPIC:
+    case CMD_TENANT:
+    case CMD_COUNT: break;
+    }
+    return TQ_OTHER;
+}
+
+static void asked_attempt(struct trace_asked *q, const struct cmd_attempt *c) {
+    q->flow = c->job.flow.v;
+    q->ordinal = c->job.ordinal;
+    q->attempt = c->attempt;
+    q->outcome = adapter_outcome(c->outcome);
+    q->worker = bytes(c->worker);
+    q->incarnation = c->incarnation;
+}
+
+void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) {
+    struct trace_entry e = {.kind = TA_ASKED};
+    struct trace_asked *q = &e.as.asked;
+    q->call = call;
+    q->ask = ask_of(cmd->kind);
+    q->tenant = bytes(cmd->tenant);
+    e.principal = bytes(cmd->principal);
+    switch (q->ask) {
+    case TQ_SUBMIT:
+        q->key = bytes(cmd->as.submit.key);
+        q->key_hash = bytes(cmd->as.submit.key_hash);
+        q->job_count = cmd->as.submit.jobs.job_count;
+        break;
+    case TQ_ADD:
+        q->flow = cmd->as.add.flow.v;
+        q->job_count = cmd->as.add.jobs.job_count;
+        break;
+    case TQ_CANCEL:
+        q->flow = cmd->as.cancel.flow.v;
+        q->ordinal = cmd->as.cancel.whole ? TRACE_NO_JOB : cmd->as.cancel.ordinal;
+        break;
+    case TQ_RETRY:
+    case TQ_DISCARD:
+        q->flow = cmd->as.job.flow.v;
+        q->ordinal = cmd->as.job.ordinal;
+        break;
+    case TQ_RERUN:
+    case TQ_FORGET: q->flow = cmd->as.flow.v; break;
+    case TQ_STARTED:
+    case TQ_DONE: asked_attempt(q, &cmd->as.attempt); break;
+    case TQ_ATTACH:
+        q->worker = bytes(cmd->as.attach.worker);
+        q->incarnation = cmd->as.attach.incarnation;
+        break;
+    case TQ_VERDICT:
+    case TQ_READ:
+    case TQ_OTHER:
+    case TQ_COUNT: break;
+    }
+    if (call != 0) judge(a, &e);
+}
+
+static enum trace_answer answer_of(enum err err) {
+    if (err == ERR_OK) return TN_OK;
+    if (err == ERR_CONFLICT) return TN_CONFLICT;
+    if (err == ERR_STALE) return TN_STALE;
+    if (err == ERR_STATE) return TN_STATE;
+    if (err == ERR_NOT_FOUND) return TN_MISSING;
+    return err_is_retryable(err) ? TN_BUSY : TN_REFUSED;
+}
+
+void adapter_answered(struct adapter *a, struct msg *m) {
+    if (m->told) return; /* the network brought it twice */
+    m->told = true;
+    judge(a, &(struct trace_entry){
+                 .kind = TA_ANSWERED,
+                 .as.answered = {.call = m->call,
+                                 .answer = answer_of(m->reply.err),
+                                 .lsn = m->lsn,
+                                 .flow = m->reply.flow.v,
+                                 .job_count = m->reply.job_count,
+                                 .repeated = m->reply.repeated,
+                                 .epoch = m->reply.epoch},
+             });
+    for (uint32_t i = 0; i < m->job_count; i++) {
+        const struct seen_job *job = &m->jobs[i];
+        judge(a, &(struct trace_entry){
+                     .kind = TW_SEEN,
+                     .as.seen = {m->lsn, job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)},
+                 });
+    }
+}
+
+/* ---- world ---- */
+
+void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins) {
+    arena_reset(&a->arena);
+    judge(a, &(struct trace_entry){
+                 .kind = begins ? TW_PROCESS : TW_PROCESS_END,
+                 .as.process = {.worker = bytes(simworker_name(&a->arena, v->node)),
+                                .incarnation = v->incarnation,
+                                .flow = h->job.flow.v,
+                                .ordinal = h->job.ordinal,
+                                .attempt = h->attempt,
+                                .fence = h->fence},
+             });
+}
+
+void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) {
+    arena_reset(&a->arena);
+    judge(a, &(struct trace_entry){.kind = TW_MACHINE,
+                                   .as.machine = {bytes(simworker_name(&a->arena, v->node)), paused}});
+}
+
+/* ---- comparison ---- */
+
+struct comparison {
+    const struct state *state;
+    struct vec flows, jobs;
+};
+
+static void compare_job(void *ctx, const struct job_view *job) {
+    struct comparison *c = ctx;
+    struct trace_job_state *s = vec_push(&c->jobs);
+    struct question_view q;
+    *s = (struct trace_job_state){
+        .flow = job->ref.flow.v,
+        .ordinal = job->ref.ordinal,
+        .state = adapter_state(job->state),
+        .cause = adapter_cause(job->cause),
+        .attempt = job->attempt,
+        .used = job->used,
+        .due_ms = job->due.ms,
+        .since_ms = job->since.ms,
+        .parents_open = job->parents_open,
+        .root = job->root,
+        .stop = adapter_stop(job->stop),
+        .dead_letter = job->dead_letter,
+    };
+    if (job->question.v == 0 || !view_question(c->state, job->question, &q)) return;
+    s->has_question = true;
+    s->gate = adapter_gate(q.gate);
+    s->revision = q.revision;
+}
+
+static void compare_flow(void *ctx, flow_id id) {
+    struct comparison *c = ctx;
+    struct flow_view flow;
+    ENSURE(view_flow(c->state, id, &flow));
+    *(struct trace_flow_now *)vec_push(&c->flows) =
+        (struct trace_flow_now){.flow = id.v,
+                                .state = adapter_flow_state(flow.state),
+                                .settling = flow.settling,
+                                .more = flow.more,
+                                .job_count = flow.job_count};
+    view_each_job(c->state, id, compare_job, c);
+}
+
+void adapter_compare(struct adapter *a, const struct engine *e) {
+    char text[MODEL_TEXT_BYTES];
+    if (a->told_lsn != engine_lsn(e)) return;
+    struct comparison c = {.state = engine_state(e)};
+    vec_init(&c.flows, sizeof(struct trace_flow_now));
+    vec_init(&c.jobs, sizeof(struct trace_job_state));
+    view_each_flow(c.state, compare_flow, &c);
+    bool same = model_compare(a->model, (struct trace_flow_now *)(void *)c.flows.at, c.flows.count,
+                              (struct trace_job_state *)(void *)c.jobs.at, c.jobs.count, text);
+    if (!same) world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
+    vec_fini(&c.flows);
+    vec_fini(&c.jobs);
+}
+
+struct quiet {
+    struct adapter *a;
+    const struct engine *e;
+};
+
+static void quiet_job(void *ctx, const struct job_view *job) {
+    struct quiet *q = ctx;
+    struct why_job why = {0};
+    judge(q->a, &(struct trace_entry){
+                    .kind = TW_SEEN,
+                    .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)}});
+    if (job_state_is_terminal(job->state)) return;
+    bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
+    judge(q->a, &(struct trace_entry){
+                    .kind = TW_WHY,
+                    .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
+}
+
+static void quiet_flow(void *ctx, flow_id id) {
+    view_each_job(engine_state(((struct quiet *)ctx)->e), id, quiet_job, ctx);
+}
+
+void adapter_quiet(struct adapter *a, const struct engine *e) {
+    view_each_flow(engine_state(e), quiet_flow, &(struct quiet){a, e});
+    judge(a, &(struct trace_entry){.kind = TW_QUIET});
+}

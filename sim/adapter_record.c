@@ -1,0 +1,404 @@
+/* adapter_record.c: see adapter_record.h. */
+#include "adapter_record.h"
+
+#include <stdio.h>
+
+#include "hash.h"
+#include "panic.h"
+#include "record.h"
+
+static struct trace_bytes bytes(struct slice s) {
+    return (struct trace_bytes){s.ptr, (uint32_t)s.len};
+}
+
+/* ---- words ---- */
+
+enum trace_state adapter_state(enum job_state s) {
+    static const enum trace_state words[] = {
+        [JOB_WAITING] = TS_WAITING,       [JOB_HELD] = TS_HELD,       [JOB_READY] = TS_READY,
+        [JOB_DISPATCHED] = TS_DISPATCHED, [JOB_RUNNING] = TS_RUNNING, [JOB_CHECKING] = TS_CHECKING,
+        [JOB_SUCCEEDED] = TS_SUCCEEDED,   [JOB_FAILED] = TS_FAILED,   [JOB_TIMED_OUT] = TS_TIMED_OUT,
+        [JOB_CANCELLED] = TS_CANCELLED,   [JOB_DENIED] = TS_DENIED,   [JOB_QUARANTINED] = TS_QUARANTINED,
+        [JOB_SKIPPED] = TS_SKIPPED,
+    };
+    REQUIRE(s < JOB_STATE_COUNT);
+    return words[s];
+}
+
+enum trace_cause adapter_cause(enum job_cause c) {
+    static const enum trace_cause words[] = {
+        [CAUSE_NONE] = TC_NONE,
+        [CAUSE_EXIT] = TC_EXIT,
+        [CAUSE_LOST] = TC_LOST,
+        [CAUSE_UPSTREAM] = TC_UPSTREAM,
+        [CAUSE_NO_WORKER] = TC_NO_WORKER,
+        [CAUSE_REJECTED] = TC_REJECTED,
+        [CAUSE_DISPATCH] = TC_DISPATCH,
+        [CAUSE_RUN_TIMEOUT] = TC_RUN_TIMEOUT,
+        [CAUSE_DEADLINE] = TC_DEADLINE,
+        [CAUSE_VERDICT] = TC_VERDICT,
+        [CAUSE_NO_VERDICT] = TC_NO_VERDICT,
+        [CAUSE_REQUEST] = TC_REQUEST,
+    };
+    REQUIRE(c < JOB_CAUSE_COUNT);
+    return words[c];
+}
+
+enum trace_gate adapter_gate(enum gate g) {
+    static const enum trace_gate words[] = {
+        [GATE_CONDITION] = TG_CONDITION, [GATE_RENDER] = TG_RENDER,     [GATE_POLICY] = TG_POLICY,
+        [GATE_APPROVAL] = TG_APPROVAL,   [GATE_EXTERNAL] = TG_EXTERNAL, [GATE_OUTPUT] = TG_OUTPUT,
+    };
+    REQUIRE(g < GATE_COUNT);
+    return words[g];
+}
+
+enum trace_stop adapter_stop(enum stop_cause s) {
+    static const enum trace_stop words[] = {
+        [STOP_NONE] = TX_NONE,
+        [STOP_CANCEL] = TX_CANCEL,
+        [STOP_DEADLINE] = TX_DEADLINE,
+        [STOP_RUN_TIMEOUT] = TX_RUN_TIMEOUT,
+        [STOP_DISPATCH_TIMEOUT] = TX_DISPATCH_TIMEOUT,
+    };
+    REQUIRE(s < STOP_COUNT);
+    return words[s];
+}
+
+enum trace_outcome adapter_outcome(enum outcome o) {
+    static const enum trace_outcome words[] = {
+        [OUTCOME_OK] = TO_OK,           [OUTCOME_EXIT] = TO_EXIT,       [OUTCOME_LOST] = TO_LOST,
+        [OUTCOME_STOPPED] = TO_STOPPED, [OUTCOME_REFUSED] = TO_REFUSED,
+    };
+    REQUIRE(o < OUTCOME_COUNT);
+    return words[o];
+}
+
+enum trace_flow_state adapter_flow_state(enum flow_state s) {
+    static const enum trace_flow_state words[] = {
+        [FLOW_RUNNING] = TF_RUNNING,
+        [FLOW_SUCCEEDED] = TF_SUCCEEDED,
+        [FLOW_FAILED] = TF_FAILED,
+        [FLOW_CANCELLED] = TF_CANCELLED,
+    };
+    REQUIRE(s < FLOW_STATE_COUNT);
+    return words[s];
+}
+
+static enum trace_verdict verdict(enum verdict v) {
+    static const enum trace_verdict words[] = {
+        [VERDICT_ALLOW] = TV_ALLOW,   [VERDICT_DENY] = TV_DENY,   [VERDICT_CONSTRAIN] = TV_CONSTRAIN,
+        [VERDICT_HOLD] = TV_HOLD,     [VERDICT_AGAIN] = TV_AGAIN, [VERDICT_QUARANTINE] = TV_QUARANTINE,
+        [VERDICT_REDACT] = TV_REDACT,
+    };
+    REQUIRE(v < VERDICT_COUNT);
+    return words[v];
+}
+
+static enum trace_job_kind job_kind(uint8_t kind) {
+    if (kind == JOB_GATE) return TK_GATE;
+    if (kind == JOB_BARRIER) return TK_BARRIER;
+    if (kind == JOB_EXTERNAL) return TK_EXTERNAL;
+    return TK_WORK;
+}
+
+static enum trace_upstream upstream(uint8_t u) {
+    if (u == UPSTREAM_SKIP) return TU_SKIP;
+    return u == UPSTREAM_RUN ? TU_RUN : TU_FAIL;
+}
+
+static enum trace_due due(uint8_t d) {
+    if (d == DUE_DEADLINE) return TD_DEADLINE;
+    return d == DUE_START_WITHIN ? TD_START_WITHIN : TD_START;
+}
+
+/* ---- jobs ---- */
+
+static struct trace_amount *amounts(struct arena *arena, const struct tlv_list *list) {
+    struct trace_amount *ret = ARENA_ARRAY(arena, struct trace_amount, list->count + 1);
+    const struct resource *from = list->at;
+    for (uint32_t i = 0; i < list->count; i++)
+        ret[i] = (struct trace_amount){bytes(from[i].name), from[i].amount};
+    return ret;
+}
+
+static void job_options(struct arena *arena, const struct options *o, struct trace_job *ret) {
+    ret->kind = job_kind(o->kind);
+    ret->priority = o->priority;
+    ret->retries = o->retries;
+    ret->backoff_base_ms = o->backoff_base_ms;
+    ret->backoff_cap_ms = o->backoff_cap_ms;
+    ret->backoff_jitter_ms = o->backoff_jitter_ms;
+    ret->on_upstream = upstream(o->on_upstream);
+    ret->exclusive = o->exclusive;
+    ret->delay_from_submit = o->delay_from_submit;
+    ret->delay_ms = o->delay_ms;
+    ret->not_before_ms = o->not_before_ms;
+    ret->deadline_ms = o->deadline_ms;
+    ret->start_within_ms = o->start_within_ms;
+    ret->dispatch_timeout_ms = o->dispatch_timeout_ms;
+    ret->run_timeout_ms = o->run_timeout_ms;
+    for (int g = 0; g < (int)GATE_COUNT; g++) {
+        if (o->gates & GATE_BIT(g)) ret->gates |= TRACE_GATE_BIT(adapter_gate((enum gate)g));
+    }
+    ret->approval_ms = o->approval_ms;
+    ret->quorum = o->quorum;
+    ret->four_eyes = o->four_eyes;
+    ret->policy_open = o->policy_open;
+    ret->fatal_exits = o->fatal_exits.at;
+    ret->fatal_exit_count = o->fatal_exits.count;
+    ret->cpu_milli = o->demand.cpu_milli;
+    ret->memory_bytes = o->demand.memory_bytes;
+    ret->gpus = o->demand.gpus;
+    ret->resources = amounts(arena, &o->demand.resources);
+    ret->resource_count = o->demand.resources.count;
+}
+
+static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
+                                    const struct tlv_list *profiles) {
+    struct trace_job *ret = ARENA_ARRAY(arena, struct trace_job, list->count + 1);
+    const struct rec_job *from = list->at;
+    const struct options *options = profiles->at;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct rec_foreign *foreign = from[i].foreign.at;
+        struct trace_foreign *others = ARENA_ARRAY(arena, struct trace_foreign, from[i].foreign.count + 1);
+        for (uint32_t k = 0; k < from[i].foreign.count; k++) {
+            others[k] = (struct trace_foreign){foreign[k].flow, foreign[k].ordinal,
+                                               adapter_state((enum job_state)foreign[k].seen)};
+        }
+        ret[i] = (struct trace_job){
+            .name = bytes(from[i].name),
+            .parents = from[i].parents.at,
+            .parent_count = from[i].parents.count,
+            .foreign = others,
+            .foreign_count = from[i].foreign.count,
+        };
+        REQUIRE(from[i].profile < profiles->count);
+        job_options(arena, &options[from[i].profile], &ret[i]);
+    }
+    return ret;
+}
+
+/* ---- records ---- */
+
+static void submitted(struct arena *arena, const struct rec_submitted *r, struct trace_entry *e) {
+    e->as.jobs = (struct trace_jobs){
+        .flow = r->flow,
+        .tenant = bytes(r->head.tenant),
+        .key = bytes(r->key),
+        .key_hash = bytes(r->key_hash),
+        .key_expires_ms = r->key_expires_ms,
+        .more = r->more,
+        .jobs = jobs(arena, &r->jobs, &r->profiles),
+        .job_count = r->jobs.count,
+    };
+}
+
+static void worker(struct arena *arena, const struct rec_worker *r, struct trace_entry *e) {
+    e->as.worker = (struct trace_worker){
+        .worker = bytes(r->worker),
+        .incarnation = r->incarnation,
+        .on = true,
+        .slots = r->info.slots,
+        .cpu_milli = r->info.cpu_milli,
+        .memory_bytes = r->info.memory_bytes,
+        .gpus = r->info.gpus,
+        .resources = amounts(arena, &r->info.resources),
+        .resource_count = r->info.resources.count,
+    };
+}
+
+static void ended(const struct rec_ended *r, struct trace_entry *e) {
+    e->as.attempt = (struct trace_attempt){
+        .flow = r->flow,
+        .ordinal = r->ordinal,
+        .attempt = r->attempt,
+        .outcome = adapter_outcome((enum outcome)r->outcome),
+        .exit_code = r->exit_code,
+        .fatal = r->fatal,
+    };
+}
+
+static void assigned(const struct rec_assigned *r, struct trace_entry *e) {
+    e->as.attempt = (struct trace_attempt){
+        .flow = r->flow,
+        .ordinal = r->ordinal,
+        .attempt = r->attempt,
+        .worker = bytes(r->worker),
+        .incarnation = r->incarnation,
+        .fence = e->lsn,
+    };
+}
+
+static void answered(const struct rec_verdict *r, struct trace_entry *e) {
+    e->as.verdict = (struct trace_verdict_on){
+        .flow = r->flow,
+        .ordinal = r->ordinal,
+        .gate = adapter_gate((enum gate)r->gate),
+        .question = r->question,
+        .revision = r->revision,
+        .verdict = verdict((enum verdict)r->verdict),
+        .again_ms = r->again_ms,
+    };
+}
+
+static enum trace_kind kind_of(enum record_kind kind) {
+    switch (kind) {
+    case REC_OPENED: return TR_OPENED;
+    case REC_SUBMITTED: return TR_SUBMITTED;
+    case REC_ADDED: return TR_ADDED;
+    case REC_CANCELLED: return TR_CANCELLED;
+    case REC_PAUSED: return TR_PAUSED;
+    case REC_RETRIED: return TR_RETRIED;
+    case REC_DISCARDED: return TR_DISCARDED;
+    case REC_RERUN: return TR_RERUN;
+    case REC_FORGOTTEN: return TR_FORGOTTEN;
+    case REC_CONTINUED: return TR_CONTINUED;
+    case REC_WORKER: return TR_WORKER;
+    case REC_WORKER_DRAIN: return TR_WORKER_DRAIN;
+    case REC_WORKER_GONE: return TR_WORKER_GONE;
+    case REC_ASSIGNED: return TR_ASSIGNED;
+    case REC_STARTED: return TR_STARTED;
+    case REC_STOPPING: return TR_STOPPING;
+    case REC_ENDED: return TR_ENDED;
+    case REC_DUE: return TR_DUE;
+    case REC_VERDICT: return TR_VERDICT;
+    case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_POOL:
+    case REC_TOPIC:
+    case REC_TENANT:
+    case REC_KIND_END: break;
+    }
+    return TR_OTHER;
+}
+
+static void body(struct arena *arena, const struct record *r, struct trace_entry *e) {
+    const union record_body *b = &r->body;
+    switch (r->kind) {
+    case REC_OPENED: e->as.opened.epoch = b->as_REC_OPENED.epoch; break;
+    case REC_SUBMITTED: submitted(arena, &b->as_REC_SUBMITTED, e); break;
+    case REC_ADDED:
+        e->as.jobs = (struct trace_jobs){
+            .flow = b->as_REC_ADDED.flow,
+            .more = b->as_REC_ADDED.more,
+            .jobs = jobs(arena, &b->as_REC_ADDED.jobs, &b->as_REC_ADDED.profiles),
+            .job_count = b->as_REC_ADDED.jobs.count,
+        };
+        break;
+    case REC_CANCELLED:
+        e->as.job.flow = b->as_REC_CANCELLED.flow;
+        e->as.job.ordinal = b->as_REC_CANCELLED.whole ? TRACE_NO_JOB : b->as_REC_CANCELLED.ordinal;
+        break;
+    case REC_PAUSED:
+        e->as.pause = (struct trace_pause){b->as_REC_PAUSED.scope == PAUSE_FLOW, b->as_REC_PAUSED.flow,
+                                           bytes(b->as_REC_PAUSED.name), b->as_REC_PAUSED.on};
+        break;
+    case REC_RETRIED:
+        e->as.job = (struct trace_ref){b->as_REC_RETRIED.flow, b->as_REC_RETRIED.ordinal};
+        break;
+    case REC_DISCARDED:
+        e->as.job = (struct trace_ref){b->as_REC_DISCARDED.flow, b->as_REC_DISCARDED.ordinal};
+        break;
+    case REC_RERUN: e->as.job.flow = b->as_REC_RERUN.flow; break;
+    case REC_FORGOTTEN: e->as.job.flow = b->as_REC_FORGOTTEN.flow; break;
+    case REC_CONTINUED: e->as.job.flow = b->as_REC_CONTINUED.flow; break;
+    case REC_WORKER: worker(arena, &b->as_REC_WORKER, e); break;
+    case REC_WORKER_DRAIN:
+        e->as.worker.worker = bytes(b->as_REC_WORKER_DRAIN.worker);
+        e->as.worker.on = b->as_REC_WORKER_DRAIN.on;
+        break;
+    case REC_WORKER_GONE: e->as.worker.worker = bytes(b->as_REC_WORKER_GONE.worker); break;
+    case REC_ASSIGNED: assigned(&b->as_REC_ASSIGNED, e); break;
+    case REC_STARTED:
+        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STARTED.flow,
+                                               .ordinal = b->as_REC_STARTED.ordinal,
+                                               .attempt = b->as_REC_STARTED.attempt};
+        break;
+    case REC_STOPPING:
+        e->as.attempt =
+            (struct trace_attempt){.flow = b->as_REC_STOPPING.flow,
+                                   .ordinal = b->as_REC_STOPPING.ordinal,
+                                   .attempt = b->as_REC_STOPPING.attempt,
+                                   .stop = adapter_stop((enum stop_cause)b->as_REC_STOPPING.stop)};
+        break;
+    case REC_ENDED: ended(&b->as_REC_ENDED, e); break;
+    case REC_DUE:
+        e->as.due = (struct trace_due_of){b->as_REC_DUE.flow, b->as_REC_DUE.ordinal, due(b->as_REC_DUE.due)};
+        break;
+    case REC_VERDICT: answered(&b->as_REC_VERDICT, e); break;
+    case REC_KEY_EXPIRED:
+        e->as.key =
+            (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
+        break;
+    case REC_POOL:
+    case REC_TOPIC:
+    case REC_TENANT:
+    case REC_KIND_END: break;
+    }
+}
+
+const char *adapter_record(struct cursor *c, struct arena *arena, struct trace_entry *ret) {
+    static struct why why; /* its text is returned */
+    struct record r;
+    const uint8_t *from = c->at;
+    if (record_decode(c, arena, &r, &why) != ERR_OK) return why.text;
+    ret->kind = kind_of(r.kind);
+    ret->sum = hash64(from, (size_t)(c->at - from), 1) | 1u;
+    ret->principal = bytes(r.body.head.principal);
+    body(arena, &r, ret);
+    return NULL;
+}
+
+/* ---- for people ---- */
+
+const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len) {
+    static const char *const words[] = {
+        [TR_OPENED] = "opened",       [TR_SUBMITTED] = "submitted",
+        [TR_ADDED] = "added",         [TR_CANCELLED] = "cancelled",
+        [TR_PAUSED] = "paused",       [TR_RETRIED] = "retried",
+        [TR_DISCARDED] = "discarded", [TR_RERUN] = "rerun",
+        [TR_FORGOTTEN] = "forgotten", [TR_CONTINUED] = "continued",
+        [TR_WORKER] = "worker",       [TR_WORKER_DRAIN] = "drain",
+        [TR_WORKER_GONE] = "gone",    [TR_ASSIGNED] = "assigned",
+        [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
+        [TR_ENDED] = "ended",         [TR_DUE] = "due",
+        [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
+        [TR_OTHER] = "other",
+    };
+    static const char *const outcomes[] = {[TO_OK] = "ok",
+                                           [TO_EXIT] = "exit",
+                                           [TO_LOST] = "lost",
+                                           [TO_STOPPED] = "stopped",
+                                           [TO_REFUSED] = "refused"};
+    unsigned long flow = 0;
+    if (!trace_is_record(e->kind)) return "no record";
+    const char *word = words[e->kind];
+    if (e->kind == TR_ASSIGNED || e->kind == TR_STARTED || e->kind == TR_STOPPING || e->kind == TR_ENDED) {
+        const struct trace_attempt *a = &e->as.attempt;
+        flow = a->flow;
+        snprintf(out, len, "%s %lu/%u#%u %.*s%s", word, flow, a->ordinal, a->attempt, (int)a->worker.len,
+                 a->worker.len ? (const char *)a->worker.at : "",
+                 e->kind == TR_ENDED ? outcomes[a->outcome] : "");
+    } else if (e->kind == TR_SUBMITTED || e->kind == TR_ADDED) {
+        flow = e->as.jobs.flow;
+        snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
+                 e->as.jobs.more ? ", more" : "");
+    } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
+        snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
+                 e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);
+    } else if (e->kind == TR_DUE) {
+        flow = e->as.due.flow;
+        snprintf(out, len, "due %lu/%u (%d)", flow, e->as.due.ordinal, (int)e->as.due.due);
+    } else if (e->kind == TR_VERDICT) {
+        flow = e->as.verdict.flow;
+        snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
+                 (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
+    } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
+               e->kind == TR_OTHER) {
+        snprintf(out, len, "%s", word);
+    } else {
+        flow = e->as.job.flow;
+        snprintf(out, len, "%s %lu/%u", word, flow, e->as.job.ordinal);
+    }
+    return out;
+}

@@ -1,0 +1,85 @@
+/* check_graph.c: the order of a graph, held against the moments at which real processes begin.
+ *
+ * A necessary condition alone, told from records without knowing the rules of states: a job that does not survive the
+ * failure of a parent may begin only when every parent that runs on a worker has a durable good end, and every parent
+ * that runs nowhere (barrier, gate) stands itself behind parents of which that is true. A job that survives everything
+ * may begin when no parent has only an open attempt. */
+#include "check_graph.h"
+
+#include <stdlib.h>
+
+#include "panic.h"
+
+void *check_graph_new(void) {
+    void *nothing = calloc(1, 1);
+    REQUIRE(nothing != NULL);
+    return nothing;
+}
+
+void check_graph_free(void *notes) {
+    free(notes);
+}
+
+static bool has_good_end(const struct check_history *h, const struct check_job *j) {
+    for (uint32_t i = 0; i < j->attempt_count; i++) {
+        const struct check_attempt *a = &j->attempts[i];
+        if (a->ended_lsn != 0 && a->ended_lsn <= h->durable_lsn && a->outcome == TO_OK) return true;
+    }
+    return false;
+}
+
+static bool has_only_an_open_attempt(const struct check_job *j) {
+    return j->attempt_count == 1 && j->attempts[0].ended_lsn == 0;
+}
+
+/* What stands in the way of a job: the ordinal of a parent in its flow, or TRACE_NO_JOB. `done` marks barriers that
+ * were looked at. Ordinals of parents are below the job's own, so the way up is finite. */
+static uint32_t obstacle(const struct check_history *h, const struct check_flow *f, uint32_t ordinal, bool *done) {
+    const struct check_job *j = &f->jobs[ordinal];
+    for (uint32_t i = 0; i < j->parent_count; i++) {
+        uint32_t p = j->parents[i];
+        if (p >= ordinal) return p;
+        const struct check_job *parent = &f->jobs[p];
+        if (j->on_upstream == TU_RUN) {
+            if (has_only_an_open_attempt(parent)) return p;
+        } else if (parent->kind == TK_WORK) {
+            if (!has_good_end(h, parent)) return p;
+        } else if (!done[p]) {
+            uint32_t above = obstacle(h, f, p, done);
+            if (above != TRACE_NO_JOB) return above;
+            done[p] = true;
+        }
+    }
+    return TRACE_NO_JOB;
+}
+
+/* Foreign parents count by what was seen; those that were open then, by their records. */
+static bool foreign_obstacle(const struct check_history *h, const struct check_job *j) {
+    for (uint32_t i = 0; i < j->foreign_count && j->on_upstream != TU_RUN; i++) {
+        const struct trace_foreign *p = &j->foreign[i];
+        const struct check_job *parent = check_history_job(h, p->flow, p->ordinal);
+        if (p->seen == TS_SUCCEEDED) continue;
+        if (p->seen != TS_WAITING) return true;
+        if (parent != NULL && parent->kind == TK_WORK && !has_good_end(h, parent)) return true;
+    }
+    return false;
+}
+
+bool check_graph_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
+    (void)notes;
+    if (e->kind != TW_PROCESS) return true;
+    const struct trace_process *r = &e->as.process;
+    const struct check_flow *f = check_history_flow(h, r->flow);
+    if (f == NULL || r->ordinal >= f->job_count) return true; /* the checker of attempts objects */
+    bool *done = calloc((size_t)f->job_count + 1, sizeof *done);
+    REQUIRE(done != NULL);
+    uint32_t parent = obstacle(h, f, r->ordinal, done);
+    free(done);
+    if (parent != TRACE_NO_JOB)
+        return check_object(text, "job %llu/%u began before job %u had ended well", (unsigned long long)r->flow,
+                            r->ordinal, parent);
+    if (foreign_obstacle(h, &f->jobs[r->ordinal]))
+        return check_object(text, "job %llu/%u began before a job of another flow had ended well",
+                            (unsigned long long)r->flow, r->ordinal);
+    return true;
+}

@@ -1,0 +1,250 @@
+/* check_history.c: keeping records, and forgetting those that a crash swallowed. */
+#include "check_history.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "panic.h"
+
+bool check_object(char *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, CHECK_TEXT_BYTES, format, args);
+    va_end(args);
+    return false;
+}
+
+void *check_grow(void *array, uint32_t count, size_t elem_bytes) {
+    void *grown = realloc(array, ((size_t)count + 1) * elem_bytes);
+    REQUIRE(grown != NULL);
+    return grown;
+}
+
+static void *copy(const void *from, size_t bytes) {
+    if (bytes == 0) return NULL;
+    void *to = malloc(bytes);
+    REQUIRE(to != NULL);
+    memcpy(to, from, bytes);
+    return to;
+}
+
+struct check_bytes check_bytes_copy(struct trace_bytes b) {
+    return (struct check_bytes){copy(b.at, b.len), b.len};
+}
+
+bool check_bytes_equal(struct check_bytes a, struct trace_bytes b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+/* ---- finding ---- */
+
+struct check_flow *check_history_flow(const struct check_history *h, uint64_t id) {
+    for (uint32_t i = h->flow_count; i > 0; i--) { /* the newest are asked for most */
+        if (h->flows[i - 1].id == id) return &h->flows[i - 1];
+    }
+    return NULL;
+}
+
+struct check_job *check_history_job(const struct check_history *h, uint64_t flow, uint32_t ordinal) {
+    struct check_flow *f = check_history_flow(h, flow);
+    return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
+}
+
+static struct check_attempt *attempt_of(const struct check_job *j, uint32_t attempt) {
+    for (uint32_t i = 0; j != NULL && i < j->attempt_count; i++) {
+        if (j->attempts[i].attempt == attempt) return &j->attempts[i];
+    }
+    return NULL;
+}
+
+struct check_attempt *check_history_attempt(const struct check_history *h, uint64_t flow, uint32_t ordinal,
+                                            uint32_t attempt) {
+    return attempt_of(check_history_job(h, flow, ordinal), attempt);
+}
+
+const struct check_flow *check_history_key(const struct check_history *h, struct trace_bytes tenant,
+                                           struct trace_bytes key, uint64_t lsn) {
+    REQUIRE(key.len > 0);
+    for (uint32_t i = 0; i < h->flow_count; i++) {
+        const struct check_flow *f = &h->flows[i];
+        bool alive = f->lsn <= lsn && (f->key_gone_lsn == 0 || f->key_gone_lsn > lsn);
+        if (alive && check_bytes_equal(f->key, key) && check_bytes_equal(f->tenant, tenant)) return f;
+    }
+    return NULL;
+}
+
+bool check_history_was_reset(const struct check_flow *f, uint64_t after, uint64_t upto) {
+    for (uint32_t i = 0; i < f->reset_count; i++) {
+        if (f->resets[i] > after && f->resets[i] <= upto) return true;
+    }
+    return false;
+}
+
+/* ---- records come in ---- */
+
+static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn) {
+    f->jobs = check_grow(f->jobs, f->job_count, sizeof *f->jobs);
+    struct check_job *j = &f->jobs[f->job_count++];
+    *j = (struct check_job){
+        .lsn = lsn,
+        .kind = spec->kind,
+        .on_upstream = spec->on_upstream,
+        .retries = spec->retries,
+        .exclusive = spec->exclusive,
+        .cpu_milli = spec->cpu_milli,
+        .gpus = spec->gpus,
+        .memory_bytes = spec->memory_bytes,
+        .resource_count = spec->resource_count,
+        .parents = copy(spec->parents, spec->parent_count * sizeof *spec->parents),
+        .parent_count = spec->parent_count,
+        .foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign),
+        .foreign_count = spec->foreign_count,
+    };
+    j->resources = calloc((size_t)spec->resource_count + 1, sizeof *j->resources);
+    REQUIRE(j->resources != NULL);
+    for (uint32_t i = 0; i < spec->resource_count; i++) {
+        j->resources[i].name = check_bytes_copy(spec->resources[i].name);
+        j->resources[i].amount = spec->resources[i].amount;
+    }
+}
+
+static void submitted(struct check_history *h, const struct trace_entry *e) {
+    const struct trace_jobs *r = &e->as.jobs;
+    h->flows = check_grow(h->flows, h->flow_count, sizeof *h->flows);
+    struct check_flow *f = &h->flows[h->flow_count++];
+    *f = (struct check_flow){
+        .id = r->flow,
+        .lsn = e->lsn,
+        .tenant = check_bytes_copy(r->tenant),
+        .key = check_bytes_copy(r->key),
+        .key_hash = check_bytes_copy(r->key_hash),
+        .key_expires_ms = r->key_expires_ms,
+        .first_count = r->job_count,
+    };
+    for (uint32_t i = 0; i < r->job_count; i++) push_job(f, &r->jobs[i], e->lsn);
+}
+
+static void assigned(struct check_history *h, const struct trace_entry *e) {
+    const struct trace_attempt *r = &e->as.attempt;
+    struct check_job *j = check_history_job(h, r->flow, r->ordinal);
+    if (j == NULL) return;
+    j->attempts = check_grow(j->attempts, j->attempt_count, sizeof *j->attempts);
+    j->attempts[j->attempt_count++] = (struct check_attempt){
+        .attempt = r->attempt,
+        .worker = check_bytes_copy(r->worker),
+        .incarnation = r->incarnation,
+        .assigned_lsn = e->lsn,
+    };
+}
+
+static void ended(struct check_history *h, const struct trace_entry *e) {
+    const struct trace_attempt *r = &e->as.attempt;
+    struct check_attempt *a = check_history_attempt(h, r->flow, r->ordinal, r->attempt);
+    if (a == NULL) return;
+    a->ended_lsn = e->lsn;
+    a->outcome = r->outcome;
+}
+
+static void reset(struct check_history *h, const struct trace_entry *e) {
+    struct check_flow *f = check_history_flow(h, e->as.job.flow);
+    if (f == NULL) return;
+    f->resets = check_grow(f->resets, f->reset_count, sizeof *f->resets);
+    f->resets[f->reset_count++] = e->lsn;
+}
+
+static void added(struct check_history *h, const struct trace_entry *e) {
+    struct check_flow *f = check_history_flow(h, e->as.jobs.flow);
+    for (uint32_t i = 0; f != NULL && i < e->as.jobs.job_count; i++) push_job(f, &e->as.jobs.jobs[i], e->lsn);
+}
+
+static void forgotten(struct check_history *h, const struct trace_entry *e) {
+    struct check_flow *f = check_history_flow(h, e->as.job.flow);
+    if (f != NULL) f->forgotten_lsn = e->lsn;
+}
+
+static void key_expired(struct check_history *h, const struct trace_entry *e) {
+    for (uint32_t i = 0; i < h->flow_count; i++) {
+        struct check_flow *f = &h->flows[i];
+        if (f->key_gone_lsn == 0 && f->key.len > 0 && check_bytes_equal(f->key, e->as.key.key) &&
+            check_bytes_equal(f->tenant, e->as.key.tenant))
+            f->key_gone_lsn = e->lsn;
+    }
+}
+
+/* ---- records that were lost ---- */
+
+static void job_fini(struct check_job *j) {
+    for (uint32_t i = 0; i < j->attempt_count; i++) free(j->attempts[i].worker.at);
+    for (uint32_t i = 0; i < j->resource_count; i++) free(j->resources[i].name.at);
+    free(j->attempts);
+    free(j->resources);
+    free(j->parents);
+    free(j->foreign);
+}
+
+static void flow_fini(struct check_flow *f) {
+    for (uint32_t i = 0; i < f->job_count; i++) job_fini(&f->jobs[i]);
+    free(f->jobs);
+    free(f->resets);
+    free(f->tenant.at);
+    free(f->key.at);
+    free(f->key_hash.at);
+}
+
+static void job_take_back(struct check_job *j, uint64_t head) {
+    while (j->attempt_count > 0 && j->attempts[j->attempt_count - 1].assigned_lsn > head)
+        free(j->attempts[--j->attempt_count].worker.at);
+    for (uint32_t i = 0; i < j->attempt_count; i++) {
+        if (j->attempts[i].ended_lsn > head) j->attempts[i].ended_lsn = 0;
+    }
+}
+
+static void take_back(struct check_history *h, uint64_t head) {
+    while (h->flow_count > 0 && h->flows[h->flow_count - 1].lsn > head) flow_fini(&h->flows[--h->flow_count]);
+    for (uint32_t i = 0; i < h->flow_count; i++) {
+        struct check_flow *f = &h->flows[i];
+        if (f->forgotten_lsn > head) f->forgotten_lsn = 0;
+        if (f->key_gone_lsn > head) f->key_gone_lsn = 0;
+        while (f->reset_count > 0 && f->resets[f->reset_count - 1] > head) f->reset_count--;
+        while (f->job_count > 0 && f->jobs[f->job_count - 1].lsn > head) job_fini(&f->jobs[--f->job_count]);
+        for (uint32_t k = 0; k < f->job_count; k++) job_take_back(&f->jobs[k], head);
+    }
+}
+
+/* ---- all of it ---- */
+
+void check_history_init(struct check_history *h) {
+    *h = (struct check_history){0};
+}
+
+void check_history_fini(struct check_history *h) {
+    for (uint32_t i = 0; i < h->flow_count; i++) flow_fini(&h->flows[i]);
+    free(h->flows);
+}
+
+void check_history_entry(struct check_history *h, const struct trace_entry *e) {
+    if (trace_is_record(e->kind)) {
+        if (e->replayed) return;
+        h->lsn = e->lsn;
+        h->epoch = e->epoch;
+    }
+    switch ((int)e->kind) {
+    case TR_SUBMITTED: submitted(h, e); break;
+    case TR_ADDED: added(h, e); break;
+    case TR_RETRIED:
+    case TR_RERUN: reset(h, e); break;
+    case TR_FORGOTTEN: forgotten(h, e); break;
+    case TR_ASSIGNED: assigned(h, e); break;
+    case TR_ENDED: ended(h, e); break;
+    case TR_KEY_EXPIRED: key_expired(h, e); break;
+    case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;
+    case TW_RESTARTED:
+        take_back(h, e->as.restarted.head);
+        h->lsn = h->durable_lsn = e->as.restarted.head;
+        h->epoch = e->as.restarted.epoch;
+        break;
+    default: break; /* everything else is nothing to remember here */
+    }
+}

@@ -1,0 +1,96 @@
+/* check_history.h: the records of a run as the checkers need them: flows, jobs, attempts, and which of that survived.
+ *
+ * It believes every record and judges nothing. A restart takes back what was recorded behind the head that was
+ * recovered. The checkers share one history; each sees it as it was before the entry at hand. */
+#ifndef REEVE_CHECK_HISTORY_H
+#define REEVE_CHECK_HISTORY_H
+
+#include <stddef.h>
+
+#include "trace.h"
+
+#define CHECK_TEXT_BYTES 320
+
+struct check_bytes { /* a copy of trace_bytes */
+    uint8_t *at;
+    uint32_t len;
+};
+
+struct check_amount {
+    struct check_bytes name;
+    uint64_t amount;
+};
+
+struct check_attempt {
+    uint32_t attempt;
+    struct check_bytes worker;
+    uint64_t incarnation;
+    uint64_t assigned_lsn;
+    uint64_t ended_lsn; /* 0 = open */
+    enum trace_outcome outcome;
+};
+
+struct check_job {
+    uint64_t lsn;
+    enum trace_job_kind kind;
+    enum trace_upstream on_upstream;
+    uint32_t retries;
+    bool exclusive;
+    uint32_t cpu_milli, gpus;
+    uint64_t memory_bytes;
+    struct check_amount *resources;
+    uint32_t resource_count;
+    uint32_t *parents;
+    uint32_t parent_count;
+    struct trace_foreign *foreign;
+    uint32_t foreign_count;
+    struct check_attempt *attempts;
+    uint32_t attempt_count;
+};
+
+struct check_flow {
+    uint64_t id;
+    uint64_t lsn;
+    uint64_t forgotten_lsn; /* 0 = still there */
+    struct check_bytes tenant, key, key_hash;
+    int64_t key_expires_ms;
+    uint64_t key_gone_lsn; /* 0 = its key is alive */
+    uint32_t first_count;  /* jobs in the submit */
+    struct check_job *jobs;
+    uint32_t job_count;
+    uint64_t *resets; /* LSNs of its retries and reruns: each gives new budgets */
+    uint32_t reset_count;
+};
+
+struct check_history {
+    struct check_flow *flows;
+    uint32_t flow_count;
+    uint64_t lsn;
+    uint64_t durable_lsn;
+    uint64_t epoch;
+};
+
+void check_history_init(struct check_history *h);
+void check_history_fini(struct check_history *h);
+void check_history_entry(struct check_history *h, const struct trace_entry *e);
+
+struct check_flow *check_history_flow(const struct check_history *h, uint64_t id);
+struct check_job *check_history_job(const struct check_history *h, uint64_t flow, uint32_t ordinal);
+struct check_attempt *check_history_attempt(const struct check_history *h, uint64_t flow, uint32_t ordinal,
+                                            uint32_t attempt);
+/* The flow that a key stood for when the record `lsn` was the last; NULL = none. */
+const struct check_flow *check_history_key(const struct check_history *h, struct trace_bytes tenant,
+                                           struct trace_bytes key, uint64_t lsn);
+/* Whether the flow was reset by a record in (after, upto]. */
+bool check_history_was_reset(const struct check_flow *f, uint64_t after, uint64_t upto);
+
+struct check_bytes check_bytes_copy(struct trace_bytes b);
+bool check_bytes_equal(struct check_bytes a, struct trace_bytes b);
+
+/* Writes the objection and returns false, so that objecting is one statement. */
+bool check_object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Room for one more in an array of anything. */
+void *check_grow(void *array, uint32_t count, size_t elem_bytes);
+
+#endif

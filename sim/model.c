@@ -1,0 +1,459 @@
+/* model.c: one function per kind of record: is it possible now, and what does it change? */
+#include "model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_job.h"
+#include "model_rules.h"
+#include "panic.h"
+
+static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool object(char *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
+    va_end(args);
+    return false;
+}
+
+struct model *model_new(void) {
+    struct model *m = calloc(1, sizeof *m);
+    REQUIRE(m != NULL);
+    return m;
+}
+
+void model_free(struct model *m) {
+    if (m == NULL) return;
+    model_flows_free(m);
+    free(m);
+}
+
+/* ---- flows grow ---- */
+
+static bool jobs_are_sound(const struct model *m, const struct trace_jobs *r, uint32_t first, char *text) {
+    for (uint32_t i = 0; i < r->job_count; i++) {
+        for (uint32_t k = 0; k < r->jobs[i].parent_count; k++) {
+            if (r->jobs[i].parents[k] >= first + i)
+                return object(text, "job %u of flow %llu has parent %u, which is not below it", first + i,
+                              (unsigned long long)r->flow, r->jobs[i].parents[k]);
+        }
+        for (uint32_t k = 0; k < r->jobs[i].foreign_count; k++) {
+            const struct trace_foreign *p = &r->jobs[i].foreign[k];
+            const struct model_job *parent = model_job_find(m, p->flow, p->ordinal);
+            /* "Still open" is no lie about a job that a long consequence has not reached yet. */
+            if (parent == NULL ? p->seen == TS_WAITING : p->seen != TS_WAITING && p->seen != parent->state)
+                return object(text, "flow %llu saw job %llu/%u as %s, it is %s", (unsigned long long)r->flow,
+                              (unsigned long long)p->flow, p->ordinal, model_state_word(p->seen),
+                              parent == NULL ? "not known" : model_state_word(parent->state));
+        }
+    }
+    return true;
+}
+
+/* A parent that the engine saw open may be over here already, where consequences need no time. */
+static void look_again(const struct model *m, struct model_job *j) {
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        const struct model_job *parent = model_job_find(m, j->foreign[i].flow, j->foreign[i].ordinal);
+        if (parent != NULL && trace_is_terminal(parent->state)) j->foreign[i].seen = parent->state;
+    }
+}
+
+static void take_jobs(struct model *m, struct model_flow *f, const struct trace_jobs *r) {
+    uint32_t first = f->job_count;
+    for (uint32_t i = 0; i < r->job_count; i++) {
+        model_job_push(f, &r->jobs[i], m->time_ms);
+        look_again(m, &f->jobs[first + i]);
+    }
+    f->more = r->more;
+    model_rules_judge_new(m, f, first);
+}
+
+static bool submitted(struct model *m, const struct trace_entry *e, char *text) {
+    const struct trace_jobs *r = &e->as.jobs;
+    if (model_flow_find(m, r->flow) != NULL)
+        return object(text, "flow %llu submitted twice", (unsigned long long)r->flow);
+    if (!jobs_are_sound(m, r, 0, text)) return false;
+    take_jobs(m, model_flow_push(m, r->flow, e->principal), r);
+    return true;
+}
+
+static bool added(struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
+    const struct trace_jobs *r = &e->as.jobs;
+    if (f->cancelled) return object(text, "jobs added to flow %llu after its cancel", (unsigned long long)f->id);
+    if (model_rules_flow_state(f) != TF_RUNNING)
+        return object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
+    if (!jobs_are_sound(m, r, f->job_count, text)) return false;
+    take_jobs(m, f, r);
+    return true;
+}
+
+/* ---- people intervene ---- */
+
+static bool job_cancelled(struct model *m, struct model_flow *f, struct model_job *j) {
+    if (model_job_is_active(j)) {
+        j->stop = TX_CANCEL;
+    } else if (!trace_is_terminal(j->state)) {
+        model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST);
+    }
+    return true;
+}
+
+static bool flow_cancelled(struct model *m, struct model_flow *f) {
+    f->cancelled = true;
+    f->more = false;
+    model_rules_cancel_flow(m, f);
+    return true;
+}
+
+static bool retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
+    if (!model_job_is_dead(j)) return object(text, "retry of a job that is %s", model_state_word(j->state));
+    uint32_t ordinal = (uint32_t)(j - f->jobs);
+    bool *marks = calloc(f->job_count, sizeof *marks);
+    REQUIRE(marks != NULL);
+    for (uint32_t k = 0; k < f->job_count; k++) marks[k] = k == ordinal || f->jobs[k].root == ordinal;
+    model_rules_reset(m, f, marks);
+    free(marks);
+    return true;
+}
+
+static bool rerun(struct model *m, struct model_flow *f, char *text) {
+    if (model_rules_flow_state(f) == TF_RUNNING)
+        return object(text, "rerun of flow %llu, which is not over", (unsigned long long)f->id);
+    bool *marks = calloc(f->job_count + 1, sizeof *marks);
+    REQUIRE(marks != NULL);
+    for (uint32_t k = 0; k < f->job_count; k++) marks[k] = f->jobs[k].state != TS_SUCCEEDED;
+    f->cancelled = false;
+    model_rules_reset(m, f, marks);
+    free(marks);
+    return true;
+}
+
+static bool discarded(struct model_job *j, char *text) {
+    if (!model_job_is_dead_letter(j)) return object(text, "discard of a job that is no dead letter");
+    j->discarded = true;
+    return true;
+}
+
+static bool forgotten(struct model_flow *f, char *text) {
+    if (model_rules_flow_state(f) == TF_RUNNING)
+        return object(text, "flow %llu forgotten before its end", (unsigned long long)f->id);
+    f->forgotten = true;
+    return true;
+}
+
+/* ---- attempts ---- */
+
+static bool assigned(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
+                     char *text) {
+    if (j->state != TS_READY) return object(text, "assigned while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt + 1) return object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
+    if (f->paused) return object(text, "assigned while its flow is paused");
+    j->attempt++;
+    model_rules_move(m, j, TS_DISPATCHED);
+    return true;
+}
+
+static bool started(struct model *m, struct model_job *j, const struct trace_attempt *r, char *text) {
+    if (j->state != TS_DISPATCHED) return object(text, "started while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt) return object(text, "attempt %u started, %u is open", r->attempt, j->attempt);
+    model_rules_move(m, j, TS_RUNNING);
+    return true;
+}
+
+/* A stop that settles more replaces one that settles less, never the other way round. */
+static int stop_rank(enum trace_stop stop) {
+    return stop == TX_CANCEL ? 3 : stop == TX_DEADLINE ? 2 : stop == TX_NONE ? 0 : 1;
+}
+
+static bool stopping(struct model_job *j, const struct trace_attempt *r, char *text) {
+    if (!model_job_is_active(j)) return object(text, "stopped while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt) return object(text, "attempt %u stopped, %u is open", r->attempt, j->attempt);
+    if (stop_rank(r->stop) > stop_rank(j->stop)) j->stop = r->stop;
+    return true;
+}
+
+static int64_t backoff_ms(const struct trace_job *spec, uint32_t used) {
+    int64_t wait = spec->backoff_base_ms;
+    for (uint32_t i = 0; i < used && wait < spec->backoff_cap_ms; i++) wait *= 2;
+    return wait < spec->backoff_cap_ms ? wait : spec->backoff_cap_ms;
+}
+
+static void attempt_failed(struct model *m, struct model_flow *f, struct model_job *j, bool fatal,
+                           enum trace_state state, enum trace_cause cause) {
+    j->used++;
+    if (fatal || j->used > j->spec.retries) {
+        model_rules_end(m, f, j, state, cause);
+        return;
+    }
+    j->stop = TX_NONE;
+    j->waits_for_time = true;
+    j->due_least_ms = m->time_ms + backoff_ms(&j->spec, j->used);
+    j->due_most_ms = j->due_least_ms + (j->spec.backoff_jitter_ms > 0 ? j->spec.backoff_jitter_ms - 1 : 0);
+    model_rules_move(m, j, TS_WAITING);
+}
+
+static void attempt_succeeded(struct model *m, struct model_flow *f, struct model_job *j) {
+    if (j->gates_asked & TRACE_GATE_BIT(TG_OUTPUT)) {
+        j->stop = TX_NONE;
+        model_rules_ask(j, TG_OUTPUT);
+        model_rules_move(m, j, TS_CHECKING);
+    } else {
+        model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE);
+    }
+}
+
+static bool is_fatal_exit(const struct trace_job *spec, uint32_t code) {
+    for (uint32_t i = 0; i < spec->fatal_exit_count; i++) {
+        if (spec->fatal_exits[i] == code) return true;
+    }
+    return false;
+}
+
+static void end_unstopped(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r) {
+    bool fatal = r->fatal || (r->outcome == TO_EXIT && is_fatal_exit(&j->spec, r->exit_code));
+    switch (r->outcome) {
+    case TO_OK: attempt_succeeded(m, f, j); return;
+    case TO_EXIT: attempt_failed(m, f, j, fatal, TS_FAILED, TC_EXIT); return;
+    case TO_LOST:
+    case TO_STOPPED: attempt_failed(m, f, j, fatal, TS_FAILED, TC_LOST); return;
+    case TO_REFUSED: attempt_failed(m, f, j, fatal, TS_FAILED, TC_REJECTED); return;
+    case TO_COUNT: break;
+    }
+    PANIC("no such outcome");
+}
+
+static bool ended(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
+                  char *text) {
+    if (!model_job_is_active(j)) return object(text, "ended while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt) return object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
+    bool ok = r->outcome == TO_OK;
+    switch (j->stop) {
+    case TX_NONE: end_unstopped(m, f, j, r); return true;
+    case TX_CANCEL: model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST); return true;
+    case TX_DEADLINE: model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE); return true;
+    case TX_RUN_TIMEOUT:
+        if (ok) attempt_succeeded(m, f, j);
+        else attempt_failed(m, f, j, r->fatal, TS_TIMED_OUT, TC_RUN_TIMEOUT);
+        return true;
+    case TX_DISPATCH_TIMEOUT:
+        if (ok) attempt_succeeded(m, f, j);
+        else attempt_failed(m, f, j, r->fatal, TS_FAILED, TC_DISPATCH);
+        return true;
+    case TX_COUNT: break;
+    }
+    PANIC("no such stop cause");
+}
+
+/* ---- time ---- */
+
+static bool due(struct model *m, struct model_flow *f, struct model_job *j, enum trace_due what, char *text) {
+    switch (what) {
+    case TD_START:
+        if (j->state != TS_WAITING || !j->waits_for_time) return object(text, "due to start, but waits for no time");
+        if (m->time_ms < j->due_least_ms)
+            return object(text, "due to start %lld ms too early", (long long)(j->due_least_ms - m->time_ms));
+        model_rules_time_passed(m, f, j);
+        return true;
+    case TD_DEADLINE:
+        if (!model_job_is_unstarted(j) && j->state != TS_CHECKING)
+            return object(text, "deadline passed while %s", model_state_word(j->state));
+        if (j->spec.deadline_ms == 0 || m->time_ms < j->spec.deadline_ms)
+            return object(text, "its deadline has not come");
+        model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE);
+        return true;
+    case TD_START_WITHIN:
+        if (j->state != TS_READY) return object(text, "out of time for a worker while %s", model_state_word(j->state));
+        if (j->spec.start_within_ms == 0 || (!f->stepped && m->time_ms < j->since_ms + j->spec.start_within_ms))
+            return object(text, "out of time for a worker too early");
+        model_rules_end(m, f, j, TS_FAILED, TC_NO_WORKER);
+        return true;
+    case TD_COUNT: break;
+    }
+    PANIC("no such due cause");
+}
+
+/* ---- questions ---- */
+
+static bool same_text(struct model_text a, struct trace_bytes b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+static bool denied(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e) {
+    enum trace_cause cause = e->principal.len == 0 ? TC_NO_VERDICT : TC_VERDICT;
+    enum trace_state state = j->gate == TG_CONDITION ? TS_SKIPPED : TS_DENIED;
+    model_rules_end(m, f, j, state, cause);
+    return true;
+}
+
+static bool approved(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
+                     char *text) {
+    if (e->principal.len == 0) return object(text, "approved by nobody");
+    if (j->spec.four_eyes && same_text(f->submitter, e->principal)) return object(text, "approved by its submitter");
+    model_job_vote(j, e->principal);
+    if (j->vote_count >= (j->spec.quorum > 0 ? j->spec.quorum : 1)) model_rules_gate_passed(m, f, j);
+    return true;
+}
+
+static bool ask_again(struct model_job *j) {
+    j->revision++;
+    model_job_votes_clear(j);
+    return true;
+}
+
+static bool input_verdict(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
+                          char *text) {
+    switch (e->as.verdict.verdict) {
+    case TV_ALLOW:
+    case TV_CONSTRAIN:
+        if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
+        model_rules_gate_passed(m, f, j);
+        return true;
+    case TV_DENY: return denied(m, f, j, e);
+    case TV_AGAIN: return ask_again(j);
+    case TV_HOLD:
+        if (j->gate != TG_POLICY) return object(text, "held for approval by the %s gate", model_gate_word(j->gate));
+        j->gates_asked |= TRACE_GATE_BIT(TG_APPROVAL);
+        model_rules_gate_passed(m, f, j);
+        return true;
+    case TV_QUARANTINE:
+    case TV_REDACT: return object(text, "a verdict for outputs on the %s gate", model_gate_word(j->gate));
+    case TV_COUNT: break;
+    }
+    PANIC("no such verdict");
+}
+
+static bool output_verdict(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
+                           char *text) {
+    enum trace_cause cause = e->principal.len == 0 ? TC_NO_VERDICT : TC_VERDICT;
+    switch (e->as.verdict.verdict) {
+    case TV_ALLOW:
+    case TV_CONSTRAIN:
+    case TV_REDACT: model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE); return true;
+    case TV_DENY: model_rules_end(m, f, j, TS_DENIED, cause); return true;
+    case TV_QUARANTINE: model_rules_end(m, f, j, TS_QUARANTINED, cause); return true;
+    case TV_AGAIN: return ask_again(j);
+    case TV_HOLD: return object(text, "an output held for approval");
+    case TV_COUNT: break;
+    }
+    PANIC("no such verdict");
+}
+
+static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
+                    char *text) {
+    const struct trace_verdict_on *r = &e->as.verdict;
+    if (j->state == TS_SUCCEEDED && r->gate == TG_OUTPUT && r->verdict == TV_QUARANTINE) {
+        model_rules_end(m, f, j, TS_QUARANTINED, TC_VERDICT);
+        return true;
+    }
+    if (!j->has_question) return object(text, "a verdict, but no question is open");
+    if (r->gate != j->gate)
+        return object(text, "a verdict on %s, the open question is %s", model_gate_word(r->gate),
+                      model_gate_word(j->gate));
+    if (r->revision != j->revision)
+        return object(text, "a verdict on revision %u, the question is at %u", r->revision, j->revision);
+    return j->gate == TG_OUTPUT ? output_verdict(m, f, j, e, text) : input_verdict(m, f, j, e, text);
+}
+
+/* ---- all of it ---- */
+
+static bool about_flow(struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
+    switch ((int)e->kind) {
+    case TR_ADDED: return added(m, f, e, text);
+    case TR_CANCELLED: return flow_cancelled(m, f);
+    case TR_PAUSED: f->paused = e->as.pause.on; return true;
+    case TR_RERUN: return rerun(m, f, text);
+    case TR_FORGOTTEN: return forgotten(f, text);
+    case TR_CONTINUED: f->stepped = true; return true;
+    default: PANIC("not a record about a flow");
+    }
+}
+
+static bool about_job(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
+                      char *text) {
+    switch ((int)e->kind) {
+    case TR_CANCELLED: return job_cancelled(m, f, j);
+    case TR_RETRIED: return retried(m, f, j, text);
+    case TR_DISCARDED: return discarded(j, text);
+    case TR_ASSIGNED: return assigned(m, f, j, &e->as.attempt, text);
+    case TR_STARTED: return started(m, j, &e->as.attempt, text);
+    case TR_STOPPING: return stopping(j, &e->as.attempt, text);
+    case TR_ENDED: return ended(m, f, j, &e->as.attempt, text);
+    case TR_DUE: return due(m, f, j, e->as.due.due, text);
+    case TR_VERDICT: return verdict(m, f, j, e, text);
+    default: PANIC("not a record about a job");
+    }
+}
+
+/* Which flow and which job a record is about. False for a record that is about neither. */
+static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *ret_ordinal) {
+    *ret_ordinal = TRACE_NO_JOB;
+    switch (e->kind) {
+    case TR_ADDED: *ret_flow = e->as.jobs.flow; return true;
+    case TR_CANCELLED:
+    case TR_RETRIED:
+    case TR_DISCARDED:
+        *ret_flow = e->as.job.flow;
+        *ret_ordinal = e->as.job.ordinal;
+        return true;
+    case TR_RERUN:
+    case TR_FORGOTTEN:
+    case TR_CONTINUED: *ret_flow = e->as.job.flow; return true;
+    case TR_PAUSED: *ret_flow = e->as.pause.flow; return e->as.pause.of_flow;
+    case TR_ASSIGNED:
+    case TR_STARTED:
+    case TR_STOPPING:
+    case TR_ENDED:
+        *ret_flow = e->as.attempt.flow;
+        *ret_ordinal = e->as.attempt.ordinal;
+        return true;
+    case TR_DUE:
+        *ret_flow = e->as.due.flow;
+        *ret_ordinal = e->as.due.ordinal;
+        return true;
+    case TR_VERDICT:
+        *ret_flow = e->as.verdict.flow;
+        *ret_ordinal = e->as.verdict.ordinal;
+        return true;
+    case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
+    case TR_KEY_EXPIRED: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
+    case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
+    case TW_MACHINE: case TW_WHY: case TW_QUIET: case TRACE_KIND_COUNT: return false;
+    }
+    PANIC("no such kind of entry");
+}
+
+static bool apply(struct model *m, const struct trace_entry *e, char *text) {
+    uint64_t id;
+    uint32_t ordinal;
+    if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
+    if (!subject(e, &id, &ordinal)) return true;
+    struct model_flow *f = model_flow_find(m, id);
+    if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
+    bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
+                     e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
+    if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
+    if (ordinal >= f->job_count) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
+    char reason[MODEL_TEXT_BYTES] = "";
+    if (about_job(m, f, &f->jobs[ordinal], e, reason)) return true;
+    return object(text, "job %llu/%u: %.240s", (unsigned long long)id, ordinal, reason);
+}
+
+bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_TEXT_BYTES]) {
+    if (!trace_is_record(e->kind)) return true;
+    if (e->lsn != m->lsn + 1)
+        return object(text, "record %llu follows record %llu", (unsigned long long)e->lsn, (unsigned long long)m->lsn);
+    if (e->time_ms < m->time_ms) return object(text, "time falls at record %llu", (unsigned long long)e->lsn);
+    int64_t before_ms = m->time_ms;
+    m->time_ms = e->time_ms;
+    char reason[MODEL_TEXT_BYTES] = "";
+    if (!apply(m, e, reason)) {
+        m->time_ms = before_ms;
+        return object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
+    }
+    m->lsn = e->lsn;
+    return true;
+}

@@ -1,0 +1,252 @@
+/* model_compare.c: holding the model against what an engine says. Looks at every flow and every job of both sides. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "model_job.h"
+#include "model_rules.h"
+#include "panic.h"
+
+static const char *const state_words[TS_COUNT] = {
+    "waiting",   "held",   "ready",     "dispatched", "running", "checking",    "succeeded",
+    "failed",    "timed_out", "cancelled", "denied",     "quarantined", "skipped",
+};
+static const char *const cause_words[TC_COUNT] = {
+    "none",     "exit",        "lost",     "upstream", "no_worker",  "rejected",
+    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request",
+};
+static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
+static const char *const flow_words[TF_COUNT] = {"running", "succeeded", "failed", "cancelled"};
+
+const char *model_state_word(enum trace_state s) {
+    REQUIRE(s < TS_COUNT);
+    return state_words[s];
+}
+
+const char *model_cause_word(enum trace_cause c) {
+    REQUIRE(c < TC_COUNT);
+    return cause_words[c];
+}
+
+const char *model_gate_word(enum trace_gate g) {
+    REQUIRE(g < TG_COUNT);
+    return gate_words[g];
+}
+
+static bool differ(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool differ(char *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- what the model says ---- */
+
+static bool waits_for_parents(const struct model_job *j) {
+    return j->state == TS_WAITING && !j->past_parents;
+}
+
+static struct trace_job_state tell(const struct model_flow *f, const struct model_job *j) {
+    return (struct trace_job_state){
+        .flow = f->id,
+        .ordinal = (uint32_t)(j - f->jobs),
+        .state = j->state,
+        .cause = j->cause,
+        .attempt = j->attempt,
+        .used = j->used,
+        .due_ms = j->waits_for_time ? j->due_least_ms : 0,
+        .since_ms = j->since_ms,
+        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) : 0,
+        .root = j->root,
+        .stop = j->stop,
+        .dead_letter = model_job_is_dead_letter(j),
+        .has_question = j->has_question,
+        .gate = j->has_question ? j->gate : TG_CONDITION,
+        .revision = j->has_question ? j->revision : 0,
+    };
+}
+
+bool model_job(const struct model *m, uint64_t flow, uint32_t ordinal, struct trace_job_state *ret) {
+    const struct model_flow *f = model_flow_find(m, flow);
+    if (f == NULL || f->forgotten || ordinal >= f->job_count) return false;
+    *ret = tell(f, &f->jobs[ordinal]);
+    return true;
+}
+
+bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret) {
+    const struct model_flow *f = model_flow_find(m, flow);
+    if (f == NULL || f->forgotten) return false;
+    *ret = (struct trace_flow_now){
+        .flow = flow,
+        .state = model_rules_flow_state(f),
+        .more = f->more,
+        .job_count = f->job_count,
+    };
+    return true;
+}
+
+/* ---- flows that cannot be compared now, or not to the millisecond ---- */
+
+/* Spreads marks from flows to the flows that wait for them, until nothing changes. */
+static void spread(const struct model *m, bool *marks) {
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t n = 0; n < m->flow_count; n++) {
+            const struct model_flow *f = &m->flows[n];
+            for (uint32_t k = 0; !marks[n] && k < f->job_count; k++) {
+                for (uint32_t i = 0; i < f->jobs[k].spec.foreign_count; i++) {
+                    const struct model_flow *from = model_flow_find(m, f->jobs[k].foreign[i].flow);
+                    if (from == NULL || !marks[from - m->flows] || marks[n]) continue;
+                    marks[n] = true;
+                    changed = true;
+                }
+            }
+        }
+    }
+}
+
+static bool *marks_new(const struct model *m) {
+    bool *marks = calloc(m->flow_count + 1, sizeof *marks);
+    REQUIRE(marks != NULL);
+    return marks;
+}
+
+static bool *unsettled(const struct model *m, const struct trace_flow_now *flows, uint32_t flow_count) {
+    bool *marks = marks_new(m);
+    for (uint32_t i = 0; i < flow_count; i++) {
+        const struct model_flow *f = model_flow_find(m, flows[i].flow);
+        if (f != NULL && flows[i].settling) marks[f - m->flows] = true;
+    }
+    spread(m, marks);
+    return marks;
+}
+
+static bool *stepped(const struct model *m) {
+    bool *marks = marks_new(m);
+    for (uint32_t n = 0; n < m->flow_count; n++) marks[n] = m->flows[n].stepped;
+    spread(m, marks);
+    return marks;
+}
+
+/* ---- one flow, one job ---- */
+
+static bool same_flow(const struct model_flow *f, const struct trace_flow_now *now, char *text) {
+    unsigned long long id = f->id;
+    enum trace_flow_state state = model_rules_flow_state(f);
+    if (now->job_count != f->job_count)
+        return differ(text, "flow %llu has %u jobs, must have %u", id, now->job_count, f->job_count);
+    if (now->state != state)
+        return differ(text, "flow %llu is %s, must be %s", id, flow_words[now->state], flow_words[state]);
+    if (now->more != f->more) return differ(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
+    return true;
+}
+
+static bool same_times(const struct model_job *j, const struct trace_job_state *now, bool loose, char *text) {
+    if (j->waits_for_time) {
+        bool early = now->due_ms < j->due_least_ms;
+        bool late = !loose && now->due_ms > j->due_most_ms;
+        if (early || late)
+            return differ(text, "due at %lld, must be in %lld..%lld", (long long)now->due_ms,
+                          (long long)j->due_least_ms, (long long)j->due_most_ms);
+    }
+    if (!loose && now->since_ms != j->since_ms)
+        return differ(text, "%s since %lld, must be since %lld", model_state_word(j->state), (long long)now->since_ms,
+                      (long long)j->since_ms);
+    return true;
+}
+
+static bool same_question(const struct model_job *j, const struct trace_job_state *now, char *text) {
+    if (now->has_question != j->has_question)
+        return differ(text, "has %s question, must have %s", now->has_question ? "a" : "no",
+                      j->has_question ? "one" : "none");
+    if (!j->has_question) return true;
+    if (now->gate != j->gate)
+        return differ(text, "asks for %s, must ask for %s", model_gate_word(now->gate), model_gate_word(j->gate));
+    if (now->revision != j->revision)
+        return differ(text, "question at revision %u, must be %u", now->revision, j->revision);
+    return true;
+}
+
+static bool same_job(const struct model_flow *f, const struct model_job *j, const struct trace_job_state *now,
+                     bool loose, char *text) {
+    struct trace_job_state must = tell(f, j);
+    if (now->state != must.state)
+        return differ(text, "is %s (%s), must be %s (%s)", model_state_word(now->state), model_cause_word(now->cause),
+                      model_state_word(must.state), model_cause_word(must.cause));
+    if (trace_is_terminal(must.state) && now->cause != must.cause)
+        return differ(text, "is %s by %s, must be by %s", model_state_word(must.state), model_cause_word(now->cause),
+                      model_cause_word(must.cause));
+    if (now->attempt != must.attempt) return differ(text, "attempt %u, must be %u", now->attempt, must.attempt);
+    if (now->used != must.used) return differ(text, "used %u, must be %u", now->used, must.used);
+    if (now->stop != must.stop) return differ(text, "stop cause %d, must be %d", now->stop, must.stop);
+    if (now->dead_letter != must.dead_letter)
+        return differ(text, "dead letter %d, must be %d", now->dead_letter, must.dead_letter);
+    if (now->root != must.root) return differ(text, "root %u, must be %u", now->root, must.root);
+    if (waits_for_parents(j) && now->parents_open != must.parents_open)
+        return differ(text, "waits for %u parents, must wait for %u", now->parents_open, must.parents_open);
+    return same_question(j, now, text) && same_times(j, now, loose, text);
+}
+
+/* ---- everything ---- */
+
+static const struct trace_flow_now *flow_told(const struct trace_flow_now *flows, uint32_t count, uint64_t id) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (flows[i].flow == id) return &flows[i];
+    }
+    return NULL;
+}
+
+static bool same_flows(const struct model *m, const struct trace_flow_now *flows, uint32_t flow_count,
+                       const bool *skip, char *text) {
+    for (uint32_t i = 0; i < flow_count; i++) {
+        const struct model_flow *f = model_flow_find(m, flows[i].flow);
+        if (f == NULL || f->forgotten)
+            return differ(text, "flow %llu should not be there", (unsigned long long)flows[i].flow);
+    }
+    for (uint32_t n = 0; n < m->flow_count; n++) {
+        const struct model_flow *f = &m->flows[n];
+        const struct trace_flow_now *now = flow_told(flows, flow_count, f->id);
+        if (f->forgotten) continue;
+        if (now == NULL) return differ(text, "flow %llu is missing", (unsigned long long)f->id);
+        if (!skip[n] && !same_flow(f, now, text)) return false;
+    }
+    return true;
+}
+
+static bool same_jobs(const struct model *m, const struct trace_job_state *jobs, uint32_t job_count, const bool *skip,
+                      const bool *loose, char *text) {
+    uint64_t told = 0, must = 0;
+    for (uint32_t i = 0; i < job_count; i++) {
+        const struct model_flow *f = model_flow_find(m, jobs[i].flow);
+        char what[MODEL_TEXT_BYTES];
+        if (f == NULL || f->forgotten || jobs[i].ordinal >= f->job_count)
+            return differ(text, "job %llu/%u should not be there", (unsigned long long)jobs[i].flow, jobs[i].ordinal);
+        if (skip[f - m->flows]) continue;
+        told++;
+        if (!same_job(f, &f->jobs[jobs[i].ordinal], &jobs[i], loose[f - m->flows], what))
+            return differ(text, "after record %llu: job %llu/%u %.200s", (unsigned long long)m->lsn,
+                          (unsigned long long)f->id, jobs[i].ordinal, what);
+    }
+    for (uint32_t n = 0; n < m->flow_count; n++) {
+        if (!skip[n] && !m->flows[n].forgotten) must += m->flows[n].job_count;
+    }
+    if (told != must)
+        return differ(text, "%llu jobs told, must be %llu", (unsigned long long)told, (unsigned long long)must);
+    return true;
+}
+
+bool model_compare(const struct model *m, const struct trace_flow_now *flows, uint32_t flow_count,
+                   const struct trace_job_state *jobs, uint32_t job_count, char text[MODEL_TEXT_BYTES]) {
+    bool *skip = unsettled(m, flows, flow_count);
+    bool *loose = stepped(m);
+    bool same = same_flows(m, flows, flow_count, skip, text) && same_jobs(m, jobs, job_count, skip, loose, text);
+    free(skip);
+    free(loose);
+    return same;
+}

@@ -1,0 +1,137 @@
+/* model_job.c: keeping and finding jobs, with copies of everything and searches from one end to the other. */
+#include "model_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "panic.h"
+
+static void *copy(const void *from, size_t bytes) {
+    if (bytes == 0) return NULL;
+    void *to = malloc(bytes);
+    REQUIRE(to != NULL);
+    memcpy(to, from, bytes);
+    return to;
+}
+
+static void *grow(void *array, uint32_t count, size_t elem_bytes) {
+    void *grown = realloc(array, (size_t)count * elem_bytes);
+    REQUIRE(grown != NULL);
+    return grown;
+}
+
+static struct model_text text_copy(struct trace_bytes b) {
+    return (struct model_text){copy(b.at, b.len), b.len};
+}
+
+struct model_flow *model_flow_find(const struct model *m, uint64_t id) {
+    for (uint32_t i = 0; i < m->flow_count; i++) {
+        if (m->flows[i].id == id) return &m->flows[i];
+    }
+    return NULL;
+}
+
+struct model_job *model_job_find(const struct model *m, uint64_t flow, uint32_t ordinal) {
+    struct model_flow *f = model_flow_find(m, flow);
+    return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
+}
+
+struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter) {
+    m->flows = grow(m->flows, m->flow_count + 1, sizeof *m->flows);
+    struct model_flow *f = &m->flows[m->flow_count++];
+    *f = (struct model_flow){.id = id, .submitter = text_copy(submitter)};
+    return f;
+}
+
+/* Gates every job of its kind stands before, besides those it asks for. */
+static uint32_t gates_of(const struct trace_job *spec) {
+    uint32_t gates = spec->gates;
+    if (spec->kind == TK_GATE) gates |= TRACE_GATE_BIT(TG_APPROVAL);
+    if (spec->kind == TK_EXTERNAL) gates |= TRACE_GATE_BIT(TG_EXTERNAL);
+    return gates;
+}
+
+void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms) {
+    f->jobs = grow(f->jobs, f->job_count + 1, sizeof *f->jobs);
+    struct model_job *j = &f->jobs[f->job_count++];
+    *j = (struct model_job){.spec = *spec, .submit_ms = time_ms};
+    j->spec.name = (struct trace_bytes){0}; /* names decide nothing */
+    j->spec.resources = NULL;
+    j->spec.resource_count = 0;
+    j->spec.parents = copy(spec->parents, spec->parent_count * sizeof *spec->parents);
+    j->spec.foreign = NULL;
+    j->foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign);
+    j->spec.fatal_exits = copy(spec->fatal_exits, spec->fatal_exit_count * sizeof *spec->fatal_exits);
+    model_job_reset(j, time_ms);
+}
+
+void model_job_reset(struct model_job *j, int64_t time_ms) {
+    model_job_votes_clear(j);
+    *j = (struct model_job){
+        .spec = j->spec,
+        .foreign = j->foreign,
+        .submit_ms = j->submit_ms,
+        .state = TS_WAITING,
+        .since_ms = time_ms,
+        .attempt = j->attempt,
+        .root = TRACE_NO_JOB,
+        .gates_asked = gates_of(&j->spec),
+    };
+}
+
+bool model_job_has_voted(const struct model_job *j, struct trace_bytes who) {
+    for (uint32_t i = 0; i < j->vote_count; i++) {
+        if (j->votes[i].len == who.len && memcmp(j->votes[i].at, who.at, who.len) == 0) return true;
+    }
+    return false;
+}
+
+void model_job_vote(struct model_job *j, struct trace_bytes who) {
+    REQUIRE(who.len > 0);
+    if (model_job_has_voted(j, who)) return;
+    j->votes = grow(j->votes, j->vote_count + 1, sizeof *j->votes);
+    j->votes[j->vote_count++] = text_copy(who);
+}
+
+void model_job_votes_clear(struct model_job *j) {
+    for (uint32_t i = 0; i < j->vote_count; i++) free(j->votes[i].at);
+    free(j->votes);
+    j->votes = NULL;
+    j->vote_count = 0;
+}
+
+bool model_job_is_unstarted(const struct model_job *j) {
+    return j->state == TS_WAITING || j->state == TS_HELD || j->state == TS_READY;
+}
+
+bool model_job_is_active(const struct model_job *j) {
+    return j->state == TS_DISPATCHED || j->state == TS_RUNNING;
+}
+
+bool model_job_is_dead(const struct model_job *j) {
+    if (j->state == TS_FAILED) return j->cause != TC_UPSTREAM;
+    return j->state == TS_TIMED_OUT || j->state == TS_DENIED || j->state == TS_QUARANTINED;
+}
+
+bool model_job_is_dead_letter(const struct model_job *j) {
+    return model_job_is_dead(j) && !j->discarded;
+}
+
+static void free_array(const void *array) { /* specs hold their copies as pointers to const */
+    free((void *)(uintptr_t)array);
+}
+
+void model_flows_free(struct model *m) {
+    for (uint32_t i = 0; i < m->flow_count; i++) {
+        struct model_flow *f = &m->flows[i];
+        for (uint32_t k = 0; k < f->job_count; k++) {
+            model_job_votes_clear(&f->jobs[k]);
+            free_array(f->jobs[k].spec.parents);
+            free(f->jobs[k].foreign);
+            free_array(f->jobs[k].spec.fatal_exits);
+        }
+        free(f->jobs);
+        free(f->submitter.at);
+    }
+    free(m->flows);
+}

@@ -1,0 +1,275 @@
+/* model_rules.c: the rules, one function each, nothing remembered that can be looked up.
+ *
+ * How an end travels: jobs that have just ended form a wave. For each of them, in order, every job of every flow is
+ * looked at; those that name it as a parent are judged, and those that end thereby join the wave behind the others.
+ * The wave is finite: a job joins it when it ends, and it cannot end twice in one record. */
+#include "model_rules.h"
+
+#include <stdlib.h>
+
+#include "panic.h"
+
+struct ended { /* by numbers, since nothing here may hold a pointer across a growing array */
+    uint64_t flow;
+    uint32_t ordinal;
+};
+
+struct wave {
+    struct ended *at;
+    uint32_t count;
+};
+
+static void wave_push(struct wave *w, uint64_t flow, uint32_t ordinal) {
+    w->at = realloc(w->at, (w->count + 1) * sizeof *w->at);
+    REQUIRE(w->at != NULL);
+    w->at[w->count++] = (struct ended){flow, ordinal};
+}
+
+static uint32_t ordinal_of(const struct model_flow *f, const struct model_job *j) {
+    return (uint32_t)(j - f->jobs);
+}
+
+void model_rules_move(struct model *m, struct model_job *j, enum trace_state state) {
+    if (j->state != state) j->since_ms = m->time_ms;
+    j->state = state;
+}
+
+static void end(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state state,
+                enum trace_cause cause, uint32_t root, struct wave *w) {
+    REQUIRE(trace_is_terminal(state));
+    REQUIRE(!trace_is_terminal(j->state) || state == TS_QUARANTINED);
+    model_rules_move(m, j, state);
+    j->cause = cause;
+    j->root = root;
+    j->stop = TX_NONE;
+    j->has_question = false;
+    j->waits_for_time = false;
+    j->discarded = false;
+    wave_push(w, f->id, ordinal_of(f, j));
+}
+
+/* ---- the way to READY ---- */
+
+void model_rules_ask(struct model_job *j, enum trace_gate gate) {
+    model_job_votes_clear(j);
+    j->has_question = true;
+    j->gate = gate;
+    j->revision = 1;
+}
+
+static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
+    j->waits_for_time = false;
+    uint32_t left = j->gates_asked & ~j->gates_passed;
+    for (enum trace_gate g = TG_CONDITION; g < TG_OUTPUT; g++) {
+        if ((left & TRACE_GATE_BIT(g)) == 0) continue;
+        model_rules_ask(j, g);
+        model_rules_move(m, j, TS_HELD);
+        return;
+    }
+    j->has_question = false;
+    if (j->spec.kind == TK_WORK) {
+        model_rules_move(m, j, TS_READY);
+    } else {
+        end(m, f, j, TS_SUCCEEDED, TC_NONE, TRACE_NO_JOB, w);
+    }
+}
+
+static void go_on_to_time(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
+    j->past_parents = true;
+    int64_t due = (j->spec.delay_from_submit ? j->submit_ms : m->time_ms) + j->spec.delay_ms;
+    if (due < j->spec.not_before_ms) due = j->spec.not_before_ms;
+    if (due > m->time_ms) {
+        j->waits_for_time = true;
+        j->due_least_ms = j->due_most_ms = due;
+        return;
+    }
+    go_on_to_gates(m, f, j, w);
+}
+
+/* ---- parents ---- */
+
+enum edge { EDGE_OPEN, EDGE_SATISFIED, EDGE_FATAL };
+
+/* What a parent in this state does to a job, and the state the job ends in when it does not survive. */
+static enum edge edge_of(enum trace_state parent, enum trace_upstream rule, enum trace_state *ret_end) {
+    if (!trace_is_terminal(parent)) return EDGE_OPEN;
+    if (parent == TS_SUCCEEDED || rule == TU_RUN) return EDGE_SATISFIED;
+    if (parent == TS_CANCELLED) {
+        *ret_end = TS_CANCELLED;
+    } else if (rule == TU_SKIP || parent == TS_SKIPPED) {
+        *ret_end = TS_SKIPPED;
+    } else {
+        *ret_end = TS_FAILED;
+    }
+    return EDGE_FATAL;
+}
+
+uint32_t model_rules_parents_open(const struct model_flow *f, const struct model_job *j) {
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+        if (!trace_is_terminal(f->jobs[j->spec.parents[i]].state)) open++;
+    }
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        if (!trace_is_terminal(j->foreign[i].seen)) open++;
+    }
+    return open;
+}
+
+static uint32_t root_of(const struct model_flow *f, uint32_t parent) {
+    return f->jobs[parent].root != TRACE_NO_JOB ? f->jobs[parent].root : parent;
+}
+
+static bool all_satisfied(const struct model_flow *f, const struct model_job *j) {
+    enum trace_state unused;
+    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+        enum trace_state s = f->jobs[j->spec.parents[i]].state;
+        if (edge_of(s, j->spec.on_upstream, &unused) != EDGE_SATISFIED) return false;
+    }
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        enum trace_state s = j->foreign[i].seen;
+        if (edge_of(s, j->spec.on_upstream, &unused) != EDGE_SATISFIED) return false;
+    }
+    return true;
+}
+
+static void unlock(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
+    if (j->state != TS_WAITING || j->past_parents) return;
+    if (all_satisfied(f, j)) go_on_to_time(m, f, j, w);
+}
+
+/* A job without a past: the first parent that ended badly decides, those of its own flow first. */
+static void judge(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
+    enum trace_state bad;
+    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+        uint32_t parent = j->spec.parents[i];
+        REQUIRE(parent < ordinal_of(f, j));
+        if (edge_of(f->jobs[parent].state, j->spec.on_upstream, &bad) != EDGE_FATAL) continue;
+        end(m, f, j, bad, TC_UPSTREAM, root_of(f, parent), w);
+        return;
+    }
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        if (edge_of(j->foreign[i].seen, j->spec.on_upstream, &bad) != EDGE_FATAL) continue;
+        end(m, f, j, bad, TC_UPSTREAM, TRACE_NO_JOB, w);
+        return;
+    }
+    unlock(m, f, j, w);
+}
+
+/* ---- how an end travels ---- */
+
+static bool names_own_parent(const struct model_job *j, uint32_t ordinal) {
+    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+        if (j->spec.parents[i] == ordinal) return true;
+    }
+    return false;
+}
+
+/* True when the job waited for that one; it now knows how it ended. The first end counts: what the parent does after a
+ * retry, or a late verdict on it, does not reach other flows any more, just as it does not when it was seen ended. */
+static bool learns_foreign_end(struct model_job *j, uint64_t flow, uint32_t ordinal, enum trace_state state) {
+    bool learnt = false;
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        struct trace_foreign *p = &j->foreign[i];
+        if (p->seen != TS_WAITING || p->flow != flow || p->ordinal != ordinal) continue;
+        p->seen = state;
+        learnt = true;
+    }
+    return learnt;
+}
+
+static void reach(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state parent, uint32_t root,
+                  struct wave *w) {
+    enum trace_state bad;
+    if (!model_job_is_unstarted(j)) return;
+    switch (edge_of(parent, j->spec.on_upstream, &bad)) {
+    case EDGE_OPEN: return;
+    case EDGE_SATISFIED: unlock(m, f, j, w); return;
+    case EDGE_FATAL: end(m, f, j, bad, TC_UPSTREAM, root, w); return;
+    }
+}
+
+static void travel(struct model *m, struct wave *w) {
+    for (uint32_t i = 0; i < w->count; i++) {
+        struct ended from = w->at[i];
+        struct model_flow *own = model_flow_find(m, from.flow);
+        enum trace_state state = own->jobs[from.ordinal].state;
+        for (uint32_t k = 0; k < own->job_count; k++) {
+            if (names_own_parent(&own->jobs[k], from.ordinal))
+                reach(m, own, &own->jobs[k], state, root_of(own, from.ordinal), w);
+        }
+        for (uint32_t n = 0; n < m->flow_count; n++) {
+            struct model_flow *f = &m->flows[n];
+            for (uint32_t k = 0; f != own && !f->forgotten && k < f->job_count; k++) {
+                if (learns_foreign_end(&f->jobs[k], from.flow, from.ordinal, state))
+                    reach(m, f, &f->jobs[k], state, TRACE_NO_JOB, w);
+            }
+        }
+    }
+    free(w->at);
+    *w = (struct wave){0};
+}
+
+/* ---- what records ask for ---- */
+
+void model_rules_judge_new(struct model *m, struct model_flow *f, uint32_t first) {
+    struct wave w = {0};
+    for (uint32_t k = first; k < f->job_count; k++) judge(m, f, &f->jobs[k], &w);
+    travel(m, &w);
+}
+
+void model_rules_reset(struct model *m, struct model_flow *f, const bool *marks) {
+    struct wave w = {0};
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        if (marks[k]) model_job_reset(&f->jobs[k], m->time_ms);
+    }
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        if (marks[k]) judge(m, f, &f->jobs[k], &w);
+    }
+    travel(m, &w);
+}
+
+void model_rules_time_passed(struct model *m, struct model_flow *f, struct model_job *j) {
+    struct wave w = {0};
+    go_on_to_gates(m, f, j, &w);
+    travel(m, &w);
+}
+
+void model_rules_gate_passed(struct model *m, struct model_flow *f, struct model_job *j) {
+    struct wave w = {0};
+    REQUIRE(j->has_question);
+    j->gates_passed |= TRACE_GATE_BIT(j->gate);
+    go_on_to_gates(m, f, j, &w);
+    travel(m, &w);
+}
+
+void model_rules_end(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state state,
+                     enum trace_cause cause) {
+    struct wave w = {0};
+    end(m, f, j, state, cause, TRACE_NO_JOB, &w);
+    travel(m, &w);
+}
+
+void model_rules_cancel_flow(struct model *m, struct model_flow *f) {
+    struct wave w = {0};
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        struct model_job *j = &f->jobs[k];
+        if (model_job_is_active(j)) {
+            j->stop = TX_CANCEL;
+        } else if (!trace_is_terminal(j->state)) {
+            end(m, f, j, TS_CANCELLED, TC_REQUEST, TRACE_NO_JOB, &w);
+        }
+    }
+    travel(m, &w);
+}
+
+enum trace_flow_state model_rules_flow_state(const struct model_flow *f) {
+    bool failed = false, cancelled = false;
+    if (f->more) return TF_RUNNING;
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        enum trace_state s = f->jobs[k].state;
+        if (!trace_is_terminal(s)) return TF_RUNNING;
+        if (s == TS_FAILED || s == TS_TIMED_OUT || s == TS_DENIED || s == TS_QUARANTINED) failed = true;
+        if (s == TS_CANCELLED) cancelled = true;
+    }
+    return failed ? TF_FAILED : cancelled ? TF_CANCELLED : TF_SUCCEEDED;
+}

@@ -1,0 +1,29 @@
+/* model_rules.h: what follows from what, for the second model: the way to READY, the ways to end, and how an end
+ * travels. Each call leaves the whole model settled: nothing that follows from the graph alone is left undone. */
+#ifndef REEVE_MODEL_RULES_H
+#define REEVE_MODEL_RULES_H
+
+#include "model_job.h"
+
+/* Judges jobs `first` up to the last of a flow, in order of ordinals, each by its parents: for new jobs. */
+void model_rules_judge_new(struct model *m, struct model_flow *f, uint32_t first);
+/* Resets every job whose mark is set, then judges them in order of ordinals. `marks` has one per job of the flow. */
+void model_rules_reset(struct model *m, struct model_flow *f, const bool *marks);
+
+/* The job's time has come; its question is answered with yes. */
+void model_rules_time_passed(struct model *m, struct model_flow *f, struct model_job *j);
+void model_rules_gate_passed(struct model *m, struct model_flow *f, struct model_job *j);
+/* It stands before a question. */
+void model_rules_ask(struct model_job *j, enum trace_gate gate);
+
+void model_rules_end(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state state,
+                     enum trace_cause cause);
+/* All at once, with nothing travelling before the last of them has ended. */
+void model_rules_cancel_flow(struct model *m, struct model_flow *f);
+
+uint32_t model_rules_parents_open(const struct model_flow *f, const struct model_job *j);
+enum trace_flow_state model_rules_flow_state(const struct model_flow *f);
+
+void model_rules_move(struct model *m, struct model_job *j, enum trace_state state);
+
+#endif

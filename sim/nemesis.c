@@ -1,0 +1,156 @@
+/* nemesis.c: see nemesis.h. */
+#include "nemesis.h"
+
+#include "world.h"
+
+/* A fault that comes again and again: after a gap around the mean, `strike` is called and the next gap is drawn. */
+struct plague {
+    int64_t (*mean_ms)(const struct plan *p);
+    void (*strike)(struct world *w);
+};
+
+static struct simworker *any_worker(struct world *w) {
+    return &w->workers[rng_below(&w->rng, (uint32_t)w->plan.workers)];
+}
+
+static int64_t pause_ms(struct world *w) {
+    return 1 + rng_skewed(&w->rng, w->plan.lease_ms * 3);
+}
+
+static void heal_net(void *ctx, uint64_t arg) {
+    struct world *w = ctx;
+    (void)arg;
+    simnet_heal(&w->net);
+    WORLD_NOTE(w, 83, 0, 0, "net: whole again");
+}
+
+static void strike_partition(struct world *w) {
+    simnet_part(&w->net);
+    WORLD_NOTE(w, 84, 0, 0, "net: parted");
+    for (uint32_t i = 1; i <= w->plan.workers; i++) {
+        bool noticed = w->net.cut[i][NET_SERVER] && rng_below(&w->rng, 2);
+        if (noticed) simserver_hang_up(&w->server, i);
+    }
+    equeue_in(&w->queue, pause_ms(w) * 1000, heal_net, w, 0);
+}
+
+static void strike_kill(struct world *w) {
+    simserver_crash(&w->server, CRASH_KILL);
+}
+
+static void strike_power(struct world *w) {
+    simserver_crash(&w->server, CRASH_POWER);
+}
+
+static void strike_freeze(struct world *w) {
+    simserver_freeze(&w->server, pause_ms(w));
+}
+
+static void strike_jump(struct world *w) {
+    int64_t most = rng_below(&w->rng, 4) == 0 ? 86400000 : 20000;
+    w->wall_jump_ms += rng_range(&w->rng, -most, most);
+    WORLD_NOTE(w, 85, w->wall_jump_ms, 0, "clock: jumps to %+ld ms", (long)w->wall_jump_ms);
+}
+
+static void empty_disk(void *ctx, uint64_t arg) {
+    struct world *w = ctx;
+    (void)arg;
+    simdisk_budget_set(w->server.disk, UINT64_MAX);
+    WORLD_NOTE(w, 86, 0, 0, "disk: has room again");
+}
+
+static void strike_full(struct world *w) {
+    simdisk_budget_set(w->server.disk, simdisk_used(w->server.disk) + (uint64_t)rng_skewed(&w->rng, 100000));
+    WORLD_NOTE(w, 87, 0, 0, "disk: full");
+    equeue_in(&w->queue, pause_ms(w) * 1000, empty_disk, w, 0);
+}
+
+static void strike_snapshot(struct world *w) {
+    if (w->server.up) simserver_snapshot(&w->server);
+}
+
+static void strike_digest(struct world *w) {
+    if (w->server.up) simserver_compare(&w->server);
+}
+
+static void strike_worker_kill(struct world *w) {
+    struct simworker *v = any_worker(w);
+    simworker_kill(v, pause_ms(w));
+    if (rng_below(&w->rng, 2)) simserver_hang_up(&w->server, v->node);
+}
+
+static void strike_worker_stop(struct world *w) {
+    simworker_stop(any_worker(w), pause_ms(w));
+}
+
+static void strike_machine_stop(struct world *w) {
+    simworker_stop_machine(any_worker(w), pause_ms(w));
+}
+
+#define PLAGUE_TABLE(X) \
+    X(partition)        \
+    X(kill)             \
+    X(power)            \
+    X(freeze)           \
+    X(jump)             \
+    X(full)             \
+    X(snapshot)         \
+    X(digest)           \
+    X(worker_kill)      \
+    X(worker_stop)      \
+    X(machine_stop)
+
+#define X(name)                                        \
+    static int64_t mean_##name(const struct plan *p) { \
+        return p->name##_ms;                           \
+    }
+PLAGUE_TABLE(X)
+#undef X
+
+static const struct plague plagues[] = {
+#define X(name) {mean_##name, strike_##name},
+    PLAGUE_TABLE(X)
+#undef X
+};
+#define PLAGUE_COUNT (sizeof plagues / sizeof plagues[0])
+
+static void strike(void *ctx, uint64_t which);
+
+static void plan_next(struct world *w, uint64_t which) {
+    int64_t mean = plagues[which].mean_ms(&w->plan);
+    if (mean == 0) return;
+    equeue_in(&w->queue, rng_range(&w->rng, mean / 4, mean * 2) * 1000, strike, w, which);
+}
+
+static void strike(void *ctx, uint64_t which) {
+    struct world *w = ctx;
+    if (w->quiet && plagues[which].strike != strike_snapshot && plagues[which].strike != strike_digest)
+        return;
+    plagues[which].strike(w);
+    plan_next(w, which);
+}
+
+static void disk_chances(struct world *w) {
+    const struct plan *p = &w->plan;
+    simdisk_chances_set(w->server.disk, &(struct simdisk_chances){
+                                            .read_short_ppm = (uint32_t)p->short_ppm,
+                                            .write_error_ppm = (uint32_t)p->write_error_ppm,
+                                            .write_short_ppm = (uint32_t)p->short_ppm,
+                                            .sync_error_ppm = (uint32_t)p->sync_error_ppm,
+                                            .slow_ppm = (uint32_t)p->slow_ppm,
+                                            .slow_ms_max = 200,
+                                        });
+}
+
+void nemesis_start(struct world *w) {
+    disk_chances(w);
+    for (uint64_t i = 0; i < PLAGUE_COUNT; i++) plan_next(w, i);
+}
+
+void nemesis_end(struct world *w) {
+    plan_calm(&w->plan);
+    disk_chances(w);
+    simdisk_budget_set(w->server.disk, UINT64_MAX);
+    simnet_heal(&w->net);
+    for (uint32_t i = 0; i < w->plan.workers; i++) simworker_calm(&w->workers[i]);
+}

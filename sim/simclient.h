@@ -1,0 +1,37 @@
+/* simclient.h: a stand-in client: submits flows, meddles with everything that can be meddled with, reads, and remembers
+ * what it was told (by way of the adapter, which judges every answer that arrives).
+ *
+ * A client has one request under way. When no answer comes it sends the same again, with the same idempotency key, or
+ * gives up; at times it uses a key again for something else, which must be refused. The last client of a world is the
+ * *house*: it answers questions, and when the faults are over it sees to it that nothing waits for a person. */
+#ifndef REEVE_SIMCLIENT_H
+#define REEVE_SIMCLIENT_H
+
+#include "rng.h"
+#include "simnet.h"
+
+struct world;
+
+#define CLIENT_DEAD_MAX 16u
+
+struct simclient {
+    struct world *w;
+    struct rng rng;
+    uint32_t node;
+    bool is_house;
+    uint64_t request;
+    struct msg *asking;  /* under way */
+    uint32_t sent_count; /* how often */
+    int64_t sent_us;
+    struct msg *last_submit;               /* for a key used twice */
+    struct seen_job dead[CLIENT_DEAD_MAX]; /* dead letters it read about */
+    uint32_t dead_count;
+    uint32_t round; /* of the house */
+};
+
+void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng);
+void simclient_fini(struct simclient *c);
+void simclient_start(struct simclient *c);
+void simclient_receive(struct simclient *c, struct msg *m);
+
+#endif

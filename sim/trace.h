@@ -1,0 +1,417 @@
+/* trace.h: what happens in a run, told in words of its own.
+ *
+ * The simulator writes a trace while it runs the real thing; the second model (model.h) and the checkers (check.h)
+ * read it and judge. So that a mistake in the product cannot hide in the judge, this file shares nothing with it: own
+ * enums, own structs, only the two headers below. An adapter on the simulator's side translates.
+ *
+ * One run is one sequence of entries in the order in which things happened. Three sorts:
+ *
+ *   records   TR_…  what the engine decided, in the order of LSNs, told when the record is applied (not when it is
+ *                   durable). After a TW_RESTART the LSNs go on behind the head that was recovered: records that were
+ *                   lost are not taken back one by one, the restart says where history now ends.
+ *   talk      TA_…  what clients and workers asked and the answers that really reached them.
+ *   world     TW_…  what an observer outside all processes sees: durability, crashes, processes, clocks.
+ *
+ * All pointers are valid during the call that passes the entry; whoever keeps something copies it. */
+#ifndef REEVE_TRACE_H
+#define REEVE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_bytes { /* a name, a key, a hash; compared byte for byte */
+    const uint8_t *at;
+    uint32_t len;
+};
+
+enum trace_state {
+    TS_WAITING,
+    TS_HELD,
+    TS_READY,
+    TS_DISPATCHED,
+    TS_RUNNING,
+    TS_CHECKING,
+    TS_SUCCEEDED,
+    TS_FAILED,
+    TS_TIMED_OUT,
+    TS_CANCELLED,
+    TS_DENIED,
+    TS_QUARANTINED,
+    TS_SKIPPED,
+    TS_COUNT
+};
+
+enum trace_cause {
+    TC_NONE,
+    TC_EXIT,
+    TC_LOST,
+    TC_UPSTREAM,
+    TC_NO_WORKER,
+    TC_REJECTED,
+    TC_DISPATCH,
+    TC_RUN_TIMEOUT,
+    TC_DEADLINE,
+    TC_VERDICT,
+    TC_NO_VERDICT,
+    TC_REQUEST,
+    TC_COUNT
+};
+
+enum trace_flow_state { TF_RUNNING, TF_SUCCEEDED, TF_FAILED, TF_CANCELLED, TF_COUNT };
+
+enum trace_job_kind { /* only what the rules tell apart */
+    TK_WORK, /* runs on a worker */
+    TK_GATE,
+    TK_BARRIER,
+    TK_EXTERNAL,
+    TK_COUNT
+};
+
+enum trace_upstream { TU_FAIL, TU_SKIP, TU_RUN, TU_COUNT };
+
+enum trace_gate { TG_CONDITION, TG_RENDER, TG_POLICY, TG_APPROVAL, TG_EXTERNAL, TG_OUTPUT, TG_COUNT };
+#define TRACE_GATE_BIT(g) (1u << (g))
+
+enum trace_stop { TX_NONE, TX_CANCEL, TX_DEADLINE, TX_RUN_TIMEOUT, TX_DISPATCH_TIMEOUT, TX_COUNT };
+
+enum trace_outcome { TO_OK, TO_EXIT, TO_LOST, TO_STOPPED, TO_REFUSED, TO_COUNT };
+
+enum trace_due { TD_START, TD_DEADLINE, TD_START_WITHIN, TD_COUNT };
+
+enum trace_verdict { TV_ALLOW, TV_DENY, TV_CONSTRAIN, TV_HOLD, TV_AGAIN, TV_QUARANTINE, TV_REDACT, TV_COUNT };
+
+#define TRACE_NO_JOB UINT32_MAX
+
+/* ---- what a job is ---- */
+
+struct trace_foreign { /* a parent in another flow */
+    uint64_t flow;
+    uint32_t ordinal;
+    enum trace_state seen; /* its end as it was known when the record was made; TS_WAITING: still open then */
+};
+
+struct trace_amount { /* a custom resource */
+    struct trace_bytes name;
+    uint64_t amount;
+};
+
+struct trace_job {
+    struct trace_bytes name;
+    const uint32_t *parents; /* ordinals in the same flow */
+    uint32_t parent_count;
+    const struct trace_foreign *foreign;
+    uint32_t foreign_count;
+    enum trace_job_kind kind;
+    uint32_t priority;
+    uint32_t retries;
+    uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
+    enum trace_upstream on_upstream;
+    bool exclusive;
+    bool delay_from_submit;
+    int64_t delay_ms;
+    int64_t not_before_ms;       /* wall; 0 = none */
+    int64_t deadline_ms;         /* wall; 0 = none */
+    int64_t start_within_ms;     /* 0 = none */
+    int64_t dispatch_timeout_ms; /* 0 = none */
+    int64_t run_timeout_ms;      /* 0 = none */
+    uint32_t gates;              /* TRACE_GATE_BITs as the job asks for them */
+    int64_t approval_ms;
+    uint32_t quorum;             /* 0 means 1 */
+    bool four_eyes;
+    bool policy_open;
+    const uint32_t *fatal_exits;
+    uint32_t fatal_exit_count;
+    uint32_t cpu_milli;
+    uint64_t memory_bytes;
+    uint32_t gpus;
+    const struct trace_amount *resources;
+    uint32_t resource_count;
+};
+
+/* ---- records ---- */
+
+/* Attempts are named by (flow, ordinal, attempt), workers by the id they keep, incarnations by number. */
+enum trace_kind {
+    TR_OPENED,       /* as.opened */
+    TR_SUBMITTED,    /* as.jobs */
+    TR_ADDED,        /* as.jobs: key, key_hash unused */
+    TR_CANCELLED,    /* as.job: ordinal TRACE_NO_JOB = the whole flow */
+    TR_PAUSED,       /* as.pause */
+    TR_RETRIED,      /* as.job */
+    TR_DISCARDED,    /* as.job */
+    TR_RERUN,        /* as.job: flow alone */
+    TR_FORGOTTEN,    /* as.job: flow alone */
+    TR_CONTINUED,    /* as.job: flow alone */
+    TR_WORKER,       /* as.worker: attached */
+    TR_WORKER_DRAIN, /* as.worker: on */
+    TR_WORKER_GONE,  /* as.worker */
+    TR_ASSIGNED,     /* as.attempt: worker, incarnation, fence */
+    TR_STARTED,      /* as.attempt */
+    TR_STOPPING,     /* as.attempt: stop */
+    TR_ENDED,        /* as.attempt: outcome, exit_code, fatal */
+    TR_DUE,          /* as.due */
+    TR_VERDICT,      /* as.verdict */
+    TR_KEY_EXPIRED,  /* as.key */
+    TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
+    TR_END,          /* kinds below this are records */
+
+    TA_ASKED,        /* as.asked: a command was handed to the server */
+    TA_ANSWERED,     /* as.answered: its answer reached the sender */
+
+    TW_DURABLE,      /* as.durable: the journal said "durable up to" */
+    TW_RELEASED,     /* as.released: an effect left the engine */
+    TW_SEEN,         /* as.seen: someone outside read the state of a job */
+    TW_CRASHED,      /* the server died; what was held back is gone */
+    TW_RESTARTED,    /* as.restarted: the server took over again */
+    TW_PROCESS,      /* as.process: a real process began */
+    TW_PROCESS_END,  /* as.process: and ended, or was killed */
+    TW_MACHINE,      /* as.machine: a worker's whole machine was paused or went on */
+    TW_WHY,          /* as.why: at the end of a run, what the server says of a job that has not ended */
+    TW_QUIET,        /* faults stopped, everything had time to finish: what is not over must have a reason */
+    TRACE_KIND_COUNT
+};
+
+struct trace_opened {
+    uint64_t epoch;
+};
+
+struct trace_jobs {
+    uint64_t flow;
+    struct trace_bytes tenant;
+    struct trace_bytes key;      /* len 0 = none */
+    struct trace_bytes key_hash; /* of the submitted body */
+    int64_t key_expires_ms;
+    bool more;
+    const struct trace_job *jobs; /* ordinals go on where the flow's jobs end */
+    uint32_t job_count;
+};
+
+struct trace_ref {
+    uint64_t flow;
+    uint32_t ordinal;
+};
+
+struct trace_pause {
+    bool of_flow; /* else of a pool or tenant */
+    uint64_t flow;
+    struct trace_bytes name;
+    bool on;
+};
+
+struct trace_worker {
+    struct trace_bytes worker;
+    uint64_t incarnation;
+    bool on;
+    uint32_t slots;
+    uint32_t cpu_milli; /* what it offers; 0 of a kind means none */
+    uint64_t memory_bytes;
+    uint32_t gpus;
+    const struct trace_amount *resources;
+    uint32_t resource_count;
+};
+
+struct trace_attempt {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+    struct trace_bytes worker;
+    uint64_t incarnation;
+    uint64_t fence; /* assigned: 0 when not known */
+    enum trace_stop stop;
+    enum trace_outcome outcome;
+    uint32_t exit_code;
+    bool fatal;
+};
+
+struct trace_due_of {
+    uint64_t flow;
+    uint32_t ordinal;
+    enum trace_due due;
+};
+
+struct trace_verdict_on {
+    uint64_t flow; /* the job the question was about */
+    uint32_t ordinal;
+    enum trace_gate gate;
+    uint64_t question;
+    uint32_t revision;
+    enum trace_verdict verdict;
+    int64_t again_ms;
+};
+
+struct trace_key {
+    struct trace_bytes tenant;
+    struct trace_bytes key;
+};
+
+/* ---- talk ---- */
+
+enum trace_ask {
+    TQ_SUBMIT,
+    TQ_ADD,
+    TQ_CANCEL,
+    TQ_RETRY,
+    TQ_DISCARD,
+    TQ_RERUN,
+    TQ_FORGET,
+    TQ_VERDICT,
+    TQ_ATTACH,
+    TQ_STARTED,
+    TQ_DONE,
+    TQ_READ,
+    TQ_OTHER,
+    TQ_COUNT
+};
+
+enum trace_answer {
+    TN_OK,
+    TN_CONFLICT, /* contradicts what is recorded */
+    TN_STALE,    /* of an earlier attempt, incarnation, revision or epoch */
+    TN_STATE,    /* not possible in its present state */
+    TN_MISSING,  /* there is no such thing */
+    TN_BUSY,     /* too much at once, no space: try again */
+    TN_REFUSED,  /* any other refusal */
+    TN_COUNT
+};
+
+/* A question and its answer are paired by `call`, unique in a run for each sending (a client that repeats a request
+ * after a lost answer makes a new call). */
+struct trace_asked {
+    uint64_t call;
+    enum trace_ask ask;
+    struct trace_bytes tenant;
+    struct trace_bytes key;      /* submit; len 0 = none */
+    struct trace_bytes key_hash; /* submit: of the body, also without a key */
+    uint32_t job_count;          /* submit, add */
+    uint64_t flow;               /* all but submit */
+    uint32_t ordinal;
+    uint32_t attempt;            /* started, done */
+    enum trace_outcome outcome;  /* done */
+    struct trace_bytes worker;   /* attach, started, done */
+    uint64_t incarnation;
+};
+
+struct trace_answered {
+    uint64_t call;
+    enum trace_answer answer;
+    uint64_t lsn;       /* of the state it was computed from */
+    uint64_t flow;      /* submit, add */
+    uint32_t job_count; /* jobs of that flow by the answer */
+    bool repeated;
+    uint64_t epoch;     /* attach */
+};
+
+/* ---- world ---- */
+
+struct trace_durable {
+    uint64_t lsn;
+};
+
+enum trace_effect { TE_ANSWER, TE_EVENT, TE_ASSIGN, TE_STOP, TE_DROP, TE_QUESTION, TE_COUNT };
+
+struct trace_released {
+    enum trace_effect effect;
+    uint64_t lsn;
+    uint64_t epoch; /* of the sender; to workers */
+};
+
+struct trace_seen {
+    uint64_t lsn; /* of the state that was read */
+    uint64_t flow;
+    uint32_t ordinal;
+    enum trace_state state;
+};
+
+struct trace_restarted {
+    uint64_t epoch;
+    uint64_t head; /* last LSN recovered */
+};
+
+struct trace_process {
+    struct trace_bytes worker;
+    uint64_t incarnation;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+    uint64_t fence;
+};
+
+struct trace_machine {
+    struct trace_bytes worker;
+    bool paused;
+};
+
+struct trace_why {
+    uint64_t flow;
+    uint32_t ordinal;
+    bool has_reason; /* something other than "nothing" */
+};
+
+struct trace_entry {
+    enum trace_kind kind;
+    int64_t time_ms; /* records: wall time of the batch; else the virtual wall time at which it happened */
+    /* Records only. */
+    uint64_t lsn;
+    uint64_t epoch; /* of the batch */
+    uint64_t seed;  /* of the batch */
+    uint64_t sum;   /* checksum of the record as bytes, to tell two records under one LSN apart; 0 = not known */
+    bool replayed;  /* read back from the journal after a restart: for the checker of the log alone */
+    struct trace_bytes principal; /* who caused it; len 0 = the engine itself, a worker, or nobody */
+    union {
+        struct trace_opened opened;
+        struct trace_jobs jobs;
+        struct trace_ref job;
+        struct trace_pause pause;
+        struct trace_worker worker;
+        struct trace_attempt attempt;
+        struct trace_due_of due;
+        struct trace_verdict_on verdict;
+        struct trace_key key;
+        struct trace_asked asked;
+        struct trace_answered answered;
+        struct trace_durable durable;
+        struct trace_released released;
+        struct trace_seen seen;
+        struct trace_restarted restarted;
+        struct trace_process process;
+        struct trace_machine machine;
+        struct trace_why why;
+    } as;
+};
+
+static inline bool trace_is_record(enum trace_kind kind) {
+    return kind < TR_END;
+}
+static inline bool trace_is_terminal(enum trace_state s) {
+    return s >= TS_SUCCEEDED;
+}
+
+/* ---- what the engine says of a job and of a flow, for comparison with the model ---- */
+
+struct trace_job_state {
+    uint64_t flow;
+    uint32_t ordinal;
+    enum trace_state state;
+    enum trace_cause cause;
+    uint32_t attempt;
+    uint32_t used;
+    int64_t due_ms;   /* of a WAITING job that waits for a time; else 0 (or "never"): not compared */
+    int64_t since_ms; /* in this state */
+    uint32_t parents_open; /* of its own flow and of others; compared for jobs that have not started */
+    uint32_t root;         /* ordinal of the job that dragged it down, TRACE_NO_JOB = none or in another flow */
+    enum trace_stop stop;
+    bool dead_letter;
+    bool has_question;
+    enum trace_gate gate; /* of the open question */
+    uint32_t revision;
+};
+
+struct trace_flow_now {
+    uint64_t flow;
+    enum trace_flow_state state;
+    bool settling; /* a long consequence is not yet through: its jobs are not compared */
+    bool more;
+    uint32_t job_count;
+};
+
+#endif

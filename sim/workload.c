@@ -1,0 +1,302 @@
+/* workload.c: see workload.h. */
+#include "workload.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "hash.h"
+#include "panic.h"
+#include "world.h"
+
+#define PROFILES_MAX 4u
+
+const struct slice workload_tenants[WORKLOAD_TENANTS] = {
+    {(const uint8_t *)"acme", 4},
+    {(const uint8_t *)"bolt", 4},
+};
+const struct slice workload_pools[2] = {
+    {(const uint8_t *)"default", 7},
+    {(const uint8_t *)"gpu", 3},
+};
+const struct slice workload_topics[2] = {
+    {(const uint8_t *)"mail", 4},
+    {(const uint8_t *)"news", 4},
+};
+static const struct slice capabilities[WORKER_CAPS_MAX] = {
+    {(const uint8_t *)"docker", 6},
+    {(const uint8_t *)"fast", 4},
+    {(const uint8_t *)"sql", 3},
+};
+
+static struct slice text(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static struct slice text(struct arena *arena, const char *format, ...) {
+    char line[96];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ENSURE(len > 0 && (size_t)len < sizeof line);
+    return arena_slice(arena, slice_of(line, (size_t)len));
+}
+
+/* Names of jobs: `series` is 0 for those of the submit, else the number of an addition. */
+static struct slice job_name(struct arena *arena, uint32_t series, uint32_t i) {
+    return series == 0 ? text(arena, "j%u", i) : text(arena, "a%x.%u", series, i);
+}
+
+struct slice workload_hash(struct arena *arena, uint64_t what) {
+    uint64_t words[4];
+    for (uint32_t i = 0; i < 4; i++) words[i] = hash_mix(what + i * 0x9e3779b97f4a7c15ULL);
+    return arena_slice(arena, slice_of(words, sizeof words));
+}
+
+/* ---- workers ---- */
+
+void workload_worker(struct simworker *v, struct rng *r) {
+    bool all = v->node == 1;
+    struct worker_info *info = &v->info;
+    uint32_t caps = 0;
+    for (uint32_t i = 0; i < WORKER_CAPS_MAX; i++) {
+        if (all || rng_below(r, 2)) v->caps[caps++].name = capabilities[i];
+    }
+    v->labels[0] = (struct label){SLICE("os"), SLICE("linux")};
+    v->labels[1] = (struct label){SLICE("zone"), all || rng_below(r, 2) ? SLICE("a") : SLICE("b")};
+    v->resource = (struct resource){SLICE("disk"), 10};
+    *info = (struct worker_info){
+        .pool = workload_pools[v->node == 2],
+        .capabilities = {v->caps, caps},
+        .labels = {v->labels, 2},
+        .slots = (uint32_t)rng_range(r, 1, 6),
+        .cpu_milli = 4000,
+        .memory_bytes = 8u << 20,
+        .gpus = 2,
+        .resources = {&v->resource, all || rng_below(r, 2) ? 1 : 0},
+        .permanent = rng_below(r, 2),
+        .build = SLICE("sim"),
+    };
+}
+
+/* ---- options ---- */
+
+/* Asks for a part of what one worker has, so that at least that one can take the job. */
+static void draw_demand(struct world *w, struct rng *r, struct arena *arena, struct demand *d) {
+    const struct simworker *v = &w->workers[rng_below(r, (uint32_t)w->plan.workers)];
+    const struct worker_info *info = &v->info;
+    if (rng_below(r, 5) == 0 && v->node != 2)
+        d->topic = workload_topics[rng_below(r, 2)];
+    else
+        d->pool = info->pool;
+    if (rng_below(r, 4) == 0 && info->capabilities.count > 0) {
+        struct name_item *item = ARENA_NEW(arena, struct name_item);
+        *item = v->caps[rng_below(r, info->capabilities.count)];
+        d->capabilities = (struct tlv_list){item, 1};
+    }
+    if (rng_below(r, 4) == 0) {
+        struct label *label = ARENA_NEW(arena, struct label);
+        *label = v->labels[rng_below(r, 2)];
+        d->labels = (struct tlv_list){label, 1};
+    }
+    if (rng_below(r, 4) == 0) d->cpu_milli = (uint32_t)rng_range(r, 1, info->cpu_milli);
+    if (rng_below(r, 4) == 0) d->memory_bytes = (uint64_t)rng_range(r, 1, (int64_t)info->memory_bytes);
+    if (rng_below(r, 8) == 0) d->gpus = 1 + rng_below(r, info->gpus);
+    if (rng_below(r, 6) == 0 && info->resources.count > 0) {
+        struct resource *resource = ARENA_NEW(arena, struct resource);
+        *resource = (struct resource){SLICE("disk"), (uint64_t)rng_range(r, 1, 10)};
+        d->resources = (struct tlv_list){resource, 1};
+    }
+}
+
+static void draw_times(struct world *w, struct rng *r, struct options *o) {
+    int64_t wall = world_wall(w).ms;
+    o->backoff_base_ms = (uint32_t)rng_range(r, 1, 300);
+    o->backoff_cap_ms = (uint32_t)rng_range(r, o->backoff_base_ms, 2000);
+    o->backoff_jitter_ms = (uint32_t)rng_range(r, 0, 100);
+    if (rng_below(r, 6) == 0) o->delay_ms = rng_range(r, 1, 1500);
+    if (rng_below(r, 6) == 0) o->delay_from_submit = true;
+    if (rng_below(r, 10) == 0) o->not_before_ms = wall + rng_range(r, -1000, 3000);
+    if (rng_below(r, 10) == 0) o->deadline_ms = wall + rng_range(r, 100, 20000);
+    if (rng_below(r, 10) == 0) o->start_within_ms = rng_range(r, 50, 8000);
+    if (rng_below(r, 5) == 0) o->dispatch_timeout_ms = rng_range(r, 100, 3000);
+    if (rng_below(r, 5) == 0) o->run_timeout_ms = rng_range(r, 20, 2000);
+}
+
+static void draw_gates(struct rng *r, struct options *o) {
+    if (rng_below(r, 4) == 0) o->gates = (uint8_t)(1u << rng_below(r, GATE_COUNT));
+    if (rng_below(r, 20) == 0) o->gates |= (uint8_t)(1u << rng_below(r, GATE_COUNT));
+    if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
+    if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    if (rng_below(r, 4) == 0) o->approval_ms = rng_range(r, 1000, 10000);
+    if (o->gates & GATE_BIT(GATE_APPROVAL)) o->quorum = rng_below(r, 4);
+    o->four_eyes = rng_below(r, 4) == 0;
+    o->policy_open = rng_below(r, 2);
+}
+
+static void draw_options(struct world *w, struct rng *r, struct arena *arena, struct options *o) {
+    static const uint8_t kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_COMMAND, JOB_SCRIPT, JOB_NOOP,    JOB_SLEEP,
+                                    JOB_COMMAND, JOB_COMMAND, JOB_BARRIER, JOB_GATE,   JOB_EXTERNAL};
+    options_default(o);
+    o->kind = kinds[rng_below(r, rng_below(r, 3) ? 4 : sizeof kinds)];
+    o->priority = rng_below(r, 4);
+    o->retries = rng_below(r, 3) ? rng_below(r, 6) : 0;
+    o->on_upstream = (uint8_t)(rng_below(r, 2) ? UPSTREAM_FAIL : rng_below(r, UPSTREAM_COUNT));
+    o->exclusive = rng_below(r, 3) == 0;
+    o->affinity = rng_below(r, 6) == 0;
+    o->prefer_ms = rng_range(r, 0, 2000);
+    if (rng_below(r, 8) == 0) o->preferred_worker = simworker_name(arena, 1 + rng_below(r, PLAN_WORKERS_MAX));
+    if (rng_below(r, 8) == 0) o->preferred_pool = workload_pools[rng_below(r, 2)];
+    if (rng_below(r, 6) == 0) {
+        uint32_t *fatal = ARENA_NEW(arena, uint32_t);
+        *fatal = 1;
+        o->fatal_exits = (struct tlv_u32s){fatal, 1};
+    }
+    draw_demand(w, r, arena, &o->demand);
+    draw_times(w, r, o);
+    draw_gates(r, o);
+}
+
+static struct slice draw_body(struct rng *r, struct arena *arena) {
+    uint32_t ms = (uint32_t)rng_skewed(r, 400);
+    uint32_t exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 2) : 0;
+    uint32_t flaky = rng_below(r, 4) == 0 ? rng_below(r, 4) : 0;
+    return text(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
+}
+
+/* ---- graphs ---- */
+
+enum shape { SHAPE_SINGLE, SHAPE_CHAIN, SHAPE_FAN, SHAPE_DIAMOND, SHAPE_LAYERS, SHAPE_RANDOM, SHAPE_COUNT };
+
+/* Parents of job `i` of `count`, as positions below i; at most `max`. */
+static uint32_t draw_parents(struct rng *r, enum shape shape, uint32_t i, uint32_t count, uint32_t *ret,
+                             uint32_t max) {
+    uint32_t n = 0;
+    if (i == 0) return 0;
+    switch (shape) {
+    case SHAPE_SINGLE: break;
+    case SHAPE_CHAIN: ret[n++] = i - 1; break;
+    case SHAPE_FAN: ret[n++] = 0; break;
+    case SHAPE_DIAMOND:
+        if (i < count - 1)
+            ret[n++] = 0;
+        else
+            for (uint32_t p = 1; p < i && n < max; p++) ret[n++] = p;
+        break;
+    case SHAPE_LAYERS: {
+        uint32_t width = 4, layer = i / width;
+        for (uint32_t p = 0; layer > 0 && p < width && n < max; p++) {
+            if (rng_below(r, 2)) ret[n++] = (layer - 1) * width + p;
+        }
+        break;
+    }
+    case SHAPE_RANDOM:
+        for (uint32_t p = 0; p < i && n < max; p++) {
+            if (rng_below(r, i + 1) < 2) ret[n++] = p;
+        }
+        break;
+    case SHAPE_COUNT: PANIC("no shape");
+    }
+    return n;
+}
+
+static uint32_t foreign_parents(struct world *w, struct rng *r, struct arena *arena, struct parent_ref *ret) {
+    if (w->flows.count == 0 || rng_below(r, 12) != 0) return 0;
+    const struct known_flow *flow = vec_at(&w->flows, rng_below(r, w->flows.count));
+    *ret = (struct parent_ref){.name = job_name(arena, 0, 0), .flow = flow->id, .shard = 1};
+    if (flow->forgotten && rng_below(r, 2)) {
+        ret->has_seen = true;
+        ret->seen = JOB_SUCCEEDED;
+    }
+    return 1;
+}
+
+#define PARENTS_MAX 64u
+
+static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct job_spec *job,
+                     enum shape shape, uint32_t i, uint32_t count, uint32_t series, uint32_t profiles) {
+    uint32_t positions[PARENTS_MAX];
+    uint32_t n = draw_parents(r, shape, i, count, positions, PARENTS_MAX);
+    struct parent_ref *parents = ARENA_ARRAY(arena, struct parent_ref, n + 1);
+    for (uint32_t p = 0; p < n; p++) parents[p].name = job_name(arena, series, positions[p]);
+    n += foreign_parents(w, r, arena, &parents[n]);
+    *job = (struct job_spec){
+        .name = job_name(arena, series, i),
+        .profile = rng_below(r, profiles),
+        .parents = parents,
+        .parent_count = n,
+        .body = draw_body(r, arena),
+        .body_hash = workload_hash(arena, rng_u64(r)),
+    };
+}
+
+static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
+                      uint32_t count, uint32_t series) {
+    enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
+    uint32_t profiles = 1 + rng_below(r, PROFILES_MAX);
+    struct options *options = ARENA_ARRAY(arena, struct options, profiles);
+    struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, count);
+    for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, &options[i]);
+    for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
+    *jobs =
+        (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
+}
+
+static void draw_submit(struct rng *r, struct msg *m) {
+    struct cmd_submit *s = &m->cmd.as.submit;
+    m->cmd.kind = CMD_SUBMIT;
+    s->name = SLICE("flow");
+    s->key_hash = workload_hash(&m->arena, rng_u64(r));
+    if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->from, (uint32_t)(rng_u64(r) >> 40));
+    if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 1000, 20000);
+    if (rng_below(r, 10) == 0) s->trace = SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+}
+
+uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
+    uint32_t most = (uint32_t)w->plan.flow_jobs;
+    if (most > w->jobs_left) most = w->jobs_left;
+    REQUIRE(most > 0);
+    uint32_t count = 1 + (uint32_t)rng_skewed(r, most - 1);
+    draw_submit(r, m);
+    draw_jobs(w, r, &m->arena, &m->cmd.as.submit.jobs, count, 0);
+    m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;
+    return count;
+}
+
+uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more) {
+    uint32_t series = 1u | (uint32_t)(rng_u64(r) >> 40);
+    m->cmd.kind = CMD_ADD;
+    m->cmd.as.add.flow = flow;
+    uint32_t count = 1 + rng_below(r, 5);
+    draw_jobs(w, r, &m->arena, &m->cmd.as.add.jobs, count, series);
+    m->cmd.as.add.jobs.more = more;
+    return count;
+}
+
+/* One root and more children than one step may visit: they end in apply, by success or by cascade. */
+uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
+    uint32_t count = STEP_JOBS_MAX + 200 + rng_below(r, 1000);
+    struct cmd_jobs *jobs = &m->cmd.as.submit.jobs;
+    draw_submit(r, m);
+    struct options *options = ARENA_ARRAY(&m->arena, struct options, 2);
+    struct job_spec *specs = ARENA_ARRAY(&m->arena, struct job_spec, count);
+    struct parent_ref *root = ARENA_NEW(&m->arena, struct parent_ref);
+    options_default(&options[0]);
+    options_default(&options[1]);
+    options[0].retries = 0;
+    options[0].demand.pool = options[1].demand.pool = workload_pools[0];
+    options[1].kind = JOB_BARRIER;
+    options[1].on_upstream = (uint8_t)rng_below(r, UPSTREAM_COUNT);
+    root->name = job_name(&m->arena, 0, 0);
+    bool fails = rng_below(r, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        specs[i] = (struct job_spec){
+            .name = job_name(&m->arena, 0, i),
+            .profile = i > 0,
+            .parents = root,
+            .parent_count = i > 0,
+            .body = text(&m->arena, "ms=200 exit=%d", fails),
+        };
+    }
+    *jobs = (struct cmd_jobs){.profiles = options, .profile_count = 2, .jobs = specs, .job_count = count};
+    (void)w;
+    return count;
+}

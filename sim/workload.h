@@ -1,0 +1,30 @@
+/* workload.h: what clients ask for: flows of every shape with every option, drawn from the seed.
+ *
+ * Every job that is drawn can end: some worker offers what it asks for, its times are short, its process is finite. So
+ * when a run is over and a job is not, the product is to blame. */
+#ifndef REEVE_WORKLOAD_H
+#define REEVE_WORKLOAD_H
+
+#include "rng.h"
+#include "simnet.h"
+
+struct world;
+struct simworker;
+
+#define WORKLOAD_TENANTS 2u
+extern const struct slice workload_tenants[WORKLOAD_TENANTS];
+extern const struct slice workload_pools[2];
+extern const struct slice workload_topics[2];
+
+/* What the worker at `node` offers; the first one offers everything. */
+void workload_worker(struct simworker *v, struct rng *r);
+
+/* Fills the command of `m` with a submit of some jobs; returns how many. */
+uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m);
+uint32_t workload_large(struct world *w, struct rng *r, struct msg *m);
+/* … with an addition to a flow. */
+uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more);
+
+struct slice workload_hash(struct arena *arena, uint64_t what); /* 32 bytes */
+
+#endif

@@ -1,0 +1,225 @@
+/* world.c: see world.h. */
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "nemesis.h"
+#include "panic.h"
+#include "workload.h"
+
+#define WALL_START_MS 1760000000000
+#define LIVENESS_MS 900000 /* after the last fault everything must be over in this (virtual) time */
+#define LOOK_US 500000
+
+/* ---- telling ---- */
+
+void world_note(struct world *w, const char *format, ...) {
+    char *line = w->lines[w->line_count++ % NOTE_LINES];
+    int at = snprintf(line, NOTE_BYTES, "%10.3f  ", (double)w->queue.now_us / 1000.0);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + at, NOTE_BYTES - (size_t)at, format, args);
+    va_end(args);
+    if (w->loud) puts(line);
+}
+
+/* Silent worlds say nothing: the seed is run again by someone who listens. */
+void world_red(struct world *w, const char *check, const char *format, ...) {
+    if (!w->text) _Exit(1);
+    uint64_t from = w->line_count > NOTE_LINES ? w->line_count - NOTE_LINES : 0;
+    printf("\nRED seed %" PRIu64 "\n", w->plan.seed);
+    for (uint64_t i = from; !w->loud && i < w->line_count; i++) printf("  %s\n", w->lines[i % NOTE_LINES]);
+    struct plan plan; /* as it was before the faults ended */
+    plan_draw(&plan, w->plan.seed);
+    printf("  ");
+    plan_print(&plan, stdout);
+    printf("  at virtual time %.3f ms, %s\n", (double)w->queue.now_us / 1000.0,
+           w->quiet ? "after the faults" : "among the faults");
+    printf("RED seed %" PRIu64 ": %s: ", w->plan.seed, check);
+    va_list args;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n  again: make sim SEED=%" PRIu64 "\n", w->plan.seed);
+    fflush(stdout);
+    _Exit(1);
+}
+
+int64_t world_now_ms(const struct world *w) {
+    return w->queue.now_us / 1000;
+}
+
+wall_time world_wall(const struct world *w) {
+    return (wall_time){w->wall_start_ms + w->queue.now_us / 1000 + w->wall_jump_ms};
+}
+
+struct known_flow *world_flow(struct world *w, flow_id id) {
+    for (uint32_t i = 0; i < w->flows.count; i++) {
+        struct known_flow *flow = vec_at(&w->flows, i);
+        if (flow->id.v == id.v) return flow;
+    }
+    return NULL;
+}
+
+void world_deliver(struct world *w, struct msg *m) {
+    uint32_t workers = (uint32_t)w->plan.workers;
+    if (m->to == NET_SERVER)
+        simserver_receive(&w->server, m);
+    else if (m->to <= workers)
+        simworker_receive(&w->workers[m->to - 1], m);
+    else
+        simclient_receive(&w->clients[m->to - workers - 1], m);
+}
+
+/* ---- birth and death ---- */
+
+struct world *world_new(uint64_t seed, enum world_voice voice) {
+    struct world *w = calloc(1, sizeof *w);
+    ENSURE(w != NULL);
+    plan_draw(&w->plan, seed);
+    rng_init(&w->rng, seed ^ 0x5eed);
+    equeue_init(&w->queue);
+    vec_init(&w->flows, sizeof(struct known_flow));
+    w->text = voice != WORLD_SILENT;
+    w->loud = voice == WORLD_LOUD;
+    w->wall_start_ms = WALL_START_MS;
+    w->jobs_left = (uint32_t)w->plan.jobs;
+    uint32_t workers = (uint32_t)w->plan.workers, clients = (uint32_t)w->plan.clients;
+    w->node_count = 1 + workers + clients + 1;
+    ENSURE(w->node_count <= NET_NODES_MAX);
+    adapter_init(&w->adapter, w);
+    simnet_init(&w->net, w, rng_fork(&w->rng, 1));
+    simserver_init(&w->server, w, rng_fork(&w->rng, 2));
+    for (uint32_t i = 0; i < workers; i++) {
+        simworker_init(&w->workers[i], w, 1 + i, rng_fork(&w->rng, 100 + i));
+        workload_worker(&w->workers[i], &w->workers[i].rng);
+    }
+    for (uint32_t i = 0; i <= clients; i++) {
+        simclient_init(&w->clients[i], w, 1 + workers + i, i == clients, rng_fork(&w->rng, 200 + i));
+    }
+    return w;
+}
+
+void world_free(struct world *w) {
+    for (uint32_t i = 0; i < w->plan.workers; i++) simworker_fini(&w->workers[i]);
+    for (uint32_t i = 0; i <= w->plan.clients; i++) simclient_fini(&w->clients[i]);
+    simserver_fini(&w->server);
+    adapter_fini(&w->adapter);
+    simnet_fini(&w->net);
+    equeue_fini(&w->queue);
+    vec_fini(&w->flows);
+    free(w);
+}
+
+/* ---- the end of a run ---- */
+
+struct open_jobs {
+    struct world *w;
+    uint32_t count;
+    bool print;
+};
+
+static void count_open(void *ctx, const struct job_view *job) {
+    struct open_jobs *open = ctx;
+    if (job_state_is_terminal(job->state)) return;
+    open->count++;
+    if (!open->print || open->count > 20) return;
+    const struct engine *e = open->w->server.engine;
+    struct why_job why = {0};
+    bool known = view_why(engine_state(e), engine_live(e), &open->w->plan.limits, job->ref, &why);
+    printf("  open: %" PRIu64 "/%u is %s, attempt %u: %s\n", job->ref.flow.v, job->ref.ordinal,
+           job_state_word(job->state), job->attempt, known ? block_word(why.block) : "unknown to view_why");
+}
+
+static void count_flow(void *ctx, flow_id id) {
+    struct open_jobs *open = ctx;
+    const struct state *state = engine_state(open->w->server.engine);
+    struct flow_view flow;
+    if (!view_flow(state, id, &flow) || flow.state != FLOW_RUNNING) return;
+    uint32_t before = open->count;
+    view_each_job(state, id, count_open, open);
+    if (open->count == before) { /* running without a running job */
+        open->count++;
+        if (open->print)
+            printf("  open: flow %" PRIu64 " more=%d settling=%d\n", id.v, flow.more, flow.settling);
+    }
+}
+
+static uint32_t open_jobs(struct world *w, bool print) {
+    struct open_jobs open = {.w = w, .print = print};
+    view_each_flow(engine_state(w->server.engine), count_flow, &open);
+    return open.count;
+}
+
+static bool is_over(struct world *w) {
+    if (!simserver_is_still(&w->server) || engine_has_work(w->server.engine)) return false;
+    for (uint32_t i = 0; i < w->plan.clients; i++) {
+        if (w->clients[i].asking) return false;
+    }
+    for (uint32_t i = 0; i < w->plan.workers; i++) {
+        if (w->workers[i].held.count > 0 || !w->workers[i].attached) return false;
+    }
+    return open_jobs(w, false) == 0;
+}
+
+static void run_until(struct world *w, int64_t until_us) {
+    while (w->queue.count > 0 && w->queue.heap[0].at_us <= until_us) equeue_step(&w->queue);
+    if (w->queue.now_us < until_us) w->queue.now_us = until_us;
+}
+
+static void report_stuck(struct world *w) {
+    if (!w->server.up) world_red(w, "liveness", "the server does not come up");
+    open_jobs(w, w->text);
+    for (uint32_t i = 0; i < w->plan.workers; i++) {
+        const struct simworker *v = &w->workers[i];
+        if (!w->text || (v->held.count == 0 && v->attached)) continue;
+        const struct holding *h = vec_at(&v->held, 0);
+        printf("  worker %u: attached=%d holds %u", v->node, v->attached, v->held.count);
+        if (v->held.count > 0)
+            printf(", first %" PRIu64 "/%u#%u phase %d", h->job.flow.v, h->job.ordinal, h->attempt,
+                   (int)h->phase);
+        printf("\n");
+    }
+    for (uint32_t i = 0; i < w->plan.clients; i++) {
+        if (w->text && w->clients[i].asking)
+            printf("  client %u still waits for an answer\n", w->clients[i].node);
+    }
+    world_red(w, "liveness", "not over %d s after the last fault", LIVENESS_MS / 1000);
+}
+
+/* A wall clock far ahead of the batches would keep `not_before` jobs waiting for days: an operator who sets a clock
+ * restarts the server, and so does the world. */
+static void settle_clock(struct world *w) {
+    if (w->server.up && world_wall(w).ms - w->server.batch_clock.last.ms > 5000)
+        simserver_crash(&w->server, CRASH_KILL);
+}
+
+void world_run(struct world *w, struct world_result *ret) {
+    nemesis_start(w);
+    simserver_start(&w->server);
+    for (uint32_t i = 0; i < w->plan.workers; i++) simworker_start(&w->workers[i]);
+    for (uint32_t i = 0; i <= w->plan.clients; i++) simclient_start(&w->clients[i]);
+    run_until(w, w->plan.faulty_ms * 1000);
+    w->quiet = true;
+    WORLD_NOTE(w, 90, 0, 0, "world: the faults are over");
+    nemesis_end(w);
+    settle_clock(w);
+    int64_t until = w->queue.now_us + (int64_t)LIVENESS_MS * 1000;
+    do {
+        run_until(w, w->queue.now_us + LOOK_US);
+        if (w->queue.now_us > until) report_stuck(w);
+    } while (!is_over(w));
+    WORLD_NOTE(w, 91, 0, 0, "world: everything is over");
+    adapter_quiet(&w->adapter, w->server.engine);
+    simserver_compare(&w->server);
+    *ret = (struct world_result){
+        .hash = w->hash,
+        .digest = engine_digest(w->server.engine),
+        .events = w->events,
+        .records = w->server.durable_lsn,
+        .crashes = w->server.crash_count,
+        .virtual_ms = world_now_ms(w),
+    };
+}

@@ -1,0 +1,97 @@
+/* world.h: one simulated world: a server, its disk, workers, clients and the network between them, on one clock and one
+ * seed. Everything that happens is an event of its queue; two worlds of one seed go through the same events.
+ *
+ * The life of a world: a time of faults; then all faults stop, partitions heal, and people keep answering and resuming;
+ * then everything must come to its end within a bounded time; then the last checks. Whoever finds a broken promise
+ * calls world_red, which does not return. */
+#ifndef REEVE_WORLD_H
+#define REEVE_WORLD_H
+
+#include "adapter.h"
+#include "clock.h"
+#include "equeue.h"
+#include "plan.h"
+#include "rng.h"
+#include "simclient.h"
+#include "simnet.h"
+#include "simserver.h"
+#include "simworker.h"
+
+#define NOTE_LINES 40u
+#define NOTE_BYTES 200u
+
+/* A flow that some answer has named: what clients act upon. */
+struct known_flow {
+    flow_id id;
+    uint32_t job_count;
+    bool more;      /* parts are still owed */
+    bool over;      /* a read showed every job ended */
+    bool forgotten; /* someone asked to forget it */
+};
+
+struct world {
+    struct plan plan;
+    struct rng rng;
+    struct equeue queue;
+    struct simnet net;
+    struct simserver server;
+    struct simworker workers[PLAN_WORKERS_MAX];
+    struct simclient clients[PLAN_CLIENTS_MAX + 1]; /* the last one answers questions and tidies up */
+    uint32_t node_count;
+    struct adapter adapter;
+
+    int64_t wall_start_ms;
+    int64_t wall_jump_ms; /* sum of all jumps of the wall clock */
+    bool quiet;           /* faults are over */
+    uint32_t jobs_left;   /* that may still be submitted */
+    bool large_done;      /* the large flow of this world, if it has one, was submitted */
+    struct vec flows;     /* of known_flow */
+
+    uint64_t hash; /* of everything noted */
+    uint64_t events;
+    bool text; /* keep the last lines for people */
+    bool loud; /* print every line */
+    char lines[NOTE_LINES][NOTE_BYTES];
+    uint64_t line_count;
+};
+
+struct world_result {
+    uint64_t hash;
+    struct digest digest;
+    uint64_t events;
+    uint64_t records;
+    uint32_t crashes;
+    int64_t virtual_ms;
+};
+
+enum world_voice { WORLD_SILENT, WORLD_TEXT, WORLD_LOUD };
+
+struct world *world_new(uint64_t seed, enum world_voice voice);
+void world_free(struct world *w);
+void world_run(struct world *w, struct world_result *ret);
+
+void world_deliver(struct world *w, struct msg *m);
+int64_t world_now_ms(const struct world *w);
+wall_time world_wall(const struct world *w);
+struct known_flow *world_flow(struct world *w, flow_id id); /* NULL when no answer has named it */
+
+/* A promise is broken: prints what and when, the last lines and how to see it again, and ends the process. */
+_Noreturn void world_red(struct world *w, const char *check, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void world_note(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline void world_mix(struct world *w, uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t at = (uint64_t)w->queue.now_us;
+    w->hash = (w->hash ^ (a * 0x9e3779b97f4a7c15ULL) ^ (b << 32) ^ c ^ (at << 17)) * 0xff51afd7ed558ccdULL;
+    w->hash ^= w->hash >> 29;
+    w->events++;
+}
+
+/* Every event worth telling: three numbers go into the hash of the run, the text is made only for a reader. */
+#define WORLD_NOTE(w, a, b, c, ...)                                  \
+    do {                                                             \
+        world_mix((w), (uint64_t)(a), (uint64_t)(b), (uint64_t)(c)); \
+        if ((w)->text) world_note((w), __VA_ARGS__);                 \
+    } while (0)
+
+#endif
