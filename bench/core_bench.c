@@ -1,5 +1,5 @@
-/* core_bench.c: the core by itself, and with the journal on a real file. Prints each figure beside its floor of the same
- * run. Workload: no-op jobs, submitted, assigned, completed; two workers with 1,000 slots each.
+/* core_bench.c: the core by itself, and with the journal on a real file. Prints each figure beside its floor of the
+ * same run. Workload: no-op jobs, submitted, assigned, completed; two workers with 1,000 slots each.
  *
  *   apply     records through engine_replay in memory (decode, check, apply); floor: decoding the same bytes alone
  *   journal   jobs through decide, apply and the file journal, every answer after its sync; floor: the same bytes
@@ -8,10 +8,10 @@
  *   growth    cost per job of one flow from 1,000 to 1,000,000 jobs
  *   memory    bytes per queued job beside its spec of 200 bytes
  *
- * apply, growth and memory need no disk; they are timed by the processor time of the thread, so that a busy machine does
- * not blur them. The others are timed by the clock on the wall.
+ * apply, growth and memory need no disk; they are timed by the processor time of the thread, so that a busy machine
+ * does not blur them. The others are timed by the clock on the wall.
  *
- * Usage: core_bench [--quick] [--only FIGURE] [DIR]     DIR is where the journal is put, default: the current directory */
+ * Usage: core_bench [--quick] [--only FIGURE] [DIR]     DIR is where the journal is put, default: here */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@
     X(REC_PAUSED,           5,  rec_paused,        "paused",          "a flow, pool or tenant paused or went on") \
     X(REC_RETRIED,          6,  rec_job_only,      "retried",         "a dead job was given a new budget")     \
     X(REC_DISCARDED,        7,  rec_job_only,      "discarded",       "a dead letter was put away")            \
-    X(REC_RERUN,            8,  rec_flow_only,     "rerun",           "a finished flow starts again at its failed jobs") \
+    X(REC_RERUN,            8,  rec_flow_only,     "rerun",           "a finished flow starts again where it failed") \
     X(REC_FORGOTTEN,        9,  rec_flow_only,     "forgotten",       "a finished flow left memory")           \
     X(REC_CONTINUED,        10, rec_flow_only,     "continued",       "the next step of a long consequence")   \
     X(REC_WORKER,           11, rec_worker,        "worker",          "a worker attached")                     \

@@ -44,7 +44,7 @@ struct job {
     uint32_t ordinal;
     uint32_t profile;
     uint32_t last_child;   /* index: position + 1 in flow.edges of the newest edge; the edges form a ring */
-    const uint8_t *text;   /* the job's message as recorded: u32 length, then rec_job bytes; in the flow's arena, unaligned */
+    const uint8_t *text;   /* its message as recorded: u32 length, then rec_job bytes; in the flow's arena, unaligned */
     wall_time since;       /* in this state */
     wall_time due;         /* WAITING with JOBF_TIMED: when it may go on */
     uint32_t parents_open; /* edges not yet satisfied */
