@@ -157,7 +157,7 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
 
 static struct slice draw_body(struct rng *r, struct arena *arena) {
     /* some outlive a lease: only then an attempt can be lost and still go on */
-    uint32_t ms = (uint32_t)(rng_below(r, 8) == 0 ? rng_range(r, 500, 5000) : rng_skewed(r, 400));
+    uint32_t ms = (uint32_t)(rng_below(r, 6) == 0 ? rng_range(r, 300, 6000) : rng_skewed(r, 400));
     uint32_t exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 2) : 0;
     uint32_t flaky = rng_below(r, 4) == 0 ? rng_below(r, 4) : 0;
     return text(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
