@@ -203,7 +203,7 @@ bool sweep_mutants(struct sweep_tally *t, uint64_t count, const char *only) {
 
 bool sweep_mutants(struct sweep_tally *t, uint64_t count, const char *only) {
     (void)t, (void)count, (void)only;
-    fprintf(stderr, "reeve-sim: this build has no mutants (make mutants)\n");
+    fprintf(stderr, "reeve-sim: this build has no mutants (tools/test.sh mutants)\n");
     return false;
 }
 

@@ -346,7 +346,8 @@ static enum err take_object(struct loader *l, struct slice bytes, size_t *ret_by
     if (cursor_left(&c) < len) return ERR_OK;
     struct slice message = cursor_bytes(&c, (size_t)len);
     const struct tlv_desc *desc = kind < OBJ_KIND_END ? object_desc((enum object_kind)kind) : NULL;
-    if (desc == NULL) return why_set(why, ERR_UNSUPPORTED, "snapshot object %llu is not known", (unsigned long long)kind);
+    if (desc == NULL)
+        return why_set(why, ERR_UNSUPPORTED, "snapshot object %llu is not known", (unsigned long long)kind);
     union object object;
     arena_reset(&l->arena);
     enum err e = tlv_decode(desc, message, TLV_STRICT, &l->arena, &object, why);

@@ -60,8 +60,10 @@ void rig_flush(struct rig *r) {
     }
     if (!r->taken_lsn && engine_batch(r->engine, &b)) {
         keep_batch(r, &b);
-        if (r->hold) r->taken_lsn = b.last_lsn;
-        else engine_durable(r->engine, b.last_lsn);
+        if (r->hold)
+            r->taken_lsn = b.last_lsn;
+        else
+            engine_durable(r->engine, b.last_lsn);
     }
     collect(r);
 }
@@ -123,7 +125,8 @@ enum err rig_submit(struct rig *r, const struct options *o, const char *const *j
 
 enum err rig_attach(struct rig *r, const char *worker, uint64_t incarnation, uint32_t slots) {
     struct command cmd = {.kind = CMD_ATTACH};
-    cmd.as.attach = (struct cmd_attach){.worker = slice_str(worker), .incarnation = incarnation, .info = {.slots = slots}};
+    cmd.as.attach =
+        (struct cmd_attach){.worker = slice_str(worker), .incarnation = incarnation, .info = {.slots = slots}};
     return rig_command(r, &cmd);
 }
 
@@ -141,8 +144,8 @@ enum err rig_done(struct rig *r, const char *worker, uint64_t incarnation, struc
 
 enum err rig_started(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt) {
     struct command cmd = {.kind = CMD_STARTED};
-    cmd.as.attempt = (struct cmd_attempt){
-        .worker = slice_str(worker), .incarnation = incarnation, .job = job, .attempt = attempt};
+    cmd.as.attempt =
+        (struct cmd_attempt){.worker = slice_str(worker), .incarnation = incarnation, .job = job, .attempt = attempt};
     return rig_command(r, &cmd);
 }
 

@@ -33,7 +33,7 @@ void rig_tick(struct rig *r, int64_t ms);
 /* Takes the open batch, makes it durable unless held, collects effects. */
 void rig_flush(struct rig *r);
 
-/* Submits jobs given as "name", "name: parent parent", … with the options; returns the error, the flow in r->reply. */
+/* Submits jobs given as "name" or "name: parent parent"; returns the error, the flow is in r->reply. */
 enum err rig_submit(struct rig *r, const struct options *o, const char *const *jobs, uint32_t count);
 enum err rig_attach(struct rig *r, const char *worker, uint64_t incarnation, uint32_t slots);
 enum err rig_done(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt,
