@@ -71,6 +71,7 @@ void simserver_init(struct simserver *s, struct world *w, struct rng rng);
 void simserver_fini(struct simserver *s);
 void simserver_start(struct simserver *s);
 void simserver_crash(struct simserver *s, enum crash_kind kind); /* restarts by itself, later */
+void simserver_stop(struct simserver *s); /* cleanly when it is still, else as a crash */
 void simserver_freeze(struct simserver *s, int64_t ms);
 void simserver_receive(struct simserver *s, struct msg *m);
 void simserver_hang_up(struct simserver *s,
