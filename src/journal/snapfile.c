@@ -277,6 +277,23 @@ enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, 
     return e;
 }
 
+enum err snapfile_info(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct why *why) {
+    char name[NAME_MAX_BYTES];
+    name_of(name, lsn, "");
+    struct reader r = {.disk = d, .name = name};
+    enum err e = d->ops->open(d, name, DISK_READ, &r.file, why);
+    if (e != ERR_OK) return e;
+    e = header_read(&r, lsn, ret, why);
+    d->ops->close(d, r.file);
+    return e;
+}
+
+enum err snapfile_remove(struct disk *d, uint64_t lsn, struct why *why) {
+    char name[NAME_MAX_BYTES];
+    name_of(name, lsn, "");
+    return d->ops->remove(d, name, why);
+}
+
 /* ---- names ---- */
 
 struct names {

@@ -56,7 +56,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         tmpdisk_make(&t);
         struct jlab l;
         jlab_init(&l, t.disk, SEGMENT);
-        l.options.archive = archive;
+        l.options.archive_days = archive;
         assert_int_equal(jlab_start(&l), ERR_OK);
         struct writer *w;
         assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
