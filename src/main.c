@@ -113,7 +113,7 @@ static enum err verb_compact(const struct flags *o, struct why *why) {
            (unsigned long long)r.archive.packed_bytes, r.archive.removed_count);
     /* The snapshot stands, so the run is a success; what is wrong with the archive a person has to know. */
     if (r.archive_err != ERR_OK)
-        fprintf(stderr, "reeve %s: archive: %s: %s\n", "journal compact", err_word(r.archive_err), r.archive_why.text);
+        fprintf(stderr, "reeve journal compact: archive: %s: %s\n", err_word(r.archive_err), r.archive_why.text);
     return ERR_OK;
 }
 
@@ -122,14 +122,15 @@ static const struct verb verbs[] = {
     {"journal verify", "--data DIR", "read every byte; name the first damage", verb_verify},
     {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", verb_dump},
     {"journal at", "--data DIR --lsn N", "the state after record N: its digest", verb_at},
-    {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments into a snapshot, pack the archive", verb_compact},
+    {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments into a snapshot; pack the archive",
+     verb_compact},
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
 
 static void usage(FILE *to) {
     fprintf(to, "usage: reeve VERB [OPTION]...\n\n");
     for (size_t i = 0; i < VERB_COUNT; i++)
-        fprintf(to, "  %-16s %-32s %s\n", verbs[i].words, verbs[i].usage, verbs[i].help);
+        fprintf(to, "  %-16s %-40s %s\n", verbs[i].words, verbs[i].usage, verbs[i].help);
 }
 
 static bool number_parse(const char *text, uint64_t *ret) {
@@ -154,7 +155,8 @@ static enum err options_parse(int argc, char **argv, struct flags *ret, struct w
         else if (strcmp(name, "--lsn") == 0) good = number_parse(value, &o.lsn);
         else if (strcmp(name, "--from") == 0) good = number_parse(value, &o.from);
         else if (strcmp(name, "--to") == 0) good = number_parse(value, &o.to);
-        else if (strcmp(name, "--archive-days") == 0) good = number_parse(value, &o.archive_days) && o.archive_days <= UINT32_MAX;
+        else if (strcmp(name, "--archive-days") == 0)
+            good = number_parse(value, &o.archive_days) && o.archive_days <= UINT32_MAX;
         else return why_set(why, ERR_INVALID, "%s: no such option", name);
         if (!good) return why_set(why, ERR_INVALID, "%s: not a number: %s", name, value);
     }

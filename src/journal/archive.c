@@ -74,13 +74,14 @@ static uint32_t next_used(const struct segment_table *t, uint32_t row) {
     return row;
 }
 
+/* Durable before the next one goes: names may reach the disk in any order. */
 static enum err both_remove(struct disk *d, const struct segment *g, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     segment_file_name(name, g);
     enum err e = d->ops->remove(d, name, why);
-    if (e != ERR_OK || !g->twin) return e;
     segment_packed_name(name, g->number);
-    return d->ops->remove(d, name, why);
+    if (e == ERR_OK && g->twin) e = d->ops->remove(d, name, why);
+    return e == ERR_OK ? d->ops->sync_dir(d, SEGMENT_ARCHIVE, why) : e;
 }
 
 /* Oldest first, so that what is left is always without a gap. */
@@ -102,7 +103,7 @@ static enum err expire(struct disk *d, const struct segment_table *t, int64_t cu
         if (e != ERR_OK) return e;
         r->removed_count++;
     }
-    return r->removed_count > 0 ? d->ops->sync_dir(d, SEGMENT_ARCHIVE, why) : ERR_OK;
+    return ERR_OK;
 }
 
 /* ---- packing ---- */

@@ -1,5 +1,6 @@
-/* compact.h: folds closed segments into a new snapshot and puts the archive in order. Runs in a process of its own, started by the server, so that
- * neither its time nor its memory is the server's; the server trims when it has ended well. */
+/* compact.h: folds closed segments into a new snapshot and puts the archive in order. Runs in a process of its own,
+ * started by the server, so that neither its time nor its memory is the server's; the server trims when it has ended
+ * well. */
 #ifndef REEVE_COMPACT_H
 #define REEVE_COMPACT_H
 

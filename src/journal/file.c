@@ -15,7 +15,7 @@
 #define ARCHIVE_DAYS 30u /* a month of audit and of looking back */
 
 void file_options_default(struct file_options *o) {
-    *o = (struct file_options){.segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES, 
+    *o = (struct file_options){.segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES,
                                 .archive_days = ARCHIVE_DAYS};
 }
 

@@ -262,14 +262,11 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
         return why_set(why, ERR_STATE, "no snapshot covers record %llu", (unsigned long long)upto_lsn);
     e = snapfile_read(f->disk, list.lsn[0], &info, NULL, why); /* whole, byte for byte, before anything goes */
     if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, SEGMENT_DIR, why);
-    bool archive = f->options.archive_days > 0;
-    if (e == ERR_OK && archive) e = segment_archive_begin(f->disk, why);
     for (uint64_t number = 1; e == ERR_OK && number != 0;) {
         uint64_t bytes = 0;
         number = covered_take(f, upto_lsn, &bytes);
         if (number != 0) e = let_go(f, number, bytes, why);
     }
-    if (e == ERR_OK && archive) e = segment_archive_end(f->disk, why);
     if (e == ERR_OK) e = snapshots_prune(f, why);
     return e;
 }

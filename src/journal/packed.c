@@ -14,7 +14,7 @@
 #define PACKED_FORMAT 1u
 #define LEVEL 3
 #define WINDOW_LOG 20 /* one frame: whatever asks for more is not ours */
-#define INPUT_BYTES (128u * 1024u)
+#define INPUT_BYTES (64u * 1024u)
 #define SKIPPABLE_MAGIC 0x184d2a50u /* of zstd: a reader passes over such a frame by its length */
 #define SKIPPABLE_HEADER_BYTES 8u
 #define NAME_BYTES 48u
@@ -150,7 +150,7 @@ enum err packed_make(struct disk *d, const char *from, const char *to, const str
     ENSURE(!ZSTD_isError(ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_compressionLevel, LEVEL)));
     ENSURE(!ZSTD_isError(ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_checksumFlag, 1)));
     ENSURE(!ZSTD_isError(ZSTD_CCtx_setParameter(k.zstd, ZSTD_c_windowLog, WINDOW_LOG)));
-    buf_init(&k.frame, PACKED_FRAME_BYTES);
+    buf_init(&k.frame, PACKED_FRAME_BYTES); /* both grow to the frame that is there, which may be small */
     buf_init(&k.out, ZSTD_compressBound(PACKED_FRAME_BYTES));
     e = frames_put(&k, h, why);
     buf_fini(&k.frame);
@@ -215,7 +215,8 @@ enum err packed_open(struct disk *d, const char *name, struct packed **ret, stru
     buf_init(&p->input, INPUT_BYTES);
     buf_init(&p->frame, PACKED_FRAME_BYTES);
     ENSURE(buf_space(&p->input, INPUT_BYTES) != NULL);
-    ENSURE(buf_space(&p->frame, PACKED_FRAME_BYTES) != NULL);
+    uint64_t most = head.used_bytes < PACKED_FRAME_BYTES ? head.used_bytes : PACKED_FRAME_BYTES;
+    ENSURE(buf_space(&p->frame, (size_t)most) != NULL);
     rewind_to_first(p);
     *ret = p;
     return ERR_OK;

@@ -1,4 +1,5 @@
-/* packed.h: an archived segment in its compressed form: file archive/<number>.seg.zst. Normative: docs/formats/journal.md §8.
+/* packed.h: an archived segment in its compressed form: file archive/<number>.seg.zst. Normative text:
+ * docs/formats/journal.md.
  *
  * A head in clear (inside a skippable frame, so that `zstd -d` gives the segment back), then one zstd frame per MiB of
  * the segment's used part, each with its own checksum. Nothing of a frame is handed out before its checksum was

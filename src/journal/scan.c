@@ -62,7 +62,8 @@ static enum err window_move(struct scan *s, uint64_t offset, size_t need, struct
     REQUIRE(s->file.v >= 0 || s->packed != NULL);
     bool inside = offset >= s->start && offset + need <= s->start + s->len;
     if (!inside) {
-        size_t want = need < WINDOW_BYTES ? WINDOW_BYTES : need;
+        size_t whole = s->bytes < WINDOW_BYTES ? (size_t)s->bytes : WINDOW_BYTES;
+        size_t want = need < whole ? whole : need;
         s->len = 0;
         buf_clear(&s->window);
         uint8_t *to = buf_space(&s->window, want);

@@ -200,21 +200,16 @@ enum err segment_recycle(struct disk *d, uint64_t old_number, uint64_t number, s
     return e;
 }
 
-enum err segment_archive_begin(struct disk *d, struct why *why) {
-    enum err e = d->ops->mkdir(d, SEGMENT_ARCHIVE, why);
-    return e == ERR_OK ? d->ops->sync_dir(d, "", why) : e;
-}
-
 enum err segment_archive(struct disk *d, uint64_t number, struct why *why) {
     char from[SEGMENT_NAME_MAX], to[SEGMENT_NAME_MAX];
     segment_name(from, number, false);
     segment_name(to, number, true);
-    return d->ops->rename(d, from, to, why);
-}
-
-enum err segment_archive_end(struct disk *d, struct why *why) {
-    enum err e = d->ops->sync_dir(d, SEGMENT_ARCHIVE, why);
-    return e == ERR_OK ? d->ops->sync_dir(d, SEGMENT_DIR, why) : e;
+    enum err e = d->ops->mkdir(d, SEGMENT_ARCHIVE, why);
+    if (e == ERR_OK) e = d->ops->sync_dir(d, "", why);
+    if (e == ERR_OK) e = d->ops->rename(d, from, to, why);
+    if (e == ERR_OK) e = d->ops->sync_dir(d, SEGMENT_ARCHIVE, why);
+    if (e == ERR_OK) e = d->ops->sync_dir(d, SEGMENT_DIR, why);
+    return e;
 }
 
 static void unborn_add(void *ctx, const char *name, uint64_t bytes) {
@@ -237,7 +232,8 @@ enum err segment_sweep(struct disk *d, struct why *why) {
 enum err segment_remove(struct disk *d, uint64_t number, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     segment_name(name, number, false);
-    return d->ops->remove(d, name, why);
+    enum err e = d->ops->remove(d, name, why);
+    return e == ERR_OK ? d->ops->sync_dir(d, SEGMENT_DIR, why) : e;
 }
 
 enum err segment_begin(struct disk *d, const struct segment_header *h, disk_file *ret, struct why *why) {

@@ -51,14 +51,12 @@ static inline struct segment *segment_at(const struct segment_table *t, uint32_t
 CHECKED enum err segment_make(struct disk *d, uint64_t number, uint64_t bytes, struct why *why);
 /* Gives a segment that is no longer needed a new number: blank again, because its header names the old one. */
 CHECKED enum err segment_recycle(struct disk *d, uint64_t old_number, uint64_t number, struct why *why);
-/* Moves one to the archive, whose directory is there and synced; the caller syncs both directories afterwards, once
- * for as many as it moved. */
+/* These two are durable when they return: names let go one after the other may reach the disk in any order, and a
+ * crash would leave a gap that looks like damage. */
 CHECKED enum err segment_archive(struct disk *d, uint64_t number, struct why *why);
-CHECKED enum err segment_archive_begin(struct disk *d, struct why *why);
-CHECKED enum err segment_archive_end(struct disk *d, struct why *why);
+CHECKED enum err segment_remove(struct disk *d, uint64_t number, struct why *why);
 /* Removes what makers that crashed left behind. */
 CHECKED enum err segment_sweep(struct disk *d, struct why *why);
-CHECKED enum err segment_remove(struct disk *d, uint64_t number, struct why *why);
 /* Writes the header into a blank segment and syncs it. The file stays open for appending. */
 CHECKED enum err segment_begin(struct disk *d, const struct segment_header *h, disk_file *ret, struct why *why);
 
