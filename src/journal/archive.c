@@ -29,7 +29,7 @@ static enum err infos_load(struct disk *d, struct snapshot_info to[SNAPFILE_LIST
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
         e = snapfile_info(d, list.lsn[i], &to[count], why);
         if (e == ERR_OK) count++;
-        if (e == ERR_CORRUPT) e = ERR_OK;
+        if (e == ERR_CORRUPT || e == ERR_NOT_FOUND) e = ERR_OK;
     }
     if (e == ERR_OK) *ret_count = count;
     return e;

@@ -12,7 +12,9 @@ static enum err piece_out(void *ctx, struct slice piece, struct why *why) {
 
 static enum err snapshot_out(struct disk *d, const struct fold *f, struct why *why) {
     struct snapfile_writer *w = NULL;
-    enum err e = snapfile_begin(d, f->shard, &f->info, &w, why);
+    enum err e = snapfile_sweep(d, why); /* of runs that were killed; compact_lock says that none is at work */
+    if (e != ERR_OK) return e;
+    e = snapfile_begin(d, f->shard, &f->info, &w, why);
     if (e != ERR_OK) return e;
     e = engine_snapshot(f->engine, piece_out, w, why);
     if (e != ERR_OK) {

@@ -162,7 +162,9 @@ enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, 
         return why_set(why, ERR_INVALID, "a snapshot at record %llu of a journal that ends at %llu",
                        (unsigned long long)info->lsn, (unsigned long long)head);
     struct snapfile_writer *w = NULL;
-    enum err e = snapfile_begin(f->disk, f->tail.shard, info, &w, why);
+    enum err e = snapfile_sweep(f->disk, why);
+    if (e != ERR_OK) return e;
+    e = snapfile_begin(f->disk, f->tail.shard, info, &w, why);
     if (e != ERR_OK) return e;
     e = pump(w, from, why);
     if (e != ERR_OK) {

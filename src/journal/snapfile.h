@@ -32,8 +32,11 @@ CHECKED enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_inf
                                struct why *why);
 /* The header alone: cheap, and says nothing about the rest. */
 CHECKED enum err snapfile_info(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct why *why);
+/* One that is gone already is fine: two may be tidying up at once. */
 CHECKED enum err snapfile_remove(struct disk *d, uint64_t lsn, struct why *why);
-/* Removes all but the newest `keep`, and what crashed writers left. */
+/* Removes all but the newest `keep`. */
 CHECKED enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why);
+/* Removes what crashed writers left. Only for who is about to write one: it would take another's away. */
+CHECKED enum err snapfile_sweep(struct disk *d, struct why *why);
 
 #endif

@@ -97,9 +97,9 @@ static void appends_from_two_threads_are_one_chain(void **state) {
                 trimmed = b.snapshot;
                 writer_trim(w, i % 2 ? trimmed : 0);
             }
-            struct writer_trim_result t;
-            if (!writer_trim_take(w, &t)) continue;
-            assert_int_equal(t.err, ERR_OK);
+            struct writer_trim_result trim;
+            if (!writer_trim_take(w, &trim)) continue;
+            assert_int_equal(trim.err, ERR_OK);
             trims++;
         }
         assert_true(trims > 0 && seals > 0);
