@@ -75,7 +75,7 @@ enum err file_prepare(struct journal *j, struct why *why) {
 }
 
 bool file_wants_prepare(struct journal *j) {
-    return spare_get(file_of(j), false) == 0;
+    return file_of(j)->spare == 0;
 }
 
 /* A spare's name or bytes may not be durable yet if its maker was killed: sync both before relying on it. */
@@ -114,9 +114,7 @@ enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why
     uint64_t disk_bytes = 0;
     enum err e = f->disk->ops->space(f->disk, &disk_bytes, why);
     if (e != ERR_OK) return e;
-    pthread_mutex_lock(&f->lock);
     uint64_t room = f->room_bytes + (f->spare != 0 ? f->options.segment_bytes - BLOCK_FIRST_OFFSET : 0);
-    pthread_mutex_unlock(&f->lock);
     /* Whole segments only: a disk that cannot hold another one has nothing to give. */
     uint64_t segments = disk_bytes / f->options.segment_bytes;
     uint64_t fresh = segments * (f->options.segment_bytes - BLOCK_FIRST_OFFSET);

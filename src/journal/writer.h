@@ -10,11 +10,13 @@
  * written, and it trims. The journal's owner-only calls (seal, read, acquire) may be made by the caller whenever
  * nothing is in flight.
  *
- * Compaction, for a loop that never waits (`c` is os/oschild.h's child):
+ * Compaction, for a loop that never waits (`c` is os/oschild.h's child; even starting it takes time, because the
+ * starting thread waits until the child has its own program):
  *
- *     start          oschild_compact(dir, archive_days, &c, &why)       then poll c.pidfd
- *     it is readable if (oschild_ended(&c, &code) && code == 0) writer_trim(w, 0);
- *     writer_fd is   while (writer_take(w, &r)) …; if (writer_trim_take(w, &t) && t.err != ERR_OK) log it
+ *     start            writer_chore(w, fn, ctx), where fn calls oschild_compact(dir, archive_days, &c, &why)
+ *     writer_fd        if (writer_chore_take(w)) poll c.pidfd from now on
+ *     c.pidfd          if (oschild_ended(&c, &code) && code == 0) writer_trim(w, 0)
+ *     writer_fd        if (writer_trim_take(w, &t) && t.err != ERR_OK) log it
  *
  * Idleness: whenever nothing was appended for WRITER_IDLE_MS, call writer_idle(w). */
 #ifndef REEVE_WRITER_H
@@ -53,6 +55,12 @@ bool writer_take(struct writer *w, struct writer_result *ret); /* never waits */
  * something is in flight. A failed seal is a failed append. */
 bool writer_idle(struct writer *w);
 
+/* Has `fn` called once on the housekeeping thread, for what is no business of the journal's and would keep the loop
+ * waiting. One at a time; `ctx` is the thread's until writer_chore_take said true. Dropped when the writer is closed
+ * before it began. */
+void writer_chore(struct writer *w, void (*fn)(void *ctx), void *ctx);
+bool writer_chore_take(struct writer *w); /* it has ended. Never waits */
+
 struct writer_trim_result {
     enum err err;
     struct why why;
@@ -60,8 +68,8 @@ struct writer_trim_result {
 /* Hands a trim to the housekeeping thread; 0 = as far as the newest snapshot reaches. Never waits. Asked again before
  * the first one began, the two are one. */
 void writer_trim(struct writer *w, uint64_t upto_lsn);
-/* The result of a trim that has ended; of several the first failed one. Never waits. A failed trim harms nothing: the
- * next one goes on with it, or the next start does. */
+/* The result of a trim that has ended. Never waits. The next trim begins only when it was taken. A failed one harms
+ * nothing: the next one goes on with it, or the next start does. */
 bool writer_trim_take(struct writer *w, struct writer_trim_result *ret);
 
 #endif

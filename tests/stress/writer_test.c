@@ -46,6 +46,10 @@ static void *busybody_main(void *arg) {
     return NULL;
 }
 
+static void errand_run(void *ctx) {
+    ++*(uint32_t *)ctx;
+}
+
 static void wait_and_take(struct writer *w, struct writer_result *r) {
     struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
     while (!writer_take(w, r)) assert_int_equal(poll(&p, 1, 30000), 1);
@@ -67,7 +71,8 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         assert_int_equal(pthread_create(&busy, NULL, busybody_main, &b), 0);
         struct test_random r = {archive};
         uint64_t trimmed = 0;
-        uint32_t trims = 0, seals = 0;
+        uint32_t trims = 0, seals = 0, errands = 0, errands_taken = 0;
+        bool errand = false;
         static uint8_t payload[20000];
         for (uint32_t i = 0; i < APPENDS; i++) {
             uint64_t lsn = l.head.lsn + 1;
@@ -93,6 +98,14 @@ static void appends_from_two_threads_are_one_chain(void **state) {
                 assert_false(writer_idle(w)); /* sealed */
                 seals++;
             }
+            if (!errand && test_random_below(&r, 40) == 0) {
+                writer_chore(w, errand_run, &errands);
+                errand = true;
+            }
+            if (errand && writer_chore_take(w)) {
+                errand = false;
+                assert_int_equal(errands, ++errands_taken); /* not atomic: the taking is what orders them */
+            }
             if (b.snapshot > trimmed) { /* as a loop does when its compaction has ended */
                 trimmed = b.snapshot;
                 writer_trim(w, i % 2 ? trimmed : 0);
@@ -102,7 +115,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
             assert_int_equal(trim.err, ERR_OK);
             trims++;
         }
-        assert_true(trims > 0 && seals > 0);
+        assert_true(trims > 0 && seals > 0 && errands_taken > 0);
         b.stop = true;
         assert_int_equal(pthread_join(busy, NULL), 0);
         writer_close(w);
