@@ -363,7 +363,10 @@ static bool run(const char *dir, uint64_t records, bool check) {
     figures_print(&alone, "alone");
     figures_print(&beside, "compacting");
     if (!check) others(&l);
-    bool good = figures_at(&beside, 1) < LIMIT_US;
+    bool good = beside.journal_us_max < LIMIT_US && beside.blocked_us_max < LIMIT_US;
+#ifndef __SANITIZE_ADDRESS__ /* under the sanitizer the engine is ten times slower: its own growth would be seen here */
+    good = good && figures_at(&beside, 1) < LIMIT_US;
+#endif
     loop_close(&l);
     vec_fini(&alone.held_us);
     vec_fini(&beside.held_us);
