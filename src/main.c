@@ -122,7 +122,7 @@ static const struct verb verbs[] = {
     {"journal verify", "--data DIR", "read every byte; name the first damage", verb_verify},
     {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", verb_dump},
     {"journal at", "--data DIR --lsn N", "the state after record N: its digest", verb_at},
-    {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments into a snapshot; pack the archive",
+    {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive",
      verb_compact},
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
