@@ -4,6 +4,7 @@
 #include "buf.h"
 #include "flow.h"
 #include "panic.h"
+#include "quota.h"
 #include "timer.h"
 
 #define KEY_BYTES_MAX ((size_t)1 << 20)
@@ -33,6 +34,7 @@ uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded) {
     enum err e =
         tlv_decode(&options_desc, slice_of(own.ptr + 4, own.len - 4), TLV_STRICT, &p->arena, &p->options, NULL);
     ENSURE(e == ERR_OK); /* it was decoded once already, as part of its record */
+    quota_ref(s, p);
     index_put(&s->profile_by_key, own, index);
     return index;
 }
@@ -59,6 +61,7 @@ void profile_unref(struct state *s, uint32_t profile) {
         class_at(s, p->class_)->refs--;
         class_free_if_unused(s, p->class_);
     }
+    quota_unref(s, p);
     index_del(&s->profile_by_key, bytes_slice(p->key), profile);
     bytes_free(p->key);
     arena_fini(&p->arena);
@@ -92,6 +95,9 @@ static uint32_t class_take(struct state *s, const struct profile *p, enum pin pi
     enum err e =
         tlv_decode(&demand_desc, slice_of(own.ptr + 10 + pin.len, demand.len), TLV_STRICT, &c->arena, &c->demand, NULL);
     ENSURE(e == ERR_OK);
+    c->quota_count = p->quota_count;
+    c->quotas = ARENA_ARRAY(&c->arena, uint32_t, p->quota_count ? p->quota_count : 1);
+    for (uint32_t i = 0; i < p->quota_count; i++) c->quotas[i] = p->quotas[i];
     index_put(&s->class_by_key, own, index);
     return index;
 }

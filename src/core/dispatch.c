@@ -4,6 +4,8 @@
 #include "class.h"
 #include "panic.h"
 #include "place.h"
+#include "quota.h"
+#include "timer.h"
 
 #define SHARE_UNIT ((uint64_t)1 << 32)
 
@@ -27,6 +29,7 @@ struct round {
     struct state *state;
     struct live *live;
     const struct limits *limits;
+    wall_time now;
     struct arena *arena;
     uint32_t *free_workers;
     uint32_t free_count;
@@ -100,6 +103,14 @@ static uint32_t collect_workers(struct round *r) {
     return r->free_count;
 }
 
+/* True when a limit keeps the class from being served now. What ends by time alone sets a timer. */
+static bool is_held(struct round *r, uint32_t class_) {
+    struct hold hold;
+    if (!quota_holds(r->state, class_at(r->state, class_), r->now, &hold)) return false;
+    if (hold.until.ms != TIME_NEVER) timer_set(r->state, TIMER_QUOTA, hold.quota, hold.until);
+    return true;
+}
+
 static void collect_classes(struct round *r) {
     const struct state *s = r->state;
     uint32_t count = 0;
@@ -107,7 +118,7 @@ static void collect_classes(struct round *r) {
     struct contender *all = ARENA_ARRAY(r->arena, struct contender, count);
     r->heap = ARENA_ARRAY(r->arena, struct contender *, count);
     for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) {
-        if (tenant_at(s, class_at(s, i)->tenant)->paused) continue;
+        if (tenant_at(s, class_at(s, i)->tenant)->paused || is_held(r, i)) continue;
         struct contender *x = &all[r->heap_count];
         x->class_ = i;
         read_key(r, x);
@@ -116,10 +127,11 @@ static void collect_classes(struct round *r) {
     for (uint32_t i = r->heap_count / 2; i-- > 0;) contender_sink(r->heap, r->heap_count, i);
 }
 
-struct round *round_begin(struct state *indices, struct live *live, const struct limits *limits, struct arena *arena) {
+struct round *round_begin(struct state *indices, struct live *live, const struct limits *limits, wall_time now,
+                          struct arena *arena) {
     if (indices->ready_classes == 0 || indices->workers.count == 0) return NULL;
     struct round *r = ARENA_NEW(arena, struct round);
-    *r = (struct round){.state = indices, .live = live, .limits = limits, .arena = arena};
+    *r = (struct round){.state = indices, .live = live, .limits = limits, .now = now, .arena = arena};
     if (collect_workers(r) == 0) return NULL;
     collect_classes(r);
     return r;
@@ -171,7 +183,7 @@ static uint32_t best_worker(struct round *r, struct contender *x) {
 bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
     while (r->heap_count) {
         struct contender *x = r->heap[0];
-        uint32_t job = first_job(r, x->class_);
+        uint32_t job = is_held(r, x->class_) ? 0 : first_job(r, x->class_);
         if (job == 0) {
             drop_contender(r);
             continue;
