@@ -18,6 +18,7 @@ struct contender { /* a class that has ready jobs */
     uint32_t class_;
     uint32_t priority;
     uint64_t share;   /* of its tenant */
+    uint32_t weight;  /* of its tenant */
     int64_t since_ms; /* of its first job */
     uint64_t flow;
     uint32_t ordinal;
@@ -54,6 +55,8 @@ static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) 
 static bool contender_is_first(const struct contender *a, const struct contender *b) {
     if (a->priority != b->priority) return a->priority > b->priority;
     if (a->share != b->share) return a->share < b->share;
+    /* the heavier first: it has the more often yet to come, and so nobody is ever off by more than one */
+    if (a->weight != b->weight) return a->weight > b->weight;
     if (a->since_ms != b->since_ms) return a->since_ms < b->since_ms;
     if (a->flow != b->flow) return a->flow < b->flow;
     return a->ordinal < b->ordinal;
@@ -88,6 +91,7 @@ static void read_key(struct round *r, struct contender *x) {
     const struct job *j = job_at(r->state, c->head);
     x->priority = c->priority;
     x->share = share_of(r, c->tenant);
+    x->weight = tenant_at(r->state, c->tenant)->weight;
     x->since_ms = j->since.ms;
     x->flow = flow_at(r->state, j->flow)->id;
     x->ordinal = j->ordinal;
