@@ -208,6 +208,11 @@ static void do_limit(struct simclient *c) {
 
 static void act(struct simclient *c) {
     bool may_submit = c->w->jobs_left > 0;
+    if (c->w->plan.keys && c->limits_set < 3) { /* early, so that most of the run is under limits */
+        c->limits_set++;
+        do_limit(c);
+        return;
+    }
     if (may_submit && rng_below(&c->rng, 100) >= (uint32_t)c->w->plan.meddle) {
         do_submit(c);
         return;

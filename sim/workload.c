@@ -154,7 +154,7 @@ static void draw_keys(struct world *w, const struct rng *r, struct arena *arena,
     }
     d->keys = (struct tlv_list){keys, count};
     rate->name = workload_rates[rng_below(&own, WORKLOAD_RATES)];
-    d->rates = (struct tlv_list){rate, rng_below(&own, 3) == 0};
+    d->rates = (struct tlv_list){rate, rng_below(&own, 2)};
 }
 
 void workload_limit(struct rng *r, struct cmd_limit *c) {
@@ -164,8 +164,8 @@ void workload_limit(struct rng *r, struct cmd_limit *c) {
         .kind = kinds[rng_below(r, 5)],
         .clear = rng_below(r, 6) == 0,
         .width = rng_below(r, 5),
-        .rate_milli = (uint64_t)rng_range(r, 500, 20000),
-        .burst = 1 + rng_below(r, 4),
+        .rate_milli = (uint64_t)rng_range(r, 200, 8000),
+        .burst = 1 + rng_below(r, 3),
         .running = rng_below(r, 5),
         .queued = rng_below(r, 2) * (uint64_t)rng_range(r, 1, 100),
         .bytes = rng_below(r, 2) * (uint64_t)rng_range(r, 100, 10000),

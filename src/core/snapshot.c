@@ -81,7 +81,7 @@ static void put_limits(struct writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->tenants.high; i++) {
         const struct tenant *t = tenant_at(s, i);
-        if (t->name == NULL || !(t->running_max || t->queued_max || t->bytes_max)) continue;
+        if (t->name == NULL || !(t->running_max || t->queued_max || t->bytes_max) || MUTANT(limit_forgotten)) continue;
         struct snap_limit o = {.tenant = bytes_slice(t->name),
                                .kind = LIMIT_TENANT,
                                .running = t->running_max,
