@@ -300,7 +300,8 @@ enum err rig_forget(struct rig *r, uint64_t flow) {
     return flow_command(r, CMD_FORGET, flow);
 }
 
-enum err rig_pool(struct rig *r, const char *name, enum pool_state state, bool refuse_overload, const char *capability) {
+enum err rig_pool(struct rig *r, const char *name, enum pool_state state, bool refuse_overload,
+                  const char *capability) {
     struct name_item item = {capability ? slice_str(capability) : slice_of(NULL, 0)};
     struct command cmd = {.kind = CMD_POOL};
     cmd.as.pool = (struct cmd_pool){slice_str(name), state, refuse_overload, &item, capability ? 1 : 0};
@@ -325,8 +326,7 @@ struct cmd_verdict rig_answer(const struct rig *r, struct job_ref job, enum verd
     struct question_view q;
     question_id id = rig_job(r, job.flow.v, job.ordinal).question;
     assert_true(view_question(engine_state(r->engine), id, &q));
-    return (struct cmd_verdict){
-        .question = id, .job = job, .revision = q.revision, .hash = q.hash, .verdict = verdict};
+    return (struct cmd_verdict){.question = id, .job = job, .revision = q.revision, .hash = q.hash, .verdict = verdict};
 }
 
 enum err rig_send_verdict(struct rig *r, const struct cmd_verdict *verdict) {

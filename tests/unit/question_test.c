@@ -201,10 +201,12 @@ static void four_eyes(void **state) {
     o.four_eyes = true;
     assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
     assert_refused(r, vote(r, "tester", VERDICT_ALLOW), ERR_FORBIDDEN, "who submitted");
-    assert_refused(r, vote(r, "tester", VERDICT_DENY), ERR_FORBIDDEN, "who submitted");
     assert_refused(r, vote(r, "", VERDICT_ALLOW), ERR_UNAUTHENTICATED, "needs a name");
     assert_ok(vote(r, "ann", VERDICT_ALLOW));
     assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(vote(r, "tester", VERDICT_DENY)); /* consent needs four eyes, a no does not */
+    assert_int_equal(rig_state(r, 2, 0), JOB_DENIED);
 }
 
 /* ---- time ---- */
