@@ -204,9 +204,16 @@ static void four_eyes(void **state) {
     assert_refused(r, vote(r, "", VERDICT_ALLOW), ERR_UNAUTHENTICATED, "needs a name");
     assert_ok(vote(r, "ann", VERDICT_ALLOW));
     assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+}
+
+static void a_no_needs_no_four_eyes(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_APPROVAL);
+    o.four_eyes = true;
     assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
-    assert_ok(vote(r, "tester", VERDICT_DENY)); /* consent needs four eyes, a no does not */
-    assert_int_equal(rig_state(r, 2, 0), JOB_DENIED);
+    assert_ok(vote(r, "tester", VERDICT_DENY));
+    assert_int_equal(rig_state(r, 1, 0), JOB_DENIED);
 }
 
 /* ---- time ---- */
@@ -439,6 +446,7 @@ int main(void) {
         RIG_TEST(quorum),
         RIG_TEST(one_no_is_enough),
         RIG_TEST(four_eyes),
+        RIG_TEST(a_no_needs_no_four_eyes),
         RIG_TEST(no_answer_in_time_is_a_no),
         RIG_TEST(asked_again_later),
         RIG_TEST(asking_again_keeps_the_deadline),
