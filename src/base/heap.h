@@ -1,7 +1,7 @@
 /* heap.h: a 4-ary min-heap of (key, ref). The owner is told where each ref sits, so it can be moved or removed in
  * O(log n). Removal is cheaper still, O(1) on average: most timers are set only to be taken off again, so a removed
- * item stays as a dead one until it comes to the top or the dead are the majority. Equal keys come out in order of `ref`, so
- * that the order is a function of the content alone. */
+ * item stays as a dead one until it comes to the top or the dead are the majority. Equal keys come out in order of
+ * `ref`, so that the order is a function of the content alone. */
 #ifndef REEVE_HEAP_H
 #define REEVE_HEAP_H
 

@@ -307,6 +307,15 @@ bool engine_effect(struct engine *e, struct effect *ret) {
     return effects_take(&e->effects, e->durable_lsn, ret);
 }
 
+/* A block of 4 KiB with a header; what a batch is padded to. */
+#define BLOCK_RECORD_BYTES 3900u
+
+bool engine_should_fill(const struct engine *e) {
+    if (e->first_lsn == 0 || e->in.journal_free_bytes == UINT64_MAX) return false;
+    if (e->records[e->filling].len >= BLOCK_RECORD_BYTES) return false;
+    return e->in.journal_free_bytes / 2 < e->state.reserved_bytes;
+}
+
 bool engine_has_work(const struct engine *e) {
     return e->state.working_head != 0;
 }

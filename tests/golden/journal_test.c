@@ -110,7 +110,7 @@ static void old_journals_decode_for_ever(void **state) {
     }
 }
 
-/* What this version writes is what the first one wrote: headers and blocks decoded and encoded again are the same bytes. */
+/* What this version writes is what the first one wrote: decoded and encoded again, blocks are the same bytes. */
 static void the_bytes_have_not_changed(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(0);
