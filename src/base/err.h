@@ -54,7 +54,7 @@ struct why {
 
 /* Writes the text (printf style) and returns `e`, so that a refusal is one statement. `why` may be NULL. */
 enum err why_set(struct why *why, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
-enum err why_vset(struct why *why, enum err e, const char *format, va_list args);
+enum err why_vset(struct why *why, enum err e, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* Puts "context: " before the text and returns `e` unchanged. */
 enum err why_wrap(struct why *why, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
