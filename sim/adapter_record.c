@@ -426,8 +426,9 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
     } else if (e->kind == TR_LIMIT) {
         const struct trace_limit *l = &e->as.limit;
-        snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s", (int)l->tenant.len,
-                 (const char *)l->tenant.at, (int)l->name.len, l->name.len ? (const char *)l->name.at : "", l->width,
+        snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s",
+                 (int)l->tenant.len, (const char *)l->tenant.at, (int)l->name.len,
+                 l->name.len ? (const char *)l->name.at : "", l->width,
                  (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
                  l->clear ? ", cleared" : "");
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||

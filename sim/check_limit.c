@@ -170,7 +170,8 @@ static bool assigned(struct notes *n, const struct check_history *h, const struc
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     if (j == NULL) return true; /* not this checker's objection */
     for (uint32_t i = 0; i < j->key_count; i++) {
-        uint32_t open = open_attempts(h, f->tenant, &j->keys[i]) + 1, width = width_at(n, e->lsn, f->tenant, j->keys[i]);
+        uint32_t open = open_attempts(h, f->tenant, &j->keys[i]) + 1,
+                 width = width_at(n, e->lsn, f->tenant, j->keys[i]);
         if (open > width)
             return check_object(text, "key %.*s is %u wide and taken %u times", (int)j->keys[i].len,
                                 (const char *)j->keys[i].at, width, open);

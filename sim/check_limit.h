@@ -1,5 +1,5 @@
-/* check_limit.h: concurrency keys, rates and the running attempts of a tenant are never exceeded: by the records at each
- * assignment, and by the processes that are really alive. */
+/* check_limit.h: concurrency keys, rates and the running attempts of a tenant are never exceeded: by the records at
+ * each assignment, and by the processes that are really alive. */
 #ifndef REEVE_CHECK_LIMIT_H
 #define REEVE_CHECK_LIMIT_H
 

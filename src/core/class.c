@@ -137,12 +137,18 @@ static uint32_t class_of(struct state *s, const struct job *j) {
     return ordinary_class(s, j->profile);
 }
 
+/* Head of the list that a class is on, or is about to be on. */
+static uint32_t *list_of(struct state *s, const struct class_ *c) {
+    return c->held_by ? &quota_at(s, c->held_by)->waiting : &s->ready_classes;
+}
+
 static void list_class(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
+    uint32_t *head = list_of(s, c);
     c->prev = 0;
-    c->next = s->ready_classes;
+    c->next = *head;
     if (c->next) class_at(s, c->next)->prev = index;
-    s->ready_classes = index;
+    *head = index;
 }
 
 static void unlist_class(struct state *s, uint32_t index) {
@@ -150,9 +156,23 @@ static void unlist_class(struct state *s, uint32_t index) {
     if (c->prev)
         class_at(s, c->prev)->next = c->next;
     else
-        s->ready_classes = c->next;
+        *list_of(s, c) = c->next;
     if (c->next) class_at(s, c->next)->prev = c->prev;
     c->next = c->prev = 0;
+    c->held_by = 0;
+}
+
+void class_hold(struct state *s, uint32_t class_, uint32_t quota) {
+    unlist_class(s, class_);
+    class_at(s, class_)->held_by = quota;
+    list_class(s, class_);
+}
+
+void class_release(struct state *s, uint32_t quota) {
+    for (uint32_t i; (i = quota_at(s, quota)->waiting) != 0;) {
+        unlist_class(s, i);
+        list_class(s, i);
+    }
 }
 
 void ready_push(struct state *s, uint32_t job) {

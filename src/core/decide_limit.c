@@ -1,5 +1,5 @@
-/* decide_limit.c: limits are set here, and those that bind admission are held against new work. Those that bind dispatch
- * (keys, rates, running attempts) are looked at in dispatch.c. */
+/* decide_limit.c: limits are set here, and those that bind admission are held against new work. Those that bind
+ * dispatch (keys, rates, running attempts) are looked at in dispatch.c. */
 #include "decide.h"
 #include "flow.h"
 #include "mutant.h"

@@ -150,11 +150,13 @@ static uint32_t collect_workers(struct round *r) {
     return r->free_count;
 }
 
-/* True when a limit keeps the class from being served now. What ends by time alone sets a timer. */
+/* True when a limit keeps the class from being served now. A key or a rate takes it off the list until something is given
+ * back, a token comes or the limit is set: so held classes cost a round nothing. */
 static bool is_held(struct round *r, uint32_t class_) {
     struct hold hold;
     if (!quota_holds(r->state, class_at(r->state, class_), r->now, &hold)) return false;
     if (hold.until.ms != TIME_NEVER) timer_set(r->state, TIMER_QUOTA, hold.quota, hold.until);
+    if (hold.quota) class_hold(r->state, class_, hold.quota);
     return true;
 }
 
@@ -164,7 +166,8 @@ static uint32_t collect_classes(struct round *r, struct contender ***ret) {
     for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) most++;
     struct contender *all = ARENA_ARRAY(r->arena, struct contender, most);
     struct contender **list = ARENA_ARRAY(r->arena, struct contender *, most);
-    for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) {
+    for (uint32_t i = s->ready_classes, next; i; i = next) {
+        next = class_at(s, i)->next;
         if (tenant_at(s, class_at(s, i)->tenant)->paused || is_held(r, i)) continue;
         struct contender *x = &all[count];
         x->class_ = i;

@@ -2,9 +2,9 @@
  *
  * A round looks at each class with ready jobs once, and at each free worker once per class it tries; after that an
  * assignment costs the logarithm of both. Within a round loads and shares only rise and queues only advance, so a key
- * read from a heap that is out of date can only be too good: it is computed anew and put back. Limits are only used up
- * in a round, never given back: a class that one of them holds is out of it, and the next round looks again. It takes no
- * part in the round at all, so the share of its tenant neither rises nor is saved up. */
+ * read from a heap that is out of date can only be too good: it is computed anew and put back. Limits are only used
+ * up in a round, never given back: a class that one of them holds is out of it until that changes. It takes no part in
+ * the round at all, so the share of its tenant neither rises nor is saved up. */
 #ifndef REEVE_DISPATCH_H
 #define REEVE_DISPATCH_H
 

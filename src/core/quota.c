@@ -1,6 +1,7 @@
 /* quota.c: see quota.h. */
 #include "quota.h"
 
+#include "class.h"
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
@@ -52,7 +53,7 @@ struct slice quota_name(const struct quota *q) {
 static void free_if_unused(struct state *s, uint32_t index) {
     struct quota *q = quota_at(s, index);
     if (q->is_set || q->refs) return;
-    ENSURE(q->taken == 0);
+    ENSURE(q->taken == 0 && q->waiting == 0);
     timer_set(s, TIMER_QUOTA, index, (wall_time){TIME_NEVER});
     index_del(&s->quota_by_text, bytes_slice(q->text), index);
     bytes_free(q->text);
@@ -118,6 +119,7 @@ void quota_set(struct state *s, uint32_t tenant, const struct rec_limit *rec) {
     }
     uint32_t index = quota_take(s, tenant, rec->kind, rec->name);
     struct quota *q = quota_at(s, index);
+    class_release(s, index); /* the next round looks at them with the new numbers */
     if (rec->clear) {
         clear(s, index);
         free_if_unused(s, index);
@@ -170,6 +172,7 @@ void quota_count_run(struct state *s, const struct job *j, int sign) {
         if (q->kind != LIMIT_KEY) continue;
         REQUIRE(sign > 0 || q->taken > 0);
         q->taken += (uint32_t)sign;
+        if (sign < 0 && q->waiting) class_release(s, p->quotas[i]);
     }
 }
 

@@ -144,7 +144,8 @@ struct class_ {
     uint32_t head, tail;  /* jobs */
     uint32_t count;
     uint32_t refs;        /* profiles */
-    uint32_t next, prev;  /* list of classes with ready jobs */
+    uint32_t next, prev;  /* list of classes with ready jobs, or of those that wait for a quota */
+    uint32_t held_by;     /* that quota; 0 = it is on the list of the ready */
     uint32_t *quotas;     /* of its demand; kept alive by the profiles of its jobs */
     uint32_t quota_count;
 };
@@ -221,6 +222,7 @@ struct quota {
     uint64_t level;       /* rate: what it held at `filled`, in millionths of a token */
     wall_time filled;
     uint32_t refs;        /* index: profiles that name it */
+    uint32_t waiting;     /* index: list of classes that it holds */
     uint32_t timer;       /* index: when its next token comes, while a class waits for one */
 };
 

@@ -373,10 +373,8 @@ static void counters_are_counts(void **state) {
         l.room_is_fixed = run % 2;
         for (uint32_t t = 0; t < TENANTS && l.room_is_fixed; t++) {
             struct command cmd = {.kind = CMD_LIMIT};
-            cmd.as.limit = (struct cmd_limit){.tenant = slice_str(tenant_names[t]),
-                                              .kind = LIMIT_TENANT,
-                                              .queued = QUEUED_MAX,
-                                              .bytes = BYTES_MAX};
+            cmd.as.limit = (struct cmd_limit){
+                .tenant = slice_str(tenant_names[t]), .kind = LIMIT_TENANT, .queued = QUEUED_MAX, .bytes = BYTES_MAX};
             assert_int_equal(rig_command(&l.rig, &cmd), ERR_OK);
         }
         attach(&l);

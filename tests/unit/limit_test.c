@@ -210,6 +210,22 @@ static void an_exhausted_key_blocks_nobody_else(void **state) {
     assert_int_equal(active(r, slow), 1);
 }
 
+/* A class that waits for its key empties, fills again and is served. */
+static void what_waits_for_a_key_can_go_away(void **state) {
+    struct rig *r = *state;
+    rig_attach(r, "w1", 1, 10);
+    uint64_t a = submit(r, "acme", "db", "", 1), b = submit(r, "acme", "db", "", 2);
+    assert_int_equal(active(r, b), 0);
+    assert_int_equal(rig_cancel(r, (struct job_ref){{b}, UINT32_MAX}), ERR_OK);
+    assert_int_equal(rig_state(r, b, 1), JOB_CANCELLED);
+    uint64_t c = submit(r, "acme", "db", "", 1);
+    assert_int_equal(active(r, c), 0);
+    end_one(r, a, OUTCOME_OK);
+    assert_int_equal(active(r, c), 1);
+    end_one(r, c, OUTCOME_OK);
+    rig_check_digests(r);
+}
+
 static void names_nobody_uses_are_forgotten(void **state) {
     struct rig *r = *state;
     rig_attach(r, "w1", 1, 10);
@@ -462,7 +478,8 @@ static void serve(struct rig *r, uint32_t *seen, uint64_t served[TENANTS]) {
         uint64_t total = served[0] + served[1] + served[2];
         for (uint32_t t = 0; t < TENANTS && total <= 10000; t++) { /* exact at every instant, not only at the end */
             int64_t off = (int64_t)(served[t] * 8) - (int64_t)(total * weights[t]);
-            if (off > 8 || off < -8) fail_msg("%s has %lu of %lu", tenants[t], (unsigned long)served[t], (unsigned long)total);
+            if (off > 8 || off < -8)
+                fail_msg("%s has %lu of %lu", tenants[t], (unsigned long)served[t], (unsigned long)total);
         }
         assert_int_equal(rig_done(r, "w1", 1, e.as.attempt.job, e.as.attempt.attempt, OUTCOME_OK), ERR_OK);
     }
@@ -549,6 +566,7 @@ int main(void) {
         T(a_lost_attempt_gives_its_key_back),
         T(a_restart_keeps_what_is_taken),
         T(an_exhausted_key_blocks_nobody_else),
+        T(what_waits_for_a_key_can_go_away),
         T(names_nobody_uses_are_forgotten),
         T(a_rate_lets_a_burst_pass_and_then_waits),
         T(a_rate_rounds_nothing_away),
