@@ -154,6 +154,10 @@ static void header_and_end(void **state) {
     struct snap_end end = {out.objects, out.digest.lo, out.digest.hi};
     put(&out, OBJ_END, &end);
     assert_int_equal(load_bytes(buf_slice(&out.bytes), &why), ERR_OK);
+    size_t whole = out.bytes.len;
+    buf_put_u8(&out.bytes, 1); /* the beginning of another object */
+    assert_int_equal(load_bytes(buf_slice(&out.bytes), &why), ERR_CORRUPT);
+    buf_cut(&out.bytes, whole);
     put(&out, OBJ_TENANT, &(struct snap_tenant){SLICE("acme"), 1, false});
     assert_int_equal(load_bytes(buf_slice(&out.bytes), &why), ERR_CORRUPT);
     assert_non_null(strstr(why.text, "after the end"));
@@ -375,6 +379,44 @@ static void keys(void **state) {
     o = good;
     o.key.len = 0;
     expect(with_tenant, OBJ_KEY, &o, "of nobody");
+    struct stream out;
+    struct why why;
+    stream_init(&out);
+    with_tenant(&out);
+    put(&out, OBJ_KEY, &good);
+    put(&out, OBJ_KEY, &good);
+    assert_int_equal(load(&out, &why), ERR_CORRUPT);
+    assert_non_null(strstr(why.text, "a key twice"));
+}
+
+/* Two jobs, the second a child of the first: what refers to the wrong one of them. */
+static void two_jobs(void **state) {
+    (void)state;
+    uint32_t first[] = {0}, second[] = {1};
+    for (int wrong = 0; wrong < 3; wrong++) {
+        struct stream out;
+        struct why why = {""};
+        struct jobs_object o;
+        (void)one_job(&o, wrong == 2 ? JOB_HELD : JOB_SUCCEEDED);
+        struct rec_job child = {.name = SLICE("b"), .parents = {first, 1}};
+        struct snap_job jobs[2] = {o.job, o.job};
+        jobs[1].text = encoded(&rec_job_desc, &child);
+        o.object.jobs = (struct tlv_list){jobs, 2};
+        struct snap_flow flow = a_flow(1, 2);
+        flow.work = (struct tlv_u32s){wrong == 1 ? second : first, wrong < 2};
+        flow.work_edge = wrong < 2;
+        stream_init(&out);
+        with_tenant(&out);
+        put(&out, OBJ_FLOW, &flow);
+        put(&out, OBJ_JOBS, &o.object);
+        struct snap_question q = {.id = 1, .flow = 1, .revision = 1, .gate = GATE_APPROVAL};
+        if (wrong == 2) put(&out, OBJ_QUESTION, &q);
+        q.ordinal = 1;
+        if (wrong == 2) put(&out, OBJ_QUESTION, &q);
+        assert_int_equal(load(&out, &why), wrong == 0 ? ERR_OK : ERR_CORRUPT);
+        if (wrong == 1) assert_non_null(strstr(why.text, "no children"));
+        if (wrong == 2) assert_non_null(strstr(why.text, "a question twice"));
+    }
 }
 
 /* ---- whole states ---- */
@@ -497,6 +539,7 @@ int main(void) {
         cmocka_unit_test(runs),
         cmocka_unit_test(questions),
         cmocka_unit_test(keys),
+        cmocka_unit_test(two_jobs),
         RIG_TEST(cuts_and_pieces),
         RIG_TEST(every_flipped_byte_is_noticed),
         RIG_TEST(a_failing_writer_ends_it),
