@@ -23,13 +23,11 @@ test: ## build and run every test suite; the last line is the result
 
 .PHONY: sim
 sim: build ## one simulated run: make sim SEED=7
-	@if [ -x build/release/reeve-sim ]; then build/release/reeve-sim run --seeds 1 --from $(SEED); \
-	else echo "the simulator is not written yet"; exit 1; fi
+	@build/release/reeve-sim one $(SEED)
 
 .PHONY: soak
 soak: build ## many simulated runs: make soak SOAK_SEEDS=100000
-	@if [ -x build/release/reeve-sim ]; then build/release/reeve-sim run --seeds $(SOAK_SEEDS) --from $(SEED); \
-	else echo "the simulator is not written yet"; exit 1; fi
+	@build/release/reeve-sim run --seeds $(SOAK_SEEDS) --from $(SEED)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60
@@ -56,12 +54,12 @@ tidy: ## check the rules of style that a program can check
 .PHONY: docs
 docs: build ## write the documents that come from tables
 	@build/release/limits_doc > docs/limits.md
+	@cd docs/formats && ../../build/release/records_doc records < records.head.md > records.md
+	@cd docs/formats && ../../build/release/records_doc objects < snapshot-objects.head.md > snapshot-objects.md
 
 .PHONY: up
 up: build ## start a server and a worker (not written yet)
-	@if [ -x build/release/reeve ]; then exec build/release/reeve up; \
-	else echo "Not yet: there is no server to start. What exists are the libraries under src/, their tests (make test)" \
-	"and, once sim/ has it, the simulator (make sim)."; fi
+	@echo "Not yet: there is no server to start. What works today: make test, make sim, build/release/reeve help."; exit 1
 
 .PHONY: clean
 clean: ## remove all that was built

@@ -28,24 +28,27 @@ static bool has_good_end(const struct check_history *h, const struct check_job *
     return false;
 }
 
-static bool has_only_an_open_attempt(const struct check_job *j) {
-    return j->attempt_count == 1 && j->attempts[0].ended_lsn == 0;
+/* A child past its parents stays so when one of them is tried again: then nothing is known any more. */
+static bool has_only_an_open_attempt(const struct check_flow *f, const struct check_job *j, uint64_t child_lsn) {
+    if (check_history_was_reset(f, 0, child_lsn)) return false;
+    return j->attempt_count == 1 && j->attempts[0].ended_lsn == 0 && j->attempts[0].assigned_lsn < child_lsn;
 }
 
 /* What stands in the way of a job: the ordinal of a parent in its flow, or TRACE_NO_JOB. `done` marks barriers that
  * were looked at. Ordinals of parents are below the job's own, so the way up is finite. */
-static uint32_t obstacle(const struct check_history *h, const struct check_flow *f, uint32_t ordinal, bool *done) {
+static uint32_t obstacle(const struct check_history *h, const struct check_flow *f, uint32_t ordinal, uint64_t lsn,
+                         bool *done) {
     const struct check_job *j = &f->jobs[ordinal];
     for (uint32_t i = 0; i < j->parent_count; i++) {
         uint32_t p = j->parents[i];
         if (p >= ordinal) return p;
         const struct check_job *parent = &f->jobs[p];
         if (j->on_upstream == TU_RUN) {
-            if (has_only_an_open_attempt(parent)) return p;
+            if (has_only_an_open_attempt(f, parent, lsn)) return p;
         } else if (parent->kind == TK_WORK) {
             if (!has_good_end(h, parent)) return p;
         } else if (!done[p]) {
-            uint32_t above = obstacle(h, f, p, done);
+            uint32_t above = obstacle(h, f, p, lsn, done);
             if (above != TRACE_NO_JOB) return above;
             done[p] = true;
         }
@@ -73,7 +76,8 @@ bool check_graph_entry(void *notes, const struct check_history *h, const struct 
     if (f == NULL || r->ordinal >= f->job_count) return true; /* the checker of attempts objects */
     bool *done = calloc((size_t)f->job_count + 1, sizeof *done);
     REQUIRE(done != NULL);
-    uint32_t parent = obstacle(h, f, r->ordinal, done);
+    const struct check_attempt *a = check_history_attempt(h, r->flow, r->ordinal, r->attempt);
+    uint32_t parent = obstacle(h, f, r->ordinal, a ? a->assigned_lsn : h->lsn, done);
     free(done);
     if (parent != TRACE_NO_JOB)
         return check_object(text, "job %llu/%u began before job %u had ended well", (unsigned long long)r->flow,

@@ -115,6 +115,7 @@ static bool retried(struct model *m, struct model_flow *f, struct model_job *j, 
     bool *marks = calloc(f->job_count, sizeof *marks);
     REQUIRE(marks != NULL);
     for (uint32_t k = 0; k < f->job_count; k++) marks[k] = k == ordinal || f->jobs[k].root == ordinal;
+    f->cancelled = false; /* what is tried again is no longer called off */
     model_rules_reset(m, f, marks);
     free(marks);
     return true;
@@ -152,6 +153,7 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (j->state != TS_READY) return object(text, "assigned while %s", model_state_word(j->state));
     if (r->attempt != j->attempt + 1) return object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
     if (f->paused) return object(text, "assigned while its flow is paused");
+    if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
     j->attempt++;
     model_rules_move(m, j, TS_DISPATCHED);
     return true;

@@ -232,6 +232,9 @@ static bool same_jobs(const struct model *m, const struct trace_job_state *jobs,
         if (!same_job(f, &f->jobs[jobs[i].ordinal], &jobs[i], loose[f - m->flows], what))
             return differ(text, "after record %llu: job %llu/%u %.200s", (unsigned long long)m->lsn,
                           (unsigned long long)f->id, jobs[i].ordinal, what);
+        if (!loose[f - m->flows] && model_job_is_overdue(m, &f->jobs[jobs[i].ordinal]))
+            return differ(text, "after record %llu: job %llu/%u goes on after its deadline", (unsigned long long)m->lsn,
+                          (unsigned long long)f->id, jobs[i].ordinal);
     }
     for (uint32_t n = 0; n < m->flow_count; n++) {
         if (!skip[n] && !m->flows[n].forgotten) must += m->flows[n].job_count;

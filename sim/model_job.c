@@ -79,6 +79,11 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
     };
 }
 
+bool model_job_is_overdue(const struct model *m, const struct model_job *j) {
+    if (j->spec.deadline_ms == 0 || j->spec.deadline_ms > m->time_ms) return false;
+    return !trace_is_terminal(j->state) && j->stop == TX_NONE;
+}
+
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who) {
     for (uint32_t i = 0; i < j->vote_count; i++) {
         if (j->votes[i].len == who.len && memcmp(j->votes[i].at, who.at, who.len) == 0) return true;

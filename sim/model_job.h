@@ -74,6 +74,8 @@ void model_job_votes_clear(struct model_job *j);
 /* As if it had just been submitted, but for its attempt number. */
 void model_job_reset(struct model_job *j, int64_t time_ms);
 
+/* Its deadline has come, by the time of the last record, and it neither ended nor was told to stop. */
+bool model_job_is_overdue(const struct model *m, const struct model_job *j);
 bool model_job_is_unstarted(const struct model_job *j);
 bool model_job_is_active(const struct model_job *j);
 bool model_job_is_dead(const struct model_job *j);       /* by its end: may be retried */

@@ -143,7 +143,6 @@ static void do_dead(struct simclient *c) {
 static void do_flow(struct simclient *c, enum command_kind kind) {
     struct known_flow *flow = any_flow(c);
     if (flow == NULL || (kind == CMD_FORGET && !flow->over)) return;
-    if (kind == CMD_FORGET) flow->forgotten = true;
     struct msg *m = message(c, kind);
     m->cmd.as.flow = flow->id;
     ask(c, m);
@@ -253,7 +252,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
         .policy = 1,
     };
     struct cmd_verdict *v = &m->cmd.as.verdict;
-    if (v->verdict == VERDICT_AGAIN) v->again_ms = world_wall(c->w).ms + rng_range(&c->rng, 10, 1000);
+    if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
     if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
         v->payload = SLICE("ms=5 exit=0");
         v->payload_hash = workload_hash(&m->arena, 5);

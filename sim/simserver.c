@@ -163,9 +163,12 @@ static struct msg *look(struct simserver *s, const struct msg *ask) {
 /* What the ledger must know to judge: when a worker was last heard, and what it says it holds. */
 static void note_worker(struct simserver *s, uint32_t node, const struct command *cmd) {
     bool attaches = cmd->kind == CMD_ATTACH && cmd->as.attach.incarnation >= s->incarnations[node];
-    bool beats = cmd->kind == CMD_HEARTBEAT && cmd->as.worker.incarnation == s->incarnations[node];
+    bool present = s->attached[node] && cmd->as.worker.incarnation == s->incarnations[node];
+    bool beats = cmd->kind == CMD_HEARTBEAT && present;
+    if (cmd->kind == CMD_DETACH) s->attached[simworker_node(cmd->as.worker.worker)] = false;
     if (attaches) {
         s->incarnations[node] = cmd->as.attach.incarnation;
+        s->attached[node] = true;
         ledger_attached(&s->ledger, node, &cmd->as.attach);
     }
     if (!attaches && !beats) return;
@@ -383,6 +386,7 @@ static bool append_write(struct simserver *s, int64_t *ret_slow_us) {
     enum journal_outcome outcome =
         s->journal->ops->append(s->journal, s->epoch, s->durable_lsn, &s->batch, &why);
     if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
+    s->power_doubt |= armed;
     *ret_slow_us = (int64_t)simdisk_slow_ms_take(s->disk) * 1000;
     WORLD_NOTE(s->w, s->batch.first_lsn, s->batch.last_lsn, outcome,
                "journal: append %lu..%lu, outcome %d %s", (unsigned long)s->batch.first_lsn,
@@ -487,6 +491,8 @@ void simserver_crash(struct simserver *s, enum crash_kind kind) {
                (unsigned long)(s->engine ? engine_lsn(s->engine) : 0));
     if (s->up) adapter_crashed(&s->w->adapter);
     s->crash_count++;
+    if (s->power_doubt) kind = CRASH_POWER;
+    s->power_doubt = false;
     close_all(s);
     if (kind == CRASH_KILL)
         simdisk_kill(s->disk);
@@ -519,6 +525,7 @@ void simserver_start(struct simserver *s) {
     s->opened_ms = simserver_mono(s).ms;
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) s->heard_ms[i] = s->opened_ms;
     memset(s->lapsed, 0, sizeof s->lapsed);
+    memset(s->attached, 0, sizeof s->attached);
     ledger_restarted(&s->ledger);
     simserver_pump(s);
 }

@@ -39,6 +39,8 @@ struct simserver {
     uint32_t refused_opens; /* failed starts in a row */
     int64_t frozen_until_us;
 
+    bool power_doubt; /* the power may have failed in a call whose error nobody needs to report */
+
     struct engine *engine;
     struct journal *journal;
     struct batch_clock batch_clock;
@@ -53,6 +55,7 @@ struct simserver {
     struct session sessions[NET_NODES_MAX];
     struct ledger ledger;
     int64_t heard_ms[NET_NODES_MAX];      /* last word of each worker in this life */
+    bool attached[NET_NODES_MAX];         /* in this life: only then a heartbeat renews */
     bool lapsed[NET_NODES_MAX];           /* was silent for a lease since the last batch was taken */
     uint64_t incarnations[NET_NODES_MAX]; /* highest that attached */
 
@@ -70,6 +73,7 @@ void simserver_init(struct simserver *s, struct world *w, struct rng rng);
 void simserver_fini(struct simserver *s);
 void simserver_start(struct simserver *s);
 void simserver_crash(struct simserver *s, enum crash_kind kind); /* restarts by itself, later */
+void simserver_stop(struct simserver *s); /* cleanly when it is still, else as a crash */
 void simserver_freeze(struct simserver *s, int64_t ms);
 void simserver_receive(struct simserver *s, struct msg *m);
 void simserver_hang_up(struct simserver *s,

@@ -55,6 +55,10 @@ wall_time world_wall(const struct world *w) {
     return (wall_time){w->wall_start_ms + w->queue.now_us / 1000 + w->wall_jump_ms};
 }
 
+wall_time world_true(const struct world *w) {
+    return (wall_time){w->wall_start_ms + w->queue.now_us / 1000};
+}
+
 struct known_flow *world_flow(struct world *w, flow_id id) {
     for (uint32_t i = 0; i < w->flows.count; i++) {
         struct known_flow *flow = vec_at(&w->flows, i);
@@ -189,9 +193,10 @@ static void report_stuck(struct world *w) {
     world_red(w, "liveness", "not over %d s after the last fault", LIVENESS_MS / 1000);
 }
 
-/* A wall clock far ahead of the batches would keep `not_before` jobs waiting for days: an operator who sets a clock
- * restarts the server, and so does the world. */
+/* The clock is set right. Batches far behind it would keep `not_before` jobs waiting for days: an operator who sets a
+ * clock restarts the server, and so does the world. */
 static void settle_clock(struct world *w) {
+    w->wall_jump_ms = 0;
     if (w->server.up && world_wall(w).ms - w->server.batch_clock.last.ms > 5000)
         simserver_crash(&w->server, CRASH_KILL);
 }

@@ -26,7 +26,8 @@ struct known_flow {
     uint32_t job_count;
     bool more;      /* parts are still owed */
     bool over;      /* a read showed every job ended */
-    bool forgotten; /* someone asked to forget it */
+    bool forgotten; /* it has left memory: what a history would know of it is here */
+    enum job_state first; /* how its first job had ended then */
 };
 
 struct world {
@@ -73,6 +74,7 @@ void world_run(struct world *w, struct world_result *ret);
 void world_deliver(struct world *w, struct msg *m);
 int64_t world_now_ms(const struct world *w);
 wall_time world_wall(const struct world *w);
+wall_time world_true(const struct world *w); /* as a clock that never jumped would show it */
 struct known_flow *world_flow(struct world *w, flow_id id); /* NULL when no answer has named it */
 
 /* A promise is broken: prints what and when, the last lines and how to see it again, and ends the process. */

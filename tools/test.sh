@@ -7,8 +7,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sim_seeds=${SIM_SEEDS:-200} # enough to meet each kind of fault; `make soak` goes on for longer
-sim_from=${SIM_FROM:-1}
+sim_seeds=${SIM_SEEDS:-500} # enough to meet each kind of fault; `make soak` goes on for longer
+# Fresh seeds with every commit, and the same ones again for the same commit.
+commit=$(git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
+sim_from=${SIM_FROM:-$((16#$commit))}
 
 logs=build/test-logs
 mkdir -p "$logs"
@@ -77,14 +79,15 @@ count_tap='
     }
     END { print passed + 0, failed + 0 }'
 
-# run_ctest SUITE PRESET: the programs with that label.
+# run_ctest LABEL PRESET [SUITE]: the programs with that label, reported as SUITE.
 run_ctest() {
-    local suite=$1 preset=$2 start passed failed log=$logs/$1.log
+    local label=$1 preset=$2 suite=${3:-$1} start passed failed
+    local log=$logs/$suite.log
     start=$(now_ms)
     # ThreadSanitizer of gcc 12 cannot place its shadow memory where newer kernels randomise addresses widely.
     local fixed_addresses=()
     if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then fixed_addresses=(setarch -R); fi
-    env CMOCKA_MESSAGE_OUTPUT=TAP "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j2 -L "^$suite\$" \
+    env CMOCKA_MESSAGE_OUTPUT=TAP "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j2 -L "^$label\$" \
         >"$log" 2>&1 || true
     read -r passed failed < <(awk "$count_tap" "$log")
     record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
@@ -124,13 +127,15 @@ has_sim=false
 [[ -f sim/main.c ]] && has_sim=true
 
 build dev all
-release_targets=(layers)
+release_targets=(layers tests_crash reeve)
 $has_sim && release_targets+=(reeve-sim)
 build release "${release_targets[@]}"
 
 for suite in unit property golden crash fuzz tidy docs; do
     wanted "$suite" && run_ctest "$suite" dev
 done
+# Every byte and every sector: without sanitizers there is time for all of them.
+wanted crash-full && run_ctest crash release crash-full
 wanted layering && run_ctest layering release # the dev build has sanitizer symbols in its objects
 if wanted stress; then
     build tsan tests_stress

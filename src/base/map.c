@@ -47,8 +47,9 @@ void map_fini(struct map *m) {
     *m = (struct map){0};
 }
 
+/* Most keys are numbers handed out in order: four neighbours share a cache line, the groups are spread. */
 static uint32_t map_home(uint64_t key, uint32_t mask) {
-    return (uint32_t)hash_mix(key) & mask;
+    return ((uint32_t)hash_mix(key >> 2) << 2 | (uint32_t)(key & 3)) & mask;
 }
 
 /* The slot of the key, or the free slot where it belongs. */
@@ -185,4 +186,50 @@ void index_reserve(struct index *x, uint32_t count) {
 
 size_t index_bytes(const struct index *x) {
     return x->entries ? ((size_t)x->mask + 1) * sizeof *x->entries : 0;
+}
+
+/* ---- lean_index ---- */
+
+void lean_fini(struct lean_index *x) {
+    free(x->values);
+    *x = (struct lean_index){0};
+}
+
+static void lean_place(struct lean_index *x, struct slice key, uint32_t value) {
+    uint32_t i = index_hash(key) & x->mask;
+    while (x->values[i] != 0) i = (i + 1) & x->mask;
+    x->values[i] = value;
+}
+
+static void lean_resize(struct lean_index *x, uint32_t slots, index_key_fn key_of, const void *ctx) {
+    struct lean_index old = *x;
+    x->values = slots_new(slots, sizeof *x->values);
+    x->mask = slots - 1;
+    for (uint32_t i = 0; old.values && i <= old.mask; i++)
+        if (old.values[i] != 0) lean_place(x, key_of(ctx, old.values[i]), old.values[i]);
+    free(old.values);
+}
+
+uint32_t lean_get(const struct lean_index *x, struct slice key, index_key_fn key_of, const void *ctx) {
+    if (x->count == 0) return 0;
+    for (uint32_t i = index_hash(key) & x->mask; x->values[i] != 0; i = (i + 1) & x->mask)
+        if (slice_eq(key_of(ctx, x->values[i]), key)) return x->values[i];
+    return 0;
+}
+
+void lean_put(struct lean_index *x, struct slice key, uint32_t value, index_key_fn key_of, const void *ctx) {
+    REQUIRE(value != 0);
+    if (is_crowded(x->mask, x->count)) lean_resize(x, slots_for((uint64_t)x->count + 1), key_of, ctx);
+    lean_place(x, key, value);
+    x->count++;
+}
+
+void lean_reserve(struct lean_index *x, uint32_t count, index_key_fn key_of, const void *ctx) {
+    if (count == 0) return;
+    uint32_t slots = slots_for(count);
+    if (x->mask == 0 || slots > x->mask + 1) lean_resize(x, slots, key_of, ctx);
+}
+
+size_t lean_bytes(const struct lean_index *x) {
+    return x->values ? ((size_t)x->mask + 1) * sizeof *x->values : 0;
 }

@@ -51,4 +51,18 @@ void index_del(struct index *x, struct slice key, uint32_t value);
 void index_reserve(struct index *x, uint32_t count); /* no growth until `count` entries */
 size_t index_bytes(const struct index *x);
 
+/* The same at 4 bytes a slot, for keys that are never removed one by one: the hash is not kept, so a look-up asks for
+ * the key of every value it passes. */
+struct lean_index {
+    uint32_t *values;
+    uint32_t mask;
+    uint32_t count;
+};
+
+void lean_fini(struct lean_index *x);
+uint32_t lean_get(const struct lean_index *x, struct slice key, index_key_fn key_of, const void *ctx);
+void lean_put(struct lean_index *x, struct slice key, uint32_t value, index_key_fn key_of, const void *ctx);
+void lean_reserve(struct lean_index *x, uint32_t count, index_key_fn key_of, const void *ctx);
+size_t lean_bytes(const struct lean_index *x);
+
 #endif

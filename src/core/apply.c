@@ -12,9 +12,11 @@
 #include "timer.h"
 #include "work.h"
 
-void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch) {
+void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch, uint32_t rules) {
     REQUIRE(time.ms >= s->now.ms);
     REQUIRE(epoch >= s->epoch);
+    REQUIRE(rules >= 1 && rules <= RULES_VERSION);
+    s->rules = rules;
     s->now = time;
     s->seed = seed;
     s->epoch = epoch;
@@ -45,9 +47,9 @@ static uint32_t the_worker(const struct state *s, struct slice id) {
 
 /* ---- flows ---- */
 
-static void judge_from(struct state *s, uint32_t flow, uint32_t first) {
-    struct flow *f = flow_at(s, flow);
-    for (uint32_t i = first; i < f->jobs.count; i++) job_judge(s, f->jobs.at[i]);
+static void judge_new(struct state *s, uint32_t flow, uint32_t first, const struct tlv_list *jobs) {
+    const struct rec_job *list = jobs->at;
+    for (uint32_t i = 0; i < jobs->count; i++) job_judge_as(s, flow_at(s, flow)->jobs.at[first + i], &list[i]);
 }
 
 static void apply_submitted(struct state *s, const struct rec_submitted *r) {
@@ -57,7 +59,7 @@ static void apply_submitted(struct state *s, const struct rec_submitted *r) {
     if (r->key.len && !MUTANT(key_forgotten))
         key_add(s, tenant, r->key, r->key_hash, r->flow, r->jobs.count, (wall_time){r->key_expires_ms});
     flow_event(s, flow_at(s, flow));
-    judge_from(s, flow, 0);
+    judge_new(s, flow, 0, &r->jobs);
     work_touch(s, flow);
 }
 
@@ -68,7 +70,7 @@ static void apply_added(struct state *s, const struct rec_added *r) {
     f->more = r->more;
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
     flow_event(s, f);
-    judge_from(s, flow, first);
+    judge_new(s, flow, first, &r->jobs);
     work_touch(s, flow);
 }
 
@@ -96,11 +98,8 @@ static void apply_paused(struct state *s, const struct rec_paused *r) {
         pool_entry(s, pool_take(s, r->name))->paused = r->on;
         s->placement++;
         return;
-    case PAUSE_TENANT:
-        tenant_at(s, tenant_take(s, r->name))->paused = r->on;
-        return;
-    case PAUSE_SCOPE_COUNT:
-        break;
+    case PAUSE_TENANT: tenant_at(s, tenant_take(s, r->name))->paused = r->on; return;
+    case PAUSE_SCOPE_COUNT: break;
     }
     PANIC("a pause of no scope");
 }
@@ -168,18 +167,13 @@ static void apply_due(struct state *s, const struct rec_due *r) {
     uint32_t job = the_job(s, r->flow, r->ordinal);
     struct job *j = job_at(s, job);
     switch ((enum due_cause)r->due) {
-    case DUE_START:
-        job_advance(s, job);
-        return;
+    case DUE_START: job_advance(s, job); return;
     case DUE_DEADLINE:
         if (j->state == JOB_HELD || j->state == JOB_CHECKING) question_close(s, j);
         job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);
         return;
-    case DUE_START_WITHIN:
-        job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER);
-        return;
-    case DUE_COUNT:
-        break;
+    case DUE_START_WITHIN: job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER); return;
+    case DUE_COUNT: break;
     }
     PANIC("due for nothing");
 }

@@ -6,8 +6,8 @@
 #include "batch.h"
 #include "state.h"
 
-/* The time, randomness and owner of the records that follow. */
-void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch);
+/* The time, randomness, owner and rules of the records that follow. */
+void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch, uint32_t rules);
 
 /* Applies the next record. A record that does not fit the state is a panic: decide made it against this very state, and
  * the journal proves that nothing was lost in between. Replay checks with apply_check first. */

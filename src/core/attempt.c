@@ -37,8 +37,10 @@ void run_attach(struct state *s, uint32_t index) {
     struct worker *w = worker_at(s, run->worker);
     run->next = 0;
     run->prev = w->last;
-    if (w->last) run_at(s, w->last)->next = index;
-    else w->first = index;
+    if (w->last)
+        run_at(s, w->last)->next = index;
+    else
+        w->first = index;
     w->last = index;
     account(s, run, 1);
 }
@@ -46,10 +48,14 @@ void run_attach(struct state *s, uint32_t index) {
 static void run_free(struct state *s, uint32_t index) {
     struct run *run = run_at(s, index);
     struct worker *w = worker_at(s, run->worker);
-    if (run->prev) run_at(s, run->prev)->next = run->next;
-    else w->first = run->next;
-    if (run->next) run_at(s, run->next)->prev = run->prev;
-    else w->last = run->prev;
+    if (run->prev)
+        run_at(s, run->prev)->next = run->next;
+    else
+        w->first = run->next;
+    if (run->next)
+        run_at(s, run->next)->prev = run->prev;
+    else
+        w->last = run->prev;
     REQUIRE(w->active > 0);
     account(s, run, -1);
     pool_free(&s->runs, index);
@@ -71,11 +77,8 @@ void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t att
     REQUIRE(attempt == j->attempt + 1);
     uint32_t index = pool_alloc(&s->runs);
     ENSURE(index != 0);
-    *run_at(s, index) = (struct run){.job = job,
-                                     .worker = worker,
-                                     .attempt = attempt,
-                                     .fence = s->lsn + 1,
-                                     .incarnation = incarnation};
+    *run_at(s, index) =
+        (struct run){.job = job, .worker = worker, .attempt = attempt, .fence = s->lsn + 1, .incarnation = incarnation};
     run_attach(s, index);
     j->attempt = attempt;
     j->worker = worker_at(s, worker)->number;
@@ -150,8 +153,7 @@ static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal
     job_move(s, job, JOB_WAITING, cause);
 }
 
-static bool is_fatal(const struct options *o, const struct rec_ended *rec) {
-    if (rec->fatal) return true;
+static bool is_fatal_exit(const struct options *o, const struct rec_ended *rec) {
     if (rec->outcome != OUTCOME_EXIT) return false;
     for (uint32_t i = 0; i < o->fatal_exits.count; i++)
         if (o->fatal_exits.at[i] == rec->exit_code) return true;
@@ -187,6 +189,11 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, CAUSE_REQUEST); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
     case END_SUCCESS: succeed(s, job, rec); break;
-    case END_FAILURE: fail(s, job, failure_cause(stop, rec->outcome), is_fatal(job_options(s, j), rec)); break;
+    case END_FAILURE: {
+        /* the exit code of an attempt that was stopped is the stop's, not the job's */
+        bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));
+        fail(s, job, failure_cause(stop, rec->outcome), fatal);
+        break;
+    }
     }
 }

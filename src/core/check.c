@@ -194,7 +194,9 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
         FITS(b->as_REC_WORKER.worker.len > 0, "a worker without an id");
         FITS(worker_info_fits(&b->as_REC_WORKER.info), "a worker without slots");
         return ERR_OK;
-    case REC_WORKER_DRAIN: FITS(worker_find(s, b->as_REC_WORKER_DRAIN.worker), "a worker that is not there"); return ERR_OK;
+    case REC_WORKER_DRAIN:
+        FITS(worker_find(s, b->as_REC_WORKER_DRAIN.worker), "a worker that is not there");
+        return ERR_OK;
     case REC_WORKER_GONE: return check_worker_gone(s, b->as_REC_WORKER_GONE.worker, why);
     case REC_ASSIGNED: return check_assigned(s, &b->as_REC_ASSIGNED, why);
     case REC_STARTED: {

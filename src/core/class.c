@@ -30,7 +30,8 @@ uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded) {
     p->tenant = tenant;
     arena_init(&p->arena, 128, KEY_BYTES_MAX);
     struct slice own = bytes_slice(p->key);
-    enum err e = tlv_decode(&options_desc, slice_of(own.ptr + 4, own.len - 4), TLV_STRICT, &p->arena, &p->options, NULL);
+    enum err e =
+        tlv_decode(&options_desc, slice_of(own.ptr + 4, own.len - 4), TLV_STRICT, &p->arena, &p->options, NULL);
     ENSURE(e == ERR_OK); /* it was decoded once already, as part of its record */
     index_put(&s->profile_by_key, own, index);
     return index;
@@ -88,8 +89,8 @@ static uint32_t class_take(struct state *s, const struct profile *p, enum pin pi
     struct slice own = bytes_slice(c->key);
     c->pin = slice_of(own.ptr + 10, pin.len);
     arena_init(&c->arena, 128, KEY_BYTES_MAX);
-    enum err e = tlv_decode(&demand_desc, slice_of(own.ptr + 10 + pin.len, demand.len), TLV_STRICT, &c->arena,
-                            &c->demand, NULL);
+    enum err e =
+        tlv_decode(&demand_desc, slice_of(own.ptr + 10 + pin.len, demand.len), TLV_STRICT, &c->arena, &c->demand, NULL);
     ENSURE(e == ERR_OK);
     index_put(&s->class_by_key, own, index);
     return index;
@@ -140,8 +141,10 @@ static void list_class(struct state *s, uint32_t index) {
 
 static void unlist_class(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
-    if (c->prev) class_at(s, c->prev)->next = c->next;
-    else s->ready_classes = c->next;
+    if (c->prev)
+        class_at(s, c->prev)->next = c->next;
+    else
+        s->ready_classes = c->next;
     if (c->next) class_at(s, c->next)->prev = c->prev;
     c->next = c->prev = 0;
 }
@@ -154,8 +157,10 @@ void ready_push(struct state *s, uint32_t job) {
     struct class_ *c = class_at(s, index);
     j->link = index;
     j->prev = c->tail;
-    if (c->tail) job_at(s, c->tail)->next = job;
-    else c->head = job;
+    if (c->tail)
+        job_at(s, c->tail)->next = job;
+    else
+        c->head = job;
     c->tail = job;
     if (c->count++ == 0) list_class(s, index);
 }
@@ -163,8 +168,10 @@ void ready_push(struct state *s, uint32_t job) {
 static void unpark(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     struct flow *f = flow_at(s, j->flow);
-    if (j->prev) job_at(s, j->prev)->next = j->next;
-    else f->parked = j->next;
+    if (j->prev)
+        job_at(s, j->prev)->next = j->next;
+    else
+        f->parked = j->next;
     if (j->next) job_at(s, j->next)->prev = j->prev;
     j->flags &= (uint8_t)~JOBF_PARKED;
     j->next = j->prev = 0;
@@ -178,10 +185,14 @@ void ready_remove(struct state *s, uint32_t job) {
     }
     struct class_ *c = class_at(s, j->link);
     REQUIRE(c->count > 0);
-    if (j->prev) job_at(s, j->prev)->next = j->next;
-    else c->head = j->next;
-    if (j->next) job_at(s, j->next)->prev = j->prev;
-    else c->tail = j->prev;
+    if (j->prev)
+        job_at(s, j->prev)->next = j->next;
+    else
+        c->head = j->next;
+    if (j->next)
+        job_at(s, j->next)->prev = j->prev;
+    else
+        c->tail = j->prev;
     uint32_t index = j->link;
     j->next = j->prev = j->link = 0;
     if (--c->count == 0) {

@@ -35,7 +35,8 @@ enum command_kind {
 };
 
 /* A parent by name: in the same flow (flow.v == 0) or in another one. For a flow that has left memory the caller fills
- * `seen`, `seen_ordinal` from the history and sets `has_seen`; it is used only when the engine no longer knows the flow. */
+ * `seen` and `seen_ordinal` from the history and sets `has_seen`; they are used only when the engine no longer knows
+ * the flow. */
 struct parent_ref {
     struct slice name;
     flow_id flow;

@@ -16,12 +16,15 @@ static enum err decide_read(struct decision *d, const struct command *cmd) {
 }
 
 static const decide_fn table[CMD_COUNT] = {
-    [CMD_SUBMIT] = decide_submit,       [CMD_ADD] = decide_add,         [CMD_CANCEL] = decide_cancel,
-    [CMD_PAUSE] = decide_pause,         [CMD_RETRY] = decide_retry,     [CMD_DISCARD] = decide_discard,
-    [CMD_RERUN] = decide_rerun,         [CMD_FORGET] = decide_forget,   [CMD_ATTACH] = decide_attach,
-    [CMD_DETACH] = decide_detach,       [CMD_HEARTBEAT] = decide_heartbeat, [CMD_STARTED] = decide_started,
-    [CMD_PROGRESS] = decide_progress,   [CMD_DONE] = decide_done,       [CMD_DRAIN] = decide_drain,
-    [CMD_VERDICT] = decide_verdict,     [CMD_POOL] = decide_pool,       [CMD_TOPIC] = decide_topic,
+    [CMD_SUBMIT] = decide_submit,       [CMD_ADD] = decide_add,
+    [CMD_CANCEL] = decide_cancel,       [CMD_PAUSE] = decide_pause,
+    [CMD_RETRY] = decide_retry,         [CMD_DISCARD] = decide_discard,
+    [CMD_RERUN] = decide_rerun,         [CMD_FORGET] = decide_forget,
+    [CMD_ATTACH] = decide_attach,       [CMD_DETACH] = decide_detach,
+    [CMD_HEARTBEAT] = decide_heartbeat, [CMD_STARTED] = decide_started,
+    [CMD_PROGRESS] = decide_progress,   [CMD_DONE] = decide_done,
+    [CMD_DRAIN] = decide_drain,         [CMD_VERDICT] = decide_verdict,
+    [CMD_POOL] = decide_pool,           [CMD_TOPIC] = decide_topic,
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
 };
 

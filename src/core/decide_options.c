@@ -82,7 +82,8 @@ static enum err complete_demand(struct decision *d, struct demand *demand) {
 static enum err check_wait(struct decision *d, int64_t ms, const char *what) {
     if (ms < 0) return refuse(d, ERR_INVALID, "%s cannot be negative", what);
     if (ms > d->limits->delay_ms_max)
-        return refuse(d, ERR_LIMIT, "%s is longer than %lld ms (delay_ms_max)", what, (long long)d->limits->delay_ms_max);
+        return refuse(d, ERR_LIMIT, "%s is longer than %lld ms (delay_ms_max)", what,
+                      (long long)d->limits->delay_ms_max);
     return ERR_OK;
 }
 
@@ -105,7 +106,8 @@ static enum err check_waits(struct decision *d, const struct options *o) {
     int64_t latest = d->in->wall.ms + d->limits->delay_ms_max;
     if (o->not_before_ms < 0 || o->not_before_ms > latest) return refuse(d, ERR_INVALID, "not_before is out of range");
     if (o->deadline_ms < 0 || o->deadline_ms > latest) return refuse(d, ERR_INVALID, "the deadline is out of range");
-    if (o->deadline_ms && o->deadline_ms <= d->in->wall.ms) return refuse(d, ERR_INVALID, "the deadline is over already");
+    if (o->deadline_ms && o->deadline_ms <= d->in->wall.ms)
+        return refuse(d, ERR_INVALID, "the deadline is over already");
     return ERR_OK;
 }
 

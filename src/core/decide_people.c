@@ -133,11 +133,10 @@ static bool verdict_fits(enum verdict verdict, enum gate gate) {
     return false;
 }
 
-/* The rules of an approval: whose voice counts, and once. */
+/* Whose consent counts, and once. */
 static enum err check_voter(struct decision *d, const struct command *cmd, const struct question *q) {
     const struct state *s = d->state;
     const struct job *j = job_at(s, q->job);
-    if (cmd->principal.len == 0) return refuse(d, ERR_UNAUTHENTICATED, "an approval needs a name");
     if (job_options(s, j)->four_eyes) {
         struct flow_head head;
         flow_head_get(flow_at(s, j->flow), d->arena, &head);
@@ -157,15 +156,17 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
     enum err e = decide_flow(d, cmd, job_ref_of(s, job_at(s, q->job)).flow, &flow);
     if (e != ERR_OK) return e;
     if (c->revision != q->revision && !MUTANT(verdict_unfenced))
-        return refuse(d, ERR_STALE, "the question was asked anew since (revision %u, not %u)", q->revision, c->revision);
+        return refuse(d, ERR_STALE, "the question was asked anew since (revision %u, not %u)", q->revision,
+                      c->revision);
     if (!slice_eq(c->hash, question_hash(s, q, d->arena)))
         return refuse(d, ERR_STALE, "the verdict is about something else than what is asked");
     if (!verdict_fits(c->verdict, q->gate)) return refuse(d, ERR_INVALID, "that verdict does not answer this question");
     if (c->verdict == VERDICT_AGAIN &&
         (c->again_ms < d->in->wall.ms || c->again_ms > d->in->wall.ms + d->limits->delay_ms_max))
         return refuse(d, ERR_INVALID, "the time to ask again is in the past or too far away");
-    if (q->gate == GATE_APPROVAL && c->verdict != VERDICT_AGAIN) return check_voter(d, cmd, q);
-    return ERR_OK;
+    if (q->gate != GATE_APPROVAL || c->verdict == VERDICT_AGAIN) return ERR_OK;
+    if (cmd->principal.len == 0) return refuse(d, ERR_UNAUTHENTICATED, "an approval needs a name");
+    return c->verdict == VERDICT_DENY ? ERR_OK : check_voter(d, cmd, q); /* anyone with the role may say no */
 }
 
 static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {
@@ -174,7 +175,8 @@ static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {
     int64_t most = c->verdict == VERDICT_CONSTRAIN ? d->limits->constraints_bytes_max
                    : c->verdict == VERDICT_REDACT  ? d->limits->result_bytes_max
                                                    : d->limits->job_body_bytes_max;
-    if (c->payload.len > (size_t)most) return refuse(d, ERR_LIMIT, "the payload is longer than %lld bytes", (long long)most);
+    if (c->payload.len > (size_t)most)
+        return refuse(d, ERR_LIMIT, "the payload is longer than %lld bytes", (long long)most);
     if (c->payload_hash.len != 0 && c->payload_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (c->hash.len != 0 && c->hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     return ERR_OK;
@@ -261,7 +263,8 @@ static struct tlv_list sorted_names(struct decision *d, const struct name_item *
 enum err decide_pool(struct decision *d, const struct command *cmd) {
     const struct cmd_pool *c = &cmd->as.pool;
     enum err e = decide_name(d, c->name, "a pool");
-    if (e == ERR_OK) e = check_names(d, c->capabilities, c->capability_count, d->limits->capabilities_max, "a capability");
+    if (e == ERR_OK)
+        e = check_names(d, c->capabilities, c->capability_count, d->limits->capabilities_max, "a capability");
     if (e != ERR_OK) return e;
     if ((unsigned)c->state >= POOL_STATE_COUNT) return refuse(d, ERR_INVALID, "there is no such pool state");
     if (!pool_find(d->state, c->name) && d->state->pools.count >= (uint64_t)d->limits->pools_max)

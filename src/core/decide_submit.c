@@ -31,7 +31,8 @@ static enum err check_size(struct decision *d, const struct cmd_jobs *jobs, cons
         return refuse(d, ERR_LIMIT, "more than %lld jobs at once (submit_jobs_max): send the rest in further parts",
                       (long long)l->submit_jobs_max);
     if ((int64_t)present + jobs->job_count > l->flow_jobs_max)
-        return refuse(d, ERR_LIMIT, "the flow would have more than %lld jobs (flow_jobs_max)", (long long)l->flow_jobs_max);
+        return refuse(d, ERR_LIMIT, "the flow would have more than %lld jobs (flow_jobs_max)",
+                      (long long)l->flow_jobs_max);
     if ((int64_t)d->state->jobs.count + jobs->job_count > l->jobs_max)
         return refuse(d, ERR_BUSY, "there are %u jobs already (jobs_max)", d->state->jobs.count);
     if (jobs->profile_count > l->submit_profiles_max)
@@ -59,17 +60,22 @@ static uint64_t options_bytes(const struct options *o) {
 /* What the jobs will take of the journal: their own record, and room for every attempt they may still make. */
 static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     uint64_t bytes = 1024, reserve = 0;
+    uint64_t questions = d->state->questions.count;
     for (uint32_t i = 0; i < jobs->profile_count; i++) bytes += options_bytes(&jobs->profiles[i]);
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
+        questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
         bytes += 64 + spec->name.len + spec->body.len;
         for (uint32_t k = 0; k < spec->parent_count; k++) bytes += spec->parents[k].flow.v ? 32 : 5;
         reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
+    if (questions > (uint64_t)d->limits->questions_max)
+        return refuse(d, ERR_BUSY, "too many questions would be open at once (questions_max)");
     if (bytes > (uint64_t)d->limits->submit_bytes_max)
         return refuse(d, ERR_LIMIT, "the submit is larger than %lld bytes (submit_bytes_max)",
                       (long long)d->limits->submit_bytes_max);
-    if (d->in->journal_free_bytes != UINT64_MAX && d->state->reserved_bytes + bytes + reserve > d->in->journal_free_bytes)
+    if (d->in->journal_free_bytes != UINT64_MAX &&
+        d->state->reserved_bytes + bytes + reserve > d->in->journal_free_bytes)
         return refuse(d, ERR_NO_SPACE, "the journal has no room for the records these jobs would need");
     return ERR_OK;
 }
@@ -243,15 +249,18 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
     if (e == ERR_OK && c->name.len) e = decide_name(d, c->name, "a flow");
     if (e == ERR_OK && c->key.len) e = decide_key(d, c->key);
     if (e != ERR_OK) return e;
-    if (c->key.len && c->key_hash.len != 32) return refuse(d, ERR_INVALID, "an idempotency key needs a hash of the body");
-    if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max) return refuse(d, ERR_INVALID, "the key's time is out of range");
+    if (c->key.len && c->key_hash.len != 32)
+        return refuse(d, ERR_INVALID, "an idempotency key needs a hash of the body");
+    if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max)
+        return refuse(d, ERR_INVALID, "the key's time is out of range");
     if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
     if (c->label_count > d->limits->labels_max)
         return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
     for (uint32_t i = 0; i < c->label_count; i++) {
         e = decide_name(d, c->labels[i].key, "a label");
         if (e != ERR_OK) return e;
-        if (c->labels[i].value.len > (size_t)d->limits->name_bytes_max) return refuse(d, ERR_LIMIT, "a label value is too long");
+        if (c->labels[i].value.len > (size_t)d->limits->name_bytes_max)
+            return refuse(d, ERR_LIMIT, "a label value is too long");
     }
     if (!tenant_find(d->state, cmd->tenant) && d->state->tenants.count >= d->limits->tenants_max)
         return refuse(d, ERR_LIMIT, "there are %u tenants already (tenants_max)", d->state->tenants.count);

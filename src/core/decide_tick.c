@@ -1,10 +1,10 @@
 /* decide_tick.c: what happens by time alone. Timers that are facts (delays, deadlines, expiries) come from the heap in
  * the state and are recorded one by one; leases are volatile and come from live.h. */
+#include "class.h"
 #include "decide.h"
 #include "flow.h"
 #include "life.h"
 #include "panic.h"
-#include "class.h"
 #include "question.h"
 #include "timer.h"
 
@@ -37,8 +37,10 @@ static void stop_overdue(struct decision *d, struct state *indices, uint32_t job
     const struct run *run = run_at(s, j->link);
     bool may_run = live_worker_get(d->live, s, run->worker).lease_until.ms != TIME_NEVER;
     /* exclusive: never two at once, so only the end of the worker's lease can free it */
-    if (job_options(s, j)->exclusive && may_run) put_off(indices, job, d->in->wall.ms + d->limits->lease_ms);
-    else decide_lost(d, j->link, SLICE("its worker did not confirm the stop"));
+    if (job_options(s, j)->exclusive && may_run)
+        put_off(indices, job, d->in->wall.ms + d->limits->lease_ms);
+    else
+        decide_lost(d, j->link, SLICE("its worker did not confirm the stop"));
 }
 
 /* Assigned and not started in time. A worker that is away is the lease's business; one that came back a moment ago was
@@ -47,10 +49,14 @@ static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t
     const struct state *s = d->state;
     const struct job *j = job_at(s, job);
     struct live_worker w = live_worker_get(d->live, s, run_at(s, j->link)->worker);
-    int64_t timeout = job_options(s, j)->dispatch_timeout_ms;
-    if (!w.attached) put_off(indices, job, d->in->wall.ms + d->limits->lease_ms);
-    else if (w.attached_at.ms + timeout > d->in->wall.ms) put_off(indices, job, w.attached_at.ms + timeout);
-    else record_stop(d, j, STOP_DISPATCH_TIMEOUT);
+    const struct options *o = job_options(s, j);
+    int64_t until = w.attached ? w.attached_at.ms + o->dispatch_timeout_ms : d->in->wall.ms + d->limits->lease_ms;
+    if (until <= d->in->wall.ms) {
+        record_stop(d, j, STOP_DISPATCH_TIMEOUT);
+        return;
+    }
+    if (o->deadline_ms > 0 && o->deadline_ms < until) until = o->deadline_ms; /* a deadline waits for nobody */
+    put_off(indices, job, until);
 }
 
 static void job_timer(struct decision *d, struct state *indices, uint32_t job) {
@@ -59,25 +65,27 @@ static void job_timer(struct decision *d, struct state *indices, uint32_t job) {
     const struct options *o = job_options(s, j);
     bool late = o->deadline_ms > 0 && o->deadline_ms <= d->in->wall.ms;
     switch ((enum job_state)j->state) {
-    case JOB_WAITING:
-        record_due(d, j, late ? DUE_DEADLINE : DUE_START);
-        return;
+    case JOB_WAITING: record_due(d, j, late ? DUE_DEADLINE : DUE_START); return;
     case JOB_HELD:
-    case JOB_CHECKING:
-        record_due(d, j, DUE_DEADLINE);
-        return;
+    case JOB_CHECKING: record_due(d, j, DUE_DEADLINE); return;
     case JOB_READY:
-        if (late) record_due(d, j, DUE_DEADLINE);
+        if (late)
+            record_due(d, j, DUE_DEADLINE);
         else if (o->start_within_ms > 0 && j->since.ms + o->start_within_ms <= d->in->wall.ms)
             record_due(d, j, DUE_START_WITHIN);
-        else ready_drop_preference(indices, job);
+        else
+            ready_drop_preference(indices, job);
         return;
     case JOB_DISPATCHED:
     case JOB_RUNNING:
-        if (run_at(s, j->link)->stop != STOP_NONE) stop_overdue(d, indices, job);
-        else if (late) record_stop(d, j, STOP_DEADLINE);
-        else if (j->state == JOB_DISPATCHED) dispatch_overdue(d, indices, job);
-        else record_stop(d, j, STOP_RUN_TIMEOUT);
+        if (run_at(s, j->link)->stop != STOP_NONE)
+            stop_overdue(d, indices, job);
+        else if (late)
+            record_stop(d, j, STOP_DEADLINE);
+        else if (j->state == JOB_DISPATCHED)
+            dispatch_overdue(d, indices, job);
+        else
+            record_stop(d, j, STOP_RUN_TIMEOUT);
         return;
     case JOB_SUCCEEDED:
     case JOB_FAILED:
@@ -86,8 +94,7 @@ static void job_timer(struct decision *d, struct state *indices, uint32_t job) {
     case JOB_DENIED:
     case JOB_QUARANTINED:
     case JOB_SKIPPED:
-    case JOB_STATE_COUNT:
-        break;
+    case JOB_STATE_COUNT: break;
     }
     PANIC("a job that is over has a timer");
 }
@@ -123,10 +130,9 @@ static void key_timer(struct decision *d, uint32_t key) {
 
 bool decide_timer(struct decision *d, struct state *indices) {
     REQUIRE(indices == d->state);
-    if (timer_next(d->state).ms > d->in->wall.ms) return false;
     enum timer_kind kind;
     uint32_t index;
-    timer_top(d->state, &kind, &index);
+    if (!timer_first(indices, d->in->wall, &kind, &index)) return false;
     switch (kind) {
     case TIMER_JOB: job_timer(d, indices, index); break;
     case TIMER_QUESTION: question_timer(d, indices, index); break;

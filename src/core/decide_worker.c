@@ -46,7 +46,7 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
         map_put(held_runs, key, run);
         const struct job *j = job_at(s, run_at(s, run)->job);
         if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED) {
-            struct rec_attempt *rec = &decide_record(d, REC_STARTED, cmd)->body.as_REC_STARTED;
+            struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
             rec->flow = held->job.flow.v;
             rec->ordinal = held->job.ordinal;
             rec->attempt = held->attempt;
@@ -59,7 +59,8 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
 }
 
 /* What we recorded and the worker does not have: sent again under the same number, or lost with its incarnation. */
-static void settle_missing(struct decision *d, const struct command *cmd, uint32_t worker, const struct map *held_runs) {
+static void settle_missing(struct decision *d, const struct command *cmd, uint32_t worker,
+                           const struct map *held_runs) {
     const struct state *s = d->state;
     for (uint32_t r = worker_at(s, worker)->first; r; r = run_at(s, r)->next) {
         const struct run *run = run_at(s, r);
@@ -71,8 +72,10 @@ static void settle_missing(struct decision *d, const struct command *cmd, uint32
         }
         if (MUTANT(forget_dispatch)) continue;
         struct attempt_effect again = attempt_effect_of(s, j);
-        if (run->stop != STOP_NONE) decide_effect(d, EFFECT_STOP, &again);
-        else decide_effect(d, EFFECT_ASSIGN, &again);
+        if (run->stop != STOP_NONE)
+            decide_effect(d, EFFECT_STOP, &again);
+        else
+            decide_effect(d, EFFECT_ASSIGN, &again);
     }
 }
 
@@ -83,7 +86,8 @@ enum err decide_attach(struct decision *d, const struct command *cmd) {
     enum err e = decide_name(d, c->worker, "a worker");
     if (e == ERR_OK) e = decide_worker_info(d, &c->info, &info);
     if (e != ERR_OK) return e;
-    if (c->held_count > d->limits->worker_slots_max * 2) return refuse(d, ERR_LIMIT, "the worker holds too many attempts");
+    if (c->held_count > d->limits->worker_slots_max * 2)
+        return refuse(d, ERR_LIMIT, "the worker holds too many attempts");
     uint32_t worker = worker_find(s, c->worker);
     if (!worker && s->workers.count >= d->limits->workers_max)
         return refuse(d, ERR_BUSY, "there are %u workers already (workers_max)", s->workers.count);
@@ -159,7 +163,8 @@ static enum err fenced_job(struct decision *d, const struct cmd_attempt *c, bool
     bool own = run->attempt == c->attempt && slice_eq(bytes_slice(worker_at(s, run->worker)->id), c->worker);
     bool in_time = run->incarnation == c->incarnation || (is_result && run->incarnation < c->incarnation);
     if (MUTANT(stale_attempt) && is_result && c->attempt <= run->attempt) own = in_time = true;
-    if (!own || !in_time) return refuse(d, ERR_STALE, "attempt %u is not the open one, or not this worker's", c->attempt);
+    if (!own || !in_time)
+        return refuse(d, ERR_STALE, "attempt %u is not the open one, or not this worker's", c->attempt);
     *ret = job;
     return ERR_OK;
 }

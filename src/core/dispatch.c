@@ -15,8 +15,8 @@ struct candidate { /* a worker that fits a class */
 struct contender { /* a class that has ready jobs */
     uint32_t class_;
     uint32_t priority;
-    uint64_t share;      /* of its tenant */
-    int64_t since_ms;    /* of its first job */
+    uint64_t share;   /* of its tenant */
+    int64_t since_ms; /* of its first job */
     uint64_t flow;
     uint32_t ordinal;
     struct candidate *heap; /* best worker first; NULL = not looked yet */
@@ -32,7 +32,7 @@ struct round {
     uint32_t free_count;
     struct contender **heap; /* best class first */
     uint32_t heap_count;
-    uint32_t worker;         /* of the assignment under way */
+    uint32_t worker; /* of the assignment under way */
     uint32_t tenant;
 };
 
@@ -145,8 +145,7 @@ static void look_for_workers(struct round *r, struct contender *x) {
     for (uint32_t i = 0; i < r->free_count; i++) {
         uint32_t worker = r->free_workers[i];
         if (place_fit(r->state, r->live, r->limits, c, worker) != FIT_YES) continue;
-        x->heap[x->heap_count++] =
-            (struct candidate){worker, place_load(r->state, r->live, r->limits, worker)};
+        x->heap[x->heap_count++] = (struct candidate){worker, place_load(r->state, r->live, r->limits, worker)};
     }
     for (uint32_t i = x->heap_count / 2; i-- > 0;) candidate_sink(x->heap, x->heap_count, i);
 }

@@ -78,7 +78,7 @@ static void commit(struct engine *e, const struct record *record) {
     struct buf *out = &e->records[e->filling];
     if (e->first_lsn == 0) {
         e->first_lsn = e->state.lsn + 1;
-        apply_batch(&e->state, e->in.wall, e->in.random, e->epoch);
+        apply_batch(&e->state, e->in.wall, e->in.random, e->epoch, RULES_VERSION);
     }
     size_t start = out->len;
     record_encode(record, out);
@@ -129,8 +129,9 @@ enum err engine_load_end(struct engine *e, struct why *why) {
 static enum err check_batch(const struct state *s, const struct batch *b, struct why *why) {
     if (b->shard != s->shard)
         return why_set(why, ERR_CORRUPT, "a batch of shard %u in the journal of shard %u", b->shard, s->shard);
-    if (b->rules > RULES_VERSION)
-        return why_set(why, ERR_UNSUPPORTED, "a batch by rules %u; this program knows up to %u", b->rules, RULES_VERSION);
+    if (b->rules < 1 || b->rules > RULES_VERSION)
+        return why_set(why, ERR_UNSUPPORTED, "a batch by rules %u; this program knows up to %u", b->rules,
+                       RULES_VERSION);
     if (b->first_lsn != s->lsn + 1 || b->last_lsn < b->first_lsn)
         return why_set(why, ERR_CORRUPT, "a batch from LSN %llu follows LSN %llu", (unsigned long long)b->first_lsn,
                        (unsigned long long)s->lsn);
@@ -143,7 +144,7 @@ enum err engine_replay(struct engine *e, const struct batch *b, struct why *why)
     REQUIRE(e->epoch == 0);
     enum err err = check_batch(&e->state, b, why);
     if (err != ERR_OK) return err;
-    apply_batch(&e->state, b->time, b->seed, b->epoch);
+    apply_batch(&e->state, b->time, b->seed, b->epoch, b->rules);
     struct cursor c = cursor_of(b->records);
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn; lsn++) {
         struct record record;
@@ -214,15 +215,17 @@ void engine_begin(struct engine *e, const struct inputs *in) {
 bool engine_is_full(const struct engine *e) {
     const struct buf *b = &e->records[e->filling];
     size_t largest = (size_t)e->limits.submit_bytes_max + 65536;
-    return e->first_lsn && (b->len + largest > b->max ||
-                            e->state.lsn - e->first_lsn >= (uint64_t)e->limits.batch_records_max);
+    return e->first_lsn &&
+           (b->len + largest > b->max || e->state.lsn - e->first_lsn >= (uint64_t)e->limits.batch_records_max);
 }
 
 void engine_command(struct engine *e, const struct command *cmd) {
     struct reply reply = {0};
     struct decision d = new_decision(e, &reply);
-    if (engine_is_full(e)) reply.err = refuse(&d, ERR_BUSY, "too much at once");
-    else decide(&d, cmd);
+    if (engine_is_full(e))
+        reply.err = refuse(&d, ERR_BUSY, "too much at once");
+    else
+        decide(&d, cmd);
     e->live.stale_refused += d.stale;
     commit_decided(e);
     if (reply.err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
@@ -303,6 +306,15 @@ void engine_durable(struct engine *e, uint64_t lsn) {
 
 bool engine_effect(struct engine *e, struct effect *ret) {
     return effects_take(&e->effects, e->durable_lsn, ret);
+}
+
+/* A block of 4 KiB with a header; what a batch is padded to. */
+#define BLOCK_RECORD_BYTES 3900u
+
+bool engine_should_fill(const struct engine *e) {
+    if (e->first_lsn == 0 || e->in.journal_free_bytes == UINT64_MAX) return false;
+    if (e->records[e->filling].len >= BLOCK_RECORD_BYTES) return false;
+    return e->in.journal_free_bytes / 2 < e->state.reserved_bytes;
 }
 
 bool engine_has_work(const struct engine *e) {

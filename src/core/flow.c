@@ -1,7 +1,6 @@
 /* flow.c: see flow.h. */
 #include "flow.h"
 
-#include "batch.h"
 #include "class.h"
 #include "life.h"
 #include "panic.h"
@@ -10,13 +9,18 @@
 #define FLOW_CHUNK_BYTES 256
 #define FLOW_BYTES_MAX ((size_t)1 << 40)
 
-/* Copies a message into the arena behind its own length. */
-static const uint8_t *keep(struct arena *a, struct slice message) {
-    REQUIRE(message.len < UINT32_MAX);
+/* Copies a message behind its own length; returns where the next one goes. */
+static uint8_t *keep_at(uint8_t *at, struct slice message) {
+    REQUIRE(message.len < UINT32_MAX - 4);
     uint32_t len = (uint32_t)message.len;
-    uint8_t *at = arena_alloc(a, 4 + message.len);
     memcpy(at, &len, 4);
     if (len) memcpy(at + 4, message.ptr, len);
+    return at + 4 + len;
+}
+
+static const uint8_t *keep(struct arena *a, struct slice message) {
+    uint8_t *at = arena_space(a, 4 + message.len);
+    keep_at(at, message);
     return at;
 }
 
@@ -32,20 +36,18 @@ struct slice flow_head_bytes(const struct flow *f) {
 
 uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice head, size_t first_chunk_bytes) {
     REQUIRE(id != 0);
-    REQUIRE(map_get(&s->flow_by_id, id) == 0);
     uint32_t index = pool_alloc(&s->flows);
     ENSURE(index != 0);
     struct flow *f = flow_at(s, index);
     f->id = id;
     f->tenant = tenant;
-    f->rules = RULES_VERSION;
+    f->rules = s->rules;
     f->state = FLOW_RUNNING;
     f->created = s->now;
     arena_init(&f->arena, first_chunk_bytes, FLOW_BYTES_MAX);
     vec_init(&f->edges, sizeof(struct edge));
     vec_init(&f->foreign, sizeof(struct foreign_edge));
     vec_init(&f->seen, sizeof(struct foreign_seen));
-    index_init(&f->names);
     f->head = keep(&f->arena, head);
     map_put(&s->flow_by_id, id, index);
     if (id > s->flow_last) s->flow_last = id;
@@ -55,14 +57,15 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
 uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant) {
     struct flow_head head = {
         .name = rec->name, .principal = rec->head.principal, .trace = rec->head.trace, .labels = rec->labels};
-    struct buf encoded;
-    buf_init(&encoded, 1u << 20);
-    tlv_encode(&flow_head_desc, &head, &encoded);
-    ENSURE(!encoded.full);
+    REQUIRE(rec->flow > s->flow_last);
+    struct buf *encoded = &s->head_bytes;
+    buf_clear(encoded);
+    tlv_encode(&flow_head_desc, &head, encoded);
+    ENSURE(!encoded->full);
     /* a flow of one job fits its first chunk, so a million of them cost one allocation each */
-    size_t first = rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded.len + 40 : FLOW_CHUNK_BYTES;
-    uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(&encoded), first);
-    buf_fini(&encoded);
+    size_t first =
+        rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded->len + 40 : FLOW_CHUNK_BYTES;
+    uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(encoded), first);
     flow_at(s, index)->more = rec->more;
     return index;
 }
@@ -74,13 +77,13 @@ void flow_release_memory(struct flow *f) {
     vec_fini(&f->edges);
     vec_fini(&f->foreign);
     vec_fini(&f->seen);
-    index_fini(&f->names);
+    lean_fini(&f->names);
 }
 
 size_t flow_bytes(const struct flow *f) {
     return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->work.slots * sizeof(uint32_t) +
            f->edges.slots * sizeof(struct edge) + f->foreign.slots * sizeof(struct foreign_edge) +
-           f->seen.slots * sizeof(struct foreign_seen) + index_bytes(&f->names);
+           f->seen.slots * sizeof(struct foreign_seen) + lean_bytes(&f->names);
 }
 
 void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret) {
@@ -124,15 +127,16 @@ static struct slice name_of(const void *ctx, uint32_t value) { /* value: ordinal
 
 void flow_index_names(struct state *s, struct flow *f) {
     if (f->jobs.count < FLOW_INDEX_MIN) return;
-    index_reserve(&f->names, f->jobs.count);
+    struct names_ctx ctx = {s, f};
+    lean_reserve(&f->names, f->jobs.count, name_of, &ctx);
     for (; f->named < f->jobs.count; f->named++)
-        index_put(&f->names, job_name(job_at(s, f->jobs.at[f->named])), f->named + 1);
+        lean_put(&f->names, job_name(job_at(s, f->jobs.at[f->named])), f->named + 1, name_of, &ctx);
 }
 
 uint32_t flow_job_by_name(const struct state *s, const struct flow *f, struct slice name) {
     if (f->jobs.count >= FLOW_INDEX_MIN) {
         struct names_ctx ctx = {s, f};
-        uint32_t found = index_get(&f->names, name, name_of, &ctx);
+        uint32_t found = lean_get(&f->names, name, name_of, &ctx);
         return found ? found - 1 : NO_ORDINAL;
     }
     for (uint32_t i = 0; i < f->jobs.count; i++)
@@ -148,7 +152,7 @@ struct extra *job_extra(struct state *s, struct job *j) {
     return extra_at(s, j->extra);
 }
 
-uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct slice text) {
+static uint32_t place_job(struct state *s, uint32_t flow, uint32_t profile, const uint8_t *text) {
     struct flow *f = flow_at(s, flow);
     uint32_t index = pool_alloc(&s->jobs);
     ENSURE(index != 0);
@@ -156,12 +160,16 @@ uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct
     j->flow = flow;
     j->ordinal = f->jobs.count;
     j->profile = profile;
-    j->text = keep(&f->arena, text);
+    j->text = text;
     j->since = s->now;
     j->root = NO_ORDINAL;
     profile_ref(s, profile);
     u32vec_push(&f->jobs, index);
     return index;
+}
+
+uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct slice text) {
+    return place_job(s, flow, profile, keep(&flow_at(s, flow)->arena, text));
 }
 
 /* Appends at the end of the parent's ring, so that its children are visited in order of ordinals, live as after a
@@ -210,9 +218,14 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
     uint32_t *profile_index = ARENA_ARRAY(&s->scratch, uint32_t, profiles->count ? profiles->count : 1);
     for (uint32_t i = 0; i < profiles->count; i++) profile_index[i] = profile_take(s, f->tenant, sets[i].raw);
     if (f->jobs.count == 0) u32vec_reserve(&f->jobs, jobs->count);
+    /* one piece of memory for all messages, packed: a job is small beside what rounding would cost it */
+    size_t text_bytes = 0;
+    for (uint32_t i = 0; i < jobs->count; i++) text_bytes += 4 + list[i].raw.len;
+    uint8_t *text = arena_space(&f->arena, text_bytes);
     for (uint32_t i = 0; i < jobs->count; i++) {
         REQUIRE(list[i].profile < profiles->count);
-        uint32_t index = flow_place_job(s, flow, profile_index[list[i].profile], list[i].raw);
+        uint32_t index = place_job(s, flow, profile_index[list[i].profile], text);
+        text = keep_at(text, list[i].raw);
         const struct job *j = job_at(s, index);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);

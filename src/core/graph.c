@@ -84,7 +84,8 @@ static enum err name_cycle(const struct builder *b, const uint32_t *open) {
     struct buf text;
     buf_init(&text, sizeof b->why->text - 1);
     buf_printf(&text, "%.*s", SLICE_FMT(b->jobs[at].name));
-    for (uint32_t step = steps; step-- > seen[at] - 1;) buf_printf(&text, " -> %.*s", SLICE_FMT(b->jobs[path[step]].name));
+    for (uint32_t step = steps; step-- > seen[at] - 1;)
+        buf_printf(&text, " -> %.*s", SLICE_FMT(b->jobs[path[step]].name));
     enum err e = why_set(b->why, ERR_CYCLE, "the jobs wait for each other: %.*s", (int)text.len, (const char *)text.at);
     buf_fini(&text);
     return e;
@@ -165,7 +166,8 @@ static enum err number_parents(struct builder *b, const uint32_t *order, struct 
 enum err graph_order(const struct graph_job *jobs, uint32_t count, uint32_t first, graph_known_fn known,
                      const void *ctx, struct arena *arena, struct graph *ret, struct why *why) {
     REQUIRE(count < NO_NODE / 4 && first < NO_NODE / 4);
-    struct builder b = {.jobs = jobs, .count = count, .first = first, .known = known, .ctx = ctx, .arena = arena, .why = why};
+    struct builder b = {
+        .jobs = jobs, .count = count, .first = first, .known = known, .ctx = ctx, .arena = arena, .why = why};
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, count ? count : 1);
     struct tlv_u32s *parents = ARENA_ARRAY(arena, struct tlv_u32s, count ? count : 1);
     enum err e = index_names(&b);

@@ -21,7 +21,7 @@ struct graph {
     struct tlv_u32s *parents; /* by input job: ordinals, ascending */
 };
 
-/* Jobs get the ordinals first, first + 1, …; an input that is in topological order keeps its order. Refuses unknown and
+/* Jobs get the ordinals from `first` on; an input that is in topological order keeps its order. Refuses unknown and
  * duplicate names, a parent named twice and cycles, which it names by their path. Memory comes from `arena`. */
 CHECKED enum err graph_order(const struct graph_job *jobs, uint32_t count, uint32_t first, graph_known_fn known,
                              const void *ctx, struct arena *arena, struct graph *ret, struct why *why);

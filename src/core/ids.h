@@ -1,9 +1,10 @@
 /* ids.h: how flows, jobs and attempts are named, inside and for people.
  *
- * Inside, a flow is a 64-bit number that rises by one per submit and is never reused; a job is (flow, ordinal), where
- * the ordinals of a flow are a topological order of its graph; an attempt is (job, n) with n from 1. The shard stands
- * beside them where a reference may leave its shard. For people a flow is `f`, one digit (how many base32 characters
- * of the flow number follow the shard's), then Crockford base32: sortable, short, unambiguous when read aloud. */
+ * Inside, a flow is a 64-bit number that rises by one per submit and is never reused; a job is (flow, ordinal),
+ * where the ordinals of a flow are a topological order of its graph; an attempt is (job, n) with n from 1. The shard
+ * stands beside them where a reference may leave its shard. For people a flow is `f`, one base32 digit (how many
+ * characters the flow number has), the flow number and, unless it is 0, the shard, in Crockford base32: sortable,
+ * short, unambiguous when read aloud. */
 #ifndef REEVE_IDS_H
 #define REEVE_IDS_H
 

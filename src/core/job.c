@@ -1,4 +1,4 @@
-/* job.c: see job.h. The diagram of DESIGN section 3 as a table; tests/unit/job_test.c walks every pair. */
+/* job.c: see job.h. The diagram of README.md as a table. */
 #include "job.h"
 
 #include "effect.h"
@@ -41,8 +41,8 @@ static const uint32_t moves[JOB_STATE_COUNT] = {
     /* the word that it started may be lost: its end says so as well */
     [JOB_DISPATCHED] = TO(JOB_RUNNING) | TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | TO(JOB_WAITING) | TO(JOB_FAILED) |
                        TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED),
-    [JOB_RUNNING] = TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | TO(JOB_WAITING) | TO(JOB_FAILED) | TO(JOB_TIMED_OUT) |
-                    TO(JOB_CANCELLED),
+    [JOB_RUNNING] =
+        TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | TO(JOB_WAITING) | TO(JOB_FAILED) | TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED),
     [JOB_CHECKING] = TO(JOB_SUCCEEDED) | TO(JOB_DENIED) | TO(JOB_QUARANTINED) | TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED),
     [JOB_SUCCEEDED] = TO(JOB_QUARANTINED),
     /* retry and rerun */

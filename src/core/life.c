@@ -24,8 +24,10 @@ void dead_push(struct state *s, uint32_t index) {
     REQUIRE(j->next == 0 && j->prev == 0);
     j->flags |= JOBF_DEAD;
     j->prev = s->dead_tail;
-    if (s->dead_tail) job_at(s, s->dead_tail)->next = index;
-    else s->dead_head = index;
+    if (s->dead_tail)
+        job_at(s, s->dead_tail)->next = index;
+    else
+        s->dead_head = index;
     s->dead_tail = index;
     s->dead_count++;
 }
@@ -33,10 +35,14 @@ void dead_push(struct state *s, uint32_t index) {
 void dead_remove(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     if (!(j->flags & JOBF_DEAD)) return;
-    if (j->prev) job_at(s, j->prev)->next = j->next;
-    else s->dead_head = j->next;
-    if (j->next) job_at(s, j->next)->prev = j->prev;
-    else s->dead_tail = j->prev;
+    if (j->prev)
+        job_at(s, j->prev)->next = j->next;
+    else
+        s->dead_head = j->next;
+    if (j->next)
+        job_at(s, j->next)->prev = j->prev;
+    else
+        s->dead_tail = j->prev;
     j->next = j->prev = 0;
     j->flags &= (uint8_t)~JOBF_DEAD;
     s->dead_count--;
@@ -58,8 +64,10 @@ static void leave(struct state *s, uint32_t index) {
     uint64_t reserve = reserve_of(s, j);
     REQUIRE(s->reserved_bytes >= reserve);
     s->reserved_bytes -= reserve;
-    if (j->state == JOB_READY) ready_remove(s, index);
-    else dead_remove(s, index);
+    if (j->state == JOB_READY)
+        ready_remove(s, index);
+    else
+        dead_remove(s, index);
 }
 
 void job_spend(struct state *s, struct job *j) {
@@ -84,6 +92,10 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     j->since = s->now;
     job_enter(s, index);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);
+    if (s->effects == NULL) { /* nobody listens; the position counts all the same */
+        s->event_ordinal++;
+        return;
+    }
     struct event event = {.kind = EVENT_JOB,
                           .job = job_ref_of(s, j),
                           .from = from,
@@ -187,10 +199,10 @@ static enum job_state foreign_state(const struct state *s, const struct job *j, 
     return JOB_WAITING;
 }
 
-/* How a parent in the same flow ended, or WAITING while it is open or has yet to tell its children. */
-static enum job_state local_state(const struct job *parent) {
-    if (!job_state_is_terminal(parent->state) || (parent->flags & JOBF_UNTOLD)) return JOB_WAITING;
-    return parent->state;
+/* A parent in the same flow that is open, or that ended well for this job and has yet to tell it so. */
+static bool is_awaited(const struct job *parent) {
+    if (!job_state_is_terminal(parent->state)) return true;
+    return (parent->flags & JOBF_UNTOLD) && !(parent->flags & JOBF_LATE);
 }
 
 static uint32_t root_of(const struct job *j) {
@@ -198,25 +210,28 @@ static uint32_t root_of(const struct job *j) {
 }
 
 void job_judge(struct state *s, uint32_t index) {
+    struct rec_job rec;
+    job_record(job_at(s, index), &s->scratch, &rec);
+    job_judge_as(s, index, &rec);
+}
+
+void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec) {
     struct job *j = job_at(s, index);
     const struct options *o = job_options(s, j);
     const struct flow *f = flow_at(s, j->flow);
     REQUIRE(j->state == JOB_WAITING);
-    struct rec_job rec;
-    job_record(j, &s->scratch, &rec);
     uint32_t open = 0;
-    for (uint32_t i = 0; i < rec.parents.count; i++) {
-        const struct job *parent = job_at(s, f->jobs.at[rec.parents.at[i]]);
-        enum job_state ended = local_state(parent);
-        if (ended == JOB_WAITING) {
-            open++;
-        } else if (upstream_end(o, ended) != JOB_WAITING) {
-            drag_down(s, index, upstream_end(o, ended), root_of(parent));
+    for (uint32_t i = 0; i < rec->parents.count; i++) {
+        const struct job *parent = job_at(s, f->jobs.at[rec->parents.at[i]]);
+        bool ended = job_state_is_terminal(parent->state);
+        if (ended && upstream_end(o, parent->state) != JOB_WAITING) {
+            drag_down(s, index, upstream_end(o, parent->state), root_of(parent));
             return;
         }
+        if (is_awaited(parent)) open++;
     }
-    const struct rec_foreign *foreign = rec.foreign.at;
-    for (uint32_t i = 0; i < rec.foreign.count; i++) {
+    const struct rec_foreign *foreign = rec->foreign.at;
+    for (uint32_t i = 0; i < rec->foreign.count; i++) {
         enum job_state ended = foreign_state(s, j, &foreign[i]);
         if (ended == JOB_WAITING) {
             open++;
@@ -238,13 +253,9 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
         job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST);
         break;
     case JOB_WAITING:
-    case JOB_READY:
-        job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST);
-        break;
+    case JOB_READY: job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST); break;
     case JOB_DISPATCHED:
-    case JOB_RUNNING:
-        attempt_stop(s, index, STOP_CANCEL, confirm_ms);
-        break;
+    case JOB_RUNNING: attempt_stop(s, index, STOP_CANCEL, confirm_ms); break;
     case JOB_SUCCEEDED:
     case JOB_FAILED:
     case JOB_TIMED_OUT:
@@ -252,23 +263,8 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     case JOB_DENIED:
     case JOB_QUARANTINED:
     case JOB_SKIPPED:
-    case JOB_STATE_COUNT:
-        break;
+    case JOB_STATE_COUNT: break;
     }
-}
-
-/* Children that run whatever their parents do, and still wait for others, wait for this one again. */
-static void reopen_edges(struct state *s, const struct job *parent) {
-    const struct flow *f = flow_at(s, parent->flow);
-    if (parent->last_child == 0) return;
-    uint32_t at = parent->last_child;
-    do {
-        const struct edge *edge = vec_at(&f->edges, at - 1);
-        struct job *child = job_at(s, f->jobs.at[edge->child]);
-        bool waits = child->state == JOB_WAITING && child->parents_open > 0;
-        if (waits && job_options(s, child)->on_upstream == UPSTREAM_RUN) child->parents_open++;
-        at = edge->next;
-    } while (at != parent->last_child);
 }
 
 void job_reset(struct state *s, uint32_t index) {
@@ -279,13 +275,12 @@ void job_reset(struct state *s, uint32_t index) {
     j->gates = 0;
     j->root = NO_ORDINAL;
     j->due.ms = 0;
-    j->flags &= (uint8_t)~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
+    j->flags &= (uint8_t) ~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
     if (j->extra) {
         pool_free(&s->extras, j->extra);
         j->extra = 0;
     }
     job_move(s, index, JOB_WAITING, CAUSE_NONE);
-    reopen_edges(s, j);
 }
 
 void job_quarantine_late(struct state *s, uint32_t index) {

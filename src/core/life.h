@@ -22,8 +22,9 @@ void job_advance(struct state *s, uint32_t index);
 /* Looks at all parents anew: sets parents_open, or drags the job down, or lets it advance. For jobs just added or
  * reset; afterwards parents report one by one through job_parent_ended. */
 void job_judge(struct state *s, uint32_t index);
+void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec); /* with its message at hand */
 
-/* A parent ended. `late`: it had been reported as succeeded before. `root`: whom to blame, NO_ORDINAL = another flow. */
+/* A parent ended. `late`: it had been reported as succeeded before. `root`: whom to blame; NO_ORDINAL: another flow. */
 void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root);
 
 /* Stops a job on someone's request: at once, or by telling its worker. */

@@ -49,8 +49,8 @@ static void note_attach(struct live *l, const struct state *s, const struct limi
     live_set_lease(l, w, (mono_time){in->mono.ms + limits->lease_ms});
 }
 
-static void note_heartbeat(struct live *l, const struct state *s, const struct limits *limits,
-                           const struct inputs *in, const struct cmd_worker *cmd) {
+static void note_heartbeat(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
+                           const struct cmd_worker *cmd) {
     struct live_worker *w = live_worker(l, s, worker_find(s, cmd->worker));
     w->credit = cmd->credit;
     w->cpu_percent = cmd->cpu_percent;
@@ -60,7 +60,10 @@ static void note_heartbeat(struct live *l, const struct state *s, const struct l
 
 void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
                const struct command *cmd) {
-    if (cmd->kind == CMD_ATTACH) note_attach(l, s, limits, in, &cmd->as.attach);
-    else if (cmd->kind == CMD_HEARTBEAT) note_heartbeat(l, s, limits, in, &cmd->as.worker);
-    else if (cmd->kind == CMD_DETACH) live_worker(l, s, worker_find(s, cmd->as.worker.worker))->attached = false;
+    if (cmd->kind == CMD_ATTACH)
+        note_attach(l, s, limits, in, &cmd->as.attach);
+    else if (cmd->kind == CMD_HEARTBEAT)
+        note_heartbeat(l, s, limits, in, &cmd->as.worker);
+    else if (cmd->kind == CMD_DETACH)
+        live_worker(l, s, worker_find(s, cmd->as.worker.worker))->attached = false;
 }

@@ -1,5 +1,5 @@
-/* live.h: the volatile state: sessions, credit, heartbeats, lease clocks, shares served. It is an input to decide, never
- * recorded, and starts anew with the process: after a restart every worker gets one full lease. */
+/* live.h: the volatile state: sessions, credit, heartbeats, lease clocks, shares served. It is an input to decide, is
+ * never recorded, and starts anew with the process: after a restart every worker gets one full lease. */
 #ifndef REEVE_LIVE_H
 #define REEVE_LIVE_H
 

@@ -134,7 +134,8 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     FITS(l->flow == 0, "a flow before the jobs of the last are whole");
     FITS(tenant != 0, "a flow of no tenant");
     FITS(moment_fits(o->created_ms) && moment_fits(o->finished_ms), "a flow of a time that cannot be");
-    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}), "a flow twice, or without a number");
+    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}),
+         "a flow twice, or without a number");
     FITS(o->rules >= 1 && o->rules <= RULES_VERSION && o->state < FLOW_STATE_COUNT && o->sweep < SWEEP_COUNT,
          "a flow by rules that are not known");
     struct flow_head head;
@@ -358,7 +359,8 @@ static enum err take_object(struct loader *l, struct slice bytes, size_t *ret_by
     if (cursor_left(&c) < len) return ERR_OK;
     struct slice message = cursor_bytes(&c, (size_t)len);
     const struct tlv_desc *desc = kind < OBJ_KIND_END ? object_desc((enum object_kind)kind) : NULL;
-    if (desc == NULL) return why_set(why, ERR_UNSUPPORTED, "snapshot object %llu is not known", (unsigned long long)kind);
+    if (desc == NULL)
+        return why_set(why, ERR_UNSUPPORTED, "snapshot object %llu is not known", (unsigned long long)kind);
     union object object;
     arena_reset(&l->arena);
     enum err e = tlv_decode(desc, message, TLV_STRICT, &l->arena, &object, why);

@@ -32,8 +32,8 @@ static const struct tlv_field demand_fields[] = {
 const struct tlv_desc demand_desc = TLV_DESC("demand", demand, demand_fields);
 
 static const char *const kind_words[JOB_KIND_COUNT] = {
-    [JOB_COMMAND] = "command", [JOB_SCRIPT] = "script",   [JOB_ARCHIVE] = "archive", [JOB_SERVICE] = "service",
-    [JOB_HTTP] = "http",       [JOB_NOOP] = "noop",       [JOB_SLEEP] = "sleep",     [JOB_FAIL] = "fail",
+    [JOB_COMMAND] = "command", [JOB_SCRIPT] = "script",   [JOB_ARCHIVE] = "archive",   [JOB_SERVICE] = "service",
+    [JOB_HTTP] = "http",       [JOB_NOOP] = "noop",       [JOB_SLEEP] = "sleep",       [JOB_FAIL] = "fail",
     [JOB_GATE] = "gate",       [JOB_BARRIER] = "barrier", [JOB_EXTERNAL] = "external",
 };
 static const char *const upstream_words[UPSTREAM_COUNT] = {"fail", "skip", "run"};
@@ -102,8 +102,9 @@ bool time_fits(int64_t ms) {
 }
 
 bool options_fit(const struct options *o) {
-    const int64_t times[] = {o->delay_ms,            o->not_before_ms,  o->deadline_ms, o->start_within_ms,
-                             o->dispatch_timeout_ms, o->run_timeout_ms, o->prefer_ms,   o->approval_ms};
+    const int64_t times[] = {o->delay_ms,        o->not_before_ms,       o->deadline_ms,
+                             o->start_within_ms, o->dispatch_timeout_ms, o->run_timeout_ms,
+                             o->prefer_ms,       o->approval_ms};
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         if (!time_fits(times[i])) return false;
     return (o->demand.pool.len > 0 || o->demand.topic.len > 0) && o->quorum > 0 && o->quorum <= 64;

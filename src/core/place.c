@@ -63,8 +63,8 @@ static bool could_ever(const struct worker *w, const struct demand *d) {
 
 static bool can_now(const struct worker *w, const struct demand *d) {
     return fits_in(w->info.cpu_milli, w->cpu_milli, d->cpu_milli) &&
-           fits_in(w->info.memory_bytes, w->memory_bytes, d->memory_bytes) &&
-           fits_in(w->info.gpus, w->gpus, d->gpus) && has_resources(w, &d->resources, w->resources);
+           fits_in(w->info.memory_bytes, w->memory_bytes, d->memory_bytes) && fits_in(w->info.gpus, w->gpus, d->gpus) &&
+           has_resources(w, &d->resources, w->resources);
 }
 
 uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t worker) {

@@ -10,7 +10,9 @@
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
     const struct job *j = job_at(s, q->job);
-    if (j->extra && extra_at(s, j->extra)->body_hash.len) return extra_at(s, j->extra)->body_hash;
+    const struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
+    if (q->gate == GATE_OUTPUT) return x ? x->result_hash : slice_of(NULL, 0);
+    if (x && x->body_hash.len) return x->body_hash;
     struct rec_job rec;
     job_record(j, arena, &rec);
     return rec.body_hash;
@@ -22,10 +24,8 @@ wall_time question_due(const struct state *s, const struct question *q) {
 }
 
 struct question_effect question_effect_of(const struct state *s, const struct question *q) {
-    return (struct question_effect){.question = {q->id},
-                                    .revision = q->revision,
-                                    .gate = q->gate,
-                                    .job = job_ref_of(s, job_at(s, q->job))};
+    return (struct question_effect){
+        .question = {q->id}, .revision = q->revision, .gate = q->gate, .job = job_ref_of(s, job_at(s, q->job))};
 }
 
 void question_open(struct state *s, uint32_t job, enum gate gate) {
@@ -121,9 +121,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     struct job *j = job_at(s, job);
     enum gate gate = q->gate;
     switch ((enum verdict)rec->verdict) {
-    case VERDICT_AGAIN:
-        ask_again(s, index, rec->again_ms);
-        return;
+    case VERDICT_AGAIN: ask_again(s, index, rec->again_ms); return;
     case VERDICT_ALLOW:
     case VERDICT_CONSTRAIN:
     case VERDICT_REDACT:
@@ -145,8 +143,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         question_close(s, j);
         job_finish(s, job, JOB_QUARANTINED, CAUSE_VERDICT);
         return;
-    case VERDICT_COUNT:
-        break;
+    case VERDICT_COUNT: break;
     }
     PANIC("a verdict of no kind");
 }

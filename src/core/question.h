@@ -11,7 +11,7 @@ void question_open(struct state *s, uint32_t job, enum gate gate);
 void question_close(struct state *s, struct job *j);
 void question_answer(struct state *s, uint32_t question, const struct rec_verdict *rec);
 
-/* The hash an answer must name: of the body, rendered if it was. */
+/* The hash an answer must name: of the body, rendered if it was; of the result, when the output is judged. */
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena);
 /* When the engine must look at an open question by itself. */
 wall_time question_due(const struct state *s, const struct question *q);

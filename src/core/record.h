@@ -2,7 +2,7 @@
  *
  * In a batch each record is `varint kind, varint version, varint length, message`; the message is described by the
  * tables in record.c (tlv.h). Every message starts with the same three fields: who caused it (empty: the engine
- * itself, or the worker named in the record), for which tenant (empty: that of the flow named in the record) and the
+ * itself, or the worker that holds the attempt), for which tenant (empty: that of the flow named in the record) and the
  * W3C trace context (empty: that of the flow). docs/formats/records.md is generated from the tables. */
 #ifndef REEVE_RECORD_H
 #define REEVE_RECORD_H
@@ -23,7 +23,7 @@
     X(REC_PAUSED,           5,  rec_paused,        "paused",          "a flow, pool or tenant paused or went on") \
     X(REC_RETRIED,          6,  rec_job_only,      "retried",         "a dead job was given a new budget")     \
     X(REC_DISCARDED,        7,  rec_job_only,      "discarded",       "a dead letter was put away")            \
-    X(REC_RERUN,            8,  rec_flow_only,     "rerun",           "a finished flow starts again at its failed jobs") \
+    X(REC_RERUN,            8,  rec_flow_only,     "rerun",           "a finished flow starts again where it failed") \
     X(REC_FORGOTTEN,        9,  rec_flow_only,     "forgotten",       "a finished flow left memory")           \
     X(REC_CONTINUED,        10, rec_flow_only,     "continued",       "the next step of a long consequence")   \
     X(REC_WORKER,           11, rec_worker,        "worker",          "a worker attached")                     \
@@ -200,7 +200,7 @@ struct rec_ended {
     uint32_t signal;
     bool fatal;               /* no retry, and the flow's saga unwinds */
     struct slice result;      /* JSON, small */
-    struct slice result_hash; /* of a blob, when large */
+    struct slice result_hash; /* SHA-256 of the result; names a blob when `result` is empty */
     uint64_t log_bytes;       /* durable on the server before this record */
     uint64_t log_cut_bytes;
     struct slice reason;

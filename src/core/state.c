@@ -48,23 +48,25 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->topic_by_name);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
+    buf_init(&s->head_bytes, (size_t)1 << 20);
     s->placement = 1;
 }
 
 /* Frees what the live elements of a pool own, then the pool. */
-#define FINI_POOL(s, pool, type, is_live, release)                  \
-    for (uint32_t i = 1; i <= (s)->pool.high; i++) {                \
-        struct type *it = pool_at(&(s)->pool, i);                   \
-        if (is_live) { release; }                                   \
-    }                                                               \
+#define FINI_POOL(s, pool, type, is_live, release)   \
+    for (uint32_t i = 1; i <= (s)->pool.high; i++) { \
+        struct type *it = pool_at(&(s)->pool, i);    \
+        if (is_live) {                               \
+            release;                                 \
+        }                                            \
+    }                                                \
     pool_fini(&(s)->pool)
 
 void state_fini(struct state *s) {
     FINI_POOL(s, flows, flow, it->id != 0, flow_release_memory(it));
     FINI_POOL(s, profiles, profile, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
     FINI_POOL(s, classes, class_, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
-    FINI_POOL(s, workers, worker, it->id != NULL,
-              (bytes_free(it->id), bytes_free(it->record), arena_fini(&it->arena)));
+    FINI_POOL(s, workers, worker, it->id != NULL, (bytes_free(it->id), bytes_free(it->record), arena_fini(&it->arena)));
     FINI_POOL(s, keys, key, it->text != NULL, bytes_free(it->text));
     FINI_POOL(s, tenants, tenant, it->name != NULL, bytes_free(it->name));
     FINI_POOL(s, pools, pool_, it->name != NULL,
@@ -87,11 +89,12 @@ void state_fini(struct state *s) {
     index_fini(&s->topic_by_name);
     heap_fini(&s->timers);
     arena_fini(&s->scratch);
+    buf_fini(&s->head_bytes);
 }
 
 size_t state_bytes(const struct state *s) {
-    const struct pool *pools[] = {&s->flows, &s->jobs,    &s->extras, &s->profiles, &s->classes, &s->runs,
-                                  &s->workers, &s->questions, &s->keys, &s->tenants, &s->pools, &s->topics};
+    const struct pool *pools[] = {&s->flows,   &s->jobs,      &s->extras, &s->profiles, &s->classes, &s->runs,
+                                  &s->workers, &s->questions, &s->keys,   &s->tenants,  &s->pools,   &s->topics};
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);

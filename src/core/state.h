@@ -44,7 +44,7 @@ struct job {
     uint32_t ordinal;
     uint32_t profile;
     uint32_t last_child;   /* index: position + 1 in flow.edges of the newest edge; the edges form a ring */
-    const uint8_t *text;   /* the job's message as recorded: u32 length, then rec_job bytes, in the flow's arena */
+    const uint8_t *text;   /* its message as recorded: u32 length, then rec_job bytes; in the flow's arena, unaligned */
     wall_time since;       /* in this state */
     wall_time due;         /* WAITING with JOBF_TIMED: when it may go on */
     uint32_t parents_open; /* edges not yet satisfied */
@@ -111,7 +111,7 @@ struct flow {
     struct vec seen;     /* of foreign_seen */
     struct vec edges;    /* index: of edge */
     uint32_t work_at;    /* index: position + 1 of the next edge to visit, 0 = begin with the first of `work` */
-    struct index names;  /* index; unused below FLOW_INDEX_MIN jobs */
+    struct lean_index names; /* index; unused below FLOW_INDEX_MIN jobs */
     uint32_t named;      /* index: jobs in `names` so far */
     uint32_t parked;     /* index: first job of the parked list */
     uint32_t working;    /* index: next flow with work, 0 = none or last */
@@ -225,6 +225,7 @@ struct state {
     uint64_t lsn;       /* of the last record applied */
     wall_time now;      /* of the last batch */
     uint64_t seed;      /* of the last batch; not a fact */
+    uint32_t rules;     /* of the last batch: flows born now keep them; not a fact */
     uint64_t flow_last; /* numbers handed out */
     uint64_t question_last;
     uint32_t worker_last;
@@ -248,6 +249,7 @@ struct state {
     uint32_t event_ordinal;  /* events of the present record */
     uint32_t budget;         /* jobs the present record may still visit */
     struct arena scratch;    /* of the present record */
+    struct buf head_bytes;   /* room to encode a flow_head, kept from one submit to the next */
 };
 
 /* Bytes of journal that one attempt may still need: assigned, started, stopping, ended without a result. */

@@ -33,11 +33,13 @@ void timer_set(struct state *s, enum timer_kind kind, uint32_t index, wall_time 
     }
 }
 
-void timer_top(const struct state *s, enum timer_kind *ret_kind, uint32_t *ret_index) {
+bool timer_first(struct state *s, wall_time now, enum timer_kind *ret_kind, uint32_t *ret_index) {
+    if (heap_bound(&s->timers) > now.ms) return false;
     const struct heap_item *top = heap_top(&s->timers);
-    REQUIRE(top != NULL);
+    if (top == NULL || top->key > now.ms) return false;
     *ret_kind = (enum timer_kind)(top->ref >> 32);
     *ret_index = (uint32_t)top->ref;
+    return true;
 }
 
 static int64_t sooner(int64_t a, int64_t b) {
@@ -58,8 +60,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
         break;
     case JOB_READY:
         due = after(j->since, o->start_within_ms);
-        if (j->link && class_at(s, j->link)->pin_kind != PIN_NONE)
-            due = sooner(due, after(j->since, o->prefer_ms));
+        if (j->link && class_at(s, j->link)->pin_kind != PIN_NONE) due = sooner(due, after(j->since, o->prefer_ms));
         break;
     case JOB_DISPATCHED:
     case JOB_RUNNING: {
@@ -70,8 +71,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
         break;
     }
     case JOB_HELD:
-    case JOB_CHECKING:
-        break;
+    case JOB_CHECKING: break;
     case JOB_SUCCEEDED:
     case JOB_FAILED:
     case JOB_TIMED_OUT:
@@ -79,8 +79,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
     case JOB_DENIED:
     case JOB_QUARANTINED:
     case JOB_SKIPPED:
-    case JOB_STATE_COUNT:
-        return (wall_time){TIME_NEVER};
+    case JOB_STATE_COUNT: return (wall_time){TIME_NEVER};
     }
     if (o->deadline_ms > 0) due = sooner(due, o->deadline_ms);
     return (wall_time){due};

@@ -8,12 +8,12 @@
 void timer_init(struct state *s);
 /* Sets, moves or (TIME_NEVER) removes the timer of a thing. */
 void timer_set(struct state *s, enum timer_kind kind, uint32_t index, wall_time due);
+/* Nothing is due before this. */
 static inline wall_time timer_next(const struct state *s) {
-    const struct heap_item *top = heap_top(&s->timers);
-    return (wall_time){top ? top->key : TIME_NEVER};
+    return (wall_time){heap_bound(&s->timers)};
 }
-/* The top entry; the heap must not be empty. */
-void timer_top(const struct state *s, enum timer_kind *ret_kind, uint32_t *ret_index);
+/* The first thing that is due at `now`; false when nothing is. */
+bool timer_first(struct state *s, wall_time now, enum timer_kind *ret_kind, uint32_t *ret_index);
 
 /* When the next thing happens to a job by time alone, by its state and options. */
 wall_time job_due(const struct state *s, const struct job *j);

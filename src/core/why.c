@@ -100,8 +100,10 @@ static void why_ready(const struct state *s, const struct live *l, const struct 
                       struct why_job *ret) {
     const struct options *o = job_options(s, j);
     ret->block = ready_block(s, l, limits, j);
-    if (ret->block == BLOCK_PREFERENCE) ret->until.ms = j->since.ms + o->prefer_ms;
-    else if (o->start_within_ms > 0) ret->until.ms = j->since.ms + o->start_within_ms;
+    if (ret->block == BLOCK_PREFERENCE)
+        ret->until.ms = j->since.ms + o->prefer_ms;
+    else if (o->start_within_ms > 0)
+        ret->until.ms = j->since.ms + o->start_within_ms;
 }
 
 static void why_waiting(const struct state *s, const struct job *j, struct why_job *ret) {

@@ -17,8 +17,10 @@ void work_touch(struct state *s, uint32_t flow) {
     if (f->is_working) return;
     f->is_working = true;
     f->working = 0;
-    if (s->fresh_tail) flow_at(s, s->fresh_tail)->working = flow;
-    else s->fresh_head = flow;
+    if (s->fresh_tail)
+        flow_at(s, s->fresh_tail)->working = flow;
+    else
+        s->fresh_head = flow;
     s->fresh_tail = flow;
 }
 
@@ -62,8 +64,10 @@ static void tell_all_foreign(struct state *s, uint32_t flow, struct job *parent)
     uint32_t kept = 0, count = f->foreign.count;
     for (uint32_t i = 0; i < count; i++) {
         struct foreign_edge edge = *(struct foreign_edge *)vec_at(&f->foreign, i);
-        if (edge.parent == parent->ordinal) tell_foreign(s, f, parent, &edge);
-        else *(struct foreign_edge *)vec_at(&f->foreign, kept++) = edge;
+        if (edge.parent == parent->ordinal)
+            tell_foreign(s, f, parent, &edge);
+        else
+            *(struct foreign_edge *)vec_at(&f->foreign, kept++) = edge;
     }
     ENSURE(f->foreign.count == count); /* nobody adds edges while jobs end */
     f->foreign.count = kept;
@@ -104,9 +108,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
     struct job *j = job_at(s, index);
     bool ended_badly = job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED;
     switch ((enum sweep)f->sweep) {
-    case SWEEP_CANCEL:
-        job_cancel(s, index, f->sweep_confirm_ms);
-        break;
+    case SWEEP_CANCEL: job_cancel(s, index, f->sweep_confirm_ms); break;
     case SWEEP_RETRY:
         /* a job that still waits for its parents waits anew for those that start again */
         if (j->state == JOB_WAITING && j->parents_open > 0) job_judge(s, index);
@@ -123,8 +125,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
         if (j->state == JOB_READY && (j->flags & JOBF_PARKED)) ready_unpark(s, index);
         break;
     case SWEEP_NONE:
-    case SWEEP_COUNT:
-        PANIC("a sweep of no kind");
+    case SWEEP_COUNT: PANIC("a sweep of no kind");
     }
 }
 
@@ -166,8 +167,10 @@ void work_begin(struct state *s) {
 
 static void wait_for_continue(struct state *s, uint32_t flow) {
     flow_at(s, flow)->working = 0;
-    if (s->working_tail) flow_at(s, s->working_tail)->working = flow;
-    else s->working_head = flow;
+    if (s->working_tail)
+        flow_at(s, s->working_tail)->working = flow;
+    else
+        s->working_head = flow;
     s->working_tail = flow;
 }
 
@@ -176,8 +179,10 @@ static void wait_for_continue(struct state *s, uint32_t flow) {
 static void work_on(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     for (; s->budget > 0 && has_work(f); s->budget--) {
-        if (f->sweep != SWEEP_NONE) sweep_next(s, flow);
-        else tell_next(s, flow);
+        if (f->sweep != SWEEP_NONE)
+            sweep_next(s, flow);
+        else
+            tell_next(s, flow);
     }
 }
 
@@ -206,8 +211,10 @@ void work_continue(struct state *s, uint32_t flow) {
         REQUIRE(i != 0);
         before = i;
     }
-    if (before) flow_at(s, before)->working = f->working;
-    else s->working_head = f->working;
+    if (before)
+        flow_at(s, before)->working = f->working;
+    else
+        s->working_head = f->working;
     if (s->working_tail == flow) s->working_tail = before;
     f->is_working = false;
     work_touch(s, flow);

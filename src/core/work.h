@@ -2,7 +2,8 @@
  *
  * Consequences follow from the graph alone, so they happen inside apply, live as in replay: a crash cannot fall between
  * a failure and its cascade. One record visits at most STEP_JOBS_MAX jobs; what is left stays in the flow as a cursor
- * (`work`, `sweep`) and is continued by REC_CONTINUED, between other commands. Visits are breadth-first, each edge once. */
+ * (`work`, `sweep`) and is continued by REC_CONTINUED, between other commands. Visits are breadth-first, each edge
+ * once. */
 #ifndef REEVE_WORK_H
 #define REEVE_WORK_H
 

@@ -15,6 +15,12 @@
 
 #define SEGMENT (32u * 1024u)
 #define BATCHES 6u
+/* The plain builds walk every byte; under the sanitizer, which is ten times slower, every seventh. */
+#ifdef __SANITIZE_ADDRESS__
+#define STEP 7u
+#else
+#define STEP 1u
+#endif
 
 /* A journal of BATCHES batches in two segments, closed without a seal unless asked. */
 static struct simdisk *small_journal(bool sealed) {
@@ -67,7 +73,7 @@ static void a_file_cut_at_any_byte_is_refused(void **state) {
     char name[SEGMENT_NAME_MAX];
     for (uint64_t number = 1; number <= 2; number++) {
         segment_name(name, number, false);
-        for (uint64_t at = 0; at < SEGMENT; at++) {
+        for (uint64_t at = 0; at < SEGMENT; at += STEP) {
             struct simdisk *c = simdisk_clone(s);
             simdisk_cut(c, name, at);
             /* a segment had its full size before its name: no crash can shorten it */
@@ -108,7 +114,7 @@ static void bytes_that_never_arrived_are_a_torn_tail(void **state) {
         const uint8_t *peek = simdisk_peek(s, name, &bytes);
         uint8_t *copy = malloc(bytes);
         assert_non_null(copy);
-        for (uint64_t from = BLOCK_FIRST_OFFSET; from < bytes; from++) {
+        for (uint64_t from = BLOCK_FIRST_OFFSET; from < bytes; from += STEP) {
             memcpy(copy, peek, bytes);
             memset(copy + from, 0, bytes - from);
             uint64_t want = ends.lsn[0] - (ends.count > 1 ? 2 : 0); /* before the first block of this segment */
@@ -172,6 +178,28 @@ static void every_choice_of_sectors_is_a_torn_tail(void **state) {
     simdisk_free(base);
 }
 
+/* Whatever recovery thinks of a tail, it may be wrong, and a person may want to look: the bytes stay. */
+static void a_torn_tail_stays_as_evidence(void **state) {
+    (void)state;
+    struct simdisk *base = small_journal(false);
+    uint64_t lsn, bytes, mask = 0x2d;
+    struct simdisk *s = torn_append(base, 3000, false, &lsn);
+    simdisk_crash_mask(s, &mask);
+    char name[SEGMENT_NAME_MAX];
+    segment_name(name, 2, false);
+    uint8_t before[SEGMENT];
+    memcpy(before, simdisk_peek(s, name, &bytes), SEGMENT);
+    struct jlab l;
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(l.head.lsn, lsn);
+    for (uint32_t i = 0; i < 20; i++) jlab_append_ok(&l, 1, 3000);
+    assert_memory_equal(before, simdisk_peek(s, name, &bytes), SEGMENT);
+    jlab_stop(&l);
+    simdisk_free(s);
+    simdisk_free(base);
+}
+
 static void every_rotten_byte_is_refused_or_harmless(void **state) {
     (void)state;
     for (uint32_t sealed = 0; sealed < 2; sealed++) {
@@ -183,7 +211,7 @@ static void every_rotten_byte_is_refused_or_harmless(void **state) {
         uint32_t refused = 0, torn = 0;
         for (uint64_t number = 1; number <= 2; number++) {
             segment_name(name, number, false);
-            for (uint64_t at = 0; at < SEGMENT; at++) {
+            for (uint64_t at = 0; at < SEGMENT; at += STEP) {
                 simdisk_flip_bit(s, name, at, (uint32_t)(at * 5 % 8));
                 struct why why;
                 int64_t found = recover_copy(s, &why);
@@ -196,8 +224,9 @@ static void every_rotten_byte_is_refused_or_harmless(void **state) {
                 else assert_int_equal(found, 2 * BATCHES);
             }
         }
-        assert_true(refused > 9000); /* every byte of every block that something follows */
-        assert_int_equal(torn, sealed ? 0 : ends.end[ends.count - 1] - tail_from);
+        assert_true(refused > 9000 / STEP); /* every byte of every block that something follows */
+        uint64_t last_bytes = ends.end[ends.count - 1] - tail_from;
+        assert_in_range(torn, sealed ? 0 : last_bytes / STEP, sealed ? 0 : last_bytes / STEP + 1);
         simdisk_free(s);
     }
 }
@@ -399,6 +428,7 @@ int main(void) {
         cmocka_unit_test(a_file_cut_at_any_byte_is_refused),
         cmocka_unit_test(bytes_that_never_arrived_are_a_torn_tail),
         cmocka_unit_test(every_choice_of_sectors_is_a_torn_tail),
+        cmocka_unit_test(a_torn_tail_stays_as_evidence),
         cmocka_unit_test(every_rotten_byte_is_refused_or_harmless),
         cmocka_unit_test(a_lost_sector_of_an_old_block_is_damage),
         cmocka_unit_test(a_lost_segment_is_damage),

@@ -64,8 +64,10 @@ void rig_flush(struct rig *r) {
     }
     if (!r->taken_lsn && engine_batch(r->engine, &b)) {
         keep_batch(r, &b);
-        if (r->hold) r->taken_lsn = b.last_lsn;
-        else engine_durable(r->engine, b.last_lsn);
+        if (r->hold)
+            r->taken_lsn = b.last_lsn;
+        else
+            engine_durable(r->engine, b.last_lsn);
     }
     collect(r);
 }
@@ -223,7 +225,8 @@ enum err rig_drain(struct rig *r, const char *worker, bool on) {
 
 enum err rig_attach(struct rig *r, const char *worker, uint64_t incarnation, uint32_t slots) {
     struct command cmd = {.kind = CMD_ATTACH};
-    cmd.as.attach = (struct cmd_attach){.worker = slice_str(worker), .incarnation = incarnation, .info = {.slots = slots}};
+    cmd.as.attach =
+        (struct cmd_attach){.worker = slice_str(worker), .incarnation = incarnation, .info = {.slots = slots}};
     return rig_command(r, &cmd);
 }
 
@@ -241,8 +244,8 @@ enum err rig_done(struct rig *r, const char *worker, uint64_t incarnation, struc
 
 enum err rig_started(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt) {
     struct command cmd = {.kind = CMD_STARTED};
-    cmd.as.attempt = (struct cmd_attempt){
-        .worker = slice_str(worker), .incarnation = incarnation, .job = job, .attempt = attempt};
+    cmd.as.attempt =
+        (struct cmd_attempt){.worker = slice_str(worker), .incarnation = incarnation, .job = job, .attempt = attempt};
     return rig_command(r, &cmd);
 }
 
@@ -297,7 +300,8 @@ enum err rig_forget(struct rig *r, uint64_t flow) {
     return flow_command(r, CMD_FORGET, flow);
 }
 
-enum err rig_pool(struct rig *r, const char *name, enum pool_state state, bool refuse_overload, const char *capability) {
+enum err rig_pool(struct rig *r, const char *name, enum pool_state state, bool refuse_overload,
+                  const char *capability) {
     struct name_item item = {capability ? slice_str(capability) : slice_of(NULL, 0)};
     struct command cmd = {.kind = CMD_POOL};
     cmd.as.pool = (struct cmd_pool){slice_str(name), state, refuse_overload, &item, capability ? 1 : 0};
@@ -322,8 +326,7 @@ struct cmd_verdict rig_answer(const struct rig *r, struct job_ref job, enum verd
     struct question_view q;
     question_id id = rig_job(r, job.flow.v, job.ordinal).question;
     assert_true(view_question(engine_state(r->engine), id, &q));
-    return (struct cmd_verdict){
-        .question = id, .job = job, .revision = q.revision, .hash = q.hash, .verdict = verdict};
+    return (struct cmd_verdict){.question = id, .job = job, .revision = q.revision, .hash = q.hash, .verdict = verdict};
 }
 
 enum err rig_send_verdict(struct rig *r, const struct cmd_verdict *verdict) {

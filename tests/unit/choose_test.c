@@ -128,8 +128,11 @@ static void resources_are_counted(void **state) {
     struct held_attempt held = {ref_of(running, 0), 1, HELD_RUNNING};
     struct resource after[] = {{SLICE("aaa"), 1}, {SLICE("licence"), 3}};
     struct command cmd = {.kind = CMD_ATTACH};
-    cmd.as.attach = (struct cmd_attach){
-        .worker = SLICE("w"), .incarnation = 1, .info = {.slots = 4, .resources = {after, 2}}, .held = &held, .held_count = 1};
+    cmd.as.attach = (struct cmd_attach){.worker = SLICE("w"),
+                                        .incarnation = 1,
+                                        .info = {.slots = 4, .resources = {after, 2}},
+                                        .held = &held,
+                                        .held_count = 1};
     assert_ok(rig_command(r, &cmd));
     assert_on(r, submit(r, &o), ""); /* two of three licences are still taken */
     cmd.as.attach.info.resources.count = 1;
@@ -187,7 +190,7 @@ static void overload_is_a_preference(void **state) {
     attach(r, "busy", &(struct worker_info){.slots = 10});
     assert_ok(rig_heartbeat(r, "hot", 1, 10, 90, 0));
     for (int i = 0; i < 9; i++) assert_on(r, submit(r, &o), "busy"); /* even at 0.8 + nothing against 0.9 */
-    assert_on(r, submit(r, &o), "hot");   /* both overloaded now: 0.9 against 0.9, hot was never served */
+    assert_on(r, submit(r, &o), "hot"); /* both overloaded now: 0.9 against 0.9, hot was never served */
     assert_ok(rig_heartbeat(r, "hot", 1, 10, 0, 95));
     assert_on(r, submit(r, &o), "busy"); /* 0.9 against 0.1 + 0.95 */
 }

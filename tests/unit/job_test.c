@@ -38,7 +38,8 @@ static void every_pair(void **state) {
     (void)state;
     for (uint32_t from = 0; from < JOB_STATE_COUNT; from++)
         for (uint32_t to = 0; to < JOB_STATE_COUNT; to++)
-            if (job_may_move((enum job_state)from, (enum job_state)to) != allowed((enum job_state)from, (enum job_state)to))
+            if (job_may_move((enum job_state)from, (enum job_state)to) !=
+                allowed((enum job_state)from, (enum job_state)to))
                 fail_msg("%s -> %s", job_state_word((enum job_state)from), job_state_word((enum job_state)to));
 }
 
@@ -81,8 +82,11 @@ static void words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair), cmocka_unit_test(no_state_beyond_the_table), cmocka_unit_test(terminal_and_active),
-        cmocka_unit_test(dead_letters), cmocka_unit_test(words),
+        cmocka_unit_test(every_pair),
+        cmocka_unit_test(no_state_beyond_the_table),
+        cmocka_unit_test(terminal_and_active),
+        cmocka_unit_test(dead_letters),
+        cmocka_unit_test(words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,9 +313,15 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(batches_out_of_place), RIG_TEST(an_owner_does_not_replay), RIG_TEST(submits),
-        RIG_TEST(flows),                RIG_TEST(attempts),                 RIG_TEST(time_and_verdicts),
-        RIG_TEST(names),                RIG_TEST(what_decide_never_writes), RIG_TEST(a_flow_that_settles),
+        RIG_TEST(batches_out_of_place),
+        RIG_TEST(an_owner_does_not_replay),
+        RIG_TEST(submits),
+        RIG_TEST(flows),
+        RIG_TEST(attempts),
+        RIG_TEST(time_and_verdicts),
+        RIG_TEST(names),
+        RIG_TEST(what_decide_never_writes),
+        RIG_TEST(a_flow_that_settles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static struct slice encoded(const struct tlv_desc *desc, const void *value) {
 static void stream_init(struct stream *out) {
     *out = (struct stream){.objects = 0};
     buf_init(&out->bytes, 1 << 20);
-    struct snap_header header = {.epoch = 1, .lsn = 9, .now_ms = 1000, .flow_last = 9, .question_last = 9, .worker_last = 9};
+    struct snap_header header = {
+        .epoch = 1, .lsn = 9, .now_ms = 1000, .flow_last = 9, .question_last = 9, .worker_last = 9};
     put(out, OBJ_HEADER, &header);
 }
 
@@ -229,11 +230,11 @@ static void flows(void **state) {
     expect(NULL, OBJ_FLOW, &o, "of no tenant");
     expect(with_tenant, OBJ_FLOW, &o, NULL);
     expect(with_flow, OBJ_FLOW, &o, "before the jobs of the last");
-#define UNFIT(text, ...)                              \
-    do {                                              \
-        o = a_flow(2, 0);                             \
-        __VA_ARGS__;                                  \
-        expect(with_tenant, OBJ_FLOW, &o, text);      \
+#define UNFIT(text, ...)                         \
+    do {                                         \
+        o = a_flow(2, 0);                        \
+        __VA_ARGS__;                             \
+        expect(with_tenant, OBJ_FLOW, &o, text); \
     } while (0)
     UNFIT("without a number", o.id = 0);
     UNFIT("without a number", o.id = 10);
@@ -262,11 +263,11 @@ static void jobs(void **state) {
     expect(with_flow, OBJ_JOBS, one_job(&o, JOB_WAITING), NULL);
     expect(with_flow, OBJ_JOBS, one_job(&o, JOB_READY), NULL);
     expect(with_tenant, OBJ_JOBS, one_job(&o, JOB_WAITING), "jobs of another flow");
-#define UNFIT(text, ...)                                          \
-    do {                                                          \
-        (void)one_job(&o, JOB_WAITING);                           \
-        __VA_ARGS__;                                              \
-        expect(with_flow, OBJ_JOBS, &o.object, text);             \
+#define UNFIT(text, ...)                              \
+    do {                                              \
+        (void)one_job(&o, JOB_WAITING);               \
+        __VA_ARGS__;                                  \
+        expect(with_flow, OBJ_JOBS, &o.object, text); \
     } while (0)
     UNFIT("jobs of another flow", o.object.flow = 2);
     UNFIT("more jobs than", o.object.jobs.count = 0);
@@ -316,11 +317,11 @@ static void runs(void **state) {
     struct snap_run o = good;
     expect(with_running_job, OBJ_RUN, &o, NULL);
     expect(with_held_job, OBJ_RUN, &o, "a job that has none");
-#define UNFIT(text, ...)                                   \
-    do {                                                   \
-        o = good;                                          \
-        __VA_ARGS__;                                       \
-        expect(with_running_job, OBJ_RUN, &o, text);       \
+#define UNFIT(text, ...)                             \
+    do {                                             \
+        o = good;                                    \
+        __VA_ARGS__;                                 \
+        expect(with_running_job, OBJ_RUN, &o, text); \
     } while (0)
     UNFIT("no job or worker", o.flow = 2);
     UNFIT("no job or worker", o.worker = 2);
@@ -347,11 +348,11 @@ static void questions(void **state) {
     expect(with_running_job, OBJ_QUESTION, &o, "stands before none");
     o.id = 2;
     expect(with_question, OBJ_QUESTION, &o, "stands before none");
-#define UNFIT(text, ...)                                     \
-    do {                                                     \
-        o = good;                                            \
-        __VA_ARGS__;                                         \
-        expect(with_held_job, OBJ_QUESTION, &o, text);       \
+#define UNFIT(text, ...)                               \
+    do {                                               \
+        o = good;                                      \
+        __VA_ARGS__;                                   \
+        expect(with_held_job, OBJ_QUESTION, &o, text); \
     } while (0)
     UNFIT("about no job", o.flow = 2);
     UNFIT("about no job", o.id = 0);
@@ -450,7 +451,8 @@ static void cuts_and_pieces(void **state) {
     struct why why;
     buf_init(&bytes, 1 << 20);
     assert_ok(engine_snapshot(r->engine, append, &bytes, &why));
-    for (size_t len = 1; len < bytes.len; len++) assert_int_not_equal(load_bytes(slice_of(bytes.at, len), &why), ERR_OK);
+    for (size_t len = 1; len < bytes.len; len++)
+        assert_int_not_equal(load_bytes(slice_of(bytes.at, len), &why), ERR_OK);
     for (size_t piece = 1; piece < 70; piece++) {
         struct engine *e = engine_new(0, &r->limits);
         for (size_t at = 0; at < bytes.len; at += piece)
@@ -517,7 +519,8 @@ static void many_chunks(void **state) {
         sets[i].priority = i;
         names[i][0] = (char)('a' + i % 26);
         names[i][1] = (char)('a' + i / 26);
-        specs[i] = (struct job_spec){.name = slice_str(names[i]), .profile = i, .body = slice_of(body, i < 40 ? 60000 : 1)};
+        specs[i] =
+            (struct job_spec){.name = slice_str(names[i]), .profile = i, .body = slice_of(body, i < 40 ? 60000 : 1)};
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, 600, specs, 600, false};

@@ -204,17 +204,20 @@ static void limits_of_the_head(void **state) {
     for (int i = 0; i < 65; i++) labels[i] = (struct label){SLICE("k"), SLICE("v")};
     assert_refused(r, submit_head(r, &(struct cmd_submit){.name = long_text}), ERR_LIMIT, "name_bytes_max");
     assert_refused(r, submit_head(r, &(struct cmd_submit){.trace = slice_of(text, 256)}), ERR_INVALID, "trace");
-    assert_refused(r, submit_head(r, &(struct cmd_submit){.labels = labels, .label_count = 65}), ERR_LIMIT, "labels_max");
+    assert_refused(r, submit_head(r, &(struct cmd_submit){.labels = labels, .label_count = 65}), ERR_LIMIT,
+                   "labels_max");
     labels[0].key = long_text;
     assert_refused(r, submit_head(r, &(struct cmd_submit){.labels = labels, .label_count = 1}), ERR_LIMIT, "label");
     labels[0] = (struct label){SLICE("k"), long_text};
-    assert_refused(r, submit_head(r, &(struct cmd_submit){.labels = labels, .label_count = 1}), ERR_LIMIT, "label value");
+    assert_refused(r, submit_head(r, &(struct cmd_submit){.labels = labels, .label_count = 1}), ERR_LIMIT,
+                   "label value");
     r->tenant = "";
     assert_refused(r, submit_head(r, &(struct cmd_submit){0}), ERR_INVALID, "tenant");
     r->tenant = "acme";
     labels[0].value = SLICE("v");
-    assert_ok(submit_head(r, &(struct cmd_submit){
-                                 .name = SLICE("nightly"), .trace = SLICE("00-1-2-01"), .labels = labels, .label_count = 1}));
+    assert_ok(
+        submit_head(r, &(struct cmd_submit){
+                           .name = SLICE("nightly"), .trace = SLICE("00-1-2-01"), .labels = labels, .label_count = 1}));
     struct flow_view view = rig_flow(r, 1);
     assert_true(slice_eq(view.name, SLICE("nightly")));
     assert_true(slice_eq(view.trace, SLICE("00-1-2-01")));
@@ -227,11 +230,11 @@ static void limits_of_the_head(void **state) {
 static void limits_of_options(void **state) {
     struct rig *r = *state;
     const int64_t far = r->limits.delay_ms_max + 1;
-#define REFUSED(code, word, ...)                              \
-    do {                                                      \
-        struct options o = rig_options();                     \
-        __VA_ARGS__;                                          \
-        assert_refused(r, submit_one(r, &o), code, word);     \
+#define REFUSED(code, word, ...)                          \
+    do {                                                  \
+        struct options o = rig_options();                 \
+        __VA_ARGS__;                                      \
+        assert_refused(r, submit_one(r, &o), code, word); \
     } while (0)
     REFUSED(ERR_INVALID, "kind of job", o.kind = JOB_KIND_COUNT);
     REFUSED(ERR_INVALID, "on_upstream", o.on_upstream = UPSTREAM_COUNT);

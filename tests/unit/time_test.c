@@ -1,4 +1,5 @@
-/* time_test.c: everything that happens because time goes by: delays, deadlines, timeouts, backoff, unconfirmed stops. */
+/* time_test.c: everything that happens because time goes by: delays, deadlines, timeouts, backoff, unconfirmed
+ * stops. */
 #include "rig.h"
 
 #include "attempt.h"

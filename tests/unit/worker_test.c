@@ -110,12 +110,12 @@ static void adoption(void **state) {
     assert_ok(rig_started(r, "w", 1, ref_of(1, 1), 1));
     assert_ok(rig_cancel(r, ref_of(1, 2)));
     rig_crash(r);
-    struct held_attempt held[] = {{ref_of(1, 0), 1, HELD_RUNNING},  /* we never heard that it started */
-                                  {ref_of(1, 1), 1, HELD_RUNNING},  /* we did */
-                                  {ref_of(1, 2), 1, HELD_ASSIGNED}, /* to be stopped */
-                                  {ref_of(1, 0), 1, HELD_RUNNING},  /* said twice */
-                                  {ref_of(1, 3), 7, HELD_RUNNING},  /* another attempt than ours */
-                                  {ref_of(9, 0), 1, HELD_RUNNING},  /* a job we do not know */
+    struct held_attempt held[] = {{ref_of(1, 0), 1, HELD_RUNNING},   /* we never heard that it started */
+                                  {ref_of(1, 1), 1, HELD_RUNNING},   /* we did */
+                                  {ref_of(1, 2), 1, HELD_ASSIGNED},  /* to be stopped */
+                                  {ref_of(1, 0), 1, HELD_RUNNING},   /* said twice */
+                                  {ref_of(1, 3), 7, HELD_RUNNING},   /* another attempt than ours */
+                                  {ref_of(9, 0), 1, HELD_RUNNING},   /* a job we do not know */
                                   {ref_of(9, 0), 1, HELD_FINISHED}}; /* it will be told when it reports */
     uint32_t from = r->effects.count;
     assert_ok(rig_attach_holding(r, "w", 1, held, 7));
@@ -286,7 +286,7 @@ static void draining(void **state) {
     assert_ok(rig_drain(r, "w", true)); /* no change, no record */
     assert_int_equal(engine_lsn(r->engine), lsn);
     submit(r, 3, 1);
-    assert_int_equal(rig_state(r, 2, 0), JOB_READY); /* takes nothing new */
+    assert_int_equal(rig_state(r, 2, 0), JOB_READY);             /* takes nothing new */
     assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK)); /* and ends what it has */
     rig_check_digests(r);
     assert_ok(rig_attach(r, "w", 1, 2)); /* attaching anew does not end the drain */
@@ -336,7 +336,8 @@ static void stale_messages_are_refused_and_counted(void **state) {
     assert_int_equal(rig_counts(r).stale_refused, stale + 6);
     assert_ok(rig_done(r, "w", 2, job, 1, OUTCOME_OK));
     assert_refused(r, rig_started(r, "w", 2, job, 1), ERR_STALE, "no open attempt");
-    assert_ok(rig_done(r, "w", 2, job, 1, OUTCOME_EXIT)); /* repeated: the same acknowledgement, the first word counts */
+    assert_ok(
+        rig_done(r, "w", 2, job, 1, OUTCOME_EXIT)); /* repeated: the same acknowledgement, the first word counts */
     assert_true(r->reply.repeated);
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
     assert_refused(r, rig_done(r, "w", 2, job, 0, OUTCOME_OK), ERR_STALE, "no open attempt");
@@ -354,8 +355,8 @@ static void started_twice_and_progress(void **state) {
     assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 1));
     assert_true(r->reply.repeated);
     struct command cmd = {.kind = CMD_PROGRESS};
-    cmd.as.attempt = (struct cmd_attempt){
-        .worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, 0), .attempt = 1, .percent = 100};
+    cmd.as.attempt =
+        (struct cmd_attempt){.worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, 0), .attempt = 1, .percent = 100};
     assert_ok(rig_command(r, &cmd));
     assert_int_equal(engine_lsn(r->engine), lsn);
     cmd.as.attempt.percent = 101;

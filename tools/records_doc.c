@@ -1,0 +1,336 @@
+/* records_doc.c: writes docs/formats/records.md and docs/formats/snapshot-objects.md from the tables of the core.
+ *
+ *     records_doc records  < docs/formats/records.head.md
+ *     records_doc objects  < docs/formats/snapshot-objects.head.md
+ *
+ * The head is written by hand and copied as it is; what follows comes from the tables, so that no field can be missing.
+ * A remark below that fits no field of the document stops the program: remarks cannot outlive what they are about. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "objects.h"
+#include "record.h"
+#include "state.h"
+
+struct remark {
+    const char *field; /* message.field */
+    const char *text;
+};
+
+/* clang-format off */
+static const struct remark record_remarks[] = {
+    {"opened.build", "version of the program that took over"},
+    {"submitted.flow", "number of the flow; rises by one per submit"},
+    {"submitted.name", "need not be unique"},
+    {"submitted.key", "idempotency key, unique per tenant; empty: none"},
+    {"submitted.key_hash", "SHA-256 of the submitted body"},
+    {"submitted.key_expires_ms", "wall time"},
+    {"submitted.more", "further parts follow by `added`: the flow does not end before the last"},
+    {"submitted.profiles", "option sets; jobs refer to them by position"},
+    {"submitted.jobs", "ordinals count from 0 in this order"},
+    {"added.more", "replaces the flow's own"},
+    {"added.jobs", "ordinals go on where the flow's jobs end"},
+    {"cancelled.whole", "the flow, not one job"},
+    {"cancelled.confirm_ms", "how long workers may take to confirm that a running attempt was stopped"},
+    {"paused.flow", "with scope flow"},
+    {"paused.name", "of the pool or tenant"},
+    {"paused.on", "false: it goes on"},
+    {"worker.worker", "the id it keeps on its own disk"},
+    {"worker.incarnation", "rises with each start of the worker"},
+    {"assigned.attempt", "one more than the last of this job"},
+    {"assigned.incarnation", "of the worker at this moment: fences what it says later"},
+    {"stopping.stop", "decides what the end counts as"},
+    {"stopping.confirm_ms", "after which the attempt counts as lost"},
+    {"ended.outcome", "lost: its worker is gone or never confirmed a stop; stopped: the worker confirms that it was stopped or never started; refused: the worker could not start it"},
+    {"ended.fatal", "no retry"},
+    {"ended.result", "JSON, small"},
+    {"ended.result_hash", "of a blob, when the result is large"},
+    {"ended.log_bytes", "durable on the server before this record"},
+    {"ended.log_cut_bytes", "left out of the log"},
+    {"due.due", "start: delay, earliest start or backoff is over; deadline: too late; start_within: no worker in time"},
+    {"verdict.question", "0: a late quarantine of a job that has succeeded"},
+    {"verdict.revision", "of the question, as the answerer saw it"},
+    {"verdict.hash", "of what they saw"},
+    {"verdict.payload", "constraints, a rendered body or a redacted result"},
+    {"verdict.payload_hash", "SHA-256 of a rendered body"},
+    {"verdict.again_ms", "wall time, with again"},
+    {"verdict.policy", "version of the rules that answered"},
+    {"key_expired.key", "of the tenant in the head"},
+    {"pool.capabilities", "ascending; empty: whatever its workers offer"},
+    {"topic.pools", "in order of preference; empty: the mapping is removed"},
+    {"tenant.weight", "share under load; 0 means 1"},
+    {"foreign.seen", "how it had ended when the record was made; waiting: it was open"},
+    {"job.profile", "position in the record's list of option sets"},
+    {"job.parents", "ordinals in this flow, ascending, each below the job's own"},
+    {"job.foreign", "parents in other flows"},
+    {"job.body", "the spec as the worker gets it; opaque to the engine"},
+    {"job.body_hash", "SHA-256 of what an approver is shown; needed when the job has gates"},
+    {"demand.pool", "exactly one of pool and topic is set"},
+    {"demand.capabilities", "ascending, no two alike"},
+    {"demand.labels", "ascending by key, no two keys alike"},
+    {"demand.resources", "ascending by name, no two alike"},
+    {"options.priority", "higher goes first"},
+    {"options.retries", "further attempts after the first"},
+    {"options.delay_from_submit", "no longer written: `not_before_ms` holds the time itself"},
+    {"options.delay_ms", "counts from readiness"},
+    {"options.not_before_ms", "wall time; 0: at once"},
+    {"options.deadline_ms", "wall time; 0: none"},
+    {"options.start_within_ms", "0: any time"},
+    {"options.run_timeout_ms", "0: none"},
+    {"options.affinity", "to the worker of the parent with the highest ordinal that had one still known"},
+    {"options.prefer_ms", "after which preferences are dropped"},
+    {"options.gates", "bits: 1 condition, 2 render, 4 policy, 8 approval, 16 external, 32 output"},
+    {"options.approval_ms", "how long an approval or external question stays open; 0: for ever"},
+    {"options.quorum", "voices an approval needs, at least 1"},
+    {"options.four_eyes", "the submitter of the flow may not vote"},
+    {"options.policy_open", "for whoever asks the policy: no answer means allow"},
+    {"options.approval_role", "for whoever checks the voter"},
+    {"options.fatal_exits", "exit codes after which there is no retry"},
+    {"worker_info.permanent", "known also while it is away"},
+};
+
+static const struct remark object_remarks[] = {
+    {"header.epoch", "of the last batch folded in"},
+    {"header.lsn", "of the last record folded in"},
+    {"header.now_ms", "time of the last batch"},
+    {"header.flow_last", "highest number given to a flow"},
+    {"header.question_last", "highest number given to a question"},
+    {"header.worker_last", "highest number given to a worker"},
+    {"pool.record", "the message of its last `pool` record; empty: only ever paused"},
+    {"topic.record", "the message of its last `topic` record"},
+    {"worker.number", "never reused"},
+    {"worker.record", "the message of its last `worker` record"},
+    {"flow.rules", "rules version it was born under"},
+    {"flow.state", "0 running, 1 succeeded, 2 failed, 3 cancelled"},
+    {"flow.sweep", "pass over all jobs that is under way: 0 none, 1 cancel, 2 rerun, 3 retry, 4 resume"},
+    {"flow.sweep_next", "ordinal it goes on with"},
+    {"flow.sweep_root", "retry: ordinal of the job whose victims are reset"},
+    {"flow.sweep_confirm_ms", "cancel: as in the record"},
+    {"flow.work", "ordinals of ended jobs whose children have still to be told, oldest first"},
+    {"flow.work_edge", "children of the first of them that have been told"},
+    {"flow.head", "a `flow_head` message"},
+    {"flow.foreign", "edges from open jobs of this flow to jobs of others"},
+    {"flow.seen", "how parents in other flows ended, told after the child was recorded"},
+    {"flow.job_count", "jobs that follow in `jobs` objects"},
+    {"jobs.profiles", "option sets of the jobs in this object"},
+    {"jobs.jobs", "ordinals go on from the object before"},
+    {"profile.options", "an `options` message (records.md)"},
+    {"job.text", "the `job` message of its record (records.md)"},
+    {"job.profile", "position in this object's list"},
+    {"job.flags", "bits: 1 its time was computed, 2 ended and its children not all told, 4 on the dead-letter list, 64 quarantined after its children were told, 128 a policy asked for an approval; no others"},
+    {"job.gates", "questions passed; bits as in `options.gates`"},
+    {"job.attempt", "number of the last attempt"},
+    {"job.done_attempt", "last attempt that ended by its worker's word"},
+    {"job.used", "failed attempts of the present budget"},
+    {"job.worker", "number of the worker that had it last"},
+    {"job.root", "ordinal + 1 of the job that dragged it down; 0: none"},
+    {"job.since_ms", "in this state"},
+    {"job.due_ms", "when it may go on, if waiting and its time was computed"},
+    {"job.parents_open", "edges not yet satisfied"},
+    {"job.body", "rendered, if it was"},
+    {"run.worker", "its number"},
+    {"run.incarnation", "of the worker when it was assigned"},
+    {"run.fence", "LSN of its `assigned` record"},
+    {"run.stop", "as in `stopping`"},
+    {"run.confirm_ms", "until when the worker may confirm the stop"},
+    {"question.gate", "as in `verdict`"},
+    {"question.deadline_ms", "0: none"},
+    {"question.again_ms", "not to be asked before"},
+    {"question.voters", "with a quorum above 1: hash64 of each voter's name, seed 0; 8 bytes each, little-endian"},
+    {"key.hash", "of the submitted body"},
+    {"key.job_count", "of the first answer"},
+    {"end.objects", "before this one"},
+};
+/* clang-format on */
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define REMARKS_MAX 128
+#define DESCS_MAX 64
+
+static const struct remark *remarks;
+static size_t remark_count;
+static bool remark_used[REMARKS_MAX];
+
+static const struct tlv_desc *later[DESCS_MAX]; /* nested messages, by first use */
+static size_t later_count;
+
+static void describe_later(const struct tlv_desc *d) {
+    for (size_t i = 0; i < later_count; i++)
+        if (later[i] == d) return;
+    if (later_count < DESCS_MAX) later[later_count++] = d;
+}
+
+static const char *remark_of(const char *message, const char *field) {
+    char name[128];
+    (void)snprintf(name, sizeof name, "%s.%s", message, field);
+    for (size_t i = 0; i < remark_count; i++) {
+        if (strcmp(remarks[i].field, name) != 0) continue;
+        remark_used[i] = true;
+        return remarks[i].text;
+    }
+    return "";
+}
+
+static bool remarks_all_used(void) {
+    bool all = true;
+    for (size_t i = 0; i < remark_count; i++) {
+        if (remark_used[i]) continue;
+        fprintf(stderr, "records_doc: there is no field %s\n", remarks[i].field);
+        all = false;
+    }
+    return all;
+}
+
+/* ---- one field ---- */
+
+static const char *type_word(enum tlv_type type) {
+    switch (type) {
+    case TLV_BOOL: return "bool";
+    case TLV_U8: return "u8";
+    case TLV_U16: return "u16";
+    case TLV_U32: return "u32";
+    case TLV_U64: return "u64";
+    case TLV_I64: return "i64";
+    case TLV_ENUM: return "enum";
+    case TLV_TEXT: return "text";
+    case TLV_BYTES: return "bytes";
+    case TLV_HASH: return "hash";
+    case TLV_U32S: return "numbers";
+    case TLV_MSG: return "message";
+    case TLV_LIST: return "list";
+    case TLV_RAW: break;
+    }
+    return "?";
+}
+
+static void print_type(const struct tlv_field *f) {
+    printf("%s", type_word(f->type));
+    if (f->type == TLV_LIST) printf(" of");
+    if (f->sub) printf(" [`%s`](#%s)", f->sub->name, f->sub->name);
+}
+
+static void print_limit(const struct tlv_field *f) {
+    switch ((enum tlv_type)f->type) {
+    case TLV_ENUM:
+        if (f->names == NULL) printf("below %" PRIu32, f->max);
+        for (uint32_t i = 0; f->names && i < f->max; i++)
+            printf("%s%" PRIu32 " %s", i ? ", " : "", i, f->names[i]);
+        break;
+    case TLV_TEXT:
+    case TLV_BYTES:
+        if (f->max) printf("%" PRIu32 " bytes", f->max);
+        break;
+    case TLV_HASH: printf("0 or 32 bytes"); break;
+    case TLV_U32S:
+    case TLV_LIST:
+        if (f->max) printf("%" PRIu32, f->max);
+        break;
+    case TLV_BOOL:
+    case TLV_U8:
+    case TLV_U16:
+    case TLV_U32:
+    case TLV_U64:
+    case TLV_I64:
+    case TLV_MSG:
+    case TLV_RAW: break;
+    }
+}
+
+/* ---- one message ---- */
+
+#define HEAD_TAGS 3u
+
+/* Every record begins with the same three fields, which the head of the document explains once. */
+static bool has_head(const struct tlv_desc *d) {
+    static const char *const names[HEAD_TAGS] = {"principal", "tenant", "trace"};
+    for (uint32_t i = 0; i < HEAD_TAGS; i++) {
+        if (i >= d->field_count || d->fields[i].tag != i + 1) return false;
+        if (strcmp(d->fields[i].name, names[i]) != 0) return false;
+    }
+    return true;
+}
+
+static void print_fields(const char *message, const struct tlv_desc *d, uint32_t first) {
+    if (first == d->field_count) {
+        printf("No further fields.\n");
+        return;
+    }
+    printf("| tag | field | type | limit or values | |\n| ---: | --- | --- | --- | --- |\n");
+    for (uint32_t i = first; i < d->field_count; i++) {
+        const struct tlv_field *f = &d->fields[i];
+        if (f->type == TLV_RAW) continue; /* never written */
+        printf("| %u | `%s` | ", f->tag, f->name);
+        print_type(f);
+        printf(" | ");
+        print_limit(f);
+        printf(" | %s |\n", remark_of(message, f->name));
+        if (f->sub) describe_later(f->sub);
+    }
+}
+
+static void print_nested(void) {
+    printf("\n## Nested messages\n");
+    for (size_t i = 0; i < later_count; i++) { /* grows on the way */
+        printf("\n### %s\n\n", later[i]->name);
+        print_fields(later[i]->name, later[i], 0);
+    }
+}
+
+/* ---- the two documents ---- */
+
+static int print_records(void) {
+    printf("| kind | version | record | what it says |\n| ---: | ---: | --- | --- |\n");
+#define X(kind, number, type, word, text) \
+    printf("| %d | %u | [`%s`](#%s) | %s |\n", number, RECORD_VERSION, word, word, text);
+    RECORD_TABLE(X)
+#undef X
+    for (int kind = 0; kind < REC_KIND_END; kind++) {
+        const struct tlv_desc *d = record_desc((enum record_kind)kind);
+        if (d == NULL) continue;
+        const char *word = record_word((enum record_kind)kind);
+        if (!has_head(d)) {
+            fprintf(stderr, "records_doc: %s does not begin with principal, tenant and trace\n", word);
+            return 1;
+        }
+        printf("\n### %s\n\n", word);
+        print_fields(word, d, HEAD_TAGS);
+    }
+    print_nested();
+    return 0;
+}
+
+static int print_objects(void) {
+    printf("| kind | object | what it is |\n| ---: | --- | --- |\n");
+#define X(kind, number, type, word, text) printf("| %d | [`%s`](#%s) | %s |\n", number, word, word, text);
+    OBJECT_TABLE(X)
+#undef X
+    for (int kind = 0; kind < OBJ_KIND_END; kind++) {
+        const struct tlv_desc *d = object_desc((enum object_kind)kind);
+        if (d == NULL) continue;
+        printf("\n### %s\n\n", d->name);
+        print_fields(d->name, d, 0);
+    }
+    describe_later(&flow_head_desc); /* inside the bytes of flow.head */
+    print_nested();
+    return 0;
+}
+
+static void copy_head(void) {
+    char piece[4096];
+    for (size_t n; (n = fread(piece, 1, sizeof piece, stdin)) > 0;) fwrite(piece, 1, n, stdout);
+}
+
+int main(int argc, char **argv) {
+    bool records = argc == 2 && strcmp(argv[1], "records") == 0;
+    bool objects = argc == 2 && strcmp(argv[1], "objects") == 0;
+    if (!records && !objects) {
+        fprintf(stderr, "usage: records_doc records|objects <HEAD >DOCUMENT\n");
+        return 2;
+    }
+    remarks = records ? record_remarks : object_remarks;
+    remark_count = records ? COUNT(record_remarks) : COUNT(object_remarks);
+    copy_head();
+    int status = records ? print_records() : print_objects();
+    return status == 0 && remarks_all_used() ? 0 : 1;
+}
