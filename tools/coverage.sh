@@ -4,7 +4,7 @@
 #
 # A branch is what gcov counts: one way out of a condition. Left out by rule, because they cannot be taken in a program
 # that is right: those of REQUIRE, ENSURE, PANIC and MUTANT, and of a table's X(). Reasons for others stand in
-# tools/coverage-reasons.txt, by file and a piece of the source line: `file<TAB>piece<TAB>reason`.
+# tools/coverage-reasons.txt, by file or folder and a piece of the source line: `file<TAB>piece<TAB>reason`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=docs/coverage.md
@@ -13,13 +13,13 @@ work=build/coverage/branches
 cmake --preset coverage >/dev/null
 cmake --build --preset coverage -j2 >build/coverage/build.log 2>&1 || { tail -n 30 build/coverage/build.log; exit 1; }
 find build/coverage -name '*.gcda' -delete
-ctest --test-dir build/coverage -j2 -L '^(unit|property|golden|crash|fuzz)$' >build/coverage/ctest.log 2>&1 ||
+ctest --test-dir build/coverage -j2 -L '^(unit|property|golden|crash|stress|fuzz)$' >build/coverage/ctest.log 2>&1 ||
     { tail -n 30 build/coverage/ctest.log; exit 1; }
 
 rm -rf "$work"
 mkdir -p "$work"
 for layer in core journal; do
-    find "$PWD/build/coverage" -path "*reeve_$layer.dir*" -name '*.gcda' -print0 |
+    find "$PWD/build/coverage" -path "*reeve_$layer.dir*" -name '*.gcno' -print0 |
         (cd "$work" && xargs -0 -n 50 gcov -b -c -p >/dev/null 2>&1)
 done
 
@@ -66,14 +66,14 @@ awk -F '\t' '
     }
     $1 == "miss" {
         reason = "not yet reached by a test"
-        for (i = 1; i <= count; i++) if ((of[i] == "*" || of[i] == $2) && index($6, piece[i])) { reason = why[i]; break }
+        for (i = 1; i <= count; i++) if ((of[i] == "*" || index($2, of[i]) == 1) && (piece[i] == "" || index($6, piece[i]))) { reason = why[i]; break }
         if (i > count) open += $4; else { explained[$2] += $4; total += $4 }
         text = $6; gsub(/\|/, "\\|", text); gsub(/`/, "", text)
         rows[++m] = sprintf("| `%s:%d` | %d of %d | `%s` | %s |", $2, $3, $4, $5, text, reason)
     }
     END {
         print "# Branches that tests take\n"
-        print "Written by `make coverage` (unit, property, golden, crash and fuzz suites under gcov). Left out by rule: the branches of"
+        print "Written by `make coverage` (unit, property, golden, crash, stress and fuzz suites under gcov). Left out by rule: the branches of"
         print "`REQUIRE`, `ENSURE`, `PANIC` and `MUTANT`, which a right program does not take.\n"
         for (l in la) order[++k] = l
         if (k == 2 && order[1] > order[2]) { t = order[1]; order[1] = order[2]; order[2] = t }

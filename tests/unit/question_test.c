@@ -142,8 +142,9 @@ static void verdicts_on_an_output(void **state) {
 
 static void constraints_are_kept_apart(void **state) {
     struct rig *r = *state;
-    submit_gates(r, GATE_BIT(GATE_POLICY));
+    submit_gates(r, GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL));
     assert_ok(rig_verdict(r, job, VERDICT_CONSTRAIN, "{\"net\":false}"));
+    assert_int_equal(question(r, job).hash.ptr[0], 7); /* the approver is asked about the spec as it was sent */
     assert_true(slice_eq(rig_job(r, 1, 0).constraints, SLICE("{\"net\":false}")));
     assert_true(slice_eq(rig_job(r, 1, 0).body, SLICE("body")));
 }

@@ -80,6 +80,8 @@ static void batches_out_of_place(void **state) {
     b = good;
     b.rules = RULES_VERSION + 1;
     assert_int_equal(replay_batch(r, &b, &why), ERR_UNSUPPORTED);
+    b.rules = 0;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_UNSUPPORTED);
     b = good;
     b.first_lsn++;
     assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
@@ -270,6 +272,13 @@ static void a_flow_that_settles(void **state) {
     MISFIT(r, REC_FORGOTTEN, "has not ended", .flow = 1);
     FITTING(r, REC_CANCELLED, .flow = 1, .whole = true);
     FITTING(r, REC_CONTINUED, .flow = 1);
+    rig_tick(r, 0);
+    cmd = (struct command){.kind = CMD_RERUN};
+    cmd.as.flow.v = 1;
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    rig_flush(r);
+    MISFIT(r, REC_FORGOTTEN, "has not ended", .flow = 1); /* over by its last word, and starting again */
 }
 
 static void time_and_verdicts(void **state) {

@@ -147,6 +147,16 @@ static void limits_of_size(void **state) {
     assert_refused(r, submit_one(r, &o), ERR_LIMIT, "tenants_max");
 }
 
+static void limit_of_questions(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_POLICY);
+    set_limit(r, "questions_max", 2);
+    assert_refused(r, rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3), ERR_BUSY, "questions_max");
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b"}, 2));
+    assert_refused(r, submit_one(r, &o), ERR_BUSY, "questions_max");
+}
+
 static void limits_of_bytes(void **state) {
     struct rig *r = *state;
     struct options o = rig_options();
@@ -470,6 +480,7 @@ int main(void) {
         RIG_TEST(a_long_circle_is_cut_not_overrun),
         RIG_TEST(parents_are_sorted_by_ordinal),
         RIG_TEST(limits_of_size),
+        RIG_TEST(limit_of_questions),
         RIG_TEST(limits_of_bytes),
         RIG_TEST(options_count_as_bytes),
         RIG_TEST(limits_of_the_head),

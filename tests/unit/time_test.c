@@ -248,6 +248,23 @@ static void dispatch_timeout_counts_from_the_last_attach(void **state) {
     assert_int_equal(rig_job(r, 1, 0).stop, STOP_DISPATCH_TIMEOUT);
 }
 
+/* The worker is away and its lease is long: a deadline does not wait for either. */
+static void deadline_of_a_dispatched_job_whose_worker_is_away(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.dispatch_timeout_ms = 1000;
+    o.deadline_ms = r->in.wall.ms + 3000;
+    submit(r, &o);
+    o.deadline_ms = r->in.wall.ms + 1000000;
+    submit(r, &o);
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(rig_detach(r, "w", 1));
+    rig_tick(r, 1000); /* the dispatch timeout is put off */
+    rig_tick(r, 2000);
+    assert_int_equal(rig_job(r, 1, 0).stop, STOP_DEADLINE);
+    assert_int_equal(rig_job(r, 2, 0).stop, STOP_NONE);
+}
+
 static void run_timeout(void **state) {
     struct rig *r = *state;
     struct options o = rig_options();
@@ -442,6 +459,7 @@ int main(void) {
         RIG_TEST(dispatch_timeout),
         RIG_TEST(dispatch_timeout_waits_for_the_worker),
         RIG_TEST(dispatch_timeout_counts_from_the_last_attach),
+        RIG_TEST(deadline_of_a_dispatched_job_whose_worker_is_away),
         RIG_TEST(run_timeout),
         RIG_TEST(a_result_beats_the_run_timeout),
         RIG_TEST(unconfirmed_stop_counts_as_lost),

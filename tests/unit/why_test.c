@@ -65,6 +65,8 @@ static void pools(void **state) {
     struct options o = rig_options();
     uint64_t flow = submit(r, &o);
     assert_block(r, flow, 0, BLOCK_NO_WORKERS); /* a pool that nobody has heard of */
+    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, NULL));
+    assert_block(r, flow, 0, BLOCK_NO_WORKERS); /* one that is set up and has none yet */
     assert_ok(rig_pool(r, "default", POOL_INACTIVE, false, NULL));
     assert_block(r, flow, 0, BLOCK_POOL_INACTIVE);
     assert_ok(rig_attach(r, "w", 1, 1));
