@@ -47,11 +47,10 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
 }
 
 /* Names are looked up by hash: two alike in one flow would break the table. */
-static enum err check_names(const struct state *s, uint32_t flow, const struct tlv_list *jobs, struct why *why) {
+static enum err check_names(const struct state *s, const struct flow *f, const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
-    if (flow)
-        for (uint32_t i = 0; i < jobs->count; i++)
-            FITS(flow_job_by_name(s, flow_at(s, flow), list[i].name) == NO_ORDINAL, "a job name used twice");
+    for (uint32_t i = 0; i < jobs->count; i++)
+        FITS(flow_job_by_name(s, f, list[i].name) == NO_ORDINAL, "a job name used twice");
     return ERR_OK;
 }
 
@@ -70,7 +69,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
-    enum err e = check_names(s, flow, &r->jobs, why);
+    enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
 

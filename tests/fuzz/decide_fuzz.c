@@ -265,7 +265,8 @@ static void draw_names(struct lab *l, struct command *cmd) {
     if (count > 3) count = 3;
     if (cmd->kind == CMD_POOL)
         cmd->as.pool = (struct cmd_pool){pool(l), (enum pool_state)pick(l, 4), pick(l, 2), items, count};
-    else cmd->as.topic = (struct cmd_topic){pool(l), items, count};
+    else
+        cmd->as.topic = (struct cmd_topic){pool(l), items, count};
 }
 
 static void draw_limit(struct lab *l, struct command *cmd) {
@@ -283,17 +284,22 @@ static void draw_limit(struct lab *l, struct command *cmd) {
 
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
-    static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD, CMD_ATTACH, CMD_HEARTBEAT, CMD_STARTED,
-                                    CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT, CMD_CANCEL};
+    static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
+                                    CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
-    *cmd = (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
+    *cmd =
+        (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
     cmd->tenant = cmd->kind == CMD_SUBMIT || pick(l, 4) == 0 ? tenant(l) : slice_of(NULL, 0);
     cmd->principal = name(l, people, 3);
     switch (cmd->kind) {
     case CMD_SUBMIT: draw_submit(l, cmd); return;
     case CMD_ADD: cmd->as.add = (struct cmd_add){{pick(l, 8)}, jobs(l)}; return;
-    case CMD_CANCEL: cmd->as.cancel = (struct cmd_cancel){{pick(l, 8)}, pick(l, 2), pick(l, 6), SLICE("why not")}; return;
-    case CMD_PAUSE: cmd->as.pause = (struct cmd_pause){(enum pause_scope)pick(l, 4), {pick(l, 8)}, tenant(l), pick(l, 2)}; return;
+    case CMD_CANCEL:
+        cmd->as.cancel = (struct cmd_cancel){{pick(l, 8)}, pick(l, 2), pick(l, 6), SLICE("why not")};
+        return;
+    case CMD_PAUSE:
+        cmd->as.pause = (struct cmd_pause){(enum pause_scope)pick(l, 4), {pick(l, 8)}, tenant(l), pick(l, 2)};
+        return;
     case CMD_RETRY:
     case CMD_DISCARD: cmd->as.job = job(l); return;
     case CMD_RERUN:
@@ -302,7 +308,8 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_DETACH:
     case CMD_HEARTBEAT:
     case CMD_DRAIN:
-        cmd->as.worker = (struct cmd_worker){worker(l), 1 + pick(l, 3), pick(l, 6), pick(l, 101), pick(l, 101), pick(l, 2)};
+        cmd->as.worker =
+            (struct cmd_worker){worker(l), 1 + pick(l, 3), pick(l, 6), pick(l, 101), pick(l, 101), pick(l, 2)};
         return;
     case CMD_STARTED:
     case CMD_PROGRESS:

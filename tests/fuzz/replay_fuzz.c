@@ -139,8 +139,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     limits_default(&limits);
     struct replay r = {.engine = engine_new(0, &limits), .now_ms = 1000, .seed = data[1]};
     struct slice rest = slice_of(data + 1, size - 1);
-    if (data[0] & 1) drawn_records(&r, rest);
-    else raw_frames(&r, rest);
+    if (data[0] & 1)
+        drawn_records(&r, rest);
+    else
+        raw_frames(&r, rest);
     check_snapshot(r.engine, &limits);
     engine_free(r.engine);
     return 0;
