@@ -150,8 +150,8 @@ static uint32_t collect_workers(struct round *r) {
     return r->free_count;
 }
 
-/* True when a limit keeps the class from being served now. A key or a rate takes it off the list until something is given
- * back, a token comes or the limit is set: so held classes cost a round nothing. */
+/* True when a limit keeps the class from being served now. A key or a rate takes it off the list until something is
+ * given back, a token comes or the limit is set: so held classes cost a round nothing. */
 static bool is_held(struct round *r, uint32_t class_) {
     struct hold hold;
     if (!quota_holds(r->state, class_at(r->state, class_), r->now, &hold)) return false;
