@@ -1,8 +1,9 @@
-/* simnet.h: messages between the nodes of a world, on a network that loses, repeats, delays, reorders and parts them.
+/* simnet.h: messages between the nodes of a world, on a network that loses, repeats, delays, reorders and parts
+ * them.
  *
  * A message is built once in its own arena and never changed after it was sent, so a repeated one shares its bytes.
- * Nothing is reliable but this: a message that arrives is one that was sent, and what the server sends to a worker on one
- * connection (session) arrives in order and without gaps, as on a stream: after a loss nothing more comes through it.
+ * Nothing is reliable but this: a message that arrives is one that was sent, and what the server sends to a worker on
+ * one connection (session) arrives in order and without gaps, as on a stream: after a loss nothing more comes through.
  * The promise about exclusive jobs needs that: a DROP may not be overtaken by the answer to ATTACH. Node 0 is the
  * server. */
 #ifndef REEVE_SIMNET_H

@@ -39,6 +39,8 @@ struct simserver {
     uint32_t refused_opens; /* failed starts in a row */
     int64_t frozen_until_us;
 
+    bool power_doubt; /* the power may have failed in a call whose error nobody needs to report */
+
     struct engine *engine;
     struct journal *journal;
     struct batch_clock batch_clock;

@@ -136,6 +136,7 @@ static enum err check_batch(const struct state *s, const struct batch *b, struct
         return why_set(why, ERR_CORRUPT, "a batch from LSN %llu follows LSN %llu", (unsigned long long)b->first_lsn,
                        (unsigned long long)s->lsn);
     if (b->epoch < s->epoch || b->time.ms < s->now.ms) return why_set(why, ERR_CORRUPT, "epoch or time runs backwards");
+    if (!time_fits(b->time.ms)) return why_set(why, ERR_CORRUPT, "a batch of a time that cannot be");
     return ERR_OK;
 }
 
@@ -256,7 +257,7 @@ static void run_consequences(struct engine *e) {
 
 static void run_dispatch(struct engine *e) {
     arena_reset(&e->command_arena);
-    struct round *round = round_begin(&e->state, &e->live, &e->limits, &e->command_arena);
+    struct round *round = round_begin(&e->state, &e->live, &e->limits, e->in.wall, &e->command_arena);
     uint32_t job, worker;
     while (round && !engine_is_full(e) && round_next(round, &job, &worker)) {
         struct job_ref ref = job_ref_of(&e->state, job_at(&e->state, job));

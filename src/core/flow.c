@@ -4,6 +4,7 @@
 #include "class.h"
 #include "life.h"
 #include "panic.h"
+#include "quota.h"
 #include "timer.h"
 
 #define FLOW_CHUNK_BYTES 256
@@ -230,6 +231,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
+        quota_count_job(s, j, 1);
     }
     flow_index_names(s, f);
 }
@@ -240,14 +242,21 @@ static void drop_foreign_edges(struct state *s, const struct flow *f, const stru
     job_record(j, &s->scratch, &rec);
     const struct rec_foreign *list = rec.foreign.at;
     for (uint32_t i = 0; i < rec.foreign.count; i++) {
-        uint32_t parent_flow = flow_find(s, (flow_id){list[i].flow});
-        if (list[i].seen != JOB_WAITING || parent_flow == 0) continue;
-        struct vec *edges = &flow_at(s, parent_flow)->foreign;
+        uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
+        if (list[i].seen != JOB_WAITING || parent == 0) continue;
+        struct job *p = job_at(s, parent);
+        struct vec *edges = &flow_at(s, p->flow)->foreign;
         uint32_t kept_count = 0;
+        /* the mark says whether there are such edges and nothing else: a restored state, which derives it from them,
+         * must visit the same jobs in the same step */
+        p->flags &= (uint8_t)~JOBF_FOREIGN;
         for (uint32_t e = 0; e < edges->count; e++) {
-            struct foreign_edge *edge = vec_at(edges, e);
-            if (edge->child_flow == f->id && edge->child_ordinal == j->ordinal) continue;
-            *(struct foreign_edge *)vec_at(edges, kept_count++) = *edge;
+            struct foreign_edge edge = *(struct foreign_edge *)vec_at(edges, e);
+            if (edge.parent == list[i].ordinal) {
+                if (edge.child_flow == f->id && edge.child_ordinal == j->ordinal) continue;
+                p->flags |= JOBF_FOREIGN;
+            }
+            *(struct foreign_edge *)vec_at(edges, kept_count++) = edge;
         }
         edges->count = kept_count;
     }

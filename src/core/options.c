@@ -27,6 +27,8 @@ static const struct tlv_field demand_fields[] = {
     TLV_FIELD(6, TLV_U64, demand, memory_bytes),
     TLV_FIELD(7, TLV_U32, demand, gpus),
     TLV_FIELD(8, TLV_LIST, demand, resources, .max = 16, .sub = &resource_desc),
+    TLV_FIELD(40, TLV_LIST, demand, keys, .max = 16, .sub = &name_item_desc),
+    TLV_FIELD(41, TLV_LIST, demand, rates, .max = 16, .sub = &name_item_desc),
     TLV_FIELD(0, TLV_RAW, demand, raw),
 };
 const struct tlv_desc demand_desc = TLV_DESC("demand", demand, demand_fields);
@@ -95,4 +97,21 @@ void options_default(struct options *o) {
         .backoff_jitter_ms = BACKOFF_JITTER_MS,
         .quorum = 1,
     };
+}
+
+bool time_fits(int64_t ms) {
+    return ms >= 0 && ms <= TIME_MS_MAX;
+}
+
+bool options_fit(const struct options *o) {
+    const int64_t times[] = {o->delay_ms,        o->not_before_ms,       o->deadline_ms,
+                             o->start_within_ms, o->dispatch_timeout_ms, o->run_timeout_ms,
+                             o->prefer_ms,       o->approval_ms};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        if (!time_fits(times[i])) return false;
+    return (o->demand.pool.len > 0 || o->demand.topic.len > 0) && o->quorum > 0 && o->quorum <= 64;
+}
+
+bool worker_info_fits(const struct worker_info *w) {
+    return w->slots > 0;
 }

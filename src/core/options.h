@@ -60,6 +60,8 @@ struct demand {
     uint64_t memory_bytes;
     uint32_t gpus;
     struct tlv_list resources;    /* of resource, ascending by name */
+    struct tlv_list keys;         /* of name_item, ascending: concurrency keys, all taken at once */
+    struct tlv_list rates;        /* of name_item, ascending: rates, a token of each per attempt */
     struct slice raw;
 };
 
@@ -115,6 +117,14 @@ extern const struct tlv_desc name_item_desc, label_desc, resource_desc, demand_d
 #define BACKOFF_BASE_MS 1000u
 #define BACKOFF_CAP_MS 30000u
 #define BACKOFF_JITTER_MS 500u
+
+/* The latest time and the longest wait that a record may name: sums of a few of them stay numbers. */
+#define TIME_MS_MAX (INT64_MAX / 16)
+
+/* Whether apply can work with options that come from a file; decide asks for far more. */
+bool options_fit(const struct options *o);
+bool worker_info_fits(const struct worker_info *w);
+bool time_fits(int64_t ms);
 
 /* The values a job gets that says nothing. */
 void options_default(struct options *o);
