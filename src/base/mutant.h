@@ -22,7 +22,10 @@
     X(exclusive_ignored, "an exclusive job is given away while its first attempt may run")      \
     X(slots_ignored, "a worker gets one job more than it has slots")                            \
     X(verdict_unfenced, "a verdict about another revision is accepted")                         \
-    X(deadline_forgotten, "a snapshot drops job deadlines")
+    X(deadline_forgotten, "a snapshot drops job deadlines")                                     \
+    X(compensation_twice, "the first compensation of an unwinding stays on the list")           \
+    X(compensation_order, "compensations run first entered first")                              \
+    X(compensation_lost, "a job that succeeds while its flow unwinds is not entered")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,
