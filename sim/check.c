@@ -10,6 +10,7 @@
 #include "check_exclusive.h"
 #include "check_graph.h"
 #include "check_log.h"
+#include "check_saga.h"
 #include "check_submit.h"
 #include "panic.h"
 
@@ -28,6 +29,7 @@ static const struct checker checkers[] = {
     {"exclusive", check_exclusive_new, check_exclusive_free, check_exclusive_entry},
     {"capacity", check_capacity_new, check_capacity_free, check_capacity_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
+    {"saga", check_saga_new, check_saga_free, check_saga_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)

@@ -84,11 +84,14 @@ bool check_history_was_reset(const struct check_flow *f, uint64_t after, uint64_
 
 /* ---- records come in ---- */
 
-static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn) {
+static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn, uint32_t undoes) {
     f->jobs = check_grow(f->jobs, f->job_count, sizeof *f->jobs);
     struct check_job *j = &f->jobs[f->job_count++];
     *j = (struct check_job){
         .lsn = lsn,
+        .name = check_bytes_copy(spec->name),
+        .has_undo = spec->undo != NULL,
+        .undoes = undoes,
         .kind = spec->kind,
         .on_upstream = spec->on_upstream,
         .retries = spec->retries,
@@ -123,7 +126,7 @@ static void submitted(struct check_history *h, const struct trace_entry *e) {
         .key_expires_ms = r->key_expires_ms,
         .first_count = r->job_count,
     };
-    for (uint32_t i = 0; i < r->job_count; i++) push_job(f, &r->jobs[i], e->lsn);
+    for (uint32_t i = 0; i < r->job_count; i++) push_job(f, &r->jobs[i], e->lsn, TRACE_NO_JOB);
 }
 
 static void assigned(struct check_history *h, const struct trace_entry *e) {
@@ -156,7 +159,13 @@ static void reset(struct check_history *h, const struct trace_entry *e) {
 
 static void added(struct check_history *h, const struct trace_entry *e) {
     struct check_flow *f = check_history_flow(h, e->as.jobs.flow);
-    for (uint32_t i = 0; f != NULL && i < e->as.jobs.job_count; i++) push_job(f, &e->as.jobs.jobs[i], e->lsn);
+    for (uint32_t i = 0; f != NULL && i < e->as.jobs.job_count; i++)
+        push_job(f, &e->as.jobs.jobs[i], e->lsn, TRACE_NO_JOB);
+}
+
+static void made(struct check_history *h, const struct trace_undo *r) {
+    struct check_flow *f = check_history_flow(h, r->flow);
+    if (f != NULL && f->job_count == r->ordinal) push_job(f, r->job, h->lsn, r->undoes);
 }
 
 static void forgotten(struct check_history *h, const struct trace_entry *e) {
@@ -179,6 +188,7 @@ static void job_fini(struct check_job *j) {
     for (uint32_t i = 0; i < j->attempt_count; i++) free(j->attempts[i].worker.at);
     for (uint32_t i = 0; i < j->resource_count; i++) free(j->resources[i].name.at);
     free(j->attempts);
+    free(j->name.at);
     free(j->resources);
     free(j->parents);
     free(j->foreign);
@@ -239,6 +249,7 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_ASSIGNED: assigned(h, e); break;
     case TR_ENDED: ended(h, e); break;
     case TR_KEY_EXPIRED: key_expired(h, e); break;
+    case TW_UNDO: made(h, &e->as.undo); break;
     case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;
     case TW_RESTARTED:
         take_back(h, e->as.restarted.head);

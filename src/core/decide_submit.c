@@ -130,8 +130,8 @@ static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, cons
         return refuse(d, ERR_INVALID, "job %.*s and its compensation must be of a kind that runs on a worker",
                       SLICE_FMT(spec->name));
     if (spec->name.len + UNDO_SUFFIX_BYTES > UNDO_NAME_BYTES_MAX)
-        return refuse(d, ERR_LIMIT, "the name of job %.*s leaves no room for that of its compensation",
-                      SLICE_FMT(spec->name));
+        return refuse(d, ERR_LIMIT, "the name of the compensation would be longer than %u bytes: %.*s",
+                      UNDO_NAME_BYTES_MAX, SLICE_FMT(spec->name));
     if (spec->undo_body.len > (size_t)d->limits->job_body_bytes_max)
         return refuse(d, ERR_LIMIT, "the compensation of job %.*s is longer than %lld bytes (job_body_bytes_max)",
                       SLICE_FMT(spec->name), (long long)d->limits->job_body_bytes_max);

@@ -3,9 +3,11 @@
 #include "rig.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "limits.h"
 #include "record.h"
+#include "state.h"
 
 enum { PLAIN, UNDO, SET_COUNT };
 
@@ -557,7 +559,6 @@ static void bad_compensations_are_refused(void **state) {
     struct options sets[3] = {rig_options(), rig_options(), rig_options()};
     sets[1].kind = JOB_BARRIER;
     sets[2].gates = GATE_BIT(GATE_POLICY);
-    r->limits.name_bytes_max = 255;
     struct job_spec s = {.name = SLICE("a"), .undo_profile = 4};
     assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "options that are not there");
     s.undo_profile = 2;
@@ -592,7 +593,7 @@ static void the_name_must_leave_room(void **state) {
     rig_flush(r);
     struct options sets[3] = {rig_options(), rig_options(), rig_options()};
     struct job_spec s = {.name = slice_of(name, 251), .undo_profile = 1};
-    assert_refused(r, submit_spec(r, sets, &s), ERR_LIMIT, "leaves no room");
+    assert_refused(r, submit_spec(r, sets, &s), ERR_LIMIT, "the name of the compensation");
     s.name.len = 250;
     assert_ok(submit_spec(r, sets, &s));
 }
@@ -678,7 +679,6 @@ static void a_long_unwinding_goes_step_by_step(void **state) {
     rig_flush(r);
     assert_true(rig_flow(r, 1).settling);
     rig_check_digests(r);
-    assert_refused(r, rig_cancel(r, at(5)), ERR_STATE, "over");
     rig_tick(r, 0);
     assert_int_equal(rig_flow(r, 1).job_count, MANY + 1);
     assert_job(r, MANY, "a~undo", JOB_DISPATCHED, CAUSE_NONE);
