@@ -136,6 +136,7 @@ static enum err check_batch(const struct state *s, const struct batch *b, struct
         return why_set(why, ERR_CORRUPT, "a batch from LSN %llu follows LSN %llu", (unsigned long long)b->first_lsn,
                        (unsigned long long)s->lsn);
     if (b->epoch < s->epoch || b->time.ms < s->now.ms) return why_set(why, ERR_CORRUPT, "epoch or time runs backwards");
+    if (!time_fits(b->time.ms)) return why_set(why, ERR_CORRUPT, "a batch of a time that cannot be");
     return ERR_OK;
 }
 
