@@ -1,6 +1,6 @@
-/* check_saga.c: a process says by itself which job it undoes (its body does). What it undoes must have succeeded, nothing
- * else of its flow may run, those that succeeded later must have been undone before, and nothing is undone twice. At the
- * end of a run a flow that began to undo has undone everything. */
+/* check_saga.c: a process says by itself which job it undoes (its body does). What it undoes must have succeeded,
+ * nothing else of its flow may run, those that succeeded later must have been undone before, and nothing is undone
+ * twice. At the end of a run a flow that began to undo has undone everything. */
 #include "check_saga.h"
 
 #include <stdlib.h>

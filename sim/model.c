@@ -85,7 +85,8 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
 static bool added(struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     const struct trace_jobs *r = &e->as.jobs;
     if (f->cancelled) return object(text, "jobs added to flow %llu after its cancel", (unsigned long long)f->id);
-    if (f->unwinding != TZ_NONE) return object(text, "jobs added to flow %llu, which unwinds", (unsigned long long)f->id);
+    if (f->unwinding != TZ_NONE)
+        return object(text, "jobs added to flow %llu, which unwinds", (unsigned long long)f->id);
     if (model_rules_flow_state(f) != TF_RUNNING)
         return object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
     if (!jobs_are_sound(m, r, f->job_count, text)) return false;

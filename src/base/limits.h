@@ -80,7 +80,8 @@ int64_t *limit_by_name(struct limits *l, const char *name);
  * is kept as a cursor. Part of the format: replay depends on it. */
 #define STEP_JOBS_MAX 4096
 
-/* Part of the rules in the same way: how long workers may take to confirm that they stopped a job whose flow unwinds. */
+/* Part of the rules in the same way: how long workers may take to confirm that they stopped what an unwinding flow
+ * calls off. */
 #define UNWIND_CONFIRM_MS 60000
 
 #endif

@@ -98,10 +98,8 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
     const struct job *undone = job_at(s, f->jobs.at[ordinal]);
     struct rec_job spec;
     job_record(undone, &s->scratch, &spec);
-    struct rec_job undo = {.name = undo_name(s, spec.name),
-                           .body = spec.undo_body,
-                           .body_hash = spec.undo_hash,
-                           .undoes = ordinal + 1};
+    struct rec_job undo = {
+        .name = undo_name(s, spec.name), .body = spec.undo_body, .body_hash = spec.undo_hash, .undoes = ordinal + 1};
     struct buf message;
     buf_init(&message, MESSAGE_BYTES_MAX);
     tlv_encode(&rec_job_desc, &undo, &message);

@@ -105,7 +105,8 @@ static struct parent_ref parse_parent(const char *text, size_t len) {
     return (struct parent_ref){.name = slice_of(slash + 1, len - skip), .flow = {strtoull(text, NULL, 10)}};
 }
 
-/* "name@1~2: a 7/b" → a job with the second option set, a compensation with the third, and the parents a and b of flow 7. */
+/* "name@1~2: a 7/b" → a job with the second option set, a compensation with the third, and the parents a and b of
+ * flow 7. */
 static void parse_job(const char *text, struct job_spec *job, struct parent_ref *parents) {
     const char *colon = strchr(text, ':');
     size_t head = colon ? (size_t)(colon - text) : strlen(text);

@@ -1,5 +1,5 @@
-/* saga_judges_test.c: the second model's rules about compensations, and the checker: a run that breaks each promise, and
- * one that breaks none. */
+/* saga_judges_test.c: the second model's rules about compensations, and the checker: a run that breaks each promise,
+ * and one that breaks none. */
 #include "test.h"
 
 #include "check.h"

@@ -1,5 +1,5 @@
-/* saga_test.c: compensations: when they are entered, what makes a flow unwind, how it does, and that no crash in between
- * changes anything. */
+/* saga_test.c: compensations: when they are entered, what makes a flow unwind, how it does, and that no crash in
+ * between changes anything. */
 #include "rig.h"
 
 #include <stdio.h>
@@ -668,12 +668,8 @@ static void a_long_unwinding_goes_step_by_step(void **state) {
         assert_true(ended < 20);
     }
     struct command cmd = {.kind = CMD_DONE, .token = 1};
-    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
-                                          .incarnation = 1,
-                                          .job = at(1),
-                                          .attempt = 1,
-                                          .outcome = OUTCOME_EXIT,
-                                          .exit_code = 9};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = at(1), .attempt = 1, .outcome = OUTCOME_EXIT, .exit_code = 9};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd); /* no pass: CONTINUED has not been written yet */
     rig_flush(r);
