@@ -135,6 +135,13 @@ static struct trace_amount *amounts(struct arena *arena, const struct tlv_list *
     return ret;
 }
 
+static const struct trace_bytes *names(struct arena *arena, const struct tlv_list *list) {
+    struct trace_bytes *ret = ARENA_ARRAY(arena, struct trace_bytes, list->count + 1);
+    const struct name_item *from = list->at;
+    for (uint32_t i = 0; i < list->count; i++) ret[i] = bytes(from[i].name);
+    return ret;
+}
+
 static void job_options(struct arena *arena, const struct options *o, struct trace_job *ret) {
     ret->kind = job_kind(o->kind);
     ret->priority = o->priority;
@@ -165,6 +172,22 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->gpus = o->demand.gpus;
     ret->resources = amounts(arena, &o->demand.resources);
     ret->resource_count = o->demand.resources.count;
+    ret->keys = names(arena, &o->demand.keys);
+    ret->key_count = o->demand.keys.count;
+    ret->rates = names(arena, &o->demand.rates);
+    ret->rate_count = o->demand.rates.count;
+}
+
+/* How long the message of a compensation is, but for the number of the job it undoes. */
+static uint32_t undo_message_bytes(const struct rec_job *job) {
+    struct rec_job undo = {.name = job->name, .body = job->undo_body, .body_hash = job->undo_hash};
+    struct buf message;
+    buf_init(&message, (size_t)1 << 22);
+    tlv_encode(&rec_job_desc, &undo, &message);
+    REQUIRE(!message.full && job->name.len + 5 < 128); /* the suffix of the name leaves its length one byte */
+    uint32_t bytes_count = (uint32_t)message.len + 5;
+    buf_fini(&message);
+    return bytes_count;
 }
 
 static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
@@ -185,6 +208,7 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
             .parent_count = from[i].parents.count,
             .foreign = others,
             .foreign_count = from[i].foreign.count,
+            .message_bytes = (uint32_t)from[i].raw.len,
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
@@ -192,6 +216,7 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
         REQUIRE(from[i].undo_profile <= profiles->count);
         struct trace_job *undo = ARENA_NEW(arena, struct trace_job);
         job_options(arena, &options[from[i].undo_profile - 1], undo);
+        undo->message_bytes = undo_message_bytes(&from[i]);
         ret[i].undo = undo;
     }
     return ret;
@@ -261,6 +286,23 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
     };
 }
 
+static void limited(const struct rec_limit *r, struct trace_entry *e) {
+    static const enum trace_limit_kind kinds[] = {
+        [LIMIT_KEY] = TL_KEY, [LIMIT_RATE] = TL_RATE, [LIMIT_TENANT] = TL_TENANT};
+    e->as.limit = (struct trace_limit){
+        .tenant = bytes(r->head.tenant),
+        .kind = kinds[r->kind],
+        .name = bytes(r->name),
+        .clear = r->clear,
+        .width = r->width,
+        .rate_milli = r->rate_milli,
+        .burst = r->burst,
+        .running = r->running,
+        .queued = r->queued,
+        .bytes = r->bytes,
+    };
+}
+
 static enum trace_kind kind_of(enum record_kind kind) {
     switch (kind) {
     case REC_OPENED: return TR_OPENED;
@@ -283,6 +325,7 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_DUE: return TR_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_LIMIT: return TR_LIMIT;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -349,6 +392,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.key =
             (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
+    case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -382,7 +426,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
-        [TR_OTHER] = "other",
+        [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -412,6 +456,13 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         flow = e->as.verdict.flow;
         snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
+    } else if (e->kind == TR_LIMIT) {
+        const struct trace_limit *l = &e->as.limit;
+        snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s",
+                 (int)l->tenant.len, (const char *)l->tenant.at, (int)l->name.len,
+                 l->name.len ? (const char *)l->name.at : "", l->width,
+                 (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
+                 l->clear ? ", cleared" : "");
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
                e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);

@@ -54,6 +54,8 @@ static void make(struct model *m, struct model_flow *f, uint32_t ordinal) {
     struct trace_job spec = *f->jobs[ordinal].spec.undo;
     uint32_t made = f->job_count;
     spec.undo = NULL;
+    spec.message_bytes += 1; /* its message says what it undoes: a tag and a number, seven bits to a byte */
+    for (uint32_t rest = ordinal + 1; rest > 0; rest >>= 7) spec.message_bytes++;
     model_job_push(f, &spec, m->time_ms);
     f->jobs[made].undoes = ordinal;
     f->unwinding = TZ_COMPENSATING;

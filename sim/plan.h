@@ -51,7 +51,8 @@
     X(stale_ppm, "heartbeats that repeat an old message")                 \
     X(goodbye_ppm, "heartbeats at which a worker leaves and comes back")  \
     X(meddle, "percent of client actions that are not submits")           \
-    X(lease_ms, "lease of a worker")
+    X(lease_ms, "lease of a worker")                                      \
+    X(keys, "percent of option sets that name keys or rates")
 
 struct plan {
     uint64_t seed;

@@ -2,6 +2,7 @@
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
 #include "flow.h"
+#include "quota.h"
 #include "registry.h"
 #include "saga.h"
 
@@ -192,6 +193,13 @@ static enum err check_worker_gone(const struct state *s, struct slice id, struct
     return ERR_OK;
 }
 
+static enum err check_limit(const struct rec_limit *r, struct why *why) {
+    FITS(r->head.tenant.len > 0, "a limit of no tenant");
+    FITS(r->kind == LIMIT_TENANT || r->name.len > 0, "a limit without a name");
+    FITS(r->kind != LIMIT_RATE || r->clear || quota_rate_is_sound(r->rate_milli, r->burst), "a rate that cannot be");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -231,6 +239,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

@@ -30,6 +30,7 @@ enum command_kind {
     CMD_POOL,
     CMD_TOPIC,
     CMD_TENANT,
+    CMD_LIMIT,
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -171,6 +172,17 @@ struct cmd_tenant {
     uint32_t weight;
 };
 
+struct cmd_limit { /* see rec_limit */
+    struct slice tenant; /* whose; a caller of a tenant may set keys and rates of its own */
+    enum limit_kind kind;
+    struct slice name;
+    bool clear;
+    uint32_t width;
+    uint64_t rate_milli, burst;
+    uint32_t running;
+    uint64_t queued, bytes;
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -190,6 +202,7 @@ struct command {
         struct cmd_pool pool;
         struct cmd_topic topic;
         struct cmd_tenant tenant_set;
+        struct cmd_limit limit;
     } as;
 };
 

@@ -89,6 +89,8 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
         e = decide_not_unwound(d, flow_at(d->state, j->flow), "only its compensations can be retried");
         if (e != ERR_OK) return e;
     }
+    if (kind == REC_RETRIED) e = decide_room_again(d, flow_at(d->state, j->flow));
+    if (e != ERR_OK) return e;
     struct rec_job_only *rec = &decide_record(d, kind, cmd)->body.as_REC_RETRIED;
     rec->flow = cmd->as.job.flow.v;
     rec->ordinal = cmd->as.job.ordinal;
@@ -112,6 +114,7 @@ static enum err finished_flow(struct decision *d, const struct command *cmd, enu
     if (kind == REC_RERUN && f->state == FLOW_SUCCEEDED && f->by_state[JOB_SKIPPED] == 0)
         return refuse(d, ERR_STATE, "every job of the flow has succeeded");
     if (kind == REC_RERUN) e = decide_not_unwound(d, f, "submit it anew");
+    if (kind == REC_RERUN && e == ERR_OK) e = decide_room_again(d, f);
     if (e != ERR_OK) return e;
     decide_record(d, kind, cmd)->body.as_REC_RERUN.flow = cmd->as.flow.v;
     return ERR_OK;

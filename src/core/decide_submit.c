@@ -234,11 +234,15 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         return refuse(d, ERR_LIMIT, "more than %lld different sets of options with compensations (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
     struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
+    uint64_t names = d->state->quotas.count;
     for (uint32_t i = 0; i < jobs->profile_count; i++) {
         enum err e = decide_options(d, &jobs->profiles[i], &sets[i]);
         if (e != ERR_OK) return e;
+        names += sets[i].demand.keys.count + sets[i].demand.rates.count;
         if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
     }
+    if (names > (uint64_t)d->limits->limit_names_max)
+        return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, count};
     *ret_undo = undo;
     return ERR_OK;
@@ -275,7 +279,7 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
         if (e != ERR_OK) return e;
     }
     *ret_jobs = (struct tlv_list){list, jobs->job_count};
-    return ERR_OK;
+    return decide_room(d, flow ? flow->tenant : tenant_find(d->state, cmd->tenant), ret_jobs);
 }
 
 /* ---- submit ---- */

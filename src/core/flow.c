@@ -4,6 +4,7 @@
 #include "class.h"
 #include "life.h"
 #include "panic.h"
+#include "quota.h"
 #include "saga.h"
 #include "timer.h"
 
@@ -237,6 +238,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
+        quota_count_job(s, j, 1);
     }
     for (uint32_t i = 0; i < profiles->count; i++) profile_unref(s, profile_index[i]);
     flow_index_names(s, f);

@@ -9,6 +9,7 @@
 #include "limits.h"
 #include "mutant.h"
 #include "panic.h"
+#include "quota.h"
 #include "work.h"
 
 #define MESSAGE_BYTES_MAX ((size_t)1 << 22) /* of a job: its body and little more */
@@ -108,6 +109,7 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
     buf_fini(&message);
     job_extra(s, job_at(s, index))->undoes = ordinal + 1;
     job_enter(s, index);
+    quota_count_job(s, job_at(s, index), 1);
     flow_index_names(s, f);
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = FLOW_RUNNING};
     emit_event(s, &event);

@@ -152,6 +152,12 @@ static struct options options(struct lab *l) {
     if (pick(l, 8) == 0) o.exclusive = true;
     if (pick(l, 8) == 0) o.demand.pool = pool(l);
     if (pick(l, 8) == 0) o.priority = pick(l, 4);
+    if (pick(l, 4) == 0) {
+        struct name_item *names = ARENA_ARRAY(&l->arena, struct name_item, 3);
+        for (uint32_t i = 0; i < 3; i++) names[i].name = job_name(l);
+        o.demand.keys = (struct tlv_list){names, pick(l, 3)};
+        o.demand.rates = (struct tlv_list){names + 2, pick(l, 2)};
+    }
     return o;
 }
 
@@ -263,6 +269,19 @@ static void draw_names(struct lab *l, struct command *cmd) {
         cmd->as.topic = (struct cmd_topic){pool(l), items, count};
 }
 
+static void draw_limit(struct lab *l, struct command *cmd) {
+    cmd->as.limit = (struct cmd_limit){.tenant = tenant(l),
+                                       .kind = (enum limit_kind)pick(l, 4),
+                                       .name = job_name(l),
+                                       .clear = pick(l, 4) == 0,
+                                       .width = pick(l, 4),
+                                       .rate_milli = (uint64_t)pick(l, 5) * 700,
+                                       .burst = pick(l, 4),
+                                       .running = pick(l, 4),
+                                       .queued = pick(l, 30),
+                                       .bytes = pick(l, 300)};
+}
+
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
@@ -299,6 +318,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_POOL:
     case CMD_TOPIC: draw_names(l, cmd); return;
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
+    case CMD_LIMIT: draw_limit(l, cmd); return;
     case CMD_READ:
     case CMD_COUNT: return;
     }

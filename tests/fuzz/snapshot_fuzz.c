@@ -54,7 +54,12 @@ static void draw_stream(struct stream *out, struct slice in) {
         .epoch = 1, .lsn = 100, .now_ms = 1000, .flow_last = 10, .question_last = 10, .worker_last = 10};
     put(out, OBJ_HEADER, &header);
     for (int i = 0; i < OBJECTS_MAX && source.at < source.end; i++) {
-        enum object_kind kind = (enum object_kind)(1 + tlvgen_below(&g, OBJ_KIND_END - 1));
+        static const enum object_kind kinds[] = {
+#define X(kind, number, type, word, text) kind,
+            OBJECT_TABLE(X)
+#undef X
+        };
+        enum object_kind kind = kinds[tlvgen_below(&g, sizeof kinds / sizeof *kinds)];
         const struct tlv_desc *desc = object_desc(kind);
         void *object = arena_alloc(&arena, desc->size);
         tlvgen_fill(&g, desc, object);
