@@ -27,7 +27,7 @@ void adapter_fini(struct adapter *a) {
 
 /* ---- handing over ---- */
 
-static void judge(struct adapter *a, struct trace_entry *e) {
+void adapter_judge(struct adapter *a, struct trace_entry *e) {
     if (!trace_is_record(e->kind)) e->time_ms = world_wall(a->w).ms;
     if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
 }
@@ -72,7 +72,7 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
         if (telling == TELL_LIVE) note_record(a, &e);
-        if (telling != TELL_MODEL) judge(a, &e);
+        if (telling != TELL_MODEL) adapter_judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
     }
     if (lsn != b->last_lsn + 1)
@@ -85,16 +85,16 @@ void adapter_batch(struct adapter *a, const struct batch *b, bool replayed) {
 }
 
 void adapter_durable(struct adapter *a, uint64_t lsn) {
-    judge(a, &(struct trace_entry){.kind = TW_DURABLE, .as.durable = {lsn}});
+    adapter_judge(a, &(struct trace_entry){.kind = TW_DURABLE, .as.durable = {lsn}});
 }
 
 void adapter_crashed(struct adapter *a) {
-    judge(a, &(struct trace_entry){.kind = TW_CRASHED});
+    adapter_judge(a, &(struct trace_entry){.kind = TW_CRASHED});
 }
 
 /* The model knows no way back: when records were lost it starts anew with those that were not. */
 void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head) {
-    judge(a, &(struct trace_entry){.kind = TW_RESTARTED, .as.restarted = {epoch, head}});
+    adapter_judge(a, &(struct trace_entry){.kind = TW_RESTARTED, .as.restarted = {epoch, head}});
     if (a->told_lsn == head) return;
     model_free(a->model);
     a->model = model_new();
@@ -109,8 +109,9 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
     static const enum trace_effect effects[] = {
         [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
         [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
+        [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED,
     };
-    judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
+    adapter_judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
 
 /* ---- talk ---- */
@@ -137,6 +138,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_POOL:
     case CMD_TOPIC:
     case CMD_TENANT:
+    case CMD_STORE:
     case CMD_COUNT: break;
     }
     return TQ_OTHER;
@@ -190,10 +192,10 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) 
     case TQ_OTHER:
     case TQ_COUNT: break;
     }
-    if (call != 0) judge(a, &e);
+    if (call != 0) adapter_judge(a, &e);
 }
 
-static enum trace_answer answer_of(enum err err) {
+enum trace_answer adapter_answer(enum err err) {
     if (err == ERR_OK) return TN_OK;
     if (err == ERR_CONFLICT) return TN_CONFLICT;
     if (err == ERR_STALE) return TN_STALE;
@@ -205,10 +207,10 @@ static enum trace_answer answer_of(enum err err) {
 void adapter_answered(struct adapter *a, struct msg *m) {
     if (m->told) return; /* the network brought it twice */
     m->told = true;
-    judge(a, &(struct trace_entry){
+    adapter_judge(a, &(struct trace_entry){
                  .kind = TA_ANSWERED,
                  .as.answered = {.call = m->call,
-                                 .answer = answer_of(m->reply.err),
+                                 .answer = adapter_answer(m->reply.err),
                                  .lsn = m->lsn,
                                  .flow = m->reply.flow.v,
                                  .job_count = m->reply.job_count,
@@ -217,7 +219,7 @@ void adapter_answered(struct adapter *a, struct msg *m) {
              });
     for (uint32_t i = 0; i < m->job_count; i++) {
         const struct seen_job *job = &m->jobs[i];
-        judge(a, &(struct trace_entry){
+        adapter_judge(a, &(struct trace_entry){
                      .kind = TW_SEEN,
                      .as.seen = {m->lsn, job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)},
                  });
@@ -228,7 +230,7 @@ void adapter_answered(struct adapter *a, struct msg *m) {
 
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins) {
     arena_reset(&a->arena);
-    judge(a, &(struct trace_entry){
+    adapter_judge(a, &(struct trace_entry){
                  .kind = begins ? TW_PROCESS : TW_PROCESS_END,
                  .as.process = {.worker = bytes(simworker_name(&a->arena, v->node)),
                                 .incarnation = v->incarnation,
@@ -241,7 +243,7 @@ void adapter_process(struct adapter *a, const struct simworker *v, const struct 
 
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) {
     arena_reset(&a->arena);
-    judge(a, &(struct trace_entry){.kind = TW_MACHINE,
+    adapter_judge(a, &(struct trace_entry){.kind = TW_MACHINE,
                                    .as.machine = {bytes(simworker_name(&a->arena, v->node)), paused}});
 }
 
@@ -311,12 +313,12 @@ struct quiet {
 static void quiet_job(void *ctx, const struct job_view *job) {
     struct quiet *q = ctx;
     struct why_job why = {0};
-    judge(q->a, &(struct trace_entry){
+    adapter_judge(q->a, &(struct trace_entry){
                     .kind = TW_SEEN,
                     .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)}});
     if (job_state_is_terminal(job->state)) return;
     bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
-    judge(q->a, &(struct trace_entry){
+    adapter_judge(q->a, &(struct trace_entry){
                     .kind = TW_WHY,
                     .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
 }
@@ -327,5 +329,5 @@ static void quiet_flow(void *ctx, flow_id id) {
 
 void adapter_quiet(struct adapter *a, const struct engine *e) {
     view_each_flow(engine_state(e), quiet_flow, &(struct quiet){a, e});
-    judge(a, &(struct trace_entry){.kind = TW_QUIET});
+    adapter_judge(a, &(struct trace_entry){.kind = TW_QUIET});
 }

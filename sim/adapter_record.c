@@ -264,6 +264,11 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_DUE: return TR_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED: return TR_STORE;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -330,6 +335,11 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.key =
             (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED:
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -363,7 +373,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
-        [TR_OTHER] = "other",
+        [TR_STORE] = "store",         [TR_OTHER] = "other",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -394,7 +404,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
-               e->kind == TR_OTHER) {
+               e->kind == TR_STORE || e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);
     } else {
         flow = e->as.job.flow;

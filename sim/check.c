@@ -10,6 +10,7 @@
 #include "check_exclusive.h"
 #include "check_graph.h"
 #include "check_log.h"
+#include "check_store.h"
 #include "check_submit.h"
 #include "panic.h"
 
@@ -29,6 +30,7 @@ static const struct checker checkers[] = {
     {"capacity", check_capacity_new, check_capacity_free, check_capacity_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
+    {"store", check_store_new, check_store_free, check_store_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)
 

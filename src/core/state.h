@@ -22,6 +22,7 @@
 #include "options.h"
 #include "pool.h"
 #include "record.h"
+#include "store_state.h"
 #include "vec.h"
 #include "wtime.h"
 
@@ -198,6 +199,8 @@ struct tenant {
     struct bytes *name;
     uint32_t weight;
     bool paused;
+    uint64_t store_keys;  /* index: of its store, flows included */
+    uint64_t store_bytes; /* index: what they cost */
 };
 
 struct pool_ {
@@ -217,7 +220,7 @@ struct topic {
     struct tlv_list pools;
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY };
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_ITEM };
 
 struct state {
     uint32_t shard;
@@ -231,6 +234,7 @@ struct state {
     uint32_t worker_last;
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
+    struct store store;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
