@@ -30,7 +30,7 @@ struct key { /* one line of the table */
     int64_t expires_ms; /* 0 = never */
 };
 
-struct command { /* not yet durable, or not yet answered */
+struct command {             /* not yet durable, or not yet answered */
     struct trace_store told; /* with copies of what it points at */
     struct trace_store_answer answer;
     struct value shown[TRACE_STORE_MAX]; /* the values of answer.items, which do not point at them: it moves */
@@ -45,7 +45,7 @@ struct end { /* a flow was forgotten */
 struct notes {
     struct key *keys;
     uint32_t key_count;
-    struct command *commands; /* in the order of their decision */
+    struct command *commands;     /* in the order of their decision */
     uint32_t command_count, next; /* those before `next` are done */
     struct end *ends;
     uint32_t end_count, end_next;
@@ -270,8 +270,8 @@ static void do_read(struct notes *n, struct command *c) {
     for (uint32_t i = 0; i < c->told.count; i++) {
         const struct key *k = key_now(n, &c->told, c->told.keys[i]);
         c->shown[i] = k->value;
-        c->answer.items[i] = (struct trace_store_item){
-            .found = k->there, .version = k->version, .expires_ms = k->expires_ms};
+        c->answer.items[i] =
+            (struct trace_store_item){.found = k->there, .version = k->version, .expires_ms = k->expires_ms};
     }
 }
 

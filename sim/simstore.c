@@ -146,13 +146,10 @@ static struct slice shown(const struct simserver *s, struct msg *m, struct store
     struct buf members;
     struct slice last = {0};
     buf_init(&members, 4096);
-    struct store_page page = {.most = 2}; /* in several pages, as a client would */
-    bool more = true;
-    while (more) {
+    struct store_page page = {.after = slice_of(item->key.ptr, 0), .most = 2}; /* in several pages */
+    while (view_members(engine_state(s->engine), engine_now(s->engine), place, item->key, &page, add_member, &members,
+                        &last))
         page.after = last;
-        more = view_members(engine_state(s->engine), engine_now(s->engine), place, item->key, &page, add_member,
-                            &members, &last);
-    }
     struct slice ret = arena_slice(&m->arena, buf_slice(&members));
     buf_fini(&members);
     return ret;

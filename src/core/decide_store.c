@@ -12,7 +12,7 @@
 
 #define ENTRY_RECORD_BYTES 64u /* beside key and value, with a record of its expiry before it */
 
-struct place { /* the namespace of a command */
+struct place {         /* the namespace of a command */
     struct slice name; /* of the tenant */
     uint32_t tenant;   /* 0 = not seen yet */
     uint64_t flow;
@@ -83,7 +83,8 @@ static enum err check_room(struct decision *d, const struct place *p, uint64_t k
         return refuse(d, ERR_LIMIT, "the namespace has %llu keys already (store_space_keys_max)",
                       (unsigned long long)own);
     if (bytes > 0 && (t ? t->store_bytes : 0) + (uint64_t)bytes > (uint64_t)l->store_tenant_bytes_max)
-        return refuse(d, ERR_LIMIT, "the tenant's keys and values would take more than %lld bytes (store_tenant_bytes_max)",
+        return refuse(d, ERR_LIMIT,
+                      "the tenant's keys and values would take more than %lld bytes (store_tenant_bytes_max)",
                       (long long)l->store_tenant_bytes_max);
     if (d->in->journal_free_bytes != UINT64_MAX && s->reserved_bytes + record > d->in->journal_free_bytes)
         return refuse(d, ERR_NO_SPACE, "the journal has no room for it");
@@ -169,7 +170,8 @@ static enum err copy_entries(struct decision *d, const struct cmd_store *c, stru
 static bool has_value(const struct item *it, struct slice value) {
     char text[STORE_NUMBER_BYTES];
     if (it == NULL || it->kind == ITEM_SET) return false;
-    return slice_eq(it->kind == ITEM_NUMBER ? store_number_text(it->as.number, text) : bytes_slice(it->as.value), value);
+    return slice_eq(it->kind == ITEM_NUMBER ? store_number_text(it->as.number, text) : bytes_slice(it->as.value),
+                    value);
 }
 
 static enum err check_condition(struct decision *d, const struct cmd_store *c, const struct item *it) {

@@ -18,7 +18,11 @@ size_t store_bytes(const struct store *t);
 /* The namespace of a flow, or (flow 0) of a tenant as a whole; 0 = it has no keys. */
 uint32_t space_find(const struct store *t, uint32_t tenant, uint64_t flow);
 uint32_t item_find(const struct store *t, uint32_t space, struct slice key);
-bool member_find(const struct store *t, uint32_t set, struct slice member);
+uint32_t member_get(const struct store *t, uint32_t set, struct slice member);
+static inline bool member_find(const struct store *t, uint32_t set, struct slice member) {
+    return member_get(t, set, member) != 0;
+}
+uint64_t space_owner(uint32_t tenant, uint64_t flow); /* what a space is found by */
 uint32_t item_space(const struct item *it);
 struct slice item_key(const struct item *it);
 /* The flow of a namespace, 0 = the tenant's own. */
@@ -34,6 +38,12 @@ uint32_t item_next(const struct store *t, uint32_t space, struct order_place *pl
 uint32_t member_seek(const struct store *t, uint32_t set, struct slice member, struct order_place *ret);
 uint32_t member_next(const struct store *t, uint32_t set, struct order_place *place);
 struct slice member_text(const struct store *t, uint32_t member);
+
+/* Into the tables and out of them. An item enters as the number 0 without an expiry, and leaves as such. */
+uint32_t item_insert(struct store *t, uint32_t space, struct slice key);
+void item_remove(struct store *t, uint32_t item);
+void member_insert(struct store *t, uint32_t set, struct slice member);
+void member_remove(struct store *t, uint32_t set, uint32_t member);
 
 /* What an item or a member costs its tenant, beside the bytes it has; a little more than it does. */
 #define STORE_ITEM_COST 128u

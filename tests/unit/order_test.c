@@ -117,10 +117,8 @@ static void equal_keys_and_strangers_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_order_has_nothing),
-        cmocka_unit_test(ascending_keys_fill_whole_leaves),
-        cmocka_unit_test(seek_finds_the_first_not_below),
-        cmocka_unit_test(a_random_life_keeps_the_order),
+        cmocka_unit_test(an_empty_order_has_nothing),           cmocka_unit_test(ascending_keys_fill_whole_leaves),
+        cmocka_unit_test(seek_finds_the_first_not_below),       cmocka_unit_test(a_random_life_keeps_the_order),
         cmocka_unit_test(equal_keys_and_strangers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

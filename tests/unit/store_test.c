@@ -226,7 +226,8 @@ static void sets_answer_how_many_are_new(void **state) {
     struct slice last;
     struct store_place place = {SLICE("acme"), {0}};
     struct store_page page = {.most = 10};
-    assert_false(view_members(engine_state(r->engine), r->in.wall, place, SLICE("s"), &page, collect_text, text, &last));
+    assert_false(
+        view_members(engine_state(r->engine), r->in.wall, place, SLICE("s"), &page, collect_text, text, &last));
     assert_string_equal(text, "x z ");
     assert_true(view_member(engine_state(r->engine), r->in.wall, place, SLICE("s"), SLICE("x")));
     assert_false(view_member(engine_state(r->engine), r->in.wall, place, SLICE("s"), SLICE("y")));
@@ -574,7 +575,7 @@ static void watchers_hear_of_changes(void **state) {
     rig_tick(r, 100);
     e = vec_at(&r->effects, 0);
     assert_int_equal(e->as.store.version, 0);
-    assert_int_equal(news(&whom), 1); /* expiry is a change */
+    assert_int_equal(news(&whom), 1);                     /* expiry is a change */
     assert_int_equal(watch(2, "b", true, false), ERR_OK); /* a second one under its number replaces it */
     set("a/z", "1");
     assert_int_equal(news(&whom), 0);
