@@ -27,9 +27,13 @@ void adapter_fini(struct adapter *a) {
 
 /* ---- handing over ---- */
 
-void adapter_judge(struct adapter *a, struct trace_entry *e) {
+static void judge(struct adapter *a, struct trace_entry *e) {
     if (!trace_is_record(e->kind)) e->time_ms = world_wall(a->w).ms;
     if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
+}
+
+void adapter_judge(struct adapter *a, struct trace_entry *e) {
+    judge(a, e);
 }
 
 /* A history keeps what leaves memory; clients may ask it later how a parent ended. */
@@ -72,7 +76,7 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
         if (telling == TELL_LIVE) note_record(a, &e);
-        if (telling != TELL_MODEL) adapter_judge(a, &e);
+        if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
     }
     if (lsn != b->last_lsn + 1)
@@ -85,16 +89,16 @@ void adapter_batch(struct adapter *a, const struct batch *b, bool replayed) {
 }
 
 void adapter_durable(struct adapter *a, uint64_t lsn) {
-    adapter_judge(a, &(struct trace_entry){.kind = TW_DURABLE, .as.durable = {lsn}});
+    judge(a, &(struct trace_entry){.kind = TW_DURABLE, .as.durable = {lsn}});
 }
 
 void adapter_crashed(struct adapter *a) {
-    adapter_judge(a, &(struct trace_entry){.kind = TW_CRASHED});
+    judge(a, &(struct trace_entry){.kind = TW_CRASHED});
 }
 
 /* The model knows no way back: when records were lost it starts anew with those that were not. */
 void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head) {
-    adapter_judge(a, &(struct trace_entry){.kind = TW_RESTARTED, .as.restarted = {epoch, head}});
+    judge(a, &(struct trace_entry){.kind = TW_RESTARTED, .as.restarted = {epoch, head}});
     if (a->told_lsn == head) return;
     model_free(a->model);
     a->model = model_new();
@@ -111,7 +115,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
         [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
         [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED,
     };
-    adapter_judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
+    judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
 
 /* ---- talk ---- */
@@ -192,7 +196,7 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) 
     case TQ_OTHER:
     case TQ_COUNT: break;
     }
-    if (call != 0) adapter_judge(a, &e);
+    if (call != 0) judge(a, &e);
 }
 
 enum trace_answer adapter_answer(enum err err) {
@@ -207,7 +211,7 @@ enum trace_answer adapter_answer(enum err err) {
 void adapter_answered(struct adapter *a, struct msg *m) {
     if (m->told) return; /* the network brought it twice */
     m->told = true;
-    adapter_judge(a, &(struct trace_entry){
+    judge(a, &(struct trace_entry){
                  .kind = TA_ANSWERED,
                  .as.answered = {.call = m->call,
                                  .answer = adapter_answer(m->reply.err),
@@ -219,7 +223,7 @@ void adapter_answered(struct adapter *a, struct msg *m) {
              });
     for (uint32_t i = 0; i < m->job_count; i++) {
         const struct seen_job *job = &m->jobs[i];
-        adapter_judge(a, &(struct trace_entry){
+        judge(a, &(struct trace_entry){
                      .kind = TW_SEEN,
                      .as.seen = {m->lsn, job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)},
                  });
@@ -230,7 +234,7 @@ void adapter_answered(struct adapter *a, struct msg *m) {
 
 void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins) {
     arena_reset(&a->arena);
-    adapter_judge(a, &(struct trace_entry){
+    judge(a, &(struct trace_entry){
                  .kind = begins ? TW_PROCESS : TW_PROCESS_END,
                  .as.process = {.worker = bytes(simworker_name(&a->arena, v->node)),
                                 .incarnation = v->incarnation,
@@ -243,13 +247,46 @@ void adapter_process(struct adapter *a, const struct simworker *v, const struct 
 
 void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) {
     arena_reset(&a->arena);
-    adapter_judge(a, &(struct trace_entry){.kind = TW_MACHINE,
+    judge(a, &(struct trace_entry){.kind = TW_MACHINE,
                                    .as.machine = {bytes(simworker_name(&a->arena, v->node)), paused}});
 }
 
 /* ---- comparison ---- */
 
+/* The reason that people are told must fit what holds the job up. NULL when it does. */
+static const char *why_misfit(const struct job_view *job, enum block block) {
+    bool settling = block == BLOCK_SETTLING;
+    switch (job->state) {
+    case JOB_WAITING:
+        if (job->parents_open > 0) return block == BLOCK_PARENTS || settling ? NULL : "it waits for parents";
+        return block == BLOCK_TIME || settling ? NULL : "it waits for a time";
+    case JOB_HELD:
+    case JOB_CHECKING: return block == BLOCK_QUESTION ? NULL : "a question is open";
+    case JOB_READY:
+        /* asked when the server is still: whoever could have been placed has been placed */
+        if (block == BLOCK_QUEUE) return "a worker is free and it was not given to it";
+        return block >= BLOCK_PAUSED || settling ? NULL : "it waits for a worker";
+    case JOB_DISPATCHED:
+        if (job->stop == STOP_NONE) return block == BLOCK_START ? NULL : "it has not started";
+        return block == BLOCK_STOPPING ? NULL : "it is being stopped";
+    case JOB_RUNNING:
+        if (job->stop == STOP_NONE) return block == BLOCK_NOTHING ? NULL : "it is running";
+        return block == BLOCK_STOPPING ? NULL : "it is being stopped";
+    case JOB_SUCCEEDED:
+    case JOB_FAILED:
+    case JOB_TIMED_OUT:
+    case JOB_CANCELLED:
+    case JOB_DENIED:
+    case JOB_QUARANTINED:
+    case JOB_SKIPPED: return block == BLOCK_NOTHING ? NULL : "it is over";
+    case JOB_STATE_COUNT: break;
+    }
+    return "it is in no state";
+}
+
 struct comparison {
+    struct adapter *a;
+    const struct engine *engine;
     const struct state *state;
     struct vec flows, jobs;
 };
@@ -258,6 +295,14 @@ static void compare_job(void *ctx, const struct job_view *job) {
     struct comparison *c = ctx;
     struct trace_job_state *s = vec_push(&c->jobs);
     struct question_view q;
+    struct why_job why;
+    struct world *w = c->a->w;
+    bool known = view_why(c->state, engine_live(c->engine), &w->plan.limits, job->ref, &why);
+    const char *misfit = known ? why_misfit(job, why.block) : "nobody knows it";
+    if (misfit && !engine_has_work(c->engine)) {
+        world_red(w, "why", "%lu/%u: %s, and the reason given is \"%s\"", (unsigned long)job->ref.flow.v,
+                  job->ref.ordinal, misfit, known ? block_word(why.block) : "none");
+    }
     *s = (struct trace_job_state){
         .flow = job->ref.flow.v,
         .ordinal = job->ref.ordinal,
@@ -294,7 +339,7 @@ static void compare_flow(void *ctx, flow_id id) {
 void adapter_compare(struct adapter *a, const struct engine *e) {
     char text[MODEL_TEXT_BYTES];
     if (a->told_lsn != engine_lsn(e)) return;
-    struct comparison c = {.state = engine_state(e)};
+    struct comparison c = {.a = a, .engine = e, .state = engine_state(e)};
     vec_init(&c.flows, sizeof(struct trace_flow_now));
     vec_init(&c.jobs, sizeof(struct trace_job_state));
     view_each_flow(c.state, compare_flow, &c);
@@ -313,12 +358,12 @@ struct quiet {
 static void quiet_job(void *ctx, const struct job_view *job) {
     struct quiet *q = ctx;
     struct why_job why = {0};
-    adapter_judge(q->a, &(struct trace_entry){
-                    .kind = TW_SEEN,
-                    .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)}});
+    judge(q->a, &(struct trace_entry){.kind = TW_SEEN,
+                                      .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal,
+                                                  adapter_state(job->state)}});
     if (job_state_is_terminal(job->state)) return;
     bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
-    adapter_judge(q->a, &(struct trace_entry){
+    judge(q->a, &(struct trace_entry){
                     .kind = TW_WHY,
                     .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
 }
@@ -329,5 +374,5 @@ static void quiet_flow(void *ctx, flow_id id) {
 
 void adapter_quiet(struct adapter *a, const struct engine *e) {
     view_each_flow(engine_state(e), quiet_flow, &(struct quiet){a, e});
-    adapter_judge(a, &(struct trace_entry){.kind = TW_QUIET});
+    judge(a, &(struct trace_entry){.kind = TW_QUIET});
 }

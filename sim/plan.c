@@ -49,8 +49,7 @@ static void draw_server(struct plan *p, struct rng *r) {
     p->sync_error_ppm = maybe(r, 25, 200, 8000);
     p->full_ms = maybe(r, 20, 1000, 8000);
     p->segment_kib = 256 << rng_below(r, 3);
-    if (p->full_ms != 0)
-        p->segment_kib = 2048; /* a batch grows while the disk is full, and must fit a segment */
+    if (p->full_ms != 0) p->segment_kib = 256; /* it is the next segment that finds no room */
     if (p->large) p->segment_kib = 4096;
     p->snapshot_ms = maybe(r, 70, 200, 5000);
     p->digest_ms = rng_range(r, 1000, 8000);

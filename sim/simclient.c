@@ -20,7 +20,7 @@ static struct slice principal(struct arena *arena, const char *kind, uint32_t n)
     return arena_slice(arena, slice_of(text, (size_t)len));
 }
 
-struct msg *simclient_message(struct simclient *c, enum command_kind kind) {
+static struct msg *message(struct simclient *c, enum command_kind kind) {
     struct msg *m = simnet_msg(&c->w->net, MSG_COMMAND, c->node, NET_SERVER);
     m->request = ++c->request;
     m->cmd.kind = kind;
@@ -38,7 +38,7 @@ static void transmit(struct simclient *c) {
     simnet_send(&c->w->net, c->asking);
 }
 
-void simclient_ask(struct simclient *c, struct msg *m) {
+static void ask(struct simclient *c, struct msg *m) {
     simnet_unref(&c->w->net, c->asking);
     c->asking = m;
     c->sent_count = 0;
@@ -57,10 +57,18 @@ static struct known_flow *any_flow(struct simclient *c) {
     return vec_at(&c->w->flows, c->w->flows.count - 1 - back);
 }
 
+struct msg *simclient_message(struct simclient *c, enum command_kind kind) {
+    return message(c, kind);
+}
+
+void simclient_ask(struct simclient *c, struct msg *m) {
+    ask(c, m);
+}
+
 /* ---- what clients do ---- */
 
 static void do_submit(struct simclient *c) {
-    struct msg *m = simclient_message(c, CMD_SUBMIT);
+    struct msg *m = message(c, CMD_SUBMIT);
     if (c->w->plan.large && !c->w->large_done) {
         c->w->large_done = true;
         workload_large(c->w, &c->rng, m);
@@ -70,7 +78,7 @@ static void do_submit(struct simclient *c) {
     simnet_unref(&c->w->net, c->last_submit);
     c->last_submit = m;
     m->refs++;
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 /* The key of an earlier submit, for another body or, much later, for the same: never a second flow. */
@@ -79,41 +87,41 @@ static void do_conflict(struct simclient *c) {
     if (last == NULL || last->cmd.as.submit.key.len == 0 || c->w->jobs_left == 0) return;
     if (rng_below(&c->rng, 2)) {
         last->refs++;
-        simclient_ask(c, last);
+        ask(c, last);
         return;
     }
-    struct msg *m = simclient_message(c, CMD_SUBMIT);
+    struct msg *m = message(c, CMD_SUBMIT);
     workload_submit(c->w, &c->rng, m);
     m->cmd.as.submit.key = arena_slice(&m->arena, last->cmd.as.submit.key);
     m->cmd.as.submit.key_ms = 0;
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_add(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     if (flow == NULL || c->w->jobs_left < 5) return;
-    struct msg *m = simclient_message(c, CMD_ADD);
+    struct msg *m = message(c, CMD_ADD);
     bool more = flow->more && rng_below(&c->rng, 2);
     c->w->jobs_left -= workload_add(c->w, &c->rng, m, flow->id, more);
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_cancel(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     if (flow == NULL) return;
-    struct msg *m = simclient_message(c, CMD_CANCEL);
+    struct msg *m = message(c, CMD_CANCEL);
     m->cmd.as.cancel = (struct cmd_cancel){
         .flow = flow->id,
         .whole = rng_below(&c->rng, 3) == 0,
         .ordinal = rng_below(&c->rng, flow->job_count),
         .reason = SLICE("changed my mind"),
     };
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_pause(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
-    struct msg *m = simclient_message(c, CMD_PAUSE);
+    struct msg *m = message(c, CMD_PAUSE);
     m->cmd.as.pause.scope =
         (enum pause_scope)(rng_below(&c->rng, 3) ? PAUSE_FLOW : rng_below(&c->rng, PAUSE_SCOPE_COUNT));
     m->cmd.as.pause.on = rng_below(&c->rng, 2);
@@ -126,49 +134,49 @@ static void do_pause(struct simclient *c) {
     case PAUSE_TENANT: m->cmd.as.pause.name = workload_tenants[rng_below(&c->rng, 2)]; break;
     case PAUSE_SCOPE_COUNT: PANIC("no scope");
     }
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_dead(struct simclient *c) {
     if (c->dead_count == 0 || rng_below(&c->rng, 3) == 0) {
-        struct msg *m = simclient_message(c, CMD_READ);
+        struct msg *m = message(c, CMD_READ);
         m->read = READ_DEAD;
-        simclient_ask(c, m);
+        ask(c, m);
         return;
     }
-    struct msg *m = simclient_message(c, rng_below(&c->rng, 3) ? CMD_RETRY : CMD_DISCARD);
+    struct msg *m = message(c, rng_below(&c->rng, 3) ? CMD_RETRY : CMD_DISCARD);
     m->cmd.as.job = c->dead[rng_below(&c->rng, c->dead_count)].ref;
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_flow(struct simclient *c, enum command_kind kind) {
     struct known_flow *flow = any_flow(c);
     if (flow == NULL || (kind == CMD_FORGET && !flow->over)) return;
-    struct msg *m = simclient_message(c, kind);
+    struct msg *m = message(c, kind);
     m->cmd.as.flow = flow->id;
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 /* A scanner that was late: the output of a job that has succeeded turns out to be unfit. */
 static void do_quarantine(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     if (flow == NULL) return;
-    struct msg *m = simclient_message(c, CMD_VERDICT);
+    struct msg *m = message(c, CMD_VERDICT);
     m->cmd.as.verdict.job = (struct job_ref){flow->id, rng_below(&c->rng, flow->job_count)};
     m->cmd.as.verdict.verdict = VERDICT_QUARANTINE;
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_read(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
-    struct msg *m = simclient_message(c, CMD_READ);
+    struct msg *m = message(c, CMD_READ);
     m->read = flow ? READ_FLOW : READ_NOTHING;
     if (flow) m->read_flow = flow->id;
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void do_admin(struct simclient *c) {
-    struct msg *m = simclient_message(c, CMD_DRAIN);
+    struct msg *m = message(c, CMD_DRAIN);
     switch (rng_below(&c->rng, 4)) {
     case 0:
         m->cmd.as.worker.worker =
@@ -198,7 +206,7 @@ static void do_admin(struct simclient *c) {
             (struct cmd_tenant){workload_tenants[rng_below(&c->rng, 2)], rng_below(&c->rng, 4)};
         break;
     }
-    simclient_ask(c, m);
+    ask(c, m);
 }
 
 static void act(struct simclient *c) {
@@ -242,7 +250,7 @@ static enum verdict draw_verdict(struct simclient *c, enum gate gate) {
 }
 
 static void answer_question(struct simclient *c, const struct seen_question *q) {
-    struct msg *m = simclient_message(c, CMD_VERDICT);
+    struct msg *m = message(c, CMD_VERDICT);
     bool wrong = !c->w->quiet && rng_below(&c->rng, 10) == 0; /* of an earlier, or no, sight of the thing */
     uint32_t people = !c->w->quiet && rng_below(&c->rng, 4) == 0 ? 0 : 1 + rng_below(&c->rng, 6);
     m->cmd.principal = people ? principal(&m->arena, "p", people)
@@ -278,12 +286,12 @@ static void resume_flow(void *ctx, flow_id id) {
     struct flow_view flow;
     if (!view_flow(engine_state(c->w->server.engine), id, &flow) || flow.state != FLOW_RUNNING) return;
     if (flow.paused) {
-        struct msg *m = simclient_message(c, CMD_PAUSE);
+        struct msg *m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = id};
         tell(c, m);
     }
     if (flow.more) {
-        struct msg *m = simclient_message(c, CMD_ADD);
+        struct msg *m = message(c, CMD_ADD);
         workload_add(c->w, &c->rng, m, id, false);
         tell(c, m);
     }
@@ -292,23 +300,23 @@ static void resume_flow(void *ctx, flow_id id) {
 /* Undoes whatever a person may have done that keeps jobs from running. */
 static void tidy(struct simclient *c) {
     for (uint32_t i = 0; i < 2; i++) {
-        struct msg *m = simclient_message(c, CMD_PAUSE);
+        struct msg *m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_POOL, .name = workload_pools[i]};
         tell(c, m);
-        m = simclient_message(c, CMD_PAUSE);
+        m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_TENANT, .name = workload_tenants[i]};
         tell(c, m);
-        m = simclient_message(c, CMD_POOL);
+        m = message(c, CMD_POOL);
         m->cmd.as.pool = (struct cmd_pool){.name = workload_pools[i], .state = POOL_ACTIVE};
         tell(c, m);
-        m = simclient_message(c, CMD_TOPIC);
+        m = message(c, CMD_TOPIC);
         struct name_item *pools = ARENA_NEW(&m->arena, struct name_item);
         pools->name = workload_pools[0];
         m->cmd.as.topic = (struct cmd_topic){workload_topics[i], pools, 1};
         tell(c, m);
     }
     for (uint32_t i = 1; i <= c->w->plan.workers; i++) {
-        struct msg *m = simclient_message(c, CMD_DRAIN);
+        struct msg *m = message(c, CMD_DRAIN);
         m->cmd.as.worker.worker = simworker_name(&m->arena, i);
         tell(c, m);
     }
@@ -316,7 +324,7 @@ static void tidy(struct simclient *c) {
 }
 
 static void keep_house(struct simclient *c) {
-    struct msg *m = simclient_message(c, CMD_READ);
+    struct msg *m = message(c, CMD_READ);
     m->read = READ_QUESTIONS;
     tell(c, m);
     if (c->w->quiet && c->round++ % 8 == 0) tidy(c);

@@ -61,6 +61,7 @@ void decide_item_timer(struct decision *d, struct state *indices, uint32_t item)
 
 /* Checks shared by them. */
 enum err decide_name(struct decision *d, struct slice name, const char *what);
+enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);

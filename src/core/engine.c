@@ -138,6 +138,7 @@ static enum err check_batch(const struct state *s, const struct batch *b, struct
         return why_set(why, ERR_CORRUPT, "a batch from LSN %llu follows LSN %llu", (unsigned long long)b->first_lsn,
                        (unsigned long long)s->lsn);
     if (b->epoch < s->epoch || b->time.ms < s->now.ms) return why_set(why, ERR_CORRUPT, "epoch or time runs backwards");
+    if (!time_fits(b->time.ms)) return why_set(why, ERR_CORRUPT, "a batch of a time that cannot be");
     return ERR_OK;
 }
 
@@ -315,6 +316,15 @@ uint32_t engine_watchers(const struct engine *e, const struct effect *effect, wa
     const struct store_effect *x = &effect->as.store;
     enum watch_kind kind = effect->kind == EFFECT_CHANGED ? WATCH_KEY : WATCH_CHANNEL;
     return watches_each(&e->live.watches, kind, (struct watch_where){x->tenant, x->flow}, x->key, each, ctx);
+}
+
+/* A block of 4 KiB with a header; what a batch is padded to. */
+#define BLOCK_RECORD_BYTES 3900u
+
+bool engine_should_fill(const struct engine *e) {
+    if (e->first_lsn == 0 || e->in.journal_free_bytes == UINT64_MAX) return false;
+    if (e->records[e->filling].len >= BLOCK_RECORD_BYTES) return false;
+    return e->in.journal_free_bytes / 2 < e->state.reserved_bytes;
 }
 
 bool engine_has_work(const struct engine *e) {

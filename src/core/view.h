@@ -85,6 +85,7 @@ void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
+    uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */
