@@ -51,8 +51,9 @@ static struct slice page_start(const struct store_page *page) {
     return slice_cmp(page->after, page->prefix) > 0 ? page->after : page->prefix;
 }
 
-static bool is_behind(const struct store_page *page, struct slice text) {
-    return page->after.len == 0 || slice_cmp(text, page->after) > 0;
+/* The one key that may stand where a page begins and was shown before. */
+static bool was_last(const struct store_page *page, struct slice text) {
+    return page->after.len > 0 && slice_eq(text, page->after);
 }
 
 bool view_items(const struct state *s, wall_time now, struct store_place place, const struct store_page *page,
@@ -65,7 +66,7 @@ bool view_items(const struct state *s, wall_time now, struct store_place place, 
         const struct item *it = item_at(t, i);
         struct slice key = item_key(it);
         if (!begins_with(key, page->prefix)) break;
-        if (!is_behind(page, key)) continue;
+        if (was_last(page, key)) continue;
         if (seen++ == page->most) return true;
         *ret_last = key;
         struct item_view view;
@@ -86,7 +87,7 @@ bool view_members(const struct state *s, wall_time now, struct store_place place
     for (uint32_t i = member_seek(t, set, page_start(page), &at); i; i = member_next(t, set, &at)) {
         struct slice text = member_text(t, i);
         if (!begins_with(text, page->prefix)) break;
-        if (!is_behind(page, text)) continue;
+        if (was_last(page, text)) continue;
         if (seen++ == page->most) return true;
         *ret_last = text;
         each(ctx, text);
