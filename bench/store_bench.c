@@ -1,5 +1,5 @@
-/* store_bench.c: the shared store without a disk. Timed by the processor time of the thread, so that a busy machine does
- * not blur it; every figure stands beside a floor of the same run.
+/* store_bench.c: the shared store without a disk. Timed by the processor time of the thread, so that a busy machine
+ * does not blur it; every figure stands beside a floor of the same run.
  *
  *   set      new keys, then the same keys again, through decide, encode, decode, apply; floor: the same bytes through
  *            the table of names alone (one look-up, one insertion)

@@ -41,7 +41,7 @@
     X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")                      \
     X(REC_STORE_SET,        30, rec_store_set,     "store_set",       "keys of the store got values, all at once") \
     X(REC_STORE_DELETED,    31, rec_store_keys,    "store_deleted",   "keys of the store were deleted, all at once") \
-    X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members were added to a set of the store, or taken out") \
+    X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
     X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come")
 

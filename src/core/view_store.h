@@ -27,10 +27,10 @@ struct item_view {
 bool view_item(const struct state *s, wall_time now, struct store_place place, struct slice key, struct item_view *ret);
 bool view_member(const struct state *s, wall_time now, struct store_place place, struct slice key, struct slice member);
 
-/* A page of keys, or of the members of a set, in ascending order: those that begin with `prefix` and come behind `after`
- * (empty = from the beginning). At most `most` are looked at, so a page costs its size; keys whose time is over are
- * looked at and not shown. Whatever is there from the first page to the last is shown exactly once. Returns whether there is
- * more; *ret_last is then the `after` of the next page, valid until the next change. */
+/* A page of keys, or of the members of a set, in ascending order: those that begin with `prefix` and come behind
+ * `after` (empty = from the beginning). At most `most` are looked at, so a page costs its size; keys whose time is over
+ * are looked at and not shown. Whatever is there from the first page to the last is shown exactly once. Returns
+ * whether there is more; *ret_last is then the `after` of the next page, valid until the next change. */
 struct store_page {
     struct slice prefix;
     struct slice after;

@@ -1,8 +1,8 @@
-/* watch.h: who wants to hear of changes in the store and of messages on channels. Volatile, part of live.h: a watch ends
- * with its session or with the process, and whoever watches again reads first.
+/* watch.h: who wants to hear of changes in the store and of messages on channels. Volatile, part of live.h: a watch
+ * ends with its session or with the process, and whoever watches again reads first.
  *
- * A watch is of one key or channel, or of all that begin with a prefix, in one namespace. What happens leaves the engine
- * as one effect, if anyone watches; watches_each then tells whom to send it to, so that a thousand watchers cost
+ * A watch is of one key or channel, or of all that begin with a prefix, in one namespace. What happens leaves the
+ * engine as one effect, if anyone watches; watches_each then tells whom to send it to, so that a thousand watchers cost
  * the engine no more than one. */
 #ifndef REEVE_WATCH_H
 #define REEVE_WATCH_H

@@ -8,12 +8,16 @@
 
 static uint8_t texts[MOST + 1][8]; /* key of value i */
 
+static bool is_gone[MOST + 1]; /* its key can no longer be read */
+
 static struct slice key_of(const void *ctx, uint32_t value) {
     (void)ctx;
+    assert_false(is_gone[value]);
     return slice_of(texts[value], 8);
 }
 
 static void number(uint32_t value, uint64_t n) {
+    is_gone[value] = false;
     for (int i = 0; i < 8; i++) texts[value][i] = (uint8_t)(n >> (56 - 8 * i));
 }
 
@@ -50,7 +54,10 @@ static void ascending_keys_fill_whole_leaves(void **state) {
     }
     walk_is_ascending(&o, MOST);
     assert_true(o.leaves.count < MOST / 60 + 2);
-    for (uint32_t i = 1; i <= MOST; i++) order_del(&o, i, key_of, NULL);
+    for (uint32_t i = 1; i <= MOST; i++) {
+        order_del(&o, i, key_of, NULL);
+        is_gone[i] = true;
+    }
     walk_is_ascending(&o, 0);
     assert_int_equal(o.leaves.count + o.inners.count, 0);
     order_fini(&o);
@@ -88,11 +95,13 @@ static void a_random_life_keeps_the_order(void **state) {
         uint32_t i = 1 + (uint32_t)test_random_below(&r, MOST);
         bool put = test_random_below(&r, 10) < (growing ? 8u : 1u);
         if (put == in[i]) continue;
+        is_gone[i] = false;
         if (put)
             order_put(&o, i, key_of, NULL);
         else
             order_del(&o, i, key_of, NULL);
         in[i] = put;
+        is_gone[i] = !put;
         count += put ? 1u : -1u;
         if (step % 5000 == 0) walk_is_ascending(&o, count);
         struct order_place place;
