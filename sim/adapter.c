@@ -143,6 +143,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_TOPIC:
     case CMD_TENANT:
     case CMD_STORE:
+    case CMD_LIMIT:
     case CMD_COUNT: break;
     }
     return TQ_OTHER;

@@ -122,6 +122,13 @@ static struct trace_amount *amounts(struct arena *arena, const struct tlv_list *
     return ret;
 }
 
+static const struct trace_bytes *names(struct arena *arena, const struct tlv_list *list) {
+    struct trace_bytes *ret = ARENA_ARRAY(arena, struct trace_bytes, list->count + 1);
+    const struct name_item *from = list->at;
+    for (uint32_t i = 0; i < list->count; i++) ret[i] = bytes(from[i].name);
+    return ret;
+}
+
 static void job_options(struct arena *arena, const struct options *o, struct trace_job *ret) {
     ret->kind = job_kind(o->kind);
     ret->priority = o->priority;
@@ -152,6 +159,10 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->gpus = o->demand.gpus;
     ret->resources = amounts(arena, &o->demand.resources);
     ret->resource_count = o->demand.resources.count;
+    ret->keys = names(arena, &o->demand.keys);
+    ret->key_count = o->demand.keys.count;
+    ret->rates = names(arena, &o->demand.rates);
+    ret->rate_count = o->demand.rates.count;
 }
 
 static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
@@ -172,6 +183,7 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
             .parent_count = from[i].parents.count,
             .foreign = others,
             .foreign_count = from[i].foreign.count,
+            .message_bytes = (uint32_t)from[i].raw.len,
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
@@ -242,6 +254,23 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
     };
 }
 
+static void limited(const struct rec_limit *r, struct trace_entry *e) {
+    static const enum trace_limit_kind kinds[] = {
+        [LIMIT_KEY] = TL_KEY, [LIMIT_RATE] = TL_RATE, [LIMIT_TENANT] = TL_TENANT};
+    e->as.limit = (struct trace_limit){
+        .tenant = bytes(r->head.tenant),
+        .kind = kinds[r->kind],
+        .name = bytes(r->name),
+        .clear = r->clear,
+        .width = r->width,
+        .rate_milli = r->rate_milli,
+        .burst = r->burst,
+        .running = r->running,
+        .queued = r->queued,
+        .bytes = r->bytes,
+    };
+}
+
 static enum trace_kind kind_of(enum record_kind kind) {
     switch (kind) {
     case REC_OPENED: return TR_OPENED;
@@ -269,6 +298,7 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_STORE_MEMBERS:
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return TR_STORE;
+    case REC_LIMIT: return TR_LIMIT;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -340,6 +370,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_STORE_MEMBERS:
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED:
+    case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -373,7 +404,8 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
-        [TR_STORE] = "store",         [TR_OTHER] = "other",
+        [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
+        [TR_STORE] = "store",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -403,6 +435,13 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         flow = e->as.verdict.flow;
         snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
+    } else if (e->kind == TR_LIMIT) {
+        const struct trace_limit *l = &e->as.limit;
+        snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s",
+                 (int)l->tenant.len, (const char *)l->tenant.at, (int)l->name.len,
+                 l->name.len ? (const char *)l->name.at : "", l->width,
+                 (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
+                 l->clear ? ", cleared" : "");
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
                e->kind == TR_STORE || e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);

@@ -126,6 +126,11 @@ struct trace_job {
     uint32_t gpus;
     const struct trace_amount *resources;
     uint32_t resource_count;
+    const struct trace_bytes *keys; /* concurrency keys */
+    uint32_t key_count;
+    const struct trace_bytes *rates;
+    uint32_t rate_count;
+    uint32_t message_bytes; /* what it counts against the bytes of its tenant */
 };
 
 /* ---- records ---- */
@@ -153,6 +158,7 @@ enum trace_kind {
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
     TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
+    TR_LIMIT,        /* as.limit */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -245,6 +251,19 @@ struct trace_verdict_on {
 struct trace_key {
     struct trace_bytes tenant;
     struct trace_bytes key;
+};
+
+enum trace_limit_kind { TL_KEY, TL_RATE, TL_TENANT, TL_COUNT };
+
+struct trace_limit {
+    struct trace_bytes tenant;
+    enum trace_limit_kind kind;
+    struct trace_bytes name;     /* of a key or rate */
+    bool clear;                  /* a key is 1 wide, a rate and a tenant are free, as if never set */
+    uint32_t width;
+    uint64_t rate_milli, burst;  /* tokens in 1,000 s, tokens when full */
+    uint32_t running;            /* 0 = no limit, so in the next two */
+    uint64_t queued, bytes;
 };
 
 /* ---- talk ---- */
@@ -420,6 +439,7 @@ struct trace_entry {
         struct trace_due_of due;
         struct trace_verdict_on verdict;
         struct trace_key key;
+        struct trace_limit limit;
         struct trace_asked asked;
         struct trace_answered answered;
         struct trace_store store;

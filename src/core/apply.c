@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "quota.h"
 #include "registry.h"
 #include "store.h"
 #include "timer.h"
@@ -200,6 +201,10 @@ static void apply_tenant(struct state *s, const struct rec_tenant *r) {
     tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
 }
 
+static void apply_limit(struct state *s, const struct rec_limit *r) {
+    quota_set(s, tenant_take(s, r->head.tenant), r);
+}
+
 /* ---- dispatch ---- */
 
 void apply(struct state *s, const struct record *r) {
@@ -234,6 +239,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_STORE_MEMBERS: store_members(s, &b->as_REC_STORE_MEMBERS); break;
     case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
     case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
+    case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     work_end(s);

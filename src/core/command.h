@@ -31,6 +31,7 @@ enum command_kind {
     CMD_TOPIC,
     CMD_TENANT,
     CMD_STORE,
+    CMD_LIMIT,
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -213,6 +214,17 @@ struct cmd_store { /* namespace: the caller's tenant, or `flow` in it */
     bool prefix, of_channel;
 };
 
+struct cmd_limit { /* see rec_limit */
+    struct slice tenant; /* whose; a caller of a tenant may set keys and rates of its own */
+    enum limit_kind kind;
+    struct slice name;
+    bool clear;
+    uint32_t width;
+    uint64_t rate_milli, burst;
+    uint32_t running;
+    uint64_t queued, bytes;
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -233,6 +245,7 @@ struct command {
         struct cmd_topic topic;
         struct cmd_tenant tenant_set;
         struct cmd_store store;
+        struct cmd_limit limit;
     } as;
 };
 

@@ -27,6 +27,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_POOL] = decide_pool,           [CMD_TOPIC] = decide_topic,
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
     [CMD_STORE] = decide_store,
+    [CMD_LIMIT] = decide_limit,
 };
 
 void decide(struct decision *d, const struct command *cmd) {

@@ -15,9 +15,10 @@
     X(OBJ_RUN, 8, snap_run, "run", "an open attempt, in order of fences, after all flows")        \
     X(OBJ_QUESTION, 9, snap_question, "question", "an open question")                             \
     X(OBJ_KEY, 10, snap_key, "key", "an idempotency key")                                         \
-    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")  \
+    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")   \
     X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
-    X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending")
+    X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
+    X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -130,6 +131,17 @@ struct snap_item {
 };
 struct snap_members {
     struct tlv_list members; /* of rec_store_item */
+};
+struct snap_limit {
+    struct slice tenant;
+    uint8_t kind;
+    struct slice name;
+    uint32_t width;
+    uint64_t rate_milli, burst;
+    uint64_t level; /* millionths of a token, at filled_ms */
+    int64_t filled_ms;
+    uint32_t running;
+    uint64_t queued, bytes;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -253,6 +253,20 @@ static const struct tlv_field store_expiry_fields[] = {
     TLV_FIELD(6, TLV_I64, rec_store_expiry, expires_ms),
 };
 
+const char *const limit_kind_words[LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
+static const struct tlv_field limit_fields[] = {
+    HEAD(rec_limit),
+    TLV_FIELD(4, TLV_ENUM, rec_limit, kind, .max = LIMIT_KIND_COUNT, .names = limit_kind_words),
+    TLV_FIELD(5, TLV_TEXT, rec_limit, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(6, TLV_BOOL, rec_limit, clear),
+    TLV_FIELD(7, TLV_U32, rec_limit, width),
+    TLV_FIELD(8, TLV_U64, rec_limit, rate_milli),
+    TLV_FIELD(9, TLV_U64, rec_limit, burst),
+    TLV_FIELD(10, TLV_U32, rec_limit, running),
+    TLV_FIELD(11, TLV_U64, rec_limit, queued),
+    TLV_FIELD(12, TLV_U64, rec_limit, bytes),
+};
+
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
 static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
@@ -278,6 +292,7 @@ static const struct tlv_desc rec_store_set_desc = DESC(rec_store_set, store_set_
 static const struct tlv_desc rec_store_keys_desc = DESC(rec_store_keys, store_keys_fields);
 static const struct tlv_desc rec_store_members_desc = DESC(rec_store_members, store_members_fields);
 static const struct tlv_desc rec_store_expiry_desc = DESC(rec_store_expiry, store_expiry_fields);
+static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {

@@ -43,7 +43,8 @@
     X(REC_STORE_DELETED,    31, rec_store_keys,    "store_deleted",   "keys of the store were deleted, all at once") \
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
-    X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come")
+    X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -323,6 +324,27 @@ struct rec_store_expiry {
     uint64_t flow;
     struct slice key;
     int64_t expires_ms; /* wall; 0 = never */
+};
+
+enum limit_kind {
+    LIMIT_KEY,    /* how many attempts with this key are open at once */
+    LIMIT_RATE,   /* how many attempts with this rate begin in a time */
+    LIMIT_TENANT, /* the tenant as a whole */
+    LIMIT_KIND_COUNT
+};
+extern const char *const limit_kind_words[];
+
+struct rec_limit {
+    struct rec_head head; /* tenant: whose */
+    uint8_t kind;
+    struct slice name;    /* of the key or rate */
+    bool clear;           /* no longer set: a key is 1 wide, a rate and a tenant are free */
+    uint32_t width;       /* key; 0 = nobody passes */
+    uint64_t rate_milli;  /* rate: tokens in 1,000 s */
+    uint64_t burst;       /* rate: tokens when it is full */
+    uint32_t running;     /* tenant: attempts open at once; 0 = no limit, so in the next two */
+    uint64_t queued;      /* tenant: jobs that have not ended */
+    uint64_t bytes;       /* tenant: of the messages of those jobs */
 };
 
 union record_body {

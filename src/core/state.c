@@ -37,6 +37,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->tenants, sizeof(struct tenant), POOL_MAX);
     pool_init(&s->pools, sizeof(struct pool_), POOL_MAX);
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
+    pool_init(&s->quotas, sizeof(struct quota), POOL_MAX);
     map_init(&s->flow_by_id);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
@@ -48,6 +49,7 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->pool_by_name);
     index_init(&s->topic_by_name);
     store_init(&s->store);
+    index_init(&s->quota_by_text);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
     buf_init(&s->head_bytes, (size_t)1 << 20);
@@ -76,6 +78,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, topics, topic, it->name != NULL,
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     store_fini(&s->store);
+    FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
     pool_fini(&s->runs);
@@ -90,6 +93,7 @@ void state_fini(struct state *s) {
     index_fini(&s->tenant_by_name);
     index_fini(&s->pool_by_name);
     index_fini(&s->topic_by_name);
+    index_fini(&s->quota_by_text);
     heap_fini(&s->timers);
     arena_fini(&s->scratch);
     buf_fini(&s->head_bytes);
@@ -102,6 +106,7 @@ size_t state_bytes(const struct state *s) {
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
+    bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);
