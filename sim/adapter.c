@@ -49,12 +49,20 @@ static void remember(struct adapter *a, uint64_t flow) {
 
 static void teach(struct adapter *a, const struct trace_entry *e, bool judging) {
     char text[MODEL_TEXT_BYTES];
+    struct trace_entry undo = {.kind = TW_UNDO};
     if (e->kind == TR_FORGOTTEN) remember(a, e->as.job.flow);
     if (!model_apply(a->model, e, text)) {
         world_red(a->w, "model", "LSN %lu: %s", (unsigned long)e->lsn, text);
     }
     ledger_record(&a->w->server.ledger, e, judging);
+    uint64_t fatal = e->kind == TR_ENDED ? e->as.attempt.flow : e->kind == TR_VERDICT ? e->as.verdict.flow : 0;
+    struct trace_flow_now flow;
+    if (fatal && model_flow(a->model, fatal, &flow) && flow.unwinding == TZ_STOPPING)
+        ledger_called_off(&a->w->server.ledger, fatal);
     a->told_lsn = e->lsn;
+    while (model_made(a->model, &undo.as.undo)) {
+        if (judging) judge(a, &undo);
+    }
 }
 
 /* ---- records ---- */
@@ -242,7 +250,8 @@ void adapter_process(struct adapter *a, const struct simworker *v, const struct 
                                 .flow = h->job.flow.v,
                                 .ordinal = h->job.ordinal,
                                 .attempt = h->attempt,
-                                .fence = h->fence},
+                                .fence = h->fence,
+                                .undoes = {(const uint8_t *)h->undoes, h->undoes_len}},
              });
 }
 
@@ -317,6 +326,7 @@ static void compare_job(void *ctx, const struct job_view *job) {
         .root = job->root,
         .stop = adapter_stop(job->stop),
         .dead_letter = job->dead_letter,
+        .undoes = job->undoes + 1, /* none is the largest number */
     };
     if (job->question.v == 0 || !view_question(c->state, job->question, &q)) return;
     s->has_question = true;
@@ -333,7 +343,9 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .state = adapter_flow_state(flow.state),
                                 .settling = flow.settling,
                                 .more = flow.more,
-                                .job_count = flow.job_count};
+                                .job_count = flow.job_count,
+                                .unwinding = adapter_unwinding(flow.unwinding),
+                                .undo_count = flow.undo_count};
     view_each_job(c->state, id, compare_job, c);
 }
 

@@ -39,6 +39,7 @@ enum trace_cause adapter_cause(enum job_cause c) {
         [CAUSE_VERDICT] = TC_VERDICT,
         [CAUSE_NO_VERDICT] = TC_NO_VERDICT,
         [CAUSE_REQUEST] = TC_REQUEST,
+        [CAUSE_SAGA] = TC_SAGA,
     };
     REQUIRE(c < JOB_CAUSE_COUNT);
     return words[c];
@@ -83,6 +84,18 @@ enum trace_flow_state adapter_flow_state(enum flow_state s) {
     };
     REQUIRE(s < FLOW_STATE_COUNT);
     return words[s];
+}
+
+enum trace_unwinding adapter_unwinding(enum unwinding u) {
+    static const enum trace_unwinding words[] = {
+        [UNWIND_NONE] = TZ_NONE,
+        [UNWIND_DUE] = TZ_STOPPING,
+        [UNWIND_STOPPING] = TZ_STOPPING,
+        [UNWIND_COMPENSATING] = TZ_COMPENSATING,
+        [UNWIND_DONE] = TZ_DONE,
+    };
+    REQUIRE(u < UNWIND_COUNT);
+    return words[u];
 }
 
 static enum trace_verdict verdict(enum verdict v) {
@@ -165,6 +178,18 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->rate_count = o->demand.rates.count;
 }
 
+/* How long the message of a compensation is, but for the number of the job it undoes. */
+static uint32_t undo_message_bytes(const struct rec_job *job) {
+    struct rec_job undo = {.name = job->name, .body = job->undo_body, .body_hash = job->undo_hash};
+    struct buf message;
+    buf_init(&message, (size_t)1 << 22);
+    tlv_encode(&rec_job_desc, &undo, &message);
+    REQUIRE(!message.full && job->name.len + 5 < 128); /* the suffix of the name leaves its length one byte */
+    uint32_t bytes_count = (uint32_t)message.len + 5;
+    buf_fini(&message);
+    return bytes_count;
+}
+
 static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
                                     const struct tlv_list *profiles) {
     struct trace_job *ret = ARENA_ARRAY(arena, struct trace_job, list->count + 1);
@@ -187,6 +212,12 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
+        if (from[i].undo_profile == 0) continue;
+        REQUIRE(from[i].undo_profile <= profiles->count);
+        struct trace_job *undo = ARENA_NEW(arena, struct trace_job);
+        job_options(arena, &options[from[i].undo_profile - 1], undo);
+        undo->message_bytes = undo_message_bytes(&from[i]);
+        ret[i].undo = undo;
     }
     return ret;
 }
@@ -251,6 +282,7 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
         .revision = r->revision,
         .verdict = verdict((enum verdict)r->verdict),
         .again_ms = r->again_ms,
+        .fatal = r->fatal,
     };
 }
 

@@ -164,6 +164,7 @@ static void do_quarantine(struct simclient *c) {
     struct msg *m = message(c, CMD_VERDICT);
     m->cmd.as.verdict.job = (struct job_ref){flow->id, rng_below(&c->rng, flow->job_count)};
     m->cmd.as.verdict.verdict = VERDICT_QUARANTINE;
+    m->cmd.as.verdict.fatal = rng_below(&c->rng, 3) == 0;
     ask(c, m);
 }
 
@@ -279,6 +280,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
         .policy = 1,
     };
     struct cmd_verdict *v = &m->cmd.as.verdict;
+    if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
     if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
         v->payload = SLICE("ms=5 exit=0");

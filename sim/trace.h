@@ -54,10 +54,14 @@ enum trace_cause {
     TC_VERDICT,
     TC_NO_VERDICT,
     TC_REQUEST,
+    TC_SAGA,
     TC_COUNT
 };
 
 enum trace_flow_state { TF_RUNNING, TF_SUCCEEDED, TF_FAILED, TF_CANCELLED, TF_COUNT };
+
+/* How far a flow is in undoing what it did. */
+enum trace_unwinding { TZ_NONE, TZ_STOPPING, TZ_COMPENSATING, TZ_DONE, TZ_COUNT };
 
 enum trace_job_kind { /* only what the rules tell apart */
     TK_WORK, /* runs on a worker */
@@ -131,6 +135,7 @@ struct trace_job {
     const struct trace_bytes *rates;
     uint32_t rate_count;
     uint32_t message_bytes; /* what it counts against the bytes of its tenant */
+    const struct trace_job *undo; /* its compensation; NULL = none */
 };
 
 /* ---- records ---- */
@@ -176,6 +181,7 @@ enum trace_kind {
     TW_PROCESS_END,  /* as.process: and ended, or was killed */
     TW_MACHINE,      /* as.machine: a worker's whole machine was paused or went on */
     TW_WHY,          /* as.why: at the end of a run, what the server says of a job that has not ended */
+    TW_UNDO,         /* as.undo: by the rules the last record made a compensation a job of its flow */
     TW_QUIET,        /* faults stopped, everything had time to finish: what is not over must have a reason */
     TRACE_KIND_COUNT
 };
@@ -246,6 +252,7 @@ struct trace_verdict_on {
     uint32_t revision;
     enum trace_verdict verdict;
     int64_t again_ms;
+    bool fatal;
 };
 
 struct trace_key {
@@ -406,6 +413,7 @@ struct trace_process {
     uint32_t ordinal;
     uint32_t attempt;
     uint64_t fence;
+    struct trace_bytes undoes; /* the job that it says it undoes, by name; len 0 = none */
 };
 
 struct trace_machine {
@@ -417,6 +425,13 @@ struct trace_why {
     uint64_t flow;
     uint32_t ordinal;
     bool has_reason; /* something other than "nothing" */
+};
+
+struct trace_undo {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t undoes;
+    const struct trace_job *job;
 };
 
 struct trace_entry {
@@ -451,6 +466,7 @@ struct trace_entry {
         struct trace_process process;
         struct trace_machine machine;
         struct trace_why why;
+        struct trace_undo undo;
     } as;
 };
 
@@ -479,6 +495,7 @@ struct trace_job_state {
     bool has_question;
     enum trace_gate gate; /* of the open question */
     uint32_t revision;
+    uint32_t undoes; /* ordinal + 1 of the job it is the compensation of; 0 = it is none */
 };
 
 struct trace_flow_now {
@@ -487,6 +504,8 @@ struct trace_flow_now {
     bool settling; /* a long consequence is not yet through: its jobs are not compared */
     bool more;
     uint32_t job_count;
+    enum trace_unwinding unwinding;
+    uint32_t undo_count; /* compensations that were entered and are not yet jobs */
 };
 
 #endif

@@ -53,6 +53,7 @@
     X(kill_grace_ms,               10000,          0,     3600000,        "ms",     "between TERM and KILL") \
     X(stop_confirm_ms,             60000,          1000,  86400000,       "ms",     "how long a worker may take to confirm a stop before the attempt counts as lost") \
     X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
+    X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
     X(overload_slots_percent,      90,             1,     101,            "%",      "busy slots at which a worker counts as overloaded") \
     X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
@@ -95,5 +96,9 @@ int64_t *limit_by_name(struct limits *l, const char *name);
 /* Set inside apply by the shape of the code, not by configuration: how many jobs one step may visit before the rest
  * is kept as a cursor. Part of the format: replay depends on it. */
 #define STEP_JOBS_MAX 4096
+
+/* Part of the rules in the same way: how long workers may take to confirm that they stopped what an unwinding flow
+ * calls off. */
+#define UNWIND_CONFIRM_MS 60000
 
 #endif

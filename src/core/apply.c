@@ -11,6 +11,7 @@
 #include "quota.h"
 #include "registry.h"
 #include "store.h"
+#include "saga.h"
 #include "timer.h"
 #include "work.h"
 
@@ -184,6 +185,7 @@ static void apply_due(struct state *s, const struct rec_due *r) {
 static void apply_verdict(struct state *s, const struct rec_verdict *r) {
     if (r->question == 0) {
         job_quarantine_late(s, the_job(s, r->flow, r->ordinal));
+        if (r->fatal) saga_fail(s, the_job(s, r->flow, r->ordinal));
         return;
     }
     uint32_t question = map_get(&s->question_by_id, r->question);

@@ -5,6 +5,7 @@
 #include "quota.h"
 #include "registry.h"
 #include "store.h"
+#include "saga.h"
 
 static enum err misfit(struct why *why, const char *what) {
     return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
@@ -28,11 +29,19 @@ static enum err check_foreign(const struct state *s, const struct rec_job *job, 
     return ERR_OK;
 }
 
+static enum err check_undo(const struct rec_job *job, uint32_t profile_count, struct why *why) {
+    FITS(job->undoes == 0 && !saga_is_undo_name(job->name), "a compensation from outside");
+    FITS(job->undo_profile <= profile_count, "a compensation without options");
+    FITS(job->undo_profile == 0 || job->name.len + UNDO_SUFFIX_BYTES <= UNDO_NAME_BYTES_MAX,
+         "a name too long for a compensation");
+    return ERR_OK;
+}
+
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
     const struct options *sets = profiles->at;
-    FITS((uint64_t)first + jobs->count < NO_ORDINAL, "too many jobs");
+    FITS(((uint64_t)first + jobs->count) * 2 < NO_ORDINAL, "too many jobs"); /* each may have a compensation */
     for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
@@ -41,7 +50,8 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
             FITS(list[i].parents.at[k] < first + i, "a parent that comes after its child");
             FITS(k == 0 || list[i].parents.at[k] > list[i].parents.at[k - 1], "parents out of order");
         }
-        enum err e = check_foreign(s, &list[i], why);
+        enum err e = check_undo(&list[i], profiles->count, why);
+        if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
     return ERR_OK;
@@ -70,6 +80,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
+    FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
@@ -81,6 +92,7 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     const struct job *j = job_at(s, job);
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
+    FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
     return ERR_OK;
 }
 
@@ -92,6 +104,7 @@ static enum err check_flow_only(const struct state *s, const struct record *r, s
         FITS(f->is_working, "a flow without work");
     } else {
         FITS(f->state != FLOW_RUNNING && !f->is_working, "a flow that has not ended");
+        FITS(r->kind != REC_RERUN || f->unwinding == UNWIND_NONE, "a flow that was unwound");
     }
     return ERR_OK;
 }
@@ -158,7 +171,9 @@ static enum err check_paused(const struct state *s, const struct rec_paused *r, 
 }
 
 static enum err check_cancelled(const struct state *s, const struct rec_cancelled *r, struct why *why) {
-    FITS(flow_find(s, (flow_id){r->flow}) != 0, "a flow that is not there");
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow != 0, "a flow that is not there");
+    FITS(!r->whole || flow_at(s, flow)->unwinding == UNWIND_NONE, "a flow that unwinds");
     FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
     return ERR_OK;
 }

@@ -55,6 +55,9 @@ struct job_spec {
     uint32_t parent_count;
     struct slice body;
     struct slice body_hash; /* 32 bytes; needed when the options have gates */
+    uint32_t undo_profile;  /* of its compensation: position + 1 in the command's option sets; 0 = it has none */
+    struct slice undo_body;
+    struct slice undo_hash; /* 32 bytes; needed when the compensation's options have the policy gate */
 };
 
 struct cmd_jobs {
@@ -134,6 +137,7 @@ struct cmd_attempt { /* started, progress, done */
     uint64_t log_bytes;
     uint64_t log_cut_bytes;
     struct slice reason;
+    bool fatal; /* a failure that no further attempt can mend */
 };
 
 struct cmd_verdict {
@@ -147,6 +151,7 @@ struct cmd_verdict {
     struct slice payload_hash; /* 32 bytes, with a rendered body */
     int64_t again_ms;
     uint64_t policy;
+    bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
 };
 
 struct cmd_pool {

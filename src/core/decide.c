@@ -110,6 +110,12 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
     return ERR_OK;
 }
 
+enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so) {
+    if (f->unwinding == UNWIND_NONE) return ERR_OK;
+    const char *how = f->unwinding == UNWIND_DONE ? "was unwound" : "is being unwound";
+    return refuse(d, ERR_STATE, "the flow failed fatally and %s: %s", how, so);
+}
+
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret) {
     uint32_t flow = 0;
     enum err e = decide_flow(d, cmd, ref.flow, &flow);

@@ -116,8 +116,9 @@ static void question_timer(struct decision *d, struct state *indices, uint32_t q
     rec->gate = q->gate;
     rec->revision = q->revision;
     rec->hash = question_hash(s, q, d->arena);
-    rec->verdict = VERDICT_DENY;
-    rec->reason = SLICE("nobody answered in time");
+    bool soft = question_is_soft(s, job_at(s, q->job), q->gate);
+    rec->verdict = soft ? VERDICT_ALLOW : VERDICT_DENY;
+    rec->reason = soft ? SLICE("nobody answered in time: a compensation runs") : SLICE("nobody answered in time");
 }
 
 static void key_timer(struct decision *d, uint32_t key) {

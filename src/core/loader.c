@@ -11,6 +11,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "saga.h"
 #include "snapshot.h"
 #include "store.h"
 #include "timer.h"
@@ -127,6 +128,15 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     FITS(f->work_edge == 0 || f->work.count > 0, "work half done and not there");
     FITS(f->work_edge <= f->edges.count, "more work done than there is");
     if (f->work_edge) FITS(job_at(s, f->jobs.at[f->work.at[0]])->last_child, "work half done on no children");
+    for (uint32_t i = 0; i < f->entered.count; i++) {
+        uint32_t ordinal = f->entered.at[i];
+        FITS(ordinal < f->jobs.count, "a compensation of no job");
+        const struct job *j = job_at(s, f->jobs.at[ordinal]);
+        struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
+        FITS(x && x->undo_profile && !x->entered, "a compensation that is not there, or twice");
+        x->entered = true;
+    }
+    saga_restore(s, l->flow);
     work_restore(s, l->flow);
     l->flow = 0;
     return ERR_OK;
@@ -159,7 +169,9 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     f->work_edge = o->work_edge;
     f->created.ms = o->created_ms;
     f->finished.ms = o->finished_ms;
+    f->unwinding = o->unwinding;
     for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&f->work, o->work.at[i]);
+    for (uint32_t i = 0; i < o->entered.count; i++) u32vec_push(&f->entered, o->entered.at[i]);
     const struct snap_foreign *foreign = o->foreign.at;
     for (uint32_t i = 0; i < o->foreign.count; i++)
         *(struct foreign_edge *)vec_push(&f->foreign) =
@@ -183,7 +195,17 @@ static void load_extra(struct state *s, struct job *j, const struct snap_job *o)
     x->body_hash = arena_slice(arena, o->body_hash);
 }
 
-static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, struct why *why) {
+static enum err load_undo(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t undo_profile,
+                          struct why *why) {
+    FITS(rec->undoes == 0 || (rec->undoes - 1 < j->ordinal && undo_profile == 0), "a compensation of a later job");
+    FITS(rec->name.len + UNDO_SUFFIX_BYTES <= UNDO_NAME_BYTES_MAX || undo_profile == 0, "a name that is too long");
+    if (rec->undoes) job_extra(l->state, j)->undoes = rec->undoes;
+    if (undo_profile) saga_name(l->state, j, undo_profile);
+    return ERR_OK;
+}
+
+static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, uint32_t undo_profile,
+                         struct why *why) {
     struct state *s = l->state;
     struct rec_job rec;
     enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
@@ -209,6 +231,8 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     j->parents_open = o->parents_open;
     load_extra(s, j, o);
     if (!job_state_is_terminal(j->state)) quota_count_job(s, j, 1);
+    e = load_undo(l, j, &rec, undo_profile, why);
+    if (e != ERR_OK) return e;
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
     if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
     if (o->flags & JOBF_DEAD) {
@@ -234,7 +258,9 @@ static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct wh
     const struct snap_job *jobs = o->jobs.at;
     for (uint32_t i = 0; i < o->jobs.count; i++) {
         FITS(jobs[i].profile < o->profiles.count, "a job without options");
-        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], why);
+        FITS(jobs[i].undo_profile <= o->profiles.count, "a compensation without options");
+        uint32_t undo_profile = jobs[i].undo_profile ? index[jobs[i].undo_profile - 1] : 0;
+        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], undo_profile, why);
         if (e != ERR_OK) return e;
     }
     l->jobs_left -= o->jobs.count;

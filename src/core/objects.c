@@ -69,6 +69,8 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(17, TLV_LIST, snap_flow, foreign, .sub = &foreign_desc),
     TLV_FIELD(18, TLV_LIST, snap_flow, seen, .sub = &seen_desc),
     TLV_FIELD(19, TLV_U32, snap_flow, job_count),
+    TLV_FIELD(20, TLV_ENUM, snap_flow, unwinding, .max = UNWIND_COUNT, .names = unwinding_words),
+    TLV_FIELD(21, TLV_U32S, snap_flow, entered),
 };
 static const struct tlv_field profile_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_profile, options, .max = MESSAGE_MAX),
@@ -94,6 +96,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(17, TLV_BYTES, snap_job, constraints, .max = MESSAGE_MAX),
     TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
     TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
+    TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {

@@ -77,6 +77,8 @@ struct snap_flow {
     struct slice head; /* flow_head */
     struct tlv_list foreign, seen;
     uint32_t job_count;
+    uint8_t unwinding;
+    struct tlv_u32s entered;
 };
 struct snap_profile {
     struct slice options;
@@ -90,6 +92,7 @@ struct snap_job {
     int64_t since_ms, due_ms;
     uint32_t parents_open;
     struct slice result, result_hash, constraints, body, body_hash;
+    uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
 };
 struct snap_jobs {
     uint64_t flow;

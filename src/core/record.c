@@ -39,6 +39,10 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(4, TLV_LIST, rec_job, foreign, .max = 1024, .sub = &foreign_desc),
     TLV_FIELD(5, TLV_BYTES, rec_job, body, .max = BODY_MAX_BYTES),
     TLV_FIELD(6, TLV_HASH, rec_job, body_hash),
+    TLV_FIELD(50, TLV_BYTES, rec_job, undo_body, .max = BODY_MAX_BYTES),
+    TLV_FIELD(51, TLV_U32, rec_job, undo_profile),
+    TLV_FIELD(52, TLV_U32, rec_job, undoes),
+    TLV_FIELD(53, TLV_HASH, rec_job, undo_hash),
     TLV_FIELD(0, TLV_RAW, rec_job, raw),
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
@@ -181,6 +185,7 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(13, TLV_HASH, rec_verdict, payload_hash),
     TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
     TLV_FIELD(15, TLV_U64, rec_verdict, policy),
+    TLV_FIELD(16, TLV_BOOL, rec_verdict, fatal),
 };
 
 static const struct tlv_field key_expired_fields[] = {

@@ -83,6 +83,10 @@ struct rec_job {
     struct tlv_list foreign;  /* of rec_foreign */
     struct slice body;        /* the spec as the worker gets it; opaque here */
     struct slice body_hash;   /* SHA-256 of what an approver is shown; empty without gates */
+    struct slice undo_body;   /* the spec of its compensation */
+    uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
+    uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
+    struct slice undo_hash;   /* of the compensation, as body_hash */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -252,6 +256,7 @@ struct rec_verdict {
     struct slice payload_hash; /* SHA-256 of a rendered body */
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
+    bool fatal;         /* a deny or quarantine: the flow's saga unwinds */
 };
 
 struct rec_key_expired {

@@ -135,7 +135,9 @@ static void put_flow(struct writer *w, const struct flow *f) {
                           .head = flow_head_bytes(f),
                           .foreign = {foreign, f->foreign.count},
                           .seen = {seen, f->seen.count},
-                          .job_count = f->jobs.count};
+                          .job_count = f->jobs.count,
+                          .unwinding = f->unwinding,
+                          .entered = {f->entered.at, f->entered.count}};
     put(w, OBJ_FLOW, &o);
 }
 
@@ -189,13 +191,15 @@ static uint32_t chunk_profile(uint32_t *known, uint32_t *count, uint32_t profile
 static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first) {
     const struct state *s = w->state;
     struct snap_job *jobs = ARENA_ARRAY(&w->arena, struct snap_job, CHUNK_JOBS_MAX);
-    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, CHUNK_JOBS_MAX);
+    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 2 * CHUNK_JOBS_MAX); /* its own and its compensation's */
     uint32_t profile_count = 0, count = 0;
     size_t bytes = 0;
     for (; first + count < f->jobs.count && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; count++) {
         const struct job *j = job_at(s, f->jobs.at[first + count]);
         jobs[count] = job_object(s, j);
         jobs[count].profile = chunk_profile(known, &profile_count, j->profile);
+        uint32_t undo_profile = j->extra ? extra_at(s, j->extra)->undo_profile : 0;
+        if (undo_profile) jobs[count].undo_profile = chunk_profile(known, &profile_count, undo_profile) + 1;
         bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len;
     }
     struct snap_profile *profiles = ARENA_ARRAY(&w->arena, struct snap_profile, profile_count + 1);

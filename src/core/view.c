@@ -30,6 +30,8 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .more = f->more,
                               .cancelling = f->cancelling,
                               .settling = f->is_working,
+                              .unwinding = f->unwinding,
+                              .undo_count = f->entered.count,
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
                               .created = f->created,
@@ -57,7 +59,9 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .body_hash = rec.body_hash,
                              .worker = j->worker,
                              .root = j->root,
-                             .dead_letter = (j->flags & JOBF_DEAD) != 0};
+                             .dead_letter = (j->flags & JOBF_DEAD) != 0,
+                             .has_undo = rec.undo_profile != 0,
+                             .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL};
     arena_fini(&arena);
     if (j->extra) {
         const struct extra *x = extra_at(s, j->extra);

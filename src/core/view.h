@@ -14,6 +14,8 @@ struct flow_view {
     enum flow_state state;
     bool paused, more, cancelling;
     bool settling; /* a long consequence is not yet through */
+    enum unwinding unwinding;
+    uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */
     wall_time created, finished;
@@ -39,6 +41,8 @@ struct job_view {
     question_id question;  /* open one */
     uint32_t root;         /* ordinal of the job that dragged it down, or UINT32_MAX */
     bool dead_letter;
+    bool has_undo;         /* it has a compensation */
+    uint32_t undoes;       /* ordinal of the job it is the compensation of, or UINT32_MAX */
 };
 
 struct question_view {

@@ -116,11 +116,18 @@ static struct parent_ref parse_parent(const char *text, size_t len) {
     return (struct parent_ref){.name = slice_of(slash + 1, len - skip), .flow = {strtoull(text, NULL, 10)}};
 }
 
-/* "name@1: a 7/b" → a job with the second option set and the parents a and b of flow 7. */
+/* "name@1~2: a 7/b" → a job with the second option set, a compensation with the third, and the parents a and b of
+ * flow 7. */
 static void parse_job(const char *text, struct job_spec *job, struct parent_ref *parents) {
     const char *colon = strchr(text, ':');
     size_t head = colon ? (size_t)(colon - text) : strlen(text);
     const char *set = memchr(text, '@', head);
+    const char *undo = memchr(text, '~', head);
+    if (undo && undo[1] >= '0' && undo[1] <= '9') {
+        job->undo_profile = (uint32_t)strtoul(undo + 1, NULL, 10) + 1;
+        job->undo_body = SLICE("undo body");
+        head = (size_t)(undo - text);
+    }
     job->name = slice_of(text, set ? (size_t)(set - text) : head);
     job->profile = set ? (uint32_t)strtoul(set + 1, NULL, 10) : 0;
     job->parents = parents;
@@ -144,6 +151,7 @@ static struct parsed parse_jobs(const char *const *jobs, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         parse_job(jobs[i], &p.specs[i], p.parents[i]);
         p.specs[i].body_hash = slice_of(hash, 32);
+        if (p.specs[i].undo_profile) p.specs[i].undo_hash = slice_of(hash, 32);
     }
     return p;
 }
