@@ -32,6 +32,10 @@ static void judge(struct adapter *a, struct trace_entry *e) {
     if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
 }
 
+void adapter_judge(struct adapter *a, struct trace_entry *e) {
+    judge(a, e);
+}
+
 /* A history keeps what leaves memory; clients may ask it later how a parent ended. */
 static void remember(struct adapter *a, uint64_t flow) {
     struct known_flow *known = world_flow(a->w, (flow_id){flow});
@@ -117,6 +121,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
     static const enum trace_effect effects[] = {
         [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
         [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
+        [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED,
     };
     judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
@@ -145,6 +150,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_POOL:
     case CMD_TOPIC:
     case CMD_TENANT:
+    case CMD_STORE:
     case CMD_LIMIT:
     case CMD_COUNT: break;
     }
@@ -202,7 +208,7 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) 
     if (call != 0) judge(a, &e);
 }
 
-static enum trace_answer answer_of(enum err err) {
+enum trace_answer adapter_answer(enum err err) {
     if (err == ERR_OK) return TN_OK;
     if (err == ERR_CONFLICT) return TN_CONFLICT;
     if (err == ERR_STALE) return TN_STALE;
@@ -217,7 +223,7 @@ void adapter_answered(struct adapter *a, struct msg *m) {
     judge(a, &(struct trace_entry){
                  .kind = TA_ANSWERED,
                  .as.answered = {.call = m->call,
-                                 .answer = answer_of(m->reply.err),
+                                 .answer = adapter_answer(m->reply.err),
                                  .lsn = m->lsn,
                                  .flow = m->reply.flow.v,
                                  .job_count = m->reply.job_count,

@@ -325,6 +325,11 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_DUE: return TR_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED: return TR_STORE;
     case REC_LIMIT: return TR_LIMIT;
     case REC_POOL:
     case REC_TOPIC:
@@ -392,6 +397,11 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.key =
             (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED:
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_POOL:
     case REC_TOPIC:
@@ -427,6 +437,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
         [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
+        [TR_STORE] = "store",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -464,7 +475,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
                  (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
                  l->clear ? ", cleared" : "");
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
-               e->kind == TR_OTHER) {
+               e->kind == TR_STORE || e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);
     } else {
         flow = e->as.job.flow;

@@ -456,7 +456,8 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_ordinal = e->as.verdict.ordinal;
         return true;
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
-    case TR_KEY_EXPIRED: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
+    case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
+    case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
     case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
     case TW_MACHINE: case TW_WHY: case TW_UNDO: case TW_QUIET: case TRACE_KIND_COUNT: return false;
     }

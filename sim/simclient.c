@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "panic.h"
+#include "simstore.h"
 #include "workload.h"
 #include "world.h"
 
@@ -54,6 +55,14 @@ static struct known_flow *any_flow(struct simclient *c) {
     /* Rather a late one: something still happens there. */
     uint32_t back = (uint32_t)rng_skewed(&c->rng, c->w->flows.count - 1);
     return vec_at(&c->w->flows, c->w->flows.count - 1 - back);
+}
+
+struct msg *simclient_message(struct simclient *c, enum command_kind kind) {
+    return message(c, kind);
+}
+
+void simclient_ask(struct simclient *c, struct msg *m) {
+    ask(c, m);
 }
 
 /* ---- what clients do ---- */
@@ -208,6 +217,10 @@ static void do_limit(struct simclient *c) {
 }
 
 static void act(struct simclient *c) {
+    if (c->w->plan.store && rng_below(&c->store_rng, 100) < (uint32_t)c->w->plan.store) {
+        simstore_act(c);
+        return;
+    }
     bool may_submit = c->w->jobs_left > 0;
     if (c->w->plan.keys && c->limits_set < 3) { /* early, so that most of the run is under limits */
         c->limits_set++;
@@ -406,6 +419,7 @@ void simclient_receive(struct simclient *c, struct msg *m) {
         return;
     }
     REQUIRE(m->kind == MSG_ANSWER);
+    if (!m->told) simstore_answered(c, m);
     adapter_answered(&c->w->adapter, m);
     if (m->question_count > 0) answer_questions(c, m);
     if (c->asking == NULL || m->request != c->asking->request) return;
@@ -418,6 +432,7 @@ void simclient_receive(struct simclient *c, struct msg *m) {
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng) {
     *c = (struct simclient){.w = w, .node = node, .is_house = is_house, .rng = rng};
+    rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
 }
 
 void simclient_fini(struct simclient *c) {

@@ -162,12 +162,15 @@ enum trace_kind {
     TR_DUE,          /* as.due */
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
+    TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
     TR_LIMIT,        /* as.limit */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
     TA_ASKED,        /* as.asked: a command was handed to the server */
     TA_ANSWERED,     /* as.answered: its answer reached the sender */
+    TA_STORE,        /* as.store: a command about the store was decided, in this order */
+    TA_STORE_ANSWER, /* as.store_answer: and what its sender was told of it */
 
     TW_DURABLE,      /* as.durable: the journal said "durable up to" */
     TW_RELEASED,     /* as.released: an effect left the engine */
@@ -327,13 +330,63 @@ struct trace_answered {
     uint64_t epoch;     /* attach */
 };
 
+/* ---- the store ---- */
+
+enum trace_store_op { TB_READ, TB_SET, TB_DELETE, TB_INCREASE, TB_ADD, TB_REMOVE, TB_EXPIRE, TB_OP_COUNT };
+enum trace_store_if { TI_ALWAYS, TI_ABSENT, TI_PRESENT, TI_VERSION, TI_VALUE, TI_COUNT };
+#define TRACE_STORE_MAX 4u /* keys or members in one command of the simulator's clients */
+
+struct trace_store {
+    uint64_t call;
+    uint64_t lsn;       /* of the state after it was decided */
+    bool recorded;      /* it made records */
+    int64_t decided_ms; /* time of its batch */
+    enum trace_store_op op;
+    struct trace_bytes tenant;
+    uint64_t flow; /* 0 = the tenant's own namespace */
+    struct trace_bytes keys[TRACE_STORE_MAX];   /* the first alone but for set, delete and read */
+    struct trace_bytes values[TRACE_STORE_MAX]; /* set: of each key; add, remove: members */
+    uint32_t count;     /* keys of a set, delete or read; members of an add or remove */
+    enum trace_store_if condition;
+    uint64_t version;          /* of the condition */
+    struct trace_bytes value;  /* of the condition */
+    int64_t number;
+    int64_t expires_ms; /* 0 = never */
+    bool keep_expiry;
+};
+
+struct trace_store_item { /* what a read showed of a key */
+    bool found;
+    struct trace_bytes value; /* a number as text; a set as its members in order, each with a 0 behind it */
+    uint64_t version;
+    int64_t expires_ms; /* 0 = never */
+};
+
+struct trace_store_answer {
+    uint64_t call;
+    enum trace_answer answer;
+    int64_t number;
+    uint64_t version;
+    struct trace_store_item items[TRACE_STORE_MAX]; /* read */
+};
+
 /* ---- world ---- */
 
 struct trace_durable {
     uint64_t lsn;
 };
 
-enum trace_effect { TE_ANSWER, TE_EVENT, TE_ASSIGN, TE_STOP, TE_DROP, TE_QUESTION, TE_COUNT };
+enum trace_effect {
+    TE_ANSWER,
+    TE_EVENT,
+    TE_ASSIGN,
+    TE_STOP,
+    TE_DROP,
+    TE_QUESTION,
+    TE_CHANGED,
+    TE_PUBLISHED,
+    TE_COUNT
+};
 
 struct trace_released {
     enum trace_effect effect;
@@ -404,6 +457,8 @@ struct trace_entry {
         struct trace_limit limit;
         struct trace_asked asked;
         struct trace_answered answered;
+        struct trace_store store;
+        struct trace_store_answer store_answer;
         struct trace_durable durable;
         struct trace_released released;
         struct trace_seen seen;

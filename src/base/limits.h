@@ -58,6 +58,18 @@
     X(overload_slots_percent,      90,             1,     101,            "%",      "busy slots at which a worker counts as overloaded") \
     X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
+    X(store_key_bytes_max,         512,            1,     1024,           "bytes",  "a key of the store, a member of a set, a channel") \
+    X(store_value_bytes_max,       1048576,        0,     16777216,       "bytes",  "a value of the store; larger things are blobs") \
+    X(store_entries_max,           1024,           1,     4096,           "keys",   "keys or members in one command, done in one step") \
+    X(store_set_members_max,       1000000,        1,     100000000,      "members","members of one set") \
+    X(store_keys_max,              20000000,       1,     1000000000,     "keys",   "keys of all tenants, about 150 B each beside their value") \
+    X(store_space_keys_max,        5000000,        1,     1000000000,     "keys",   "keys of one namespace") \
+    X(store_tenant_keys_max,       10000000,       1,     1000000000,     "keys",   "keys of one tenant, its flows included") \
+    X(store_tenant_bytes_max,      1073741824,     1024,  1099511627776,  "bytes",  "keys, values and members of one tenant with what it costs to keep them") \
+    X(store_ttl_ms_max,            315576000000,   1000,  3155760000000,  "ms",     "how far away the expiry of a key may be") \
+    X(publish_bytes_max,           65536,          0,     1048576,        "bytes",  "a message published on a channel; it waits in memory for its LSN") \
+    X(watches_max,                 100000,         1,     10000000,       "watches","watches of keys and channels, all sessions together") \
+    X(session_watches_max,         1000,           1,     1000000,        "watches","watches of one session") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed")
 /* clang-format on */

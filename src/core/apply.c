@@ -10,6 +10,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "store.h"
 #include "saga.h"
 #include "timer.h"
 #include "work.h"
@@ -129,6 +130,7 @@ static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
     uint32_t flow = the_flow(s, r->flow);
     struct flow *f = flow_at(s, flow);
     for (uint32_t i = 0; i < f->jobs.count; i++) dead_remove(s, f->jobs.at[i]);
+    store_drop_flow(s, r->flow);
     flow_forget(s, flow);
 }
 
@@ -234,6 +236,11 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_STORE_SET: store_set(s, &b->as_REC_STORE_SET); break;
+    case REC_STORE_DELETED: store_delete(s, &b->as_REC_STORE_DELETED); break;
+    case REC_STORE_MEMBERS: store_members(s, &b->as_REC_STORE_MEMBERS); break;
+    case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
+    case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
     case REC_KIND_END: PANIC("a record of no kind");
     }

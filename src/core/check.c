@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "quota.h"
 #include "registry.h"
+#include "store.h"
 #include "saga.h"
 
 static enum err misfit(struct why *why, const char *what) {
@@ -193,6 +194,39 @@ static enum err check_worker_gone(const struct state *s, struct slice id, struct
     return ERR_OK;
 }
 
+/* The namespace of a record about the store: somebody's, and there. */
+static enum err check_space(const struct state *s, const struct rec_head *head, uint64_t flow, uint32_t *ret,
+                            struct why *why) {
+    uint32_t known = flow ? flow_find(s, (flow_id){flow}) : 0;
+    FITS(flow ? known != 0 : head->tenant.len > 0, "a namespace of nobody");
+    *ret = space_find(&s->store, known ? flow_at(s, known)->tenant : tenant_find(s, head->tenant), flow);
+    return ERR_OK;
+}
+
+static enum err check_store(const struct state *s, const struct record *r, struct why *why) {
+    const union record_body *b = &r->body;
+    const struct rec_store_set *set = &b->as_REC_STORE_SET;
+    const struct rec_store_members *members = &b->as_REC_STORE_MEMBERS;
+    const struct rec_store_expiry *expiry = &b->as_REC_STORE_EXPIRY;
+    bool of_set = r->kind == REC_STORE_MEMBERS, of_expiry = r->kind == REC_STORE_EXPIRY;
+    uint64_t flow = of_set ? members->flow : of_expiry ? expiry->flow : set->flow;
+    uint32_t space = 0;
+    enum err e = check_space(s, &b->head, flow, &space, why);
+    if (e != ERR_OK) return e;
+    const struct rec_store_entry *entries = set->entries.at;
+    for (uint32_t i = 0; r->kind == REC_STORE_SET && i < set->entries.count; i++) {
+        FITS(entries[i].key.len > 0, "a value without a key");
+        FITS(entries[i].kind != ITEM_SET, "a set without members");
+        FITS(entries[i].expires_ms >= 0, "a time before all times");
+    }
+    if (!of_set && !of_expiry) return ERR_OK;
+    uint32_t item = item_find(&s->store, space, of_set ? members->key : expiry->key);
+    FITS(item != 0 || (of_set && members->key.len > 0), "a key that is not there");
+    if (of_set) FITS(item == 0 || item_at(&s->store, item)->kind == ITEM_SET, "members of what is no set");
+    if (of_expiry) FITS(expiry->expires_ms >= 0, "a time before all times");
+    return ERR_OK;
+}
+
 static enum err check_limit(const struct rec_limit *r, struct why *why) {
     FITS(r->head.tenant.len > 0, "a limit of no tenant");
     FITS(r->kind == LIMIT_TENANT || r->name.len > 0, "a limit without a name");
@@ -239,6 +273,11 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED: return check_store(s, r, why);
     case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
     case REC_KIND_END: break;
     }

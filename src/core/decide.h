@@ -55,6 +55,9 @@ enum err decide_forget(struct decision *d, const struct command *cmd);
 enum err decide_pool(struct decision *d, const struct command *cmd);
 enum err decide_topic(struct decision *d, const struct command *cmd);
 enum err decide_tenant(struct decision *d, const struct command *cmd);
+enum err decide_store(struct decision *d, const struct command *cmd);
+/* The time of a key of the store has come: a record, or nothing when its namespace is gone already. */
+void decide_item_timer(struct decision *d, struct state *indices, uint32_t item);
 enum err decide_limit(struct decision *d, const struct command *cmd);
 
 /* Checks shared by them. */

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "engine.h"
 #include "state.h"
+#include "watch.h"
 
 struct live_worker {
     uint32_t number;       /* of the worker in this pool slot; 0 = nothing known yet */
@@ -25,6 +26,7 @@ struct live {
     uint64_t served_last;
     uint64_t stale_refused;
     mono_time lease_next;     /* no lease ends before this */
+    struct watches watches;   /* of the store */
 };
 
 void live_init(struct live *l);

@@ -13,6 +13,7 @@
 #include "registry.h"
 #include "saga.h"
 #include "snapshot.h"
+#include "store.h"
 #include "timer.h"
 #include "work.h"
 
@@ -27,6 +28,8 @@ struct loader {
     uint64_t objects;
     uint32_t flow; /* whose jobs are coming */
     uint32_t jobs_left;
+    uint32_t item; /* of the store, whose members are coming */
+    uint32_t members_left;
     bool has_header, has_end;
 };
 
@@ -329,8 +332,38 @@ static enum err load_key(struct loader *l, const struct snap_key *o, struct why 
     return ERR_OK;
 }
 
+static enum err load_item(struct loader *l, const struct snap_item *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    uint32_t flow = o->flow ? flow_find(s, (flow_id){o->flow}) : 0;
+    FITS(l->members_left == 0, "a key before the members of the last are whole");
+    FITS(tenant != 0 && o->key.len > 0, "a key of nobody");
+    FITS(o->flow == 0 || (flow && flow_at(s, flow)->tenant == tenant), "a key of no flow");
+    FITS(item_find(&s->store, space_find(&s->store, tenant, o->flow), o->key) == 0, "a key twice");
+    FITS((o->kind == ITEM_SET) == (o->members > 0), "a set without members, or members without a set");
+    FITS(o->version > 0 && o->version <= s->lsn && o->expires_ms >= 0, "a key from no record");
+    struct rec_store_entry e = {
+        .key = o->key, .kind = o->kind, .value = o->value, .number = o->number, .expires_ms = o->expires_ms};
+    l->item = store_load_item(s, tenant, o->flow, &e, o->version);
+    l->members_left = o->members;
+    return ERR_OK;
+}
+
+static enum err load_members(struct loader *l, const struct snap_members *o, struct why *why) {
+    struct store *t = &l->state->store;
+    FITS(o->members.count > 0 && o->members.count <= l->members_left, "more members than the set has");
+    const struct rec_store_item *list = o->members.at;
+    for (uint32_t i = 0; i < o->members.count; i++) {
+        FITS(!member_find(t, item_at(t, l->item)->as.set, list[i].text), "a member twice");
+        store_load_member(l->state, l->item, list[i].text);
+    }
+    l->members_left -= o->members.count;
+    return ERR_OK;
+}
+
 static enum err load_end(struct loader *l, const struct snap_end *o, struct why *why) {
     FITS(l->flow == 0, "it ends inside a flow");
+    FITS(l->members_left == 0, "it ends inside a set");
     FITS(o->objects == l->objects, "objects are missing");
     FITS(o->digest_lo == l->digest.lo && o->digest_hi == l->digest.hi, "the digest is another");
     l->has_end = true;
@@ -387,6 +420,8 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_QUESTION: return load_question(l, o, why);
     case OBJ_KEY: return load_key(l, o, why);
     case OBJ_END: return load_end(l, o, why);
+    case OBJ_ITEM: return load_item(l, o, why);
+    case OBJ_MEMBERS: return load_members(l, o, why);
     case OBJ_LIMIT: return load_limit(l, o, why);
     case OBJ_KIND_END: break;
     }

@@ -134,6 +134,20 @@ static const struct tlv_field key_fields[] = {
     TLV_FIELD(5, TLV_U32, snap_key, job_count),
     TLV_FIELD(6, TLV_I64, snap_key, expires_ms),
 };
+static const struct tlv_field item_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_item, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_U64, snap_item, flow),
+    TLV_FIELD(3, TLV_BYTES, snap_item, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(4, TLV_ENUM, snap_item, kind, .max = ITEM_KIND_COUNT, .names = item_kind_words),
+    TLV_FIELD(5, TLV_BYTES, snap_item, value, .max = STORE_VALUE_BYTES_MAX),
+    TLV_FIELD(6, TLV_I64, snap_item, number),
+    TLV_FIELD(7, TLV_U64, snap_item, version),
+    TLV_FIELD(8, TLV_I64, snap_item, expires_ms),
+    TLV_FIELD(9, TLV_U32, snap_item, members),
+};
+static const struct tlv_field members_fields[] = {
+    TLV_FIELD(1, TLV_LIST, snap_members, members, .max = 4096, .sub = &rec_store_item_desc),
+};
 static const struct tlv_field end_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_end, objects),
     TLV_FIELD(2, TLV_U64, snap_end, digest_lo),
@@ -165,6 +179,8 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_QUESTION] = TLV_DESC("question", snap_question, question_fields),
     [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
     [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
+    [OBJ_ITEM] = TLV_DESC("item", snap_item, item_fields),
+    [OBJ_MEMBERS] = TLV_DESC("members", snap_members, members_fields),
     [OBJ_LIMIT] = TLV_DESC("limit", snap_limit, limit_fields),
 };
 /* clang-format on */

@@ -16,6 +16,8 @@
     X(OBJ_QUESTION, 9, snap_question, "question", "an open question")                             \
     X(OBJ_KEY, 10, snap_key, "key", "an idempotency key")                                         \
     X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")   \
+    X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
+    X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
     X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows")
 
 enum object_kind {
@@ -118,6 +120,20 @@ struct snap_key {
     uint64_t flow;
     uint32_t job_count;
     int64_t expires_ms;
+};
+struct snap_item {
+    struct slice tenant;
+    uint64_t flow; /* 0 = the tenant's own namespace */
+    struct slice key;
+    uint8_t kind;
+    struct slice value;
+    int64_t number;
+    uint64_t version;
+    int64_t expires_ms; /* 0 = never */
+    uint32_t members;
+};
+struct snap_members {
+    struct tlv_list members; /* of rec_store_item */
 };
 struct snap_limit {
     struct slice tenant;

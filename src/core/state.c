@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "limits.h"
 #include "panic.h"
+#include "store.h"
 #include "timer.h"
 
 #define SCRATCH_CHUNK_BYTES 65536
@@ -47,6 +48,7 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->tenant_by_name);
     index_init(&s->pool_by_name);
     index_init(&s->topic_by_name);
+    store_init(&s->store);
     index_init(&s->quota_by_text);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
@@ -75,6 +77,7 @@ void state_fini(struct state *s) {
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     FINI_POOL(s, topics, topic, it->name != NULL,
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
+    store_fini(&s->store);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
@@ -104,7 +107,7 @@ size_t state_bytes(const struct state *s) {
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
-    bytes += s->timers.slots * sizeof(struct heap_item);
+    bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);
         if (f->id != 0) bytes += flow_bytes(f);

@@ -23,6 +23,7 @@
 #include "options.h"
 #include "pool.h"
 #include "record.h"
+#include "store_state.h"
 #include "vec.h"
 #include "wtime.h"
 
@@ -211,6 +212,8 @@ struct tenant {
     struct bytes *name;
     uint32_t weight;
     bool paused;
+    uint64_t store_keys;  /* index: of its store, flows included */
+    uint64_t store_bytes; /* index: what they cost */
     uint32_t running_max;            /* 0 = no limit, so in the next two */
     uint64_t queued_max, bytes_max;
     uint32_t running;                /* index: open attempts */
@@ -250,7 +253,7 @@ struct topic {
     struct tlv_list pools;
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA };
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM };
 
 struct state {
     uint32_t shard;
@@ -264,6 +267,7 @@ struct state {
     uint32_t worker_last;
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
+    struct store store;
     struct pool quotas;
 
     /* Indices from here on. */

@@ -247,7 +247,8 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .dead_letters = s->dead_count,
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),
-                                 .reserved_bytes = s->reserved_bytes};
+                                 .reserved_bytes = s->reserved_bytes,
+                                 .store_keys = s->store.item_count};
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->by_state[i] = s->by_state[i];
     for (uint32_t i = 1; i <= s->flows.high; i++)
         ret->flows_running += flow_at(s, i)->id != 0 && flow_at(s, i)->state == FLOW_RUNNING;

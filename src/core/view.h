@@ -102,6 +102,7 @@ bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
+    uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */

@@ -20,6 +20,7 @@ void rig_init(struct rig *r) {
     buf_init(&r->journal, (size_t)1 << 32);
     vec_init(&r->batches, sizeof(struct batch));
     vec_init(&r->effects, sizeof(struct effect));
+    arena_init(&r->kept, 4096, (size_t)1 << 30);
     r->tenant = "acme";
     r->principal = "tester";
     r->engine = engine_new(0, &r->limits);
@@ -32,6 +33,7 @@ void rig_fini(struct rig *r) {
     buf_fini(&r->journal);
     vec_fini(&r->batches);
     vec_fini(&r->effects);
+    arena_fini(&r->kept);
 }
 
 static void keep_batch(struct rig *r, const struct batch *b) {
@@ -40,6 +42,14 @@ static void keep_batch(struct rig *r, const struct batch *b) {
     kept->records.ptr = (const uint8_t *)(uintptr_t)r->journal.len; /* an offset until it is read */
     buf_put_slice(&r->journal, b->records);
     assert_false(r->journal.full);
+}
+
+/* What it says is gone with the next effect. */
+static void keep_store_effect(struct rig *r, struct store_effect *e) {
+    e->tenant = arena_slice(&r->kept, e->tenant);
+    e->key = arena_slice(&r->kept, e->key);
+    e->body = arena_slice(&r->kept, e->body);
+    e->owned = NULL;
 }
 
 static void collect(struct rig *r) {
@@ -52,6 +62,7 @@ static void collect(struct rig *r) {
             effect.as.answer.reply = NULL;
         }
         if (effect.kind == EFFECT_ASSIGN) r->jobs_assigned++;
+        if (effect.kind == EFFECT_CHANGED || effect.kind == EFFECT_PUBLISHED) keep_store_effect(r, &effect.as.store);
         *(struct effect *)vec_push(&r->effects) = effect;
     }
 }

@@ -18,6 +18,7 @@ struct rig {
     struct buf journal; /* every batch so far, for rig_replay */
     struct vec batches; /* of struct batch; records point into journal by offset */
     struct vec effects; /* of struct effect that left */
+    struct arena kept;  /* what changes and messages among them say */
     struct reply reply; /* the last answer */
     uint64_t token;
     uint64_t answered; /* token of the last answer */
