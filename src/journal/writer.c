@@ -1,7 +1,7 @@
 /* writer.c: see writer.h.
  *
  * Guarantees: the caller never takes a lock here. A mutex is held for nanoseconds, but its holder may lose the
- * processor meanwhile, and on a busy machine the loop then waited for 8 ms (bench/pause_bench.c). So all that the
+ * processor meanwhile; with one, a loop on a busy machine was seen to wait for 8 ms (ADR 0013). So all that the
  * threads share goes to and fro by flags: whoever raises one wrote the fields behind it before and does not touch
  * them until the other lowers it. The slot goes IDLE -> HANDED -> DONE -> IDLE; the journal is touched by the journal
  * thread only while the slot is HANDED, by the caller only while it is IDLE; the house thread makes only the calls
