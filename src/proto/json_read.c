@@ -105,7 +105,7 @@ static int hex_digit(uint8_t c) {
     return -1;
 }
 
-/* The four hex digits of \uXXXX; -1 when they are not four. */
+/* The four hex digits after \u; -1 when they are not four. */
 static int32_t hex4(const uint8_t *at, const uint8_t *end) {
     if (end - at < 4) return -1;
     int32_t code = 0;
@@ -324,7 +324,7 @@ static enum err open_level(struct json_read *r, bool is_object) {
 static enum err close_level(struct json_read *r, struct json_token *ret) {
     bool is_object = in_object(r);
     uint32_t first = r->level_keys[r->depth - 1];
-    if (is_object) {
+    if (is_object && r->key_count - first > 1) {
         const struct json_key_seen *again = find_repeated(r->keys + first, r->key_count - first);
         if (again) return refuse(r, ERR_INVALID, r->in.ptr + again->at, "expected each key of an object once");
     }

@@ -19,7 +19,7 @@ struct json_node {
 
 CHECKED enum err json_tree_read(struct slice in, const struct limits *limits, struct arena *arena,
                                 const struct json_node **ret, struct why *why);
-/* The member of that name, or NULL; also NULL when the node is no object. Looks at each: for objects of a known shape. */
+/* The member of that name, or NULL; also NULL when the node is no object. Looks at each: for objects of known shape. */
 const struct json_node *json_tree_get(const struct json_node *object, struct slice key);
 
 #endif
