@@ -4,8 +4,8 @@
  *     version  opcode   flags    zero     request id    zero          bytes of the body
  *
  * A request carries an id that its sender chose, not 0, and every frame that answers it carries the same id with
- * FRAME_ANSWER; FRAME_MORE says that it is not the last. A frame with id 0 expects no answer. What the body of an opcode
- * holds is the business of wire.h; docs/formats/wire.md is normative. */
+ * FRAME_ANSWER; FRAME_MORE says that it is not the last. A frame with id 0 expects no answer. What the body of an
+ * opcode holds is the business of wire.h; docs/formats/wire.md is normative. */
 #ifndef REEVE_FRAME_H
 #define REEVE_FRAME_H
 
@@ -27,10 +27,10 @@ struct frame {
     struct slice body;
 };
 
-/* Takes one frame off the front of `in`. *ret_need is 0 when it did; else `in` is as it was, and *ret_need the number of
- * bytes it must have for the next step (the header, or header and body). Nothing beyond the frame is looked at, and the
- * body is a slice of `in`. ERR_UNSUPPORTED for another version, ERR_INVALID for a header that is none, ERR_LIMIT for a
- * body above `body_bytes_max`: the connection is then of no further use. */
+/* Takes one frame off the front of `in`. *ret_need is 0 when it did; else `in` is as it was, and *ret_need the number
+ * of bytes it must have for the next step (the header, or header and body). Nothing beyond the frame is looked at, and
+ * the body is a slice of `in`. ERR_UNSUPPORTED for another version, ERR_INVALID for a header that is none, ERR_LIMIT
+ * for a body above `body_bytes_max`: the connection is then of no further use. */
 CHECKED enum err frame_take(struct slice *in, size_t body_bytes_max, struct frame *ret, size_t *ret_need,
                             struct why *why);
 

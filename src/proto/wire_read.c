@@ -35,6 +35,9 @@ static const struct tlv_field attempt_view_fields[] = {
     TLV_FIELD(9, TLV_U64, wire_attempt_view, log_bytes),
     TLV_FIELD(10, TLV_U64, wire_attempt_view, log_cut_bytes),
     TLV_FIELD(11, TLV_TEXT, wire_attempt_view, reason, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(12, TLV_LIST, wire_attempt_view, artifacts, .max = 256, .sub = &wire_kept_desc),
+    TLV_FIELD(13, TLV_U64, wire_attempt_view, cpu_ms),
+    TLV_FIELD(14, TLV_U64, wire_attempt_view, memory_bytes_max),
 };
 const struct tlv_desc wire_attempt_view_desc = TLV_DESC("attempt_view", wire_attempt_view, attempt_view_fields);
 
@@ -224,5 +227,6 @@ static const struct tlv_field stats_fields[] = {
 };
 const struct tlv_desc wire_stats_desc = TLV_DESC("stats", wire_stats, stats_fields);
 
-const struct tlv_desc wire_empty_desc = {.name = "empty", .size = sizeof(struct wire_empty)};
+static const struct tlv_field no_fields[1]; /* never looked at, but an address */
+const struct tlv_desc wire_empty_desc = {.name = "empty", .size = sizeof(struct wire_empty), .fields = no_fields};
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* wire_read.h: messages that look and change nothing: one thing, lists, reasons, events, logs, numbers.
  *
- * States, causes and reasons are words here, not numbers: an older client prints what a newer server says. Lists come in
- * pages; the cursor of a page is opaque, and empty when there is no next one. */
+ * States, causes and reasons are words here, not numbers: an older client prints what a newer server says. Lists come
+ * in pages; the cursor of a page is opaque, and empty when there is no next one. */
 #ifndef REEVE_WIRE_READ_H
 #define REEVE_WIRE_READ_H
 
@@ -28,6 +28,8 @@ struct wire_attempt_view {
     int64_t assigned_ms, started_ms, ended_ms;
     uint64_t log_bytes, log_cut_bytes;
     struct slice reason;
+    struct tlv_list artifacts; /* of wire_kept */
+    uint64_t cpu_ms, memory_bytes_max;
 };
 
 struct wire_job_view {

@@ -38,6 +38,9 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(14, TLV_U64, wire_run, log_bytes_max),
     TLV_FIELD(15, TLV_U32, wire_run, kill_grace_ms),
     TLV_FIELD(16, TLV_LIST, wire_run, labels, .max = 64, .sub = &wire_pair_desc),
+    TLV_FIELD(17, TLV_TEXT, wire_run, when, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(18, TLV_TEXT, wire_run, foreach, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

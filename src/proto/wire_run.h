@@ -38,6 +38,9 @@ struct wire_run {
     uint64_t log_bytes_max;  /* 0 = the standard */
     uint32_t kill_grace_ms;  /* 0 = the standard */
     struct tlv_list labels;  /* of wire_pair: for people and searches */
+    struct slice when;       /* an expression: the job is skipped unless it is true */
+    struct slice foreach;    /* an expression: a list, for each item of which the job is made */
+    struct slice message;    /* kind gate: what the person is asked */
 };
 
 extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_run_desc;

@@ -27,6 +27,13 @@ static const struct tlv_field result_fields[] = {
 };
 const struct tlv_desc wire_result_desc = TLV_DESC("result", wire_result, result_fields);
 
+static const struct tlv_field kept_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_kept, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_HASH, wire_kept, hash),
+    TLV_FIELD(3, TLV_U64, wire_kept, bytes),
+};
+const struct tlv_desc wire_kept_desc = TLV_DESC("kept", wire_kept, kept_fields);
+
 static const char *const stream_words[WIRE_STREAM_COUNT] = {"out", "err", "note"};
 
 static const struct tlv_field log_piece_fields[] = {

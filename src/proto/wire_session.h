@@ -1,4 +1,4 @@
-/* wire_session.h: messages of every connection: who are you, what went wrong, try later; and parts that others share. */
+/* wire_session.h: messages of every connection (who is it, what went wrong, try later), and parts others share. */
 #ifndef REEVE_WIRE_SESSION_H
 #define REEVE_WIRE_SESSION_H
 
@@ -33,6 +33,11 @@ struct wire_result { /* what became of one thing of a batch */
     bool repeated; /* it was so already */
 };
 
+struct wire_kept { /* an artifact, stored as a blob */
+    struct slice name, hash;
+    uint64_t bytes;
+};
+
 enum wire_stream { WIRE_STREAM_OUT, WIRE_STREAM_ERR, WIRE_STREAM_NOTE, WIRE_STREAM_COUNT };
 
 struct wire_log_piece { /* of what an attempt wrote; offsets count the bytes of all streams together */
@@ -42,7 +47,8 @@ struct wire_log_piece { /* of what an attempt wrote; offsets count the bytes of 
     struct slice data;
 };
 
-extern const struct tlv_desc wire_name_desc, wire_pair_desc, wire_amount_desc, wire_result_desc, wire_log_piece_desc;
+extern const struct tlv_desc wire_name_desc, wire_pair_desc, wire_amount_desc, wire_result_desc, wire_kept_desc,
+    wire_log_piece_desc;
 
 /* ---- messages ---- */
 

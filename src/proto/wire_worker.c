@@ -174,13 +174,6 @@ static const struct tlv_field log_ack_fields[] = {
 };
 const struct tlv_desc wire_log_ack_desc = TLV_DESC("log_ack", wire_log_ack, log_ack_fields);
 
-static const struct tlv_field kept_fields[] = {
-    TLV_FIELD(1, TLV_TEXT, wire_kept, name, .max = WIRE_NAME_MAX),
-    TLV_FIELD(2, TLV_HASH, wire_kept, hash),
-    TLV_FIELD(3, TLV_U64, wire_kept, bytes),
-};
-const struct tlv_desc wire_kept_desc = TLV_DESC("kept", wire_kept, kept_fields);
-
 static const struct tlv_field end_fields[] = {
     TLV_FIELD(1, TLV_MSG, wire_end, attempt, .sub = &wire_attempt_desc),
     TLV_FIELD(2, TLV_ENUM, wire_end, outcome, .max = WIRE_OUTCOME_COUNT, .names = outcome_words),

@@ -172,11 +172,6 @@ enum wire_outcome {
     WIRE_OUTCOME_COUNT
 };
 
-struct wire_kept { /* an artifact, stored as a blob */
-    struct slice name, hash;
-    uint64_t bytes;
-};
-
 struct wire_end {
     struct wire_attempt attempt;
     uint8_t outcome; /* enum wire_outcome */
@@ -208,7 +203,7 @@ struct wire_done_ack {
 
 extern const struct tlv_desc wire_attempt_desc, wire_held_desc, wire_worker_info_desc, wire_load_desc, wire_input_desc,
     wire_assignment_desc, wire_stopped_desc, wire_progress_item_desc, wire_health_item_desc, wire_log_batch_desc,
-    wire_log_mark_desc, wire_kept_desc, wire_end_desc, wire_end_ack_desc;
+    wire_log_mark_desc, wire_end_desc, wire_end_ack_desc;
 extern const struct tlv_desc wire_attach_desc, wire_attached_desc, wire_heartbeat_desc, wire_lease_desc,
     wire_detach_desc, wire_assign_desc, wire_stop_attempts_desc, wire_attempts_desc, wire_progress_desc,
     wire_health_desc, wire_log_desc, wire_log_ack_desc, wire_done_desc, wire_done_ack_desc;

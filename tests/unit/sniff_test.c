@@ -1,4 +1,4 @@
-/* sniff_test.c: every protocol is told by its first bytes, every shorter beginning asks for more, all else is unknown. */
+/* sniff_test.c: every protocol is told by its first bytes, a shorter beginning asks for more, all else is unknown. */
 #include "test.h"
 
 #include "sniff.h"
