@@ -17,7 +17,7 @@ static const struct remark remarks[] = {
     {"welcome.now_ms", "wall clock of the server"},
     {"welcome.frame_bytes_max", "of the body of a frame to the server"},
     {"welcome.lease_ms", "workers: silence after which their attempts are given away"},
-    {"error.code", "a word of §6"},
+    {"error.code", "a word of §7"},
     {"error.message", "for people: a sentence that names what was wrong"},
     {"error.retry_after_ms", "0: sending it again does not help"},
     {"error.version", "conflict in the store: the version that is there"},
@@ -178,10 +178,10 @@ static const struct remark remarks[] = {
     {"end.result_hash", "of a blob, when the result is large"},
     {"end.log_bytes", "all of the log was sent before"},
     {"end.started_ms", "wall clock of the worker, so the next"},
-    {"end_ack.code", "empty: recorded; else a word of §6, and it will never be"},
+    {"end_ack.code", "empty: recorded; else a word of §7, and it will never be"},
     {"end_ack.repeated", "it was recorded before"},
     {"result.target", "as it was asked for, or in full"},
-    {"result.code", "a word of §6; empty: done"},
+    {"result.code", "a word of §7; empty: done"},
     {"name.name", "a name, or a target"},
     {"run.argv", "the command; of a script: its arguments"},
     {"run.shell", "in place of `argv`: for `/bin/sh -c`"},
@@ -213,7 +213,15 @@ static const char *sender_word(enum wire_sender sender) {
     return "?";
 }
 
+static void print_errors(void) {
+    printf("\n## 7. Errors\n\n`code` is one of these words; `message` is for people and not to be parsed.\n\n");
+    printf("| code | meaning | worth another try |\n| --- | --- | --- |\n");
+    for (int e = ERR_OK + 1; e < ERR_COUNT; e++)
+        printf("| `%s` | %s | %s |\n", err_word(e), err_meaning(e), err_is_retryable(e) ? "yes" : "no");
+}
+
 static void print_opcodes(void) {
+    printf("\n## 8. Messages\n\n");
     printf("| opcode | message | from | lane | answer | what it says |\n| ---: | --- | --- | ---: | --- | --- |\n");
     for (int op = 0; op < 256; op++) {
         const struct wire_info *info = wire_info((uint8_t)op);
@@ -227,6 +235,7 @@ static void print_opcodes(void) {
 
 int main(void) {
     tlvdoc_begin("wire_doc", remarks, sizeof remarks / sizeof *remarks);
+    print_errors();
     print_opcodes();
     for (int op = 0; op < 256; op++) {
         const struct wire_info *info = wire_info((uint8_t)op);

@@ -13,6 +13,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "json_keys.h"
 #include "limits.h"
 #include "slice.h"
 
@@ -41,8 +42,6 @@ struct json_token {
     struct slice text; /* JSON_TEXT: what it says; JSON_NUMBER: as it was written */
 };
 
-struct json_key_seen;
-
 struct json_read {
     struct slice in;
     const uint8_t *at, *end;
@@ -51,8 +50,7 @@ struct json_read {
     uint8_t expected; /* what may come next */
     uint32_t depth, depth_max;
     uint64_t is_object[JSON_READ_DEPTH_MAX / 64]; /* a bit per level */
-    struct json_key_seen *keys;                   /* of the open objects, outermost first */
-    uint32_t key_count, key_slots;
+    struct json_keys keys;
     uint32_t level_keys[JSON_READ_DEPTH_MAX]; /* where the keys of each level begin */
     uint32_t bad_at;                          /* after a refusal: offset of what was refused */
 };

@@ -245,7 +245,7 @@ static void a_refusal_names_place_and_expectation(void **state) {
         {"-", "line 1, column 2: expected a digit, found the end"},
         {"1e", "line 1, column 3: expected a digit of the exponent, found the end"},
         {" \"abc", "line 1, column 2: expected a closing quote, found the end"},
-        {"\"a\nb\"", "line 1, column 3: expected control characters in a text to be escaped, found the byte 0x0a"},
+        {"\"a\nb\"", "line 1, column 3: expected control characters in a text to be escaped"},
         {"\"a\xff\"", "line 1, column 3: expected UTF-8 in a text"},
         {"\"\\ud800\"", "line 1, column 2: expected both halves of a surrogate pair"},
         {"{\"a\":1,\n \"b\":2,\n \"a\":3}", "line 3, column 2: expected each key of an object once"},
