@@ -1,7 +1,8 @@
 /* wire_test.c: frames that an earlier version wrote are read for ever, and written the same.
  *
- * tests/golden/wire-v2.txt has a line per message: its word, its frame in hex, and what it says, as JSON. A line is
- * never changed. For a new message, or one that has grown, append what this prints, every field filled in:
+ * tests/golden/wire-v2.txt has a line per message: its word, its frame in hex, and what it says, as JSON; `run`, the
+ * body of a job, has no frame of its own. A line is never changed. For a new message, or one that has grown, append
+ * what this prints, every field filled in:
  *
  *     golden_wire_test --print WORD */
 #include <stdio.h>
@@ -67,33 +68,48 @@ static void put_json(struct buf *out, const struct tlv_desc *desc, const void *m
     json_object_end(&j);
 }
 
+static void print_line(const char *word, struct slice bytes, const struct tlv_desc *desc, const void *message) {
+    struct buf json;
+    buf_init(&json, FRAME_MAX);
+    put_json(&json, desc, message);
+    printf("%s ", word);
+    for (size_t i = 0; i < bytes.len; i++) printf("%02x", bytes.ptr[i]);
+    printf(" %.*s\n", SLICE_FMT(buf_slice(&json)));
+    buf_fini(&json);
+}
+
+static void print_frame(uint8_t op, struct arena *arena) {
+    const struct wire_info *info = wire_info(op);
+    void *message = arena_alloc(arena, info->desc->size);
+    fill(info->desc, 1, arena, message);
+    struct buf frame;
+    buf_init(&frame, FRAME_MAX);
+    bool is_answer = info->sender == WIRE_FROM_SERVER && op != WIRE_ASSIGN && op != WIRE_CANCEL_ATTEMPT;
+    wire_put(&frame, op, is_answer ? FRAME_ANSWER : 0, 0x01020300u + op, message);
+    print_line(info->word, buf_slice(&frame), info->desc, message);
+    buf_fini(&frame);
+}
+
+static void print_run(struct arena *arena) {
+    struct wire_run run = {.exit_code = 0};
+    fill(&wire_run_desc, 1, arena, &run);
+    struct buf bytes;
+    buf_init(&bytes, FRAME_MAX);
+    tlv_encode(&wire_run_desc, &run, &bytes);
+    print_line("run", buf_slice(&bytes), &wire_run_desc, &run);
+    buf_fini(&bytes);
+}
+
 static int print(const char *word) {
     struct arena arena;
     arena_init(&arena, 4096, (size_t)1 << 20);
-    struct buf frame, json;
-    buf_init(&frame, FRAME_MAX);
-    buf_init(&json, FRAME_MAX);
-    int found = 0;
     for (int op = 0; op < 256; op++) {
-        if (strcmp(wire_word((uint8_t)op), word) != 0 && strcmp(word, "all") != 0) continue;
-        const struct wire_info *info = wire_info((uint8_t)op);
-        if (!info) continue;
-        void *message = arena_alloc(&arena, info->desc->size);
-        fill(info->desc, 1, &arena, message);
-        buf_clear(&frame);
-        buf_clear(&json);
-        bool is_answer = info->sender == WIRE_FROM_SERVER && op != WIRE_ASSIGN && op != WIRE_CANCEL_ATTEMPT;
-        wire_put(&frame, (enum wire_op)op, is_answer ? FRAME_ANSWER : 0, 0x01020300u + (uint32_t)op, message);
-        put_json(&json, info->desc, message);
-        printf("%s ", info->word);
-        for (size_t i = 0; i < frame.len; i++) printf("%02x", frame.at[i]);
-        printf(" %.*s\n", SLICE_FMT(buf_slice(&json)));
-        found++;
+        if (!wire_info((uint8_t)op)) continue;
+        if (strcmp(wire_word((uint8_t)op), word) == 0 || strcmp(word, "all") == 0) print_frame((uint8_t)op, &arena);
     }
-    buf_fini(&frame);
-    buf_fini(&json);
+    if (strcmp(word, "run") == 0 || strcmp(word, "all") == 0) print_run(&arena);
     arena_fini(&arena);
-    return found ? 0 : 1;
+    return 0;
 }
 
 /* ---- the lines ---- */
@@ -107,9 +123,28 @@ static size_t from_hex(const char *hex, uint8_t *ret) {
     return len;
 }
 
-static void check_line(const char *word, const char *hex, const char *json, struct arena *arena) {
-    uint8_t bytes[FRAME_MAX];
-    struct slice all = slice_of(bytes, from_hex(hex, bytes)), in = all;
+static void check_json(const char *word, const struct tlv_desc *desc, const void *message, const char *json) {
+    struct buf out;
+    buf_init(&out, FRAME_MAX);
+    put_json(&out, desc, message);
+    if (!slice_eq(buf_slice(&out), slice_str(json))) fail_msg("%s says %.*s", word, SLICE_FMT(buf_slice(&out)));
+    buf_fini(&out);
+}
+
+static void check_run(struct slice bytes, const char *json, struct arena *arena) {
+    struct wire_run run;
+    struct why why;
+    assert_int_equal(tlv_decode(&wire_run_desc, bytes, TLV_STRICT, arena, &run, &why), ERR_OK);
+    check_json("run", &wire_run_desc, &run, json);
+    struct buf out;
+    buf_init(&out, FRAME_MAX);
+    tlv_encode(&wire_run_desc, &run, &out);
+    assert_true(slice_eq(buf_slice(&out), bytes));
+    buf_fini(&out);
+}
+
+static void check_frame(const char *word, struct slice all, const char *json, struct arena *arena) {
+    struct slice in = all;
     struct frame frame;
     size_t need;
     struct why why;
@@ -120,19 +155,27 @@ static void check_line(const char *word, const char *hex, const char *json, stru
     const struct tlv_desc *desc = wire_info(frame.opcode)->desc;
     void *message = arena_alloc(arena, desc->size);
     assert_int_equal(wire_take(&frame, arena, message, &why), ERR_OK);
+    check_json(word, desc, message, json);
     struct buf out;
     buf_init(&out, FRAME_MAX);
-    put_json(&out, desc, message);
-    if (!slice_eq(buf_slice(&out), slice_str(json))) fail_msg("%s says %.*s", word, SLICE_FMT(buf_slice(&out)));
-    buf_clear(&out);
     wire_put(&out, frame.opcode, frame.flags, frame.request, message);
     assert_true(slice_eq(buf_slice(&out), all));
     buf_fini(&out);
 }
 
+static void check_line(const char *word, const char *hex, const char *json, struct arena *arena) {
+    uint8_t bytes[FRAME_MAX];
+    struct slice all = slice_of(bytes, from_hex(hex, bytes));
+    if (strcmp(word, "run") == 0) {
+        check_run(all, json, arena);
+    } else {
+        check_frame(word, all, json, arena);
+    }
+}
+
 static void old_frames_are_read_and_written(void **state) {
     (void)state;
-    bool has_line[256] = {false};
+    bool has_line[256] = {false}, has_run = false;
     struct arena arena;
     arena_init(&arena, 4096, (size_t)1 << 20);
     FILE *file = fopen(FILE_NAME, "r");
@@ -149,9 +192,11 @@ static void old_frames_are_read_and_written(void **state) {
         check_line(line, hex, json, &arena);
         for (int op = 0; op < 256; op++)
             if (strcmp(wire_word((uint8_t)op), line) == 0) has_line[op] = true;
+        if (strcmp(line, "run") == 0) has_run = true;
         arena_reset(&arena);
     }
     (void)fclose(file);
+    assert_true(has_run);
     for (int op = 0; op < 256; op++)
         if (wire_info((uint8_t)op) && !has_line[op]) fail_msg("%s has no line in " FILE_NAME, wire_word((uint8_t)op));
     arena_fini(&arena);

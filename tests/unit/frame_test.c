@@ -134,11 +134,13 @@ static void an_answer_names_its_request(void **state) {
 
 static void a_full_buffer_stays_full(void **state) {
     (void)state;
-    struct buf out;
-    buf_init(&out, 18);
-    put(&out, 9, 0, 5, "body");
-    assert_true(out.full);
-    buf_fini(&out);
+    for (size_t max = 0; max <= FRAME_HEADER_BYTES + 4; max++) {
+        struct buf out;
+        buf_init(&out, max);
+        put(&out, 9, 0, 5, "body");
+        assert_int_equal(out.full, max < FRAME_HEADER_BYTES + 4);
+        buf_fini(&out);
+    }
 }
 
 int main(void) {
