@@ -1,11 +1,12 @@
 /* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
+#include "class.h"
 #include "flow.h"
 #include "quota.h"
 #include "registry.h"
-#include "store.h"
 #include "saga.h"
+#include "store.h"
 
 static enum err misfit(struct why *why, const char *what) {
     return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
@@ -37,12 +38,28 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     return ERR_OK;
 }
 
+/* They came as bytes. Those that are in use were looked at when they came first. */
+static enum err check_options(const struct state *s, uint32_t tenant, const struct tlv_list *profiles,
+                              struct why *why) {
+    const struct options *sets = profiles->at;
+    for (uint32_t i = 0; i < profiles->count; i++) {
+        if (profile_is_recent(s, tenant, sets[i].raw)) continue;
+        struct options decoded;
+        struct arena scratch;
+        arena_init(&scratch, 512, 1u << 20);
+        enum err e = tlv_decode(&options_desc, sets[i].raw, TLV_STRICT, &scratch, &decoded, why);
+        bool fit = e == ERR_OK && options_fit(&decoded);
+        arena_fini(&scratch);
+        if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+        FITS(fit, "options that cannot be");
+    }
+    return ERR_OK;
+}
+
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
-    const struct options *sets = profiles->at;
     FITS(((uint64_t)first + jobs->count) * 2 < NO_ORDINAL, "too many jobs"); /* each may have a compensation */
-    for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
         FITS(list[i].profile < profiles->count, "a job without options");
@@ -74,7 +91,8 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
     arena_fini(&scratch);
     FITS(!taken, "an idempotency key used twice");
-    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+    enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
@@ -82,6 +100,7 @@ static enum err check_added(const struct state *s, const struct rec_added *r, st
     FITS(flow != 0, "jobs for a flow that is not there");
     FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
+    if (e == ERR_OK) e = check_options(s, flow_at(s, flow)->tenant, &r->profiles, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
 
