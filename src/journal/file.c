@@ -327,9 +327,8 @@ enum err file_open(struct disk *disk, struct clock *clock, const struct file_opt
         return e;
     }
     f->head_lsn = f->tail.next_lsn - 1;
-    f->next_number = 1;
-    for (uint32_t i = 0; i < f->table.rows.count; i++)
-        if (segment_at(&f->table, i)->number >= f->next_number) f->next_number = segment_at(&f->table, i)->number + 1;
+    uint32_t rows = f->table.rows.count; /* by number, the highest last */
+    f->next_number = rows > 0 ? segment_at(&f->table, rows - 1)->number + 1 : 1;
     *ret = &f->journal;
     return ERR_OK;
 }
