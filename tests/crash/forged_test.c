@@ -291,6 +291,9 @@ static void a_broken_chain_stays_broken_when_packed(void **state) {
         h.last_crc = b.crc;
         if (i == 1) simdisk_flip_bit(s, plain, 3 * BLOCK_ALIGN + 100, 3);
         if (i == 2) simdisk_flip_bit(s, plain, SEGMENT - BLOCK_ALIGN + 100, 3);
+        if (i == 3) h.used_bytes = SEGMENT + BLOCK_ALIGN;
+        if (i == 3) assert_int_equal(packed_make(d, plain, "archive/tmp", &h, &why), ERR_CORRUPT);
+        if (i == 3) assert_non_null(strstr(why.text, "it ends at byte 32768"));
         if (i == 3) h.used_bytes = SEGMENT - BLOCK_ALIGN;
         assert_int_equal(packed_make(d, plain, PACKED, &h, &why), ERR_OK);
         if (i == 3) { /* the head promises more than there is */
