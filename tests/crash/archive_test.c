@@ -331,6 +331,11 @@ static void a_wrong_twin_is_replaced(void **state) {
     jlab_init(&l, simdisk_disk(s), SEGMENT);
     simdisk_put(s, packed_name(name, 1), "nonsense", 8);
     check_all(s, 27);
+    simdisk_arm(s, SIMDISK_SYNC_DIR, SIMDISK_ERROR, 0); /* is its name durable? */
+    assert_int_equal(pack_now(&l, &r), ERR_IO);
+    simdisk_arm(s, SIMDISK_REMOVE, SIMDISK_ERROR, 0); /* it is to go */
+    assert_int_equal(pack_now(&l, &r), ERR_IO);
+    check_all(s, 27);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_int_equal(count_of(s, false), 0);
     check_all(s, 27);
@@ -341,6 +346,14 @@ static uint64_t oldest_record(struct jlab *l) {
     struct inspect_report r;
     assert_int_equal(inspect_verify(l->disk, &r, &l->why), ERR_OK);
     return r.first_lsn;
+}
+
+static void live_remove(struct jlab *l, const struct simdisk *s) {
+    char name[SEGMENT_NAME_MAX];
+    for (uint64_t number = 1; number < 64; number++) {
+        segment_name(name, number, false);
+        if (simdisk_exists(s, name)) assert_int_equal(l->disk->ops->remove(l->disk, name, &l->why), ERR_OK);
+    }
 }
 
 /* Nothing in it; a blank live segment below it; nothing alive above it. */
@@ -370,13 +383,17 @@ static void an_archive_in_odd_states_is_left_as_it_is(void **state) {
     assert_true(r.removed_count > 0);
     assert_true(simdisk_exists(s, "journal/0000000000000001.seg"));
     uint32_t plain = count_of(s, false), packed = count_of(s, true);
-    for (uint64_t number = 1; number < 64; number++) {
-        segment_name(name, number, false);
-        if (simdisk_exists(s, name)) assert_int_equal(l.disk->ops->remove(l.disk, name, &l.why), ERR_OK);
-    }
+    live_remove(&l, s);
     assert_int_equal(pack_now(&l, &r), ERR_OK); /* the last one has no next: nobody knows where it ends */
     assert_int_equal(r.removed_count, 0);
     assert_int_equal(count_of(s, false) + count_of(s, true), plain + packed);
+    simdisk_free(s);
+
+    s = archived_journal();
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    live_remove(&l, s);
+    assert_int_equal(pack_now(&l, &r), ERR_OK);
+    assert_int_equal(count_of(s, false), 1);
     simdisk_free(s);
 }
 

@@ -189,6 +189,15 @@ static void a_segment_without_its_header_leaves_a_gap(void **state) {
         assert_int_equal(start(s, &l), ERR_CORRUPT);
         assert_non_null(strstr(l.why.text, wiped ? FIRST : SECOND));
         assert_non_null(strstr(l.why.text, wiped ? "a block that is not there" : "the header is unreadable"));
+        struct inspect_report r; /* who reads beside an owner looks twice, and says the same */
+        uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
+        assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_CORRUPT);
+        assert_non_null(strstr(l.why.text, wiped ? FIRST : SECOND));
+        calls = simdisk_calls(s, SIMDISK_ANY) - calls;
+        for (uint64_t k = 0; k < calls; k++) {
+            simdisk_arm(s, SIMDISK_ANY, SIMDISK_ERROR, k);
+            assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_IO);
+        }
         free(file);
         simdisk_free(s);
     }

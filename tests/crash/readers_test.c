@@ -33,8 +33,9 @@ struct bench {
     struct jlab_clock clock;
     struct journal *journal;
     struct journal_head head;
-    uint32_t written; /* batches of the rig that are in the journal */
-    bool compacting;  /* compact_lock keeps a second compaction out */
+    uint32_t written;      /* batches of the rig that are in the journal */
+    uint64_t snapshot_lsn; /* for snapshot_rots */
+    bool compacting;       /* compact_lock keeps a second compaction out */
     struct why why;
 };
 
@@ -453,6 +454,37 @@ static void a_damaged_snapshot_is_passed_over_by_a_fold(void **state) {
     simdisk_free(b.sim);
 }
 
+static void snapshot_rots(void *ctx) {
+    struct bench *b = ctx;
+    char name[64];
+    (void)snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)b->snapshot_lsn);
+    simdisk_flip_bit(b->sim, name, 200, 1);
+}
+
+/* Also between the look whether it is whole and the loading of it. */
+static void a_snapshot_that_rots_is_never_taken_for_the_state(void **state) {
+    (void)state;
+    struct bench base, b;
+    struct inspect_report r;
+    uint32_t refused = 0;
+    bench_make(&base);
+    assert_ok(inspect_verify(base.disk, &r, &base.why));
+    uint64_t calls = simdisk_calls(base.sim, SIMDISK_ANY);
+    assert_ok(state_now(&base, r.last_lsn));
+    calls = simdisk_calls(base.sim, SIMDISK_ANY) - calls;
+    for (uint64_t k = 0; k < calls; k++) {
+        bench_copy(&b, &base);
+        b.snapshot_lsn = r.snapshot_lsn;
+        simdisk_meanwhile(b.sim, k, snapshot_rots, &b);
+        enum err e = state_now(&b, r.last_lsn);
+        assert_true(e == ERR_OK || e == ERR_CORRUPT);
+        refused += e == ERR_CORRUPT;
+        simdisk_free(b.sim);
+    }
+    assert_true(refused > 0);
+    simdisk_free(base.sim);
+}
+
 /* Batches that are whole and hold no records of ours; and a past that is gone. */
 static void what_cannot_be_folded_says_why(void **state) {
     (void)state;
@@ -499,6 +531,7 @@ int main(void) {
         cmocka_unit_test(a_journal_that_never_began_is_empty),
         cmocka_unit_test(parts_can_be_asked_for),
         cmocka_unit_test(a_damaged_snapshot_is_passed_over_by_a_fold),
+        cmocka_unit_test(a_snapshot_that_rots_is_never_taken_for_the_state),
         cmocka_unit_test(what_cannot_be_folded_says_why),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

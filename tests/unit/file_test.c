@@ -536,6 +536,18 @@ static void every_damaged_snapshot_is_passed_over(void **state) {
     simdisk_free(s);
 }
 
+/* Not torn: when it was opened the block was there. */
+static void a_block_that_vanishes_under_its_owner_is_damage(void **state) {
+    (void)state;
+    struct jlab l;
+    struct simdisk *s = started(&l, 3);
+    simdisk_flip_bit(s, "journal/0000000000000001.seg", 4 * 4096 + 500, 2); /* the last of the three */
+    assert_int_equal(jlab_read(&l, 1), ERR_CORRUPT);
+    assert_non_null(strstr(l.why.text, "ends at record 2, it was 3"));
+    jlab_stop(&l);
+    simdisk_free(s);
+}
+
 static void space_that_cannot_be_told_is_an_error(void **state) {
     (void)state;
     struct jlab l;
@@ -574,6 +586,7 @@ int main(void) {
         cmocka_unit_test(names_that_are_not_ours_are_left_alone),
         cmocka_unit_test(more_snapshots_than_are_looked_at),
         cmocka_unit_test(every_damaged_snapshot_is_passed_over),
+        cmocka_unit_test(a_block_that_vanishes_under_its_owner_is_damage),
         cmocka_unit_test(space_that_cannot_be_told_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

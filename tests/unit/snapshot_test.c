@@ -461,6 +461,33 @@ static void compensations(void **state) {
     }
 }
 
+/* A compensation, as a job of its own, behind the job that it undoes; it has none itself. A long name is no harm where
+ * there is nothing to compensate. */
+static void a_compensation_as_a_job(void **state) {
+    (void)state;
+    static char name[251];
+    memset(name, 'n', sizeof name);
+    for (uint32_t wrong = 0; wrong < 2; wrong++) {
+        struct stream out;
+        struct why why = {""};
+        struct jobs_object o;
+        (void)one_job(&o, JOB_SUCCEEDED);
+        struct rec_job first = {.name = slice_of(name, sizeof name)}, undo = {.name = SLICE("a~undo"), .undoes = 1};
+        struct snap_job jobs[2] = {o.job, o.job};
+        jobs[0].text = encoded(&rec_job_desc, &first);
+        jobs[1].text = encoded(&rec_job_desc, &undo);
+        jobs[1].undo_profile = wrong;
+        o.object.jobs = (struct tlv_list){jobs, 2};
+        struct snap_flow flow = a_flow(1, 2);
+        stream_init(&out);
+        with_tenant(&out);
+        put(&out, OBJ_FLOW, &flow);
+        put(&out, OBJ_JOBS, &o.object);
+        assert_int_equal(load(&out, &why), wrong ? ERR_CORRUPT : ERR_OK);
+        if (wrong) assert_non_null(strstr(why.text, "a compensation of a later job"));
+    }
+}
+
 static const struct snap_item a_text = {
     .tenant = {(const uint8_t *)"acme", 4}, .key = {(const uint8_t *)"k", 1}, .kind = ITEM_TEXT, .version = 1};
 static const struct snap_item a_set = {.tenant = {(const uint8_t *)"acme", 4},
@@ -696,6 +723,7 @@ int main(void) {
         cmocka_unit_test(keys),
         cmocka_unit_test(two_jobs),
         cmocka_unit_test(compensations),
+        cmocka_unit_test(a_compensation_as_a_job),
         cmocka_unit_test(the_store),
         cmocka_unit_test(limits),
         RIG_TEST(cuts_and_pieces),
