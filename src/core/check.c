@@ -3,6 +3,7 @@
 #include "apply.h"
 #include "class.h"
 #include "flow.h"
+#include "hash.h"
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
@@ -56,6 +57,26 @@ static enum err check_options(const struct state *s, uint32_t tenant, const stru
     return ERR_OK;
 }
 
+/* Only the path from a file comes here: decide has found such names by ordering the graph. */
+static enum err check_twins(const struct tlv_list *jobs, struct why *why) {
+    const struct rec_job *list = jobs->at;
+    if (jobs->count < 2) return ERR_OK;
+    uint32_t slots = 4, twin = 0;
+    while (slots < jobs->count * 2u) slots *= 2;
+    struct arena scratch;
+    arena_init(&scratch, slots * sizeof(uint32_t) + 64, (size_t)slots * sizeof(uint32_t) + 4096);
+    uint32_t *table = ARENA_ARRAY(&scratch, uint32_t, slots); /* open addressing: job + 1 by name */
+    for (uint32_t i = 0; twin == 0 && i < jobs->count; i++) {
+        uint32_t at = (uint32_t)hash64(list[i].name.ptr, list[i].name.len, 0) & (slots - 1);
+        for (; table[at] && !slice_eq(list[table[at] - 1].name, list[i].name); at = (at + 1) & (slots - 1)) {}
+        twin = table[at];
+        table[at] = i + 1;
+    }
+    arena_fini(&scratch);
+    FITS(twin == 0, "a job name used twice");
+    return ERR_OK;
+}
+
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
@@ -71,7 +92,7 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
         if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
-    return ERR_OK;
+    return check_twins(jobs, why);
 }
 
 /* Names are looked up by hash: two alike in one flow would break the table. */
