@@ -76,7 +76,10 @@
     X(watches_max,                 100000,         1,     10000000,       "watches","watches of keys and channels, all sessions together") \
     X(session_watches_max,         1000,           1,     1000000,        "watches","watches of one session") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
-    X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed")
+    X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
+    X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
+    X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
+    X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it")
 /* clang-format on */
 
 struct limits {

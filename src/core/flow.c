@@ -310,5 +310,6 @@ void flow_forget(struct state *s, uint32_t flow) {
     map_del(&s->flow_by_id, f->id);
     flow_release_memory(f);
     f->id = 0;
+    if (s->flow_recent == flow) s->flow_recent = 0;
     pool_free(&s->flows, flow);
 }
