@@ -55,6 +55,11 @@
     X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
     X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
+    X(services_max,                100000,         1,     10000000,       "services","services known at a time; each has a flow for every version it keeps") \
+    X(service_restart_ms,          3000,           1,     3600000,        "ms",     "before a service that ended is started again; doubles with each end") \
+    X(service_restart_cap_ms,      30000,          1,     86400000,       "ms",     "where that doubling ends") \
+    X(service_reset_ms,            60000,          0,     86400000,       "ms",     "how long a service must be healthy until its restarts count anew") \
+    X(service_healthy_ms,          300000,         100,   86400000,       "ms",     "how long a deployed version may take to become healthy before the one before is back") \
     X(overload_slots_percent,      90,             1,     101,            "%",      "busy slots at which a worker counts as overloaded") \
     X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
