@@ -72,7 +72,7 @@
     X(session_watches_max,         1000,           1,     1000000,        "watches","watches of one session") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
-    X(pack_bytes,                  67108864,       65536, 1073741824,     "bytes",  "a pack of small blobs or logs that has reached this is closed; rewriting one moves at most half of it") \
+    X(pack_bytes,                  16777216,       65536, 268435456,      "bytes",  "a pack of small blobs or logs that has reached this is closed; a start after a crash reads the open one") \
     X(vault_pending_bytes_max,     67108864,       262144, 4294967296,    "bytes",  "blobs and logs that wait in memory for the disk, each; beyond it senders are told to wait") \
     X(vault_reserve_bytes,         1073741824,     0,     1099511627776,  "bytes",  "free disk at which blobs and logs stop, so that the journal can go on") \
     X(blob_bytes_max,              10737418240,    1,     32212254720,    "bytes",  "one blob; the block table of a pack addresses 32 GiB") \

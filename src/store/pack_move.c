@@ -14,8 +14,12 @@ static bool removable(const struct packs *p, const struct pack *k) {
 
 static bool worth_moving(const struct packs *p, const struct pack *k) {
     if (!k->closed || k->big || k->rotten || k->doomed || k->live_count == 0 || k->moved) return false;
-    return k->live_bytes * 2 < k->total_bytes || k->live_bytes * 2 < k->file_bytes ||
-           k->file_bytes * 2 < p->options.pack_bytes;
+    bool dead = k->live_bytes * 2 < k->total_bytes;
+    bool padded = k->live_bytes * 2 < k->file_bytes;
+    /* Less than half full by every measure: of a start, not of pack_push. A full one is never moved for this. */
+    bool small = !k->full && k->file_bytes * 2 < p->options.pack_bytes && k->total_count * 2 < PACK_ENTRIES_MAX &&
+                 k->total_bytes * 2 < PACK_RAW_FACTOR * p->options.pack_bytes;
+    return dead || padded || small;
 }
 
 bool pack_move_wanted(const struct packs *p) {

@@ -326,6 +326,33 @@ static void what_a_reference_names_is_never_swept(void **state) {
     rig_fini(&r);
 }
 
+/* Its client has not been answered yet. */
+static void a_put_that_was_not_taken_is_not_swept(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r);
+    static uint8_t content[70000];
+    struct blob_put *p[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(blob_put_begin(r.blobs, SLICE("acme"), &p[i], &r.lab.why), ERR_OK);
+        assert_int_equal(blob_put_part(p[i], slice_of(content, i ? 70000 : 10), &r.lab.why), ERR_OK);
+        assert_int_equal(blob_put_end(p[i], &r.lab.why), ERR_OK);
+    }
+    flush(&r);
+    r.lab.clock.ms += 10;
+    blobs_sweep_begin(r.blobs);
+    assert_int_equal(sweep(&r), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        blob_hash hash;
+        uint64_t bytes;
+        assert_true(blob_put_done(p[i], &hash, &bytes));
+        assert_int_equal(bytes, i ? 70000 : 10);
+    }
+    blobs_sweep_begin(r.blobs);
+    assert_int_equal(sweep(&r), 2);
+    rig_fini(&r);
+}
+
 static void a_young_blob_is_not_swept(void **state) {
     (void)state;
     struct rig r;
@@ -425,6 +452,7 @@ int main(void) {
         cmocka_unit_test(the_journals_space_is_left_alone),
         cmocka_unit_test(blobs_are_listed_by_cursor),
         cmocka_unit_test(what_a_reference_names_is_never_swept),
+        cmocka_unit_test(a_put_that_was_not_taken_is_not_swept),
         cmocka_unit_test(a_young_blob_is_not_swept),
         cmocka_unit_test(packs_without_life_are_removed_and_half_dead_ones_move),
         cmocka_unit_test(a_large_blob_swept_gives_its_file_back),
