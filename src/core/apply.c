@@ -11,6 +11,7 @@
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 #include "store.h"
 #include "timer.h"
 #include "work.h"
@@ -205,6 +206,12 @@ static void apply_tenant(struct state *s, const struct rec_tenant *r) {
     tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
 }
 
+static void apply_service(struct state *s, const struct rec_service *r) {
+    uint32_t service = service_find(s, tenant_find(s, r->head.tenant), r->name);
+    REQUIRE(service != 0);
+    service_set(s, service, r->desired);
+}
+
 static void apply_limit(struct state *s, const struct rec_limit *r) {
     quota_set(s, tenant_take(s, r->head.tenant), r);
 }
@@ -244,6 +251,10 @@ void apply(struct state *s, const struct record *r) {
     case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
     case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
+    case REC_SERVICE: apply_service(s, &b->as_REC_SERVICE); break;
+    case REC_HEALTH:
+        service_health(s, the_job(s, b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal), b->as_REC_HEALTH.healthy);
+        break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     work_end(s);

@@ -177,7 +177,7 @@ static void derive_effects(struct engine *e) {
     }
     for (uint32_t i = 1; i <= s->questions.high; i++) {
         const struct question *q = question_at(s, i);
-        if (q->id != 0 && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
+        if (q->id != 0 && q->gate != GATE_SERVICE && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
     }
 }
 

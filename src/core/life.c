@@ -10,6 +10,7 @@
 #include "question.h"
 #include "quota.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 #include "work.h"
 
@@ -96,6 +97,12 @@ void job_spend(struct state *s, struct job *j) {
     s->reserved_bytes += reserve_of(s, j);
 }
 
+void job_forgive(struct state *s, struct job *j) {
+    s->reserved_bytes -= reserve_of(s, j);
+    j->used = 0;
+    s->reserved_bytes += reserve_of(s, j);
+}
+
 void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause) {
     const struct job *j = job_at(s, index);
     job_move_linked(s, index, to, cause, j->state == JOB_READY ? 0 : j->link);
@@ -171,6 +178,8 @@ void job_advance(struct state *s, uint32_t index) {
     if (gate != GATE_COUNT) {
         if (j->state == JOB_WAITING) job_move(s, index, JOB_HELD, CAUSE_NONE);
         question_open(s, index, gate);
+    } else if (o->kind == JOB_SERVICE && service_is_deployed_by(s, j)) {
+        service_deploy(s, index);
     } else if (ends_in_apply(o->kind)) {
         job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
     } else {
@@ -303,8 +312,11 @@ void job_reset(struct state *s, uint32_t index) {
     j->flags &= (uint8_t) ~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
     if (j->extra) { /* what the attempts left; the compensation is of the job */
         struct extra *x = extra_at(s, j->extra);
-        *x = (struct extra){.undo_profile = x->undo_profile, .undoes = x->undoes, .entered = x->entered};
-        if (x->undo_profile == 0 && x->undoes == 0) {
+        *x = (struct extra){.undo_profile = x->undo_profile,
+                            .undoes = x->undoes,
+                            .runner_profile = x->runner_profile,
+                            .entered = x->entered};
+        if (x->undo_profile == 0 && x->undoes == 0 && x->runner_profile == 0) {
             pool_free(&s->extras, j->extra);
             j->extra = 0;
         }
