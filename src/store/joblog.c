@@ -11,10 +11,10 @@
 #include "pool.h"
 
 #define LOG_DIR "logs"
-#define LOG_ENTRY 1u            /* kind of an entry; part of the format */
-#define EXTENT_BYTES 49152u     /* printed bytes in one entry, so that their pieces fit into PACK_BODY_MAX */
-#define EXTENTS_MAX 262144u     /* of one log, 8 MiB of memory; then the oldest of the tail go, as at a cap */
-#define PIECE_COST 16u          /* two varints, at most */
+#define LOG_ENTRY 1u        /* kind of an entry; part of the format */
+#define EXTENT_BYTES 49152u /* printed bytes in one entry, so that their pieces fit into PACK_BODY_MAX */
+#define EXTENTS_MAX 262144u /* of one log, 8 MiB of memory; then the oldest of the tail go, as at a cap */
+#define PIECE_COST 16u      /* two varints, at most */
 #define KEY_BYTES 20u
 
 struct extent {
@@ -104,8 +104,10 @@ static uint32_t extent_seek(const struct log *g, uint64_t offset) {
     uint32_t low = 0, high = g->extents.count;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (extent_end(g, mid) > offset) high = mid;
-        else low = mid + 1;
+        if (extent_end(g, mid) > offset)
+            high = mid;
+        else
+            low = mid + 1;
     }
     return low;
 }
@@ -357,18 +359,24 @@ enum err joblogs_append(struct joblogs *l, const struct log_key *key, uint64_t o
     feed_skip(&f, end - offset);
     enum err e = ERR_OK;
     while (e == ERR_OK && f.at < f.count) {
-        if (f.used == f.pieces[f.at].bytes.len) feed_skip(&f, 0); /* an empty piece */
-        else e = extent_append(l, g, &f, bytes_max, why);
+        if (f.used == f.pieces[f.at].bytes.len)
+            feed_skip(&f, 0); /* an empty piece */
+        else
+            e = extent_append(l, g, &f, bytes_max, why);
     }
-    if (g->extents.count == 0) log_free(l, log_find(l, key));
-    else state_of(l, g, ret);
+    if (g->extents.count == 0)
+        log_free(l, log_find(l, key));
+    else
+        state_of(l, g, ret);
     return e;
 }
 
 void joblogs_state(const struct joblogs *l, const struct log_key *key, struct log_state *ret) {
     uint32_t i = log_find(l, key);
-    if (i == 0) *ret = (struct log_state){.synced = true};
-    else state_of(l, log_at(l, i), ret);
+    if (i == 0)
+        *ret = (struct log_state){.synced = true};
+    else
+        state_of(l, log_at(l, i), ret);
 }
 
 uint64_t joblogs_durable(const struct joblogs *l) {
@@ -377,8 +385,8 @@ uint64_t joblogs_durable(const struct joblogs *l) {
 
 /* ---- reading ---- */
 
-bool joblog_pieces_decode(struct slice body, uint64_t offset, uint64_t skip_to, log_piece_fn each,
-                          void *ctx, uint64_t *ret_bytes) {
+bool joblog_pieces_decode(struct slice body, uint64_t offset, uint64_t skip_to, log_piece_fn each, void *ctx,
+                          uint64_t *ret_bytes) {
     struct cursor c = cursor_of(body);
     uint64_t begin = offset;
     wall_time time = {0};
