@@ -1,7 +1,7 @@
 /* blob.c: the index of blobs, small blobs, listing, marking and sweeping. See blob.h.
  *
  * Guarantees: a blob is shown when it is durable and not before; one that a mark of the present sweep names, or that
- * was put within the grace time, is never dropped. Must not: touch the disk outside of the open, a reader and the flush. */
+ * was put within the grace time, is never dropped. Must not: touch the disk but in the open, a reader and the flush. */
 #include "blob.h"
 
 #include "blob_impl.h"

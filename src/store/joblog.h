@@ -49,8 +49,8 @@ struct log_state {
 };
 
 /* `offset` is that of the first byte of the first piece. `bytes_max` is the attempt's cap, 0 = none. `ret` tells how
- * far the log is now. ERR_CONFLICT: a gap (ret->end is the offset expected). ERR_BUSY, ERR_NO_SPACE: some of it may have
- * been taken (ret->end tells); send the rest again later. */
+ * far the log is now. ERR_CONFLICT: a gap (ret->end is the offset expected). ERR_BUSY, ERR_NO_SPACE: some of it may
+ * have been taken (ret->end tells); send the rest again later. */
 CHECKED enum err joblogs_append(struct joblogs *l, const struct log_key *key, uint64_t offset,
                                 const struct log_piece *pieces, uint32_t count, uint64_t bytes_max,
                                 struct log_state *ret, struct why *why);
