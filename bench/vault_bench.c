@@ -127,9 +127,11 @@ static void large_bench(bool text) {
     struct why why;
     uint64_t total = 256u << 20, done = 0;
     static uint8_t part[1 << 20];
-    for (size_t i = 0; i < sizeof part; i++)
-        part[i] = text ? (uint8_t)("the quick brown fox jumps over it\n"[i % 34] + (i / 1024) % 3)
-                       : (uint8_t)hash64(&i, sizeof i, 5);
+    static const char words[] = "the quick brown fox jumps over it\n";
+    for (size_t i = 0; i < sizeof part; i++) {
+        size_t letter = i % (sizeof words - 1);
+        part[i] = (uint8_t)(text ? (size_t)words[letter] + i / 1024 % 3 : (size_t)hash64(&i, sizeof i, 5));
+    }
     int fd = floor_open();
     double start = now();
     for (uint64_t at = 0; at < total; at += sizeof part)
