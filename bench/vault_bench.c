@@ -1,9 +1,9 @@
-/* vault_bench.c: what blobs and logs cost beside the floors of the same run. Real files in the directory given (default:
- * the current one).
+/* vault_bench.c: what blobs and logs cost beside the floors of the same run. Real files in the directory given
+ * (default: the current one).
  *
  *   F(n)      n bytes pwrite + fdatasync at the end of a growing file: what a put with its own sync would cost at best
  *   puts      small scripts through the vault's thread, so many in flight; each acknowledged after its sync
- *   large     one stream, hashed, compressed when it pays, synced once; its floor is plain 1 MiB writes and one fdatasync
+ *   large     one stream, hashed, compressed when it pays, synced once; its floor: plain 1 MiB writes and one fdatasync
  *   logs      batches of 16 KiB of text from 16 attempts; the floor writes the same bytes in the same groups
  *   no-ops    logs of ten bytes, each its own attempt
  *   open      a start over what was written */
@@ -23,7 +23,10 @@
 #include "panic.h"
 #include "vault.h"
 
-#define SIX_X "XX" "XX" "XX" /* what mkdtemp replaces */
+#define SIX_X \
+    "XX"      \
+    "XX"      \
+    "XX" /* what mkdtemp replaces */
 #define SECONDS 2.0
 
 static const char *dir;
@@ -80,9 +83,10 @@ static double floor_rate(size_t bytes) {
 }
 
 static size_t script(char *to, size_t room, uint64_t n) {
-    int len = snprintf(to, room, "#!/bin/sh\nset -eu\ncd \"$WORK\"\nexport PART=%llu SEED=%llx\npython3 -m etl.load "
-                                 "--table orders --day 2024-01-%02u --part $PART --out part-$PART.parquet\n"
-                                 "echo \"loaded $PART rows=$(wc -l < part-$PART.csv)\" >> \"$REEVE_OUTPUT\"\n",
+    int len = snprintf(to, room,
+                       "#!/bin/sh\nset -eu\ncd \"$WORK\"\nexport PART=%llu SEED=%llx\npython3 -m etl.load "
+                       "--table orders --day 2024-01-%02u --part $PART --out part-$PART.parquet\n"
+                       "echo \"loaded $PART rows=$(wc -l < part-$PART.csv)\" >> \"$REEVE_OUTPUT\"\n",
                        (unsigned long long)n, (unsigned long long)hash64(&n, sizeof n, 3), (unsigned)(n % 28 + 1));
     ENSURE(len > 0 && (size_t)len < room);
     return (size_t)len;
@@ -113,17 +117,21 @@ static void puts_bench(uint32_t in_flight, double f) {
         if (took > kept) kept = took;
     }
     double seconds = now() - start, rate = (double)count / seconds;
-    printf("puts, %4u in flight   %9.0f /s  %6.2f F(4096)  %6llu syncs, %.0f B of disk each, loop kept %.2f ms at most\n",
-           in_flight, rate, rate / f, (unsigned long long)(blobs_durable(vault.blobs) - flushes),
-           (double)(disk_bytes() - bytes) / (double)count, kept * 1e3);
+    printf(
+        "puts, %4u in flight   %9.0f /s  %6.2f F(4096)  %6llu syncs, %.0f B of disk each, loop kept %.2f ms at most\n",
+        in_flight, rate, rate / f, (unsigned long long)(blobs_durable(vault.blobs) - flushes),
+        (double)(disk_bytes() - bytes) / (double)count, kept * 1e3);
 }
 
 static void large_bench(bool text) {
     struct why why;
     uint64_t total = 256u << 20, done = 0;
     static uint8_t part[1 << 20];
-    for (size_t i = 0; i < sizeof part; i++)
-        part[i] = text ? (uint8_t)("the quick brown fox jumps over it\n"[i % 34] + (i / 1024) % 3) : (uint8_t)hash64(&i, sizeof i, 5);
+    static const char words[] = "the quick brown fox jumps over it\n";
+    for (size_t i = 0; i < sizeof part; i++) {
+        size_t letter = i % (sizeof words - 1);
+        part[i] = (uint8_t)(text ? (size_t)words[letter] + i / 1024 % 3 : (size_t)hash64(&i, sizeof i, 5));
+    }
     int fd = floor_open();
     double start = now();
     for (uint64_t at = 0; at < total; at += sizeof part)
@@ -139,8 +147,10 @@ static void large_bench(bool text) {
     while (done < total) {
         memcpy(part, &done, sizeof done);
         enum err e = blob_put_part(put, slice_of(part, sizeof part), &why);
-        if (e == ERR_OK) done += sizeof part;
-        else if (e != ERR_BUSY) must(e, &why);
+        if (e == ERR_OK)
+            done += sizeof part;
+        else if (e != ERR_BUSY)
+            must(e, &why);
         if (e == ERR_BUSY || done % (8u << 20) == 0) (void)turn();
     }
     must(blob_put_end(put, &why), &why);
@@ -161,8 +171,9 @@ static void logs_bench(void) {
     uint64_t bytes = 0, before = disk_bytes(), flush_bytes = 0, flushes = joblogs_durable(vault.logs);
     for (size_t i = 0; i < sizeof batch;) {
         char line[128];
-        int len = snprintf(line, sizeof line, "2024-01-01T00:00:%02zu.%03zu INFO worker.pool step=%zu loss=0.%05u lr=0.001\n",
-                           i % 60, i % 1000, i, (unsigned)(hash64(&i, sizeof i, 1) % 100000));
+        int len =
+            snprintf(line, sizeof line, "2024-01-01T00:00:%02zu.%03zu INFO worker.pool step=%zu loss=0.%05u lr=0.001\n",
+                     i % 60, i % 1000, i, (unsigned)(hash64(&i, sizeof i, 1) % 100000));
         for (int k = 0; k < len && i < sizeof batch; k++) batch[i++] = (uint8_t)line[k];
     }
     double start = now(), kept = 0;

@@ -1,7 +1,7 @@
 /* blob.c: the index of blobs, small blobs, listing, marking and sweeping. See blob.h.
  *
- * Guarantees: a blob is shown when it is durable and not before; one that a mark of the present sweep names, or that was
- * put within the grace time, is never dropped. Must not: touch the disk outside of the open, a reader and the flush. */
+ * Guarantees: a blob is shown when it is durable and not before; one that a mark of the present sweep names, or that
+ * was put within the grace time, is never dropped. Must not: touch the disk but in the open, a reader and the flush. */
 #include "blob.h"
 
 #include "blob_impl.h"
@@ -395,8 +395,10 @@ enum err blobs_open(struct disk *disk, struct clock *clock, struct digest *diges
     b->zstd = packfmt_zstd_new();
     struct packs_options p = {BLOB_DIR, PACK_BLOBS, o->pack_bytes, o->pending_bytes_max, o->reserve_bytes};
     enum err e = packs_open(disk, clock, &p, &b->owner, &b->packs, why);
-    if (e != ERR_OK) blobs_close(b);
-    else *ret = b;
+    if (e != ERR_OK)
+        blobs_close(b);
+    else
+        *ret = b;
     return e;
 }
 

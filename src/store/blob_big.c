@@ -167,8 +167,10 @@ static void put_step(struct blobs *b, struct blob_put *put) {
     }
     g->chunks.count -= g->written;
     g->written = 0;
-    if (put->state == PUT_ENDED && g->finished && !put->dropped) settle(b, put);
-    else if (put->state == PUT_SYNCED && !g->created) put->state = PUT_SETTLED;
+    if (put->state == PUT_ENDED && g->finished && !put->dropped)
+        settle(b, put);
+    else if (put->state == PUT_SYNCED && !g->created)
+        put->state = PUT_SETTLED;
     else if (put->state == PUT_NAMING && g->named) {
         blob_at(b, put->pinned)->ticket = 0;
         put->state = PUT_SETTLED;
@@ -180,8 +182,10 @@ enum err big_flush_end(struct blobs *b, struct why *why) {
     bool fatal = b->big_err != ERR_OK && b->big_err != ERR_NO_SPACE; /* then nothing of it can be relied on */
     for (uint32_t i = 0; i < b->aboard.count; i++) {
         struct blob_put *put = *(struct blob_put **)vec_at(&b->aboard, i);
-        if (fatal) put->aboard = false;
-        else put_step(b, put);
+        if (fatal)
+            put->aboard = false;
+        else
+            put_step(b, put);
     }
     b->aboard.count = 0;
     if (b->big_err != ERR_OK) *why = b->big_why;

@@ -107,7 +107,8 @@ enum err packs_admit(struct packs *p, uint64_t bytes, struct why *why) {
     if (p->pending_bytes + bytes > p->options.pending_bytes_max)
         return why_set(why, ERR_BUSY, "%s: %llu bytes wait for the disk, try again", p->options.dir,
                        (unsigned long long)p->pending_bytes);
-    if (p->free_bytes >= p->options.reserve_bytes && p->free_bytes - p->options.reserve_bytes >= p->pending_bytes + bytes)
+    if (p->free_bytes >= p->options.reserve_bytes &&
+        p->free_bytes - p->options.reserve_bytes >= p->pending_bytes + bytes)
         return ERR_OK;
     p->ask = true;
     return why_set(why, ERR_NO_SPACE, "%s: the disk is full up to what is kept for the journal", p->options.dir);
@@ -286,8 +287,8 @@ static enum err leg_blocks(struct pack_flush *f, struct why *why) {
     return e;
 }
 
-/* Footer and trailer, once all that they speak of is durable: a start believes a footer and reads no bodies. A full disk
- * harms nothing here; the next start walks the pack and tries again. */
+/* Footer and trailer, once all that they speak of is durable: a start believes a footer and reads no bodies. A full
+ * disk harms nothing here; the next start walks the pack and tries again. */
 static enum err leg_close(struct pack_flush *f, struct why *why) {
     struct pack_block b = {.nonce = f->header.nonce, .flush = f->number};
     uint64_t written = f->end;

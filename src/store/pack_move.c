@@ -1,5 +1,6 @@
-/* pack_move.c: giving space back. A closed pack without living entries is removed; one whose file is mostly dead entries
- * or padding, or that is small, is read back a few blocks with each flush and its living entries are appended anew.
+/* pack_move.c: giving space back. A closed pack without living entries is removed; one whose file is mostly dead
+ * entries or padding, or that is small, is read back, a few blocks with each flush, and its living entries are
+ * appended anew.
  *
  * Guarantees: a pack is removed only when all that made its entries dead is durable: their copies elsewhere, or the
  * entries appended at that time (in which the owner may say why). Until then a crash leaves

@@ -1,5 +1,5 @@
-/* joblog_fuzz.c: any bytes as the pieces of a log: decoding never reads past them, hands pieces out in order and without
- * gaps, and with an offset to begin at hands out the same bytes from there. */
+/* joblog_fuzz.c: any bytes as the pieces of a log: decoding never reads past them, hands pieces out in order and
+ * without gaps, and with an offset to begin at hands out the same bytes from there. */
 #include <stddef.h>
 #include <stdint.h>
 

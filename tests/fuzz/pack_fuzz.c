@@ -57,7 +57,8 @@ static void put_right(uint8_t *file, size_t bytes, uint32_t number) {
             continue;
         }
         uint32_t crc = seeded(nonce, o, file + o, PACK_BLOCK_HEADER_BYTES - 4);
-        put_u32(file + o + PACK_BLOCK_HEADER_BYTES - 4, crc32c(crc, file + o + PACK_BLOCK_HEADER_BYTES, b.stored_bytes));
+        put_u32(file + o + PACK_BLOCK_HEADER_BYTES - 4,
+                crc32c(crc, file + o + PACK_BLOCK_HEADER_BYTES, b.stored_bytes));
         o = (size_t)pack_block_end(o, &b);
     }
     size_t end = bytes - PACK_TRAILER_BYTES;
@@ -109,7 +110,8 @@ static enum err look(struct disk *d, uint64_t *ret_sum) {
     (void)blobs_list(v.blobs, SLICE("acme"), NULL, 1000, blob_found, &f);
     pack_reader_fini(&r);
     joblogs_reader_init(v.logs, &r);
-    while (!joblogs_sweep(v.logs, &cursor, 100, log_found, &f)) {}
+    while (!joblogs_sweep(v.logs, &cursor, 100, log_found, &f)) {
+    }
     pack_reader_fini(&r);
     *ret_sum = f.count * 1000003 + f.right;
     vault_close(&v);

@@ -1,5 +1,5 @@
-/* vault_test.c: a loop that puts, appends, reads, sweeps and takes results while the vault's thread writes and syncs, and
- * another thread reads what is durable. For ThreadSanitizer; and nothing is lost or wrong. */
+/* vault_test.c: a loop that puts, appends, reads, sweeps and takes results while the vault's thread writes and syncs,
+ * and another thread reads what is durable. For ThreadSanitizer; and nothing is lost or wrong. */
 #include "test.h"
 
 #include <poll.h>
@@ -100,7 +100,8 @@ static void blob_turn(struct loop *l, struct side *side, uint32_t turn) {
     uint64_t dropped = 0;
     blobs_sweep_begin(l->v.blobs);
     for (uint32_t i = 0; i < l->pinned; i++) blobs_mark(l->v.blobs, vlab_tenant, &l->hash[i]);
-    while (!blobs_sweep_step(l->v.blobs, 100, &dropped)) {}
+    while (!blobs_sweep_step(l->v.blobs, 100, &dropped)) {
+    }
 }
 
 static void a_loop_beside_its_thread(void **state) {

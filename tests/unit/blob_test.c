@@ -285,7 +285,8 @@ static void blobs_are_listed_by_cursor(void **state) {
     struct listing l = {0};
     assert_int_equal(blobs_list(r.blobs, SLICE("acme"), NULL, 7, list_add, &l), 0); /* nothing is durable */
     flush(&r);
-    while (blobs_list(r.blobs, SLICE("acme"), l.count ? &l.hash[l.count - 1] : NULL, 7, list_add, &l) > 0) {}
+    while (blobs_list(r.blobs, SLICE("acme"), l.count ? &l.hash[l.count - 1] : NULL, 7, list_add, &l) > 0) {
+    }
     assert_int_equal(l.count, 25);
     assert_int_equal(l.bytes, 25 * 9);
     assert_int_equal(blobs_list(r.blobs, SLICE("nobody"), NULL, 7, list_add, &l), 0);
@@ -294,7 +295,8 @@ static void blobs_are_listed_by_cursor(void **state) {
 
 static uint64_t sweep(struct rig *r) {
     uint64_t dropped = 0;
-    while (!blobs_sweep_step(r->blobs, 3, &dropped)) {}
+    while (!blobs_sweep_step(r->blobs, 3, &dropped)) {
+    }
     return dropped;
 }
 
