@@ -37,6 +37,8 @@ bool model_limit_has_room(const struct model *m, struct trace_bytes tenant, uint
         const struct model_flow *f = &m->flows[i];
         if (f->forgotten || !is_text(f->tenant, tenant)) continue;
         for (uint32_t k = 0; k < f->job_count; k++) {
+            for (uint32_t c = 0; c < f->jobs[k].child_count; c++)
+                jobs += !trace_is_terminal(f->jobs[k].children[c].state);
             if (trace_is_terminal(f->jobs[k].state)) continue;
             jobs++;
             bytes += f->jobs[k].spec.message_bytes;

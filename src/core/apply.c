@@ -3,8 +3,10 @@
 
 #include "attempt.h"
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "life.h"
+#include "limits.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
@@ -111,6 +113,10 @@ static void apply_retried(struct state *s, const struct rec_job_only *r) {
     uint32_t job = the_job(s, r->flow, r->ordinal);
     uint32_t flow = job_at(s, job)->flow;
     flow_at(s, flow)->cancelling = false;
+    if (job_at(s, job)->part == PART_CHILD) {
+        expand_retry_child(s, job);
+        return;
+    }
     job_reset(s, job);
     job_judge(s, job);
     work_sweep(s, flow, SWEEP_RETRY, r->ordinal, 0);
@@ -173,6 +179,10 @@ static void apply_due(struct state *s, const struct rec_due *r) {
     switch ((enum due_cause)r->due) {
     case DUE_START: job_advance(s, job); return;
     case DUE_DEADLINE:
+        if (j->part == PART_WHOLE) {
+            expand_call_off(s, job, CAUSE_DEADLINE, UNWIND_CONFIRM_MS);
+            return;
+        }
         if (j->state == JOB_HELD || j->state == JOB_CHECKING) question_close(s, j);
         job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);
         return;
@@ -242,6 +252,9 @@ void apply(struct state *s, const struct record *r) {
     case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
     case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
+    case REC_EXPANDED:
+        expand_answer(s, the_job(s, b->as_REC_EXPANDED.flow, b->as_REC_EXPANDED.ordinal), &b->as_REC_EXPANDED);
+        break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     work_end(s);

@@ -1,6 +1,7 @@
 /* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
+#include "expand.h"
 #include "flow.h"
 #include "quota.h"
 #include "registry.h"
@@ -37,6 +38,18 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     return ERR_OK;
 }
 
+/* Exactly a foreach job has options for children, and those ask nothing before they run. */
+static enum err check_children(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
+    const struct options *sets = profiles->at;
+    bool expands = options_expand(&sets[job->profile]);
+    FITS(job->child_profile <= profiles->count && expands == (job->child_profile != 0), "a foreach without children");
+    FITS(job->undo_profile == 0 || !options_expand(&sets[job->undo_profile - 1]), "a compensation that is a foreach");
+    FITS(!expands || !(sets[job->profile].gates & GATE_BIT(GATE_OUTPUT)), "an output of a foreach job");
+    if (expands)
+        FITS(!(sets[job->child_profile - 1].gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
+    return ERR_OK;
+}
+
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
@@ -51,6 +64,7 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
             FITS(k == 0 || list[i].parents.at[k] > list[i].parents.at[k - 1], "parents out of order");
         }
         enum err e = check_undo(&list[i], profiles->count, why);
+        if (e == ERR_OK) e = check_children(&list[i], profiles, why);
         if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
@@ -93,6 +107,10 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
     FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
+    if (r->kind == REC_RETRIED && j->part == PART_CHILD) {
+        const struct job *whole = expand_whole(s, j);
+        FITS(!job_state_is_terminal(whole->state) || whole->cause == CAUSE_CHILDREN, "a child of a job that is over");
+    }
     return ERR_OK;
 }
 
@@ -136,7 +154,8 @@ static enum err check_due(const struct state *s, const struct rec_due *r, struct
     bool fits = false;
     if (r->due == DUE_START) fits = j->state == JOB_WAITING && j->parents_open == 0;
     if (r->due == DUE_START_WITHIN) fits = j->state == JOB_READY;
-    if (r->due == DUE_DEADLINE) fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state);
+    if (r->due == DUE_DEADLINE)
+        fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state) && j->part != PART_ENDING;
     FITS(fits, "a job that waits for something else");
     return ERR_OK;
 }
@@ -156,6 +175,24 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
     bool of_output = question_at(s, question)->gate == GATE_OUTPUT;
     FITS(r->verdict != VERDICT_QUARANTINE || of_output, "a quarantine of no output");
     FITS(r->verdict != VERDICT_HOLD || !of_output, "a hold of an output");
+    FITS(r->verdict != VERDICT_FAIL || !of_output, "an output that could not be evaluated");
+    bool passes = r->verdict != VERDICT_DENY && r->verdict != VERDICT_AGAIN && r->verdict != VERDICT_FAIL;
+    FITS(!passes || question_at(s, question)->gate != GATE_EXPANSION, "an expansion without items");
+    return ERR_OK;
+}
+
+static enum err check_expanded(const struct state *s, const struct rec_expanded *r, struct why *why) {
+    uint32_t question = map_get(&s->question_by_id, r->question);
+    FITS(question != 0, "a question that is not open");
+    const struct question *q = question_at(s, question);
+    FITS(q->gate == GATE_EXPANSION, "items for what is no foreach job");
+    FITS(q->job == job_find(s, (struct job_ref){{r->flow}, r->ordinal}), "a question about another job");
+    const struct flow *f = flow_at(s, job_at(s, q->job)->flow);
+    const struct u32vec *all = f->fan ? &fan_at(s, f->fan)->expansions : NULL;
+    const struct expansion *last = all ? expansion_at(s, all->at[all->count - 1]) : NULL;
+    uint64_t first = last ? (uint64_t)last->first + last->count : FIRST_CHILD_ORDINAL;
+    FITS(r->count <= EXPAND_ITEMS_MAX && first + r->count < NO_ORDINAL, "too many items");
+    FITS(r->items.len == 32 || r->count == 0, "items that are nowhere");
     return ERR_OK;
 }
 
@@ -279,6 +316,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return check_store(s, r, why);
     case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
+    case REC_EXPANDED: return check_expanded(s, &b->as_REC_EXPANDED, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

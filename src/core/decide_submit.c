@@ -77,7 +77,10 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
         for (uint32_t k = 0; k < spec->parent_count; k++) bytes += spec->parents[k].flow.v ? 32 : 5;
         reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
-    for (uint32_t i = 0; i < jobs->profile_count; i++) bytes += options_bytes(&jobs->profiles[i]) << has_undo;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) {
+        uint64_t times = 1u + has_undo + options_expand(&jobs->profiles[i]); /* sets made from it */
+        bytes += options_bytes(&jobs->profiles[i]) * times;
+    }
     if (questions > (uint64_t)d->limits->questions_max)
         return refuse(d, ERR_BUSY, "too many questions would be open at once (questions_max)");
     if (bytes > (uint64_t)d->limits->submit_bytes_max)
@@ -91,9 +94,20 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
 
 /* ---- single jobs ---- */
 
+/* Children are called by the name of their foreach job and their index: `map[17]`. */
+static bool is_child_name(struct slice name) {
+    size_t at = name.len;
+    if (at == 0 || name.ptr[--at] != ']') return false;
+    size_t end = at;
+    while (at > 0 && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9') at--;
+    return at < end && at > 0 && name.ptr[at - 1] == '[';
+}
+
 static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
     enum err e = decide_name(d, spec->name, "a job");
     if (e != ERR_OK) return e;
+    if (is_child_name(spec->name))
+        return refuse(d, ERR_INVALID, "job name %.*s is that of a child of a foreach job", SLICE_FMT(spec->name));
     if (spec->profile >= jobs->profile_count)
         return refuse(d, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(spec->name));
     if (spec->body.len > (size_t)d->limits->job_body_bytes_max)
@@ -220,18 +234,26 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
                        &d->reply->why);
 }
 
-/* The option sets, and behind them those of the compensations: `ret_undo` has the position + 1 of each, by the position
- * of the set that it was made from. */
+/* Sets that were made from others: position + 1 of each, by the position of the set it was made from; 0 = none. */
+struct derived {
+    uint32_t *undo;  /* of compensations */
+    uint32_t *child; /* of the children of foreach jobs */
+};
+
+/* The option sets, and behind them those that are made from them. */
 static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret,
-                               uint32_t **ret_undo) {
+                               struct derived *ret_derived) {
     uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+    uint32_t *child = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
     uint32_t count = jobs->profile_count;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         uint32_t from = jobs->jobs[i].undo_profile;
         if (from && undo[from - 1] == 0) undo[from - 1] = ++count;
     }
+    for (uint32_t i = 0; i < jobs->profile_count; i++)
+        if (options_expand(&jobs->profiles[i])) child[i] = ++count;
     if (count > d->limits->submit_profiles_max)
-        return refuse(d, ERR_LIMIT, "more than %lld different sets of options with compensations (submit_profiles_max)",
+        return refuse(d, ERR_LIMIT, "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
     struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
     uint64_t names = d->state->quotas.count;
@@ -240,11 +262,12 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         if (e != ERR_OK) return e;
         names += sets[i].demand.keys.count + sets[i].demand.rates.count;
         if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
+        if (child[i]) decide_child_options(&sets[i], &sets[child[i] - 1]);
     }
     if (names > (uint64_t)d->limits->limit_names_max)
         return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, count};
-    *ret_undo = undo;
+    *ret_derived = (struct derived){undo, child};
     return ERR_OK;
 }
 
@@ -258,9 +281,9 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
         e = check_spec(d, jobs, &jobs->jobs[i]);
         if (e == ERR_OK) e = check_undo(d, jobs, &jobs->jobs[i]);
     }
-    uint32_t *undo = NULL;
+    struct derived derived = {0};
     if (e == ERR_OK) e = check_space(d, jobs);
-    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &undo);
+    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &derived);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
     if (e != ERR_OK) return e;
@@ -273,8 +296,9 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
                                    .body = spec->body,
                                    .body_hash = spec->body_hash,
                                    .undo_body = spec->undo_body,
-                                   .undo_profile = spec->undo_profile ? undo[spec->undo_profile - 1] : 0,
-                                   .undo_hash = spec->undo_hash};
+                                   .undo_profile = spec->undo_profile ? derived.undo[spec->undo_profile - 1] : 0,
+                                   .undo_hash = spec->undo_hash,
+                                   .child_profile = derived.child[spec->profile]};
         e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }

@@ -2,6 +2,7 @@
 #include "flow.h"
 
 #include "class.h"
+#include "expand.h"
 #include "life.h"
 #include "panic.h"
 #include "quota.h"
@@ -235,6 +236,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         text = keep_at(text, list[i].raw);
         struct job *j = job_at(s, index);
         if (list[i].undo_profile) saga_name(s, j, profile_index[list[i].undo_profile - 1]);
+        if (list[i].child_profile) expand_name(s, j, profile_index[list[i].child_profile - 1]);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
@@ -274,6 +276,7 @@ void flow_forget(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->state != FLOW_RUNNING);
     REQUIRE(!f->is_working);
+    expand_forget(s, f);
     for (uint32_t i = 0; i < f->jobs.count; i++) {
         uint32_t index = f->jobs.at[i];
         struct job *j = job_at(s, index);
@@ -284,6 +287,8 @@ void flow_forget(struct state *s, uint32_t flow) {
         if (j->extra) {
             uint32_t undo_profile = extra_at(s, j->extra)->undo_profile;
             if (undo_profile) profile_unref(s, undo_profile);
+            uint32_t child_profile = extra_at(s, j->extra)->child_profile;
+            if (child_profile) profile_unref(s, child_profile);
             pool_free(&s->extras, j->extra);
         }
         profile_unref(s, j->profile);

@@ -44,7 +44,8 @@
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
     X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
-    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited") \
+    X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -87,6 +88,7 @@ struct rec_job {
     uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
     uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
     struct slice undo_hash;   /* of the compensation, as body_hash */
+    uint32_t child_profile;   /* a foreach job: position + 1 of its children's options in the record's list; else 0 */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -239,6 +241,7 @@ enum verdict {
     VERDICT_AGAIN,      /* ask again at `again_ms` */
     VERDICT_QUARANTINE, /* of an output */
     VERDICT_REDACT,     /* of an output: allow, with `payload` in place of the result */
+    VERDICT_FAIL,       /* of a condition, an expansion, a template: it could not be evaluated, the job fails */
     VERDICT_COUNT
 };
 
@@ -350,6 +353,22 @@ struct rec_limit {
     uint32_t running;     /* tenant: attempts open at once; 0 = no limit, so in the next two */
     uint64_t queued;      /* tenant: jobs that have not ended */
     uint64_t bytes;       /* tenant: of the messages of those jobs */
+};
+
+/* The answer to the expansion question of a foreach job. Nothing else is ever recorded of a child before it is assigned:
+ * children are named by their index, and their ordinals are FIRST_CHILD_ORDINAL and up in the order of expansions. */
+#define EXPAND_ITEMS_MAX 1000000u
+#define FIRST_CHILD_ORDINAL ((uint32_t)1 << 31)
+
+struct rec_expanded {
+    struct rec_head head; /* principal: the evaluator */
+    uint64_t flow;
+    uint32_t ordinal;     /* of the foreach job, which is also the template of its children */
+    uint64_t question;
+    uint32_t revision;
+    struct slice hash;    /* of what was evaluated */
+    struct slice items;   /* SHA-256 of the blob that holds them; empty when there are none */
+    uint32_t count;
 };
 
 union record_body {
