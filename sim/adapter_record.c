@@ -418,7 +418,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_STORE_DELETED:
     case REC_STORE_MEMBERS:
     case REC_STORE_EXPIRY:
-    case REC_STORE_EXPIRED:
+    case REC_STORE_EXPIRED: break;
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_EXPANDED: expanded(&b->as_REC_EXPANDED, e); break;
     case REC_POOL:

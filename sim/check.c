@@ -8,6 +8,7 @@
 #include "check_capacity.h"
 #include "check_end.h"
 #include "check_exclusive.h"
+#include "check_expand.h"
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
@@ -34,6 +35,7 @@ static const struct checker checkers[] = {
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
+    {"expand", check_expand_new, check_expand_free, check_expand_entry},
     {"store", check_store_new, check_store_free, check_store_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)

@@ -240,7 +240,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, struct load
     enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
     if (e != ERR_OK) return e;
     FITS(rec.name.len > 0, "a job without a name");
-    FITS(job_object_fits(o), "a job that cannot be");
+    FITS(job_object_fits(o), "a job, or a time of one, that cannot be");
     FITS(options_expand(&profile_at(s, profile.own)->options) == (profile.child != 0), "a foreach without children");
     uint32_t index = flow_place_job(s, l->flow, profile.own, o->text);
     struct job *j = job_at(s, index);

@@ -159,7 +159,7 @@ const char *block_text(enum block b);
 struct why_job {
     enum block block;
     uint32_t parents_open;     /* parents */
-    struct job_ref parent;     /* max_parallel: its foreach job; parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow */
+    struct job_ref parent;     /* of a child: its foreach job; parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow */
     wall_time until;           /* time, preference, question, rate: when it ends by itself; TIME_NEVER */
     struct slice limit;        /* key_limit, rate_limit: its name */
     question_id question;

@@ -123,7 +123,8 @@ static void why_ready(const struct state *s, const struct live *l, const struct 
 
 static void why_no_room(const struct state *s, const struct expansion *x, struct why_job *ret) {
     const struct job *whole = job_at(s, x->job);
-    ret->block = flow_at(s, whole->flow)->is_working ? BLOCK_SETTLING : BLOCK_PARALLEL;
+    ret->block = flow_at(s, whole->flow)->is_working ? BLOCK_SETTLING : x->is_open ? BLOCK_PARALLEL : BLOCK_PARENTS;
+    ret->parents_open = 1;
     ret->parent = job_ref_of(s, whole);
 }
 
