@@ -3,6 +3,7 @@
 
 #include "attempt.h"
 #include "class.h"
+#include "effects.h"
 #include "flow.h"
 #include "life.h"
 #include "limits.h"
@@ -290,7 +291,7 @@ void expand_job_ended(struct state *s, uint32_t job) {
     j->parents_open = 0;
     bool asked_for = j->cause == CAUSE_REQUEST || j->cause == CAUSE_SAGA;
     if (x->next < x->count || x->waiting) set_cause(s, x, asked_for ? j->cause : CAUSE_UPSTREAM);
-    if (x->waiting) start_pass(x, SWEEP_CANCEL, 0);
+    start_pass(x, x->waiting ? SWEEP_CANCEL : SWEEP_NONE, 0); /* whatever pass there was: nobody begins again now */
     update(s, x);
 }
 
@@ -384,6 +385,9 @@ void expand_answer(struct state *s, uint32_t job, const struct rec_expanded *rec
     question_close(s, j);
     count_bare(s, expansion_at(s, expand_make(s, job, rec->count, rec->items)), 1);
     j->gates |= GATE_BIT(GATE_EXPANSION);
+    const struct flow *f = flow_at(s, j->flow);
+    struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = f->state};
+    emit_event(s, &event);
     job_advance(s, job);
 }
 

@@ -310,6 +310,8 @@ static enum err load_expansion(struct loader *l, const struct snap_expansion *o,
     FITS(o->first >= FIRST_CHILD_ORDINAL && (uint64_t)o->first + o->count < NO_ORDINAL, "children of no ordinal");
     FITS(o->pass < SWEEP_COUNT && o->pass_next <= o->next && o->again <= o->next, "a pass over no children");
     bool waits = j->state == JOB_WAITING && j->parents_open == 1;
+    bool is_over = job_state_is_terminal(j->state);
+    FITS(!is_over || o->pass == SWEEP_NONE || o->pass == SWEEP_CANCEL, "children that begin again after all is over");
     FITS(!o->is_open || waits, "a foreach that waits for children and does not");
     FITS(!o->is_open || o->cause == CAUSE_NONE || o->cause == CAUSE_REQUEST || o->cause == CAUSE_SAGA ||
              o->cause == CAUSE_DEADLINE || o->cause == CAUSE_CHILDREN,

@@ -54,6 +54,7 @@ static void fill_child(const struct state *s, const struct expansion *x, uint32_
     ret->item = ordinal - x->first;
     ret->whole = whole->ordinal;
     ret->items = x->items;
+    ret->has_undo = false;
 }
 
 static void fill_job(const struct state *s, const struct job *j, struct job_view *ret) {
