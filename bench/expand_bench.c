@@ -2,7 +2,8 @@
  * every child, in memory. Two workers with 1,000 slots each; what was assigned in a pass is completed in the next.
  *
  *   child     processor time per child, beside its floor of the same run: as many jobs of one flow, submitted as such
- *   waiting   bytes of memory per child that has not begun, and of a job that waits for a worker as its floor
+ *   waiting   bytes of memory per child that has not begun (what the flow and its one child under way cost is part of it),
+ *             and of a job that waits for a worker
  *   ended     bytes that are left when all children but one have ended
  *
  * Timed by the processor time of the thread.
@@ -117,10 +118,11 @@ static void submit_jobs(struct rig *r, uint32_t count) {
     free(names);
 }
 
-static void expand(struct rig *r, uint32_t count) {
+static void expand(struct rig *r, uint32_t count, uint32_t max_parallel) {
     static const uint8_t hash[32] = {7};
     struct options o = noop();
     o.gates = GATE_BIT(GATE_EXPANSION);
+    o.max_parallel = max_parallel;
     struct job_spec job = {.name = SLICE("map"), .body_hash = slice_of(hash, 32)};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &job, 1, false};
@@ -192,13 +194,23 @@ static double time_jobs(uint32_t count, double *ret_bytes) {
     return seconds / count * 1e6;
 }
 
-static double time_children(uint32_t count, double *ret_bytes, double *ret_left) {
+/* With one child under way, whose chunk of structs is all there is. */
+static double waiting_bytes(uint32_t count) {
+    struct rig r;
+    rig_init(&r);
+    uint64_t before = memory(&r);
+    expand(&r, count, 1);
+    double bytes = (double)(memory(&r) - before) / count;
+    rig_fini(&r);
+    return bytes;
+}
+
+static double time_children(uint32_t count, double *ret_left) {
     struct rig r;
     rig_init(&r);
     uint64_t before = memory(&r);
     double start = cpu_now();
-    expand(&r, count);
-    *ret_bytes = (double)(memory(&r) - before) / (count - (uint32_t)r.limits.foreach_parallel_max);
+    expand(&r, count, 0);
     attach(&r);
     drain(&r, count - 1);
     *ret_left = (double)(memory(&r) - before);
@@ -212,8 +224,8 @@ static double time_children(uint32_t count, double *ret_bytes, double *ret_left)
 int main(int argc, char **argv) {
     bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
     for (uint32_t count = 10000; count <= (quick ? 100000u : 1000000u); count *= 10) {
-        double child_bytes, left, job_bytes;
-        double child_us = time_children(count, &child_bytes, &left);
+        double left, job_bytes, child_bytes = waiting_bytes(count);
+        double child_us = time_children(count, &left);
         double job_us = time_jobs(count, &job_bytes);
         printf("expand   %7u children   child %5.2f us (floor, a job: %5.2f)   waiting %7.2f B (floor %6.1f)   "
                "ended, all together %8.0f B\n",

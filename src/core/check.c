@@ -5,8 +5,8 @@
 #include "flow.h"
 #include "quota.h"
 #include "registry.h"
-#include "store.h"
 #include "saga.h"
+#include "store.h"
 
 static enum err misfit(struct why *why, const char *what) {
     return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
@@ -45,8 +45,7 @@ static enum err check_children(const struct rec_job *job, const struct tlv_list 
     FITS(job->child_profile <= profiles->count && expands == (job->child_profile != 0), "a foreach without children");
     FITS(job->undo_profile == 0 || !options_expand(&sets[job->undo_profile - 1]), "a compensation that is a foreach");
     FITS(!expands || !(sets[job->profile].gates & GATE_BIT(GATE_OUTPUT)), "an output of a foreach job");
-    if (expands)
-        FITS(!(sets[job->child_profile - 1].gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
+    if (expands) FITS(!(sets[job->child_profile - 1].gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
     return ERR_OK;
 }
 

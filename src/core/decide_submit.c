@@ -253,7 +253,8 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
     for (uint32_t i = 0; i < jobs->profile_count; i++)
         if (options_expand(&jobs->profiles[i])) child[i] = ++count;
     if (count > d->limits->submit_profiles_max)
-        return refuse(d, ERR_LIMIT, "more than %lld different sets of options with those made from them (submit_profiles_max)",
+        return refuse(d, ERR_LIMIT,
+                      "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
     struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
     uint64_t names = d->state->quotas.count;

@@ -208,8 +208,7 @@ static enum err load_undo(struct loader *l, struct job *j, const struct rec_job 
 }
 
 static bool job_object_fits(const struct snap_job *o) {
-    return o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 && moment_fits(o->since_ms) &&
-           moment_fits(o->due_ms);
+    return o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 && moment_fits(o->since_ms) && moment_fits(o->due_ms);
 }
 
 static void load_job_facts(struct state *s, struct job *j, const struct snap_job *o) {

@@ -9,8 +9,8 @@
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
-#include "store.h"
 #include "quota.h"
+#include "store.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
 #define CHUNK_JOBS_MAX 256u

@@ -53,7 +53,7 @@ static bool teach(struct trace_entry e) {
 #define REFUSED(...) assert_false(teach((struct trace_entry){__VA_ARGS__}))
 #define ATTEMPT(o, n, ...) \
     .as.attempt = {.flow = 1, .ordinal = (o), .attempt = (n), .worker = bytes("w"), .incarnation = 1, __VA_ARGS__}
-#define VERDICT(o, g, v)                \
+#define VERDICT(o, g, v)                           \
     .kind = TR_VERDICT, .principal = bytes("eve"), \
     .as.verdict = {.flow = 1, .ordinal = (o), .gate = (g), .verdict = (v), .revision = 1}
 #define JOB(o) .as.job = {.flow = 1, .ordinal = (o)}
@@ -206,10 +206,10 @@ static bool say(struct trace_entry e) {
     do {                                                                               \
         if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c)); \
     } while (0)
-#define OBJECTION(who, ...)                                                                              \
-    do {                                                                                                 \
-        assert_false(say((struct trace_entry){__VA_ARGS__}));                                            \
-        if (strncmp(check_finding(c), who ": ", sizeof who + 1) != 0) fail_msg("%s", check_finding(c));  \
+#define OBJECTION(who, ...)                                                                             \
+    do {                                                                                                \
+        assert_false(say((struct trace_entry){__VA_ARGS__}));                                           \
+        if (strncmp(check_finding(c), who ": ", sizeof who + 1) != 0) fail_msg("%s", check_finding(c)); \
     } while (0)
 
 static void scene(uint32_t max_parallel, uint32_t count) {
@@ -267,8 +267,9 @@ static void the_fan_in_before_its_time(void **state) {
     SAY(.kind = TR_ASSIGNED, ATTEMPT(CHILD(1), 1));
     SAY(.kind = TR_ASSIGNED, ATTEMPT(1, 1));
     SAY(.kind = TW_DURABLE, .as.durable.lsn = lsn);
-    OBJECTION("graph", .kind = TW_PROCESS,
-              .as.process = {.flow = 1, .ordinal = 1, .attempt = 1, .worker = bytes("w"), .incarnation = 1, .fence = 1});
+    OBJECTION(
+        "graph", .kind = TW_PROCESS,
+        .as.process = {.flow = 1, .ordinal = 1, .attempt = 1, .worker = bytes("w"), .incarnation = 1, .fence = 1});
 }
 
 static void a_restart_takes_items_back(void **state) {

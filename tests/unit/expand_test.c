@@ -203,11 +203,8 @@ static void a_result_is_kept(void **state) {
     struct rig *r = *state;
     submit_plain(r, 2, 1);
     struct command cmd = {.kind = CMD_DONE};
-    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
-                                          .incarnation = 1,
-                                          .job = ref_of(1, child(0)),
-                                          .attempt = 1,
-                                          .result = SLICE("{\"n\":1}")};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, child(0)), .attempt = 1, .result = SLICE("{\"n\":1}")};
     assert_ok(rig_command(r, &cmd));
     assert_true(slice_eq(job(r, child(0)).result, SLICE("{\"n\":1}")));
     rig_crash(r);
@@ -601,10 +598,10 @@ static void foreach_jobs_that_do_not_fit(void **state) {
     struct rec_job job = {.name = SLICE("map"), .profile = EACH, .child_profile = 3};
     struct tlv_list jobs = {&job, 1}, profiles = {sets, 3};
     const struct slice tenant = SLICE("acme");
-    struct record fits = {.kind = REC_SUBMITTED,
-                          .version = RECORD_VERSION,
-                          .body.as_REC_SUBMITTED = {
-                              .head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles}};
+    struct record fits = {
+        .kind = REC_SUBMITTED,
+        .version = RECORD_VERSION,
+        .body.as_REC_SUBMITTED = {.head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles}};
     struct why why = {""};
     assert_ok(replay_record(r, &fits, &why));
 #define MISFIT_JOBS(word) \
@@ -690,11 +687,11 @@ static void load_changed(const struct rig *r, change_fn change, const char *text
     buf_fini(&changed);
 }
 
-#define CHANGE(name, wanted, type, ...)                       \
-    static void name(enum object_kind kind, void *object) {   \
-        struct type *o = object;                              \
-        if (kind != (wanted)) return;                         \
-        __VA_ARGS__;                                          \
+#define CHANGE(name, wanted, type, ...)                     \
+    static void name(enum object_kind kind, void *object) { \
+        struct type *o = object;                            \
+        if (kind != (wanted)) return;                       \
+        __VA_ARGS__;                                        \
     }
 #define CHILD(o, i) (((struct snap_child *)(o)->children.at)[i])
 CHANGE(nothing, OBJ_END, snap_end, (void)o)
