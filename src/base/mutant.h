@@ -37,6 +37,10 @@
     X(limit_forgotten, "a snapshot drops the limits that were set"        )                     \
     X(running_unlimited, "the limit on running attempts of a tenant is not looked at")          \
     X(room_ignored, "a submit is accepted though its tenant has too much queued")               \
+    X(service_restarted, "a service that was stopped is started again")                         \
+    X(old_version_counts, "the health of another version counts for the one being deployed")    \
+    X(service_not_rolled_back, "a version that did not become healthy stays")                   \
+    X(drain_ignored, "a service stays on a worker that drains")                                 \
     X(child_twice, "a child of a foreach job that succeeded is begun once more")                \
     X(allow_off_by_one, "a foreach job tolerates one bad child more than it says")              \
     X(parallel_off_by_one, "one child more than max_parallel is under way")                     \

@@ -1,11 +1,14 @@
 /* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
+#include "class.h"
 #include "expand.h"
 #include "flow.h"
+#include "hash.h"
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 #include "store.h"
 
 static enum err misfit(struct why *why, const char *what) {
@@ -26,6 +29,7 @@ static enum err check_foreign(const struct state *s, const struct rec_job *job, 
         FITS(parent != 0, "an edge from a job that is not there");
         const struct job *p = job_at(s, parent);
         FITS(!job_state_is_terminal(p->state) || (p->flags & JOBF_UNTOLD), "an edge from a job that has ended");
+        FITS(!flow_at(s, p->flow)->of_service, "an edge from a service");
     }
     return ERR_OK;
 }
@@ -38,23 +42,84 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     return ERR_OK;
 }
 
-/* Exactly a foreach job has options for children, and those ask nothing before they run. */
+/* Options for children are a foreach job's, and ask nothing before they run. (A foreach job without them gets no items.) */
 static enum err check_children(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
+    if (job->child_profile == 0) return ERR_OK;
+    FITS(job->child_profile <= profiles->count, "children without options");
     const struct options *sets = profiles->at;
-    bool expands = options_expand(&sets[job->profile]);
-    FITS(job->child_profile <= profiles->count && expands == (job->child_profile != 0), "a foreach without children");
-    FITS(job->undo_profile == 0 || !options_expand(&sets[job->undo_profile - 1]), "a compensation that is a foreach");
-    FITS(!expands || !(sets[job->profile].gates & GATE_BIT(GATE_OUTPUT)), "an output of a foreach job");
-    if (expands) FITS(!(sets[job->child_profile - 1].gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
+    struct options own, child;
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    enum err e = tlv_decode(&options_desc, sets[job->profile].raw, TLV_STRICT, &scratch, &own, why);
+    if (e == ERR_OK) e = tlv_decode(&options_desc, sets[job->child_profile - 1].raw, TLV_STRICT, &scratch, &child, why);
+    arena_fini(&scratch);
+    if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+    FITS(options_expand(&own) && job->runner_profile == 0, "children of no foreach job");
+    FITS(!(child.gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
+    return ERR_OK;
+}
+
+/* Sets of options came as bytes; of what a service runs two facts matter here. */
+static enum err check_runner(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
+    FITS((job->runner_profile != 0) == (job->service.len > 0), "a service without options, or options without one");
+    if (job->runner_profile == 0) return ERR_OK;
+    FITS(job->runner_profile <= profiles->count, "a service without options");
+    const struct options *sets = profiles->at;
+    struct options own, runner;
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    enum err e = tlv_decode(&options_desc, sets[job->profile].raw, TLV_STRICT, &scratch, &own, why);
+    if (e == ERR_OK)
+        e = tlv_decode(&options_desc, sets[job->runner_profile - 1].raw, TLV_STRICT, &scratch, &runner, why);
+    arena_fini(&scratch);
+    if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+    FITS(runner.kind == JOB_SERVICE && runner.gates == 0, "a service that cannot run");
+    FITS(own.kind == JOB_SERVICE && job->undo_profile == 0, "a service deployed by another kind of job");
+    return ERR_OK;
+}
+
+/* They came as bytes. Those that are in use were looked at when they came first. */
+static enum err check_options(const struct state *s, uint32_t tenant, const struct tlv_list *profiles,
+                              struct why *why) {
+    const struct options *sets = profiles->at;
+    for (uint32_t i = 0; i < profiles->count; i++) {
+        if (profile_is_recent(s, tenant, sets[i].raw)) continue;
+        struct options decoded;
+        struct arena scratch;
+        arena_init(&scratch, 512, 1u << 20);
+        enum err e = tlv_decode(&options_desc, sets[i].raw, TLV_STRICT, &scratch, &decoded, why);
+        bool fit = e == ERR_OK && options_fit(&decoded);
+        arena_fini(&scratch);
+        if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+        FITS(fit, "options that cannot be");
+    }
+    return ERR_OK;
+}
+
+/* Only the path from a file comes here: decide has found such names by ordering the graph. */
+static enum err check_twins(const struct tlv_list *jobs, struct why *why) {
+    const struct rec_job *list = jobs->at;
+    if (jobs->count < 2) return ERR_OK;
+    uint32_t slots = 4, twin = 0;
+    while (slots < jobs->count * 2u) slots *= 2;
+    struct arena scratch;
+    arena_init(&scratch, slots * sizeof(uint32_t) + 64, (size_t)slots * sizeof(uint32_t) + 4096);
+    uint32_t *table = ARENA_ARRAY(&scratch, uint32_t, slots); /* open addressing: job + 1 by name */
+    for (uint32_t i = 0; twin == 0 && i < jobs->count; i++) {
+        uint32_t at = (uint32_t)hash64(list[i].name.ptr, list[i].name.len, 0) & (slots - 1);
+        for (; table[at] && !slice_eq(list[table[at] - 1].name, list[i].name); at = (at + 1) & (slots - 1)) {}
+        twin = table[at];
+        table[at] = i + 1;
+    }
+    arena_fini(&scratch);
+    FITS(twin == 0, "a job name used twice");
     return ERR_OK;
 }
 
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
-    const struct options *sets = profiles->at;
     FITS(((uint64_t)first + jobs->count) * 2 < NO_ORDINAL, "too many jobs"); /* each may have a compensation */
-    for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
         FITS(list[i].profile < profiles->count, "a job without options");
@@ -64,10 +129,11 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
         }
         enum err e = check_undo(&list[i], profiles->count, why);
         if (e == ERR_OK) e = check_children(&list[i], profiles, why);
+        if (e == ERR_OK) e = check_runner(&list[i], profiles, why);
         if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
-    return ERR_OK;
+    return check_twins(jobs, why);
 }
 
 /* Names are looked up by hash: two alike in one flow would break the table. */
@@ -87,14 +153,17 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
     arena_fini(&scratch);
     FITS(!taken, "an idempotency key used twice");
-    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+    enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
+    FITS(!flow_at(s, flow)->of_service, "jobs for a service");
     FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
+    if (e == ERR_OK) e = check_options(s, flow_at(s, flow)->tenant, &r->profiles, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
 
@@ -103,6 +172,7 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     uint32_t job = job_find(s, (struct job_ref){{b->flow}, b->ordinal});
     FITS(job != 0, "a job that is not there");
     const struct job *j = job_at(s, job);
+    FITS(!flow_at(s, j->flow)->of_service, "a service");
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
     FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
@@ -117,6 +187,7 @@ static enum err check_flow_only(const struct state *s, const struct record *r, s
     uint32_t flow = flow_find(s, (flow_id){r->body.as_REC_RERUN.flow});
     FITS(flow != 0, "a flow that is not there");
     const struct flow *f = flow_at(s, flow);
+    FITS(!f->of_service, "a service");
     if (r->kind == REC_CONTINUED) {
         FITS(f->is_working, "a flow without work");
     } else {
@@ -152,6 +223,9 @@ static enum err check_due(const struct state *s, const struct rec_due *r, struct
     const struct job *j = job_at(s, job);
     bool fits = false;
     if (r->due == DUE_START) fits = j->state == JOB_WAITING && j->parents_open == 0;
+    if (flow_at(s, j->flow)->of_service) {
+        FITS(r->due == DUE_START, "a service has no deadline");
+    }
     if (r->due == DUE_START_WITHIN) fits = j->state == JOB_READY;
     if (r->due == DUE_DEADLINE)
         fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state) && j->part != PART_ENDING;
@@ -174,6 +248,7 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
     bool of_output = question_at(s, question)->gate == GATE_OUTPUT;
     FITS(r->verdict != VERDICT_QUARANTINE || of_output, "a quarantine of no output");
     FITS(r->verdict != VERDICT_HOLD || !of_output, "a hold of an output");
+    FITS(r->verdict == VERDICT_DENY || question_at(s, question)->gate != GATE_SERVICE, "a verdict on health");
     FITS(r->verdict != VERDICT_FAIL || !of_output, "an output that could not be evaluated");
     bool passes = r->verdict != VERDICT_DENY && r->verdict != VERDICT_AGAIN && r->verdict != VERDICT_FAIL;
     FITS(!passes || question_at(s, question)->gate != GATE_EXPANSION, "an expansion without items");
@@ -184,9 +259,10 @@ static enum err check_expanded(const struct state *s, const struct rec_expanded 
     uint32_t question = map_get(&s->question_by_id, r->question);
     FITS(question != 0, "a question that is not open");
     const struct question *q = question_at(s, question);
-    FITS(q->gate == GATE_EXPANSION, "items for what is no foreach job");
+    const struct job *j = job_at(s, q->job);
+    FITS(q->gate == GATE_EXPANSION && j->extra && extra_at(s, j->extra)->child_profile, "items for no foreach job");
     FITS(q->job == job_find(s, (struct job_ref){{r->flow}, r->ordinal}), "a question about another job");
-    const struct flow *f = flow_at(s, job_at(s, q->job)->flow);
+    const struct flow *f = flow_at(s, j->flow);
     const struct u32vec *all = f->fan ? &fan_at(s, f->fan)->expansions : NULL;
     const struct expansion *last = all ? expansion_at(s, all->at[all->count - 1]) : NULL;
     uint64_t first = last ? (uint64_t)last->first + last->count : FIRST_CHILD_ORDINAL;
@@ -203,6 +279,7 @@ static enum err check_paused(const struct state *s, const struct rec_paused *r, 
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     FITS(flow_at(s, flow)->sweep == SWEEP_NONE, "a flow that has not settled");
+    FITS(!flow_at(s, flow)->of_service, "a service");
     return ERR_OK;
 }
 
@@ -210,6 +287,7 @@ static enum err check_cancelled(const struct state *s, const struct rec_cancelle
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     FITS(!r->whole || flow_at(s, flow)->unwinding == UNWIND_NONE, "a flow that unwinds");
+    FITS(!flow_at(s, flow)->of_service, "a service");
     FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
     return ERR_OK;
 }
@@ -270,6 +348,14 @@ static enum err check_limit(const struct rec_limit *r, struct why *why) {
     return ERR_OK;
 }
 
+static enum err check_health(const struct state *s, const struct rec_health *r, struct why *why) {
+    enum err e = check_active(s, r->flow, r->ordinal, r->attempt, why);
+    if (e != ERR_OK) return e;
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow_at(s, flow)->of_service, "the health of what is no service");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -315,6 +401,11 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return check_store(s, r, why);
     case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
+    case REC_SERVICE:
+        FITS(service_find(s, tenant_find(s, b->as_REC_SERVICE.head.tenant), b->as_REC_SERVICE.name),
+             "a service that is not there");
+        return ERR_OK;
+    case REC_HEALTH: return check_health(s, &b->as_REC_HEALTH, why);
     case REC_EXPANDED: return check_expanded(s, &b->as_REC_EXPANDED, why);
     case REC_KIND_END: break;
     }

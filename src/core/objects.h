@@ -20,7 +20,8 @@
     X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
     X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
     X(OBJ_EXPANSION, 50, snap_expansion, "expansion", "a foreach job that got its items, by ordinal, after all flows") \
-    X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index")
+    X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index") \
+    X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -96,6 +97,7 @@ struct snap_job {
     struct slice result, result_hash, constraints, body, body_hash;
     uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
     uint32_t child_profile; /* the same, of a foreach job's children */
+    uint32_t runner_profile; /* the same, of what it deploys */
 };
 struct snap_jobs {
     uint64_t flow;
@@ -167,6 +169,17 @@ struct snap_children {
     uint64_t flow;
     uint32_t job; /* ordinal of the foreach job */
     struct tlv_list children;
+};
+struct snap_service {
+    struct slice tenant, name;
+    uint8_t desired;
+    bool healthy;
+    int64_t since_ms;
+    uint32_t version_last;
+    uint64_t current, previous, retiring; /* flows; 0 = none */
+    uint32_t current_number, previous_number;
+    uint64_t deployer; /* flow; 0 = none */
+    uint32_t deployer_ordinal;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -11,7 +11,7 @@ enum job_kind {
     JOB_COMMAND,
     JOB_SCRIPT,
     JOB_ARCHIVE,
-    JOB_SERVICE,
+    JOB_SERVICE,  /* deploys a service: ends in apply, when that is healthy */
     JOB_HTTP,
     JOB_NOOP,
     JOB_SLEEP,
@@ -32,6 +32,7 @@ enum gate {
     GATE_APPROVAL,
     GATE_EXTERNAL,
     GATE_OUTPUT,    /* after the run, in CHECKING */
+    GATE_SERVICE,   /* of a job that deploys, after all others: the engine itself answers; no option asks for it */
     GATE_EXPANSION, /* a foreach job: over which items? Asked behind the condition; see gates_in_order */
     GATE_COUNT
 };
@@ -100,6 +101,11 @@ struct options {
     bool fail_fast;         /* foreach: call the rest off as soon as it cannot succeed any more */
     uint32_t allow_count;   /* foreach: children that may end badly, */
     uint32_t allow_percent; /* or their share of all, rounded down */
+    uint32_t restart_base_ms;  /* services, so to the end: before the first restart; doubles with each */
+    uint32_t restart_cap_ms;
+    int64_t restart_reset_ms;  /* healthy for so long: the next restart is the first again */
+    int64_t healthy_within_ms; /* from its deployment; else back to the version before */
+    uint32_t stop_within_ms;   /* how long a worker may take to confirm that it stopped */
     struct slice raw;
 };
 

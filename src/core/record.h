@@ -44,7 +44,9 @@
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
     X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
-    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited") \
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")   \
+    X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
+    X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")        \
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items")
 
 enum record_kind {
@@ -89,6 +91,8 @@ struct rec_job {
     uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
     struct slice undo_hash;   /* of the compensation, as body_hash */
     uint32_t child_profile;   /* a foreach job: position + 1 of its children's options in the record's list; else 0 */
+    struct slice service;     /* that it deploys, by its name; empty = none */
+    uint32_t runner_profile;  /* of what it deploys: position + 1 in the record's list; 0 = it deploys nothing */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -182,7 +186,15 @@ struct rec_attempt {
 };
 
 /* Why a running attempt is being stopped; decides what its end counts as. */
-enum stop_cause { STOP_NONE, STOP_CANCEL, STOP_DEADLINE, STOP_RUN_TIMEOUT, STOP_DISPATCH_TIMEOUT, STOP_COUNT };
+enum stop_cause {
+    STOP_NONE,
+    STOP_CANCEL,
+    STOP_DEADLINE,
+    STOP_RUN_TIMEOUT,
+    STOP_DISPATCH_TIMEOUT,
+    STOP_MOVE, /* of a service: its worker drains */
+    STOP_COUNT
+};
 
 struct rec_stopping {
     struct rec_head head;
@@ -355,6 +367,24 @@ struct rec_limit {
     uint64_t bytes;       /* tenant: of the messages of those jobs */
 };
 
+/* What a service is meant to do. A deployment makes it running. */
+enum service_desired { SERVICE_RUNNING, SERVICE_STOPPED, SERVICE_REMOVED, SERVICE_DESIRED_COUNT };
+extern const char *const service_desired_words[];
+
+struct rec_service {
+    struct rec_head head; /* tenant: whose */
+    struct slice name;
+    uint8_t desired;
+};
+
+struct rec_health {
+    struct rec_head head;
+    uint64_t flow; /* the version */
+    uint32_t ordinal;
+    uint32_t attempt;
+    bool healthy;
+};
+
 /* The answer to the expansion question of a foreach job. Nothing else is ever recorded of a child before it is assigned:
  * children are named by their index, and their ordinals are FIRST_CHILD_ORDINAL and up in the order of expansions. */
 #define EXPAND_ITEMS_MAX 1000000u
@@ -393,6 +423,8 @@ extern const char *const item_kind_words[];
 void record_encode(const struct record *r, struct buf *out);
 /* Takes one record off the cursor. ERR_CORRUPT for bytes that are no record, ERR_UNSUPPORTED for a later version. */
 CHECKED enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
+/* The same, but sets of options are left as bytes (`raw`): apply needs no more, and most of them it knows already. */
+CHECKED enum err record_outline(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
 /* Writes "kind" and the fields as members of the JSON object that is open in `out`. */
 void record_json(const struct record *r, struct json *out);
 

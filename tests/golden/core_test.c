@@ -34,8 +34,8 @@ static const struct golden versions[] = {
     {"tests/golden/core-v1-expand",
      22,
      11,
-     {0xe508a36c542c772a, 0xf6a846cee3b08f64},
-     {0x8c50502008540c45, 0x21c23bae9fc747ed}},
+     {0xea12854408df2bda, 0x0c73b0a0309b3be7},
+     {0x8ee3480fc559b4d4, 0x897b956a3a75fc66}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */

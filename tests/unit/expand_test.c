@@ -606,20 +606,13 @@ static void foreach_jobs_that_do_not_fit(void **state) {
     assert_ok(replay_record(r, &fits, &why));
 #define MISFIT_JOBS(word) \
     MISFIT(r, REC_SUBMITTED, word, .head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles)
-    job.child_profile = 0;
-    MISFIT_JOBS("without children");
     job.child_profile = 4;
-    MISFIT_JOBS("without children");
+    MISFIT_JOBS("without options");
     job.child_profile = 2;
     MISFIT_JOBS("before a child");
     job = (struct rec_job){.name = SLICE("map"), .profile = PLAIN, .child_profile = 3};
-    MISFIT_JOBS("without children");
-    job = (struct rec_job){.name = SLICE("map"), .profile = EACH, .child_profile = 3, .undo_profile = 2};
-    MISFIT_JOBS("compensation that is a foreach");
-    job.undo_profile = 0;
-    sets[EACH].gates |= GATE_BIT(GATE_OUTPUT);
-    MISFIT_JOBS("output of a foreach");
-    sets[EACH].gates = GATE_BIT(GATE_EXPANSION);
+    MISFIT_JOBS("no foreach job");
+    job.profile = EACH;
     sets[EACH].max_parallel = 0;
     MISFIT_JOBS("cannot be");
 }
@@ -747,7 +740,7 @@ static void snapshots_that_do_not_fit(void **state) {
         {made_more, "more children than there are"},
         {made_less, "more children than the foreach has"},
         {gate_open, "none yet"},
-        {no_children, "without children"},
+        {no_children, "no foreach"},
         {bad_children, "children without options"},
         {not_waiting, "and does not"},
         {twice, "twice"},
