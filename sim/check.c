@@ -8,6 +8,7 @@
 #include "check_capacity.h"
 #include "check_end.h"
 #include "check_exclusive.h"
+#include "check_expand.h"
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
@@ -36,6 +37,7 @@ static const struct checker checkers[] = {
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
     {"service", check_service_new, check_service_free, check_service_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
+    {"expand", check_expand_new, check_expand_free, check_expand_entry},
     {"store", check_store_new, check_store_free, check_store_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)

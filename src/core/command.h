@@ -155,6 +155,8 @@ struct cmd_verdict {
     struct slice payload_hash; /* 32 bytes, with a rendered body */
     int64_t again_ms;
     uint64_t policy;
+    struct slice items;  /* with the yes to an expansion: hash of the blob that holds them, 32 bytes; empty for none */
+    uint32_t item_count;
     bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
 };
 

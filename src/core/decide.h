@@ -78,5 +78,13 @@ enum err decide_settled_job(struct decision *d, const struct command *cmd, struc
 /* Whether the tenant (0 = a new one) has room for these jobs; for those of a flow that would start again. */
 enum err decide_room(struct decision *d, uint32_t tenant, const struct tlv_list *jobs);
 enum err decide_room_again(struct decision *d, const struct flow *f);
+enum err decide_room_children(struct decision *d, uint32_t tenant, uint32_t count);
+
+/* The yes to an expansion question. */
+enum err decide_expand(struct decision *d, const struct command *cmd, const struct question *q);
+/* Refuses, because the ordinal is of no job, or of a child without a struct. */
+enum err decide_no_struct(struct decision *d, const struct flow *f, uint32_t ordinal);
+/* Whether a dead child may be retried, as its foreach job stands. */
+enum err decide_retry_child(struct decision *d, const struct job *child);
 
 #endif

@@ -1,5 +1,6 @@
 /* decide_people.c: what people and programs ask about flows, jobs, pools and tenants. See decide.h. */
 #include "decide.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
@@ -41,6 +42,7 @@ enum err decide_cancel(struct decision *d, const struct command *cmd) {
         if (job_state_is_terminal(j->state))
             return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
         if (job_state_is_active(j->state) && run_at(d->state, j->link)->stop == STOP_CANCEL) return ERR_OK;
+        if (j->part == PART_ENDING && expansion_of(d->state, j)->cause == CAUSE_REQUEST) return ERR_OK;
     }
     struct rec_cancelled *rec = &decide_record(d, REC_CANCELLED, cmd)->body.as_REC_CANCELLED;
     rec->flow = c->flow.v;
@@ -89,7 +91,8 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
         e = decide_not_unwound(d, flow_at(d->state, j->flow), "only its compensations can be retried");
         if (e != ERR_OK) return e;
     }
-    if (kind == REC_RETRIED) e = decide_room_again(d, flow_at(d->state, j->flow));
+    if (kind == REC_RETRIED && j->part == PART_CHILD) e = decide_retry_child(d, j);
+    if (kind == REC_RETRIED && e == ERR_OK) e = decide_room_again(d, flow_at(d->state, j->flow));
     if (e != ERR_OK) return e;
     struct rec_job_only *rec = &decide_record(d, kind, cmd)->body.as_REC_RETRIED;
     rec->flow = cmd->as.job.flow.v;
@@ -139,6 +142,7 @@ static bool verdict_fits(enum verdict verdict, enum gate gate) {
     case VERDICT_HOLD: return gate == GATE_POLICY;
     case VERDICT_QUARANTINE:
     case VERDICT_REDACT: return gate == GATE_OUTPUT;
+    case VERDICT_FAIL: return gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER;
     case VERDICT_COUNT: break;
     }
     return false;
@@ -245,6 +249,8 @@ enum err decide_verdict(struct decision *d, const struct command *cmd) {
     const struct question *q = question_at(d->state, question);
     e = check_question(d, cmd, q);
     if (e != ERR_OK) return e;
+    if (q->gate == GATE_EXPANSION && c->verdict == VERDICT_ALLOW) return decide_expand(d, cmd, q);
+    if (c->item_count || c->items.len) return refuse(d, ERR_INVALID, "items answer an expansion only");
     record_verdict(d, cmd, job_ref_of(d->state, job_at(d->state, q->job)), q->gate);
     return ERR_OK;
 }

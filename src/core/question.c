@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "life.h"
+#include "mutant.h"
 #include "panic.h"
 #include "saga.h"
 #include "service.h"
@@ -154,7 +155,14 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         return;
     case VERDICT_DENY:
         question_close(s, j);
-        deny(s, job, gate, rec);
+        if (MUTANT(false_condition_runs) && gate == GATE_CONDITION)
+            pass(s, job, gate);
+        else
+            deny(s, job, gate, rec);
+        return;
+    case VERDICT_FAIL:
+        question_close(s, j);
+        job_finish(s, job, JOB_FAILED, CAUSE_VERDICT);
         return;
     case VERDICT_QUARANTINE:
         question_close(s, j);

@@ -7,6 +7,10 @@
  *
  *     golden_core_test --make tests/golden/core-vN
  *
+ * and to make one for records that came later, with a script of their own:
+ *
+ *     golden_core_test --make tests/golden/core-v1-expand expand
+ *
  * which prints the digests to write down and refuses to touch a folder that exists. The script may change freely: what
  * was once written does not come from it any more. */
 #include <stdio.h>
@@ -27,6 +31,18 @@ static const struct golden versions[] = {
      19,
      {0xad61430c9b377079, 0xd1f345489be7d61e},
      {0x646d6610412c6454, 0x21c95bf41366cb1e}},
+    {"tests/golden/core-v1-expand",
+     22,
+     11,
+     {0xea12854408df2bda, 0x0c73b0a0309b3be7},
+     {0x8ee3480fc559b4d4, 0x897b956a3a75fc66}},
+};
+
+/* What a folder is made from: up to the snapshot, and behind it. */
+struct script {
+    const char *name;
+    void (*first_half)(struct rig *r);
+    void (*second_half)(struct rig *r);
 };
 
 /* ---- the script ---- */
@@ -130,6 +146,74 @@ static void script_long(struct rig *r) {
     free(names);
 }
 
+static void script_core_end(struct rig *r) {
+    script_second_half(r);
+    script_long(r);
+}
+
+/* A foreach job whose children succeed, leave a result, fail, wait for room and have not begun; a condition. */
+static void expand(struct rig *r, struct job_ref job, uint32_t count) {
+    static const uint8_t items[32] = {46};
+    struct cmd_verdict c = rig_answer(r, job, VERDICT_ALLOW);
+    c.item_count = count;
+    if (count) c.items = slice_of(items, 32);
+    assert_ok(rig_send_verdict(r, &c));
+}
+
+static void child_done(struct rig *r, uint32_t item, enum outcome outcome, const char *result) {
+    struct job_ref ref = ref_of(1, FIRST_CHILD_ORDINAL + item);
+    struct job_view job;
+    assert_true(view_job(engine_state(r->engine), ref, &job));
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                          .incarnation = 1,
+                                          .job = ref,
+                                          .attempt = job.attempt,
+                                          .outcome = outcome,
+                                          .result = slice_str(result)};
+    assert_ok(rig_command(r, &cmd));
+}
+
+static void script_expand_begin(struct rig *r) {
+    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+    sets[1].gates = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION);
+    sets[1].max_parallel = 2;
+    sets[1].retries = 0;
+    sets[1].allow_percent = 10;
+    sets[2].gates = GATE_BIT(GATE_EXPANSION);
+    sets[2].fail_fast = true;
+    sets[2].retries = 0;
+    const char *jobs[] = {"map@1", "sum: map", "none@2", "fast@2", "lost@2"};
+    assert_ok(rig_submit_sets(r, sets, 3, jobs, 5, false));
+    assert_ok(rig_attach(r, "w", 1, 3));
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    expand(r, ref_of(1, 2), 0);
+    assert_ok(rig_verdict(r, ref_of(1, 4), VERDICT_FAIL, NULL));
+    expand(r, ref_of(1, 0), 7);
+    child_done(r, 0, OUTCOME_EXIT, "");
+    child_done(r, 1, OUTCOME_OK, "");
+    child_done(r, 2, OUTCOME_OK, "{\"n\":2}");
+    assert_ok(rig_retry(r, ref_of(1, FIRST_CHILD_ORDINAL)));
+}
+
+static void script_expand_end(struct rig *r) {
+    child_done(r, 3, OUTCOME_OK, "");
+    child_done(r, 0, OUTCOME_EXIT, "");
+    for (uint32_t item = 4; item < 7; item++) child_done(r, item, OUTCOME_OK, "");
+    expand(r, ref_of(1, 3), 5);
+    child_done(r, 8, OUTCOME_EXIT, "");
+    child_done(r, 7, OUTCOME_STOPPED, "");
+    child_done(r, 9, OUTCOME_OK, "");
+    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(rig_rerun(r, 1));
+    rig_crash(r);
+}
+
+static const struct script scripts[] = {
+    {"core", script_first_half, script_core_end},
+    {"expand", script_expand_begin, script_expand_end},
+};
+
 /* ---- files ---- */
 
 static void write_file(const char *folder, const char *name, struct slice bytes) {
@@ -184,7 +268,11 @@ static bool take_batch(struct cursor *c, struct batch *ret) {
     return true;
 }
 
-static int make(const char *folder) {
+static int make(const char *folder, const char *name) {
+    const struct script *script = NULL;
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        if (strcmp(scripts[i].name, name) == 0) script = &scripts[i];
+    if (script == NULL) return 1;
     if (mkdir(folder, 0777) != 0) {
         perror(folder); /* what was once written never changes */
         return 1;
@@ -195,12 +283,11 @@ static int make(const char *folder) {
     rig_init(r);
     buf_init(&journal, (size_t)1 << 28);
     buf_init(&snapshot, (size_t)1 << 28);
-    script_first_half(r);
+    script->first_half(r);
     uint32_t half = r->batches.count;
     struct digest middle = engine_digest(r->engine);
     if (engine_snapshot(r->engine, append, &snapshot, &why) != ERR_OK) return 1;
-    script_second_half(r);
-    script_long(r);
+    script->second_half(r);
     rig_check_digests(r);
     struct digest end = engine_digest(r->engine);
     for (uint32_t i = 0; i < r->batches.count; i++) put_batch(&journal, r, vec_at(&r->batches, i));
@@ -293,7 +380,7 @@ static void every_kind_is_there(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "--make") == 0) return make(argv[2]);
+    if (argc >= 3 && strcmp(argv[1], "--make") == 0) return make(argv[2], argc > 3 ? argv[3] : "core");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(journals_keep_their_digests),
         cmocka_unit_test(snapshots_keep_their_digests),
