@@ -102,6 +102,7 @@ static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_
         .kind = spec->kind,
         .on_upstream = spec->on_upstream,
         .retries = spec->retries,
+        .gates = spec->gates,
         .exclusive = spec->exclusive,
         .cpu_milli = spec->cpu_milli,
         .gpus = spec->gpus,

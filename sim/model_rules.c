@@ -60,6 +60,10 @@ void model_rules_ask(struct model_job *j, enum trace_gate gate) {
 
 static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     j->waits_for_time = false;
+    if (model_job_has_lapsed(m, j)) {
+        j->gates_passed &= ~(TRACE_GATE_BIT(TG_POLICY) | TRACE_GATE_BIT(TG_APPROVAL));
+        j->gates_asked = model_job_gates(&j->spec);
+    }
     uint32_t left = j->gates_asked & ~j->gates_passed;
     for (enum trace_gate g = TG_CONDITION; g < TG_OUTPUT; g++) {
         if ((left & TRACE_GATE_BIT(g)) == 0) continue;

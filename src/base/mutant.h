@@ -40,7 +40,9 @@
     X(service_restarted, "a service that was stopped is started again")                         \
     X(old_version_counts, "the health of another version counts for the one being deployed")    \
     X(service_not_rolled_back, "a version that did not become healthy stays")                   \
-    X(drain_ignored, "a service stays on a worker that drains")
+    X(drain_ignored, "a service stays on a worker that drains")                                 \
+    X(grant_kept, "a permission of an earlier policy counts for attempts after its change")     \
+    X(old_policy_heard, "a verdict by an earlier version of the policy is accepted")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,
