@@ -26,9 +26,9 @@ wall_time question_due(const struct state *s, const struct question *q) {
     return asleep ? q->again : q->deadline;
 }
 
-bool policy_has_lapsed(const struct state *s, const struct job *j) {
-    if (!(j->gates & GATE_BIT(GATE_POLICY)) || s->policy == 0 || MUTANT(grant_kept)) return false;
-    return j->extra == 0 || extra_at(s, j->extra)->policy < s->policy;
+bool policy_is_later(const struct state *s, const struct job *j) {
+    if (MUTANT(grant_kept)) return false;
+    return s->policy > (j->extra ? extra_at(s, j->extra)->policy : 0);
 }
 
 void policy_lapse(struct state *s, struct job *j) {
