@@ -351,6 +351,8 @@ static void snapshots_of_any_size_and_of_none(void **state) {
         struct snapshot_info info = {2, 1, l.head.time};
         uint64_t used = simdisk_used(s);
         assert_int_equal(l.journal->ops->snapshot_put(l.journal, &info, &bad, &l.why), ERR_STATE);
+        simdisk_arm(s, SIMDISK_WRITE, SIMDISK_ERROR, 1); /* after the header */
+        assert_int_equal(jlab_snapshot(&l, 2, 3 * SNAPFILE_BLOCK_BYTES), ERR_IO);
         assert_int_equal(simdisk_used(s), used); /* and leaves nothing behind */
         jlab_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
