@@ -135,6 +135,7 @@ struct state_counts {
     uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
     uint64_t services;
+    uint64_t policy;        /* version in force */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */
@@ -167,7 +168,8 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_START, "start", "its worker has it and has not said that it runs")                             \
     X(BLOCK_VERSION, "version", "another version of its service has not stopped yet")                      \
     X(BLOCK_HEALTH, "health", "what it deployed has not become healthy yet")                               \
-    X(BLOCK_STOPPED, "stopped", "someone asked its service to stop")
+    X(BLOCK_STOPPED, "stopped", "someone asked its service to stop")                                       \
+    X(BLOCK_POLICY, "policy", "the policy has changed since it let it pass: when it is its turn it is asked again")
 
 enum block {
 #define X(block, word, text) block,
