@@ -16,7 +16,7 @@
 #define SEGMENT (32u * 1024u)
 #define DAY_MS (24ll * 60 * 60 * 1000)
 #define DAYS 30u
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__
 #define STEP 7u
 #else
 #define STEP 1u
