@@ -833,13 +833,6 @@ static void the_store_shows_another_value(void **state) {
     OBJECTION("store", SHOWN(2, "6", 1, 0));
 }
 
-static void the_store_shows_another_version(void **state) {
-    (void)state;
-    one_key(0);
-    read_it();
-    OBJECTION("store", SHOWN(2, "5", 2, 0));
-}
-
 static void the_store_forgets_an_expiry(void **state) {
     (void)state;
     one_key(now + 10);
@@ -1077,7 +1070,7 @@ int main(void) {
         T(surviving_child_begins_too_early), T(barrier_does_not_hide_a_parent), T(foreign_parent_is_ignored),
         T(an_end_is_undone), T(an_end_is_undone_on_request), T(a_job_is_stuck_in_silence),
         T(a_job_is_stuck_with_a_reason), T(a_job_is_not_even_looked_at),
-        T(the_store_is_read_as_it_is), T(the_store_shows_another_value), T(the_store_shows_another_version),
+        T(the_store_is_read_as_it_is), T(the_store_shows_another_value),
         T(the_store_forgets_an_expiry), T(the_store_serves_what_is_over), T(the_store_forgets_a_key),
         T(the_store_counts_wrongly), T(the_store_ignores_a_condition), T(the_store_takes_a_member_for_new),
         T(what_a_crash_swallowed_is_not_shown),
