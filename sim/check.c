@@ -13,6 +13,7 @@
 #include "check_log.h"
 #include "check_store.h"
 #include "check_saga.h"
+#include "check_service.h"
 #include "check_submit.h"
 #include "panic.h"
 
@@ -33,6 +34,7 @@ static const struct checker checkers[] = {
     {"limit", check_limit_new, check_limit_free, check_limit_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
+    {"service", check_service_new, check_service_free, check_service_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
     {"store", check_store_new, check_store_free, check_store_entry},
 };

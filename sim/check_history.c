@@ -179,6 +179,21 @@ static void made(struct check_history *h, const struct trace_undo *r) {
     if (f != NULL && f->job_count == r->ordinal) push_job(f, r->job, h->lsn, r->undoes);
 }
 
+static void deployed(struct check_history *h, const struct trace_version *r) {
+    h->flows = check_grow(h->flows, h->flow_count, sizeof *h->flows);
+    struct check_flow *f = &h->flows[h->flow_count++];
+    *f = (struct check_flow){
+        .id = r->flow,
+        .lsn = h->lsn,
+        .tenant = check_bytes_copy(r->tenant),
+        .service = check_bytes_copy(r->service),
+        .by_flow = r->by_flow,
+        .by_ordinal = r->by_ordinal,
+    };
+    push_job(f, r->runner, h->lsn, TRACE_NO_JOB);
+    f->jobs[0].retries = UINT32_MAX; /* it is started again for ever */
+}
+
 static void forgotten(struct check_history *h, const struct trace_entry *e) {
     struct check_flow *f = check_history_flow(h, e->as.job.flow);
     if (f != NULL) f->forgotten_lsn = e->lsn;
@@ -216,6 +231,7 @@ static void flow_fini(struct check_flow *f) {
     free(f->tenant.at);
     free(f->key.at);
     free(f->key_hash.at);
+    free(f->service.at);
 }
 
 static void job_take_back(struct check_job *j, uint64_t head) {
@@ -265,6 +281,7 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_ENDED: ended(h, e); break;
     case TR_KEY_EXPIRED: key_expired(h, e); break;
     case TW_UNDO: made(h, &e->as.undo); break;
+    case TW_VERSION: deployed(h, &e->as.version); break;
     case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;
     case TW_RESTARTED:
         take_back(h, e->as.restarted.head);

@@ -65,6 +65,9 @@ struct check_flow {
     uint32_t job_count;
     uint64_t *resets; /* LSNs of its retries and reruns: each gives new budgets */
     uint32_t reset_count;
+    struct check_bytes service; /* a version of it; len 0 = none */
+    uint64_t by_flow;           /* … deployed by this job */
+    uint32_t by_ordinal;
 };
 
 struct check_history {

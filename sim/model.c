@@ -10,6 +10,7 @@
 #include "model_limit.h"
 #include "model_rules.h"
 #include "model_saga.h"
+#include "model_service.h"
 #include "panic.h"
 
 static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -32,6 +33,7 @@ void model_free(struct model *m) {
     if (m == NULL) return;
     model_flows_free(m);
     model_limits_free(m);
+    model_services_free(m);
     free(m);
 }
 
@@ -173,6 +175,10 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (f->paused) return object(text, "assigned while its flow is paused");
     if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
     j->attempt++;
+    if (f->of_service) {
+        free(j->worker.at);
+        j->worker = model_text_copy(r->worker);
+    }
     model_rules_move(m, j, TS_DISPATCHED);
     return true;
 }
@@ -189,8 +195,9 @@ static int stop_rank(enum trace_stop stop) {
     return stop == TX_CANCEL ? 3 : stop == TX_DEADLINE ? 2 : stop == TX_NONE ? 0 : 1;
 }
 
-static bool stopping(struct model_job *j, const struct trace_attempt *r, char *text) {
+static bool stopping(struct model_job *j, const struct trace_attempt *r, bool is_service, char *text) {
     if (!model_job_is_active(j)) return object(text, "stopped while %s", model_state_word(j->state));
+    if (r->stop == TX_MOVE && !is_service) return object(text, "moved, and is no service");
     if (r->attempt != j->attempt) return object(text, "attempt %u stopped, %u is open", r->attempt, j->attempt);
     if (stop_rank(r->stop) > stop_rank(j->stop)) j->stop = r->stop;
     return true;
@@ -251,6 +258,10 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
                   char *text) {
     if (!model_job_is_active(j)) return object(text, "ended while %s", model_state_word(j->state));
     if (r->attempt != j->attempt) return object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
+    if (f->of_service) {
+        model_service_ended(m, f, j, r->outcome);
+        return true;
+    }
     bool ok = r->outcome == TO_OK;
     if (ok) model_saga_entered(f, r->ordinal);
     enum trace_cause called_off = f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB ? TC_SAGA : TC_REQUEST;
@@ -266,6 +277,7 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
         if (ok) attempt_succeeded(m, f, j);
         else attempt_failed(m, f, j, r->fatal, TS_FAILED, TC_DISPATCH);
         return true;
+    case TX_MOVE:
     case TX_COUNT: break;
     }
     PANIC("no such stop cause");
@@ -392,6 +404,9 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
                       model_gate_word(j->gate));
     if (r->revision != j->revision)
         return object(text, "a verdict on revision %u, the question is at %u", r->revision, j->revision);
+    if (j->gate == TG_SERVICE)
+        return r->verdict == TV_DENY ? model_service_unhealthy(m, f, j, e->principal.len == 0, text)
+                                     : object(text, "a verdict on the health of a service");
     return j->gate == TG_OUTPUT ? output_verdict(m, f, j, e, text) : input_verdict(m, f, j, e, text);
 }
 
@@ -417,10 +432,11 @@ static bool about_job(struct model *m, struct model_flow *f, struct model_job *j
     case TR_DISCARDED: return discarded(j, text);
     case TR_ASSIGNED: return assigned(m, f, j, &e->as.attempt, text);
     case TR_STARTED: return started(m, j, &e->as.attempt, text);
-    case TR_STOPPING: return stopping(j, &e->as.attempt, text);
+    case TR_STOPPING: return stopping(j, &e->as.attempt, f->of_service, text);
     case TR_ENDED: return ended(m, f, j, &e->as.attempt, text);
     case TR_DUE: return due(m, f, j, e->as.due.due, text);
     case TR_VERDICT: return verdict(m, f, j, e, text);
+    case TR_HEALTH: return model_service_health(m, f, j, &e->as.health, text);
     default: PANIC("not a record about a job");
     }
 }
@@ -455,6 +471,11 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_flow = e->as.verdict.flow;
         *ret_ordinal = e->as.verdict.ordinal;
         return true;
+    case TR_HEALTH:
+        *ret_flow = e->as.health.flow;
+        *ret_ordinal = e->as.health.ordinal;
+        return true;
+    case TR_SERVICE: case TW_VERSION:
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
     case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
@@ -464,14 +485,25 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     PANIC("no such kind of entry");
 }
 
+/* What may be said of a version of a service; everything else is said of the service. */
+static bool is_of_attempt(enum trace_kind kind) {
+    return kind == TR_ASSIGNED || kind == TR_STARTED || kind == TR_STOPPING || kind == TR_ENDED || kind == TR_DUE ||
+           kind == TR_HEALTH;
+}
+
 static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     uint64_t id;
     uint32_t ordinal;
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
     if (e->kind == TR_LIMIT) model_limit_set(m, &e->as.limit);
+    if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
+    if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on);
+    if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
+    if (f->of_service && !is_of_attempt(e->kind))
+        return object(text, "flow %llu is of a service", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
                      e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
@@ -493,6 +525,7 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
         m->time_ms = before_ms;
         return object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
     }
+    model_service_go_on(m);
     model_saga_go_on(m);
     m->lsn = e->lsn;
     return true;

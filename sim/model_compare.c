@@ -16,9 +16,10 @@ static const char *const state_words[TS_COUNT] = {
 };
 static const char *const cause_words[TC_COUNT] = {
     "none",     "exit",        "lost",     "upstream", "no_worker",  "rejected",
-    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request", "saga",
+    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request", "saga", "unhealthy", "replaced",
 };
-static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
+static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy", "approval", "external", "output",
+                                                "service"};
 static const char *const flow_words[TF_COUNT] = {"running", "succeeded", "failed", "cancelled"};
 
 const char *model_state_word(enum trace_state s) {
@@ -62,7 +63,7 @@ static struct trace_job_state tell(const struct model_flow *f, const struct mode
         .used = j->used,
         .due_ms = j->waits_for_time ? j->due_least_ms : 0,
         .since_ms = j->since_ms,
-        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) : 0,
+        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) + j->behind : 0,
         .root = j->root,
         .stop = j->stop,
         .dead_letter = model_job_is_dead_letter(j),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model_service.h"
 #include "panic.h"
 
 static void *copy(const void *from, size_t bytes) {
@@ -75,6 +76,10 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
         undo->resource_count = 0;
         j->spec.undo = undo;
     }
+    if (spec->runner != NULL) {
+        j->spec.service = (struct trace_bytes){copy(spec->service.at, spec->service.len), spec->service.len};
+        j->spec.runner = model_runner_copy(spec->runner);
+    }
     model_job_reset(j, time_ms);
 }
 
@@ -91,6 +96,7 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
         .attempt = j->attempt,
         .root = TRACE_NO_JOB,
         .gates_asked = gates_of(&j->spec),
+        .worker = j->worker,
     };
 }
 
@@ -151,6 +157,11 @@ void model_flows_free(struct model *m) {
             free_array(f->jobs[k].spec.fatal_exits);
             if (f->jobs[k].spec.undo != NULL) free_array(f->jobs[k].spec.undo->fatal_exits);
             free_array(f->jobs[k].spec.undo);
+            if (f->jobs[k].spec.runner != NULL) {
+                free_array(f->jobs[k].spec.service.at);
+                model_runner_free(f->jobs[k].spec.runner);
+            }
+            free(f->jobs[k].worker.at);
         }
         free(f->jobs);
         free(f->entered);

@@ -15,7 +15,7 @@ struct model_text { /* a copy of trace_bytes */
 
 struct model_job {
     /* What it is. Arrays are copies. */
-    struct trace_job spec;         /* without `foreign`; `undo` is a copy too */
+    struct trace_job spec;         /* without `foreign`; `undo` and `runner` are copies too */
     struct trace_foreign *foreign; /* `seen` is filled in when the parent first ends, and stays */
     int64_t submit_ms;
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
@@ -30,6 +30,8 @@ struct model_job {
     enum trace_stop stop;
     uint32_t root;  /* ordinal, TRACE_NO_JOB */
     bool discarded;
+    struct model_text worker; /* of the last attempt of a version of a service */
+    bool behind; /* a version of a service that waits for another one to stop */
 
     /* How far it is on its way to READY. Forgotten when it is reset. */
     bool past_parents;
@@ -51,6 +53,7 @@ struct model_flow {
     bool more;
     bool cancelled; /* no more jobs may be added */
     bool paused;
+    bool of_service; /* it is a version of a service */
     bool forgotten;
     bool stepped; /* a consequence took several records: the moment it reached a job is not known */
     struct model_job *jobs;
@@ -63,6 +66,30 @@ struct model_flow {
 struct model_made { /* a compensation that has become a job */
     uint64_t flow;
     uint32_t ordinal;
+};
+
+struct model_deployed {
+    uint64_t version; /* flow */
+    struct model_made by;
+};
+
+struct model_version {
+    uint64_t flow;
+    bool gone;
+};
+
+struct model_service {
+    struct model_text tenant, name;
+    enum trace_desired desired;
+    uint64_t current, previous; /* flows; 0 = none */
+    bool deploying;
+    struct model_made by; /* the job that deploys */
+    int64_t deployed_ms;
+    bool healthy;
+    int64_t since_ms;
+    struct model_version *versions; /* all there ever were */
+    uint32_t version_count;
+    bool gone;
 };
 
 struct model_room { /* what a tenant may have queued; 0 = no limit */
@@ -79,6 +106,14 @@ struct model {
     int64_t time_ms; /* of the record at hand */
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
+    struct model_service *services;
+    uint32_t service_count;
+    struct model_made *deploys; /* jobs that deploy when the record is through */
+    uint32_t deploy_count;
+    struct model_deployed *made_versions; /* and not yet told */
+    uint32_t made_version_count;
+    struct model_text *drains; /* workers that drain */
+    uint32_t drain_count;
 };
 
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */

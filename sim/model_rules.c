@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "model_service.h"
 #include "panic.h"
 
 struct ended { /* by numbers, since nothing here may hold a pointer across a growing array */
@@ -67,7 +68,11 @@ static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_j
         return;
     }
     j->has_question = false;
-    if (j->spec.kind == TK_WORK) {
+    if (j->spec.kind == TK_SERVICE) {
+        model_rules_ask(j, TG_SERVICE);
+        model_rules_move(m, j, TS_HELD);
+        model_service_deploys(m, f->id, ordinal_of(f, j));
+    } else if (j->spec.kind == TK_WORK) {
         model_rules_move(m, j, TS_READY);
     } else {
         end(m, f, j, TS_SUCCEEDED, TC_NONE, TRACE_NO_JOB, w);

@@ -216,6 +216,23 @@ static void do_limit(struct simclient *c) {
     ask(c, m);
 }
 
+static void do_service(struct simclient *c) {
+    if (rng_below(&c->rng, 4) == 0) { /* where a service may be, so that it has to move */
+        struct msg *drain = message(c, CMD_DRAIN);
+        drain->cmd.as.worker.worker =
+            simworker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+        drain->cmd.as.worker.on = rng_below(&c->rng, 2);
+        ask(c, drain);
+        return;
+    }
+    static const enum service_desired wishes[] = {SERVICE_STOPPED, SERVICE_RUNNING, SERVICE_RUNNING, SERVICE_REMOVED};
+    struct msg *m = message(c, CMD_SERVICE);
+    m->cmd.as.service = (struct cmd_service){.tenant = workload_tenants[rng_below(&c->rng, WORKLOAD_TENANTS)],
+                                             .name = workload_services[rng_below(&c->rng, WORKLOAD_SERVICES)],
+                                             .desired = wishes[rng_below(&c->rng, 4)]};
+    ask(c, m);
+}
+
 static void act(struct simclient *c) {
     if (c->w->plan.store && rng_below(&c->store_rng, 100) < (uint32_t)c->w->plan.store) {
         simstore_act(c);
@@ -246,6 +263,13 @@ static void act(struct simclient *c) {
     case 11: do_quarantine(c); break;
     case 12:
         if (c->w->plan.keys) do_limit(c);
+        break;
+    case 13:
+    case 14:
+        if (c->w->plan.services)
+            do_service(c);
+        else
+            do_read(c);
         break;
     default: do_read(c); break;
     }
@@ -297,10 +321,22 @@ static void answer_questions(struct simclient *c, const struct msg *m) {
     }
 }
 
+/* In the end nothing is to run any more; what is being deployed may first come to its end. */
+static void remove_service(void *ctx, const struct service_view *v) {
+    struct simclient *c = ctx;
+    if (v->deploying) return;
+    struct msg *m = message(c, CMD_SERVICE);
+    m->cmd.as.service = (struct cmd_service){.tenant = arena_slice(&m->arena, v->tenant),
+                                             .name = arena_slice(&m->arena, v->name),
+                                             .desired = SERVICE_REMOVED};
+    tell(c, m);
+}
+
 static void resume_flow(void *ctx, flow_id id) {
     struct simclient *c = ctx;
     struct flow_view flow;
     if (!view_flow(engine_state(c->w->server.engine), id, &flow) || flow.state != FLOW_RUNNING) return;
+    if (flow.of_service) return;
     if (flow.paused) {
         struct msg *m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = id};
@@ -352,7 +388,9 @@ static void tidy(struct simclient *c) {
         tell(c, m);
     }
     if (c->w->plan.keys) lift_limits(c);
-    if (c->w->server.up) view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
+    if (!c->w->server.up) return;
+    view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
+    view_each_service(engine_state(c->w->server.engine), remove_service, c);
 }
 
 static void keep_house(struct simclient *c) {

@@ -36,7 +36,11 @@
     X(rate_refilled_twice, "a rate gets twice the tokens that the time since brought")          \
     X(limit_forgotten, "a snapshot drops the limits that were set"        )                     \
     X(running_unlimited, "the limit on running attempts of a tenant is not looked at")          \
-    X(room_ignored, "a submit is accepted though its tenant has too much queued")
+    X(room_ignored, "a submit is accepted though its tenant has too much queued")               \
+    X(service_restarted, "a service that was stopped is started again")                         \
+    X(old_version_counts, "the health of another version counts for the one being deployed")    \
+    X(service_not_rolled_back, "a version that did not become healthy stays")                   \
+    X(drain_ignored, "a service stays on a worker that drains")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

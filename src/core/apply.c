@@ -10,8 +10,9 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "store.h"
 #include "saga.h"
+#include "service.h"
+#include "store.h"
 #include "timer.h"
 #include "work.h"
 
@@ -30,21 +31,23 @@ static void flow_event(struct state *s, const struct flow *f) {
     emit_event(s, &event);
 }
 
-static uint32_t the_flow(const struct state *s, uint64_t id) {
+static uint32_t the_flow(struct state *s, uint64_t id) {
     uint32_t flow = flow_find(s, (flow_id){id});
     REQUIRE(flow != 0);
+    s->flow_recent = flow;
     return flow;
 }
 
-static uint32_t the_job(const struct state *s, uint64_t flow, uint32_t ordinal) {
-    uint32_t job = job_find(s, (struct job_ref){{flow}, ordinal});
-    REQUIRE(job != 0);
-    return job;
+static uint32_t the_job(struct state *s, uint64_t flow, uint32_t ordinal) {
+    const struct flow *f = flow_at(s, the_flow(s, flow));
+    REQUIRE(ordinal < f->jobs.count);
+    return f->jobs.at[ordinal];
 }
 
-static uint32_t the_worker(const struct state *s, struct slice id) {
+static uint32_t the_worker(struct state *s, struct slice id) {
     uint32_t worker = worker_find(s, id);
     REQUIRE(worker != 0);
+    s->worker_recent = worker;
     return worker;
 }
 
@@ -203,6 +206,12 @@ static void apply_tenant(struct state *s, const struct rec_tenant *r) {
     tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
 }
 
+static void apply_service(struct state *s, const struct rec_service *r) {
+    uint32_t service = service_find(s, tenant_find(s, r->head.tenant), r->name);
+    REQUIRE(service != 0);
+    service_set(s, service, r->desired);
+}
+
 static void apply_limit(struct state *s, const struct rec_limit *r) {
     quota_set(s, tenant_take(s, r->head.tenant), r);
 }
@@ -242,6 +251,10 @@ void apply(struct state *s, const struct record *r) {
     case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
     case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
+    case REC_SERVICE: apply_service(s, &b->as_REC_SERVICE); break;
+    case REC_HEALTH:
+        service_health(s, the_job(s, b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal), b->as_REC_HEALTH.healthy);
+        break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     work_end(s);

@@ -1,12 +1,14 @@
 /* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
+#include "class.h"
 #include "flow.h"
 #include "hash.h"
 #include "quota.h"
 #include "registry.h"
-#include "store.h"
 #include "saga.h"
+#include "service.h"
+#include "store.h"
 
 static enum err misfit(struct why *why, const char *what) {
     return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
@@ -26,6 +28,7 @@ static enum err check_foreign(const struct state *s, const struct rec_job *job, 
         FITS(parent != 0, "an edge from a job that is not there");
         const struct job *p = job_at(s, parent);
         FITS(!job_state_is_terminal(p->state) || (p->flags & JOBF_UNTOLD), "an edge from a job that has ended");
+        FITS(!flow_at(s, p->flow)->of_service, "an edge from a service");
     }
     return ERR_OK;
 }
@@ -35,6 +38,43 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     FITS(job->undo_profile <= profile_count, "a compensation without options");
     FITS(job->undo_profile == 0 || job->name.len + UNDO_SUFFIX_BYTES <= UNDO_NAME_BYTES_MAX,
          "a name too long for a compensation");
+    return ERR_OK;
+}
+
+/* Sets of options came as bytes; of what a service runs two facts matter here. */
+static enum err check_runner(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
+    FITS((job->runner_profile != 0) == (job->service.len > 0), "a service without options, or options without one");
+    if (job->runner_profile == 0) return ERR_OK;
+    FITS(job->runner_profile <= profiles->count, "a service without options");
+    const struct options *sets = profiles->at;
+    struct options own, runner;
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    enum err e = tlv_decode(&options_desc, sets[job->profile].raw, TLV_STRICT, &scratch, &own, why);
+    if (e == ERR_OK)
+        e = tlv_decode(&options_desc, sets[job->runner_profile - 1].raw, TLV_STRICT, &scratch, &runner, why);
+    arena_fini(&scratch);
+    if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+    FITS(runner.kind == JOB_SERVICE && runner.gates == 0, "a service that cannot run");
+    FITS(own.kind == JOB_SERVICE && job->undo_profile == 0, "a service deployed by another kind of job");
+    return ERR_OK;
+}
+
+/* They came as bytes. Those that are in use were looked at when they came first. */
+static enum err check_options(const struct state *s, uint32_t tenant, const struct tlv_list *profiles,
+                              struct why *why) {
+    const struct options *sets = profiles->at;
+    for (uint32_t i = 0; i < profiles->count; i++) {
+        if (profile_is_recent(s, tenant, sets[i].raw)) continue;
+        struct options decoded;
+        struct arena scratch;
+        arena_init(&scratch, 512, 1u << 20);
+        enum err e = tlv_decode(&options_desc, sets[i].raw, TLV_STRICT, &scratch, &decoded, why);
+        bool fit = e == ERR_OK && options_fit(&decoded);
+        arena_fini(&scratch);
+        if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+        FITS(fit, "options that cannot be");
+    }
     return ERR_OK;
 }
 
@@ -61,9 +101,7 @@ static enum err check_twins(const struct tlv_list *jobs, struct why *why) {
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
-    const struct options *sets = profiles->at;
     FITS(((uint64_t)first + jobs->count) * 2 < NO_ORDINAL, "too many jobs"); /* each may have a compensation */
-    for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
         FITS(list[i].profile < profiles->count, "a job without options");
@@ -72,6 +110,7 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
             FITS(k == 0 || list[i].parents.at[k] > list[i].parents.at[k - 1], "parents out of order");
         }
         enum err e = check_undo(&list[i], profiles->count, why);
+        if (e == ERR_OK) e = check_runner(&list[i], profiles, why);
         if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
@@ -95,14 +134,17 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
     arena_fini(&scratch);
     FITS(!taken, "an idempotency key used twice");
-    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+    enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
+    FITS(!flow_at(s, flow)->of_service, "jobs for a service");
     FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
+    if (e == ERR_OK) e = check_options(s, flow_at(s, flow)->tenant, &r->profiles, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
 
@@ -111,6 +153,7 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     uint32_t job = job_find(s, (struct job_ref){{b->flow}, b->ordinal});
     FITS(job != 0, "a job that is not there");
     const struct job *j = job_at(s, job);
+    FITS(!flow_at(s, j->flow)->of_service, "a service");
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
     FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
@@ -121,6 +164,7 @@ static enum err check_flow_only(const struct state *s, const struct record *r, s
     uint32_t flow = flow_find(s, (flow_id){r->body.as_REC_RERUN.flow});
     FITS(flow != 0, "a flow that is not there");
     const struct flow *f = flow_at(s, flow);
+    FITS(!f->of_service, "a service");
     if (r->kind == REC_CONTINUED) {
         FITS(f->is_working, "a flow without work");
     } else {
@@ -156,6 +200,9 @@ static enum err check_due(const struct state *s, const struct rec_due *r, struct
     const struct job *j = job_at(s, job);
     bool fits = false;
     if (r->due == DUE_START) fits = j->state == JOB_WAITING && j->parents_open == 0;
+    if (flow_at(s, j->flow)->of_service) {
+        FITS(r->due == DUE_START, "a service has no deadline");
+    }
     if (r->due == DUE_START_WITHIN) fits = j->state == JOB_READY;
     if (r->due == DUE_DEADLINE) fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state);
     FITS(fits, "a job that waits for something else");
@@ -177,6 +224,7 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
     bool of_output = question_at(s, question)->gate == GATE_OUTPUT;
     FITS(r->verdict != VERDICT_QUARANTINE || of_output, "a quarantine of no output");
     FITS(r->verdict != VERDICT_HOLD || !of_output, "a hold of an output");
+    FITS(r->verdict == VERDICT_DENY || question_at(s, question)->gate != GATE_SERVICE, "a verdict on health");
     return ERR_OK;
 }
 
@@ -188,6 +236,7 @@ static enum err check_paused(const struct state *s, const struct rec_paused *r, 
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     FITS(flow_at(s, flow)->sweep == SWEEP_NONE, "a flow that has not settled");
+    FITS(!flow_at(s, flow)->of_service, "a service");
     return ERR_OK;
 }
 
@@ -195,6 +244,7 @@ static enum err check_cancelled(const struct state *s, const struct rec_cancelle
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     FITS(!r->whole || flow_at(s, flow)->unwinding == UNWIND_NONE, "a flow that unwinds");
+    FITS(!flow_at(s, flow)->of_service, "a service");
     FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
     return ERR_OK;
 }
@@ -255,6 +305,14 @@ static enum err check_limit(const struct rec_limit *r, struct why *why) {
     return ERR_OK;
 }
 
+static enum err check_health(const struct state *s, const struct rec_health *r, struct why *why) {
+    enum err e = check_active(s, r->flow, r->ordinal, r->attempt, why);
+    if (e != ERR_OK) return e;
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow_at(s, flow)->of_service, "the health of what is no service");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -300,6 +358,11 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return check_store(s, r, why);
     case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
+    case REC_SERVICE:
+        FITS(service_find(s, tenant_find(s, b->as_REC_SERVICE.head.tenant), b->as_REC_SERVICE.name),
+             "a service that is not there");
+        return ERR_OK;
+    case REC_HEALTH: return check_health(s, &b->as_REC_HEALTH, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

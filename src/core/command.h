@@ -32,6 +32,8 @@ enum command_kind {
     CMD_TENANT,
     CMD_STORE,
     CMD_LIMIT,
+    CMD_SERVICE,
+    CMD_HEALTH,
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -58,6 +60,7 @@ struct job_spec {
     uint32_t undo_profile;  /* of its compensation: position + 1 in the command's option sets; 0 = it has none */
     struct slice undo_body;
     struct slice undo_hash; /* 32 bytes; needed when the compensation's options have the policy gate */
+    struct slice service;   /* that a job of kind service deploys */
 };
 
 struct cmd_jobs {
@@ -123,12 +126,13 @@ struct cmd_worker { /* detach, heartbeat, drain */
     bool on; /* drain */
 };
 
-struct cmd_attempt { /* started, progress, done */
+struct cmd_attempt { /* started, progress, health, done */
     struct slice worker;
     uint64_t incarnation;
     struct job_ref job;
     uint32_t attempt;
     uint32_t percent; /* progress */
+    bool healthy;     /* health: of a service, sent when it changes */
     enum outcome outcome;
     uint32_t exit_code;
     uint32_t signal;
@@ -230,6 +234,12 @@ struct cmd_limit { /* see rec_limit */
     uint64_t queued, bytes;
 };
 
+struct cmd_service {
+    struct slice tenant; /* whose; a caller of a tenant may leave it out */
+    struct slice name;
+    enum service_desired desired;
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -251,6 +261,7 @@ struct command {
         struct cmd_tenant tenant_set;
         struct cmd_store store;
         struct cmd_limit limit;
+        struct cmd_service service;
     } as;
 };
 

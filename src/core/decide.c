@@ -7,6 +7,7 @@
 #include "flow.h"
 #include "panic.h"
 #include "question.h"
+#include "service.h"
 
 typedef enum err (*decide_fn)(struct decision *d, const struct command *cmd);
 
@@ -28,6 +29,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
     [CMD_STORE] = decide_store,
     [CMD_LIMIT] = decide_limit,
+    [CMD_SERVICE] = decide_service,     [CMD_HEALTH] = decide_health,
 };
 
 void decide(struct decision *d, const struct command *cmd) {
@@ -106,6 +108,10 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
     char text[FLOW_TEXT_BYTES] = "f?";
     if (id.v) flow_text(s->shard, id, text);
     if (!visible) return refuse(d, ERR_NOT_FOUND, "there is no flow %s", text);
+    uint32_t service = service_of_flow(s, flow_at(s, flow));
+    if (service)
+        return refuse(d, ERR_STATE, "flow %s is a version of service %.*s: speak to the service", text,
+                      SLICE_FMT(service_name(service_at(s, service))));
     *ret = flow;
     return ERR_OK;
 }

@@ -59,12 +59,19 @@ enum err decide_store(struct decision *d, const struct command *cmd);
 /* The time of a key of the store has come: a record, or nothing when its namespace is gone already. */
 void decide_item_timer(struct decision *d, struct state *indices, uint32_t item);
 enum err decide_limit(struct decision *d, const struct command *cmd);
+enum err decide_service(struct decision *d, const struct command *cmd);
+enum err decide_health(struct decision *d, const struct command *cmd);
+/* The worker begins to drain: its services leave it. */
+void decide_move_services(struct decision *d, uint32_t worker);
 
 /* Checks shared by them. */
 enum err decide_name(struct decision *d, struct slice name, const char *what);
 enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
+/* The job whose open attempt the message is about. A later incarnation of the worker may still deliver a result. */
+enum err decide_fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret);
+void decide_has_started(struct decision *d, struct job_ref job, uint32_t attempt);
 /* Refuses when the flow failed fatally and its compensations run, or ran. */
 enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);

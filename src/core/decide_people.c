@@ -166,6 +166,8 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
     uint32_t flow = 0;
     enum err e = decide_flow(d, cmd, job_ref_of(s, job_at(s, q->job)).flow, &flow);
     if (e != ERR_OK) return e;
+    if (q->gate == GATE_SERVICE)
+        return refuse(d, ERR_INVALID, "whether a service is healthy is its worker's word, not a verdict");
     if (c->revision != q->revision && !MUTANT(verdict_unfenced))
         return refuse(d, ERR_STALE, "the question was asked anew since (revision %u, not %u)", q->revision,
                       c->revision);

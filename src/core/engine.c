@@ -87,7 +87,7 @@ static void commit(struct engine *e, const struct record *record) {
     ENSURE(!out->full); /* engine_is_full leaves room for the largest record */
     struct cursor c = cursor_of(slice_of(out->at + start, out->len - start));
     struct record own;
-    enum err err = record_decode(&c, &e->record_arena, &own, NULL);
+    enum err err = record_outline(&c, &e->record_arena, &own, NULL);
     ENSURE(err == ERR_OK && cursor_left(&c) == 0);
     apply(&e->state, &own);
     arena_reset(&e->record_arena);
@@ -150,7 +150,7 @@ enum err engine_replay(struct engine *e, const struct batch *b, struct why *why)
     struct cursor c = cursor_of(b->records);
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn; lsn++) {
         struct record record;
-        err = record_decode(&c, &e->record_arena, &record, why);
+        err = record_outline(&c, &e->record_arena, &record, why);
         if (err == ERR_OK) err = apply_check(&e->state, &record, why);
         if (err != ERR_OK) return why_wrap(why, err, "LSN %llu", (unsigned long long)lsn);
         apply(&e->state, &record);
@@ -177,7 +177,7 @@ static void derive_effects(struct engine *e) {
     }
     for (uint32_t i = 1; i <= s->questions.high; i++) {
         const struct question *q = question_at(s, i);
-        if (q->id != 0 && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
+        if (q->id != 0 && q->gate != GATE_SERVICE && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
     }
 }
 

@@ -40,7 +40,9 @@ enum job_state {
     X(CAUSE_VERDICT, "verdict")                                                              \
     X(CAUSE_NO_VERDICT, "no_verdict") /* nobody answered in time */                          \
     X(CAUSE_REQUEST, "request")     /* someone asked for it */                               \
-    X(CAUSE_SAGA, "saga")           /* its flow failed fatally and is unwound */
+    X(CAUSE_SAGA, "saga")           /* its flow failed fatally and is unwound */            \
+    X(CAUSE_UNHEALTHY, "unhealthy") /* what it deployed did not become healthy in time */    \
+    X(CAUSE_REPLACED, "replaced")   /* a later deployment of the same service came first */
 
 enum job_cause {
 #define X(cause, word) cause,

@@ -10,6 +10,7 @@
 #include "question.h"
 #include "quota.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 #include "work.h"
 
@@ -56,33 +57,49 @@ void dead_remove(struct state *s, uint32_t index) {
     s->dead_count--;
 }
 
-void job_enter(struct state *s, uint32_t index) {
-    struct job *j = job_at(s, index);
-    flow_at(s, j->flow)->by_state[j->state]++;
-    if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active++;
+static void enter(struct state *s, uint32_t index, const struct job *j) {
+    struct flow *f = flow_at(s, j->flow);
+    f->by_state[j->state]++;
+    if (has_undo_under_way(s, j)) f->undo_active++;
     s->by_state[j->state]++;
-    s->reserved_bytes += reserve_of(s, j);
     if (j->state == JOB_READY) ready_push(s, index);
     job_set_timer(s, index);
 }
 
-static void leave(struct state *s, uint32_t index) {
-    struct job *j = job_at(s, index);
-    flow_at(s, j->flow)->by_state[j->state]--;
-    if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active--;
+void job_enter(struct state *s, uint32_t index) {
+    const struct job *j = job_at(s, index);
+    s->reserved_bytes += reserve_of(s, j);
+    enter(s, index, j);
+}
+
+static void leave(struct state *s, uint32_t index, const struct job *j) {
+    struct flow *f = flow_at(s, j->flow);
+    f->by_state[j->state]--;
+    if (has_undo_under_way(s, j)) f->undo_active--;
     s->by_state[j->state]--;
-    uint64_t reserve = reserve_of(s, j);
-    REQUIRE(s->reserved_bytes >= reserve);
-    s->reserved_bytes -= reserve;
     if (j->state == JOB_READY)
         ready_remove(s, index);
-    else
+    else if (j->flags & JOBF_DEAD)
         dead_remove(s, index);
+}
+
+/* A job that has not ended is queued and keeps room in the journal. `sign` is 1 or -1. */
+static void count_open(struct state *s, const struct job *j, int sign) {
+    uint64_t reserve = reserve_of(s, j);
+    REQUIRE(sign > 0 || s->reserved_bytes >= reserve);
+    s->reserved_bytes += (uint64_t)(int64_t)sign * reserve;
+    quota_count_job(s, j, sign);
 }
 
 void job_spend(struct state *s, struct job *j) {
     s->reserved_bytes -= reserve_of(s, j);
     j->used++;
+    s->reserved_bytes += reserve_of(s, j);
+}
+
+void job_forgive(struct state *s, struct job *j) {
+    s->reserved_bytes -= reserve_of(s, j);
+    j->used = 0;
     s->reserved_bytes += reserve_of(s, j);
 }
 
@@ -95,14 +112,16 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     struct job *j = job_at(s, index);
     enum job_state from = j->state;
     REQUIRE(job_may_move(from, to));
-    leave(s, index);
+    bool is_end = job_state_is_terminal(to) && !job_state_is_terminal(from);
+    bool is_return = job_state_is_terminal(from) && !job_state_is_terminal(to);
+    if (is_end) count_open(s, j, -1);
+    leave(s, index, j);
     j->link = link;
     j->state = (uint8_t)to;
     j->cause = (uint8_t)cause;
     j->since = s->now;
-    job_enter(s, index);
-    if (job_state_is_terminal(from) != job_state_is_terminal(to))
-        quota_count_job(s, j, job_state_is_terminal(to) ? -1 : 1);
+    enter(s, index, j);
+    if (is_return) count_open(s, j, 1);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);
     if (s->effects == NULL) { /* nobody listens; the position counts all the same */
         s->event_ordinal++;
@@ -159,6 +178,8 @@ void job_advance(struct state *s, uint32_t index) {
     if (gate != GATE_COUNT) {
         if (j->state == JOB_WAITING) job_move(s, index, JOB_HELD, CAUSE_NONE);
         question_open(s, index, gate);
+    } else if (o->kind == JOB_SERVICE && service_is_deployed_by(s, j)) {
+        service_deploy(s, index);
     } else if (ends_in_apply(o->kind)) {
         job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
     } else {
@@ -291,8 +312,11 @@ void job_reset(struct state *s, uint32_t index) {
     j->flags &= (uint8_t) ~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
     if (j->extra) { /* what the attempts left; the compensation is of the job */
         struct extra *x = extra_at(s, j->extra);
-        *x = (struct extra){.undo_profile = x->undo_profile, .undoes = x->undoes, .entered = x->entered};
-        if (x->undo_profile == 0 && x->undoes == 0) {
+        *x = (struct extra){.undo_profile = x->undo_profile,
+                            .undoes = x->undoes,
+                            .runner_profile = x->runner_profile,
+                            .entered = x->entered};
+        if (x->undo_profile == 0 && x->undoes == 0 && x->runner_profile == 0) {
             pool_free(&s->extras, j->extra);
             j->extra = 0;
         }

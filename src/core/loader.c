@@ -12,6 +12,7 @@
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 #include "snapshot.h"
 #include "store.h"
 #include "timer.h"
@@ -204,8 +205,23 @@ static enum err load_undo(struct loader *l, struct job *j, const struct rec_job 
     return ERR_OK;
 }
 
-static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, uint32_t undo_profile,
-                         struct why *why) {
+static enum err load_runner(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t runner_profile,
+                            struct why *why) {
+    struct state *s = l->state;
+    FITS((rec->service.len > 0) == (runner_profile != 0), "a service without options, or options without one");
+    if (runner_profile == 0) return ERR_OK;
+    const struct options *o = &profile_at(s, runner_profile)->options;
+    FITS(o->kind == JOB_SERVICE && o->gates == 0, "a service that cannot run");
+    FITS(job_options(s, j)->kind == JOB_SERVICE, "a service deployed by another kind of job");
+    service_name_runner(s, j, runner_profile);
+    return ERR_OK;
+}
+
+struct job_profiles {
+    uint32_t own, undo, runner; /* 0 = none, of the last two */
+};
+
+static enum err load_job(struct loader *l, const struct snap_job *o, struct job_profiles profiles, struct why *why) {
     struct state *s = l->state;
     struct rec_job rec;
     enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
@@ -213,7 +229,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     FITS(rec.name.len > 0, "a job without a name");
     FITS(o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0, "a job that cannot be");
     FITS(moment_fits(o->since_ms) && moment_fits(o->due_ms), "a job of a time that cannot be");
-    uint32_t index = flow_place_job(s, l->flow, profile, o->text);
+    uint32_t index = flow_place_job(s, l->flow, profiles.own, o->text);
     struct job *j = job_at(s, index);
     for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
     flow_link_parents(s, l->flow, j, &rec.parents);
@@ -231,7 +247,8 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     j->parents_open = o->parents_open;
     load_extra(s, j, o);
     if (!job_state_is_terminal(j->state)) quota_count_job(s, j, 1);
-    e = load_undo(l, j, &rec, undo_profile, why);
+    e = load_undo(l, j, &rec, profiles.undo, why);
+    if (e == ERR_OK) e = load_runner(l, j, &rec, profiles.runner, why);
     if (e != ERR_OK) return e;
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
     if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
@@ -259,8 +276,11 @@ static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct wh
     for (uint32_t i = 0; i < o->jobs.count; i++) {
         FITS(jobs[i].profile < o->profiles.count, "a job without options");
         FITS(jobs[i].undo_profile <= o->profiles.count, "a compensation without options");
-        uint32_t undo_profile = jobs[i].undo_profile ? index[jobs[i].undo_profile - 1] : 0;
-        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], undo_profile, why);
+        FITS(jobs[i].runner_profile <= o->profiles.count, "a service without options");
+        struct job_profiles own = {.own = index[jobs[i].profile],
+                                   .undo = jobs[i].undo_profile ? index[jobs[i].undo_profile - 1] : 0,
+                                   .runner = jobs[i].runner_profile ? index[jobs[i].runner_profile - 1] : 0};
+        enum err e = load_job(l, &jobs[i], own, why);
         if (e != ERR_OK) return e;
     }
     l->jobs_left -= o->jobs.count;
@@ -405,6 +425,62 @@ static enum err load_limit(struct loader *l, const struct snap_limit *o, struct 
     return ERR_OK;
 }
 
+/* A flow that may be a version: one job that can run, and be stopped at most by the service. */
+static enum err load_version(struct loader *l, uint32_t service, uint64_t id, uint32_t *ret, struct why *why) {
+    struct state *s = l->state;
+    *ret = 0;
+    if (id == 0) return ERR_OK;
+    uint32_t flow = flow_find(s, (flow_id){id});
+    FITS(flow != 0 && !flow_at(s, flow)->of_service, "a version that is not there, or twice");
+    const struct flow *f = flow_at(s, flow);
+    FITS(f->jobs.count == 1 && f->tenant == service_at(s, service)->tenant, "a version that is none");
+    FITS(f->unwinding == UNWIND_NONE && f->sweep == SWEEP_NONE && f->foreign.count == 0 && f->state == FLOW_RUNNING,
+         "a version with a past");
+    const struct job *j = job_at(s, f->jobs.at[0]);
+    const struct options *o = job_options(s, j);
+    FITS(o->kind == JOB_SERVICE && o->gates == 0, "a version that cannot run");
+    FITS(!job_state_is_terminal(j->state) || j->state == JOB_CANCELLED, "a version that ended by itself");
+    FITS(j->state != JOB_HELD && j->state != JOB_CHECKING && !service_is_deployed_by(s, j), "a version that asks");
+    FITS(!(j->flags & (JOBF_UNTOLD | JOBF_DEAD)), "a version with consequences");
+    service_link(s, service, flow);
+    *ret = flow;
+    return ERR_OK;
+}
+
+static bool has_attempt(const struct state *s, uint32_t flow) {
+    return flow && job_state_is_active(job_at(s, flow_at(s, flow)->jobs.at[0])->state);
+}
+
+static enum err load_service(struct loader *l, const struct snap_service *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    FITS(tenant != 0 && o->name.len > 0 && !service_find(s, tenant, o->name), "a service twice, or of nobody");
+    FITS(moment_fits(o->since_ms), "a time that cannot be");
+    FITS(o->current || o->previous || o->retiring, "a service without a version");
+    uint32_t index = service_make(s, tenant, o->name);
+    struct service *v = service_at(s, index);
+    v->desired = o->desired;
+    v->healthy = o->healthy;
+    v->since.ms = o->since_ms;
+    v->version_last = o->version_last;
+    v->current.number = o->current_number;
+    v->previous.number = o->previous_number;
+    enum err e = load_version(l, index, o->current, &v->current.flow, why);
+    if (e == ERR_OK) e = load_version(l, index, o->previous, &v->previous.flow, why);
+    if (e == ERR_OK) e = load_version(l, index, o->retiring, &v->retiring, why);
+    if (e != ERR_OK) return e;
+    FITS(has_attempt(s, v->current.flow) + has_attempt(s, v->previous.flow) + has_attempt(s, v->retiring) <= 1,
+         "two versions that run");
+    if (o->deployer == 0) return ERR_OK;
+    uint32_t job = job_find(s, (struct job_ref){{o->deployer}, o->deployer_ordinal});
+    FITS(job != 0 && v->current.flow != 0, "a deployment by no job");
+    const struct job *j = job_at(s, job);
+    FITS(flow_at(s, j->flow)->tenant == tenant && service_is_deployed_by(s, j), "a deployment by another job");
+    FITS(j->state == JOB_HELD && j->link && question_at(s, j->link)->gate == GATE_SERVICE, "a deployment that is over");
+    v->deployer = job;
+    return ERR_OK;
+}
+
 static enum err load_object(struct loader *l, enum object_kind kind, const void *o, struct why *why) {
     FITS(l->has_header != (kind == OBJ_HEADER), "the header is not first");
     FITS(!l->has_end, "objects after the end");
@@ -423,6 +499,7 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_ITEM: return load_item(l, o, why);
     case OBJ_MEMBERS: return load_members(l, o, why);
     case OBJ_LIMIT: return load_limit(l, o, why);
+    case OBJ_SERVICE: return load_service(l, o, why);
     case OBJ_KIND_END: break;
     }
     return misfit(why, "an object of no kind");

@@ -97,6 +97,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
     TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
     TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
+    TLV_FIELD(80, TLV_U32, snap_job, runner_profile),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {
@@ -167,6 +168,22 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(11, TLV_U64, snap_limit, bytes),
 };
 
+static const struct tlv_field service_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_service, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_TEXT, snap_service, name, .max = TEXT_MAX),
+    TLV_FIELD(3, TLV_ENUM, snap_service, desired, .max = SERVICE_DESIRED_COUNT, .names = service_desired_words),
+    TLV_FIELD(4, TLV_BOOL, snap_service, healthy),
+    TLV_FIELD(5, TLV_I64, snap_service, since_ms),
+    TLV_FIELD(6, TLV_U32, snap_service, version_last),
+    TLV_FIELD(7, TLV_U64, snap_service, current),
+    TLV_FIELD(8, TLV_U64, snap_service, previous),
+    TLV_FIELD(9, TLV_U64, snap_service, retiring),
+    TLV_FIELD(10, TLV_U32, snap_service, current_number),
+    TLV_FIELD(11, TLV_U32, snap_service, previous_number),
+    TLV_FIELD(12, TLV_U64, snap_service, deployer),
+    TLV_FIELD(13, TLV_U32, snap_service, deployer_ordinal),
+};
+
 static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
     [OBJ_TENANT] = TLV_DESC("tenant", snap_tenant, tenant_fields),
@@ -182,6 +199,7 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_ITEM] = TLV_DESC("item", snap_item, item_fields),
     [OBJ_MEMBERS] = TLV_DESC("members", snap_members, members_fields),
     [OBJ_LIMIT] = TLV_DESC("limit", snap_limit, limit_fields),
+    [OBJ_SERVICE] = TLV_DESC("service", snap_service, service_fields),
 };
 /* clang-format on */
 

@@ -18,7 +18,8 @@
     X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")   \
     X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
     X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
-    X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows")
+    X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
+    X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -93,6 +94,7 @@ struct snap_job {
     uint32_t parents_open;
     struct slice result, result_hash, constraints, body, body_hash;
     uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
+    uint32_t runner_profile; /* the same, of what it deploys */
 };
 struct snap_jobs {
     uint64_t flow;
@@ -145,6 +147,17 @@ struct snap_limit {
     int64_t filled_ms;
     uint32_t running;
     uint64_t queued, bytes;
+};
+struct snap_service {
+    struct slice tenant, name;
+    uint8_t desired;
+    bool healthy;
+    int64_t since_ms;
+    uint32_t version_last;
+    uint64_t current, previous, retiring; /* flows; 0 = none */
+    uint32_t current_number, previous_number;
+    uint64_t deployer; /* flow; 0 = none */
+    uint32_t deployer_ordinal;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -11,7 +11,7 @@ enum job_kind {
     JOB_COMMAND,
     JOB_SCRIPT,
     JOB_ARCHIVE,
-    JOB_SERVICE,
+    JOB_SERVICE,  /* deploys a service: ends in apply, when that is healthy */
     JOB_HTTP,
     JOB_NOOP,
     JOB_SLEEP,
@@ -32,6 +32,7 @@ enum gate {
     GATE_APPROVAL,
     GATE_EXTERNAL,
     GATE_OUTPUT, /* after the run, in CHECKING */
+    GATE_SERVICE, /* of a job that deploys, after all others: the engine itself answers; no option asks for it */
     GATE_COUNT
 };
 #define GATE_BIT(g) ((uint8_t)(1u << (g)))
@@ -93,6 +94,11 @@ struct options {
     bool policy_open;       /* no answer from the policy: allow */
     struct slice approval_role;
     struct tlv_u32s fatal_exits;
+    uint32_t restart_base_ms;  /* services, so to the end: before the first restart; doubles with each */
+    uint32_t restart_cap_ms;
+    int64_t restart_reset_ms;  /* healthy for so long: the next restart is the first again */
+    int64_t healthy_within_ms; /* from its deployment; else back to the version before */
+    uint32_t stop_within_ms;   /* how long a worker may take to confirm that it stopped */
     struct slice raw;
 };
 

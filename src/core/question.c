@@ -7,6 +7,7 @@
 #include "life.h"
 #include "panic.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
@@ -49,11 +50,13 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     bool soft = question_is_soft(s, j, gate);
     bool expires = (gate == GATE_APPROVAL || gate == GATE_EXTERNAL || soft) && o->approval_ms > 0;
     q->deadline.ms = expires ? s->now.ms + o->approval_ms : TIME_NEVER;
+    if (gate == GATE_SERVICE) q->deadline.ms = s->now.ms + o->healthy_within_ms;
     if (gate == GATE_APPROVAL && o->quorum > 1)
         q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, o->quorum);
     j->link = index;
     map_put(&s->question_by_id, q->id, index);
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    if (gate == GATE_SERVICE) return; /* nobody outside is asked */
     struct question_effect effect = question_effect_of(s, q);
     emit_question(s, &effect);
 }
@@ -62,10 +65,12 @@ void question_close(struct state *s, struct job *j) {
     REQUIRE(j->state == JOB_HELD || j->state == JOB_CHECKING);
     REQUIRE(j->link != 0);
     struct question *q = question_at(s, j->link);
+    uint32_t deployer = q->gate == GATE_SERVICE ? q->job : 0;
     timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
     map_del(&s->question_by_id, q->id);
     pool_free(&s->questions, j->link);
     j->link = 0;
+    if (deployer) service_give_up(s, deployer);
 }
 
 static void ask_again(struct state *s, uint32_t index, int64_t again_ms) {
@@ -107,6 +112,10 @@ static void keep_payload(struct state *s, struct job *j, enum gate gate, const s
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
+    if (gate == GATE_SERVICE) {
+        job_finish(s, job, JOB_FAILED, CAUSE_UNHEALTHY);
+        return;
+    }
     /* a condition that does not hold is no failure, nor is a compensation that a policy forbids */
     bool skip = gate == GATE_CONDITION || question_is_soft(s, job_at(s, job), gate);
     job_finish(s, job, skip ? JOB_SKIPPED : JOB_DENIED, cause);

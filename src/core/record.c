@@ -43,6 +43,8 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(51, TLV_U32, rec_job, undo_profile),
     TLV_FIELD(52, TLV_U32, rec_job, undoes),
     TLV_FIELD(53, TLV_HASH, rec_job, undo_hash),
+    TLV_FIELD(80, TLV_TEXT, rec_job, service, .max = NAME_MAX_BYTES),
+    TLV_FIELD(81, TLV_U32, rec_job, runner_profile),
     TLV_FIELD(0, TLV_RAW, rec_job, raw),
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
@@ -56,7 +58,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(8, TLV_I64, rec_submitted, key_expires_ms),
     TLV_FIELD(9, TLV_LIST, rec_submitted, labels, .max = 64, .sub = &label_desc),
     TLV_FIELD(10, TLV_BOOL, rec_submitted, more),
-    TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_submitted, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
@@ -65,7 +67,7 @@ static const struct tlv_field added_fields[] = {
     HEAD(rec_added),
     TLV_FIELD(4, TLV_U64, rec_added, flow),
     TLV_FIELD(10, TLV_BOOL, rec_added, more),
-    TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
 };
 
@@ -133,7 +135,8 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_attempt, attempt),
 };
 
-static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout"};
+static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
+                                                "move"};
 static const struct tlv_field stopping_fields[] = {
     HEAD(rec_stopping),
     TLV_FIELD(4, TLV_U64, rec_stopping, flow),
@@ -170,7 +173,8 @@ static const struct tlv_field due_fields[] = {
 
 static const char *const verdict_words[VERDICT_COUNT] = {"allow", "deny", "constrain", "hold", "again", "quarantine",
                                                          "redact"};
-static const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
+static const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy", "approval", "external", "output",
+                                               "service"};
 static const struct tlv_field verdict_fields[] = {
     HEAD(rec_verdict),
     TLV_FIELD(4, TLV_U64, rec_verdict, flow),
@@ -272,6 +276,21 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(12, TLV_U64, rec_limit, bytes),
 };
 
+const char *const service_desired_words[SERVICE_DESIRED_COUNT] = {"running", "stopped", "removed"};
+static const struct tlv_field service_fields[] = {
+    HEAD(rec_service),
+    TLV_FIELD(4, TLV_TEXT, rec_service, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_ENUM, rec_service, desired, .max = SERVICE_DESIRED_COUNT, .names = service_desired_words),
+};
+
+static const struct tlv_field health_fields[] = {
+    HEAD(rec_health),
+    TLV_FIELD(4, TLV_U64, rec_health, flow),
+    TLV_FIELD(5, TLV_U32, rec_health, ordinal),
+    TLV_FIELD(6, TLV_U32, rec_health, attempt),
+    TLV_FIELD(7, TLV_BOOL, rec_health, healthy),
+};
+
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
 static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
@@ -298,6 +317,8 @@ static const struct tlv_desc rec_store_keys_desc = DESC(rec_store_keys, store_ke
 static const struct tlv_desc rec_store_members_desc = DESC(rec_store_members, store_members_fields);
 static const struct tlv_desc rec_store_expiry_desc = DESC(rec_store_expiry, store_expiry_fields);
 static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
+static const struct tlv_desc rec_service_desc = DESC(rec_service, service_fields);
+static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {
@@ -348,7 +369,7 @@ void record_encode(const struct record *r, struct buf *out) {
     memcpy(out->at + length_at, length, length_bytes);
 }
 
-enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+static enum err decode(struct cursor *c, struct arena *arena, enum tlv_mode mode, struct record *ret, struct why *why) {
     uint64_t kind = cursor_varint(c);
     uint64_t version = cursor_varint(c);
     struct slice message = cursor_str(c);
@@ -360,8 +381,16 @@ enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret
                        (unsigned long long)version);
     ret->kind = (enum record_kind)kind;
     ret->version = (uint32_t)version;
-    enum err e = tlv_decode(desc_by_kind[kind], message, TLV_STRICT, arena, &ret->body, why);
+    enum err e = tlv_decode(desc_by_kind[kind], message, mode, arena, &ret->body, why);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "record %s", word_by_kind[kind]);
+}
+
+enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+    return decode(c, arena, TLV_STRICT, ret, why);
+}
+
+enum err record_outline(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+    return decode(c, arena, TLV_LAZY, ret, why);
 }
 
 void record_json(const struct record *r, struct json *out) {

@@ -44,7 +44,9 @@
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
     X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
-    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")   \
+    X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
+    X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -87,6 +89,8 @@ struct rec_job {
     uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
     uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
     struct slice undo_hash;   /* of the compensation, as body_hash */
+    struct slice service;     /* that it deploys, by its name; empty = none */
+    uint32_t runner_profile;  /* of what it deploys: position + 1 in the record's list; 0 = it deploys nothing */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -180,7 +184,15 @@ struct rec_attempt {
 };
 
 /* Why a running attempt is being stopped; decides what its end counts as. */
-enum stop_cause { STOP_NONE, STOP_CANCEL, STOP_DEADLINE, STOP_RUN_TIMEOUT, STOP_DISPATCH_TIMEOUT, STOP_COUNT };
+enum stop_cause {
+    STOP_NONE,
+    STOP_CANCEL,
+    STOP_DEADLINE,
+    STOP_RUN_TIMEOUT,
+    STOP_DISPATCH_TIMEOUT,
+    STOP_MOVE, /* of a service: its worker drains */
+    STOP_COUNT
+};
 
 struct rec_stopping {
     struct rec_head head;
@@ -352,6 +364,24 @@ struct rec_limit {
     uint64_t bytes;       /* tenant: of the messages of those jobs */
 };
 
+/* What a service is meant to do. A deployment makes it running. */
+enum service_desired { SERVICE_RUNNING, SERVICE_STOPPED, SERVICE_REMOVED, SERVICE_DESIRED_COUNT };
+extern const char *const service_desired_words[];
+
+struct rec_service {
+    struct rec_head head; /* tenant: whose */
+    struct slice name;
+    uint8_t desired;
+};
+
+struct rec_health {
+    struct rec_head head;
+    uint64_t flow; /* the version */
+    uint32_t ordinal;
+    uint32_t attempt;
+    bool healthy;
+};
+
 union record_body {
 #define X(kind, number, type, word, text) struct type as_##kind;
     RECORD_TABLE(X)
@@ -374,6 +404,8 @@ extern const char *const item_kind_words[];
 void record_encode(const struct record *r, struct buf *out);
 /* Takes one record off the cursor. ERR_CORRUPT for bytes that are no record, ERR_UNSUPPORTED for a later version. */
 CHECKED enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
+/* The same, but sets of options are left as bytes (`raw`): apply needs no more, and most of them it knows already. */
+CHECKED enum err record_outline(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
 /* Writes "kind" and the fields as members of the JSON object that is open in `out`. */
 void record_json(const struct record *r, struct json *out);
 

@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
+#include "service.h"
 #include "store.h"
 #include "quota.h"
 
@@ -191,7 +192,7 @@ static uint32_t chunk_profile(uint32_t *known, uint32_t *count, uint32_t profile
 static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first) {
     const struct state *s = w->state;
     struct snap_job *jobs = ARENA_ARRAY(&w->arena, struct snap_job, CHUNK_JOBS_MAX);
-    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 2 * CHUNK_JOBS_MAX); /* its own and its compensation's */
+    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 3 * CHUNK_JOBS_MAX); /* its own and those of what it may make */
     uint32_t profile_count = 0, count = 0;
     size_t bytes = 0;
     for (; first + count < f->jobs.count && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; count++) {
@@ -200,6 +201,8 @@ static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first
         jobs[count].profile = chunk_profile(known, &profile_count, j->profile);
         uint32_t undo_profile = j->extra ? extra_at(s, j->extra)->undo_profile : 0;
         if (undo_profile) jobs[count].undo_profile = chunk_profile(known, &profile_count, undo_profile) + 1;
+        uint32_t runner = j->extra ? extra_at(s, j->extra)->runner_profile : 0;
+        if (runner) jobs[count].runner_profile = chunk_profile(known, &profile_count, runner) + 1;
         bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len;
     }
     struct snap_profile *profiles = ARENA_ARRAY(&w->arena, struct snap_profile, profile_count + 1);
@@ -286,6 +289,35 @@ static void put_rest(struct writer *w) {
     }
 }
 
+static uint64_t flow_id_of(const struct state *s, uint32_t flow) {
+    return flow ? flow_at(s, flow)->id : 0;
+}
+
+static void put_services(struct writer *w) {
+    const struct state *s = w->state;
+    for (uint32_t i = 1; i <= s->services.high; i++) {
+        const struct service *v = service_at(s, i);
+        if (v->key == NULL) continue;
+        struct snap_service o = {.tenant = bytes_slice(tenant_at(s, v->tenant)->name),
+                                 .name = service_name(v),
+                                 .desired = v->desired,
+                                 .healthy = v->healthy,
+                                 .since_ms = v->since.ms,
+                                 .version_last = v->version_last,
+                                 .current = flow_id_of(s, v->current.flow),
+                                 .previous = flow_id_of(s, v->previous.flow),
+                                 .retiring = flow_id_of(s, v->retiring),
+                                 .current_number = v->current.number,
+                                 .previous_number = v->previous.number};
+        if (v->deployer) {
+            struct job_ref ref = job_ref_of(s, job_at(s, v->deployer));
+            o.deployer = ref.flow.v;
+            o.deployer_ordinal = ref.ordinal;
+        }
+        put(w, OBJ_SERVICE, &o);
+    }
+}
+
 static void put_members(struct writer *w, uint32_t set) {
     const struct store *t = &w->state->store;
     struct order_place place;
@@ -332,6 +364,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_flows(&w);
     put_runs(&w);
     put_rest(&w);
+    put_services(&w);
     put_store(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);

@@ -38,6 +38,9 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->pools, sizeof(struct pool_), POOL_MAX);
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
     pool_init(&s->quotas, sizeof(struct quota), POOL_MAX);
+    pool_init(&s->services, sizeof(struct service), POOL_MAX);
+    index_init(&s->service_by_name);
+    map_init(&s->service_by_flow);
     map_init(&s->flow_by_id);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
@@ -79,6 +82,9 @@ void state_fini(struct state *s) {
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     store_fini(&s->store);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
+    FINI_POOL(s, services, service, it->key != NULL, bytes_free(it->key));
+    index_fini(&s->service_by_name);
+    map_fini(&s->service_by_flow);
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
     pool_fini(&s->runs);
@@ -106,6 +112,7 @@ size_t state_bytes(const struct state *s) {
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
+    bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 1; i <= s->flows.high; i++) {

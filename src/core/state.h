@@ -69,6 +69,7 @@ struct job {
 struct extra {
     uint32_t undo_profile; /* of its compensation, 0 = none */
     uint32_t undoes;       /* index: rec_job.undoes */
+    uint32_t runner_profile; /* of what it deploys, 0 = nothing */
     bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
     struct slice constraints;
@@ -102,6 +103,7 @@ struct flow {
     uint8_t state;      /* enum flow_state */
     bool paused, more, cancelling;
     uint8_t sweep;      /* a pass over all jobs that is under way */
+    bool of_service;    /* index: it is a version of a service */
     uint32_t sweep_next;
     uint32_t sweep_root; /* SWEEP_RETRY: whose victims are reset */
     uint32_t sweep_confirm_ms; /* SWEEP_CANCEL */
@@ -253,6 +255,26 @@ struct topic {
     struct tlv_list pools;
 };
 
+struct version {
+    uint32_t flow;   /* 0 = none */
+    uint32_t number; /* counts the deployments of its service */
+};
+
+/* See service.h. It lives as long as one of its versions does. */
+struct service {
+    struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
+    uint32_t tenant;
+    uint8_t desired;      /* enum service_desired */
+    bool healthy;         /* the open attempt of the current version, by the last word of its worker */
+    wall_time since;      /* of that word, or of the end of the attempt */
+    uint32_t version_last;
+    struct version current;  /* what is to run */
+    struct version previous; /* what ran before, while a deployment is under way */
+    uint32_t retiring;    /* flow of a version that is not to come back and whose worker has not let it go yet */
+    uint32_t deployer;    /* the job that deploys the current version; 0 = it is accepted */
+    uint32_t flow_count;  /* index: versions that are not forgotten */
+};
+
 enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM };
 
 struct state {
@@ -269,12 +291,16 @@ struct state {
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;
     struct pool quotas;
+    struct pool services;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
     struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
     struct index quota_by_text;
+    struct index service_by_name;
+    struct map service_by_flow; /* by id of the flow */
     struct heap timers;
+    uint32_t flow_recent, worker_recent, profile_recent; /* of the last record: the next is often about the same */
     uint32_t ready_classes;          /* list of classes with ready jobs */
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
@@ -318,6 +344,7 @@ static inline struct key *key_at(const struct state *s, uint32_t i) { return poo
 static inline struct tenant *tenant_at(const struct state *s, uint32_t i) { return pool_at(&s->tenants, i); }
 static inline struct pool_ *pool_entry(const struct state *s, uint32_t i) { return pool_at(&s->pools, i); }
 static inline struct quota *quota_at(const struct state *s, uint32_t i) { return pool_at(&s->quotas, i); }
+static inline struct service *service_at(const struct state *s, uint32_t i) { return pool_at(&s->services, i); }
 static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {
@@ -327,7 +354,11 @@ static inline const struct options *job_options(const struct state *s, const str
 static inline uint32_t job_undoes(const struct state *s, const struct job *j) {
     return j->extra ? extra_at(s, j->extra)->undoes : 0;
 }
-static inline uint32_t flow_find(const struct state *s, flow_id id) { return map_get(&s->flow_by_id, id.v); }
+static inline uint32_t flow_find(const struct state *s, flow_id id) {
+    uint32_t recent = s->flow_recent;
+    if (recent && flow_at(s, recent)->id == id.v) return recent;
+    return map_get(&s->flow_by_id, id.v);
+}
 /* Pool index of a job, 0 when there is no such flow or ordinal. */
 static inline uint32_t job_find(const struct state *s, struct job_ref ref) {
     uint32_t f = flow_find(s, ref.flow);

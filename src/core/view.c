@@ -30,6 +30,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .more = f->more,
                               .cancelling = f->cancelling,
                               .settling = f->is_working,
+                              .of_service = f->of_service,
                               .unwinding = f->unwinding,
                               .undo_count = f->entered.count,
                               .job_count = f->jobs.count,
@@ -210,8 +211,10 @@ void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *
 void view_each_question(const struct state *s, view_question_fn each, void *ctx) {
     struct heap by_id;
     heap_init(&by_id, NULL, NULL);
-    for (uint32_t i = 1; i <= s->questions.high; i++)
-        if (question_at(s, i)->id) heap_push(&by_id, (int64_t)question_at(s, i)->id, i);
+    for (uint32_t i = 1; i <= s->questions.high; i++) {
+        const struct question *q = question_at(s, i);
+        if (q->id && q->gate != GATE_SERVICE) heap_push(&by_id, (int64_t)q->id, i); /* that one nobody answers */
+    }
     while (by_id.count) {
         struct question_view view;
         fill_question(s, question_at(s, (uint32_t)heap_pop(&by_id).ref), &view);
@@ -244,6 +247,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .questions = s->questions.count,
                                  .keys = s->keys.count,
                                  .limits = s->quotas.count,
+                                 .services = s->services.count,
                                  .dead_letters = s->dead_count,
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),

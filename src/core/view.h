@@ -14,6 +14,7 @@ struct flow_view {
     enum flow_state state;
     bool paused, more, cancelling;
     bool settling; /* a long consequence is not yet through */
+    bool of_service; /* made by the engine for one version of a service */
     enum unwinding unwinding;
     uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
@@ -100,10 +101,28 @@ struct limit_view {
 bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
                 struct limit_view *ret);
 
+struct service_view {
+    struct slice tenant, name;
+    enum service_desired desired;
+    uint32_t version;          /* that is to run, counted from the first deployment; 0 = none */
+    uint32_t previous_version; /* that comes back when the deployment fails; 0 = none, or no deployment is under way */
+    bool deploying;
+    struct job_ref deployer;   /* while deploying */
+    struct job_ref runner;     /* its attempts are those of the service; flow 0 = there is no version */
+    bool healthy;
+    wall_time since;           /* healthy or not */
+    uint32_t restarts;         /* that count for the time before the next */
+    wall_time due;             /* of the next start, while it waits for that; else TIME_NEVER */
+};
+bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
+typedef void (*view_service_fn)(void *ctx, const struct service_view *v);
+void view_each_service(const struct state *s, view_service_fn each, void *ctx);
+
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
     uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
+    uint64_t services;
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */
@@ -131,7 +150,10 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_CAPACITY, "capacity", "all workers that could take it are full")                               \
     X(BLOCK_QUEUE, "queue", "a worker is free, others come first")                                         \
     X(BLOCK_STOPPING, "stopping", "its worker was told to stop it and has not confirmed")                  \
-    X(BLOCK_START, "start", "its worker has it and has not said that it runs")
+    X(BLOCK_START, "start", "its worker has it and has not said that it runs")                             \
+    X(BLOCK_VERSION, "version", "another version of its service has not stopped yet")                      \
+    X(BLOCK_HEALTH, "health", "what it deployed has not become healthy yet")                               \
+    X(BLOCK_STOPPED, "stopped", "someone asked its service to stop")
 
 enum block {
 #define X(block, word, text) block,
@@ -153,5 +175,8 @@ struct why_job {
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
+/* The same for a service: why it is not running, or not healthy. */
+bool view_why_service(const struct state *s, const struct live *l, const struct limits *limits, struct slice tenant,
+                      struct slice name, struct why_job *ret);
 
 #endif

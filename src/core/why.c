@@ -121,7 +121,9 @@ static void why_ready(const struct state *s, const struct live *l, const struct 
 }
 
 static void why_waiting(const struct state *s, const struct job *j, struct why_job *ret) {
-    if (j->parents_open) {
+    if (j->parents_open && flow_at(s, j->flow)->of_service) {
+        ret->block = BLOCK_VERSION;
+    } else if (j->parents_open) {
         ret->block = BLOCK_PARENTS;
         ret->parents_open = j->parents_open;
         ret->parent = open_parent(s, j);
@@ -154,7 +156,7 @@ bool view_why(const struct state *s, const struct live *l, const struct limits *
     case JOB_HELD:
     case JOB_CHECKING: {
         const struct question *q = question_at(s, j->link);
-        ret->block = BLOCK_QUESTION;
+        ret->block = q->gate == GATE_SERVICE ? BLOCK_HEALTH : BLOCK_QUESTION;
         ret->question.v = q->id;
         ret->until = q->deadline;
         break;

@@ -8,6 +8,7 @@
 #include "limits.h"
 #include "panic.h"
 #include "saga.h"
+#include "service.h"
 
 static bool has_work(const struct flow *f) {
     return f->work_head < f->work.count || f->sweep != SWEEP_NONE;
@@ -205,6 +206,7 @@ static void settled(struct state *s, uint32_t flow) {
     f->is_working = false;
     saga_next(s, flow);
     check_end(s, f);
+    if (f->of_service) service_settled(s, flow); /* which may forget it */
 }
 
 static void work_through(struct state *s) {

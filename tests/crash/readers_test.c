@@ -17,7 +17,7 @@
 #define SEGMENT (32u * 1024u)
 #define DAYS 30u
 #define ROUNDS 3u
-/* The plain builds stop at every call; under the sanitizer and without an optimiser, ten times slower, at every third. */
+/* The plain builds stop at every call; those with a sanitizer or without an optimiser, far slower, at every third. */
 #if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__
 #define STEP 3u
 #else

@@ -47,6 +47,10 @@ static struct slice pool(struct lab *l) {
     static const char *const names[] = {"", "default", "gpu", "a"};
     return name(l, names, 4);
 }
+static struct slice service(struct lab *l) {
+    static const char *const names[] = {"api", "web", "web", ""};
+    return name(l, names, 4);
+}
 static struct slice job_name(struct lab *l) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "a-name-that-is-far-too-long", "x\n", ""};
     return name(l, names, pick(l, 8) ? 7 : 10);
@@ -142,6 +146,12 @@ static struct options options(struct lab *l) {
     o.on_upstream = (uint8_t)pick(l, 3);
     if (pick(l, 4) == 0) o.gates = (uint8_t)pick(l, 64);
     if (pick(l, 4) == 0) o.kind = (uint8_t)pick(l, JOB_KIND_COUNT);
+    if (pick(l, 6) == 0) {
+        o.kind = JOB_SERVICE;
+        o.restart_base_ms = pick(l, 3) * 500;
+        o.restart_reset_ms = (int64_t)pick(l, 3) * 1000;
+        o.healthy_within_ms = (int64_t)pick(l, 4) * 5000;
+    }
     if (pick(l, 4) == 0) o.delay_ms = (int64_t)pick(l, 5) * 1000;
     if (pick(l, 4) == 0) o.deadline_ms = l->in.wall.ms + (int64_t)pick(l, 20) * 1000;
     if (pick(l, 4) == 0) o.start_within_ms = (int64_t)pick(l, 5) * 1000;
@@ -175,6 +185,8 @@ static struct cmd_jobs jobs(struct lab *l) {
                                     .parent_count = pick(l, 4),
                                     .body = SLICE("body"),
                                     .body_hash = slice_of(hash, pick(l, 16) ? 32 : 0)};
+        if (list[i].profile < set_count && sets[list[i].profile].kind == JOB_SERVICE) list[i].service = service(l);
+        if (pick(l, 32) == 0) list[i].service = service(l);
         if (pick(l, 4)) list[i].name = slice_of(&"abcdefg"[i % 7], 1);
         for (uint32_t k = 0; k < list[i].parent_count; k++) {
             parents[k] = (struct parent_ref){.name = job_name(l)};
@@ -186,6 +198,10 @@ static struct cmd_jobs jobs(struct lab *l) {
         }
     }
     return (struct cmd_jobs){sets, set_count, list, count, pick(l, 4) == 0};
+}
+
+static void draw_service(struct lab *l, struct command *cmd) {
+    cmd->as.service = (struct cmd_service){tenant(l), service(l), (enum service_desired)pick(l, 4)};
 }
 
 static struct job_ref job(struct lab *l) {
@@ -229,6 +245,7 @@ static void draw_attempt(struct lab *l, struct command *cmd) {
                                            .percent = pick(l, 110),
                                            .outcome = (enum outcome)(pick(l, 3) ? 0 : pick(l, OUTCOME_COUNT + 1)),
                                            .exit_code = pick(l, 4),
+                                           .healthy = pick(l, 3) != 0,
                                            .result = SLICE("result")};
     if (pick(l, 8) && view_worker(engine_state(l->engine), engine_live(l->engine), a->worker, &w))
         cmd->as.attempt.worker = w.id;
@@ -319,7 +336,7 @@ static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
                                     CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL,
-                                    CMD_STORE,  CMD_STORE};
+                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
     *cmd =
         (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
@@ -347,6 +364,7 @@ static void draw(struct lab *l, struct command *cmd) {
         return;
     case CMD_STARTED:
     case CMD_PROGRESS:
+    case CMD_HEALTH:
     case CMD_DONE: draw_attempt(l, cmd); return;
     case CMD_VERDICT: draw_verdict(l, cmd); return;
     case CMD_POOL:
@@ -354,6 +372,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_STORE: draw_store(l, cmd); return;
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
     case CMD_LIMIT: draw_limit(l, cmd); return;
+    case CMD_SERVICE: draw_service(l, cmd); return;
     case CMD_READ:
     case CMD_COUNT: return;
     }
@@ -361,6 +380,8 @@ static void draw(struct lab *l, struct command *cmd) {
 
 static void look(const struct lab *l) { /* reading must not fall over either */
     struct why_job why;
+    (void)view_why_service(engine_state(l->engine), engine_live(l->engine), &l->limits, SLICE("acme"), SLICE("web"),
+                           &why);
     for (uint64_t f = 1; f < 8; f++)
         for (uint32_t i = 0; i < 6; i++)
             (void)view_why(engine_state(l->engine), engine_live(l->engine), &l->limits, (struct job_ref){{f}, i}, &why);

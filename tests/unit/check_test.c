@@ -4,56 +4,7 @@
 
 #include <stdio.h>
 
-#include "check.h"
-
-#define T0 1000000
-
-static struct check *c;
-static uint64_t lsn;
-static uint64_t epoch;
-static int64_t now;
-
-static int setup(void **state) {
-    (void)state;
-    c = check_new();
-    lsn = 0;
-    epoch = 1;
-    now = T0;
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    check_free(c);
-    return 0;
-}
-
-/* ---- saying things ---- */
-
-static struct trace_bytes bytes(const char *s) {
-    return (struct trace_bytes){(const uint8_t *)s, (uint32_t)strlen(s)};
-}
-
-static bool say(struct trace_entry e) {
-    e.time_ms = now;
-    if (trace_is_record(e.kind) && !e.replayed) {
-        e.lsn = ++lsn;
-        e.epoch = epoch;
-        if (e.sum == 0) e.sum = lsn * 31;
-    }
-    return check_entry(c, &e);
-}
-
-#define SAY(...)                                                                          \
-    do {                                                                                  \
-        if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c));    \
-    } while (0)
-/* The entry is objected to by the named checker. */
-#define OBJECTION(who, ...)                                                                       \
-    do {                                                                                          \
-        assert_false(say((struct trace_entry){__VA_ARGS__}));                                     \
-        if (strncmp(check_finding(c), who ": ", sizeof who + 1) != 0) fail_msg("%s", check_finding(c)); \
-    } while (0)
+#include "checkrig.h"
 
 #define PLAIN .kind = TK_WORK
 #define PARENTS(...) .parents = (const uint32_t[]){__VA_ARGS__}, \
@@ -74,17 +25,6 @@ static bool say(struct trace_entry e) {
                                                            .key_hash = bytes(hash_), .job_count = 1}
 #define ANSWER(n, what, ...) .kind = TA_ANSWERED, .as.answered = {.call = (n), .answer = (what), .lsn = lsn, \
                                                                   __VA_ARGS__}
-
-static void durable(void) {
-    SAY(.kind = TW_DURABLE, .as.durable.lsn = lsn);
-}
-
-static void restart(uint64_t head) {
-    SAY(.kind = TW_CRASHED);
-    epoch++;
-    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = epoch, .head = head});
-    lsn = head;
-}
 
 static void worker(const char *name, uint32_t slots) {
     SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes(name), .incarnation = 1, .slots = slots, .cpu_milli = 1000,
@@ -780,119 +720,6 @@ static void a_job_is_not_even_looked_at(void **state) {
     OBJECTION("end", .kind = TW_QUIET);
 }
 
-/* ---- store ---- */
-
-#define STORE(n, what, ...)                                                                                      \
-    .kind = TA_STORE, .as.store = {.call = (n), .lsn = lsn, .decided_ms = now, .op = (what), .tenant = bytes("t"), \
-                                   .keys = {bytes("k")}, .count = __VA_ARGS__}
-#define CHANGE(n, what, ...)                           \
-    do {                                               \
-        SAY(.kind = TR_STORE);                         \
-        SAY(STORE(n, what, __VA_ARGS__, .recorded = true)); \
-    } while (0)
-#define TOLD(n, what, ...) .kind = TA_STORE_ANSWER, .as.store_answer = {.call = (n), .answer = (what), __VA_ARGS__}
-#define SHOWN(n, v, ver, until)                                                                                  \
-    TOLD(n, TN_OK, .items = {{.found = true, .value = bytes(v), .version = (ver), .expires_ms = (until)}})
-
-/* k is 5, at record 1, read by call 2. */
-static void one_key(int64_t expires_ms) {
-    CHANGE(1, TB_SET, 1, .values = {bytes("5")}, .expires_ms = expires_ms);
-    durable();
-    SAY(TOLD(1, TN_OK, .number = 1, .version = 1));
-}
-
-static void read_it(void) {
-    SAY(STORE(2, TB_READ, 1));
-    durable();
-}
-
-static void the_store_is_read_as_it_is(void **state) {
-    (void)state;
-    one_key(now + 10);
-    read_it();
-    SAY(SHOWN(2, "5", 1, now + 10));
-    CHANGE(3, TB_INCREASE, 1, .number = 2);
-    durable();
-    SAY(TOLD(3, TN_OK, .number = 7, .version = 2));
-    now += 10;
-    SAY(STORE(4, TB_READ, 1));
-    durable();
-    SAY(TOLD(4, TN_OK)); /* over */
-    CHANGE(5, TB_ADD, 2, .values = {bytes("b"), bytes("a")});
-    durable();
-    SAY(TOLD(5, TN_OK, .number = 2, .version = lsn));
-    SAY(STORE(6, TB_INCREASE, 1, .number = 1));
-    durable();
-    SAY(TOLD(6, TN_STATE));
-}
-
-static void the_store_shows_another_value(void **state) {
-    (void)state;
-    one_key(0);
-    read_it();
-    OBJECTION("store", SHOWN(2, "6", 1, 0));
-}
-
-static void the_store_forgets_an_expiry(void **state) {
-    (void)state;
-    one_key(now + 10);
-    read_it();
-    OBJECTION("store", SHOWN(2, "5", 1, 0));
-}
-
-static void the_store_serves_what_is_over(void **state) {
-    (void)state;
-    one_key(now + 10);
-    now += 10;
-    read_it();
-    OBJECTION("store", SHOWN(2, "5", 1, now));
-}
-
-static void the_store_forgets_a_key(void **state) {
-    (void)state;
-    one_key(0);
-    read_it();
-    OBJECTION("store", TOLD(2, TN_OK));
-}
-
-static void the_store_counts_wrongly(void **state) {
-    (void)state;
-    one_key(0);
-    CHANGE(2, TB_INCREASE, 1, .number = 2);
-    durable();
-    OBJECTION("store", TOLD(2, TN_OK, .number = 9, .version = 2));
-}
-
-static void the_store_ignores_a_condition(void **state) {
-    (void)state;
-    one_key(0);
-    CHANGE(2, TB_SET, 1, .values = {bytes("6")}, .condition = TI_ABSENT);
-    durable();
-    OBJECTION("store", TOLD(2, TN_OK, .number = 1, .version = 2));
-}
-
-static void the_store_takes_a_member_for_new(void **state) {
-    (void)state;
-    CHANGE(1, TB_ADD, 1, .values = {bytes("a")});
-    CHANGE(2, TB_ADD, 2, .values = {bytes("a"), bytes("b")});
-    durable();
-    SAY(TOLD(1, TN_OK, .number = 1, .version = 1));
-    OBJECTION("store", TOLD(2, TN_OK, .number = 2, .version = 2));
-}
-
-static void what_a_crash_swallowed_is_not_shown(void **state) {
-    (void)state;
-    one_key(0);
-    CHANGE(2, TB_SET, 1, .values = {bytes("6")});
-    restart(1);
-    SAY(STORE(3, TB_READ, 1));
-    durable();
-    SAY(SHOWN(3, "5", 1, 0));
-    SAY(STORE(4, TB_READ, 1));
-    durable();
-    OBJECTION("store", SHOWN(4, "6", 2, 0));
-}
-
 /* ---- what restarts take back ---- */
 
 static void lost_ends_are_open_again(void **state) {
@@ -1043,8 +870,6 @@ static void older_picture_arrives_late(void **state) {
     SAY(.kind = TW_QUIET);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_key_is_as_wide_as_it_is_set), T(a_width_that_was_lost_does_not_count), T(a_tenant_runs_as_many_as_it_may),
@@ -1070,10 +895,6 @@ int main(void) {
         T(surviving_child_begins_too_early), T(barrier_does_not_hide_a_parent), T(foreign_parent_is_ignored),
         T(an_end_is_undone), T(an_end_is_undone_on_request), T(a_job_is_stuck_in_silence),
         T(a_job_is_stuck_with_a_reason), T(a_job_is_not_even_looked_at),
-        T(the_store_is_read_as_it_is), T(the_store_shows_another_value),
-        T(the_store_forgets_an_expiry), T(the_store_serves_what_is_over), T(the_store_forgets_a_key),
-        T(the_store_counts_wrongly), T(the_store_ignores_a_condition), T(the_store_takes_a_member_for_new),
-        T(what_a_crash_swallowed_is_not_shown),
         T(lost_ends_are_open_again), T(durable_ends_stay), T(lost_expiry_leaves_the_key_taken),
         T(forgotten_flows_need_no_end), T(reasons_do_not_survive_a_restart), T(recovered_records_are_durable),
         T(added_jobs_count), T(flow_of_another_tenant), T(dead_key_is_answered), T(key_expires_twice),
