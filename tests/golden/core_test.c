@@ -379,7 +379,7 @@ static void every_kind_is_there(void **state) {
                 seen[kind] = true;
             }
         }
-        for (uint32_t kind = 0; kind < REC_KIND_END; kind++)
+        for (uint32_t kind = 0; kind < 64 && kind < REC_KIND_END; kind++)
             if ((versions[v].kinds >> kind & 1) && !seen[kind])
                 fail_msg("no record %s", record_word((enum record_kind)kind));
         buf_fini(&bytes);
