@@ -91,8 +91,8 @@ struct extra {
     uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
 };
 
-/* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One that went
- * without anything to tell (its first attempt succeeded and left no result) costs nothing any more: below `next`, and not
+/* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with
+ * nothing to tell (its first attempt succeeded and left no result) costs nothing any more: it is below `next`, and not
  * in `made`. All others are jobs with a struct. */
 struct expansion {
     uint32_t job;       /* the foreach job; 0 in a free slot */
