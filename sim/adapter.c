@@ -71,6 +71,11 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         e.replayed = telling == TELL_REPLAYED;
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
+        if (e.kind == TR_SCHEDULE) { /* what the rules depend on and the record does not say */
+            e.as.schedule.late_ms = a->w->plan.limits.schedule_late_ms;
+            e.as.schedule.catch_up_max = (uint32_t)a->w->plan.limits.schedule_catch_up_max;
+            e.as.schedule.waiting_max = (uint32_t)a->w->plan.limits.schedule_waiting_max;
+        }
         if (telling == TELL_LIVE) note_record(a, &e);
         if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
@@ -109,6 +114,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
     static const enum trace_effect effects[] = {
         [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
         [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
+        [EFFECT_SLOTS_WANTED] = TE_SLOTS,
     };
     judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
@@ -137,6 +143,11 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_POOL:
     case CMD_TOPIC:
     case CMD_TENANT:
+    case CMD_SCHEDULE:
+    case CMD_SCHEDULE_REMOVE:
+    case CMD_SCHEDULE_PAUSE:
+    case CMD_SCHEDULE_BACKFILL:
+    case CMD_SCHEDULE_SLOTS:
     case CMD_COUNT: break;
     }
     return TQ_OTHER;
@@ -289,6 +300,30 @@ static void compare_flow(void *ctx, flow_id id) {
     view_each_job(c->state, id, compare_job, c);
 }
 
+static void compare_schedule(void *ctx, const struct schedule_view *v) {
+    *(struct trace_schedule_now *)vec_push(ctx) = (struct trace_schedule_now){
+        .tenant = bytes(v->tenant),
+        .name = bytes(v->name),
+        .after_ms = v->after.ms,
+        .paused = v->paused,
+        .flow = v->flow.v,
+        .waiting = v->waiting,
+        .fired = v->fired,
+        .missed = v->missed,
+        .skipped = v->skipped,
+    };
+}
+
+static void compare_schedules(struct adapter *a, const struct engine *e) {
+    char text[MODEL_TEXT_BYTES];
+    struct vec schedules;
+    vec_init(&schedules, sizeof(struct trace_schedule_now));
+    view_each_schedule(engine_state(e), compare_schedule, &schedules);
+    if (!model_compare_schedules(a->model, (struct trace_schedule_now *)(void *)schedules.at, schedules.count, text))
+        world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
+    vec_fini(&schedules);
+}
+
 void adapter_compare(struct adapter *a, const struct engine *e) {
     char text[MODEL_TEXT_BYTES];
     if (a->told_lsn != engine_lsn(e)) return;
@@ -301,6 +336,7 @@ void adapter_compare(struct adapter *a, const struct engine *e) {
     if (!same) world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
     vec_fini(&c.flows);
     vec_fini(&c.jobs);
+    compare_schedules(a, e);
 }
 
 struct quiet {
@@ -328,4 +364,9 @@ static void quiet_flow(void *ctx, flow_id id) {
 void adapter_quiet(struct adapter *a, const struct engine *e) {
     view_each_flow(engine_state(e), quiet_flow, &(struct quiet){a, e});
     judge(a, &(struct trace_entry){.kind = TW_QUIET});
+    char text[MODEL_TEXT_BYTES];
+    const struct limits *l = &a->w->plan.limits;
+    int64_t settled_ms = a->w->server.batch_clock.last.ms - l->schedule_retry_ms - 1000;
+    if (a->told_lsn == engine_lsn(e) && !model_schedules_done(a->model, settled_ms, text))
+        world_red(a->w, "model", "at the end: %s", text);
 }

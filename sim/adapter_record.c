@@ -6,6 +6,7 @@
 #include "hash.h"
 #include "panic.h"
 #include "record.h"
+#include "simschedule.h"
 
 static struct trace_bytes bytes(struct slice s) {
     return (struct trace_bytes){s.ptr, (uint32_t)s.len};
@@ -191,7 +192,59 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .more = r->more,
         .jobs = jobs(arena, &r->jobs, &r->profiles),
         .job_count = r->jobs.count,
+        .schedule = bytes(r->schedule),
+        .slot_ms = r->slot_ms,
+        .fire = (enum trace_fire)r->fire,
     };
+}
+
+/* "every MS from MS": what the stand-in for a calendar understands; see simschedule.h. */
+static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
+    struct simschedule_series series = simschedule_parse(r->expression);
+    e->as.schedule = (struct trace_schedule){
+        .tenant = bytes(r->head.tenant),
+        .name = bytes(r->name),
+        .every_ms = series.every_ms,
+        .anchor_ms = series.anchor_ms,
+        .start_ms = r->start_ms,
+        .end_ms = r->end_ms,
+        .after_ms = r->after_ms,
+        .catch_up = (enum trace_catch_up)r->catch_up,
+        .overlap = (enum trace_overlap)r->overlap,
+        .paused = r->paused,
+    };
+}
+
+static enum trace_slot_end slot_end(uint8_t what) {
+    switch ((enum slot_end)what) {
+    case SLOT_MISSED: return TL_MISSED;
+    case SLOT_OVERLAP: return TL_OVERLAP;
+    case SLOT_FULL: return TL_FULL;
+    case SLOT_QUEUED: return TL_QUEUED;
+    case SLOT_REPLACES: return TL_REPLACES;
+    case SLOT_FIRED:
+    case SLOT_PAUSED:
+    case SLOT_END_COUNT: break;
+    }
+    return TL_COUNT;
+}
+
+static void slot(const struct rec_schedule_slot *r, struct trace_entry *e) {
+    e->as.slot = (struct trace_slot){.tenant = bytes(r->head.tenant),
+                                     .name = bytes(r->name),
+                                     .what = slot_end(r->what),
+                                     .slot_ms = r->slot_ms,
+                                     .count = r->count};
+}
+
+static void backfill(struct arena *arena, const struct rec_schedule_backfill *r, struct trace_entry *e) {
+    const struct rec_slot *from = r->slots.at;
+    int64_t *slots = ARENA_ARRAY(arena, int64_t, r->slots.count + 1);
+    for (uint32_t i = 0; i < r->slots.count; i++) slots[i] = from[i].slot_ms;
+    e->as.slot = (struct trace_slot){.tenant = bytes(r->head.tenant),
+                                     .name = bytes(r->name),
+                                     .slots = slots,
+                                     .slot_count = r->slots.count};
 }
 
 static void worker(struct arena *arena, const struct rec_worker *r, struct trace_entry *e) {
@@ -264,6 +317,11 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_DUE: return TR_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_SCHEDULE: return TR_SCHEDULE;
+    case REC_SCHEDULE_REMOVED: return TR_SCHEDULE_REMOVED;
+    case REC_SCHEDULE_PAUSED: return TR_SCHEDULE_PAUSED;
+    case REC_SCHEDULE_SLOT: return TR_SCHEDULE_SLOT;
+    case REC_SCHEDULE_BACKFILL: return TR_SCHEDULE_BACKFILL;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -330,6 +388,19 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.key =
             (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
+    case REC_SCHEDULE: schedule(&b->as_REC_SCHEDULE, e); break;
+    case REC_SCHEDULE_REMOVED:
+        e->as.slot.tenant = bytes(b->head.tenant);
+        e->as.slot.name = bytes(b->as_REC_SCHEDULE_REMOVED.name);
+        break;
+    case REC_SCHEDULE_PAUSED:
+        e->as.slot = (struct trace_slot){.tenant = bytes(b->head.tenant),
+                                         .name = bytes(b->as_REC_SCHEDULE_PAUSED.name),
+                                         .on = b->as_REC_SCHEDULE_PAUSED.on,
+                                         .slot_ms = b->as_REC_SCHEDULE_PAUSED.after_ms};
+        break;
+    case REC_SCHEDULE_SLOT: slot(&b->as_REC_SCHEDULE_SLOT, e); break;
+    case REC_SCHEDULE_BACKFILL: backfill(arena, &b->as_REC_SCHEDULE_BACKFILL, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -363,7 +434,11 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
-        [TR_OTHER] = "other",
+        [TR_OTHER] = "other",         [TR_SCHEDULE] = "schedule",
+        [TR_SCHEDULE_REMOVED] = "schedule removed",
+        [TR_SCHEDULE_PAUSED] = "schedule paused",
+        [TR_SCHEDULE_SLOT] = "slot",
+        [TR_SCHEDULE_BACKFILL] = "backfill",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -381,8 +456,20 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
                  e->kind == TR_ENDED ? outcomes[a->outcome] : "");
     } else if (e->kind == TR_SUBMITTED || e->kind == TR_ADDED) {
         flow = e->as.jobs.flow;
-        snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
-                 e->as.jobs.more ? ", more" : "");
+        int at = snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
+                          e->as.jobs.more ? ", more" : "");
+        if (e->kind == TR_SUBMITTED && e->as.jobs.schedule.len)
+            snprintf(out + at, len - (size_t)at, ", slot %ld (%d) of %.*s", (long)e->as.jobs.slot_ms,
+                     (int)e->as.jobs.fire, (int)e->as.jobs.schedule.len, e->as.jobs.schedule.at);
+    } else if (e->kind == TR_SCHEDULE) {
+        const struct trace_schedule *s = &e->as.schedule;
+        snprintf(out, len, "schedule %.*s every %ld after %ld until %ld, catch-up %d, overlap %d", (int)s->name.len,
+                 s->name.at, (long)s->every_ms, (long)s->after_ms, (long)s->end_ms, (int)s->catch_up,
+                 (int)s->overlap);
+    } else if (e->kind > TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) {
+        const struct trace_slot *s = &e->as.slot;
+        snprintf(out, len, "%s %.*s: what %d, %lu until %ld, on=%d", word, (int)s->name.len, s->name.at,
+                 (int)s->what, (unsigned long)s->count, (long)s->slot_ms, s->on);
     } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
         snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
                  e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);

@@ -8,6 +8,7 @@
 
 #include "model_job.h"
 #include "model_rules.h"
+#include "model_schedule.h"
 #include "panic.h"
 
 static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -29,6 +30,7 @@ struct model *model_new(void) {
 void model_free(struct model *m) {
     if (m == NULL) return;
     model_flows_free(m);
+    model_schedules_free(m);
     free(m);
 }
 
@@ -77,6 +79,8 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
     if (model_flow_find(m, r->flow) != NULL)
         return object(text, "flow %llu submitted twice", (unsigned long long)r->flow);
     if (!jobs_are_sound(m, r, 0, text)) return false;
+    if (r->schedule.len && !model_schedule_may_fire(m, r, text)) return false;
+    if (r->schedule.len) model_schedule_fired(m, r);
     take_jobs(m, model_flow_push(m, r->flow, e->principal), r);
     return true;
 }
@@ -421,7 +425,8 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_ordinal = e->as.verdict.ordinal;
         return true;
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
-    case TR_KEY_EXPIRED: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
+    case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
+    case TR_SCHEDULE_BACKFILL: case TR_KEY_EXPIRED: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
     case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
     case TW_MACHINE: case TW_WHY: case TW_QUIET: case TRACE_KIND_COUNT: return false;
     }
@@ -432,6 +437,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     uint64_t id;
     uint32_t ordinal;
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
+    if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);

@@ -31,6 +31,12 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
 bool model_compare(const struct model *m, const struct trace_flow_now *flows, uint32_t flow_count,
                    const struct trace_job_state *jobs, uint32_t job_count, char text[MODEL_TEXT_BYTES]);
 
+/* The same for schedules. */
+bool model_compare_schedules(const struct model *m, const struct trace_schedule_now *now, uint32_t count,
+                             char text[MODEL_TEXT_BYTES]);
+/* At the end of a run: every slot up to that time was dealt with. */
+bool model_schedules_done(const struct model *m, int64_t time_ms, char text[MODEL_TEXT_BYTES]);
+
 /* What the model itself thinks; false when it knows no such flow or job (or has forgotten it). */
 bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret);
 bool model_job(const struct model *m, uint64_t flow, uint32_t ordinal, struct trace_job_state *ret);

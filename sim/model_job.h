@@ -54,11 +54,15 @@ struct model_flow {
     uint32_t job_count;
 };
 
+struct model_schedule; /* model_schedule.c */
+
 struct model {
     struct model_flow *flows;
     uint32_t flow_count;
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
+    struct model_schedule *schedules;
+    uint32_t schedule_count;
 };
 
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */

@@ -77,6 +77,11 @@ static void draw_limits(struct plan *p, struct rng *r) {
     l->approval_ms = rng_range(r, 1000, 60000);
     l->policy_retry_ms = rng_range(r, 100, 2000);
     l->idempotency_ms = rng_chance(r, PERCENT(30)) ? rng_range(r, 1000, 10000) : 86400000;
+    l->schedule_catch_up_max = rng_range(r, 0, 5);
+    l->schedule_waiting_max = rng_range(r, 1, 6);
+    l->schedule_slots_max = rng_range(r, 6, 40);
+    l->schedule_late_ms = rng_range(r, 100, 3000);
+    l->schedule_retry_ms = rng_range(r, 20, 1000);
     l->overload_slots_percent = rng_chance(r, PERCENT(70)) ? 90 : 50;
 }
 

@@ -158,6 +158,27 @@ static void do_quarantine(struct simclient *c) {
     ask(c, m);
 }
 
+static void do_schedule(struct simclient *c) {
+    struct msg *m = message(c, CMD_SCHEDULE);
+    m->cmd.tenant = workload_tenants[c->node % WORKLOAD_TENANTS];
+    uint32_t what = rng_below(&c->rng, 8);
+    if (what < 4) {
+        workload_schedule(c->w, &c->rng, m);
+    } else {
+        m->cmd.as.schedule_name.name = workload_schedule_name(&m->arena, rng_below(&c->rng, WORKLOAD_SCHEDULES));
+        m->cmd.as.schedule_name.on = rng_below(&c->rng, 2);
+        m->cmd.kind = what == 4 ? CMD_SCHEDULE_REMOVE : what == 5 ? CMD_SCHEDULE_BACKFILL : CMD_SCHEDULE_PAUSE;
+    }
+    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) {
+        int64_t *slots = ARENA_ARRAY(&m->arena, int64_t, 3);
+        int64_t now_ms = c->w->server.batch_clock.last.ms;
+        for (uint32_t i = 0; i < 3; i++) slots[i] = now_ms - 9000 + i * rng_range(&c->rng, 0, 4000);
+        m->cmd.as.schedule_name.slots = slots;
+        m->cmd.as.schedule_name.slot_count = rng_below(&c->rng, 4);
+    }
+    ask(c, m);
+}
+
 static void do_read(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     struct msg *m = message(c, CMD_READ);
@@ -204,6 +225,10 @@ static void act(struct simclient *c) {
     bool may_submit = c->w->jobs_left > 0;
     if (may_submit && rng_below(&c->rng, 100) >= (uint32_t)c->w->plan.meddle) {
         do_submit(c);
+        return;
+    }
+    if (rng_below(&c->rng, 8) == 0) {
+        do_schedule(c);
         return;
     }
     switch (rng_below(&c->rng, 16)) {
@@ -284,6 +309,15 @@ static void resume_flow(void *ctx, flow_id id) {
     }
 }
 
+static void resume_schedule(void *ctx, const struct schedule_view *schedule) {
+    struct simclient *c = ctx;
+    if (!schedule->paused) return;
+    struct msg *m = message(c, CMD_SCHEDULE_PAUSE);
+    m->cmd.tenant = arena_slice(&m->arena, schedule->tenant);
+    m->cmd.as.schedule_name.name = arena_slice(&m->arena, schedule->name);
+    tell(c, m);
+}
+
 /* Undoes whatever a person may have done that keeps jobs from running. */
 static void tidy(struct simclient *c) {
     for (uint32_t i = 0; i < 2; i++) {
@@ -308,6 +342,7 @@ static void tidy(struct simclient *c) {
         tell(c, m);
     }
     if (c->w->server.up) view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
+    if (c->w->server.up) view_each_schedule(engine_state(c->w->server.engine), resume_schedule, c);
 }
 
 static void keep_house(struct simclient *c) {

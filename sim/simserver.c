@@ -2,6 +2,7 @@
 #include "simserver.h"
 
 #include "panic.h"
+#include "simschedule.h"
 #include "world.h"
 
 #define INBOX_MAX 100000u
@@ -370,6 +371,7 @@ static bool release(struct simserver *s) {
         case EFFECT_STOP:
         case EFFECT_DROP: send_attempt(s, &e); break;
         case EFFECT_QUESTION: send_question(s, &e); break;
+        case EFFECT_SLOTS_WANTED: simschedule_wanted(s, &e.as.slots); break;
         }
         if (e.kind != EFFECT_EVENT && crash_at_effect(s)) return false;
     }

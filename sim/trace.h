@@ -80,6 +80,11 @@ enum trace_due { TD_START, TD_DEADLINE, TD_START_WITHIN, TD_COUNT };
 
 enum trace_verdict { TV_ALLOW, TV_DENY, TV_CONSTRAIN, TV_HOLD, TV_AGAIN, TV_QUARANTINE, TV_REDACT, TV_COUNT };
 
+enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
+enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
+enum trace_slot_end { TL_MISSED, TL_OVERLAP, TL_FULL, TL_QUEUED, TL_REPLACES, TL_COUNT };
+enum trace_fire { TI_SLOT, TI_WAITED, TI_BACKFILL, TI_COUNT };
+
 #define TRACE_NO_JOB UINT32_MAX
 
 /* ---- what a job is ---- */
@@ -152,6 +157,11 @@ enum trace_kind {
     TR_DUE,          /* as.due */
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
+    TR_SCHEDULE,          /* as.schedule */
+    TR_SCHEDULE_REMOVED,  /* as.slot: names alone */
+    TR_SCHEDULE_PAUSED,   /* as.slot: on; slot_ms = slots up to this were called off */
+    TR_SCHEDULE_SLOT,     /* as.slot: what, slot_ms, count */
+    TR_SCHEDULE_BACKFILL, /* as.slot: slots */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -184,6 +194,32 @@ struct trace_jobs {
     bool more;
     const struct trace_job *jobs; /* ordinals go on where the flow's jobs end */
     uint32_t job_count;
+    struct trace_bytes schedule;  /* that made it; len 0 = a client did */
+    int64_t slot_ms;
+    enum trace_fire fire;
+};
+
+/* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
+struct trace_schedule {
+    struct trace_bytes tenant, name;
+    int64_t every_ms, anchor_ms;
+    int64_t start_ms, end_ms; /* 0 = none */
+    int64_t after_ms;
+    enum trace_catch_up catch_up;
+    enum trace_overlap overlap;
+    bool paused;
+    int64_t late_ms;      /* later than this is missed */
+    uint32_t catch_up_max, waiting_max;
+};
+
+struct trace_slot {
+    struct trace_bytes tenant, name;
+    enum trace_slot_end what;
+    int64_t slot_ms;
+    uint64_t count;
+    bool on;
+    const int64_t *slots;
+    uint32_t slot_count;
 };
 
 struct trace_ref {
@@ -307,7 +343,7 @@ struct trace_durable {
     uint64_t lsn;
 };
 
-enum trace_effect { TE_ANSWER, TE_EVENT, TE_ASSIGN, TE_STOP, TE_DROP, TE_QUESTION, TE_COUNT };
+enum trace_effect { TE_ANSWER, TE_EVENT, TE_ASSIGN, TE_STOP, TE_DROP, TE_QUESTION, TE_SLOTS, TE_COUNT };
 
 struct trace_released {
     enum trace_effect effect;
@@ -367,6 +403,8 @@ struct trace_entry {
         struct trace_due_of due;
         struct trace_verdict_on verdict;
         struct trace_key key;
+        struct trace_schedule schedule;
+        struct trace_slot slot;
         struct trace_asked asked;
         struct trace_answered answered;
         struct trace_durable durable;
@@ -404,6 +442,15 @@ struct trace_job_state {
     bool has_question;
     enum trace_gate gate; /* of the open question */
     uint32_t revision;
+};
+
+struct trace_schedule_now {
+    struct trace_bytes tenant, name;
+    int64_t after_ms;
+    bool paused;
+    uint64_t flow;
+    uint32_t waiting;
+    uint64_t fired, missed, skipped;
 };
 
 struct trace_flow_now {

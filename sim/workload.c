@@ -301,3 +301,43 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
     (void)w;
     return count;
 }
+
+struct slice workload_schedule_name(struct arena *arena, uint32_t n) {
+    return text(arena, "s%u", n);
+}
+
+/* A flow made every second needs jobs that end: no gates, no places that few workers have. */
+void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
+    int64_t now_ms = w->server.batch_clock.last.ms;
+    struct cmd_schedule *s = &m->cmd.as.schedule;
+    m->cmd.kind = CMD_SCHEDULE;
+    uint32_t count = 1 + rng_below(r, 3);
+    struct options *options = ARENA_NEW(&m->arena, struct options);
+    struct job_spec *specs = ARENA_ARRAY(&m->arena, struct job_spec, count);
+    struct parent_ref *root = ARENA_NEW(&m->arena, struct parent_ref);
+    options_default(options);
+    options->demand.pool = workload_pools[0];
+    options->retries = rng_below(r, 3);
+    options->delay_ms = rng_below(r, 4) == 0 ? rng_range(r, 0, 500) : 0;
+    options->delay_from_submit = rng_below(r, 2);
+    options->exclusive = rng_below(r, 4) == 0;
+    root->name = job_name(&m->arena, 0, 0);
+    for (uint32_t i = 0; i < count; i++)
+        specs[i] = (struct job_spec){.name = job_name(&m->arena, 0, i),
+                                     .parents = root,
+                                     .parent_count = i > 0,
+                                     .body = draw_body(r, &m->arena)};
+    *s = (struct cmd_schedule){
+        .name = workload_schedule_name(&m->arena, rng_below(r, WORKLOAD_SCHEDULES)),
+        .catch_up = (enum catch_up)rng_below(r, CATCH_UP_COUNT),
+        .overlap = (enum overlap)rng_below(r, OVERLAP_COUNT),
+        .paused = rng_below(r, 8) == 0,
+        .start_ms = rng_below(r, 4) ? 0 : now_ms + rng_range(r, 0, 2000),
+        .end_ms = now_ms + rng_range(r, 1000, 15000),
+        .jobs = {.profiles = options, .profile_count = 1, .jobs = specs, .job_count = count},
+    };
+    if (s->end_ms < s->start_ms) s->end_ms = s->start_ms;
+    /* few different expressions, so that some are set again unchanged */
+    int64_t every = 200 << rng_below(r, 5);
+    s->expression = text(&m->arena, "every %u from %u000000000", (uint32_t)every, 1700u);
+}

@@ -25,6 +25,11 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m);
 /* … with an addition to a flow. */
 uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more);
 
+/* … with a schedule that ends by itself after some seconds. */
+void workload_schedule(struct world *w, struct rng *r, struct msg *m);
+struct slice workload_schedule_name(struct arena *arena, uint32_t n);
+#define WORKLOAD_SCHEDULES 3u
+
 struct slice workload_hash(struct arena *arena, uint64_t what); /* 32 bytes */
 
 #endif

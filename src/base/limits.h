@@ -53,7 +53,14 @@
     X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
-    X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed")
+    X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
+    X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \
+    X(schedule_bytes_max,          262144,         1024,  16777216,       "bytes",  "a schedule with the flow it makes; kept in memory") \
+    X(schedule_slots_max,          128,            2,     10000,          "slots",  "slots of one schedule known ahead; further ones are asked for") \
+    X(schedule_catch_up_max,       100,            0,     1000,           "slots",  "missed slots that are run later; the oldest beyond are counted and left out") \
+    X(schedule_waiting_max,        100,            1,     10000,          "slots",  "slots of one schedule that wait for an earlier flow, backfills included") \
+    X(schedule_late_ms,            60000,          100,   86400000,       "ms",     "how late a slot may be and still count as on time, not as missed") \
+    X(schedule_retry_ms,           5000,           10,    3600000,        "ms",     "when slots that did not come are asked for again, and a flow without room is tried again")
 /* clang-format on */
 
 struct limits {

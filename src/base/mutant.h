@@ -22,7 +22,10 @@
     X(exclusive_ignored, "an exclusive job is given away while its first attempt may run")      \
     X(slots_ignored, "a worker gets one job more than it has slots")                            \
     X(verdict_unfenced, "a verdict about another revision is accepted")                         \
-    X(deadline_forgotten, "a snapshot drops job deadlines")
+    X(deadline_forgotten, "a snapshot drops job deadlines")                                     \
+    X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
+    X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
+    X(overlap_ignored, "a slot fires while the flow of an earlier one is running")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

@@ -9,6 +9,7 @@
 #include "panic.h"
 #include "question.h"
 #include "registry.h"
+#include "schedule.h"
 #include "timer.h"
 #include "work.h"
 
@@ -58,6 +59,7 @@ static void apply_submitted(struct state *s, const struct rec_submitted *r) {
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
     if (r->key.len && !MUTANT(key_forgotten))
         key_add(s, tenant, r->key, r->key_hash, r->flow, r->jobs.count, (wall_time){r->key_expires_ms});
+    if (r->schedule.len) schedule_fired(s, schedule_find(s, tenant, r->schedule, &s->scratch), flow, r);
     flow_event(s, flow_at(s, flow));
     judge_new(s, flow, 0, &r->jobs);
     work_touch(s, flow);
@@ -198,6 +200,18 @@ static void apply_tenant(struct state *s, const struct rec_tenant *r) {
     tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
 }
 
+/* ---- schedules ---- */
+
+static uint32_t the_schedule(struct state *s, struct slice tenant, struct slice name) {
+    uint32_t index = schedule_find(s, tenant_find(s, tenant), name, &s->scratch);
+    REQUIRE(index != 0);
+    return index;
+}
+
+static void apply_schedule(struct state *s, const struct rec_schedule *r) {
+    schedule_set(s, tenant_take(s, r->head.tenant), r);
+}
+
 /* ---- dispatch ---- */
 
 void apply(struct state *s, const struct record *r) {
@@ -227,6 +241,20 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_SCHEDULE: apply_schedule(s, &b->as_REC_SCHEDULE); break;
+    case REC_SCHEDULE_REMOVED:
+        schedule_remove(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name));
+        break;
+    case REC_SCHEDULE_PAUSED:
+        schedule_pause(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_PAUSED.name), &b->as_REC_SCHEDULE_PAUSED);
+        break;
+    case REC_SCHEDULE_SLOT:
+        schedule_slot(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_SLOT.name), &b->as_REC_SCHEDULE_SLOT);
+        break;
+    case REC_SCHEDULE_BACKFILL:
+        schedule_backfill(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_BACKFILL.name),
+                          &b->as_REC_SCHEDULE_BACKFILL);
+        break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     work_end(s);

@@ -3,6 +3,7 @@
 #include "apply.h"
 #include "flow.h"
 #include "registry.h"
+#include "schedule.h"
 
 static enum err misfit(struct why *why, const char *what) {
     return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
@@ -66,6 +67,10 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
     arena_fini(&scratch);
     FITS(!taken, "an idempotency key used twice");
+    if (r->schedule.len) {
+        enum err e = schedule_check_fired(s, r, why);
+        if (e != ERR_OK) return e;
+    }
     return check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
@@ -180,6 +185,14 @@ static enum err check_worker_gone(const struct state *s, struct slice id, struct
     return ERR_OK;
 }
 
+static enum err check_schedule(const struct state *s, const struct rec_schedule *r, struct why *why) {
+    FITS(r->head.tenant.len > 0 && r->name.len > 0, "a schedule of nobody, or without a name");
+    const struct rec_job *list = r->jobs.at;
+    for (uint32_t i = 0; i < r->jobs.count; i++)
+        FITS(list[i].foreign.count == 0, "a schedule with parents in other flows");
+    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -216,6 +229,11 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_SCHEDULE: return check_schedule(s, &b->as_REC_SCHEDULE, why);
+    case REC_SCHEDULE_REMOVED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name, why);
+    case REC_SCHEDULE_PAUSED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_PAUSED.name, why);
+    case REC_SCHEDULE_SLOT: return schedule_check_slot(s, &b->as_REC_SCHEDULE_SLOT, why);
+    case REC_SCHEDULE_BACKFILL: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_BACKFILL.name, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

@@ -30,6 +30,11 @@ enum command_kind {
     CMD_POOL,
     CMD_TOPIC,
     CMD_TENANT,
+    CMD_SCHEDULE,
+    CMD_SCHEDULE_REMOVE,
+    CMD_SCHEDULE_PAUSE,
+    CMD_SCHEDULE_BACKFILL,
+    CMD_SCHEDULE_SLOTS,
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -166,6 +171,38 @@ struct cmd_tenant {
     uint32_t weight;
 };
 
+struct cmd_schedule {
+    struct slice name;
+    struct slice expression; /* checked by the caller; the core does not read it */
+    enum catch_up catch_up;
+    enum overlap overlap;
+    bool paused;
+    int64_t start_ms, end_ms; /* wall; 0 = none */
+    struct slice flow_name;
+    const struct label *labels;
+    uint32_t label_count;
+    struct cmd_jobs jobs; /* without parents in other flows and without absolute times */
+};
+
+struct cmd_schedule_name { /* remove, pause, backfill */
+    struct slice name;
+    bool on;                /* pause */
+    const int64_t *slots;   /* backfill: slots of the past, ascending */
+    uint32_t slot_count;
+};
+
+/* The slots of a schedule that follow `after_ms`, ascending. When more than the asked number lie before now, the
+ * oldest are left out and counted in `earlier`; what room is left is filled with slots to come. Kept in memory only: after
+ * a restart, and whenever they run out, the engine asks again. */
+struct cmd_schedule_slots {
+    uint64_t revision; /* as in the effect that asked */
+    int64_t after_ms;  /* the same */
+    const int64_t *slots;
+    uint32_t slot_count;
+    uint64_t earlier;
+    bool last; /* none follows the last of them */
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -185,6 +222,9 @@ struct command {
         struct cmd_pool pool;
         struct cmd_topic topic;
         struct cmd_tenant tenant_set;
+        struct cmd_schedule schedule;
+        struct cmd_schedule_name schedule_name;
+        struct cmd_schedule_slots schedule_slots;
     } as;
 };
 

@@ -173,9 +173,8 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
     return ERR_OK;
 }
 
-static enum err build_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
-                           const struct flow *flow, flow_id own, struct tlv_list *ret_profiles,
-                           struct tlv_list *ret_jobs) {
+enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs, const struct flow *flow,
+                     flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
     enum err e = check_size(d, jobs, flow);
     for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) e = check_spec(d, jobs, &jobs->jobs[i]);
     if (e == ERR_OK) e = check_space(d, jobs);
@@ -237,28 +236,35 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
     if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max)
         return refuse(d, ERR_INVALID, "the key's time is out of range");
     if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
-    if (c->label_count > d->limits->labels_max)
+    return decide_tenant_room(d, cmd->tenant);
+}
+
+enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret) {
+    if (count > d->limits->labels_max)
         return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
-    for (uint32_t i = 0; i < c->label_count; i++) {
-        e = decide_name(d, c->labels[i].key, "a label");
+    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) {
+        enum err e = decide_name(d, labels[i].key, "a label");
         if (e != ERR_OK) return e;
-        if (c->labels[i].value.len > (size_t)d->limits->name_bytes_max)
+        if (labels[i].value.len > (size_t)d->limits->name_bytes_max)
             return refuse(d, ERR_LIMIT, "a label value is too long");
+        copy[i] = labels[i];
     }
-    if (!tenant_find(d->state, cmd->tenant) && d->state->tenants.count >= d->limits->tenants_max)
+    *ret = (struct tlv_list){copy, count};
+    return ERR_OK;
+}
+
+enum err decide_tenant_room(struct decision *d, struct slice tenant) {
+    if (!tenant_find(d->state, tenant) && d->state->tenants.count >= d->limits->tenants_max)
         return refuse(d, ERR_LIMIT, "there are %u tenants already (tenants_max)", d->state->tenants.count);
     return ERR_OK;
 }
 
-static struct tlv_list copy_labels(struct decision *d, const struct label *labels, uint32_t count) {
-    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
-    for (uint32_t i = 0; i < count; i++) copy[i] = labels[i];
-    return (struct tlv_list){copy, count};
-}
-
 enum err decide_submit(struct decision *d, const struct command *cmd) {
     const struct cmd_submit *c = &cmd->as.submit;
+    struct tlv_list labels;
     enum err e = check_head(d, cmd);
+    if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &labels);
     if (e != ERR_OK) return e;
     if (c->key.len && answer_from_key(d, cmd, &e)) return e;
     if (d->state->flows.count >= d->limits->flows_max)
@@ -266,7 +272,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     if (c->key.len && d->state->keys.count >= d->limits->idempotency_keys_max)
         return refuse(d, ERR_BUSY, "too many idempotency keys are alive (idempotency_keys_max)");
     struct tlv_list profiles, jobs;
-    e = build_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
+    e = decide_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
     if (e != ERR_OK) return e;
     struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, cmd)->body.as_REC_SUBMITTED;
     rec->head.tenant = cmd->tenant;
@@ -278,7 +284,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
         rec->key_hash = c->key_hash;
         rec->key_expires_ms = d->in->wall.ms + (c->key_ms ? c->key_ms : d->limits->idempotency_ms);
     }
-    rec->labels = copy_labels(d, c->labels, c->label_count);
+    rec->labels = labels;
     rec->more = c->jobs.more;
     rec->profiles = profiles;
     rec->jobs = jobs;
@@ -296,7 +302,7 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is over: %s", flow_state_words[f->state]);
     if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");
     struct tlv_list profiles, jobs;
-    e = build_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);
+    e = decide_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);
     if (e != ERR_OK) return e;
     struct rec_added *rec = &decide_record(d, REC_ADDED, cmd)->body.as_REC_ADDED;
     rec->flow = c->flow.v;

@@ -136,6 +136,7 @@ bool decide_timer(struct decision *d, struct state *indices) {
     case TIMER_JOB: job_timer(d, indices, index); break;
     case TIMER_QUESTION: question_timer(d, indices, index); break;
     case TIMER_KEY: key_timer(d, index); break;
+    case TIMER_SCHEDULE: decide_schedule_timer(d, indices, index); break;
     }
     return true;
 }

@@ -13,6 +13,7 @@ enum effect_kind {
     EFFECT_STOP,     /* tell the worker to stop the attempt (TERM, grace, KILL) and to confirm with DONE */
     EFFECT_DROP,     /* tell the worker that an attempt it holds is not, or no longer, its own: kill it, no answer */
     EFFECT_QUESTION, /* a question is open; someone outside must answer */
+    EFFECT_SLOTS_WANTED, /* a schedule needs its next slots: CMD_SCHEDULE_SLOTS */
 };
 
 enum event_kind {
@@ -51,6 +52,13 @@ struct question_effect {
     struct job_ref job;
 };
 
+struct slots_effect {
+    uint64_t revision; /* names the schedule: view_schedule_revision */
+    int64_t after_ms;
+    int64_t until_ms; /* no slot after this; TIME_NEVER */
+    uint32_t most; /* how many slots may be named */
+};
+
 struct effect {
     enum effect_kind kind;
     uint32_t ordinal; /* among the events of its record */
@@ -63,6 +71,7 @@ struct effect {
         struct event event;
         struct attempt_effect attempt; /* assign, stop, drop */
         struct question_effect question;
+        struct slots_effect slots;
     } as;
 };
 

@@ -209,6 +209,7 @@ void engine_begin(struct engine *e, const struct inputs *in) {
     REQUIRE(at.ms >= e->state.now.ms);
     e->in = *in;
     e->in.wall = at;
+    e->live.now = at;
 }
 
 bool engine_is_full(const struct engine *e) {
@@ -228,6 +229,9 @@ void engine_command(struct engine *e, const struct command *cmd) {
     e->live.stale_refused += d.stale;
     commit_decided(e);
     if (reply.err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
+    if (reply.err == ERR_OK && cmd->kind == CMD_SCHEDULE_SLOTS) /* the tick has waited for them */
+        timer_set(&e->state, TIMER_SCHEDULE, map_get(&e->state.schedule_by_revision, cmd->as.schedule_slots.revision),
+                  e->in.wall);
     if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
 }
 

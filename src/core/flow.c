@@ -56,8 +56,12 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
 }
 
 uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant) {
-    struct flow_head head = {
-        .name = rec->name, .principal = rec->head.principal, .trace = rec->head.trace, .labels = rec->labels};
+    struct flow_head head = {.name = rec->name,
+                             .principal = rec->head.principal,
+                             .trace = rec->head.trace,
+                             .labels = rec->labels,
+                             .schedule = rec->schedule,
+                             .slot_ms = rec->slot_ms};
     struct buf encoded;
     buf_init(&encoded, 1u << 20);
     tlv_encode(&flow_head_desc, &head, &encoded);

@@ -10,6 +10,7 @@
 #include "panic.h"
 #include "question.h"
 #include "registry.h"
+#include "schedule.h"
 #include "snapshot.h"
 #include "timer.h"
 #include "work.h"
@@ -318,6 +319,7 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_RUN: return load_run(l, o, why);
     case OBJ_QUESTION: return load_question(l, o, why);
     case OBJ_KEY: return load_key(l, o, why);
+    case OBJ_SCHEDULE: return schedule_load(l->state, o, &l->arena, why);
     case OBJ_END: return load_end(l, o, why);
     case OBJ_KIND_END: break;
     }

@@ -3,6 +3,7 @@
 
 #include "job.h"
 #include "options.h"
+#include "record.h"
 
 #define TEXT_MAX 255
 #define MESSAGE_MAX (1u << 24)
@@ -130,6 +131,34 @@ static const struct tlv_field key_fields[] = {
     TLV_FIELD(5, TLV_U32, snap_key, job_count),
     TLV_FIELD(6, TLV_I64, snap_key, expires_ms),
 };
+static const struct tlv_field note_fields[] = {
+    TLV_FIELD(1, TLV_I64, snap_note, first_ms),
+    TLV_FIELD(2, TLV_I64, snap_note, slot_ms),
+    TLV_FIELD(3, TLV_U64, snap_note, count),
+    TLV_FIELD(4, TLV_U64, snap_note, flow),
+    TLV_FIELD(5, TLV_ENUM, snap_note, what, .max = SLOT_END_COUNT, .names = slot_end_words),
+    TLV_FIELD(6, TLV_U8, snap_note, flow_state),
+};
+static const struct tlv_desc note_desc = TLV_DESC("note", snap_note, note_fields);
+static const struct tlv_field waiting_fields[] = {
+    TLV_FIELD(1, TLV_I64, snap_waiting, slot_ms),
+    TLV_FIELD(2, TLV_U8, snap_waiting, fire),
+    TLV_FIELD(3, TLV_BOOL, snap_waiting, replaces),
+};
+static const struct tlv_desc waiting_desc = TLV_DESC("waiting", snap_waiting, waiting_fields);
+static const struct tlv_field schedule_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_schedule, record, .max = MESSAGE_MAX),
+    TLV_FIELD(2, TLV_U64, snap_schedule, revision),
+    TLV_FIELD(3, TLV_BOOL, snap_schedule, paused),
+    TLV_FIELD(4, TLV_I64, snap_schedule, after_ms),
+    TLV_FIELD(5, TLV_I64, snap_schedule, fired_ms),
+    TLV_FIELD(6, TLV_U64, snap_schedule, flow),
+    TLV_FIELD(7, TLV_U64, snap_schedule, fired),
+    TLV_FIELD(8, TLV_U64, snap_schedule, missed),
+    TLV_FIELD(9, TLV_U64, snap_schedule, skipped),
+    TLV_FIELD(10, TLV_LIST, snap_schedule, waiting, .max = 100000, .sub = &waiting_desc),
+    TLV_FIELD(11, TLV_LIST, snap_schedule, notes, .max = 64, .sub = &note_desc),
+};
 static const struct tlv_field end_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_end, objects),
     TLV_FIELD(2, TLV_U64, snap_end, digest_lo),
@@ -147,6 +176,7 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_RUN] = TLV_DESC("run", snap_run, run_fields),
     [OBJ_QUESTION] = TLV_DESC("question", snap_question, question_fields),
     [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
+    [OBJ_SCHEDULE] = TLV_DESC("schedule", snap_schedule, schedule_fields),
     [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
 };
 /* clang-format on */

@@ -15,7 +15,8 @@
     X(OBJ_RUN, 8, snap_run, "run", "an open attempt, in order of fences, after all flows")        \
     X(OBJ_QUESTION, 9, snap_question, "question", "an open question")                             \
     X(OBJ_KEY, 10, snap_key, "key", "an idempotency key")                                         \
-    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")
+    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last") \
+    X(OBJ_SCHEDULE, 40, snap_schedule, "schedule", "a schedule, after all flows")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -114,6 +115,24 @@ struct snap_key {
     uint64_t flow;
     uint32_t job_count;
     int64_t expires_ms;
+};
+struct snap_note {
+    int64_t first_ms, slot_ms;
+    uint64_t count, flow;
+    uint8_t what, flow_state;
+};
+struct snap_waiting {
+    int64_t slot_ms;
+    uint8_t fire;
+    bool replaces;
+};
+struct snap_schedule {
+    struct slice record; /* rec_schedule */
+    uint64_t revision;
+    bool paused;
+    int64_t after_ms, fired_ms;
+    uint64_t flow, fired, missed, skipped;
+    struct tlv_list waiting, notes;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

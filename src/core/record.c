@@ -42,6 +42,7 @@ static const struct tlv_field job_fields[] = {
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
 
+static const char *const fire_words[FIRE_COUNT] = {"slot", "waited", "backfill"};
 static const struct tlv_field submitted_fields[] = {
     HEAD(rec_submitted),
     TLV_FIELD(4, TLV_U64, rec_submitted, flow),
@@ -53,6 +54,9 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(10, TLV_BOOL, rec_submitted, more),
     TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc),
     TLV_FIELD(12, TLV_LIST, rec_submitted, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(60, TLV_TEXT, rec_submitted, schedule, .max = NAME_MAX_BYTES),
+    TLV_FIELD(61, TLV_I64, rec_submitted, slot_ms),
+    TLV_FIELD(62, TLV_ENUM, rec_submitted, fire, .max = FIRE_COUNT, .names = fire_words),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 
@@ -210,6 +214,58 @@ static const struct tlv_field tenant_fields[] = {
     TLV_FIELD(5, TLV_U32, rec_tenant, weight),
 };
 
+static const char *const catch_up_words[CATCH_UP_COUNT] = {"all", "last", "none"};
+static const char *const overlap_words[OVERLAP_COUNT] = {"skip", "queue", "replace"};
+static const struct tlv_field schedule_fields[] = {
+    HEAD(rec_schedule),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_TEXT, rec_schedule, expression, .max = TEXT_MAX_BYTES),
+    TLV_FIELD(6, TLV_ENUM, rec_schedule, catch_up, .max = CATCH_UP_COUNT, .names = catch_up_words),
+    TLV_FIELD(7, TLV_ENUM, rec_schedule, overlap, .max = OVERLAP_COUNT, .names = overlap_words),
+    TLV_FIELD(8, TLV_BOOL, rec_schedule, paused),
+    TLV_FIELD(9, TLV_I64, rec_schedule, start_ms),
+    TLV_FIELD(10, TLV_I64, rec_schedule, end_ms),
+    TLV_FIELD(11, TLV_I64, rec_schedule, after_ms),
+    TLV_FIELD(12, TLV_TEXT, rec_schedule, flow_name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(13, TLV_LIST, rec_schedule, labels, .max = 64, .sub = &label_desc),
+    TLV_FIELD(14, TLV_LIST, rec_schedule, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
+};
+
+static const struct tlv_field schedule_name_fields[] = {
+    HEAD(rec_schedule_name),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_name, name, .max = NAME_MAX_BYTES),
+};
+
+static const struct tlv_field schedule_paused_fields[] = {
+    HEAD(rec_schedule_paused),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_paused, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_BOOL, rec_schedule_paused, on),
+    TLV_FIELD(6, TLV_I64, rec_schedule_paused, after_ms),
+};
+
+const char *const slot_end_words[SLOT_END_COUNT] = {"fired", "missed", "overlap", "full", "queued", "replaces",
+                                                    "paused"};
+static const struct tlv_field schedule_slot_fields[] = {
+    HEAD(rec_schedule_slot),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_slot, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_ENUM, rec_schedule_slot, what, .max = SLOT_END_COUNT, .names = slot_end_words),
+    TLV_FIELD(6, TLV_I64, rec_schedule_slot, first_ms),
+    TLV_FIELD(7, TLV_I64, rec_schedule_slot, slot_ms),
+    TLV_FIELD(8, TLV_U64, rec_schedule_slot, count),
+};
+
+static const struct tlv_field slot_fields[] = {
+    TLV_FIELD(1, TLV_I64, rec_slot, slot_ms),
+};
+static const struct tlv_desc slot_desc = TLV_DESC("slot", rec_slot, slot_fields);
+static const struct tlv_field schedule_backfill_fields[] = {
+    HEAD(rec_schedule_backfill),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_backfill, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_LIST, rec_schedule_backfill, slots, .max = 10000, .sub = &slot_desc),
+};
+
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
 static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
@@ -231,6 +287,11 @@ static const struct tlv_desc rec_key_expired_desc = DESC(rec_key_expired, key_ex
 static const struct tlv_desc rec_pool_desc = DESC(rec_pool, pool_fields);
 static const struct tlv_desc rec_topic_desc = DESC(rec_topic, topic_fields);
 static const struct tlv_desc rec_tenant_desc = DESC(rec_tenant, tenant_fields);
+static const struct tlv_desc rec_schedule_desc = DESC(rec_schedule, schedule_fields);
+static const struct tlv_desc rec_schedule_name_desc = DESC(rec_schedule_name, schedule_name_fields);
+static const struct tlv_desc rec_schedule_paused_desc = DESC(rec_schedule_paused, schedule_paused_fields);
+static const struct tlv_desc rec_schedule_slot_desc = DESC(rec_schedule_slot, schedule_slot_fields);
+static const struct tlv_desc rec_schedule_backfill_desc = DESC(rec_schedule_backfill, schedule_backfill_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {

@@ -38,7 +38,12 @@
     X(REC_KEY_EXPIRED,      20, rec_key_expired,   "key_expired",     "an idempotency key is forgotten")       \
     X(REC_POOL,             21, rec_pool,          "pool",            "a pool was set")                        \
     X(REC_TOPIC,            22, rec_topic,         "topic",           "a topic was mapped to pools")           \
-    X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")
+    X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")                      \
+    X(REC_SCHEDULE,         60, rec_schedule,      "schedule",        "a schedule was set")                    \
+    X(REC_SCHEDULE_REMOVED, 61, rec_schedule_name, "schedule_removed", "a schedule is gone")                   \
+    X(REC_SCHEDULE_PAUSED,  62, rec_schedule_paused, "schedule_paused", "a schedule paused or went on")        \
+    X(REC_SCHEDULE_SLOT,    63, rec_schedule_slot, "schedule_slot",   "what became of slots that did not fire at once") \
+    X(REC_SCHEDULE_BACKFILL, 64, rec_schedule_backfill, "schedule_backfill", "slots of the past are to run again")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -91,6 +96,9 @@ struct rec_submitted {
     bool more;               /* parts follow by REC_ADDED: the flow does not end before the last */
     struct tlv_list profiles; /* of options */
     struct tlv_list jobs;     /* of rec_job; ordinals count from 0 in this order */
+    struct slice schedule;    /* the flow was made by this schedule of the tenant; empty = by a submit */
+    int64_t slot_ms;          /* for this slot of it */
+    uint8_t fire;             /* enum fire: where the slot came from */
     struct slice raw;
 };
 
@@ -277,6 +285,73 @@ struct rec_tenant {
     uint32_t weight; /* share under load; 0 means 1 */
 };
 
+/* Slots missed while nothing could fire: run all of them in order, the newest alone, or none. */
+enum catch_up { CATCH_UP_ALL, CATCH_UP_LAST, CATCH_UP_NONE, CATCH_UP_COUNT };
+/* A slot comes while the flow of an earlier one is running: leave it out, let it wait, or call the earlier one off. */
+enum overlap { OVERLAP_SKIP, OVERLAP_QUEUE, OVERLAP_REPLACE, OVERLAP_COUNT };
+
+/* A named object of a tenant. The slots themselves are inputs: `expression` is opaque here. */
+struct rec_schedule {
+    struct rec_head head; /* principal: on whose behalf its flows run */
+    struct slice name;
+    struct slice expression;
+    uint8_t catch_up, overlap;
+    bool paused;
+    int64_t start_ms;   /* no slot before; 0 = none */
+    int64_t end_ms;     /* no slot after; 0 = none */
+    int64_t after_ms;   /* no slot at or before this fires */
+    struct slice flow_name;
+    struct tlv_list labels;   /* of label */
+    struct tlv_list profiles; /* of options */
+    struct tlv_list jobs;     /* of rec_job, without parents in other flows */
+    struct slice raw;
+};
+
+struct rec_schedule_name {
+    struct rec_head head;
+    struct slice name;
+};
+
+struct rec_schedule_paused {
+    struct rec_head head;
+    struct slice name;
+    bool on;
+    int64_t after_ms; /* off: slots up to this were called off by the pause */
+};
+
+/* What became of a slot. SLOT_FIRED is never recorded by itself: REC_SUBMITTED says it. */
+enum slot_end {
+    SLOT_FIRED,
+    SLOT_MISSED,   /* its time passed while nothing could fire, and catch-up leaves it out */
+    SLOT_OVERLAP,  /* an earlier flow was running: left out */
+    SLOT_FULL,     /* too many were waiting */
+    SLOT_QUEUED,   /* waits until the earlier flow is over */
+    SLOT_REPLACES, /* the same, and the earlier flow was called off for it */
+    SLOT_PAUSED,   /* called off by a pause; never recorded by itself */
+    SLOT_END_COUNT
+};
+
+struct rec_schedule_slot {
+    struct rec_head head;
+    struct slice name;
+    uint8_t what;     /* enum slot_end */
+    int64_t first_ms; /* MISSED: the first of them that was named */
+    int64_t slot_ms;  /* the slot, or the last of them */
+    uint64_t count;   /* how many slots; 1 but for MISSED */
+};
+
+struct rec_slot {
+    int64_t slot_ms;
+};
+
+struct rec_schedule_backfill {
+    struct rec_head head;
+    struct slice name;
+    struct tlv_list slots; /* of rec_slot, ascending, none of them to come */
+};
+
+enum fire { FIRE_SLOT, FIRE_WAITED, FIRE_BACKFILL, FIRE_COUNT };
+
 union record_body {
 #define X(kind, number, type, word, text) struct type as_##kind;
     RECORD_TABLE(X)
@@ -292,6 +367,7 @@ struct record {
 
 const struct tlv_desc *record_desc(enum record_kind kind); /* NULL for a number that is not in the table */
 const char *record_word(enum record_kind kind);
+extern const char *const slot_end_words[];
 extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
 
 void record_encode(const struct record *r, struct buf *out);

@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
+#include "schedule.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
 #define CHUNK_JOBS_MAX 256u
@@ -234,6 +235,14 @@ static void put_question(struct writer *w, const struct question *q) {
     buf_fini(&voters);
 }
 
+static void put_schedules(struct writer *w) {
+    for (uint32_t i = 1; i <= w->state->schedules.high; i++) {
+        if (schedule_at(w->state, i)->key == NULL) continue;
+        struct snap_schedule o = schedule_object(schedule_at(w->state, i), &w->arena);
+        put(w, OBJ_SCHEDULE, &o);
+    }
+}
+
 static void put_rest(struct writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->questions.high; i++)
@@ -261,6 +270,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_flows(&w);
     put_runs(&w);
     put_rest(&w);
+    put_schedules(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);
     return w.err;

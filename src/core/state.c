@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "limits.h"
 #include "panic.h"
+#include "schedule.h"
 #include "timer.h"
 
 #define SCRATCH_CHUNK_BYTES 65536
@@ -15,6 +16,8 @@ static const struct tlv_field flow_head_fields[] = {
     TLV_FIELD(2, TLV_TEXT, flow_head, principal, .max = 255),
     TLV_FIELD(3, TLV_TEXT, flow_head, trace, .max = 255),
     TLV_FIELD(4, TLV_LIST, flow_head, labels, .max = 64, .sub = &label_desc),
+    TLV_FIELD(60, TLV_TEXT, flow_head, schedule, .max = 255),
+    TLV_FIELD(61, TLV_I64, flow_head, slot_ms),
 };
 const struct tlv_desc flow_head_desc = TLV_DESC("flow_head", flow_head, flow_head_fields);
 
@@ -36,6 +39,9 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->tenants, sizeof(struct tenant), POOL_MAX);
     pool_init(&s->pools, sizeof(struct pool_), POOL_MAX);
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
+    pool_init(&s->schedules, sizeof(struct schedule), POOL_MAX);
+    index_init(&s->schedule_by_name);
+    map_init(&s->schedule_by_revision);
     map_init(&s->flow_by_id);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
@@ -72,6 +78,9 @@ void state_fini(struct state *s) {
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     FINI_POOL(s, topics, topic, it->name != NULL,
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
+    FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
+    index_fini(&s->schedule_by_name);
+    map_fini(&s->schedule_by_revision);
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
     pool_fini(&s->runs);
@@ -97,6 +106,9 @@ size_t state_bytes(const struct state *s) {
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
+    bytes += pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) + map_bytes(&s->schedule_by_revision);
+    for (uint32_t i = 1; i <= s->schedules.high; i++)
+        if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
     bytes += s->timers.slots * sizeof(struct heap_item);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);

@@ -116,6 +116,7 @@ struct flow {
     uint32_t parked;     /* index: first job of the parked list */
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */
+    uint32_t schedule;   /* index: the schedule that made it last of all, 0 = none */
     uint32_t by_state[JOB_STATE_COUNT]; /* index */
 };
 #define FLOW_INDEX_MIN 16u
@@ -217,7 +218,43 @@ struct topic {
     struct tlv_list pools;
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY };
+struct slot_note { /* what became of a slot, or of a run of them */
+    int64_t first_ms, slot_ms;
+    uint64_t count;
+    uint64_t flow;      /* FIRED */
+    uint8_t what;       /* enum slot_end */
+    uint8_t flow_state; /* FIRED: RUNNING until the flow ended the first time */
+};
+
+struct slot_waiting {
+    int64_t slot_ms;
+    uint8_t fire; /* FIRE_WAITED or FIRE_BACKFILL */
+    bool replaces;
+};
+
+#define SCHEDULE_NOTES 16u /* part of the rules: older notes leave */
+
+struct schedule {
+    struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
+    struct bytes *record; /* rec_schedule as recorded */
+    struct slice expression, principal; /* index: point into record */
+    uint64_t revision;    /* LSN of the record that last changed which slots are to come */
+    uint32_t tenant;
+    uint8_t catch_up, overlap;
+    bool paused;
+    int64_t end_ms;       /* index, as in record */
+    int64_t after_ms;     /* every slot up to here was dealt with: none of them fires again by itself */
+    int64_t fired_ms;     /* the last slot that fired; 0 = none */
+    uint64_t flow;        /* the flow made last; it may be over or gone */
+    uint64_t fired, missed, skipped;
+    uint32_t job_count, profile_count, question_count; /* index: of its flows */
+    uint64_t reserve_bytes; /* index: what one of its flows takes of the journal */
+    struct vec waiting;   /* of slot_waiting, next first */
+    struct vec notes;     /* of slot_note, oldest first, at most SCHEDULE_NOTES */
+    uint32_t timer;       /* index */
+};
+
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_SCHEDULE };
 
 struct state {
     uint32_t shard;
@@ -231,10 +268,13 @@ struct state {
     uint32_t worker_last;
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
+    struct pool schedules;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
     struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
+    struct index schedule_by_name;
+    struct map schedule_by_revision;
     struct heap timers;
     uint32_t ready_classes;          /* list of classes with ready jobs */
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
@@ -258,6 +298,8 @@ struct state {
 struct flow_head {
     struct slice name, principal, trace;
     struct tlv_list labels;
+    struct slice schedule; /* that made it; empty = a submit did */
+    int64_t slot_ms;
 };
 extern const struct tlv_desc flow_head_desc;
 
@@ -277,6 +319,8 @@ static inline struct key *key_at(const struct state *s, uint32_t i) { return poo
 static inline struct tenant *tenant_at(const struct state *s, uint32_t i) { return pool_at(&s->tenants, i); }
 static inline struct pool_ *pool_entry(const struct state *s, uint32_t i) { return pool_at(&s->pools, i); }
 static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
+
+static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {
     return &profile_at(s, j->profile)->options;

@@ -32,7 +32,9 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
                               .created = f->created,
-                              .finished = f->finished};
+                              .finished = f->finished,
+                              .schedule = head.schedule,
+                              .slot = {head.slot_ms}};
     return true;
 }
 

@@ -7,6 +7,7 @@
 struct state;
 struct live;
 struct limits;
+struct slot_note;
 
 struct flow_view {
     flow_id id;
@@ -17,6 +18,8 @@ struct flow_view {
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */
     wall_time created, finished;
+    struct slice schedule; /* that made it; empty = a submit did */
+    wall_time slot;
 };
 
 struct job_view {
@@ -82,6 +85,54 @@ void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *
 void view_each_question(const struct state *s, view_question_fn each, void *ctx);
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
+
+struct schedule_view {
+    struct slice tenant, name, expression, principal;
+    uint64_t revision;
+    enum catch_up catch_up;
+    enum overlap overlap;
+    bool paused;
+    wall_time end;     /* TIME_NEVER */
+    wall_time after;   /* every slot up to here was dealt with */
+    wall_time fired_slot; /* the last that fired; 0 = none */
+    flow_id flow;      /* made for it */
+    bool running;      /* that flow is not over */
+    uint32_t waiting;  /* slots that wait for an earlier flow */
+    uint64_t fired, missed, skipped;
+    const struct slot_note *notes; /* what became of the last slots, oldest first; state.h */
+    uint32_t note_count;
+};
+bool view_schedule(const struct state *s, struct slice tenant, struct slice name, struct schedule_view *ret);
+bool view_schedule_revision(const struct state *s, uint64_t revision, struct schedule_view *ret);
+typedef void (*view_schedule_fn)(void *ctx, const struct schedule_view *schedule);
+void view_each_schedule(const struct state *s, view_schedule_fn each, void *ctx); /* in order of revisions */
+
+/* Why a schedule does not fire now, the first of this list that holds. */
+#define SCHEDULE_BLOCK_TABLE(X)                                                                       \
+    X(SCHEDULE_BLOCK_PAUSED, "paused", "it is paused")                                                \
+    X(SCHEDULE_BLOCK_OVERLAP, "overlap", "a slot waits for the end of an earlier flow")               \
+    X(SCHEDULE_BLOCK_ROOM, "room", "a slot waits because a limit leaves no room for its flow")        \
+    X(SCHEDULE_BLOCK_SLOTS, "slots", "its next slots have not been worked out yet")                   \
+    X(SCHEDULE_BLOCK_OVER, "over", "no slot follows")                                                 \
+    X(SCHEDULE_BLOCK_TIME, "time", "its next slot has not come")
+
+enum schedule_block {
+#define X(block, word, text) block,
+    SCHEDULE_BLOCK_TABLE(X)
+#undef X
+    SCHEDULE_BLOCK_COUNT
+};
+const char *schedule_block_word(enum schedule_block b);
+const char *schedule_block_text(enum schedule_block b);
+
+struct why_schedule {
+    enum schedule_block block;
+    wall_time next;    /* time: when it fires; TIME_NEVER */
+    flow_id flow;      /* overlap */
+    const char *limit; /* room: the limit's name */
+};
+bool view_why_schedule(const struct state *s, const struct live *l, const struct limits *limits, uint64_t revision,
+                       struct why_schedule *ret);
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;

@@ -7,6 +7,7 @@
 #include "life.h"
 #include "limits.h"
 #include "panic.h"
+#include "schedule.h"
 
 static bool has_work(const struct flow *f) {
     return f->work_head < f->work.count || f->sweep != SWEEP_NONE;
@@ -155,6 +156,7 @@ static void check_end(struct state *s, struct flow *f) {
     f->finished = state == FLOW_RUNNING ? (wall_time){0} : s->now;
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = state};
     emit_event(s, &event);
+    if (f->schedule) schedule_flow_moved(s, f->schedule, state);
 }
 
 /* ---- around a record ---- */
