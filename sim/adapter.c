@@ -258,7 +258,40 @@ void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) 
 
 /* ---- comparison ---- */
 
+/* The reason that people are told must fit what holds the job up. NULL when it does. */
+static const char *why_misfit(const struct job_view *job, enum block block) {
+    bool settling = block == BLOCK_SETTLING;
+    switch (job->state) {
+    case JOB_WAITING:
+        if (job->parents_open > 0) return block == BLOCK_PARENTS || settling ? NULL : "it waits for parents";
+        return block == BLOCK_TIME || settling ? NULL : "it waits for a time";
+    case JOB_HELD:
+    case JOB_CHECKING: return block == BLOCK_QUESTION ? NULL : "a question is open";
+    case JOB_READY:
+        /* asked when the server is still: whoever could have been placed has been placed */
+        if (block == BLOCK_QUEUE) return "a worker is free and it was not given to it";
+        return block >= BLOCK_PAUSED || settling ? NULL : "it waits for a worker";
+    case JOB_DISPATCHED:
+        if (job->stop == STOP_NONE) return block == BLOCK_START ? NULL : "it has not started";
+        return block == BLOCK_STOPPING ? NULL : "it is being stopped";
+    case JOB_RUNNING:
+        if (job->stop == STOP_NONE) return block == BLOCK_NOTHING ? NULL : "it is running";
+        return block == BLOCK_STOPPING ? NULL : "it is being stopped";
+    case JOB_SUCCEEDED:
+    case JOB_FAILED:
+    case JOB_TIMED_OUT:
+    case JOB_CANCELLED:
+    case JOB_DENIED:
+    case JOB_QUARANTINED:
+    case JOB_SKIPPED: return block == BLOCK_NOTHING ? NULL : "it is over";
+    case JOB_STATE_COUNT: break;
+    }
+    return "it is in no state";
+}
+
 struct comparison {
+    struct adapter *a;
+    const struct engine *engine;
     const struct state *state;
     struct vec flows, jobs;
 };
@@ -267,6 +300,14 @@ static void compare_job(void *ctx, const struct job_view *job) {
     struct comparison *c = ctx;
     struct trace_job_state *s = vec_push(&c->jobs);
     struct question_view q;
+    struct why_job why;
+    struct world *w = c->a->w;
+    bool known = view_why(c->state, engine_live(c->engine), &w->plan.limits, job->ref, &why);
+    const char *misfit = known ? why_misfit(job, why.block) : "nobody knows it";
+    if (misfit && !engine_has_work(c->engine)) {
+        world_red(w, "why", "%lu/%u: %s, and the reason given is \"%s\"", (unsigned long)job->ref.flow.v,
+                  job->ref.ordinal, misfit, known ? block_word(why.block) : "none");
+    }
     *s = (struct trace_job_state){
         .flow = job->ref.flow.v,
         .ordinal = job->ref.ordinal,
@@ -327,7 +368,7 @@ static void compare_schedules(struct adapter *a, const struct engine *e) {
 void adapter_compare(struct adapter *a, const struct engine *e) {
     char text[MODEL_TEXT_BYTES];
     if (a->told_lsn != engine_lsn(e)) return;
-    struct comparison c = {.state = engine_state(e)};
+    struct comparison c = {.a = a, .engine = e, .state = engine_state(e)};
     vec_init(&c.flows, sizeof(struct trace_flow_now));
     vec_init(&c.jobs, sizeof(struct trace_job_state));
     view_each_flow(c.state, compare_flow, &c);
@@ -347,9 +388,9 @@ struct quiet {
 static void quiet_job(void *ctx, const struct job_view *job) {
     struct quiet *q = ctx;
     struct why_job why = {0};
-    judge(q->a, &(struct trace_entry){
-                    .kind = TW_SEEN,
-                    .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)}});
+    judge(q->a, &(struct trace_entry){.kind = TW_SEEN,
+                                      .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal,
+                                                  adapter_state(job->state)}});
     if (job_state_is_terminal(job->state)) return;
     bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
     judge(q->a, &(struct trace_entry){

@@ -36,8 +36,9 @@ static void judge_lost(struct ledger *l, const struct ledger_entry *e) {
               (long)s->w->plan.limits.lease_ms);
 }
 
-static void stopping(struct ledger *l, struct ledger_entry *e, enum trace_stop stop, bool judging) {
-    if (judging && e->owed && stop == TX_DISPATCH_TIMEOUT) {
+static void stopping(struct ledger *l, struct ledger_entry *e, const struct trace_entry *t, bool judging) {
+    bool late = e->owed && t->lsn > e->owed_lsn;
+    if (judging && late && t->as.attempt.stop == TX_DISPATCH_TIMEOUT) {
         world_red(l->server->w, "dispatch",
                   "%lu/%u#%u was never sent again to worker %u, which attached without it",
                   (unsigned long)e->job.flow.v, e->job.ordinal, e->attempt, e->node);
@@ -67,7 +68,7 @@ void ledger_record(struct ledger *l, const struct trace_entry *t, bool judging) 
     struct ledger_entry *e = find(l, a->flow, a->ordinal, a->attempt);
     if (e == NULL) return; /* the model objects to that */
     if (t->kind == TR_STOPPING) {
-        stopping(l, e, a->stop, judging);
+        stopping(l, e, t, judging);
         return;
     }
     if (judging && a->outcome == TO_LOST) judge_lost(l, e);
@@ -92,7 +93,9 @@ static bool is_listed(const struct cmd_attach *attach, const struct ledger_entry
 void ledger_attached(struct ledger *l, uint32_t node, const struct cmd_attach *attach) {
     for (uint32_t i = 0; i < l->entries.count; i++) {
         struct ledger_entry *e = vec_at(&l->entries, i);
-        if (e->node == node && e->incarnation == attach->incarnation && !is_listed(attach, e)) e->owed = true;
+        if (e->node != node || e->incarnation != attach->incarnation || is_listed(attach, e)) continue;
+        e->owed = true;
+        e->owed_lsn = engine_lsn(l->server->engine);
     }
 }
 

@@ -19,6 +19,7 @@ struct ledger_entry {
     uint64_t incarnation;
     bool stopping;
     bool owed; /* the worker attached without it: an ASSIGN or STOP must follow */
+    uint64_t owed_lsn; /* of the state it attached to; what was decided before knows nothing of it */
 };
 
 struct ledger {

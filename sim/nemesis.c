@@ -13,8 +13,11 @@ static struct simworker *any_worker(struct world *w) {
     return &w->workers[rng_below(&w->rng, (uint32_t)w->plan.workers)];
 }
 
+/* Often short, often around a lease: shortly before and after its end is where the promises are. */
 static int64_t pause_ms(struct world *w) {
-    return 1 + rng_skewed(&w->rng, w->plan.lease_ms * 3);
+    int64_t lease_ms = w->plan.lease_ms;
+    if (rng_below(&w->rng, 2)) return 1 + rng_skewed(&w->rng, lease_ms * 3);
+    return rng_range(&w->rng, lease_ms / 2, lease_ms * 5 / 2);
 }
 
 static void heal_net(void *ctx, uint64_t arg) {
@@ -35,7 +38,10 @@ static void strike_partition(struct world *w) {
 }
 
 static void strike_kill(struct world *w) {
-    simserver_crash(&w->server, CRASH_KILL);
+    if (rng_below(&w->rng, 4) == 0)
+        simserver_stop(&w->server);
+    else
+        simserver_crash(&w->server, CRASH_KILL);
 }
 
 static void strike_power(struct world *w) {

@@ -49,8 +49,7 @@ static void draw_server(struct plan *p, struct rng *r) {
     p->sync_error_ppm = maybe(r, 25, 200, 8000);
     p->full_ms = maybe(r, 20, 1000, 8000);
     p->segment_kib = 256 << rng_below(r, 3);
-    if (p->full_ms != 0)
-        p->segment_kib = 2048; /* a batch grows while the disk is full, and must fit a segment */
+    if (p->full_ms != 0) p->segment_kib = 256; /* it is the next segment that finds no room */
     if (p->large) p->segment_kib = 4096;
     p->snapshot_ms = maybe(r, 70, 200, 5000);
     p->digest_ms = rng_range(r, 1000, 8000);
@@ -77,12 +76,20 @@ static void draw_limits(struct plan *p, struct rng *r) {
     l->approval_ms = rng_range(r, 1000, 60000);
     l->policy_retry_ms = rng_range(r, 100, 2000);
     l->idempotency_ms = rng_chance(r, PERCENT(30)) ? rng_range(r, 1000, 10000) : 86400000;
-    l->schedule_catch_up_max = rng_range(r, 0, 5);
-    l->schedule_waiting_max = rng_range(r, 1, 6);
-    l->schedule_slots_max = rng_range(r, 6, 40);
-    l->schedule_late_ms = rng_range(r, 100, 3000);
-    l->schedule_retry_ms = rng_range(r, 20, 1000);
     l->overload_slots_percent = rng_chance(r, PERCENT(70)) ? 90 : 50;
+}
+
+/* From a stream of its own: half of all seeds stay what they were before there were schedules. */
+static void draw_schedules(struct plan *p) {
+    struct rng r;
+    struct limits *l = &p->limits;
+    rng_init(&r, p->seed ^ 0x5c4edu);
+    p->schedules = maybe(&r, 50, 5, 40);
+    l->schedule_catch_up_max = rng_range(&r, 0, 5);
+    l->schedule_waiting_max = rng_range(&r, 1, 6);
+    l->schedule_slots_max = rng_range(&r, 6, 40);
+    l->schedule_late_ms = rng_range(&r, 100, 3000);
+    l->schedule_retry_ms = rng_range(&r, 20, 1000);
 }
 
 void plan_draw(struct plan *p, uint64_t seed) {
@@ -95,6 +102,7 @@ void plan_draw(struct plan *p, uint64_t seed) {
     draw_server(p, &r);
     draw_workers(p, &r);
     draw_limits(p, &r);
+    draw_schedules(p);
 }
 
 void plan_calm(struct plan *p) {

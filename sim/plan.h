@@ -51,7 +51,8 @@
     X(stale_ppm, "heartbeats that repeat an old message")                 \
     X(goodbye_ppm, "heartbeats at which a worker leaves and comes back")  \
     X(meddle, "percent of client actions that are not submits")           \
-    X(lease_ms, "lease of a worker")
+    X(lease_ms, "lease of a worker")                                      \
+    X(schedules, "percent of other client actions that are about schedules")
 
 struct plan {
     uint64_t seed;

@@ -161,20 +161,20 @@ static void do_quarantine(struct simclient *c) {
 static void do_schedule(struct simclient *c) {
     struct msg *m = message(c, CMD_SCHEDULE);
     m->cmd.tenant = workload_tenants[c->node % WORKLOAD_TENANTS];
-    uint32_t what = rng_below(&c->rng, 8);
+    uint32_t what = rng_below(&c->side, 8);
     if (what < 4) {
-        workload_schedule(c->w, &c->rng, m);
+        workload_schedule(c->w, &c->side, m);
     } else {
-        m->cmd.as.schedule_name.name = workload_schedule_name(&m->arena, rng_below(&c->rng, WORKLOAD_SCHEDULES));
-        m->cmd.as.schedule_name.on = rng_below(&c->rng, 2);
+        m->cmd.as.schedule_name.name = workload_schedule_name(&m->arena, rng_below(&c->side, WORKLOAD_SCHEDULES));
+        m->cmd.as.schedule_name.on = rng_below(&c->side, 2);
         m->cmd.kind = what == 4 ? CMD_SCHEDULE_REMOVE : what == 5 ? CMD_SCHEDULE_BACKFILL : CMD_SCHEDULE_PAUSE;
     }
     if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) {
         int64_t *slots = ARENA_ARRAY(&m->arena, int64_t, 3);
         int64_t now_ms = c->w->server.batch_clock.last.ms;
-        for (uint32_t i = 0; i < 3; i++) slots[i] = now_ms - 9000 + i * rng_range(&c->rng, 0, 4000);
+        for (uint32_t i = 0; i < 3; i++) slots[i] = now_ms - 9000 + i * rng_range(&c->side, 0, 4000);
         m->cmd.as.schedule_name.slots = slots;
-        m->cmd.as.schedule_name.slot_count = rng_below(&c->rng, 4);
+        m->cmd.as.schedule_name.slot_count = rng_below(&c->side, 4);
     }
     ask(c, m);
 }
@@ -227,7 +227,7 @@ static void act(struct simclient *c) {
         do_submit(c);
         return;
     }
-    if (rng_below(&c->rng, 8) == 0) {
+    if (rng_below(&c->side, 100) < (uint32_t)c->w->plan.schedules) {
         do_schedule(c);
         return;
     }
@@ -421,6 +421,7 @@ void simclient_receive(struct simclient *c, struct msg *m) {
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng) {
     *c = (struct simclient){.w = w, .node = node, .is_house = is_house, .rng = rng};
+    rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node); /* draws nothing from the other streams */
 }
 
 void simclient_fini(struct simclient *c) {

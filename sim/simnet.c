@@ -47,14 +47,26 @@ void simnet_unref(struct simnet *n, struct msg *m) {
     free(m);
 }
 
+static bool is_streamed(const struct msg *m) {
+    return m->from == NET_SERVER && m->session != 0;
+}
+
+/* The message is lost; a stream ends with it. */
+static void lose(struct simnet *n, const struct msg *m, const char *how) {
+    struct stream *stream = &n->streams[m->to];
+    if (is_streamed(m) && stream->session == m->session) stream->broken = true;
+    WORLD_NOTE(n->w, m->from, m->to, m->kind, "net: %u -> %u %s", m->from, m->to, how);
+}
+
 static void deliver(void *ctx, uint64_t arg) {
     struct simnet *n = ctx;
     struct msg *m = (struct msg *)(uintptr_t)arg;
-    if (n->cut[m->from][m->to]) {
-        WORLD_NOTE(n->w, m->from, m->to, m->kind, "net: %u -> %u cut off", m->from, m->to);
-    } else {
+    const struct stream *stream = &n->streams[m->to];
+    bool gap = is_streamed(m) && stream->session == m->session && stream->broken;
+    if (gap || n->cut[m->from][m->to])
+        lose(n, m, "cut off");
+    else
         world_deliver(n->w, m);
-    }
     simnet_unref(n, m);
 }
 
@@ -68,7 +80,7 @@ static int64_t delay_us(struct simnet *n) {
 static void post(struct simnet *n, struct msg *m) {
     int64_t at = n->w->queue.now_us + delay_us(n);
     int64_t *last = &n->last_us[m->from][m->to];
-    if (n->w->plan.net_ordered && at <= *last) at = *last + 1;
+    if ((n->w->plan.net_ordered || is_streamed(m)) && at <= *last) at = *last + 1;
     if (at > *last) *last = at;
     m->refs++;
     equeue_at(&n->w->queue, at, deliver, n, (uint64_t)(uintptr_t)m);
@@ -76,8 +88,11 @@ static void post(struct simnet *n, struct msg *m) {
 
 void simnet_send(struct simnet *n, struct msg *m) {
     const struct plan *p = &n->w->plan;
-    if (n->cut[m->from][m->to] || rng_chance(&n->rng, (uint32_t)p->drop_ppm)) {
-        WORLD_NOTE(n->w, m->from, m->to, m->kind, "net: %u -> %u lost", m->from, m->to);
+    struct stream *stream = &n->streams[m->to];
+    if (is_streamed(m) && m->session > stream->session) *stream = (struct stream){m->session, false};
+    bool gap = is_streamed(m) && (m->session < stream->session || stream->broken);
+    if (gap || n->cut[m->from][m->to] || rng_chance(&n->rng, (uint32_t)p->drop_ppm)) {
+        lose(n, m, "lost");
         simnet_unref(n, m);
         return;
     }

@@ -1,7 +1,11 @@
-/* simnet.h: messages between the nodes of a world, on a network that loses, repeats, delays, reorders and parts them.
+/* simnet.h: messages between the nodes of a world, on a network that loses, repeats, delays, reorders and parts
+ * them.
  *
  * A message is built once in its own arena and never changed after it was sent, so a repeated one shares its bytes.
- * Nothing is reliable but this: a message that arrives is one that was sent. Node 0 is the server. */
+ * Nothing is reliable but this: a message that arrives is one that was sent, and what the server sends to a worker on
+ * one connection (session) arrives in order and without gaps, as on a stream: after a loss nothing more comes through.
+ * The promise about exclusive jobs needs that: a DROP may not be overtaken by the answer to ATTACH. Node 0 is the
+ * server. */
 #ifndef REEVE_SIMNET_H
 #define REEVE_SIMNET_H
 
@@ -67,12 +71,18 @@ struct msg {
     bool exclusive;
 };
 
+struct stream { /* from the server to a worker */
+    uint64_t session;
+    bool broken;
+};
+
 struct simnet {
     struct world *w;
     struct rng rng;
     struct msg *first;
     bool cut[NET_NODES_MAX][NET_NODES_MAX]; /* from, to */
     int64_t last_us[NET_NODES_MAX][NET_NODES_MAX];
+    struct stream streams[NET_NODES_MAX]; /* by worker */
 };
 
 void simnet_init(struct simnet *n, struct world *w, struct rng rng);

@@ -80,20 +80,22 @@ static void reopen(void *ctx, uint64_t generation) {
 }
 
 /* A start may be spoilt by a full or failing disk, but never by what a crash left behind. */
-static bool refused(struct simserver *s, enum err err, bool power, const struct why *why) {
+static bool refused(struct simserver *s, enum err err, const struct why *why) {
     WORLD_NOTE(s->w, 79, err, s->refused_opens, "server: does not start: %s: %s", err_word(err), why->text);
     bool excused = err == ERR_IO || err == ERR_NO_SPACE;
-    if (!excused || ++s->refused_opens > OPENS_MAX) {
+    if (err == ERR_IO || s->w->quiet) s->refused_opens++; /* a full disk may stay full for long */
+    if (!excused || s->refused_opens > OPENS_MAX) {
         world_red(s->w, "recovery", "refused: %s: %s", err_word(err), why->text);
     }
     engine_free(s->engine);
     if (s->journal) s->journal->ops->close(s->journal);
     s->engine = NULL;
     s->journal = NULL;
-    if (power)
+    if (s->power_doubt)
         simdisk_crash(s->disk, (enum simdisk_crash_policy)rng_below(&s->rng, 4));
     else
         simdisk_kill(s->disk);
+    s->power_doubt = false;
     equeue_in(&s->w->queue, REOPEN_US, reopen, s, s->generation);
     return false;
 }
@@ -108,7 +110,8 @@ bool simserver_recover(struct simserver *s) {
     enum err err = open_journal(s, &head, &why);
     if (err == ERR_OK) err = recover_state(s, &head, &why);
     if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
-    if (err != ERR_OK) return refused(s, err, armed, &why);
+    s->power_doubt |= armed;
+    if (err != ERR_OK) return refused(s, err, &why);
     (void)simdisk_slow_ms_take(s->disk);
     simlog_abort(&s->log);
     s->durable_lsn = head.lsn;
@@ -176,12 +179,23 @@ void simserver_snapshot(struct simserver *s) {
     if (err == ERR_OK && rng_below(&s->rng, 3) == 0) err = file_seal(s->journal, &why);
     if (err == ERR_OK && rng_below(&s->rng, 3) == 0) err = file_prepare(s->journal, &why);
     if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
+    s->power_doubt |= armed;
     buf_fini(&saving.bytes);
     if (err == ERR_OK || err == ERR_NO_SPACE) return;
     if (armed)
         simserver_crash(s, CRASH_POWER);
     else
         simserver_disk_failed(s, err, "snapshot", why.text);
+}
+
+/* A clean stop seals the journal first: a torn tail is then no excuse. */
+void simserver_stop(struct simserver *s) {
+    struct why why = {{0}};
+    if (simserver_is_still(s)) {
+        enum err err = file_seal(s->journal, &why);
+        WORLD_NOTE(s->w, 92, err, s->durable_lsn, "server: stops cleanly: %s %s", err_word(err), why.text);
+    }
+    simserver_crash(s, CRASH_KILL);
 }
 
 /* ---- comparison ---- */

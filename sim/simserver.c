@@ -388,6 +388,7 @@ static bool append_write(struct simserver *s, int64_t *ret_slow_us) {
     enum journal_outcome outcome =
         s->journal->ops->append(s->journal, s->epoch, s->durable_lsn, &s->batch, &why);
     if (armed) simdisk_arm(s->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
+    s->power_doubt |= armed;
     *ret_slow_us = (int64_t)simdisk_slow_ms_take(s->disk) * 1000;
     WORLD_NOTE(s->w, s->batch.first_lsn, s->batch.last_lsn, outcome,
                "journal: append %lu..%lu, outcome %d %s", (unsigned long)s->batch.first_lsn,
@@ -492,6 +493,8 @@ void simserver_crash(struct simserver *s, enum crash_kind kind) {
                (unsigned long)(s->engine ? engine_lsn(s->engine) : 0));
     if (s->up) adapter_crashed(&s->w->adapter);
     s->crash_count++;
+    if (s->power_doubt) kind = CRASH_POWER;
+    s->power_doubt = false;
     close_all(s);
     if (kind == CRASH_KILL)
         simdisk_kill(s->disk);

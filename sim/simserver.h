@@ -39,6 +39,8 @@ struct simserver {
     uint32_t refused_opens; /* failed starts in a row */
     int64_t frozen_until_us;
 
+    bool power_doubt; /* the power may have failed in a call whose error nobody needs to report */
+
     struct engine *engine;
     struct journal *journal;
     struct batch_clock batch_clock;
@@ -71,6 +73,7 @@ void simserver_init(struct simserver *s, struct world *w, struct rng rng);
 void simserver_fini(struct simserver *s);
 void simserver_start(struct simserver *s);
 void simserver_crash(struct simserver *s, enum crash_kind kind); /* restarts by itself, later */
+void simserver_stop(struct simserver *s); /* cleanly when it is still, else as a crash */
 void simserver_freeze(struct simserver *s, int64_t ms);
 void simserver_receive(struct simserver *s, struct msg *m);
 void simserver_hang_up(struct simserver *s,

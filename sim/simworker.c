@@ -9,6 +9,7 @@
 
 #define LEASE_MARGIN_US 1000
 #define TOMBS_MAX 4096u
+#define BEATS_OPEN_MAX 2u
 
 static void beat(void *ctx, uint64_t life);
 static void process_end(void *ctx, uint64_t serial);
@@ -124,6 +125,7 @@ static void attach(struct simworker *v) {
         .held_count = v->held.count,
     };
     v->attached = false;
+    v->beats_open = 0;
     v->attach_request = m->request;
     v->attach_sent_us = now_us(v);
     WORLD_NOTE(v->w, v->node, v->incarnation, v->held.count, "worker %u: attaches, incarnation %lu, holds %u",
@@ -140,6 +142,7 @@ static void heartbeat(struct simworker *v, enum command_kind kind) {
         .cpu_percent = rng_below(&v->rng, 101),
     };
     if (kind == CMD_HEARTBEAT) {
+        v->beats_open++;
         v->beat_request = m->request;
         v->beat_sent_us = now_us(v);
     }
@@ -375,6 +378,7 @@ static void hear_attempt_answer(struct simworker *v, const struct msg *m) {
 
 static void hear_answer(struct simworker *v, struct msg *m) {
     if (m->call != 0) adapter_answered(&v->w->adapter, m);
+    if (m->reply.err == ERR_OK) v->beats_open = 0;
     if (m->asked == CMD_ATTACH && m->request == v->attach_request && m->reply.err == ERR_OK) {
         v->attached = true;
         if (m->reply.epoch > v->epoch) v->epoch = m->reply.epoch;
@@ -424,6 +428,7 @@ static void beat(void *ctx, uint64_t life) {
         return;
     }
     int64_t attach_again_us = p->limits.heartbeat_ms * 2000;
+    if (v->beats_open > BEATS_OPEN_MAX) v->attached = false; /* the connection is dead, open another one */
     if (!v->attached) {
         if (now_us(v) - v->attach_sent_us >= attach_again_us || v->attach_sent_us == 0) attach(v);
     } else if (rng_chance(&v->rng, (uint32_t)p->goodbye_ppm)) {

@@ -66,6 +66,7 @@ struct simworker {
     uint64_t attach_request;
     int64_t attach_sent_us;
     uint64_t epoch;
+    uint32_t beats_open; /* heartbeats since the last acknowledgement */
     uint64_t beat_request; /* heartbeat that waits for its acknowledgement */
     int64_t beat_sent_us;
     int64_t lease_until_us; /* exclusive processes may live until here */

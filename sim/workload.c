@@ -157,7 +157,7 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
 
 static struct slice draw_body(struct rng *r, struct arena *arena) {
     /* some outlive a lease: only then an attempt can be lost and still go on */
-    uint32_t ms = (uint32_t)(rng_below(r, 8) == 0 ? rng_range(r, 500, 5000) : rng_skewed(r, 400));
+    uint32_t ms = (uint32_t)(rng_below(r, 6) == 0 ? rng_range(r, 300, 6000) : rng_skewed(r, 400));
     uint32_t exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 2) : 0;
     uint32_t flaky = rng_below(r, 4) == 0 ? rng_below(r, 4) : 0;
     return text(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
@@ -229,6 +229,29 @@ static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct
     };
 }
 
+/* The order in which jobs are named means nothing. */
+static void shuffle(struct rng *r, struct cmd_jobs *jobs, struct job_spec *specs) {
+    for (uint32_t i = jobs->job_count; i > 1; i--) {
+        uint32_t k = rng_below(r, i);
+        struct job_spec moved = specs[i - 1];
+        specs[i - 1] = specs[k];
+        specs[k] = moved;
+    }
+}
+
+/* Graphs that must be refused: a name that is used twice or refers to nothing, and a circle. */
+static void spoil(struct rng *r, struct arena *arena, const struct cmd_jobs *jobs, struct job_spec *specs) {
+    struct job_spec *last = &specs[jobs->job_count - 1];
+    struct parent_ref *parent = ARENA_NEW(arena, struct parent_ref);
+    switch (rng_below(r, 3)) {
+    case 0: parent->name = SLICE("nobody"); break;
+    case 1: parent->name = last->name; break;
+    default: specs[0].name = last->name; return;
+    }
+    specs[0].parents = parent;
+    specs[0].parent_count = 1;
+}
+
 static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
@@ -239,6 +262,8 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
     *jobs =
         (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
+    if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);
+    if (!w->quiet && rng_below(r, 40) == 0) spoil(r, arena, jobs, specs);
 }
 
 static void draw_submit(struct rng *r, struct msg *m) {

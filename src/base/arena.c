@@ -79,7 +79,7 @@ static void *alloc_big(struct arena *a, size_t need) {
         a->chunk = chunk;
         a->next = a->end = (uint8_t *)chunk + need;
     }
-    return memset(chunk_data(chunk), 0, need - sizeof *chunk);
+    return chunk_data(chunk);
 }
 
 /* `bytes` is rounded and does not fit the newest chunk. */
@@ -99,16 +99,30 @@ static void *alloc_slow(struct arena *a, size_t bytes) {
     if (a->chunk_bytes < CHUNK_BYTES_MAX) {
         a->chunk_bytes = a->chunk_bytes * 2 < CHUNK_BYTES_MAX ? a->chunk_bytes * 2 : CHUNK_BYTES_MAX;
     }
-    return memset(chunk_data(chunk), 0, bytes);
+    return chunk_data(chunk);
+}
+
+static size_t rounded(size_t bytes) {
+    return bytes ? round_up_8(bytes) : 8; /* an empty allocation is still an address of its own */
+}
+
+static void *take(struct arena *a, size_t bytes) {
+    if (bytes > (size_t)(a->end - a->next)) return alloc_slow(a, bytes);
+    void *at = a->next;
+    a->next += bytes;
+    return at;
 }
 
 void *arena_try(struct arena *a, size_t bytes) {
     if (bytes > SIZE_MAX / 4) return NULL;
-    size_t rounded = bytes ? round_up_8(bytes) : 8; /* an empty allocation is still an address of its own */
-    if (rounded > (size_t)(a->end - a->next)) return alloc_slow(a, rounded);
-    void *at = a->next;
-    a->next += rounded;
-    return memset(at, 0, rounded);
+    void *at = take(a, rounded(bytes));
+    return at ? memset(at, 0, rounded(bytes)) : NULL;
+}
+
+void *arena_space(struct arena *a, size_t bytes) {
+    void *at = bytes > SIZE_MAX / 4 ? NULL : take(a, rounded(bytes));
+    if (!at) PANIC("an arena passed its maximum");
+    return at;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes) {
@@ -118,7 +132,7 @@ void *arena_alloc(struct arena *a, size_t bytes) {
 }
 
 void *arena_copy(struct arena *a, const void *ptr, size_t len) {
-    void *at = arena_alloc(a, len);
+    void *at = arena_space(a, len);
     if (len) memcpy(at, ptr, len);
     return at;
 }

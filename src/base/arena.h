@@ -25,6 +25,7 @@ void arena_init(struct arena *a, size_t chunk_bytes, size_t bytes_max); /* takes
 void arena_fini(struct arena *a);
 void arena_reset(struct arena *a); /* keeps the newest chunk for reuse */
 void *arena_alloc(struct arena *a, size_t bytes);
+void *arena_space(struct arena *a, size_t bytes); /* not zeroed: for what is written over at once */
 void *arena_try(struct arena *a, size_t bytes);                 /* NULL when it would pass the maximum */
 void *arena_copy(struct arena *a, const void *ptr, size_t len); /* not terminated */
 struct slice arena_slice(struct arena *a, struct slice s);      /* a copy of s */

@@ -169,8 +169,12 @@ uint64_t cursor_u64(struct cursor *c) {
 
 uint64_t cursor_varint(struct cursor *c) {
     if (c->bad) return 0;
-    uint64_t v = 0;
     const uint8_t *at = c->at;
+    if (at < c->end && *at < 0x80) { /* most of them */
+        c->at = at + 1;
+        return *at;
+    }
+    uint64_t v = 0;
     for (unsigned i = 0; i < VARINT_BYTES_MAX && at < c->end; i++) {
         uint8_t byte = *at++;
         if (i == VARINT_BYTES_MAX - 1 && byte > 1) break; /* more than 64 bits */

@@ -275,6 +275,10 @@ static inline const uint8_t *read_varint(const uint8_t *at, const uint8_t *end, 
         *ret = *at;
         return at + 1;
     }
+    if (end - at >= 2 && at[1] < 0x80 && at[1] != 0) { /* most lengths */
+        *ret = (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+        return at + 2;
+    }
     return read_varint_slow(at, end, ret);
 }
 

@@ -32,10 +32,7 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
     const struct rec_job *list = jobs->at;
     const struct options *sets = profiles->at;
     FITS((uint64_t)first + jobs->count < NO_ORDINAL, "too many jobs");
-    for (uint32_t i = 0; i < profiles->count; i++) {
-        FITS(sets[i].demand.pool.len > 0 || sets[i].demand.topic.len > 0, "options without a pool");
-        FITS(sets[i].quorum > 0 && sets[i].quorum <= 64, "a quorum of nobody");
-    }
+    for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
         FITS(list[i].profile < profiles->count, "a job without options");
@@ -59,7 +56,7 @@ static enum err check_names(const struct state *s, uint32_t flow, const struct t
 }
 
 static enum err check_submitted(const struct state *s, const struct rec_submitted *r, struct why *why) {
-    FITS(r->flow > s->flow_last, "a flow number used twice");
+    FITS(r->flow > s->flow_last && r->flow < INT64_MAX, "a flow number used twice");
     FITS(r->head.tenant.len > 0, "a flow without a tenant");
     FITS(r->key.len == 0 || r->key_hash.len == 32, "a key without a hash");
     struct arena scratch;
@@ -146,6 +143,7 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
     }
     uint32_t question = map_get(&s->question_by_id, r->question);
     FITS(question != 0, "a question that is not open");
+    FITS(time_fits(r->again_ms), "a time that cannot be");
     bool of_output = question_at(s, question)->gate == GATE_OUTPUT;
     FITS(r->verdict != VERDICT_QUARANTINE || of_output, "a quarantine of no output");
     FITS(r->verdict != VERDICT_HOLD || !of_output, "a hold of an output");
@@ -206,7 +204,10 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_RERUN:
     case REC_FORGOTTEN:
     case REC_CONTINUED: return check_flow_only(s, r, why);
-    case REC_WORKER: FITS(b->as_REC_WORKER.worker.len > 0, "a worker without an id"); return ERR_OK;
+    case REC_WORKER:
+        FITS(b->as_REC_WORKER.worker.len > 0, "a worker without an id");
+        FITS(worker_info_fits(&b->as_REC_WORKER.info), "a worker without slots");
+        return ERR_OK;
     case REC_WORKER_DRAIN:
         FITS(worker_find(s, b->as_REC_WORKER_DRAIN.worker), "a worker that is not there");
         return ERR_OK;

@@ -83,15 +83,22 @@ void decide_lost(struct decision *d, uint32_t run, struct slice reason) {
     rec->reason = reason;
 }
 
-enum err decide_name(struct decision *d, struct slice name, const char *what) {
+static enum err check_name(struct decision *d, struct slice name, const char *what, int64_t most, const char *limit) {
     if (name.len == 0) return refuse(d, ERR_INVALID, "%s must have a name", what);
-    if (name.len > (size_t)d->limits->name_bytes_max)
-        return refuse(d, ERR_LIMIT, "%s name is longer than %lld bytes (name_bytes_max)", what,
-                      (long long)d->limits->name_bytes_max);
+    if (name.len > (size_t)most)
+        return refuse(d, ERR_LIMIT, "%s name is longer than %lld bytes (%s)", what, (long long)most, limit);
     for (size_t i = 0; i < name.len; i++)
         if (name.ptr[i] < 0x20 || name.ptr[i] == 0x7f)
             return refuse(d, ERR_INVALID, "%s name has a control character at byte %zu", what, i);
     return ERR_OK;
+}
+
+enum err decide_name(struct decision *d, struct slice name, const char *what) {
+    return check_name(d, name, what, d->limits->name_bytes_max, "name_bytes_max");
+}
+
+enum err decide_key(struct decision *d, struct slice key) {
+    return check_name(d, key, "an idempotency key's", d->limits->key_bytes_max, "key_bytes_max");
 }
 
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret) {

@@ -71,6 +71,7 @@ enum err decide_labels(struct decision *d, const struct label *labels, uint32_t 
 /* Whether there is room for one more tenant, if it is new. */
 enum err decide_tenant_room(struct decision *d, struct slice tenant);
 enum err decide_name(struct decision *d, struct slice name, const char *what);
+enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);

@@ -16,8 +16,9 @@ static uint32_t known_ordinal(const void *ctx, struct slice name) {
     return known->flow ? flow_job_by_name(known->state, known->flow, name) : NO_NODE;
 }
 
-static bool is_foreign(const struct parent_ref *parent, flow_id own) {
-    return parent->flow.v != 0 && parent->flow.v != own.v;
+/* Flow numbers are of a shard: the same number elsewhere is another flow. */
+static bool is_foreign(const struct decision *d, const struct parent_ref *parent, flow_id own) {
+    return parent->flow.v != 0 && (parent->flow.v != own.v || parent->shard != d->state->shard);
 }
 
 /* ---- size ---- */
@@ -42,14 +43,30 @@ static enum err check_size(struct decision *d, const struct cmd_jobs *jobs, cons
     return ERR_OK;
 }
 
+/* An upper bound of one option set as bytes. */
+static uint64_t options_bytes(const struct options *o) {
+    const struct demand *d = &o->demand;
+    uint64_t bytes = 256 + d->pool.len + d->topic.len + o->preferred_worker.len + o->preferred_pool.len +
+                     o->approval_role.len + (uint64_t)o->fatal_exits.count * 5;
+    const struct name_item *names = d->capabilities.at;
+    for (uint32_t i = 0; i < d->capabilities.count; i++) bytes += 8 + names[i].name.len;
+    const struct label *labels = d->labels.at;
+    for (uint32_t i = 0; i < d->labels.count; i++) bytes += 8 + labels[i].key.len + labels[i].value.len;
+    const struct resource *resources = d->resources.at;
+    for (uint32_t i = 0; i < d->resources.count; i++) bytes += 16 + resources[i].name.len;
+    return bytes;
+}
+
 /* What the jobs will take of the journal: their own record, and room for every attempt they may still make. */
 static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     uint64_t bytes = 1024, reserve = 0;
     uint64_t questions = d->state->questions.count;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) bytes += options_bytes(&jobs->profiles[i]);
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
-        bytes += 64 + spec->name.len + spec->body.len + (uint64_t)spec->parent_count * 5;
+        bytes += 64 + spec->name.len + spec->body.len;
+        for (uint32_t k = 0; k < spec->parent_count; k++) bytes += spec->parents[k].flow.v ? 32 : 5;
         reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
     if (questions > (uint64_t)d->limits->questions_max)
@@ -93,11 +110,11 @@ static uint32_t foreign_children(const struct flow *f, uint32_t ordinal) {
 }
 
 /* A parent in another flow: its end if it has one, else an edge to it. */
-static enum err resolve_foreign(struct decision *d, const struct command *cmd, const struct parent_ref *parent,
+static enum err resolve_foreign(struct decision *d, struct slice tenant, const struct parent_ref *parent,
                                 struct rec_foreign *ret) {
     const struct state *s = d->state;
     uint32_t flow = parent->shard == s->shard ? flow_find(s, parent->flow) : 0;
-    bool own = flow && slice_eq(cmd->tenant, bytes_slice(tenant_at(s, flow_at(s, flow)->tenant)->name));
+    bool own = flow && slice_eq(tenant, bytes_slice(tenant_at(s, flow_at(s, flow)->tenant)->name));
     *ret = (struct rec_foreign){.flow = parent->flow.v, .shard = parent->shard};
     if (!own) {
         if (flow || !parent->has_seen || !job_state_is_terminal(parent->seen))
@@ -121,10 +138,10 @@ static enum err resolve_foreign(struct decision *d, const struct command *cmd, c
     return ERR_OK;
 }
 
-static enum err collect_foreign(struct decision *d, const struct command *cmd, const struct job_spec *spec, flow_id own,
+static enum err collect_foreign(struct decision *d, struct slice tenant, const struct job_spec *spec, flow_id own,
                                 struct tlv_list *ret) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < spec->parent_count; i++) count += is_foreign(&spec->parents[i], own);
+    for (uint32_t i = 0; i < spec->parent_count; i++) count += is_foreign(d, &spec->parents[i], own);
     if (count > d->limits->job_foreign_parents_max)
         return refuse(d, ERR_LIMIT, "job %.*s has too many parents in other flows (job_foreign_parents_max)",
                       SLICE_FMT(spec->name));
@@ -133,8 +150,8 @@ static enum err collect_foreign(struct decision *d, const struct command *cmd, c
     struct rec_foreign *list = ARENA_ARRAY(d->arena, struct rec_foreign, count);
     uint32_t n = 0;
     for (uint32_t i = 0; i < spec->parent_count; i++) {
-        if (!is_foreign(&spec->parents[i], own)) continue;
-        enum err e = resolve_foreign(d, cmd, &spec->parents[i], &list[n]);
+        if (!is_foreign(d, &spec->parents[i], own)) continue;
+        enum err e = resolve_foreign(d, tenant, &spec->parents[i], &list[n]);
         if (e != ERR_OK) return e;
         for (uint32_t k = 0; k < n; k++)
             if (list[k].flow == list[n].flow && list[k].shard == list[n].shard && list[k].ordinal == list[n].ordinal)
@@ -155,7 +172,7 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
         struct slice *local = ARENA_ARRAY(d->arena, struct slice, spec->parent_count ? spec->parent_count : 1);
         uint32_t n = 0;
         for (uint32_t k = 0; k < spec->parent_count; k++)
-            if (!is_foreign(&spec->parents[k], own)) local[n++] = spec->parents[k].name;
+            if (!is_foreign(d, &spec->parents[k], own)) local[n++] = spec->parents[k].name;
         nodes[i] = (struct graph_job){spec->name, local, n};
     }
     struct known_ctx known = {d->state, flow};
@@ -175,6 +192,8 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
 
 enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs, const struct flow *flow,
                      flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
+    /* an administrator, who has no tenant, adds in the name of the flow's */
+    struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);
     for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) e = check_spec(d, jobs, &jobs->jobs[i]);
     if (e == ERR_OK) e = check_space(d, jobs);
@@ -190,7 +209,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
                                    .parents = graph.parents[graph.order[k]],
                                    .body = spec->body,
                                    .body_hash = spec->body_hash};
-        e = collect_foreign(d, cmd, spec, own, &list[k].foreign);
+        e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }
     *ret_jobs = (struct tlv_list){list, jobs->job_count};
@@ -227,10 +246,8 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
     const struct cmd_submit *c = &cmd->as.submit;
     enum err e = decide_name(d, cmd->tenant, "a tenant");
     if (e == ERR_OK && c->name.len) e = decide_name(d, c->name, "a flow");
+    if (e == ERR_OK && c->key.len) e = decide_key(d, c->key);
     if (e != ERR_OK) return e;
-    if (c->key.len > (size_t)d->limits->key_bytes_max)
-        return refuse(d, ERR_LIMIT, "the idempotency key is longer than %lld bytes (key_bytes_max)",
-                      (long long)d->limits->key_bytes_max);
     if (c->key.len && c->key_hash.len != 32)
         return refuse(d, ERR_INVALID, "an idempotency key needs a hash of the body");
     if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max)

@@ -49,13 +49,14 @@ static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t
     const struct state *s = d->state;
     const struct job *j = job_at(s, job);
     struct live_worker w = live_worker_get(d->live, s, run_at(s, j->link)->worker);
-    int64_t timeout = job_options(s, j)->dispatch_timeout_ms;
-    if (!w.attached)
-        put_off(indices, job, d->in->wall.ms + d->limits->lease_ms);
-    else if (w.attached_at.ms + timeout > d->in->wall.ms)
-        put_off(indices, job, w.attached_at.ms + timeout);
-    else
+    const struct options *o = job_options(s, j);
+    int64_t until = w.attached ? w.attached_at.ms + o->dispatch_timeout_ms : d->in->wall.ms + d->limits->lease_ms;
+    if (until <= d->in->wall.ms) {
         record_stop(d, j, STOP_DISPATCH_TIMEOUT);
+        return;
+    }
+    if (o->deadline_ms > 0 && o->deadline_ms < until) until = o->deadline_ms; /* a deadline waits for nobody */
+    put_off(indices, job, until);
 }
 
 static void job_timer(struct decision *d, struct state *indices, uint32_t job) {

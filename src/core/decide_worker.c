@@ -41,7 +41,9 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
             if (held->phase != HELD_FINISHED) decide_effect(d, EFFECT_DROP, &drop);
             continue;
         }
-        map_put(held_runs, held_key(held->job, held->attempt), run);
+        uint64_t key = held_key(held->job, held->attempt);
+        if (map_get(held_runs, key) == run) continue; /* listed twice: once is enough */
+        map_put(held_runs, key, run);
         const struct job *j = job_at(s, run_at(s, run)->job);
         if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED) {
             struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;

@@ -136,6 +136,7 @@ static enum err check_batch(const struct state *s, const struct batch *b, struct
         return why_set(why, ERR_CORRUPT, "a batch from LSN %llu follows LSN %llu", (unsigned long long)b->first_lsn,
                        (unsigned long long)s->lsn);
     if (b->epoch < s->epoch || b->time.ms < s->now.ms) return why_set(why, ERR_CORRUPT, "epoch or time runs backwards");
+    if (!time_fits(b->time.ms)) return why_set(why, ERR_CORRUPT, "a batch of a time that cannot be");
     return ERR_OK;
 }
 
@@ -309,6 +310,15 @@ void engine_durable(struct engine *e, uint64_t lsn) {
 
 bool engine_effect(struct engine *e, struct effect *ret) {
     return effects_take(&e->effects, e->durable_lsn, ret);
+}
+
+/* A block of 4 KiB with a header; what a batch is padded to. */
+#define BLOCK_RECORD_BYTES 3900u
+
+bool engine_should_fill(const struct engine *e) {
+    if (e->first_lsn == 0 || e->in.journal_free_bytes == UINT64_MAX) return false;
+    if (e->records[e->filling].len >= BLOCK_RECORD_BYTES) return false;
+    return e->in.journal_free_bytes / 2 < e->state.reserved_bytes;
 }
 
 bool engine_has_work(const struct engine *e) {

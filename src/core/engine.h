@@ -58,6 +58,10 @@ bool engine_effect(struct engine *e, struct effect *ret);
 
 /* True when the open batch is so large that the caller should append before it feeds more commands. */
 bool engine_is_full(const struct engine *e);
+/* True when the journal is nearly down to what was promised to accepted work and the open batch does not fill a
+ * block yet: the caller should wait a few milliseconds for more before it appends, so that padding does not eat the
+ * promise. */
+bool engine_should_fill(const struct engine *e);
 /* True while a long consequence is waiting for its next step: call begin/finish again soon. */
 bool engine_has_work(const struct engine *e);
 /* When engine_finish must be called at the latest though nothing else happens; TIME_NEVER = no timer. */

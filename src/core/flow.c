@@ -19,7 +19,7 @@ static uint8_t *keep_at(uint8_t *at, struct slice message) {
 }
 
 static const uint8_t *keep(struct arena *a, struct slice message) {
-    uint8_t *at = arena_alloc(a, 4 + message.len);
+    uint8_t *at = arena_space(a, 4 + message.len);
     keep_at(at, message);
     return at;
 }
@@ -36,7 +36,6 @@ struct slice flow_head_bytes(const struct flow *f) {
 
 uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice head, size_t first_chunk_bytes) {
     REQUIRE(id != 0);
-    REQUIRE(map_get(&s->flow_by_id, id) == 0);
     uint32_t index = pool_alloc(&s->flows);
     ENSURE(index != 0);
     struct flow *f = flow_at(s, index);
@@ -62,15 +61,15 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
                              .labels = rec->labels,
                              .schedule = rec->schedule,
                              .slot_ms = rec->slot_ms};
-    struct buf encoded;
-    buf_init(&encoded, 1u << 20);
-    tlv_encode(&flow_head_desc, &head, &encoded);
-    ENSURE(!encoded.full);
+    REQUIRE(rec->flow > s->flow_last);
+    struct buf *encoded = &s->head_bytes;
+    buf_clear(encoded);
+    tlv_encode(&flow_head_desc, &head, encoded);
+    ENSURE(!encoded->full);
     /* a flow of one job fits its first chunk, so a million of them cost one allocation each */
     size_t first =
-        rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded.len + 40 : FLOW_CHUNK_BYTES;
-    uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(&encoded), first);
-    buf_fini(&encoded);
+        rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded->len + 40 : FLOW_CHUNK_BYTES;
+    uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(encoded), first);
     flow_at(s, index)->more = rec->more;
     return index;
 }
@@ -226,7 +225,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
     /* one piece of memory for all messages, packed: a job is small beside what rounding would cost it */
     size_t text_bytes = 0;
     for (uint32_t i = 0; i < jobs->count; i++) text_bytes += 4 + list[i].raw.len;
-    uint8_t *text = arena_alloc(&f->arena, text_bytes);
+    uint8_t *text = arena_space(&f->arena, text_bytes);
     for (uint32_t i = 0; i < jobs->count; i++) {
         REQUIRE(list[i].profile < profiles->count);
         uint32_t index = place_job(s, flow, profile_index[list[i].profile], text);
@@ -245,14 +244,21 @@ static void drop_foreign_edges(struct state *s, const struct flow *f, const stru
     job_record(j, &s->scratch, &rec);
     const struct rec_foreign *list = rec.foreign.at;
     for (uint32_t i = 0; i < rec.foreign.count; i++) {
-        uint32_t parent_flow = flow_find(s, (flow_id){list[i].flow});
-        if (list[i].seen != JOB_WAITING || parent_flow == 0) continue;
-        struct vec *edges = &flow_at(s, parent_flow)->foreign;
+        uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
+        if (list[i].seen != JOB_WAITING || parent == 0) continue;
+        struct job *p = job_at(s, parent);
+        struct vec *edges = &flow_at(s, p->flow)->foreign;
         uint32_t kept_count = 0;
+        /* the mark says whether there are such edges and nothing else: a restored state, which derives it from them,
+         * must visit the same jobs in the same step */
+        p->flags &= (uint8_t)~JOBF_FOREIGN;
         for (uint32_t e = 0; e < edges->count; e++) {
-            struct foreign_edge *edge = vec_at(edges, e);
-            if (edge->child_flow == f->id && edge->child_ordinal == j->ordinal) continue;
-            *(struct foreign_edge *)vec_at(edges, kept_count++) = *edge;
+            struct foreign_edge edge = *(struct foreign_edge *)vec_at(edges, e);
+            if (edge.parent == list[i].ordinal) {
+                if (edge.child_flow == f->id && edge.child_ordinal == j->ordinal) continue;
+                p->flags |= JOBF_FOREIGN;
+            }
+            *(struct foreign_edge *)vec_at(edges, kept_count++) = edge;
         }
         edges->count = kept_count;
     }

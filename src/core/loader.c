@@ -54,9 +54,15 @@ static enum err misfit(struct why *why, const char *what) {
 #define FITS(fact, what) \
     if (!(fact)) return misfit(why, what)
 
+/* A moment in the state: one that a record named, plus a wait. */
+static bool moment_fits(int64_t ms) {
+    return ms >= 0 && ms / 4 <= TIME_MS_MAX;
+}
+
 static enum err load_header(struct loader *l, const struct snap_header *o, struct why *why) {
     struct state *s = l->state;
     FITS(o->shard == s->shard, "it is of another shard");
+    FITS(time_fits(o->now_ms), "a time that cannot be");
     s->epoch = o->epoch;
     s->lsn = o->lsn;
     s->now.ms = o->now_ms;
@@ -95,6 +101,7 @@ static enum err load_worker(struct loader *l, const struct snap_worker *o, struc
     struct rec_worker rec;
     enum err e = tlv_decode(record_desc(REC_WORKER), o->record, TLV_STRICT, &l->arena, &rec, why);
     if (e != ERR_OK) return e;
+    FITS(worker_info_fits(&rec.info), "a worker without slots");
     FITS(rec.worker.len > 0 && o->number > 0 && o->number <= s->worker_last, "a worker without an id or number");
     FITS(!worker_find(s, rec.worker) && !map_get(&s->worker_by_number, o->number), "a worker twice");
     worker_at(s, worker_apply(s, &rec, o->number))->draining = o->draining;
@@ -115,6 +122,7 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     }
     for (uint32_t i = 0; i < f->work.count; i++) FITS(f->work.at[i] < f->jobs.count, "work for no job");
     FITS(f->work_edge == 0 || f->work.count > 0, "work half done and not there");
+    FITS(f->work_edge <= f->edges.count, "more work done than there is");
     if (f->work_edge) FITS(job_at(s, f->jobs.at[f->work.at[0]])->last_child, "work half done on no children");
     work_restore(s, l->flow);
     l->flow = 0;
@@ -126,7 +134,9 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     uint32_t tenant = tenant_find(s, o->tenant);
     FITS(l->flow == 0, "a flow before the jobs of the last are whole");
     FITS(tenant != 0, "a flow of no tenant");
-    FITS(o->id != 0 && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}), "a flow twice, or without a number");
+    FITS(moment_fits(o->created_ms) && moment_fits(o->finished_ms), "a flow of a time that cannot be");
+    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}),
+         "a flow twice, or without a number");
     FITS(o->rules >= 1 && o->rules <= RULES_VERSION && o->state < FLOW_STATE_COUNT && o->sweep < SWEEP_COUNT,
          "a flow by rules that are not known");
     struct flow_head head;
@@ -177,6 +187,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     if (e != ERR_OK) return e;
     FITS(rec.name.len > 0, "a job without a name");
     FITS(o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0, "a job that cannot be");
+    FITS(moment_fits(o->since_ms) && moment_fits(o->due_ms), "a job of a time that cannot be");
     uint32_t index = flow_place_job(s, l->flow, profile, o->text);
     struct job *j = job_at(s, index);
     for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
@@ -213,7 +224,7 @@ static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct wh
         struct options options;
         enum err e = tlv_decode(&options_desc, profiles[i].options, TLV_STRICT, &l->arena, &options, why);
         if (e != ERR_OK) return e;
-        FITS(options.quorum > 0 && options.quorum <= 64, "a quorum of nobody");
+        FITS(options_fit(&options), "options that cannot be");
         index[i] = profile_take(s, flow_at(s, l->flow)->tenant, profiles[i].options);
     }
     const struct snap_job *jobs = o->jobs.at;
@@ -233,6 +244,7 @@ static enum err load_run(struct loader *l, const struct snap_run *o, struct why 
     uint32_t job = job_find(s, (struct job_ref){{o->flow}, o->ordinal});
     uint32_t worker = map_get(&s->worker_by_number, o->worker);
     FITS(job != 0 && worker != 0 && o->stop < STOP_COUNT, "an attempt of no job or worker");
+    FITS(moment_fits(o->confirm_ms), "a time that cannot be");
     struct job *j = job_at(s, job);
     FITS(job_state_is_active(j->state) && j->link == 0, "an attempt of a job that has none");
     uint32_t index = pool_alloc(&s->runs);
@@ -258,7 +270,8 @@ static enum err load_question(struct loader *l, const struct snap_question *o, s
          "a question about a job that stands before none");
     FITS(map_get(&s->question_by_id, o->id) == 0, "a question twice");
     uint32_t quorum = job_options(s, j)->quorum;
-    FITS(o->voters.len % 8 == 0 && o->voters.len / 8 <= quorum, "more voices than a quorum");
+    FITS(o->voters.len % 8 == 0 && o->voters.len / 8 <= quorum && o->votes < quorum, "more voices than a quorum");
+    FITS(moment_fits(o->asked_ms) && moment_fits(o->deadline_ms) && moment_fits(o->again_ms), "a time that cannot be");
     uint32_t index = pool_alloc(&s->questions);
     struct question *q = question_at(s, index);
     *q = (struct question){.id = o->id,

@@ -96,3 +96,20 @@ void options_default(struct options *o) {
         .quorum = 1,
     };
 }
+
+bool time_fits(int64_t ms) {
+    return ms >= 0 && ms <= TIME_MS_MAX;
+}
+
+bool options_fit(const struct options *o) {
+    const int64_t times[] = {o->delay_ms,        o->not_before_ms,       o->deadline_ms,
+                             o->start_within_ms, o->dispatch_timeout_ms, o->run_timeout_ms,
+                             o->prefer_ms,       o->approval_ms};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        if (!time_fits(times[i])) return false;
+    return (o->demand.pool.len > 0 || o->demand.topic.len > 0) && o->quorum > 0 && o->quorum <= 64;
+}
+
+bool worker_info_fits(const struct worker_info *w) {
+    return w->slots > 0;
+}

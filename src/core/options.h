@@ -116,6 +116,14 @@ extern const struct tlv_desc name_item_desc, label_desc, resource_desc, demand_d
 #define BACKOFF_CAP_MS 30000u
 #define BACKOFF_JITTER_MS 500u
 
+/* The latest time and the longest wait that a record may name: sums of a few of them stay numbers. */
+#define TIME_MS_MAX (INT64_MAX / 16)
+
+/* Whether apply can work with options that come from a file; decide asks for far more. */
+bool options_fit(const struct options *o);
+bool worker_info_fits(const struct worker_info *w);
+bool time_fits(int64_t ms);
+
 /* The values a job gets that says nothing. */
 void options_default(struct options *o);
 

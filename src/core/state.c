@@ -54,6 +54,7 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->topic_by_name);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
+    buf_init(&s->head_bytes, (size_t)1 << 20);
     s->placement = 1;
 }
 
@@ -97,6 +98,7 @@ void state_fini(struct state *s) {
     index_fini(&s->topic_by_name);
     heap_fini(&s->timers);
     arena_fini(&s->scratch);
+    buf_fini(&s->head_bytes);
 }
 
 size_t state_bytes(const struct state *s) {

@@ -289,6 +289,7 @@ struct state {
     uint32_t event_ordinal;  /* events of the present record */
     uint32_t budget;         /* jobs the present record may still visit */
     struct arena scratch;    /* of the present record */
+    struct buf head_bytes;   /* room to encode a flow_head, kept from one submit to the next */
 };
 
 /* Bytes of journal that one attempt may still need: assigned, started, stopping, ended without a result. */

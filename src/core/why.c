@@ -56,14 +56,25 @@ static enum fit best_fit(const struct state *s, const struct live *l, const stru
     return best;
 }
 
-/* Pools and topics explain better than the absence of workers. */
-static enum block pool_block(const struct state *s, const struct demand *d) {
-    if (d->topic.len) return topic_find(s, d->topic) ? BLOCK_NO_WORKERS : BLOCK_NO_POOL_MAPPING;
-    uint32_t index = pool_find(s, d->pool);
+static enum block one_pool_block(const struct state *s, struct slice name) {
+    uint32_t index = pool_find(s, name);
     if (index == 0) return BLOCK_NO_WORKERS;
     const struct pool_ *p = pool_entry(s, index);
     if (p->paused) return BLOCK_PAUSED;
     return p->state == POOL_ACTIVE ? BLOCK_NO_WORKERS : BLOCK_POOL_INACTIVE;
+}
+
+/* Pools and topics explain better than the absence of workers. Of several pools one that is open has only that to say;
+ * else the first one speaks. */
+static enum block pool_block(const struct state *s, const struct demand *d) {
+    if (d->pool.len) return one_pool_block(s, d->pool);
+    uint32_t topic = topic_find(s, d->topic);
+    if (topic == 0) return BLOCK_NO_POOL_MAPPING;
+    const struct tlv_list *pools = &topic_at(s, topic)->pools;
+    const struct name_item *list = pools->at;
+    for (uint32_t i = 0; i < pools->count; i++)
+        if (one_pool_block(s, list[i].name) == BLOCK_NO_WORKERS) return BLOCK_NO_WORKERS;
+    return one_pool_block(s, list[0].name);
 }
 
 static enum block ready_block(const struct state *s, const struct live *l, const struct limits *limits,

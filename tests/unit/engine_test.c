@@ -132,6 +132,27 @@ static void a_thousand_flows_settle(void **state) {
     rig_check_digests(r);
 }
 
+static void a_small_batch_waits_when_space_is_short(void **state) {
+    struct rig *r = *state;
+    struct options o;
+    options_default(&o);
+    const char *jobs[] = {"a"};
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    struct command pause = {.kind = CMD_PAUSE};
+    pause.as.pause = (struct cmd_pause){.scope = PAUSE_POOL, .name = SLICE("default"), .on = true};
+    engine_begin(r->engine, &r->in);
+    assert_false(engine_should_fill(r->engine)); /* nothing to append */
+    engine_command(r->engine, &pause);
+    assert_false(engine_should_fill(r->engine)); /* space is no concern */
+    r->in.journal_free_bytes = 2 * 4 * 256 - 1;  /* four attempts may come; see ATTEMPT_RECORD_BYTES */
+    engine_begin(r->engine, &r->in);
+    assert_true(engine_should_fill(r->engine));
+    r->in.journal_free_bytes += 2;
+    engine_begin(r->engine, &r->in);
+    assert_false(engine_should_fill(r->engine));
+    rig_flush(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(chain_runs_in_order, setup, teardown),
@@ -141,6 +162,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(silence_ends_a_lease, setup, teardown),
         cmocka_unit_test_setup_teardown(cycle_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_flows_settle, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_small_batch_waits_when_space_is_short, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

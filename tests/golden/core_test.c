@@ -1,0 +1,297 @@
+/* core_test.c: a journal and a snapshot that an earlier version wrote give the same state for ever.
+ *
+ * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it, and
+ * `snapshot`, the state after the first half of them. The digests they must lead to stand below, and were never
+ * computed again since. A container of batches is, little-endian and back to back: first and last LSN, epoch (8 bytes
+ * each), shard, rules (4 each), time, seed (8 each), length (4), records. To make the folder of new rules:
+ *
+ *     golden_core_test --make tests/golden/core-vN
+ *
+ * which prints the digests to write down and refuses to touch a folder that exists. The script may change freely: what
+ * was once written does not come from it any more. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "rig.h"
+
+struct golden {
+    const char *folder;
+    uint32_t batches, first_half; /* all of them; those that the snapshot has */
+    struct digest middle, end;
+};
+
+static const struct golden versions[] = {
+    {"tests/golden/core-v1", 44, 19, {0xad61430c9b377079, 0xd1f345489be7d61e}, {0x646d6610412c6454, 0x21c95bf41366cb1e}},
+};
+
+/* ---- the script ---- */
+
+static void script_flows(struct rig *r) {
+    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+    sets[1].on_upstream = UPSTREAM_SKIP;
+    sets[1].gates = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_OUTPUT);
+    sets[2].retries = 0;
+    sets[2].run_timeout_ms = 5000;
+    const char *jobs[] = {"fetch", "build@1: fetch", "test@2: build", "ship: test"};
+    assert_ok(rig_submit_sets(r, sets, 3, jobs, 4, true));
+    const char *more[] = {"tell: ship", "other: 1/fetch"};
+    assert_ok(rig_add(r, 1, &sets[0], more, 2, false));
+    assert_ok(rig_submit(r, &sets[0], (const char *[]){"after: 1/test", "alone"}, 2));
+    assert_ok(rig_submit_key(r, "order-17", 1, 60000));
+}
+
+static void script_names(struct rig *r) {
+    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, NULL));
+    assert_ok(rig_pool(r, "gpu", POOL_DRAINING, true, "cuda"));
+    assert_ok(rig_topic(r, "mail", "default", "gpu"));
+    assert_ok(rig_topic(r, "gone", "default", NULL));
+    assert_ok(rig_topic(r, "gone", NULL, NULL));
+    assert_ok(rig_weight(r, "acme", 3));
+    assert_ok(rig_pause(r, PAUSE_POOL, 0, "gpu", true));
+    assert_ok(rig_pause(r, PAUSE_TENANT, 0, "other", true));
+}
+
+static void script_workers(struct rig *r) {
+    struct resource licence = {SLICE("licence"), 2};
+    struct label zone = {SLICE("zone"), SLICE("eu")};
+    struct worker_info info = {.slots = 2, .cpu_milli = 4000, .labels = {&zone, 1}, .resources = {&licence, 1}};
+    assert_ok(rig_attach_as(r, "w", 1, &info));
+    assert_ok(rig_attach(r, "v", 1, 1));
+    assert_ok(rig_drain(r, "v", true));
+}
+
+static void script_first_half(struct rig *r) {
+    script_names(r);
+    script_flows(r);
+    script_workers(r);
+    assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 1));
+    rig_tick(r, 700);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(rig_verdict(r, ref_of(1, 1), VERDICT_HOLD, NULL));
+}
+
+static void script_second_half(struct rig *r) {
+    assert_ok(rig_verdict(r, ref_of(1, 1), VERDICT_ALLOW, NULL));
+    for (uint64_t flow = 1; flow <= 3; flow++) /* whatever is with w and not the build ends badly once */
+        for (uint32_t i = 0; i < rig_flow(r, flow).job_count; i++) {
+            struct job_view job = rig_job(r, flow, i);
+            if (job.state == JOB_DISPATCHED && !(flow == 1 && i == 1))
+                assert_ok(rig_exit(r, rig_worker_of(r, flow, i), ref_of(flow, i), job.attempt, 9));
+        }
+    rig_tick(r, 2600);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
+    assert_ok(rig_verdict(r, ref_of(1, 1), VERDICT_REDACT, "less"));
+    for (int i = 0; i < 40 && rig_state(r, 1, 2) != JOB_RUNNING; i++) { /* until the test runs */
+        for (uint64_t flow = 1; flow <= 3; flow++)
+            for (uint32_t k = 0; k < rig_flow(r, flow).job_count; k++) {
+                struct job_view job = rig_job(r, flow, k);
+                if (job.state != JOB_DISPATCHED) continue;
+                if (flow == 1 && k == 2) assert_ok(rig_started(r, "w", 1, ref_of(1, 2), job.attempt));
+                else assert_ok(rig_done(r, rig_worker_of(r, flow, k), 1, ref_of(flow, k), job.attempt, OUTCOME_OK));
+            }
+        rig_tick(r, 100);
+    }
+    rig_tick(r, 5000); /* told to stop */
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_STOPPED));
+    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(rig_retry(r, ref_of(1, 2)));
+    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 2, OUTCOME_STOPPED));
+    assert_ok(rig_rerun(r, 1));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 3, OUTCOME_REFUSED));
+    assert_ok(rig_discard(r, ref_of(1, 2)));
+    assert_ok(rig_pause(r, PAUSE_FLOW, 2, NULL, true));
+    assert_ok(rig_forget(r, 3));
+    rig_tick(r, 60000); /* the key and both workers are gone */
+    rig_crash(r);
+}
+
+/* 5,000 jobs that are cancelled: the one consequence here that has to be continued. */
+static void script_long(struct rig *r) {
+    struct options o = rig_options();
+    char(*names)[8] = calloc(5000, sizeof *names);
+    struct job_spec *specs = calloc(5000, sizeof *specs);
+    for (uint32_t i = 0; i < 5000; i++) {
+        (void)snprintf(names[i], sizeof names[i], "j%u", i);
+        specs[i].name = slice_str(names[i]);
+    }
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 5000, false};
+    assert_ok(rig_command(r, &cmd));
+    assert_ok(rig_cancel(r, ref_of(r->reply.flow.v, UINT32_MAX)));
+    free(specs);
+    free(names);
+}
+
+/* ---- files ---- */
+
+static void write_file(const char *folder, const char *name, struct slice bytes) {
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wbx");
+    if (file == NULL || fwrite(bytes.ptr, 1, bytes.len, file) != bytes.len || fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+static void read_file(const char *folder, const char *name, struct buf *ret) {
+    char path[256], piece[4096];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) fail_msg("%s is not there", path);
+    buf_init(ret, (size_t)1 << 28);
+    for (size_t got; (got = fread(piece, 1, sizeof piece, file)) > 0;) buf_put(ret, piece, got);
+    (void)fclose(file);
+}
+
+static enum err append(void *ctx, struct slice piece, struct why *why) {
+    (void)why;
+    buf_put_slice(ctx, piece);
+    return ERR_OK;
+}
+
+static void put_batch(struct buf *out, const struct rig *r, const struct batch *b) {
+    buf_put_u64(out, b->first_lsn);
+    buf_put_u64(out, b->last_lsn);
+    buf_put_u64(out, b->epoch);
+    buf_put_u32(out, b->shard);
+    buf_put_u32(out, b->rules);
+    buf_put_u64(out, (uint64_t)b->time.ms);
+    buf_put_u64(out, b->seed);
+    buf_put_u32(out, (uint32_t)b->records.len);
+    buf_put_slice(out, slice_of(r->journal.at + (uintptr_t)b->records.ptr, b->records.len));
+}
+
+static bool take_batch(struct cursor *c, struct batch *ret) {
+    if (cursor_left(c) == 0) return false;
+    ret->first_lsn = cursor_u64(c);
+    ret->last_lsn = cursor_u64(c);
+    ret->epoch = cursor_u64(c);
+    ret->shard = cursor_u32(c);
+    ret->rules = cursor_u32(c);
+    ret->time.ms = (int64_t)cursor_u64(c);
+    ret->seed = cursor_u64(c);
+    ret->records = cursor_bytes(c, cursor_u32(c));
+    assert_false(c->bad);
+    return true;
+}
+
+static int make(const char *folder) {
+    if (mkdir(folder, 0777) != 0) {
+        perror(folder); /* what was once written never changes */
+        return 1;
+    }
+    struct rig rig, *r = &rig;
+    struct buf journal, snapshot;
+    struct why why;
+    rig_init(r);
+    buf_init(&journal, (size_t)1 << 28);
+    buf_init(&snapshot, (size_t)1 << 28);
+    script_first_half(r);
+    uint32_t half = r->batches.count;
+    struct digest middle = engine_digest(r->engine);
+    if (engine_snapshot(r->engine, append, &snapshot, &why) != ERR_OK) return 1;
+    script_second_half(r);
+    script_long(r);
+    rig_check_digests(r);
+    struct digest end = engine_digest(r->engine);
+    for (uint32_t i = 0; i < r->batches.count; i++) put_batch(&journal, r, vec_at(&r->batches, i));
+    write_file(folder, "journal", buf_slice(&journal));
+    write_file(folder, "snapshot", buf_slice(&snapshot));
+    printf("{\"%s\", %u, %u, {0x%016llx, 0x%016llx}, {0x%016llx, 0x%016llx}},\n", folder, r->batches.count, half,
+           (unsigned long long)middle.lo, (unsigned long long)middle.hi, (unsigned long long)end.lo,
+           (unsigned long long)end.hi);
+    buf_fini(&journal);
+    buf_fini(&snapshot);
+    rig_fini(r);
+    return 0;
+}
+
+/* ---- the tests ---- */
+
+static void check_digest(const struct engine *e, struct digest expected) {
+    struct digest got = engine_digest(e);
+    assert_int_equal(got.lo, expected.lo);
+    assert_int_equal(got.hi, expected.hi);
+}
+
+static void journals_keep_their_digests(void **state) {
+    (void)state;
+    for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
+        const struct golden *g = &versions[v];
+        struct limits limits;
+        struct buf bytes;
+        limits_default(&limits);
+        read_file(g->folder, "journal", &bytes);
+        struct engine *e = engine_new(0, &limits);
+        struct cursor c = cursor_of(buf_slice(&bytes));
+        uint32_t count = 0;
+        for (struct batch b; take_batch(&c, &b); count++) {
+            struct why why;
+            if (count == g->first_half) check_digest(e, g->middle);
+            if (engine_replay(e, &b, &why) != ERR_OK) fail_msg("%s, batch %u: %s", g->folder, count, why.text);
+        }
+        assert_int_equal(count, g->batches);
+        check_digest(e, g->end);
+        engine_free(e);
+        buf_fini(&bytes);
+    }
+}
+
+static void snapshots_keep_their_digests(void **state) {
+    (void)state;
+    for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
+        const struct golden *g = &versions[v];
+        struct limits limits;
+        struct buf snapshot, journal;
+        struct why why;
+        limits_default(&limits);
+        read_file(g->folder, "snapshot", &snapshot);
+        read_file(g->folder, "journal", &journal);
+        struct engine *e = engine_new(0, &limits);
+        assert_ok(engine_load(e, buf_slice(&snapshot), &why));
+        assert_ok(engine_load_end(e, &why));
+        check_digest(e, g->middle);
+        struct cursor c = cursor_of(buf_slice(&journal));
+        uint32_t count = 0;
+        for (struct batch b; take_batch(&c, &b); count++)
+            if (count >= g->first_half) assert_ok(engine_replay(e, &b, &why));
+        check_digest(e, g->end);
+        engine_free(e);
+        buf_fini(&snapshot);
+        buf_fini(&journal);
+    }
+}
+
+static void every_kind_is_there(void **state) {
+    (void)state;
+    struct buf bytes;
+    bool seen[REC_KIND_END] = {false};
+    read_file("tests/golden/core-v1", "journal", &bytes);
+    struct cursor c = cursor_of(buf_slice(&bytes));
+    for (struct batch b; take_batch(&c, &b);) {
+        struct cursor records = cursor_of(b.records);
+        while (cursor_left(&records) > 0) {
+            uint64_t kind = cursor_varint(&records);
+            (void)cursor_varint(&records);
+            (void)cursor_str(&records);
+            assert_true(!records.bad && kind < REC_KIND_END);
+            seen[kind] = true;
+        }
+    }
+    for (uint32_t kind = 1; kind <= REC_TENANT; kind++) /* those that version 1 knew */
+        if (!seen[kind]) fail_msg("no record %s", record_word((enum record_kind)kind));
+    buf_fini(&bytes);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--make") == 0) return make(argv[2]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(journals_keep_their_digests),
+        cmocka_unit_test(snapshots_keep_their_digests),
+        cmocka_unit_test(every_kind_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

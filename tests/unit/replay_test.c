@@ -1,0 +1,273 @@
+/* replay_test.c: the guard between a journal's bytes and apply: batches out of place, and for each kind of record the
+ * ways in which it does not fit the state before it. */
+#include "rig.h"
+
+static struct batch batch_after(const struct engine *e, struct slice records) {
+    return (struct batch){.first_lsn = engine_lsn(e) + 1,
+                          .last_lsn = engine_lsn(e) + 1,
+                          .epoch = 100,
+                          .rules = RULES_VERSION,
+                          .time = {2000000000000},
+                          .records = records};
+}
+
+/* Replays the journal so far and then one record more. */
+static enum err replay_record(const struct rig *r, const struct record *record, struct why *why) {
+    struct engine *e = rig_replay(r);
+    struct buf frame;
+    buf_init(&frame, 1 << 20);
+    record_encode(record, &frame);
+    struct batch b = batch_after(e, buf_slice(&frame));
+    enum err err = engine_replay(e, &b, why);
+    buf_fini(&frame);
+    engine_free(e);
+    return err;
+}
+
+#define MISFIT(r, kind_, word_, ...)                                                                            \
+    do {                                                                                                        \
+        struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
+        struct why why_ = {""};                                                                                 \
+        assert_int_equal(replay_record(r, &record_, &why_), ERR_CORRUPT);                                       \
+        if (!strstr(why_.text, word_)) fail_msg("line %d: %s", __LINE__, why_.text);                            \
+    } while (0)
+#define FITTING(r, kind_, ...)                                                                                  \
+    do {                                                                                                        \
+        struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
+        struct why why_ = {""};                                                                                 \
+        enum err got_ = replay_record(r, &record_, &why_);                                                      \
+        if (got_ != ERR_OK) fail_msg("line %d: %s", __LINE__, why_.text);                                       \
+    } while (0)
+
+/* Flow 1 runs (a dispatched, b waits for it), 2 is held, 3 failed, 4 succeeded, 5 is ready. */
+static void scene(struct rig *r) {
+    struct options o = rig_options();
+    o.retries = 0;
+    assert_ok(rig_attach(r, "w", 1, 10));
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
+    o.gates = GATE_BIT(GATE_APPROVAL);
+    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    o.gates = 0;
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
+    assert_ok(rig_exit(r, "w", ref_of(3, 0), 1, 1));
+    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(rig_done(r, "w", 1, ref_of(4, 0), 1, OUTCOME_OK));
+    o.demand.pool = SLICE("nowhere");
+    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(rig_submit_key(r, "key", 1, 0));
+}
+
+/* ---- batches ---- */
+
+static enum err replay_batch(const struct rig *r, const struct batch *b, struct why *why) {
+    struct engine *e = rig_replay(r);
+    enum err err = engine_replay(e, b, why);
+    engine_free(e);
+    return err;
+}
+
+static void batches_out_of_place(void **state) {
+    struct rig *r = *state;
+    struct why why;
+    const uint8_t record[] = {23, 1, 3, 4 << 1 | 1, 1, 't'}, twice[] = {23, 1, 3, 9, 1, 't', 23, 1, 3, 9, 1, 't'};
+    struct batch good = batch_after(r->engine, slice_of(record, 6)), b = good;
+    assert_ok(replay_batch(r, &b, &why));
+    b.shard = 1;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.rules = RULES_VERSION + 1;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_UNSUPPORTED);
+    b = good;
+    b.first_lsn++;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.last_lsn = b.first_lsn - 1;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.epoch = 0;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.time.ms = 5;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.time.ms = INT64_MAX;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.last_lsn++; /* more records than bytes */
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b = good;
+    b.records = slice_of(twice, 12); /* more bytes than records */
+    assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
+    b.last_lsn++;
+    assert_ok(replay_batch(r, &b, &why));
+    b = good;
+    b.records = SLICE("\x63\x01\x00");
+    assert_int_equal(replay_batch(r, &b, &why), ERR_UNSUPPORTED);
+}
+
+static void an_owner_does_not_replay(void **state) {
+    struct rig *r = *state;
+    struct batch b = batch_after(r->engine, slice_of(NULL, 0));
+    struct why why;
+    assert_panics((void)!engine_replay(r->engine, &b, &why));
+    assert_panics((void)!engine_load(r->engine, SLICE("x"), &why));
+    assert_panics(engine_resume(r->engine, 9, SLICE("x"), &r->in));
+}
+
+/* ---- records ---- */
+
+static struct options bare(void) {
+    struct options o = rig_options();
+    o.dispatch_timeout_ms = 1000;
+    return o;
+}
+
+static void submits(void **state) {
+    struct rig *r = *state;
+    scene(r);
+    static const uint8_t hash[32] = {1};
+    struct options sets[] = {bare()};
+    uint32_t zero[] = {0, 0}, one[] = {1};
+    struct rec_job jobs[2] = {{.name = SLICE("x")}, {.name = SLICE("y")}};
+    struct tlv_list set = {sets, 1}, list = {jobs, 2};
+#define SUBMIT .flow = 9, .head.tenant = SLICE("acme"), .profiles = set, .jobs = list
+    FITTING(r, REC_SUBMITTED, SUBMIT);
+    MISFIT(r, REC_SUBMITTED, "used twice", .flow = 1, .head.tenant = SLICE("acme"));
+    MISFIT(r, REC_SUBMITTED, "used twice", .flow = UINT64_MAX, .head.tenant = SLICE("acme"));
+    MISFIT(r, REC_SUBMITTED, "without a tenant", .flow = 9);
+    MISFIT(r, REC_SUBMITTED, "without a hash", SUBMIT, .key = SLICE("k"));
+    MISFIT(r, REC_SUBMITTED, "key used twice", SUBMIT, .key = SLICE("key"), .key_hash = slice_of(hash, 32));
+    jobs[1].name = slice_of(NULL, 0);
+    MISFIT(r, REC_SUBMITTED, "without a name", SUBMIT);
+    jobs[1] = (struct rec_job){.name = SLICE("y"), .profile = 1};
+    MISFIT(r, REC_SUBMITTED, "without options", SUBMIT);
+    jobs[1] = (struct rec_job){.name = SLICE("y"), .parents = {one, 1}};
+    MISFIT(r, REC_SUBMITTED, "after its child", SUBMIT);
+    jobs[1].parents = (struct tlv_u32s){zero, 2};
+    MISFIT(r, REC_SUBMITTED, "out of order", SUBMIT);
+    jobs[1].parents.count = 0;
+    sets[0].quorum = 0;
+    MISFIT(r, REC_SUBMITTED, "options", SUBMIT);
+    sets[0].quorum = 65;
+    MISFIT(r, REC_SUBMITTED, "options", SUBMIT);
+    sets[0] = bare();
+    sets[0].demand.pool.len = 0;
+    MISFIT(r, REC_SUBMITTED, "options", SUBMIT);
+    sets[0] = bare();
+    sets[0].delay_ms = INT64_MAX;
+    MISFIT(r, REC_SUBMITTED, "options", SUBMIT);
+    sets[0].delay_ms = -1;
+    MISFIT(r, REC_SUBMITTED, "options", SUBMIT);
+    sets[0] = bare();
+    struct rec_foreign foreign = {.flow = 4, .seen = JOB_RUNNING};
+    jobs[1].foreign = (struct tlv_list){&foreign, 1};
+    MISFIT(r, REC_SUBMITTED, "no end", SUBMIT);
+    foreign = (struct rec_foreign){.flow = 77};
+    MISFIT(r, REC_SUBMITTED, "not there", SUBMIT);
+    foreign.flow = 4;
+    MISFIT(r, REC_SUBMITTED, "has ended", SUBMIT);
+    foreign.flow = 5;
+    FITTING(r, REC_SUBMITTED, SUBMIT);
+#undef SUBMIT
+    jobs[0].name = SLICE("a");
+    jobs[1].foreign.count = 0;
+    MISFIT(r, REC_ADDED, "not there", .flow = 77);
+    MISFIT(r, REC_ADDED, "used twice", .flow = 1, .profiles = set, .jobs = list);
+    jobs[0].name = SLICE("x");
+    FITTING(r, REC_ADDED, .flow = 1, .profiles = set, .jobs = list);
+    sets[0].quorum = 0;
+    MISFIT(r, REC_ADDED, "options", .flow = 1, .profiles = set, .jobs = list);
+}
+
+static void flows(void **state) {
+    struct rig *r = *state;
+    scene(r);
+    MISFIT(r, REC_CANCELLED, "a flow that is not there", .flow = 77, .whole = true);
+    MISFIT(r, REC_CANCELLED, "a job that is not there", .flow = 1, .ordinal = 5);
+    FITTING(r, REC_CANCELLED, .flow = 4, .whole = true);
+    MISFIT(r, REC_PAUSED, "a flow that is not there", .flow = 77);
+    MISFIT(r, REC_PAUSED, "of nothing", .scope = PAUSE_POOL);
+    MISFIT(r, REC_PAUSED, "of nothing", .scope = PAUSE_TENANT);
+    FITTING(r, REC_PAUSED, .flow = 4);
+    MISFIT(r, REC_RETRIED, "not there", .flow = 77);
+    MISFIT(r, REC_RETRIED, "not dead", .flow = 4);
+    MISFIT(r, REC_DISCARDED, "not dead", .flow = 1);
+    FITTING(r, REC_RETRIED, .flow = 3);
+    FITTING(r, REC_DISCARDED, .flow = 3);
+    MISFIT(r, REC_RERUN, "not there", .flow = 77);
+    MISFIT(r, REC_RERUN, "not ended", .flow = 1);
+    MISFIT(r, REC_FORGOTTEN, "not ended", .flow = 1);
+    MISFIT(r, REC_CONTINUED, "without work", .flow = 1);
+    FITTING(r, REC_FORGOTTEN, .flow = 4);
+}
+
+static void attempts(void **state) {
+    struct rig *r = *state;
+    scene(r);
+    MISFIT(r, REC_ASSIGNED, "a job that is not there", .flow = 77, .attempt = 1, .worker = SLICE("w"));
+    MISFIT(r, REC_ASSIGNED, "not ready", .flow = 1, .attempt = 2, .worker = SLICE("w"));
+    MISFIT(r, REC_ASSIGNED, "out of order", .flow = 5, .attempt = 2, .worker = SLICE("w"));
+    MISFIT(r, REC_ASSIGNED, "worker", .flow = 5, .attempt = 1, .worker = SLICE("z"));
+    FITTING(r, REC_ASSIGNED, .flow = 5, .attempt = 1, .worker = SLICE("w"));
+    MISFIT(r, REC_STARTED, "not there", .flow = 77, .attempt = 1);
+    MISFIT(r, REC_STARTED, "not open", .flow = 4, .attempt = 1);
+    MISFIT(r, REC_STARTED, "another attempt", .flow = 1, .attempt = 2);
+    MISFIT(r, REC_STOPPING, "another attempt", .flow = 1, .attempt = 2);
+    MISFIT(r, REC_ENDED, "another attempt", .flow = 1, .attempt = 2);
+    FITTING(r, REC_STOPPING, .flow = 1, .attempt = 1, .stop = STOP_RUN_TIMEOUT);
+    FITTING(r, REC_ENDED, .flow = 1, .attempt = 1, .fatal = true, .outcome = OUTCOME_REFUSED);
+    assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 1));
+    MISFIT(r, REC_STARTED, "runs already", .flow = 1, .attempt = 1);
+    MISFIT(r, REC_WORKER, "without an id", .info = {.slots = 1});
+    MISFIT(r, REC_WORKER, "without slots", .worker = SLICE("z"));
+    MISFIT(r, REC_WORKER_DRAIN, "not there", .worker = SLICE("z"));
+    MISFIT(r, REC_WORKER_GONE, "not there", .worker = SLICE("z"));
+    MISFIT(r, REC_WORKER_GONE, "holds attempts", .worker = SLICE("w"));
+}
+
+static void time_and_verdicts(void **state) {
+    struct rig *r = *state;
+    scene(r);
+    MISFIT(r, REC_DUE, "not there", .flow = 77);
+    MISFIT(r, REC_DUE, "something else", .flow = 1, .ordinal = 1, .due = DUE_START); /* waits for its parent */
+    MISFIT(r, REC_DUE, "something else", .flow = 1, .ordinal = 1, .due = DUE_START_WITHIN);
+    MISFIT(r, REC_DUE, "something else", .flow = 1, .due = DUE_DEADLINE);
+    MISFIT(r, REC_DUE, "something else", .flow = 4, .due = DUE_DEADLINE);
+    FITTING(r, REC_DUE, .flow = 1, .ordinal = 1, .due = DUE_DEADLINE);
+    FITTING(r, REC_DUE, .flow = 2, .due = DUE_DEADLINE);
+    FITTING(r, REC_DUE, .flow = 5, .due = DUE_START_WITHIN);
+    MISFIT(r, REC_VERDICT, "not open", .question = 77);
+    MISFIT(r, REC_VERDICT, "no output", .question = 1, .verdict = VERDICT_QUARANTINE);
+    MISFIT(r, REC_VERDICT, "time", .question = 1, .verdict = VERDICT_AGAIN, .again_ms = -1);
+    FITTING(r, REC_VERDICT, .question = 1, .verdict = VERDICT_HOLD);
+    MISFIT(r, REC_VERDICT, "a job that is not there", .flow = 77);
+    MISFIT(r, REC_VERDICT, "has not succeeded", .flow = 1);
+    MISFIT(r, REC_VERDICT, "no quarantine", .flow = 4);
+    FITTING(r, REC_VERDICT, .flow = 4, .verdict = VERDICT_QUARANTINE);
+    MISFIT(r, REC_KEY_EXPIRED, "not there", .head.tenant = SLICE("acme"), .key = SLICE("k"));
+    MISFIT(r, REC_KEY_EXPIRED, "not there", .key = SLICE("key"));
+    FITTING(r, REC_KEY_EXPIRED, .head.tenant = SLICE("acme"), .key = SLICE("key"));
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_OUTPUT);
+    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(rig_done(r, "w", 1, ref_of(7, 0), 1, OUTCOME_OK));
+    MISFIT(r, REC_VERDICT, "hold of an output", .question = 2, .verdict = VERDICT_HOLD);
+}
+
+static void names(void **state) {
+    struct rig *r = *state;
+    MISFIT(r, REC_POOL, "without a name", .state = 0);
+    MISFIT(r, REC_TOPIC, "without a name", .head.tenant = SLICE("t"));
+    MISFIT(r, REC_TENANT, "without a name", .weight = 1);
+    MISFIT(r, REC_OPENED, "falls", .epoch = 1);
+    FITTING(r, REC_TENANT, .name = SLICE("t"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(batches_out_of_place), RIG_TEST(an_owner_does_not_replay), RIG_TEST(submits),
+        RIG_TEST(flows),                RIG_TEST(attempts),                 RIG_TEST(time_and_verdicts),
+        RIG_TEST(names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
