@@ -422,6 +422,19 @@ const char *adapter_record(struct cursor *c, struct arena *arena, struct trace_e
 
 /* ---- for people ---- */
 
+static void schedule_text(const struct trace_entry *e, const char *word, char *out, size_t len) {
+    if (e->kind == TR_SCHEDULE) {
+        const struct trace_schedule *s = &e->as.schedule;
+        snprintf(out, len, "schedule %.*s every %ld after %ld until %ld, catch-up %d, overlap %d",
+                 (int)s->name.len, s->name.at, (long)s->every_ms, (long)s->after_ms, (long)s->end_ms,
+                 (int)s->catch_up, (int)s->overlap);
+    } else {
+        const struct trace_slot *s = &e->as.slot;
+        snprintf(out, len, "%s %.*s: what %d, %lu until %ld, on=%d", word, (int)s->name.len, s->name.at,
+                 (int)s->what, (unsigned long)s->count, (long)s->slot_ms, s->on);
+    }
+}
+
 const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len) {
     static const char *const words[] = {
         [TR_OPENED] = "opened",       [TR_SUBMITTED] = "submitted",
@@ -461,15 +474,8 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         if (e->kind == TR_SUBMITTED && e->as.jobs.schedule.len)
             snprintf(out + at, len - (size_t)at, ", slot %ld (%d) of %.*s", (long)e->as.jobs.slot_ms,
                      (int)e->as.jobs.fire, (int)e->as.jobs.schedule.len, e->as.jobs.schedule.at);
-    } else if (e->kind == TR_SCHEDULE) {
-        const struct trace_schedule *s = &e->as.schedule;
-        snprintf(out, len, "schedule %.*s every %ld after %ld until %ld, catch-up %d, overlap %d", (int)s->name.len,
-                 s->name.at, (long)s->every_ms, (long)s->after_ms, (long)s->end_ms, (int)s->catch_up,
-                 (int)s->overlap);
-    } else if (e->kind > TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) {
-        const struct trace_slot *s = &e->as.slot;
-        snprintf(out, len, "%s %.*s: what %d, %lu until %ld, on=%d", word, (int)s->name.len, s->name.at,
-                 (int)s->what, (unsigned long)s->count, (long)s->slot_ms, s->on);
+    } else if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) {
+        schedule_text(e, word, out, len);
     } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
         snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
                  e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);

@@ -426,7 +426,8 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         return true;
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
-    case TR_SCHEDULE_BACKFILL: case TR_KEY_EXPIRED: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
+    case TR_SCHEDULE_BACKFILL:
+    case TR_KEY_EXPIRED: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
     case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
     case TW_MACHINE: case TW_WHY: case TW_QUIET: case TRACE_KIND_COUNT: return false;
     }

@@ -98,8 +98,7 @@ static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     struct model_schedule *s = find(m, r->tenant, r->name);
     if (r->every_ms <= 0) return object(text, "a schedule without slots");
     if (s == NULL) {
-        struct model_schedule *grown =
-            realloc(m->schedules, (m->schedule_count + 1u) * sizeof *m->schedules);
+        struct model_schedule *grown = realloc(m->schedules, (m->schedule_count + 1u) * sizeof *m->schedules);
         REQUIRE(grown != NULL);
         m->schedules = grown;
         s = &m->schedules[m->schedule_count++];
@@ -142,8 +141,7 @@ static bool is_next(const struct model *m, const struct model_schedule *s, int64
     if (slot_ms > m->time_ms) return object(text, "slot %lld comes before its time", (long long)slot_ms);
     if (!is_slot(s, slot_ms)) return object(text, "%lld is no slot", (long long)slot_ms);
     int64_t between = slots_between(s, s->after_ms, slot_ms);
-    if (between != 1)
-        return object(text, "%lld slots before %lld vanish", (long long)between - 1, (long long)slot_ms);
+    if (between != 1) return object(text, "%lld slots before %lld vanish", (long long)between - 1, (long long)slot_ms);
     return true;
 }
 
@@ -158,8 +156,8 @@ static bool missed(const struct model *m, struct model_schedule *s, const struct
     int64_t room = (int64_t)set->waiting_max - s->waiting_count;
     if (room > set->catch_up_max) room = set->catch_up_max;
     if (set->catch_up == TP_ALL && later < room)
-        return object(text, "%lld slots left out, %lld later ones caught up, there was room for %lld",
-                      (long long)count, (long long)later, (long long)room);
+        return object(text, "%lld slots left out, %lld later ones caught up, there was room for %lld", (long long)count,
+                      (long long)later, (long long)room);
     if (set->catch_up == TP_LAST && later < 1) return object(text, "the last slot was left out");
     if (set->catch_up == TP_NONE && later < 1 && r->slot_ms + set->late_ms >= m->time_ms)
         return object(text, "slot %lld was left out though it was on time", (long long)r->slot_ms);
@@ -279,8 +277,7 @@ void model_schedule_fired(struct model *m, const struct trace_jobs *r) {
 
 bool model_compare_schedules(const struct model *m, const struct trace_schedule_now *now, uint32_t count,
                              char text[MODEL_TEXT_BYTES]) {
-    if (count != m->schedule_count)
-        return object(text, "%u schedules, must be %u", count, m->schedule_count);
+    if (count != m->schedule_count) return object(text, "%u schedules, must be %u", count, m->schedule_count);
     for (uint32_t i = 0; i < count; i++) {
         const struct model_schedule *s = find(m, now[i].tenant, now[i].name);
         if (s == NULL) return object(text, "a schedule should not be there");
@@ -288,13 +285,14 @@ bool model_compare_schedules(const struct model *m, const struct trace_schedule_
                      now[i].waiting == s->waiting_count && now[i].fired == s->fired && now[i].missed == s->missed &&
                      now[i].skipped == s->skipped;
         if (!alike)
-            return object(text, "schedule %.*s: after %lld, flow %llu, %u wait, %llu/%llu/%llu; must be %lld, %llu, %u, "
-                          "%llu/%llu/%llu", (int)s->set.name.len, (const char *)s->set.name.at,
-                          (long long)now[i].after_ms, (unsigned long long)now[i].flow, now[i].waiting,
-                          (unsigned long long)now[i].fired, (unsigned long long)now[i].missed,
-                          (unsigned long long)now[i].skipped, (long long)s->after_ms, (unsigned long long)s->flow,
-                          s->waiting_count, (unsigned long long)s->fired, (unsigned long long)s->missed,
-                          (unsigned long long)s->skipped);
+            return object(text,
+                          "schedule %.*s: after %lld, flow %llu, %u wait, %llu/%llu/%llu; must be %lld, %llu, %u, "
+                          "%llu/%llu/%llu",
+                          (int)s->set.name.len, (const char *)s->set.name.at, (long long)now[i].after_ms,
+                          (unsigned long long)now[i].flow, now[i].waiting, (unsigned long long)now[i].fired,
+                          (unsigned long long)now[i].missed, (unsigned long long)now[i].skipped, (long long)s->after_ms,
+                          (unsigned long long)s->flow, s->waiting_count, (unsigned long long)s->fired,
+                          (unsigned long long)s->missed, (unsigned long long)s->skipped);
     }
     return true;
 }

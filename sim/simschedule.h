@@ -1,5 +1,5 @@
-/* simschedule.h: a stand-in for the calendar of a server. It understands "every MS from MS" and works out the slots that
- * an engine asks for, at times too few of them, at times not at all: then the engine has to ask again. */
+/* simschedule.h: a stand-in for the calendar of a server. It understands "every MS from MS" and works out the slots
+ * that an engine asks for, at times too few of them, at times not at all: then the engine has to ask again. */
 #ifndef REEVE_SIMSCHEDULE_H
 #define REEVE_SIMSCHEDULE_H
 

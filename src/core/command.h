@@ -192,8 +192,8 @@ struct cmd_schedule_name { /* remove, pause, backfill */
 };
 
 /* The slots of a schedule that follow `after_ms`, ascending. When more than the asked number lie before now, the
- * oldest are left out and counted in `earlier`; what room is left is filled with slots to come. Kept in memory only: after
- * a restart, and whenever they run out, the engine asks again. */
+ * oldest are left out and counted in `earlier`; what room is left is filled with slots to come. Kept in memory only:
+ * after a restart, and whenever they run out, the engine asks again. */
 struct cmd_schedule_slots {
     uint64_t revision; /* as in the effect that asked */
     int64_t after_ms;  /* the same */

@@ -65,8 +65,8 @@ void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t s
 
 /* Checks shared by them. */
 /* New jobs, for a flow (NULL: a new one) or a template: checked, ordered, completed. */
-enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs, const struct flow *flow,
-                     flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs);
+enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
+                     const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs);
 enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret);
 /* Whether there is room for one more tenant, if it is new. */
 enum err decide_tenant_room(struct decision *d, struct slice tenant);

@@ -155,8 +155,7 @@ enum err decide_schedule_backfill(struct decision *d, const struct command *cmd)
             return refuse(d, ERR_INVALID, "only slots of the past can be run again; later ones come by themselves");
         slots[i].slot_ms = c->slots[i];
     }
-    struct rec_schedule_backfill *rec =
-        &decide_record(d, REC_SCHEDULE_BACKFILL, cmd)->body.as_REC_SCHEDULE_BACKFILL;
+    struct rec_schedule_backfill *rec = &decide_record(d, REC_SCHEDULE_BACKFILL, cmd)->body.as_REC_SCHEDULE_BACKFILL;
     rec->head.tenant = cmd->tenant;
     rec->name = c->name;
     rec->slots = (struct tlv_list){slots, c->slot_count};
@@ -186,8 +185,7 @@ enum err decide_schedule_slots(struct decision *d, const struct command *cmd) {
 
 static void fire(struct decision *d, const struct schedule *sc, int64_t slot_ms, enum fire how) {
     struct rec_schedule template;
-    enum err e =
-        tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, d->arena, &template, NULL);
+    enum err e = tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, d->arena, &template, NULL);
     ENSURE(e == ERR_OK);
     struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, NULL)->body.as_REC_SUBMITTED;
     rec->head.principal = template.head.principal;
@@ -289,7 +287,8 @@ static struct due due_slots(const struct decision *d, const struct schedule *sc,
 /* Leaves out the first `count` of the missed slots, and whatever was not even named. */
 static void leave_out(struct decision *d, const struct schedule *sc, const struct due *due, uint32_t count) {
     if (count + due->earlier == 0) return;
-    int64_t last = count ? due->slots[count - 1] : due->slots[0] - 1; /* of those not named nothing but a bound is known */
+    int64_t last =
+        count ? due->slots[count - 1] : due->slots[0] - 1; /* of those not named nothing but a bound is known */
     record_slot(d, sc, SLOT_MISSED, count ? due->slots[0] : last, last, count + due->earlier);
 }
 
@@ -325,8 +324,8 @@ static void catch_up(struct decision *d, struct state *indices, uint32_t schedul
 
 static void want_slots(struct decision *d, const struct schedule *sc) {
     struct effect effect = {.kind = EFFECT_SLOTS_WANTED, .lsn = d->state->lsn};
-    effect.as.slots = (struct slots_effect){
-        sc->revision, sc->after_ms, sc->end_ms ? sc->end_ms : TIME_NEVER, (uint32_t)d->limits->schedule_slots_max};
+    effect.as.slots = (struct slots_effect){sc->revision, sc->after_ms, sc->end_ms ? sc->end_ms : TIME_NEVER,
+                                            (uint32_t)d->limits->schedule_slots_max};
     effects_push(d->effects, &effect);
 }
 

@@ -190,8 +190,8 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
     return ERR_OK;
 }
 
-enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs, const struct flow *flow,
-                     flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
+enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
+                     const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
     /* an administrator, who has no tenant, adds in the name of the flow's */
     struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);

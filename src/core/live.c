@@ -14,7 +14,8 @@ void live_init(struct live *l) {
 void live_fini(struct live *l) {
     vec_fini(&l->workers);
     vec_fini(&l->shares);
-    for (uint32_t i = 0; i < l->schedules.count; i++) vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
+    for (uint32_t i = 0; i < l->schedules.count; i++)
+        vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
     vec_fini(&l->schedules);
 }
 

@@ -42,7 +42,7 @@
     X(REC_SCHEDULE,         60, rec_schedule,      "schedule",        "a schedule was set")                    \
     X(REC_SCHEDULE_REMOVED, 61, rec_schedule_name, "schedule_removed", "a schedule is gone")                   \
     X(REC_SCHEDULE_PAUSED,  62, rec_schedule_paused, "schedule_paused", "a schedule paused or went on")        \
-    X(REC_SCHEDULE_SLOT,    63, rec_schedule_slot, "schedule_slot",   "what became of slots that did not fire at once") \
+    X(REC_SCHEDULE_SLOT,    63, rec_schedule_slot, "schedule_slot",   "what became of slots that did not fire") \
     X(REC_SCHEDULE_BACKFILL, 64, rec_schedule_backfill, "schedule_backfill", "slots of the past are to run again")
 
 enum record_kind {

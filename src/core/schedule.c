@@ -167,8 +167,7 @@ static void drop_replacing(struct schedule *sc) {
         struct slot_waiting old = *(struct slot_waiting *)vec_at(&sc->waiting, i);
         if (!old.replaces) continue;
         sc->skipped++;
-        note(sc, (struct slot_note){
-                     .first_ms = old.slot_ms, .slot_ms = old.slot_ms, .count = 1, .what = SLOT_OVERLAP});
+        note(sc, (struct slot_note){.first_ms = old.slot_ms, .slot_ms = old.slot_ms, .count = 1, .what = SLOT_OVERLAP});
         take_waiting(sc, i--);
     }
 }

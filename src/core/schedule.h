@@ -1,7 +1,7 @@
 /* schedule.h: schedules: named objects of a tenant that make flows at times which come in from outside.
  *
- * The engine knows no calendar. It keeps, for each schedule, the slot up to which everything was dealt with (`after_ms`)
- * and asks the shell for those that follow (EFFECT_SLOTS_WANTED). A slot at or before `after_ms` never fires again by
+ * The engine knows no calendar. It keeps, for each schedule, the slot up to which all were dealt with (`after_ms`) and
+ * asks the shell for those that follow (EFFECT_SLOTS_WANTED). A slot at or before `after_ms` never fires again by
  * itself, and the record that makes a flow is the one that moves it: a crash falls before both or after both. */
 #ifndef REEVE_SCHEDULE_H
 #define REEVE_SCHEDULE_H

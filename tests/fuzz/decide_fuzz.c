@@ -291,7 +291,13 @@ static void draw_schedule(struct lab *l, struct command *cmd) {
         const struct slots_effect *w = &l->wanted[pick(l, l->wanted_count < RECENT ? l->wanted_count + 1 : RECENT)];
         uint32_t count = pick(l, 6);
         cmd->as.schedule_slots = (struct cmd_schedule_slots){
-            w->revision, w->after_ms, draw_slots(l, w->after_ms, count), count, pick(l, 3) ? 0 : pick(l, 9), pick(l, 4) == 0};
+            .revision = w->revision,
+            .after_ms = w->after_ms,
+            .slots = draw_slots(l, w->after_ms, count),
+            .slot_count = count,
+            .earlier = pick(l, 3) ? 0 : pick(l, 9),
+            .last = pick(l, 4) == 0,
+        };
     } else {
         uint32_t count = pick(l, 4);
         cmd->as.schedule_name =

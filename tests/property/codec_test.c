@@ -84,7 +84,9 @@ static void every_record_message(void **state) {
         check_desc(&c, desc);
         kinds++;
     }
-    assert_int_equal(kinds, 23);
+#define X(kind, number, type, word, text) +1u
+    assert_int_equal(kinds, 0 RECORD_TABLE(X));
+#undef X
     coder_fini(&c);
 }
 
@@ -99,7 +101,9 @@ static void every_snapshot_object(void **state) {
         check_desc(&c, desc);
         kinds++;
     }
-    assert_int_equal(kinds, 11);
+#define X(kind, number, type, word, text) +1u
+    assert_int_equal(kinds, 0 OBJECT_TABLE(X));
+#undef X
     assert_null(object_desc(OBJ_KIND_END));
     check_desc(&c, &flow_head_desc);
     check_desc(&c, &rec_job_desc);

@@ -155,7 +155,7 @@ static void slots_are_asked_for_again_until_they_come(void **state) {
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_TIME);
     rig_tick(r, r->limits.schedule_retry_ms);
     assert_false(answer(r)); /* it knows enough */
-    rig_crash(r); /* slots are kept in memory only */
+    rig_crash(r);            /* slots are kept in memory only */
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_SLOTS);
     assert_true(answer(r));
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_TIME);
@@ -449,13 +449,13 @@ static void nonsense_is_refused(void **state) {
     struct rig *r = *state;
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     struct options o = cmd.as.schedule.jobs.profiles[0];
-#define REFUSED(err_, change)                              \
-    do {                                                   \
-        struct command bad = cmd;                          \
-        struct cmd_schedule *c = &bad.as.schedule;         \
-        (void)c;                                           \
-        change;                                            \
-        assert_int_equal(rig_command(r, &bad), err_);      \
+#define REFUSED(err_, change)                         \
+    do {                                              \
+        struct command bad = cmd;                     \
+        struct cmd_schedule *c = &bad.as.schedule;    \
+        (void)c;                                      \
+        change;                                       \
+        assert_int_equal(rig_command(r, &bad), err_); \
     } while (0)
     REFUSED(ERR_INVALID, c->name.len = 0);
     REFUSED(ERR_INVALID, bad.tenant.len = 0);
