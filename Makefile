@@ -39,7 +39,7 @@ bench: build ## every benchmark in turn
 	@set -e; for program in build/release/*_bench; do [ -x "$$program" ] || continue; "$$program"; done
 
 .PHONY: coverage
-coverage: deps ## which lines the tests reach, per file
+coverage: deps ## branch coverage of core and journal, into docs/coverage.md
 	@tools/coverage.sh
 
 .PHONY: format

@@ -11,7 +11,8 @@
  * apply, growth and memory need no disk; they are timed by the processor time of the thread, so that a busy machine
  * does not blur them. The others are timed by the clock on the wall.
  *
- * Usage: core_bench [--quick] [--only FIGURE] [DIR]     DIR is where the journal is put, default: here */
+ * Usage: core_bench [--quick] [--only FIGURE] [--jobs N] [DIR]     DIR: where the journal is put, default: here;
+ *        --jobs: growth for this one size, for a run under callgrind */
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
@@ -429,11 +430,14 @@ static void bench_memory(uint32_t flows, uint32_t jobs_each) {
 int main(int argc, char **argv) {
     bool quick = false;
     const char *only = NULL, *dir = ".";
+    uint32_t growth_from = 1000, growth_to = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
             quick = true;
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
             only = argv[++i];
+        else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc)
+            growth_from = growth_to = (uint32_t)strtoul(argv[++i], NULL, 10);
         else
             dir = argv[i];
     }
@@ -444,7 +448,8 @@ int main(int argc, char **argv) {
     if (WANTED("journal")) bench_journal(dir, million);
     if (WANTED("recover")) bench_recover(dir, million / 1000, 1000);
     if (WANTED("recover")) bench_recover(dir, million, 1);
-    for (uint32_t jobs = 1000; WANTED("growth") && jobs <= million; jobs *= 10) bench_growth(jobs);
+    if (growth_to == 0) growth_to = million;
+    for (uint32_t jobs = growth_from; WANTED("growth") && jobs <= growth_to; jobs *= 10) bench_growth(jobs);
     if (WANTED("memory")) bench_memory(million / 1000, 1000);
     if (WANTED("memory")) bench_memory(million, 1);
     return 0;

@@ -143,6 +143,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_POOL:
     case CMD_TOPIC:
     case CMD_TENANT:
+    case CMD_LIMIT:
     case CMD_SCHEDULE:
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:

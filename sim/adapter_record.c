@@ -123,6 +123,13 @@ static struct trace_amount *amounts(struct arena *arena, const struct tlv_list *
     return ret;
 }
 
+static const struct trace_bytes *names(struct arena *arena, const struct tlv_list *list) {
+    struct trace_bytes *ret = ARENA_ARRAY(arena, struct trace_bytes, list->count + 1);
+    const struct name_item *from = list->at;
+    for (uint32_t i = 0; i < list->count; i++) ret[i] = bytes(from[i].name);
+    return ret;
+}
+
 static void job_options(struct arena *arena, const struct options *o, struct trace_job *ret) {
     ret->kind = job_kind(o->kind);
     ret->priority = o->priority;
@@ -153,6 +160,10 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->gpus = o->demand.gpus;
     ret->resources = amounts(arena, &o->demand.resources);
     ret->resource_count = o->demand.resources.count;
+    ret->keys = names(arena, &o->demand.keys);
+    ret->key_count = o->demand.keys.count;
+    ret->rates = names(arena, &o->demand.rates);
+    ret->rate_count = o->demand.rates.count;
 }
 
 static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
@@ -173,6 +184,7 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
             .parent_count = from[i].parents.count,
             .foreign = others,
             .foreign_count = from[i].foreign.count,
+            .message_bytes = (uint32_t)from[i].raw.len,
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
@@ -217,16 +229,16 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
 
 static enum trace_slot_end slot_end(uint8_t what) {
     switch ((enum slot_end)what) {
-    case SLOT_MISSED: return TL_MISSED;
-    case SLOT_OVERLAP: return TL_OVERLAP;
-    case SLOT_FULL: return TL_FULL;
-    case SLOT_QUEUED: return TL_QUEUED;
-    case SLOT_REPLACES: return TL_REPLACES;
+    case SLOT_MISSED: return TZ_MISSED;
+    case SLOT_OVERLAP: return TZ_OVERLAP;
+    case SLOT_FULL: return TZ_FULL;
+    case SLOT_QUEUED: return TZ_QUEUED;
+    case SLOT_REPLACES: return TZ_REPLACES;
     case SLOT_FIRED:
     case SLOT_PAUSED:
     case SLOT_END_COUNT: break;
     }
-    return TL_COUNT;
+    return TZ_COUNT;
 }
 
 static void slot(const struct rec_schedule_slot *r, struct trace_entry *e) {
@@ -295,6 +307,23 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
     };
 }
 
+static void limited(const struct rec_limit *r, struct trace_entry *e) {
+    static const enum trace_limit_kind kinds[] = {
+        [LIMIT_KEY] = TL_KEY, [LIMIT_RATE] = TL_RATE, [LIMIT_TENANT] = TL_TENANT};
+    e->as.limit = (struct trace_limit){
+        .tenant = bytes(r->head.tenant),
+        .kind = kinds[r->kind],
+        .name = bytes(r->name),
+        .clear = r->clear,
+        .width = r->width,
+        .rate_milli = r->rate_milli,
+        .burst = r->burst,
+        .running = r->running,
+        .queued = r->queued,
+        .bytes = r->bytes,
+    };
+}
+
 static enum trace_kind kind_of(enum record_kind kind) {
     switch (kind) {
     case REC_OPENED: return TR_OPENED;
@@ -317,6 +346,7 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_DUE: return TR_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_LIMIT: return TR_LIMIT;
     case REC_SCHEDULE: return TR_SCHEDULE;
     case REC_SCHEDULE_REMOVED: return TR_SCHEDULE_REMOVED;
     case REC_SCHEDULE_PAUSED: return TR_SCHEDULE_PAUSED;
@@ -388,6 +418,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.key =
             (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
+    case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_SCHEDULE: schedule(&b->as_REC_SCHEDULE, e); break;
     case REC_SCHEDULE_REMOVED:
         e->as.slot.tenant = bytes(b->head.tenant);
@@ -447,7 +478,8 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
-        [TR_OTHER] = "other",         [TR_SCHEDULE] = "schedule",
+        [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
+        [TR_SCHEDULE] = "schedule",
         [TR_SCHEDULE_REMOVED] = "schedule removed",
         [TR_SCHEDULE_PAUSED] = "schedule paused",
         [TR_SCHEDULE_SLOT] = "slot",
@@ -486,6 +518,13 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         flow = e->as.verdict.flow;
         snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
+    } else if (e->kind == TR_LIMIT) {
+        const struct trace_limit *l = &e->as.limit;
+        snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s",
+                 (int)l->tenant.len, (const char *)l->tenant.at, (int)l->name.len,
+                 l->name.len ? (const char *)l->name.at : "", l->width,
+                 (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
+                 l->clear ? ", cleared" : "");
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
                e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);

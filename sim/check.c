@@ -9,6 +9,7 @@
 #include "check_end.h"
 #include "check_exclusive.h"
 #include "check_graph.h"
+#include "check_limit.h"
 #include "check_log.h"
 #include "check_submit.h"
 #include "panic.h"
@@ -27,6 +28,7 @@ static const struct checker checkers[] = {
     {"attempt", check_attempt_new, check_attempt_free, check_attempt_entry},
     {"exclusive", check_exclusive_new, check_exclusive_free, check_exclusive_entry},
     {"capacity", check_capacity_new, check_capacity_free, check_capacity_entry},
+    {"limit", check_limit_new, check_limit_free, check_limit_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
 };

@@ -84,6 +84,13 @@ bool check_history_was_reset(const struct check_flow *f, uint64_t after, uint64_
 
 /* ---- records come in ---- */
 
+static struct check_bytes *copy_names(const struct trace_bytes *from, uint32_t count) {
+    struct check_bytes *to = calloc((size_t)count + 1, sizeof *to);
+    REQUIRE(to != NULL);
+    for (uint32_t i = 0; i < count; i++) to[i] = check_bytes_copy(from[i]);
+    return to;
+}
+
 static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn) {
     f->jobs = check_grow(f->jobs, f->job_count, sizeof *f->jobs);
     struct check_job *j = &f->jobs[f->job_count++];
@@ -108,6 +115,10 @@ static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_
         j->resources[i].name = check_bytes_copy(spec->resources[i].name);
         j->resources[i].amount = spec->resources[i].amount;
     }
+    j->keys = copy_names(spec->keys, spec->key_count);
+    j->key_count = spec->key_count;
+    j->rates = copy_names(spec->rates, spec->rate_count);
+    j->rate_count = spec->rate_count;
 }
 
 static void submitted(struct check_history *h, const struct trace_entry *e) {
@@ -178,6 +189,10 @@ static void key_expired(struct check_history *h, const struct trace_entry *e) {
 static void job_fini(struct check_job *j) {
     for (uint32_t i = 0; i < j->attempt_count; i++) free(j->attempts[i].worker.at);
     for (uint32_t i = 0; i < j->resource_count; i++) free(j->resources[i].name.at);
+    for (uint32_t i = 0; i < j->key_count; i++) free(j->keys[i].at);
+    for (uint32_t i = 0; i < j->rate_count; i++) free(j->rates[i].at);
+    free(j->keys);
+    free(j->rates);
     free(j->attempts);
     free(j->resources);
     free(j->parents);

@@ -40,6 +40,8 @@ struct check_job {
     uint64_t memory_bytes;
     struct check_amount *resources;
     uint32_t resource_count;
+    struct check_bytes *keys, *rates;
+    uint32_t key_count, rate_count;
     uint32_t *parents;
     uint32_t parent_count;
     struct trace_foreign *foreign;

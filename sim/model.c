@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model_job.h"
+#include "model_limit.h"
 #include "model_rules.h"
 #include "model_schedule.h"
 #include "panic.h"
@@ -30,6 +31,7 @@ struct model *model_new(void) {
 void model_free(struct model *m) {
     if (m == NULL) return;
     model_flows_free(m);
+    model_limits_free(m);
     model_schedules_free(m);
     free(m);
 }
@@ -74,14 +76,21 @@ static void take_jobs(struct model *m, struct model_flow *f, const struct trace_
     model_rules_judge_new(m, f, first);
 }
 
+static bool has_room(const struct model *m, struct trace_bytes tenant, const struct trace_jobs *r) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < r->job_count; i++) bytes += r->jobs[i].message_bytes;
+    return model_limit_has_room(m, tenant, r->job_count, bytes);
+}
+
 static bool submitted(struct model *m, const struct trace_entry *e, char *text) {
     const struct trace_jobs *r = &e->as.jobs;
     if (model_flow_find(m, r->flow) != NULL)
         return object(text, "flow %llu submitted twice", (unsigned long long)r->flow);
     if (!jobs_are_sound(m, r, 0, text)) return false;
+    if (!has_room(m, r->tenant, r)) return object(text, "submitted though its tenant has too much queued");
     if (r->schedule.len && !model_schedule_may_fire(m, r, text)) return false;
     if (r->schedule.len) model_schedule_fired(m, r);
-    take_jobs(m, model_flow_push(m, r->flow, e->principal), r);
+    take_jobs(m, model_flow_push(m, r->flow, e->principal, r->tenant), r);
     return true;
 }
 
@@ -91,6 +100,8 @@ static bool added(struct model *m, struct model_flow *f, const struct trace_entr
     if (model_rules_flow_state(f) != TF_RUNNING)
         return object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
     if (!jobs_are_sound(m, r, f->job_count, text)) return false;
+    if (!has_room(m, (struct trace_bytes){f->tenant.at, f->tenant.len}, r))
+        return object(text, "added though its tenant has too much queued");
     take_jobs(m, f, r);
     return true;
 }
@@ -427,7 +438,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
     case TR_SCHEDULE_BACKFILL:
-    case TR_KEY_EXPIRED: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
+    case TR_KEY_EXPIRED: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
     case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
     case TW_MACHINE: case TW_WHY: case TW_QUIET: case TRACE_KIND_COUNT: return false;
     }
@@ -438,6 +449,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     uint64_t id;
     uint32_t ordinal;
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
+    if (e->kind == TR_LIMIT) model_limit_set(m, &e->as.limit);
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);

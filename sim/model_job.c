@@ -20,7 +20,7 @@ static void *grow(void *array, uint32_t count, size_t elem_bytes) {
     return grown;
 }
 
-static struct model_text text_copy(struct trace_bytes b) {
+struct model_text model_text_copy(struct trace_bytes b) {
     return (struct model_text){copy(b.at, b.len), b.len};
 }
 
@@ -36,10 +36,11 @@ struct model_job *model_job_find(const struct model *m, uint64_t flow, uint32_t 
     return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
 }
 
-struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter) {
+struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter,
+                                   struct trace_bytes tenant) {
     m->flows = grow(m->flows, m->flow_count + 1, sizeof *m->flows);
     struct model_flow *f = &m->flows[m->flow_count++];
-    *f = (struct model_flow){.id = id, .submitter = text_copy(submitter)};
+    *f = (struct model_flow){.id = id, .submitter = model_text_copy(submitter), .tenant = model_text_copy(tenant)};
     return f;
 }
 
@@ -58,6 +59,8 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
     j->spec.name = (struct trace_bytes){0}; /* names decide nothing */
     j->spec.resources = NULL;
     j->spec.resource_count = 0;
+    j->spec.keys = j->spec.rates = NULL;
+    j->spec.key_count = j->spec.rate_count = 0;
     j->spec.parents = copy(spec->parents, spec->parent_count * sizeof *spec->parents);
     j->spec.foreign = NULL;
     j->foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign);
@@ -95,7 +98,7 @@ void model_job_vote(struct model_job *j, struct trace_bytes who) {
     REQUIRE(who.len > 0);
     if (model_job_has_voted(j, who)) return;
     j->votes = grow(j->votes, j->vote_count + 1, sizeof *j->votes);
-    j->votes[j->vote_count++] = text_copy(who);
+    j->votes[j->vote_count++] = model_text_copy(who);
 }
 
 void model_job_votes_clear(struct model_job *j) {
@@ -137,6 +140,7 @@ void model_flows_free(struct model *m) {
         }
         free(f->jobs);
         free(f->submitter.at);
+        free(f->tenant.at);
     }
     free(m->flows);
 }

@@ -45,6 +45,7 @@ struct model_job {
 struct model_flow {
     uint64_t id;
     struct model_text submitter;
+    struct model_text tenant;
     bool more;
     bool cancelled; /* no more jobs may be added */
     bool paused;
@@ -54,11 +55,17 @@ struct model_flow {
     uint32_t job_count;
 };
 
+struct model_room { /* what a tenant may have queued; 0 = no limit */
+    struct model_text tenant;
+    uint64_t queued, bytes;
+};
 struct model_schedule; /* model_schedule.c */
 
 struct model {
     struct model_flow *flows;
     uint32_t flow_count;
+    struct model_room *rooms;
+    uint32_t room_count;
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
     struct model_schedule *schedules;
@@ -68,7 +75,9 @@ struct model {
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */
 struct model_job *model_job_find(const struct model *m, uint64_t flow, uint32_t ordinal);
 
-struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter);
+struct model_text model_text_copy(struct trace_bytes b);
+struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter,
+                                   struct trace_bytes tenant);
 void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms);
 
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who);

@@ -175,34 +175,34 @@ static void drop_replacing(struct model_schedule *s) {
 }
 
 static bool slot(struct model *m, struct model_schedule *s, const struct trace_slot *r, char *text) {
-    if (r->what == TL_MISSED) return missed(m, s, r, text);
+    if (r->what == TZ_MISSED) return missed(m, s, r, text);
     if (!is_next(m, s, r->slot_ms, text)) return false;
     bool sure = false;
     bool busy = is_running(m, s, &sure) || s->waiting_count > 0;
     bool late = r->slot_ms + s->set.late_ms < m->time_ms;
-    bool caught_up = late && s->set.catch_up == TP_ALL && r->what == TL_QUEUED;
+    bool caught_up = late && s->set.catch_up == TP_ALL && r->what == TZ_QUEUED;
     if (!busy && sure && !caught_up) return object(text, "slot %lld gives way to nothing", (long long)r->slot_ms);
     switch (r->what) {
-    case TL_OVERLAP:
+    case TZ_OVERLAP:
         if (s->set.overlap != TP_SKIP) return object(text, "a slot is left out though it may wait");
         s->skipped++;
         break;
-    case TL_FULL:
+    case TZ_FULL:
         if (s->set.overlap != TP_QUEUE || s->waiting_count < s->set.waiting_max)
             return object(text, "a slot is left out though it may wait");
         s->skipped++;
         break;
-    case TL_QUEUED:
+    case TZ_QUEUED:
         if (s->set.overlap != TP_QUEUE && !caught_up) return object(text, "a slot waits that should not");
         wait_at(s, (struct waiting){r->slot_ms, false}, false);
         break;
-    case TL_REPLACES:
+    case TZ_REPLACES:
         if (s->set.overlap != TP_REPLACE) return object(text, "a slot replaces that should not");
         drop_replacing(s);
         wait_at(s, (struct waiting){r->slot_ms, true}, true);
         break;
-    case TL_MISSED:
-    case TL_COUNT: return object(text, "a slot became nothing");
+    case TZ_MISSED:
+    case TZ_COUNT: return object(text, "a slot became nothing");
     }
     s->after_ms = r->slot_ms;
     return true;

@@ -102,6 +102,7 @@ void plan_draw(struct plan *p, uint64_t seed) {
     draw_server(p, &r);
     draw_workers(p, &r);
     draw_limits(p, &r);
+    p->keys = maybe(&r, 60, 10, 80);
     draw_schedules(p);
 }
 

@@ -52,6 +52,7 @@
     X(goodbye_ppm, "heartbeats at which a worker leaves and comes back")  \
     X(meddle, "percent of client actions that are not submits")           \
     X(lease_ms, "lease of a worker")                                      \
+    X(keys, "percent of option sets that name keys or rates") \
     X(schedules, "percent of other client actions that are about schedules")
 
 struct plan {

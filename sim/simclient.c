@@ -221,8 +221,19 @@ static void do_admin(struct simclient *c) {
     ask(c, m);
 }
 
+static void do_limit(struct simclient *c) {
+    struct msg *m = message(c, CMD_LIMIT);
+    workload_limit(&c->rng, &m->cmd.as.limit);
+    ask(c, m);
+}
+
 static void act(struct simclient *c) {
     bool may_submit = c->w->jobs_left > 0;
+    if (c->w->plan.keys && c->limits_set < 3) { /* early, so that most of the run is under limits */
+        c->limits_set++;
+        do_limit(c);
+        return;
+    }
     if (may_submit && rng_below(&c->rng, 100) >= (uint32_t)c->w->plan.meddle) {
         do_submit(c);
         return;
@@ -244,6 +255,9 @@ static void act(struct simclient *c) {
     case 9: do_flow(c, CMD_FORGET); break;
     case 10: do_admin(c); break;
     case 11: do_quarantine(c); break;
+    case 12:
+        if (c->w->plan.keys) do_limit(c);
+        break;
     default: do_read(c); break;
     }
 }
@@ -309,6 +323,21 @@ static void resume_flow(void *ctx, flow_id id) {
     }
 }
 
+static void tell_limit(struct simclient *c, uint32_t tenant, enum limit_kind kind, struct slice name) {
+    struct msg *m = message(c, CMD_LIMIT);
+    m->cmd.as.limit = (struct cmd_limit){
+        .tenant = workload_tenants[tenant], .kind = kind, .name = name, .width = 2, .clear = kind != LIMIT_KEY};
+    tell(c, m);
+}
+
+static void lift_limits(struct simclient *c) {
+    for (uint32_t t = 0; t < WORKLOAD_TENANTS; t++) {
+        for (uint32_t i = 0; i < WORKLOAD_KEYS; i++) tell_limit(c, t, LIMIT_KEY, workload_keys[i]);
+        for (uint32_t i = 0; i < WORKLOAD_RATES; i++) tell_limit(c, t, LIMIT_RATE, workload_rates[i]);
+        tell_limit(c, t, LIMIT_TENANT, slice_of(NULL, 0));
+    }
+}
+
 static void resume_schedule(void *ctx, const struct schedule_view *schedule) {
     struct simclient *c = ctx;
     if (!schedule->paused) return;
@@ -341,6 +370,7 @@ static void tidy(struct simclient *c) {
         m->cmd.as.worker.worker = simworker_name(&m->arena, i);
         tell(c, m);
     }
+    if (c->w->plan.keys) lift_limits(c);
     if (c->w->server.up) view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
     if (c->w->server.up) view_each_schedule(engine_state(c->w->server.engine), resume_schedule, c);
 }

@@ -21,6 +21,7 @@ struct simclient {
     uint32_t node;
     bool is_house;
     uint64_t request;
+    uint32_t limits_set; /* limits it has changed at the beginning */
     struct msg *asking;  /* under way */
     uint32_t sent_count; /* how often */
     int64_t sent_us;

@@ -82,7 +82,7 @@ enum trace_verdict { TV_ALLOW, TV_DENY, TV_CONSTRAIN, TV_HOLD, TV_AGAIN, TV_QUAR
 
 enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
 enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
-enum trace_slot_end { TL_MISSED, TL_OVERLAP, TL_FULL, TL_QUEUED, TL_REPLACES, TL_COUNT };
+enum trace_slot_end { TZ_MISSED, TZ_OVERLAP, TZ_FULL, TZ_QUEUED, TZ_REPLACES, TZ_COUNT };
 enum trace_fire { TI_SLOT, TI_WAITED, TI_BACKFILL, TI_COUNT };
 
 #define TRACE_NO_JOB UINT32_MAX
@@ -131,6 +131,11 @@ struct trace_job {
     uint32_t gpus;
     const struct trace_amount *resources;
     uint32_t resource_count;
+    const struct trace_bytes *keys; /* concurrency keys */
+    uint32_t key_count;
+    const struct trace_bytes *rates;
+    uint32_t rate_count;
+    uint32_t message_bytes; /* what it counts against the bytes of its tenant */
 };
 
 /* ---- records ---- */
@@ -157,6 +162,7 @@ enum trace_kind {
     TR_DUE,          /* as.due */
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
+    TR_LIMIT,        /* as.limit */
     TR_SCHEDULE,          /* as.schedule */
     TR_SCHEDULE_REMOVED,  /* as.slot: names alone */
     TR_SCHEDULE_PAUSED,   /* as.slot: on; slot_ms = slots up to this were called off */
@@ -278,6 +284,19 @@ struct trace_verdict_on {
 struct trace_key {
     struct trace_bytes tenant;
     struct trace_bytes key;
+};
+
+enum trace_limit_kind { TL_KEY, TL_RATE, TL_TENANT, TL_COUNT };
+
+struct trace_limit {
+    struct trace_bytes tenant;
+    enum trace_limit_kind kind;
+    struct trace_bytes name;     /* of a key or rate */
+    bool clear;                  /* a key is 1 wide, a rate and a tenant are free, as if never set */
+    uint32_t width;
+    uint64_t rate_milli, burst;  /* tokens in 1,000 s, tokens when full */
+    uint32_t running;            /* 0 = no limit, so in the next two */
+    uint64_t queued, bytes;
 };
 
 /* ---- talk ---- */
@@ -403,6 +422,7 @@ struct trace_entry {
         struct trace_due_of due;
         struct trace_verdict_on verdict;
         struct trace_key key;
+        struct trace_limit limit;
         struct trace_schedule schedule;
         struct trace_slot slot;
         struct trace_asked asked;

@@ -22,6 +22,15 @@ const struct slice workload_topics[2] = {
     {(const uint8_t *)"mail", 4},
     {(const uint8_t *)"news", 4},
 };
+const struct slice workload_keys[WORKLOAD_KEYS] = {
+    {(const uint8_t *)"db", 2},
+    {(const uint8_t *)"disk", 4},
+    {(const uint8_t *)"licence", 7},
+};
+const struct slice workload_rates[WORKLOAD_RATES] = {
+    {(const uint8_t *)"api", 3},
+    {(const uint8_t *)"mail", 4},
+};
 static const struct slice capabilities[WORKER_CAPS_MAX] = {
     {(const uint8_t *)"docker", 6},
     {(const uint8_t *)"fast", 4},
@@ -132,6 +141,39 @@ static void draw_gates(struct rng *r, struct options *o) {
     o->policy_open = rng_below(r, 2);
 }
 
+/* Keys and rates come from a stream of their own: without them a seed draws what it always drew. */
+static void draw_keys(struct world *w, const struct rng *r, struct arena *arena, struct demand *d) {
+    struct rng from = *r;
+    struct rng own = rng_fork(&from, 40);
+    if (!rng_chance(&own, PERCENT(w->plan.keys))) return;
+    struct name_item *keys = ARENA_ARRAY(arena, struct name_item, WORKLOAD_KEYS);
+    struct name_item *rate = ARENA_NEW(arena, struct name_item);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WORKLOAD_KEYS; i++) {
+        if (rng_below(&own, 3) == 0) keys[count++].name = workload_keys[i];
+    }
+    d->keys = (struct tlv_list){keys, count};
+    rate->name = workload_rates[rng_below(&own, WORKLOAD_RATES)];
+    d->rates = (struct tlv_list){rate, rng_below(&own, 2)};
+}
+
+void workload_limit(struct rng *r, struct cmd_limit *c) {
+    static const enum limit_kind kinds[] = {LIMIT_KEY, LIMIT_KEY, LIMIT_RATE, LIMIT_RATE, LIMIT_TENANT};
+    *c = (struct cmd_limit){
+        .tenant = workload_tenants[rng_below(r, WORKLOAD_TENANTS)],
+        .kind = kinds[rng_below(r, 5)],
+        .clear = rng_below(r, 6) == 0,
+        .width = rng_below(r, 5),
+        .rate_milli = (uint64_t)rng_range(r, 200, 8000),
+        .burst = 1 + rng_below(r, 3),
+        .running = rng_below(r, 5),
+        .queued = rng_below(r, 2) * (uint64_t)rng_range(r, 1, 100),
+        .bytes = rng_below(r, 2) * (uint64_t)rng_range(r, 100, 10000),
+    };
+    if (c->kind == LIMIT_KEY) c->name = workload_keys[rng_below(r, WORKLOAD_KEYS)];
+    if (c->kind == LIMIT_RATE) c->name = workload_rates[rng_below(r, WORKLOAD_RATES)];
+}
+
 static void draw_options(struct world *w, struct rng *r, struct arena *arena, struct options *o) {
     static const uint8_t kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_COMMAND, JOB_SCRIPT, JOB_NOOP,    JOB_SLEEP,
                                     JOB_COMMAND, JOB_COMMAND, JOB_BARRIER, JOB_GATE,   JOB_EXTERNAL};
@@ -151,6 +193,7 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
         o->fatal_exits = (struct tlv_u32s){fatal, 1};
     }
     draw_demand(w, r, arena, &o->demand);
+    draw_keys(w, r, arena, &o->demand);
     draw_times(w, r, o);
     draw_gates(r, o);
 }

@@ -15,6 +15,10 @@ struct simworker;
 extern const struct slice workload_tenants[WORKLOAD_TENANTS];
 extern const struct slice workload_pools[2];
 extern const struct slice workload_topics[2];
+#define WORKLOAD_KEYS 3u
+#define WORKLOAD_RATES 2u
+extern const struct slice workload_keys[WORKLOAD_KEYS];
+extern const struct slice workload_rates[WORKLOAD_RATES];
 
 /* What the worker at `node` offers; the first one offers everything. */
 void workload_worker(struct simworker *v, struct rng *r);
@@ -25,6 +29,8 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m);
 /* … with an addition to a flow. */
 uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more);
 
+/* … with a change of some limit of some tenant. */
+void workload_limit(struct rng *r, struct cmd_limit *c);
 /* … with a schedule that ends by itself after some seconds. */
 void workload_schedule(struct world *w, struct rng *r, struct msg *m);
 struct slice workload_schedule_name(struct arena *arena, uint32_t n);

@@ -31,6 +31,11 @@
     X(pools_max,                   1000,           1,     100000,         "pools",  "worker pools") \
     X(topics_max,                  10000,          1,     100000,         "topics", "topic mappings") \
     X(topic_pools_max,             16,             1,     64,             "pools",  "pools behind one topic") \
+    X(job_keys_max,                8,              0,     16,             "names",  "concurrency keys of one job, and as many rates; an assignment looks at each") \
+    X(limit_names_max,             1000000,        1,     10000000,       "names",  "keys and rates known at a time, set or named by jobs, about 150 B each") \
+    X(key_width_max,               1000000,        1,     100000000,      "attempts","width of a concurrency key") \
+    X(rate_milli_max,              1000000000,     1,     1000000000,     "tokens", "a rate, in tokens per 1,000 s; products with times must fit 64 bits") \
+    X(rate_burst_max,              1000000,        1,     1000000000,     "tokens", "tokens a rate may save up") \
     X(workers_max,                 10000,          1,     100000,         "workers","workers known at a time") \
     X(worker_slots_max,            10000,          1,     100000,         "slots",  "slots of one worker") \
     X(idempotency_keys_max,        4000000,        1,     100000000,      "keys",   "idempotency keys alive") \

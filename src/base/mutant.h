@@ -23,6 +23,12 @@
     X(slots_ignored, "a worker gets one job more than it has slots")                            \
     X(verdict_unfenced, "a verdict about another revision is accepted")                         \
     X(deadline_forgotten, "a snapshot drops job deadlines")                                     \
+    X(limit_off_by_one, "a concurrency key lets one attempt more pass than it is wide")         \
+    X(key_not_returned, "the end of an attempt does not give its concurrency keys back")        \
+    X(rate_refilled_twice, "a rate gets twice the tokens that the time since brought")          \
+    X(limit_forgotten, "a snapshot drops the limits that were set"        )                     \
+    X(running_unlimited, "the limit on running attempts of a tenant is not looked at")          \
+    X(room_ignored, "a submit is accepted though its tenant has too much queued") \
     X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")

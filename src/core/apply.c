@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "quota.h"
 #include "registry.h"
 #include "schedule.h"
 #include "timer.h"
@@ -200,6 +201,10 @@ static void apply_tenant(struct state *s, const struct rec_tenant *r) {
     tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
 }
 
+static void apply_limit(struct state *s, const struct rec_limit *r) {
+    quota_set(s, tenant_take(s, r->head.tenant), r);
+}
+
 /* ---- schedules ---- */
 
 static uint32_t the_schedule(struct state *s, struct slice tenant, struct slice name) {
@@ -241,6 +246,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
     case REC_SCHEDULE: apply_schedule(s, &b->as_REC_SCHEDULE); break;
     case REC_SCHEDULE_REMOVED:
         schedule_remove(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name));

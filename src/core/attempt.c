@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "quota.h"
 #include "timer.h"
 
 static uint64_t *taken_of(struct worker *w, struct slice name) {
@@ -30,6 +31,7 @@ static void account(struct state *s, const struct run *run, int sign) {
         uint64_t *taken = taken_of(w, wanted[i].name);
         if (taken) *taken += (uint64_t)(int64_t)sign * wanted[i].amount;
     }
+    quota_count_run(s, job_at(s, run->job), sign);
 }
 
 void run_attach(struct state *s, uint32_t index) {
@@ -80,6 +82,7 @@ void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t att
     *run_at(s, index) =
         (struct run){.job = job, .worker = worker, .attempt = attempt, .fence = s->lsn + 1, .incarnation = incarnation};
     run_attach(s, index);
+    quota_spend(s, j);
     j->attempt = attempt;
     j->worker = worker_at(s, worker)->number;
     job_move_linked(s, job, JOB_DISPATCHED, CAUSE_NONE, index);

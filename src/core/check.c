@@ -2,6 +2,7 @@
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
 #include "flow.h"
+#include "quota.h"
 #include "registry.h"
 #include "schedule.h"
 
@@ -47,11 +48,10 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
 }
 
 /* Names are looked up by hash: two alike in one flow would break the table. */
-static enum err check_names(const struct state *s, uint32_t flow, const struct tlv_list *jobs, struct why *why) {
+static enum err check_names(const struct state *s, const struct flow *f, const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
-    if (flow)
-        for (uint32_t i = 0; i < jobs->count; i++)
-            FITS(flow_job_by_name(s, flow_at(s, flow), list[i].name) == NO_ORDINAL, "a job name used twice");
+    for (uint32_t i = 0; i < jobs->count; i++)
+        FITS(flow_job_by_name(s, f, list[i].name) == NO_ORDINAL, "a job name used twice");
     return ERR_OK;
 }
 
@@ -74,7 +74,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
-    enum err e = check_names(s, flow, &r->jobs, why);
+    enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
 
@@ -183,6 +183,13 @@ static enum err check_worker_gone(const struct state *s, struct slice id, struct
     return ERR_OK;
 }
 
+static enum err check_limit(const struct rec_limit *r, struct why *why) {
+    FITS(r->head.tenant.len > 0, "a limit of no tenant");
+    FITS(r->kind == LIMIT_TENANT || r->name.len > 0, "a limit without a name");
+    FITS(r->kind != LIMIT_RATE || r->clear || quota_rate_is_sound(r->rate_milli, r->burst), "a rate that cannot be");
+    return ERR_OK;
+}
+
 static enum err check_schedule(const struct state *s, const struct rec_schedule *r, struct why *why) {
     FITS(r->head.tenant.len > 0 && r->name.len > 0, "a schedule of nobody, or without a name");
     const struct rec_job *list = r->jobs.at;
@@ -230,6 +237,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
     case REC_SCHEDULE: return check_schedule(s, &b->as_REC_SCHEDULE, why);
     case REC_SCHEDULE_REMOVED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name, why);
     case REC_SCHEDULE_PAUSED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_PAUSED.name, why);

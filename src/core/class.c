@@ -4,6 +4,7 @@
 #include "buf.h"
 #include "flow.h"
 #include "panic.h"
+#include "quota.h"
 #include "timer.h"
 
 #define KEY_BYTES_MAX ((size_t)1 << 20)
@@ -33,6 +34,7 @@ uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded) {
     enum err e =
         tlv_decode(&options_desc, slice_of(own.ptr + 4, own.len - 4), TLV_STRICT, &p->arena, &p->options, NULL);
     ENSURE(e == ERR_OK); /* it was decoded once already, as part of its record */
+    quota_ref(s, p);
     index_put(&s->profile_by_key, own, index);
     return index;
 }
@@ -59,6 +61,7 @@ void profile_unref(struct state *s, uint32_t profile) {
         class_at(s, p->class_)->refs--;
         class_free_if_unused(s, p->class_);
     }
+    quota_unref(s, p);
     index_del(&s->profile_by_key, bytes_slice(p->key), profile);
     bytes_free(p->key);
     arena_fini(&p->arena);
@@ -92,6 +95,9 @@ static uint32_t class_take(struct state *s, const struct profile *p, enum pin pi
     enum err e =
         tlv_decode(&demand_desc, slice_of(own.ptr + 10 + pin.len, demand.len), TLV_STRICT, &c->arena, &c->demand, NULL);
     ENSURE(e == ERR_OK);
+    c->quota_count = p->quota_count;
+    c->quotas = ARENA_ARRAY(&c->arena, uint32_t, p->quota_count ? p->quota_count : 1);
+    for (uint32_t i = 0; i < p->quota_count; i++) c->quotas[i] = p->quotas[i];
     index_put(&s->class_by_key, own, index);
     return index;
 }
@@ -131,12 +137,18 @@ static uint32_t class_of(struct state *s, const struct job *j) {
     return ordinary_class(s, j->profile);
 }
 
+/* Head of the list that a class is on, or is about to be on. */
+static uint32_t *list_of(struct state *s, const struct class_ *c) {
+    return c->held_by ? &quota_at(s, c->held_by)->waiting : &s->ready_classes;
+}
+
 static void list_class(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
+    uint32_t *head = list_of(s, c);
     c->prev = 0;
-    c->next = s->ready_classes;
+    c->next = *head;
     if (c->next) class_at(s, c->next)->prev = index;
-    s->ready_classes = index;
+    *head = index;
 }
 
 static void unlist_class(struct state *s, uint32_t index) {
@@ -144,9 +156,23 @@ static void unlist_class(struct state *s, uint32_t index) {
     if (c->prev)
         class_at(s, c->prev)->next = c->next;
     else
-        s->ready_classes = c->next;
+        *list_of(s, c) = c->next;
     if (c->next) class_at(s, c->next)->prev = c->prev;
     c->next = c->prev = 0;
+    c->held_by = 0;
+}
+
+void class_hold(struct state *s, uint32_t class_, uint32_t quota) {
+    unlist_class(s, class_);
+    class_at(s, class_)->held_by = quota;
+    list_class(s, class_);
+}
+
+void class_release(struct state *s, uint32_t quota) {
+    for (uint32_t i; (i = quota_at(s, quota)->waiting) != 0;) {
+        unlist_class(s, i);
+        list_class(s, i);
+    }
 }
 
 void ready_push(struct state *s, uint32_t job) {

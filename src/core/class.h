@@ -23,4 +23,9 @@ void ready_unpark(struct state *s, uint32_t job);
 /* Drops the preferences of a queued job: it moves to its ordinary class. */
 void ready_drop_preference(struct state *s, uint32_t job);
 
+/* Takes a class off the list that a round walks, until the quota may let it pass again. */
+void class_hold(struct state *s, uint32_t class_, uint32_t quota);
+/* Puts all classes back that the quota holds. */
+void class_release(struct state *s, uint32_t quota);
+
 #endif

@@ -30,6 +30,7 @@ enum command_kind {
     CMD_POOL,
     CMD_TOPIC,
     CMD_TENANT,
+    CMD_LIMIT,
     CMD_SCHEDULE,
     CMD_SCHEDULE_REMOVE,
     CMD_SCHEDULE_PAUSE,
@@ -171,6 +172,17 @@ struct cmd_tenant {
     uint32_t weight;
 };
 
+struct cmd_limit { /* see rec_limit */
+    struct slice tenant; /* whose; a caller of a tenant may set keys and rates of its own */
+    enum limit_kind kind;
+    struct slice name;
+    bool clear;
+    uint32_t width;
+    uint64_t rate_milli, burst;
+    uint32_t running;
+    uint64_t queued, bytes;
+};
+
 struct cmd_schedule {
     struct slice name;
     struct slice expression; /* checked by the caller; the core does not read it */
@@ -222,6 +234,7 @@ struct command {
         struct cmd_pool pool;
         struct cmd_topic topic;
         struct cmd_tenant tenant_set;
+        struct cmd_limit limit;
         struct cmd_schedule schedule;
         struct cmd_schedule_name schedule_name;
         struct cmd_schedule_slots schedule_slots;

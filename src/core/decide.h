@@ -55,6 +55,7 @@ enum err decide_forget(struct decision *d, const struct command *cmd);
 enum err decide_pool(struct decision *d, const struct command *cmd);
 enum err decide_topic(struct decision *d, const struct command *cmd);
 enum err decide_tenant(struct decision *d, const struct command *cmd);
+enum err decide_limit(struct decision *d, const struct command *cmd);
 
 enum err decide_schedule(struct decision *d, const struct command *cmd);
 enum err decide_schedule_remove(struct decision *d, const struct command *cmd);
@@ -75,5 +76,8 @@ enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);
+/* Whether the tenant (0 = a new one) has room for these jobs; for those of a flow that would start again. */
+enum err decide_room(struct decision *d, uint32_t tenant, const struct tlv_list *jobs);
+enum err decide_room_again(struct decision *d, const struct flow *f);
 
 #endif

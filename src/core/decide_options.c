@@ -62,6 +62,11 @@ static enum err sort_resources(struct decision *d, const struct tlv_list *given,
     return sort_list(d, &rule, given, ret);
 }
 
+static enum err sort_limits(struct decision *d, const struct tlv_list *given, const char *what, struct tlv_list *ret) {
+    struct list_rule rule = {name_key, sizeof(struct name_item), d->limits->job_keys_max, what};
+    return sort_list(d, &rule, given, ret);
+}
+
 /* ---- jobs ---- */
 
 static enum err optional_name(struct decision *d, struct slice name, const char *what) {
@@ -76,6 +81,8 @@ static enum err complete_demand(struct decision *d, struct demand *demand) {
     if (e == ERR_OK) e = sort_names(d, &demand->capabilities, &demand->capabilities);
     if (e == ERR_OK) e = sort_labels(d, &demand->labels, &demand->labels);
     if (e == ERR_OK) e = sort_resources(d, &demand->resources, &demand->resources);
+    if (e == ERR_OK) e = sort_limits(d, &demand->keys, "a concurrency key", &demand->keys);
+    if (e == ERR_OK) e = sort_limits(d, &demand->rates, "a rate", &demand->rates);
     return e;
 }
 

@@ -83,6 +83,8 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
     bool dead = job_is_dead_letter(j->state, j->cause);
     if (!dead || (listed && !(j->flags & JOBF_DEAD)))
         return refuse(d, ERR_STATE, "the job is no dead letter: it is %s", job_state_word(j->state));
+    if (kind == REC_RETRIED) e = decide_room_again(d, flow_at(d->state, j->flow));
+    if (e != ERR_OK) return e;
     struct rec_job_only *rec = &decide_record(d, kind, cmd)->body.as_REC_RETRIED;
     rec->flow = cmd->as.job.flow.v;
     rec->ordinal = cmd->as.job.ordinal;
@@ -105,6 +107,8 @@ static enum err finished_flow(struct decision *d, const struct command *cmd, enu
     if (f->state == FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is still running");
     if (kind == REC_RERUN && f->state == FLOW_SUCCEEDED && f->by_state[JOB_SKIPPED] == 0)
         return refuse(d, ERR_STATE, "every job of the flow has succeeded");
+    if (kind == REC_RERUN) e = decide_room_again(d, f);
+    if (e != ERR_OK) return e;
     decide_record(d, kind, cmd)->body.as_REC_RERUN.flow = cmd->as.flow.v;
     return ERR_OK;
 }

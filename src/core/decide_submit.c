@@ -182,10 +182,14 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
 
 static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret) {
     struct options *sets = ARENA_ARRAY(d->arena, struct options, jobs->profile_count ? jobs->profile_count : 1);
+    uint64_t names = d->state->quotas.count;
     for (uint32_t i = 0; i < jobs->profile_count; i++) {
         enum err e = decide_options(d, &jobs->profiles[i], &sets[i]);
         if (e != ERR_OK) return e;
+        names += sets[i].demand.keys.count + sets[i].demand.rates.count;
     }
+    if (names > (uint64_t)d->limits->limit_names_max)
+        return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, jobs->profile_count};
     return ERR_OK;
 }
@@ -213,7 +217,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
         if (e != ERR_OK) return e;
     }
     *ret_jobs = (struct tlv_list){list, jobs->job_count};
-    return ERR_OK;
+    return decide_room(d, flow ? flow->tenant : tenant_find(d->state, cmd->tenant), ret_jobs);
 }
 
 /* ---- submit ---- */

@@ -137,6 +137,11 @@ bool decide_timer(struct decision *d, struct state *indices) {
     case TIMER_JOB: job_timer(d, indices, index); break;
     case TIMER_QUESTION: question_timer(d, indices, index); break;
     case TIMER_KEY: key_timer(d, index); break;
+    /* a token has come: nothing to record, the dispatch of this pass looks again */
+    case TIMER_QUOTA:
+        timer_set(indices, TIMER_QUOTA, index, (wall_time){TIME_NEVER});
+        class_release(indices, index);
+        break;
     case TIMER_SCHEDULE: decide_schedule_timer(d, indices, index); break;
     }
     return true;

@@ -4,6 +4,8 @@
 #include "class.h"
 #include "panic.h"
 #include "place.h"
+#include "quota.h"
+#include "timer.h"
 
 #define SHARE_UNIT ((uint64_t)1 << 32)
 
@@ -15,7 +17,7 @@ struct candidate { /* a worker that fits a class */
 struct contender { /* a class that has ready jobs */
     uint32_t class_;
     uint32_t priority;
-    uint64_t share;   /* of its tenant */
+    uint32_t tenant;
     int64_t since_ms; /* of its first job */
     uint64_t flow;
     uint32_t ordinal;
@@ -23,20 +25,31 @@ struct contender { /* a class that has ready jobs */
     uint32_t heap_count;
 };
 
+/* The contenders of one tenant and one priority. Whoever is served raises the share of its tenant: were the share a key
+ * of each class, all classes of the tenant would have to be put back, and a round would cost the square of them. */
+struct group {
+    uint32_t priority;
+    uint32_t weight;
+    uint64_t share;          /* of the tenant */
+    struct contender **heap; /* first come first */
+    uint32_t heap_count;
+};
+
 struct round {
     struct state *state;
     struct live *live;
     const struct limits *limits;
+    wall_time now;
     struct arena *arena;
     uint32_t *free_workers;
     uint32_t free_count;
-    struct contender **heap; /* best class first */
+    struct group **heap; /* best group first */
     uint32_t heap_count;
     uint32_t worker; /* of the assignment under way */
     uint32_t tenant;
 };
 
-/* ---- two small heaps ---- */
+/* ---- three small heaps ---- */
 
 static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) {
     struct candidate moving = heap[at];
@@ -48,27 +61,57 @@ static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) 
     heap[at] = moving;
 }
 
-static bool contender_is_first(const struct contender *a, const struct contender *b) {
-    if (a->priority != b->priority) return a->priority > b->priority;
-    if (a->share != b->share) return a->share < b->share;
+static bool came_first(const struct contender *a, const struct contender *b) {
     if (a->since_ms != b->since_ms) return a->since_ms < b->since_ms;
     if (a->flow != b->flow) return a->flow < b->flow;
     return a->ordinal < b->ordinal;
 }
 
-static void contender_sink(struct contender **heap, uint32_t count, uint32_t at) {
+/* For sorting: groups stand together, and inside of one the first come first. */
+static bool stands_before(const struct contender *a, const struct contender *b) {
+    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->tenant != b->tenant) return a->tenant < b->tenant;
+    return came_first(a, b);
+}
+
+static void contender_sink(struct contender **heap, uint32_t count, uint32_t at,
+                           bool (*first)(const struct contender *a, const struct contender *b)) {
     struct contender *moving = heap[at];
     for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
-        if (child + 1 < count && contender_is_first(heap[child + 1], heap[child])) child++;
-        if (!contender_is_first(heap[child], moving)) break;
+        if (child + 1 < count && first(heap[child + 1], heap[child])) child++;
+        if (!first(heap[child], moving)) break;
         heap[at] = heap[child];
     }
     heap[at] = moving;
 }
 
+static bool group_is_first(const struct group *a, const struct group *b) {
+    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->share != b->share) return a->share < b->share;
+    /* the heavier first: it has the more often yet to come, and so nobody is ever off by more than one */
+    if (a->weight != b->weight) return a->weight > b->weight;
+    return came_first(a->heap[0], b->heap[0]);
+}
+
+static void group_sink(struct group **heap, uint32_t count, uint32_t at) {
+    struct group *moving = heap[at];
+    for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
+        if (child + 1 < count && group_is_first(heap[child + 1], heap[child])) child++;
+        if (!group_is_first(heap[child], moving)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moving;
+}
+
+/* The first contender of the first group is out of this round. */
 static void drop_contender(struct round *r) {
-    r->heap[0] = r->heap[--r->heap_count];
-    if (r->heap_count) contender_sink(r->heap, r->heap_count, 0);
+    struct group *g = r->heap[0];
+    g->heap[0] = g->heap[--g->heap_count];
+    if (g->heap_count)
+        contender_sink(g->heap, g->heap_count, 0, came_first);
+    else
+        r->heap[0] = r->heap[--r->heap_count];
+    if (r->heap_count) group_sink(r->heap, r->heap_count, 0);
 }
 
 /* ---- keys ---- */
@@ -80,14 +123,21 @@ static uint64_t share_of(struct round *r, uint32_t tenant) {
     return *share;
 }
 
-static void read_key(struct round *r, struct contender *x) {
+static void read_contender(const struct round *r, struct contender *x) {
     const struct class_ *c = class_at(r->state, x->class_);
     const struct job *j = job_at(r->state, c->head);
     x->priority = c->priority;
-    x->share = share_of(r, c->tenant);
+    x->tenant = c->tenant;
     x->since_ms = j->since.ms;
     x->flow = flow_at(r->state, j->flow)->id;
     x->ordinal = j->ordinal;
+}
+
+static void read_group(struct round *r, struct group *g) {
+    uint32_t tenant = g->heap[0]->tenant;
+    g->priority = g->heap[0]->priority;
+    g->share = share_of(r, tenant);
+    g->weight = tenant_at(r->state, tenant)->weight;
 }
 
 /* ---- a round ---- */
@@ -100,28 +150,73 @@ static uint32_t collect_workers(struct round *r) {
     return r->free_count;
 }
 
-static void collect_classes(struct round *r) {
-    const struct state *s = r->state;
-    uint32_t count = 0;
-    for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) count++;
-    struct contender *all = ARENA_ARRAY(r->arena, struct contender, count);
-    r->heap = ARENA_ARRAY(r->arena, struct contender *, count);
-    for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) {
-        if (tenant_at(s, class_at(s, i)->tenant)->paused) continue;
-        struct contender *x = &all[r->heap_count];
-        x->class_ = i;
-        read_key(r, x);
-        r->heap[r->heap_count++] = x;
-    }
-    for (uint32_t i = r->heap_count / 2; i-- > 0;) contender_sink(r->heap, r->heap_count, i);
+/* True when a limit keeps the class from being served now. A key or a rate takes it off the list until something is
+ * given back, a token comes or the limit is set: so held classes cost a round nothing. */
+static bool is_held(struct round *r, uint32_t class_) {
+    struct hold hold;
+    if (!quota_holds(r->state, class_at(r->state, class_), r->now, &hold)) return false;
+    if (hold.until.ms != TIME_NEVER) timer_set(r->state, TIMER_QUOTA, hold.quota, hold.until);
+    if (hold.quota) class_hold(r->state, class_, hold.quota);
+    return true;
 }
 
-struct round *round_begin(struct state *indices, struct live *live, const struct limits *limits, struct arena *arena) {
+static uint32_t collect_classes(struct round *r, struct contender ***ret) {
+    const struct state *s = r->state;
+    uint32_t most = 0, count = 0;
+    for (uint32_t i = s->ready_classes; i; i = class_at(s, i)->next) most++;
+    struct contender *all = ARENA_ARRAY(r->arena, struct contender, most);
+    struct contender **list = ARENA_ARRAY(r->arena, struct contender *, most);
+    for (uint32_t i = s->ready_classes, next; i; i = next) {
+        next = class_at(s, i)->next;
+        if (tenant_at(s, class_at(s, i)->tenant)->paused || is_held(r, i)) continue;
+        struct contender *x = &all[count];
+        x->class_ = i;
+        read_contender(r, x);
+        list[count++] = x;
+    }
+    *ret = list;
+    return count;
+}
+
+/* A sorted piece of the list is a heap already. */
+static void sort(struct contender **list, uint32_t count) {
+    for (uint32_t i = count / 2; i-- > 0;) contender_sink(list, count, i, stands_before);
+    for (uint32_t left = count; left-- > 1;) { /* the first goes to the end */
+        struct contender *first = list[0];
+        list[0] = list[left];
+        list[left] = first;
+        contender_sink(list, left, 0, stands_before);
+    }
+    for (uint32_t i = 0; i < count / 2; i++) {
+        struct contender *swap = list[i];
+        list[i] = list[count - 1 - i];
+        list[count - 1 - i] = swap;
+    }
+}
+
+static void collect_groups(struct round *r) {
+    struct contender **list = NULL;
+    uint32_t count = collect_classes(r, &list);
+    sort(list, count);
+    r->heap = ARENA_ARRAY(r->arena, struct group *, count ? count : 1);
+    for (uint32_t i = 0; i < count;) {
+        struct group *g = ARENA_NEW(r->arena, struct group);
+        g->heap = list + i;
+        for (; i < count && list[i]->tenant == g->heap[0]->tenant && list[i]->priority == g->heap[0]->priority; i++)
+            g->heap_count++;
+        read_group(r, g);
+        r->heap[r->heap_count++] = g;
+    }
+    for (uint32_t i = r->heap_count / 2; i-- > 0;) group_sink(r->heap, r->heap_count, i);
+}
+
+struct round *round_begin(struct state *indices, struct live *live, const struct limits *limits, wall_time now,
+                          struct arena *arena) {
     if (indices->ready_classes == 0 || indices->workers.count == 0) return NULL;
     struct round *r = ARENA_NEW(arena, struct round);
-    *r = (struct round){.state = indices, .live = live, .limits = limits, .arena = arena};
+    *r = (struct round){.state = indices, .live = live, .limits = limits, .now = now, .arena = arena};
     if (collect_workers(r) == 0) return NULL;
-    collect_classes(r);
+    collect_groups(r);
     return r;
 }
 
@@ -168,27 +263,33 @@ static uint32_t best_worker(struct round *r, struct contender *x) {
     return 0;
 }
 
+/* True when the first group and its first contender are where their keys, read anew, put them. */
+static bool is_up_to_date(struct round *r) {
+    struct group *g = r->heap[0];
+    struct contender *x = g->heap[0];
+    read_contender(r, x);
+    contender_sink(g->heap, g->heap_count, 0, came_first);
+    read_group(r, g);
+    group_sink(r->heap, r->heap_count, 0);
+    return r->heap[0] == g && g->heap[0] == x;
+}
+
 bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
     while (r->heap_count) {
-        struct contender *x = r->heap[0];
-        uint32_t job = first_job(r, x->class_);
+        struct contender *x = r->heap[0]->heap[0];
+        uint32_t job = is_held(r, x->class_) ? 0 : first_job(r, x->class_);
         if (job == 0) {
             drop_contender(r);
             continue;
         }
-        struct contender before = *x;
-        read_key(r, x);
-        if (contender_is_first(&before, x)) { /* it was out of date */
-            contender_sink(r->heap, r->heap_count, 0);
-            if (r->heap[0] != x) continue;
-        }
+        if (!is_up_to_date(r)) continue;
         uint32_t worker = best_worker(r, x);
         if (worker == 0) {
             drop_contender(r);
             continue;
         }
         r->worker = worker;
-        r->tenant = class_at(r->state, x->class_)->tenant;
+        r->tenant = x->tenant;
         /* a class may be freed with its last job */
         if (class_at(r->state, x->class_)->count == 1) drop_contender(r);
         *ret_job = job;

@@ -261,7 +261,7 @@ static void run_consequences(struct engine *e) {
 
 static void run_dispatch(struct engine *e) {
     arena_reset(&e->command_arena);
-    struct round *round = round_begin(&e->state, &e->live, &e->limits, &e->command_arena);
+    struct round *round = round_begin(&e->state, &e->live, &e->limits, e->in.wall, &e->command_arena);
     uint32_t job, worker;
     while (round && !engine_is_full(e) && round_next(round, &job, &worker)) {
         struct job_ref ref = job_ref_of(&e->state, job_at(&e->state, job));

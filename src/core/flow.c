@@ -4,6 +4,7 @@
 #include "class.h"
 #include "life.h"
 #include "panic.h"
+#include "quota.h"
 #include "timer.h"
 
 #define FLOW_CHUNK_BYTES 256
@@ -234,6 +235,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
+        quota_count_job(s, j, 1);
     }
     flow_index_names(s, f);
 }

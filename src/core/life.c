@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "quota.h"
 #include "timer.h"
 #include "work.h"
 
@@ -91,6 +92,8 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     j->cause = (uint8_t)cause;
     j->since = s->now;
     job_enter(s, index);
+    if (job_state_is_terminal(from) != job_state_is_terminal(to))
+        quota_count_job(s, j, job_state_is_terminal(to) ? -1 : 1);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);
     if (s->effects == NULL) { /* nobody listens; the position counts all the same */
         s->event_ordinal++;

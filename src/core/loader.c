@@ -9,6 +9,7 @@
 #include "objects.h"
 #include "panic.h"
 #include "question.h"
+#include "quota.h"
 #include "registry.h"
 #include "schedule.h"
 #include "snapshot.h"
@@ -205,6 +206,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     j->due.ms = o->due_ms;
     j->parents_open = o->parents_open;
     load_extra(s, j, o);
+    if (!job_state_is_terminal(j->state)) quota_count_job(s, j, 1);
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
     if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
     if (o->flags & JOBF_DEAD) {
@@ -318,6 +320,33 @@ static enum err load_tenant(struct loader *l, const struct snap_tenant *o, struc
     return ERR_OK;
 }
 
+static enum err load_limit(struct loader *l, const struct snap_limit *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    FITS(tenant != 0, "a limit of no tenant");
+    if (o->kind == LIMIT_TENANT) {
+        struct tenant *t = tenant_at(s, tenant);
+        t->running_max = o->running;
+        t->queued_max = o->queued;
+        t->bytes_max = o->bytes;
+        return ERR_OK;
+    }
+    FITS(o->name.len > 0 && !quota_find(s, tenant, o->kind, o->name), "a limit twice, or without a name");
+    if (o->kind == LIMIT_RATE) {
+        FITS(quota_rate_is_sound(o->rate_milli, o->burst), "a rate that cannot be");
+        FITS(o->level <= o->burst * TOKEN, "a rate that holds more than it can");
+        FITS(moment_fits(o->filled_ms), "a rate of a time that cannot be");
+    }
+    struct quota *q = quota_at(s, quota_take(s, tenant, o->kind, o->name));
+    q->is_set = true;
+    q->width = o->width;
+    q->rate_milli = o->rate_milli;
+    q->burst = o->burst;
+    q->level = o->level;
+    q->filled.ms = o->filled_ms;
+    return ERR_OK;
+}
+
 static enum err load_object(struct loader *l, enum object_kind kind, const void *o, struct why *why) {
     FITS(l->has_header != (kind == OBJ_HEADER), "the header is not first");
     FITS(!l->has_end, "objects after the end");
@@ -334,6 +363,7 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_KEY: return load_key(l, o, why);
     case OBJ_SCHEDULE: return schedule_load(l->state, o, &l->arena, why);
     case OBJ_END: return load_end(l, o, why);
+    case OBJ_LIMIT: return load_limit(l, o, why);
     case OBJ_KIND_END: break;
     }
     return misfit(why, "an object of no kind");

@@ -164,6 +164,19 @@ static const struct tlv_field end_fields[] = {
     TLV_FIELD(2, TLV_U64, snap_end, digest_lo),
     TLV_FIELD(3, TLV_U64, snap_end, digest_hi),
 };
+static const struct tlv_field limit_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_limit, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_ENUM, snap_limit, kind, .max = LIMIT_KIND_COUNT, .names = limit_kind_words),
+    TLV_FIELD(3, TLV_TEXT, snap_limit, name, .max = TEXT_MAX),
+    TLV_FIELD(4, TLV_U32, snap_limit, width),
+    TLV_FIELD(5, TLV_U64, snap_limit, rate_milli),
+    TLV_FIELD(6, TLV_U64, snap_limit, burst),
+    TLV_FIELD(7, TLV_U64, snap_limit, level),
+    TLV_FIELD(8, TLV_I64, snap_limit, filled_ms),
+    TLV_FIELD(9, TLV_U32, snap_limit, running),
+    TLV_FIELD(10, TLV_U64, snap_limit, queued),
+    TLV_FIELD(11, TLV_U64, snap_limit, bytes),
+};
 
 static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
@@ -178,6 +191,7 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
     [OBJ_SCHEDULE] = TLV_DESC("schedule", snap_schedule, schedule_fields),
     [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
+    [OBJ_LIMIT] = TLV_DESC("limit", snap_limit, limit_fields),
 };
 /* clang-format on */
 

@@ -15,7 +15,8 @@
     X(OBJ_RUN, 8, snap_run, "run", "an open attempt, in order of fences, after all flows")        \
     X(OBJ_QUESTION, 9, snap_question, "question", "an open question")                             \
     X(OBJ_KEY, 10, snap_key, "key", "an idempotency key")                                         \
-    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last") \
+    X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")   \
+    X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
     X(OBJ_SCHEDULE, 40, snap_schedule, "schedule", "a schedule, after all flows")
 
 enum object_kind {
@@ -115,6 +116,17 @@ struct snap_key {
     uint64_t flow;
     uint32_t job_count;
     int64_t expires_ms;
+};
+struct snap_limit {
+    struct slice tenant;
+    uint8_t kind;
+    struct slice name;
+    uint32_t width;
+    uint64_t rate_milli, burst;
+    uint64_t level; /* millionths of a token, at filled_ms */
+    int64_t filled_ms;
+    uint32_t running;
+    uint64_t queued, bytes;
 };
 struct snap_note {
     int64_t first_ms, slot_ms;

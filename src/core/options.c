@@ -27,6 +27,8 @@ static const struct tlv_field demand_fields[] = {
     TLV_FIELD(6, TLV_U64, demand, memory_bytes),
     TLV_FIELD(7, TLV_U32, demand, gpus),
     TLV_FIELD(8, TLV_LIST, demand, resources, .max = 16, .sub = &resource_desc),
+    TLV_FIELD(40, TLV_LIST, demand, keys, .max = 16, .sub = &name_item_desc),
+    TLV_FIELD(41, TLV_LIST, demand, rates, .max = 16, .sub = &name_item_desc),
     TLV_FIELD(0, TLV_RAW, demand, raw),
 };
 const struct tlv_desc demand_desc = TLV_DESC("demand", demand, demand_fields);

@@ -60,6 +60,8 @@ struct demand {
     uint64_t memory_bytes;
     uint32_t gpus;
     struct tlv_list resources;    /* of resource, ascending by name */
+    struct tlv_list keys;         /* of name_item, ascending: concurrency keys, all taken at once */
+    struct tlv_list rates;        /* of name_item, ascending: rates, a token of each per attempt */
     struct slice raw;
 };
 

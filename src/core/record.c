@@ -214,6 +214,20 @@ static const struct tlv_field tenant_fields[] = {
     TLV_FIELD(5, TLV_U32, rec_tenant, weight),
 };
 
+const char *const limit_kind_words[LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
+static const struct tlv_field limit_fields[] = {
+    HEAD(rec_limit),
+    TLV_FIELD(4, TLV_ENUM, rec_limit, kind, .max = LIMIT_KIND_COUNT, .names = limit_kind_words),
+    TLV_FIELD(5, TLV_TEXT, rec_limit, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(6, TLV_BOOL, rec_limit, clear),
+    TLV_FIELD(7, TLV_U32, rec_limit, width),
+    TLV_FIELD(8, TLV_U64, rec_limit, rate_milli),
+    TLV_FIELD(9, TLV_U64, rec_limit, burst),
+    TLV_FIELD(10, TLV_U32, rec_limit, running),
+    TLV_FIELD(11, TLV_U64, rec_limit, queued),
+    TLV_FIELD(12, TLV_U64, rec_limit, bytes),
+};
+
 static const char *const catch_up_words[CATCH_UP_COUNT] = {"all", "last", "none"};
 static const char *const overlap_words[OVERLAP_COUNT] = {"skip", "queue", "replace"};
 static const struct tlv_field schedule_fields[] = {
@@ -287,6 +301,7 @@ static const struct tlv_desc rec_key_expired_desc = DESC(rec_key_expired, key_ex
 static const struct tlv_desc rec_pool_desc = DESC(rec_pool, pool_fields);
 static const struct tlv_desc rec_topic_desc = DESC(rec_topic, topic_fields);
 static const struct tlv_desc rec_tenant_desc = DESC(rec_tenant, tenant_fields);
+static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
 static const struct tlv_desc rec_schedule_desc = DESC(rec_schedule, schedule_fields);
 static const struct tlv_desc rec_schedule_name_desc = DESC(rec_schedule_name, schedule_name_fields);
 static const struct tlv_desc rec_schedule_paused_desc = DESC(rec_schedule_paused, schedule_paused_fields);

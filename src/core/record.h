@@ -39,6 +39,7 @@
     X(REC_POOL,             21, rec_pool,          "pool",            "a pool was set")                        \
     X(REC_TOPIC,            22, rec_topic,         "topic",           "a topic was mapped to pools")           \
     X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")                      \
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited") \
     X(REC_SCHEDULE,         60, rec_schedule,      "schedule",        "a schedule was set")                    \
     X(REC_SCHEDULE_REMOVED, 61, rec_schedule_name, "schedule_removed", "a schedule is gone")                   \
     X(REC_SCHEDULE_PAUSED,  62, rec_schedule_paused, "schedule_paused", "a schedule paused or went on")        \
@@ -283,6 +284,27 @@ struct rec_tenant {
     struct rec_head head;
     struct slice name;
     uint32_t weight; /* share under load; 0 means 1 */
+};
+
+enum limit_kind {
+    LIMIT_KEY,    /* how many attempts with this key are open at once */
+    LIMIT_RATE,   /* how many attempts with this rate begin in a time */
+    LIMIT_TENANT, /* the tenant as a whole */
+    LIMIT_KIND_COUNT
+};
+extern const char *const limit_kind_words[];
+
+struct rec_limit {
+    struct rec_head head; /* tenant: whose */
+    uint8_t kind;
+    struct slice name;    /* of the key or rate */
+    bool clear;           /* no longer set: a key is 1 wide, a rate and a tenant are free */
+    uint32_t width;       /* key; 0 = nobody passes */
+    uint64_t rate_milli;  /* rate: tokens in 1,000 s */
+    uint64_t burst;       /* rate: tokens when it is full */
+    uint32_t running;     /* tenant: attempts open at once; 0 = no limit, so in the next two */
+    uint64_t queued;      /* tenant: jobs that have not ended */
+    uint64_t bytes;       /* tenant: of the messages of those jobs */
 };
 
 /* Slots missed while nothing could fire: run all of them in order, the newest alone, or none. */

@@ -90,10 +90,12 @@ static void adopt_record(struct state *s, struct schedule *sc) {
     sc->job_count = r.jobs.count;
     sc->profile_count = r.profiles.count;
     sc->question_count = 0;
+    sc->job_bytes = 0;
     sc->reserve_bytes = bytes_slice(sc->record).len + 1024;
     const struct rec_job *jobs = r.jobs.at;
     const struct options *sets = r.profiles.at;
     for (uint32_t i = 0; i < r.jobs.count; i++) {
+        sc->job_bytes += jobs[i].raw.len;
         sc->question_count += jobs[i].body_hash.len != 0;
         sc->reserve_bytes += (uint64_t)(sets[jobs[i].profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }

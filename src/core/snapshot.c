@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
+#include "quota.h"
 #include "schedule.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
@@ -74,6 +75,33 @@ static void put_names(struct writer *w) {
         if (k->id == NULL) continue;
         struct snap_worker o = {k->number, bytes_slice(k->record), k->draining};
         put(w, OBJ_WORKER, &o);
+    }
+}
+
+static void put_limits(struct writer *w) {
+    const struct state *s = w->state;
+    for (uint32_t i = 1; i <= s->tenants.high; i++) {
+        const struct tenant *t = tenant_at(s, i);
+        if (t->name == NULL || !(t->running_max || t->queued_max || t->bytes_max) || MUTANT(limit_forgotten)) continue;
+        struct snap_limit o = {.tenant = bytes_slice(t->name),
+                               .kind = LIMIT_TENANT,
+                               .running = t->running_max,
+                               .queued = t->queued_max,
+                               .bytes = t->bytes_max};
+        put(w, OBJ_LIMIT, &o);
+    }
+    for (uint32_t i = 1; i <= s->quotas.high; i++) {
+        const struct quota *q = quota_at(s, i);
+        if (q->text == NULL || !q->is_set || MUTANT(limit_forgotten)) continue;
+        struct snap_limit o = {.tenant = bytes_slice(tenant_at(s, q->tenant)->name),
+                               .kind = q->kind,
+                               .name = quota_name(q),
+                               .width = q->width,
+                               .rate_milli = q->rate_milli,
+                               .burst = q->burst,
+                               .level = q->level,
+                               .filled_ms = q->filled.ms};
+        put(w, OBJ_LIMIT, &o);
     }
 }
 
@@ -267,6 +295,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     arena_init(&w.arena, 65536, OBJECT_BYTES_MAX);
     put_header(&w);
     put_names(&w);
+    put_limits(&w);
     put_flows(&w);
     put_runs(&w);
     put_rest(&w);

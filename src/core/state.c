@@ -39,6 +39,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->tenants, sizeof(struct tenant), POOL_MAX);
     pool_init(&s->pools, sizeof(struct pool_), POOL_MAX);
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
+    pool_init(&s->quotas, sizeof(struct quota), POOL_MAX);
     pool_init(&s->schedules, sizeof(struct schedule), POOL_MAX);
     index_init(&s->schedule_by_name);
     map_init(&s->schedule_by_revision);
@@ -52,6 +53,7 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->tenant_by_name);
     index_init(&s->pool_by_name);
     index_init(&s->topic_by_name);
+    index_init(&s->quota_by_text);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
     buf_init(&s->head_bytes, (size_t)1 << 20);
@@ -79,6 +81,7 @@ void state_fini(struct state *s) {
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     FINI_POOL(s, topics, topic, it->name != NULL,
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
+    FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);
@@ -96,6 +99,7 @@ void state_fini(struct state *s) {
     index_fini(&s->tenant_by_name);
     index_fini(&s->pool_by_name);
     index_fini(&s->topic_by_name);
+    index_fini(&s->quota_by_text);
     heap_fini(&s->timers);
     arena_fini(&s->scratch);
     buf_fini(&s->head_bytes);
@@ -108,6 +112,7 @@ size_t state_bytes(const struct state *s) {
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
+    bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
     bytes += pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) + map_bytes(&s->schedule_by_revision);
     for (uint32_t i = 1; i <= s->schedules.high; i++)
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));

@@ -5,6 +5,7 @@
  * point at each other by 32-bit pool index; no index ever leaves the process.
  *
  *   tenants ──< flows ──< jobs >── profiles >── classes (queues of ready jobs)
+ *                           │          └──────< quotas (concurrency keys, rates)
  *                           │
  *                           ├── runs >── workers        (DISPATCHED, RUNNING)
  *                           └── questions               (HELD, CHECKING)
@@ -128,6 +129,8 @@ struct profile {
     uint32_t tenant;
     uint32_t refs;       /* jobs */
     uint32_t class_;     /* its ordinary class, made when first needed */
+    uint32_t *quotas;    /* what `options.demand` names, in the arena */
+    uint32_t quota_count;
 };
 
 /* Index: ready jobs that any worker which fits one of them fits all of them. */
@@ -142,7 +145,10 @@ struct class_ {
     uint32_t head, tail;  /* jobs */
     uint32_t count;
     uint32_t refs;        /* profiles */
-    uint32_t next, prev;  /* list of classes with ready jobs */
+    uint32_t next, prev;  /* list of classes with ready jobs, or of those that wait for a quota */
+    uint32_t held_by;     /* that quota; 0 = it is on the list of the ready */
+    uint32_t *quotas;     /* of its demand; kept alive by the profiles of its jobs */
+    uint32_t quota_count;
 };
 enum pin { PIN_NONE, PIN_WORKER, PIN_POOL };
 
@@ -199,6 +205,26 @@ struct tenant {
     struct bytes *name;
     uint32_t weight;
     bool paused;
+    uint32_t running_max;            /* 0 = no limit, so in the next two */
+    uint64_t queued_max, bytes_max;
+    uint32_t running;                /* index: open attempts */
+    uint64_t queued, queued_bytes;   /* index: jobs that have not ended, and their messages */
+};
+
+/* A limit with a name, of one tenant: a concurrency key or a rate. It lives while it is set or a profile names it. */
+struct quota {
+    struct bytes *text;   /* index key: u32 tenant, u8 kind, then the name */
+    uint32_t tenant;
+    uint8_t kind;         /* LIMIT_KEY or LIMIT_RATE */
+    bool is_set;          /* else a key is 1 wide and a rate is free */
+    uint32_t width;       /* key */
+    uint32_t taken;       /* index: open attempts with this key */
+    uint64_t rate_milli, burst; /* rate: see rec_limit */
+    uint64_t level;       /* rate: what it held at `filled`, in millionths of a token */
+    wall_time filled;
+    uint32_t refs;        /* index: profiles that name it */
+    uint32_t waiting;     /* index: list of classes that it holds */
+    uint32_t timer;       /* index: when its next token comes, while a class waits for one */
 };
 
 struct pool_ {
@@ -248,13 +274,14 @@ struct schedule {
     uint64_t flow;        /* the flow made last; it may be over or gone */
     uint64_t fired, missed, skipped;
     uint32_t job_count, profile_count, question_count; /* index: of its flows */
+    uint64_t job_bytes;     /* index: of its jobs, as kept */
     uint64_t reserve_bytes; /* index: what one of its flows takes of the journal */
     struct vec waiting;   /* of slot_waiting, next first */
     struct vec notes;     /* of slot_note, oldest first, at most SCHEDULE_NOTES */
     uint32_t timer;       /* index */
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_SCHEDULE };
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_SCHEDULE };
 
 struct state {
     uint32_t shard;
@@ -268,11 +295,13 @@ struct state {
     uint32_t worker_last;
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
+    struct pool quotas;
     struct pool schedules;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
     struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
+    struct index quota_by_text;
     struct index schedule_by_name;
     struct map schedule_by_revision;
     struct heap timers;
@@ -319,6 +348,7 @@ static inline struct question *question_at(const struct state *s, uint32_t i) { 
 static inline struct key *key_at(const struct state *s, uint32_t i) { return pool_at(&s->keys, i); }
 static inline struct tenant *tenant_at(const struct state *s, uint32_t i) { return pool_at(&s->tenants, i); }
 static inline struct pool_ *pool_entry(const struct state *s, uint32_t i) { return pool_at(&s->pools, i); }
+static inline struct quota *quota_at(const struct state *s, uint32_t i) { return pool_at(&s->quotas, i); }
 static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
 
 static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }

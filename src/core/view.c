@@ -6,6 +6,7 @@
 #include "live.h"
 #include "panic.h"
 #include "question.h"
+#include "quota.h"
 #include "registry.h"
 
 #define VIEW_BYTES_MAX ((size_t)1 << 30)
@@ -157,6 +158,33 @@ bool view_attempt(const struct state *s, const struct attempt_effect *a, struct 
     return true;
 }
 
+bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
+                struct limit_view *ret) {
+    uint32_t owner = tenant_find(s, tenant);
+    if (owner == 0) return false;
+    if (kind == LIMIT_TENANT) {
+        const struct tenant *t = tenant_at(s, owner);
+        *ret = (struct limit_view){.is_set = t->running_max || t->queued_max || t->bytes_max,
+                                   .running_max = t->running_max,
+                                   .running = t->running,
+                                   .queued_max = t->queued_max,
+                                   .queued = t->queued,
+                                   .bytes_max = t->bytes_max,
+                                   .bytes = t->queued_bytes};
+        return true;
+    }
+    uint32_t index = quota_find(s, owner, kind, name);
+    if (index == 0) return false;
+    const struct quota *q = quota_at(s, index);
+    *ret = (struct limit_view){.is_set = q->is_set,
+                               .width = quota_width(q),
+                               .taken = q->taken,
+                               .rate_milli = q->rate_milli,
+                               .burst = q->burst,
+                               .level = quota_level(q, s->now)};
+    return true;
+}
+
 void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {
     struct heap by_id;
     heap_init(&by_id, NULL, NULL);
@@ -213,6 +241,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .workers = s->workers.count,
                                  .questions = s->questions.count,
                                  .keys = s->keys.count,
+                                 .limits = s->quotas.count,
                                  .dead_letters = s->dead_count,
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),

@@ -86,6 +86,18 @@ void view_each_question(const struct state *s, view_question_fn each, void *ctx)
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
 
+struct limit_view {
+    bool is_set;
+    uint32_t width, taken;               /* of a key */
+    uint64_t rate_milli, burst;          /* of a rate */
+    uint64_t level;                      /* of a rate: millionths of a token, at the time of the last batch */
+    uint32_t running_max, running;       /* of a tenant; 0 = no limit, so in the next two */
+    uint64_t queued_max, queued;
+    uint64_t bytes_max, bytes;
+};
+/* False when the tenant, or the name among its keys or rates, is not known. */
+bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
+                struct limit_view *ret);
 struct schedule_view {
     struct slice tenant, name, expression, principal;
     uint64_t revision;
@@ -129,13 +141,14 @@ struct why_schedule {
     enum schedule_block block;
     wall_time next;    /* time: when it fires; TIME_NEVER */
     flow_id flow;      /* overlap */
-    const char *limit; /* room: the limit's name */
+    const char *limit; /* room: the limit's name; `queued` and `bytes` are the tenant's own */
 };
 bool view_why_schedule(const struct state *s, const struct live *l, const struct limits *limits, uint64_t revision,
                        struct why_schedule *ret);
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
+    uint64_t limits;        /* keys and rates known */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */
@@ -151,6 +164,9 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_TIME, "time", "it waits for a time")                                                           \
     X(BLOCK_QUESTION, "question", "someone must answer first")                                             \
     X(BLOCK_PAUSED, "paused", "its flow, pool or tenant is paused")                                        \
+    X(BLOCK_KEY_LIMIT, "key_limit", "one of its concurrency keys is taken as often as it is wide")         \
+    X(BLOCK_RATE_LIMIT, "rate_limit", "one of its rates has no token left")                                \
+    X(BLOCK_TENANT_LIMIT, "tenant_limit", "its tenant has as many attempts running as it may")             \
     X(BLOCK_NO_POOL_MAPPING, "no_pool_mapping", "its topic leads to no pool")                              \
     X(BLOCK_POOL_INACTIVE, "pool_inactive", "its pool takes no jobs")                                      \
     X(BLOCK_NO_WORKERS, "no_workers", "no worker of its pool is attached")                                 \
@@ -175,7 +191,8 @@ struct why_job {
     enum block block;
     uint32_t parents_open;     /* parents */
     struct job_ref parent;     /* parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow */
-    wall_time until;           /* time, preference, question: when it ends by itself; TIME_NEVER */
+    wall_time until;           /* time, preference, question, rate: when it ends by itself; TIME_NEVER */
+    struct slice limit;        /* key_limit, rate_limit: its name */
     question_id question;
     uint32_t worker;           /* stopping, start */
 };

@@ -4,6 +4,7 @@
 #include "live.h"
 #include "panic.h"
 #include "place.h"
+#include "quota.h"
 #include "registry.h"
 #include "view.h"
 
@@ -77,12 +78,24 @@ static enum block pool_block(const struct state *s, const struct demand *d) {
     return one_pool_block(s, list[0].name);
 }
 
+static enum block limit_block(const struct state *s, const struct class_ *c, struct why_job *ret) {
+    struct hold hold;
+    if (!quota_holds(s, c, s->now, &hold)) return BLOCK_NOTHING;
+    ret->until = hold.until;
+    if (hold.kind == LIMIT_TENANT) return BLOCK_TENANT_LIMIT;
+    ret->limit = quota_name(quota_at(s, hold.quota));
+    return hold.kind == LIMIT_KEY ? BLOCK_KEY_LIMIT : BLOCK_RATE_LIMIT;
+}
+
 static enum block ready_block(const struct state *s, const struct live *l, const struct limits *limits,
-                              const struct job *j) {
+                              const struct job *j, struct why_job *ret) {
     const struct flow *f = flow_at(s, j->flow);
     if (f->paused || tenant_at(s, f->tenant)->paused) return BLOCK_PAUSED;
     if (f->is_working || j->link == 0) return BLOCK_SETTLING;
     const struct class_ *c = class_at(s, j->link);
+    if (pool_block(s, &c->demand) == BLOCK_PAUSED) return BLOCK_PAUSED; /* a pause comes before limits */
+    enum block limit = limit_block(s, c, ret);
+    if (limit != BLOCK_NOTHING) return limit;
     switch (best_fit(s, l, limits, c)) {
     case FIT_YES: return BLOCK_QUEUE;
     case FIT_OTHER_POOL:
@@ -99,7 +112,8 @@ static enum block ready_block(const struct state *s, const struct live *l, const
 static void why_ready(const struct state *s, const struct live *l, const struct limits *limits, const struct job *j,
                       struct why_job *ret) {
     const struct options *o = job_options(s, j);
-    ret->block = ready_block(s, l, limits, j);
+    ret->block = ready_block(s, l, limits, j, ret);
+    if (ret->block == BLOCK_RATE_LIMIT) return;
     if (ret->block == BLOCK_PREFERENCE)
         ret->until.ms = j->since.ms + o->prefer_ms;
     else if (o->start_within_ms > 0)

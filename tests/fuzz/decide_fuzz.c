@@ -154,6 +154,12 @@ static struct options options(struct lab *l) {
     if (pick(l, 8) == 0) o.exclusive = true;
     if (pick(l, 8) == 0) o.demand.pool = pool(l);
     if (pick(l, 8) == 0) o.priority = pick(l, 4);
+    if (pick(l, 4) == 0) {
+        struct name_item *names = ARENA_ARRAY(&l->arena, struct name_item, 3);
+        for (uint32_t i = 0; i < 3; i++) names[i].name = job_name(l);
+        o.demand.keys = (struct tlv_list){names, pick(l, 3)};
+        o.demand.rates = (struct tlv_list){names + 2, pick(l, 2)};
+    }
     return o;
 }
 
@@ -261,7 +267,21 @@ static void draw_names(struct lab *l, struct command *cmd) {
     if (count > 3) count = 3;
     if (cmd->kind == CMD_POOL)
         cmd->as.pool = (struct cmd_pool){pool(l), (enum pool_state)pick(l, 4), pick(l, 2), items, count};
-    else cmd->as.topic = (struct cmd_topic){pool(l), items, count};
+    else
+        cmd->as.topic = (struct cmd_topic){pool(l), items, count};
+}
+
+static void draw_limit(struct lab *l, struct command *cmd) {
+    cmd->as.limit = (struct cmd_limit){.tenant = tenant(l),
+                                       .kind = (enum limit_kind)pick(l, 4),
+                                       .name = job_name(l),
+                                       .clear = pick(l, 4) == 0,
+                                       .width = pick(l, 4),
+                                       .rate_milli = (uint64_t)pick(l, 5) * 700,
+                                       .burst = pick(l, 4),
+                                       .running = pick(l, 4),
+                                       .queued = pick(l, 30),
+                                       .bytes = pick(l, 300)};
 }
 
 /* Slots every few seconds after what was asked, at times out of order; some for a question long answered. */
@@ -311,14 +331,19 @@ static void draw(struct lab *l, struct command *cmd) {
                                     CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT, CMD_CANCEL,
                                     CMD_SCHEDULE, CMD_SCHEDULE_SLOTS, CMD_SCHEDULE_SLOTS};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
-    *cmd = (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
+    *cmd =
+        (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
     cmd->tenant = cmd->kind == CMD_SUBMIT || pick(l, 4) == 0 ? tenant(l) : slice_of(NULL, 0);
     cmd->principal = name(l, people, 3);
     switch (cmd->kind) {
     case CMD_SUBMIT: draw_submit(l, cmd); return;
     case CMD_ADD: cmd->as.add = (struct cmd_add){{pick(l, 8)}, jobs(l)}; return;
-    case CMD_CANCEL: cmd->as.cancel = (struct cmd_cancel){{pick(l, 8)}, pick(l, 2), pick(l, 6), SLICE("why not")}; return;
-    case CMD_PAUSE: cmd->as.pause = (struct cmd_pause){(enum pause_scope)pick(l, 4), {pick(l, 8)}, tenant(l), pick(l, 2)}; return;
+    case CMD_CANCEL:
+        cmd->as.cancel = (struct cmd_cancel){{pick(l, 8)}, pick(l, 2), pick(l, 6), SLICE("why not")};
+        return;
+    case CMD_PAUSE:
+        cmd->as.pause = (struct cmd_pause){(enum pause_scope)pick(l, 4), {pick(l, 8)}, tenant(l), pick(l, 2)};
+        return;
     case CMD_RETRY:
     case CMD_DISCARD: cmd->as.job = job(l); return;
     case CMD_RERUN:
@@ -327,7 +352,8 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_DETACH:
     case CMD_HEARTBEAT:
     case CMD_DRAIN:
-        cmd->as.worker = (struct cmd_worker){worker(l), 1 + pick(l, 3), pick(l, 6), pick(l, 101), pick(l, 101), pick(l, 2)};
+        cmd->as.worker =
+            (struct cmd_worker){worker(l), 1 + pick(l, 3), pick(l, 6), pick(l, 101), pick(l, 101), pick(l, 2)};
         return;
     case CMD_STARTED:
     case CMD_PROGRESS:
@@ -336,6 +362,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_POOL:
     case CMD_TOPIC: draw_names(l, cmd); return;
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
+    case CMD_LIMIT: draw_limit(l, cmd); return;
     case CMD_SCHEDULE:
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:

@@ -99,7 +99,12 @@ static void drawn_records(struct replay *r, struct slice in) {
     uint64_t flows = 0;
     for (int i = 0; i < RECORDS_MAX && source.at < source.end; i++) {
         struct record record = {.version = RECORD_VERSION};
-        record.kind = (enum record_kind)(1 + tlvgen_below(&g, REC_KIND_END - 1));
+        static const enum record_kind kinds[] = {
+#define X(kind, number, type, word, text) kind,
+            RECORD_TABLE(X)
+#undef X
+        };
+        record.kind = kinds[tlvgen_below(&g, sizeof kinds / sizeof *kinds)];
         tlvgen_fill(&g, record_desc(record.kind), &record.body);
         bias(&g, &record);
         if (record.kind == REC_SUBMITTED && (record.body.as_REC_SUBMITTED.flow & 7) < 5)
@@ -139,8 +144,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     limits_default(&limits);
     struct replay r = {.engine = engine_new(0, &limits), .now_ms = 1000, .seed = data[1]};
     struct slice rest = slice_of(data + 1, size - 1);
-    if (data[0] & 1) drawn_records(&r, rest);
-    else raw_frames(&r, rest);
+    if (data[0] & 1)
+        drawn_records(&r, rest);
+    else
+        raw_frames(&r, rest);
     check_snapshot(r.engine, &limits);
     engine_free(r.engine);
     return 0;

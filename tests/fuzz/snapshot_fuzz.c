@@ -31,7 +31,8 @@ static void put(struct stream *out, enum object_kind kind, const void *object) {
 
 /* Messages inside messages get bytes that mean something. */
 static void fill_inner(struct tlvgen *g, enum object_kind kind, void *object) {
-    if (kind == OBJ_POOL && tlvgen_below(g, 2)) ((struct snap_pool *)object)->record = tlvgen_message(g, record_desc(REC_POOL));
+    if (kind == OBJ_POOL && tlvgen_below(g, 2))
+        ((struct snap_pool *)object)->record = tlvgen_message(g, record_desc(REC_POOL));
     if (kind == OBJ_TOPIC) ((struct snap_topic *)object)->record = tlvgen_message(g, record_desc(REC_TOPIC));
     if (kind == OBJ_WORKER) ((struct snap_worker *)object)->record = tlvgen_message(g, record_desc(REC_WORKER));
     if (kind == OBJ_FLOW) ((struct snap_flow *)object)->head = tlvgen_message(g, &flow_head_desc);
@@ -49,10 +50,16 @@ static void draw_stream(struct stream *out, struct slice in) {
     struct arena arena;
     arena_init(&arena, 65536, (size_t)1 << 26);
     struct tlvgen g = {tlvgen_draw_byte, &source, &arena, true};
-    struct snap_header header = {.epoch = 1, .lsn = 100, .now_ms = 1000, .flow_last = 10, .question_last = 10, .worker_last = 10};
+    struct snap_header header = {
+        .epoch = 1, .lsn = 100, .now_ms = 1000, .flow_last = 10, .question_last = 10, .worker_last = 10};
     put(out, OBJ_HEADER, &header);
     for (int i = 0; i < OBJECTS_MAX && source.at < source.end; i++) {
-        enum object_kind kind = (enum object_kind)(1 + tlvgen_below(&g, OBJ_KIND_END - 1));
+        static const enum object_kind kinds[] = {
+#define X(kind, number, type, word, text) kind,
+            OBJECT_TABLE(X)
+#undef X
+        };
+        enum object_kind kind = kinds[tlvgen_below(&g, sizeof kinds / sizeof *kinds)];
         const struct tlv_desc *desc = object_desc(kind);
         void *object = arena_alloc(&arena, desc->size);
         tlvgen_fill(&g, desc, object);

@@ -22,7 +22,11 @@ struct golden {
 };
 
 static const struct golden versions[] = {
-    {"tests/golden/core-v1", 44, 19, {0xad61430c9b377079, 0xd1f345489be7d61e}, {0x646d6610412c6454, 0x21c95bf41366cb1e}},
+    {"tests/golden/core-v1",
+     44,
+     19,
+     {0xad61430c9b377079, 0xd1f345489be7d61e},
+     {0x646d6610412c6454, 0x21c95bf41366cb1e}},
 };
 
 /* ---- the script ---- */
@@ -87,8 +91,10 @@ static void script_second_half(struct rig *r) {
             for (uint32_t k = 0; k < rig_flow(r, flow).job_count; k++) {
                 struct job_view job = rig_job(r, flow, k);
                 if (job.state != JOB_DISPATCHED) continue;
-                if (flow == 1 && k == 2) assert_ok(rig_started(r, "w", 1, ref_of(1, 2), job.attempt));
-                else assert_ok(rig_done(r, rig_worker_of(r, flow, k), 1, ref_of(flow, k), job.attempt, OUTCOME_OK));
+                if (flow == 1 && k == 2)
+                    assert_ok(rig_started(r, "w", 1, ref_of(1, 2), job.attempt));
+                else
+                    assert_ok(rig_done(r, rig_worker_of(r, flow, k), 1, ref_of(flow, k), job.attempt, OUTCOME_OK));
             }
         rig_tick(r, 100);
     }

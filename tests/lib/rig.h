@@ -13,18 +13,18 @@ struct rig {
     struct limits limits;
     struct inputs in;
     uint64_t epoch;
-    bool hold;              /* batches are taken but not reported durable */
-    uint64_t taken_lsn;     /* of the batch that is held back; 0 = none */
-    struct buf journal;     /* every batch so far, for rig_replay */
-    struct vec batches;     /* of struct batch; records point into journal by offset */
-    struct vec effects;     /* of struct effect that left */
-    struct reply reply;     /* the last answer */
+    bool hold;          /* batches are taken but not reported durable */
+    uint64_t taken_lsn; /* of the batch that is held back; 0 = none */
+    struct buf journal; /* every batch so far, for rig_replay */
+    struct vec batches; /* of struct batch; records point into journal by offset */
+    struct vec effects; /* of struct effect that left */
+    struct reply reply; /* the last answer */
     uint64_t token;
-    uint64_t answered;      /* token of the last answer */
+    uint64_t answered; /* token of the last answer */
     uint64_t jobs_assigned;
-    const char *tenant;       /* whose submits these are; "acme" */
-    const char *principal;    /* who sends the commands; "tester" */
-    struct engine *follower;  /* restored from an earlier snapshot, fed with the batches since; NULL = none yet */
+    const char *tenant;      /* whose submits these are; "acme" */
+    const char *principal;   /* who sends the commands; "tester" */
+    struct engine *follower; /* restored from an earlier snapshot, fed with the batches since; NULL = none yet */
     uint32_t follower_batches;
 };
 
@@ -102,28 +102,28 @@ static inline struct job_ref ref_of(uint64_t flow, uint32_t ordinal) {
     return (struct job_ref){{flow}, ordinal};
 }
 
-#define assert_ok(call)                                                                                  \
-    do {                                                                                                 \
-        enum err got_ = (call);                                                                          \
-        if (got_ != ERR_OK) fail_msg("%s: %s", #call, err_word(got_));                                    \
+#define assert_ok(call)                                                \
+    do {                                                               \
+        enum err got_ = (call);                                        \
+        if (got_ != ERR_OK) fail_msg("%s: %s", #call, err_word(got_)); \
     } while (0)
 
 /* The command is refused with that code and a text that says `word`, and nothing was recorded. */
-#define assert_refused(r, call, code, word)                                                              \
-    do {                                                                                                 \
-        uint64_t lsn_ = engine_lsn((r)->engine);                                                         \
-        enum err got_ = (call);                                                                          \
-        if (got_ != (code)) fail_msg("%s: %s", #call, err_word(got_));                                    \
-        if (!strstr((r)->reply.why.text, word)) fail_msg("%s: \"%s\"", #call, (r)->reply.why.text);       \
-        assert_int_equal(engine_lsn((r)->engine), lsn_);                                                 \
+#define assert_refused(r, call, code, word)                                                         \
+    do {                                                                                            \
+        uint64_t lsn_ = engine_lsn((r)->engine);                                                    \
+        enum err got_ = (call);                                                                     \
+        if (got_ != (code)) fail_msg("%s: %s", #call, err_word(got_));                              \
+        if (!strstr((r)->reply.why.text, word)) fail_msg("%s: \"%s\"", #call, (r)->reply.why.text); \
+        assert_int_equal(engine_lsn((r)->engine), lsn_);                                            \
     } while (0)
 
-#define assert_digests_equal(a, b)                        \
-    do {                                                  \
-        struct digest da_ = engine_digest(a);             \
-        struct digest db_ = engine_digest(b);             \
-        assert_int_equal(da_.lo, db_.lo);                 \
-        assert_int_equal(da_.hi, db_.hi);                 \
+#define assert_digests_equal(a, b)            \
+    do {                                      \
+        struct digest da_ = engine_digest(a); \
+        struct digest db_ = engine_digest(b); \
+        assert_int_equal(da_.lo, db_.lo);     \
+        assert_int_equal(da_.hi, db_.hi);     \
     } while (0)
 
 #endif

@@ -42,7 +42,8 @@ static uint64_t submit(struct rig *r, const struct plan *p) {
     for (uint32_t i = 0; i < p->count; i++) {
         int len = snprintf(text[i], sizeof text[i], "%c:", 'a' + (int)i);
         for (uint32_t k = 0; k < i; k++)
-            if (p->parents[i] >> k & 1) len += snprintf(text[i] + len, sizeof text[i] - (size_t)len, " %c", 'a' + (int)k);
+            if (p->parents[i] >> k & 1)
+                len += snprintf(text[i] + len, sizeof text[i] - (size_t)len, " %c", 'a' + (int)k);
         jobs[i] = text[i];
     }
     assert_ok(rig_submit(r, &o, jobs, p->count));

@@ -307,6 +307,31 @@ static void added_below_a_parent_that_is_still_telling(void **state) {
     assert_int_equal(rig_state(r, 2, 0), JOB_FAILED);
 }
 
+/* Three flows resume at once: more steps than one pass has. Nothing is given away of the one that is not through. */
+static void dispatch_waits_for_a_sweep(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    for (uint64_t f = 1; f <= 3; f++) {
+        submit_loose(r, &o);
+        assert_ok(rig_pause(r, PAUSE_FLOW, f, NULL, true));
+    }
+    engine_begin(r->engine, &r->in);
+    struct command attach = {.kind = CMD_ATTACH};
+    attach.as.attach = (struct cmd_attach){.worker = SLICE("w"), .incarnation = 1, .info = {.slots = 1}};
+    engine_command(r->engine, &attach);
+    for (uint64_t f = 3; f >= 1; f--) {
+        struct command cmd = {.kind = CMD_PAUSE};
+        cmd.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = {f}, .on = false};
+        engine_command(r->engine, &cmd);
+    }
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_true(rig_flow(r, 1).settling);
+    assert_int_equal(count(r, 1, JOB_DISPATCHED), 0);
+    rig_tick(r, 0);
+    assert_int_equal(count(r, 1, JOB_DISPATCHED), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(failure),
@@ -321,6 +346,7 @@ int main(void) {
         RIG_TEST(two_at_once),
         RIG_TEST(two_levels),
         RIG_TEST(added_below_a_parent_that_is_still_telling),
+        RIG_TEST(dispatch_waits_for_a_sweep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -502,6 +502,100 @@ static void process_ends_that_never_began(void **state) {
     OBJECTION("exclusive", .kind = TW_PROCESS_END, PROCESS("x", 0, 2, 0));
 }
 
+/* ---- limits ---- */
+
+#define NAMES(list, ...)                                                                                        \
+    .list##s = (const struct trace_bytes[]){__VA_ARGS__},                                                       \
+    .list##_count = sizeof((const struct trace_bytes[]){__VA_ARGS__}) / sizeof(struct trace_bytes)
+#define LIMIT(...) .kind = TR_LIMIT, .as.limit = {__VA_ARGS__}
+#define SLOTS(n) .kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = (n)}
+
+static void a_key_is_as_wide_as_it_is_set(void **state) {
+    (void)state;
+    SAY(SLOTS(9));
+    SUBMIT({NAMES(key, bytes("db"))}, {NAMES(key, bytes("db"))}, {NAMES(key, bytes("db"), bytes("x"))}, {PLAIN});
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 3, 1));
+    SAY(LIMIT(.name = bytes("db"), .width = 2));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 1, 1));
+    SAY(.kind = TR_ENDED, ATTEMPT("w", 0, 1));
+    SAY(LIMIT(.name = bytes("db"), .clear = true, .width = 2));
+    OBJECTION("limit", .kind = TR_ASSIGNED, ATTEMPT("w", 2, 1));
+}
+
+static void a_width_that_was_lost_does_not_count(void **state) {
+    (void)state;
+    SAY(SLOTS(9));
+    SUBMIT({NAMES(key, bytes("db"))}, {NAMES(key, bytes("db"))});
+    durable();
+    SAY(LIMIT(.name = bytes("db"), .width = 2));
+    SAY(.kind = TW_CRASHED);
+    lsn = 2;
+    SAY(.kind = TW_RESTARTED, .as.restarted = {++epoch, lsn});
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
+    OBJECTION("limit", .kind = TR_ASSIGNED, ATTEMPT("w", 1, 1));
+}
+
+static void a_tenant_runs_as_many_as_it_may(void **state) {
+    (void)state;
+    SAY(SLOTS(9));
+    SUBMIT({PLAIN}, {PLAIN}, {PLAIN});
+    SAY(LIMIT(.kind = TL_TENANT, .running = 2));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 1, 1));
+    OBJECTION("limit", .kind = TR_ASSIGNED, ATTEMPT("w", 2, 1));
+}
+
+/* A burst of two, one more after 500 ms: the fourth is one too many, a millisecond early. */
+static void rated(int64_t last_ms) {
+    SAY(SLOTS(9));
+    SUBMIT({NAMES(rate, bytes("api"))}, {NAMES(rate, bytes("api"))}, {NAMES(rate, bytes("api"))},
+           {NAMES(rate, bytes("api"))});
+    SAY(LIMIT(.kind = TL_RATE, .name = bytes("api"), .rate_milli = 2000, .burst = 2));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 1, 1));
+    now += 500;
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 2, 1));
+    SAY(LIMIT(.kind = TL_RATE, .name = bytes("api"), .rate_milli = 1000, .burst = 9)); /* brings no tokens */
+    now += last_ms;
+}
+
+static void a_rate_is_kept(void **state) {
+    (void)state;
+    rated(1000);
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 3, 1));
+}
+
+static void a_rate_is_exceeded(void **state) {
+    (void)state;
+    rated(999);
+    OBJECTION("limit", .kind = TR_ASSIGNED, ATTEMPT("w", 3, 1));
+}
+
+/* The first attempt is given up as lost while its process goes on. */
+static void overlapping(bool exclusive) {
+    SAY(SLOTS(9));
+    SUBMIT({NAMES(key, bytes("db")), .exclusive = exclusive}, {NAMES(key, bytes("db"))});
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
+    durable();
+    SAY(.kind = TW_PROCESS, PROCESS("w", 0, 1, 1));
+    SAY(.kind = TR_ENDED, ATTEMPT("w", 0, 1, .outcome = TO_LOST));
+    SAY(.kind = TR_ASSIGNED, ATTEMPT("w", 1, 1));
+    durable();
+}
+
+static void processes_of_a_lost_attempt_may_overlap(void **state) {
+    (void)state;
+    overlapping(false);
+    SAY(.kind = TW_PROCESS, PROCESS("w", 1, 1, 2));
+}
+
+static void processes_with_one_key_exclude_each_other(void **state) {
+    (void)state;
+    overlapping(true);
+    OBJECTION("limit", .kind = TW_PROCESS, PROCESS("w", 1, 1, 2));
+}
+
 /* ---- capacity ---- */
 
 static void slots_are_exceeded(void **state) {
@@ -840,6 +934,9 @@ static void older_picture_arrives_late(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        T(a_key_is_as_wide_as_it_is_set), T(a_width_that_was_lost_does_not_count), T(a_tenant_runs_as_many_as_it_may),
+        T(a_rate_is_kept), T(a_rate_is_exceeded), T(processes_of_a_lost_attempt_may_overlap),
+        T(processes_with_one_key_exclude_each_other),
         T(a_clean_run_is_clean), T(early_effect), T(early_answer), T(early_read), T(durable_is_lost),
         T(durable_is_changed), T(records_are_invented), T(lsns_have_a_gap), T(durable_before_it_exists),
         T(durable_mark_falls), T(time_falls), T(epoch_falls), T(epoch_stays_at_a_restart),

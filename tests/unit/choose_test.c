@@ -287,6 +287,70 @@ static void affinity_to_a_worker_that_is_gone(void **state) {
     assert_string_equal(rig_worker_of(r, 1, 1), "w2");
 }
 
+static void affinity_to_a_parent_without_a_worker(void **state) {
+    struct rig *r = *state;
+    struct options sets[2] = {rig_options(), rig_options()};
+    sets[0].kind = JOB_BARRIER;
+    sets[1].affinity = true;
+    attach(r, "w", &(struct worker_info){0});
+    assert_ok(rig_submit_sets(r, sets, 2, (const char *[]){"a", "b@1: a"}, 2, false));
+    assert_string_equal(rig_worker_of(r, 1, 1), "w");
+}
+
+/* A worker that came back with less than its jobs have taken gets nothing until they end. */
+static void less_than_is_taken(void **state) {
+    struct rig *r = *state;
+    struct resource offered[] = {{SLICE("licence"), 3}}, wanted[] = {{SLICE("licence"), 1}};
+    struct options o = rig_options();
+    o.demand.resources = (struct tlv_list){wanted, 1};
+    o.demand.cpu_milli = 100;
+    attach(r, "w", &(struct worker_info){.slots = 5, .cpu_milli = 300, .resources = {offered, 1}});
+    struct held_attempt held[3];
+    for (uint32_t i = 0; i < 3; i++) held[i] = (struct held_attempt){ref_of(submit(r, &o), 0), 1, HELD_RUNNING};
+    struct command cmd = {.kind = CMD_ATTACH};
+    offered[0].amount = 2;
+    cmd.as.attach = (struct cmd_attach){.worker = SLICE("w"),
+                                        .incarnation = 1,
+                                        .info = {.slots = 5, .cpu_milli = 300, .resources = {offered, 1}},
+                                        .held = held,
+                                        .held_count = 3};
+    assert_ok(rig_command(r, &cmd));
+    o.demand.cpu_milli = 0;
+    assert_on(r, submit(r, &o), "");
+    cmd.as.attach.info.cpu_milli = 200;
+    assert_ok(rig_command(r, &cmd));
+    o.demand = (struct demand){.cpu_milli = 100};
+    assert_on(r, submit(r, &o), "");
+}
+
+static void names_around_the_wanted_one(void **state) {
+    struct rig *r = *state;
+    struct name_item want[] = {{SLICE("m")}}, around[] = {{SLICE("a")}, {SLICE("z")}}, below[] = {{SLICE("a")}};
+    struct label zone[] = {{SLICE("m"), SLICE("1")}}, near[] = {{SLICE("a"), SLICE("1")}, {SLICE("z"), SLICE("1")}};
+    struct options o = rig_options();
+    o.demand.capabilities = (struct tlv_list){want, 1};
+    attach(r, "w", &(struct worker_info){.capabilities = {around, 2}});
+    attach(r, "v", &(struct worker_info){.capabilities = {below, 1}});
+    assert_on(r, submit(r, &o), "");
+    o = rig_options();
+    o.demand.labels = (struct tlv_list){zone, 1};
+    attach(r, "u", &(struct worker_info){.labels = {near, 2}});
+    assert_on(r, submit(r, &o), "");
+}
+
+/* A full batch ends the round; the next pass goes on. */
+static void a_round_ends_with_the_batch(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    for (int i = 0; i < 10; i++) (void)submit(r, &o);
+    r->limits.batch_records_max = 3;
+    rig_crash(r);
+    attach(r, "w", &(struct worker_info){.slots = 10});
+    assert_in_range(rig_counts(r).by_state[JOB_DISPATCHED], 1, 4);
+    for (int i = 0; i < 5; i++) rig_tick(r, 0);
+    assert_int_equal(rig_counts(r).by_state[JOB_DISPATCHED], 10);
+}
+
 /* ---- order ---- */
 
 static void priorities(void **state) {
@@ -435,6 +499,10 @@ int main(void) {
         RIG_TEST(a_preferred_pool),
         RIG_TEST(affinity_follows_the_parent),
         RIG_TEST(affinity_to_a_worker_that_is_gone),
+        RIG_TEST(affinity_to_a_parent_without_a_worker),
+        RIG_TEST(less_than_is_taken),
+        RIG_TEST(names_around_the_wanted_one),
+        RIG_TEST(a_round_ends_with_the_batch),
         RIG_TEST(priorities),
         RIG_TEST(an_impossible_class_blocks_nobody),
         RIG_TEST(first_come_within_a_tenant),

@@ -176,7 +176,7 @@ static void the_parent_flow_leaves_first(void **state) {
 static void cancel_reaches_other_flows(void **state) {
     struct rig *r = *state;
     submit(r, "a", "b: a");
-    submit(r, "x: 1/b", NULL);
+    submit(r, "x: 1/b 1/a", NULL);
     assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
     assert_int_equal(rig_state(r, 2, 0), JOB_CANCELLED);
     assert_int_equal(rig_flow(r, 2).state, FLOW_CANCELLED);
@@ -190,6 +190,31 @@ static void why_names_no_job_of_another_flow(void **state) {
     assert_int_equal(why.block, BLOCK_PARENTS);
     assert_int_equal(why.parents_open, 1);
     assert_int_equal(why.parent.ordinal, UINT32_MAX);
+}
+
+/* Several parents elsewhere, some alike in one number: each is its own, also when the child is judged anew. */
+static void many_parents_elsewhere(void **state) {
+    struct rig *r = *state;
+    submit(r, "a", "b");
+    submit(r, "a", "b");
+    submit(r, "x: 1/a 1/b 2/a", "y: 2/b");
+    assert_int_equal(rig_job(r, 3, 0).parents_open, 3);
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(rig_done(r, "w", 1, ref_of(2, 1), 1, OUTCOME_OK));
+    assert_ok(rig_exit(r, "w", ref_of(3, 1), 1, 1));
+    assert_ok(rig_exit(r, "w", ref_of(2, 0), 1, 1));
+    assert_int_equal(rig_state(r, 3, 0), JOB_FAILED);
+    assert_ok(rig_rerun(r, 3)); /* y has seen its parent succeed, x one of its own fail */
+    assert_int_equal(rig_state(r, 3, 0), JOB_FAILED);
+    assert_int_equal(rig_state(r, 3, 1), JOB_DISPATCHED);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
+    struct parent_ref p[3] = {{.name = SLICE("a"), .flow = {1}},
+                              {.name = SLICE("b"), .flow = {1}},
+                              {.name = SLICE("a"), .flow = {1}, .shard = 5, .has_seen = true, .seen = JOB_SUCCEEDED}};
+    assert_ok(submit_parent(r, p, 3));
+    rig_run_all(r, "w", 1);
+    assert_ok(rig_forget(r, 4)); /* its parents were over when it came */
 }
 
 int main(void) {
@@ -206,6 +231,7 @@ int main(void) {
         RIG_TEST(the_parent_flow_leaves_first),
         RIG_TEST(cancel_reaches_other_flows),
         RIG_TEST(why_names_no_job_of_another_flow),
+        RIG_TEST(many_parents_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,12 +44,12 @@ static void refused_texts(void **state) {
                                "f1",
                                "g11",
                                "f01",
-                               "f10",                         /* number 0 */
-                               "f201",                        /* a leading zero */
-                               "f110",                        /* shard 0 written out */
-                               "f1103",                       /* a shard with a leading zero */
-                               "f1u",                         /* not in the alphabet */
-                               "f11u",                        /* not in the shard either */
+                               "f10",   /* number 0 */
+                               "f201",  /* a leading zero */
+                               "f110",  /* shard 0 written out */
+                               "f1103", /* a shard with a leading zero */
+                               "f1u",   /* not in the alphabet */
+                               "f11u",  /* not in the shard either */
                                "f2-1",
                                "f21",                         /* shorter than it says */
                                "fe10000000000000",            /* longer than any number */

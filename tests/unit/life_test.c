@@ -252,6 +252,7 @@ static void pause_is_checked(void **state) {
     assert_ok(rig_pause(r, PAUSE_POOL, 0, "p", true));
     assert_refused(r, rig_pause(r, PAUSE_POOL, 0, "q", true), ERR_LIMIT, "pools_max");
     assert_refused(r, rig_pause(r, PAUSE_TENANT, 0, "t", true), ERR_LIMIT, "tenants_max");
+    assert_ok(rig_pause(r, PAUSE_TENANT, 0, "acme", true)); /* no new name */
     assert_refused(r, rig_pool(r, "q", POOL_ACTIVE, false, NULL), ERR_LIMIT, "pools_max");
     assert_ok(rig_pool(r, "p", POOL_ACTIVE, false, NULL));
     assert_ok(rig_topic(r, "t", "p", NULL));
@@ -381,6 +382,46 @@ static void a_retry_of_one_of_two_culprits(void **state) {
     assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
 }
 
+/* A child that runs whatever happens and is past its parents stays so when one of them starts again. */
+static void a_retried_parent_and_children_past_it(void **state) {
+    struct rig *r = *state;
+    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+    sets[0].retries = 0;
+    sets[1].on_upstream = sets[2].on_upstream = UPSTREAM_RUN;
+    sets[1].demand.pool = SLICE("nowhere");
+    sets[2].delay_ms = 100000;
+    const char *jobs[] = {"a", "ready@1: a", "later@2: a", "held@1: a", "strict: a"};
+    assert_ok(rig_submit_sets(r, sets, 3, jobs, 5, false));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1));
+    assert_int_equal(rig_state(r, 1, 1), JOB_READY);
+    assert_int_equal(rig_state(r, 1, 2), JOB_WAITING);
+    assert_int_equal(rig_state(r, 1, 4), JOB_FAILED);
+    assert_ok(rig_retry(r, ref_of(1, 0)));
+    assert_int_equal(rig_state(r, 1, 1), JOB_READY);
+    assert_int_equal(rig_job(r, 1, 2).parents_open, 0);
+    assert_int_equal(rig_job(r, 1, 4).parents_open, 1);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 2, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 2), JOB_WAITING);
+    assert_int_equal(rig_state(r, 1, 4), JOB_DISPATCHED);
+}
+
+/* A job that fell by something else than the root keeps lying. */
+static void a_retry_leaves_other_victims(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.retries = 0;
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b", "c: a", "d: b", "e: c"}, 5));
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(rig_cancel(r, ref_of(1, 2))); /* c and with it e */
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1));
+    assert_ok(rig_exit(r, "w", ref_of(1, 1), 1, 1));
+    assert_ok(rig_retry(r, ref_of(1, 0)));
+    assert_int_equal(rig_state(r, 1, 2), JOB_CANCELLED);
+    assert_int_equal(rig_state(r, 1, 3), JOB_FAILED);
+    assert_int_equal(rig_state(r, 1, 4), JOB_CANCELLED);
+}
+
 /* ---- rerun and forget ---- */
 
 static void rerun_keeps_good_results(void **state) {
@@ -499,13 +540,23 @@ static void lists(void **state) {
     view_each_job(engine_state(r->engine), (flow_id){10}, note_job, &next);
     assert_int_equal(next, 3);
     view_each_job(engine_state(r->engine), (flow_id){4}, note_job, &next);
+    assert_ok(rig_cancel(r, FLOW_OF(2)));
+    assert_ok(rig_forget(r, 2)); /* a hole that nobody has filled */
+    last = 0;
+    view_each_flow(engine_state(r->engine), note_flow, &last);
+    assert_int_equal(last, 10);
     assert_ok(rig_attach(r, "v", 1, 3));
-    rig_tick(r, r->limits.lease_ms);
     assert_ok(rig_attach(r, "w", 1, 2));
+    rig_tick(r, r->limits.lease_ms - 1);
+    assert_ok(rig_heartbeat(r, "w", 1, 2, 0, 0));
+    rig_tick(r, 1);
+    view_each_worker(engine_state(r->engine), engine_live(r->engine), note_worker, &slots);
+    assert_int_equal(slots, 2);
+    slots = 0;
     assert_ok(rig_attach(r, "x", 1, 5));
     view_each_worker(engine_state(r->engine), engine_live(r->engine), note_worker, &slots);
     assert_int_equal(slots, 7);
-    assert_int_equal(rig_counts(r).flows_running, 9);
+    assert_int_equal(rig_counts(r).flows_running, 8);
     view_counts(engine_state(r->engine), NULL, &(struct state_counts){0}); /* a state without an engine around it */
 }
 
@@ -535,6 +586,8 @@ int main(void) {
         RIG_TEST(retry_and_discard_are_for_dead_letters),
         RIG_TEST(the_list_survives_and_shrinks_anywhere),
         RIG_TEST(a_retry_of_one_of_two_culprits),
+        RIG_TEST(a_retried_parent_and_children_past_it),
+        RIG_TEST(a_retry_leaves_other_victims),
         RIG_TEST(rerun_keeps_good_results),
         RIG_TEST(rerun_of_a_cancelled_flow),
         RIG_TEST(rerun_of_skipped_jobs),

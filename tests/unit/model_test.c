@@ -933,8 +933,25 @@ static void stepped_flows_are_compared_without_times(void **state) {
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- limits ---- */
+
+static void a_tenant_with_too_much_queued_gets_no_more(void **state) {
+    (void)state;
+    SAY(.kind = TR_LIMIT, .as.limit = {.kind = TL_TENANT, .queued = 3, .bytes = 100});
+    SUBMIT({PLAIN, .message_bytes = 40}, {PLAIN, .message_bytes = 40});
+    const struct trace_job heavy = {PLAIN, .message_bytes = 21}, light = {PLAIN, .message_bytes = 20};
+    REFUSED(.kind = TR_SUBMITTED, .as.jobs = {.flow = 2, .jobs = &heavy, .job_count = 1});
+    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 2, .jobs = &light, .job_count = 1});
+    REFUSED(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &light, .job_count = 1});
+    SAY(.kind = TR_CANCELLED, .as.job = {.flow = 2, .ordinal = 0});
+    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &light, .job_count = 1});
+    SAY(.kind = TR_LIMIT, .as.limit = {.kind = TL_TENANT, .clear = true, .queued = 3});
+    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &heavy, .job_count = 1});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        T(a_tenant_with_too_much_queued_gets_no_more),
         T(child_waits_for_all_parents), T(failure_takes_descendants_along),
         T(upstream_rules_decide_what_a_failure_does), T(cancel_takes_descendants_along_as_cancelled),
         T(first_in_breadth_decides), T(started_jobs_are_not_touched), T(barrier_ends_by_itself_and_unlocks),

@@ -145,8 +145,10 @@ static void times_attempts_and_workers_are_durable(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(a_cascade_cannot_be_cut_off),      RIG_TEST(keys_and_numbers_survive_a_restart),
-        RIG_TEST(the_same_key_at_once_is_one_flow), RIG_TEST(back_pressure_is_an_answer),
+        RIG_TEST(a_cascade_cannot_be_cut_off),
+        RIG_TEST(keys_and_numbers_survive_a_restart),
+        RIG_TEST(the_same_key_at_once_is_one_flow),
+        RIG_TEST(back_pressure_is_an_answer),
         RIG_TEST(times_attempts_and_workers_are_durable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

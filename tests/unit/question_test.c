@@ -114,13 +114,10 @@ static void every_pair_of_gate_and_verdict(void **state) {
 
 static void verdicts_on_an_output(void **state) {
     struct rig *r = *state;
-    const enum job_state ends[VERDICT_COUNT] = {[VERDICT_ALLOW] = JOB_SUCCEEDED,
-                                                [VERDICT_DENY] = JOB_DENIED,
-                                                [VERDICT_CONSTRAIN] = JOB_SUCCEEDED,
-                                                [VERDICT_HOLD] = JOB_STATE_COUNT,
-                                                [VERDICT_AGAIN] = JOB_CHECKING,
-                                                [VERDICT_QUARANTINE] = JOB_QUARANTINED,
-                                                [VERDICT_REDACT] = JOB_SUCCEEDED};
+    const enum job_state ends[VERDICT_COUNT] = {
+        [VERDICT_ALLOW] = JOB_SUCCEEDED,  [VERDICT_DENY] = JOB_DENIED,    [VERDICT_CONSTRAIN] = JOB_SUCCEEDED,
+        [VERDICT_HOLD] = JOB_STATE_COUNT, [VERDICT_AGAIN] = JOB_CHECKING, [VERDICT_QUARANTINE] = JOB_QUARANTINED,
+        [VERDICT_REDACT] = JOB_SUCCEEDED};
     assert_ok(rig_attach(r, "w", 1, 20));
     for (uint32_t v = 0; v < VERDICT_COUNT; v++) {
         submit_gates(r, GATE_BIT(GATE_OUTPUT));
@@ -145,8 +142,9 @@ static void verdicts_on_an_output(void **state) {
 
 static void constraints_are_kept_apart(void **state) {
     struct rig *r = *state;
-    submit_gates(r, GATE_BIT(GATE_POLICY));
+    submit_gates(r, GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL));
     assert_ok(rig_verdict(r, job, VERDICT_CONSTRAIN, "{\"net\":false}"));
+    assert_int_equal(question(r, job).hash.ptr[0], 7); /* the approver is asked about the spec as it was sent */
     assert_true(slice_eq(rig_job(r, 1, 0).constraints, SLICE("{\"net\":false}")));
     assert_true(slice_eq(rig_job(r, 1, 0).body, SLICE("body")));
 }
@@ -290,11 +288,11 @@ static void verdicts_are_fenced_and_checked(void **state) {
     static char large[70000];
     submit_gates(r, GATE_BIT(GATE_POLICY));
     struct cmd_verdict good = rig_answer(r, job, VERDICT_ALLOW), bad;
-#define REFUSED(code, word, ...)                                        \
-    do {                                                                \
-        bad = good;                                                     \
-        __VA_ARGS__;                                                    \
-        assert_refused(r, rig_send_verdict(r, &bad), code, word);       \
+#define REFUSED(code, word, ...)                                  \
+    do {                                                          \
+        bad = good;                                               \
+        __VA_ARGS__;                                              \
+        assert_refused(r, rig_send_verdict(r, &bad), code, word); \
     } while (0)
     REFUSED(ERR_STALE, "revision", bad.revision = 2);
     REFUSED(ERR_STALE, "something else", bad.hash = slice_of(other, 32));

@@ -119,7 +119,8 @@ static void as_json(void **state) {
     json_object(&j);
     record_json(&r, &j);
     json_object_end(&j);
-    const char expected[] = "{\"kind\":\"ended\",\"principal\":\"ann\",\"flow\":7,\"attempt\":1,\"outcome\":\"exit\",\"reason\":\"no\"}";
+    const char expected[] =
+        "{\"kind\":\"ended\",\"principal\":\"ann\",\"flow\":7,\"attempt\":1,\"outcome\":\"exit\",\"reason\":\"no\"}";
     assert_int_equal(out.len, strlen(expected));
     assert_memory_equal(out.at, expected, out.len);
     buf_fini(&out);

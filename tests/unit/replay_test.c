@@ -1,5 +1,8 @@
 /* replay_test.c: the guard between a journal's bytes and apply: batches out of place, and for each kind of record the
  * ways in which it does not fit the state before it. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "rig.h"
 
 static struct batch batch_after(const struct engine *e, struct slice records) {
@@ -76,6 +79,8 @@ static void batches_out_of_place(void **state) {
     assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
     b = good;
     b.rules = RULES_VERSION + 1;
+    assert_int_equal(replay_batch(r, &b, &why), ERR_UNSUPPORTED);
+    b.rules = 0;
     assert_int_equal(replay_batch(r, &b, &why), ERR_UNSUPPORTED);
     b = good;
     b.first_lsn++;
@@ -225,12 +230,64 @@ static void attempts(void **state) {
     MISFIT(r, REC_WORKER_GONE, "holds attempts", .worker = SLICE("w"));
 }
 
+static void what_decide_never_writes(void **state) {
+    struct rig *r = *state;
+    scene(r);
+    struct options sets[] = {bare()};
+    struct rec_job job = {.name = SLICE("x")};
+    /* journals of before the delay was recorded as a time; an approval that waits for ever */
+    sets[0].delay_from_submit = true;
+    sets[0].delay_ms = 5;
+    FITTING(r, REC_SUBMITTED, .flow = 9, .head.tenant = SLICE("t"), .profiles = {sets, 1}, .jobs = {&job, 1});
+    sets[0] = bare();
+    sets[0].gates = GATE_BIT(GATE_APPROVAL);
+    FITTING(r, REC_SUBMITTED, .flow = 9, .head.tenant = SLICE("t"), .profiles = {sets, 1}, .jobs = {&job, 1});
+    /* a second reason to stop */
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    FITTING(r, REC_STOPPING, .flow = 1, .attempt = 1, .stop = STOP_RUN_TIMEOUT);
+}
+
+/* In the middle of a long consequence most records about the flow have no place. */
+static void a_flow_that_settles(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    struct job_spec *specs = calloc(5000, sizeof *specs);
+    char(*names)[8] = calloc(5000, sizeof *names);
+    for (uint32_t i = 0; i < 5000; i++) {
+        (void)snprintf(names[i], sizeof names[i], "j%u", i);
+        specs[i].name = slice_str(names[i]);
+    }
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 5000, false};
+    assert_ok(rig_command(r, &cmd));
+    free(specs);
+    free(names);
+    cmd = (struct command){.kind = CMD_CANCEL};
+    cmd.as.cancel = (struct cmd_cancel){.flow = {1}, .whole = true};
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    rig_flush(r);
+    MISFIT(r, REC_RETRIED, "has not settled", .flow = 1);
+    MISFIT(r, REC_PAUSED, "has not settled", .flow = 1);
+    MISFIT(r, REC_FORGOTTEN, "has not ended", .flow = 1);
+    FITTING(r, REC_CANCELLED, .flow = 1, .whole = true);
+    FITTING(r, REC_CONTINUED, .flow = 1);
+    rig_tick(r, 0);
+    cmd = (struct command){.kind = CMD_RERUN};
+    cmd.as.flow.v = 1;
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    rig_flush(r);
+    MISFIT(r, REC_FORGOTTEN, "has not ended", .flow = 1); /* over by its last word, and starting again */
+}
+
 static void time_and_verdicts(void **state) {
     struct rig *r = *state;
     scene(r);
     MISFIT(r, REC_DUE, "not there", .flow = 77);
     MISFIT(r, REC_DUE, "something else", .flow = 1, .ordinal = 1, .due = DUE_START); /* waits for its parent */
     MISFIT(r, REC_DUE, "something else", .flow = 1, .ordinal = 1, .due = DUE_START_WITHIN);
+    MISFIT(r, REC_DUE, "something else", .flow = 5, .due = DUE_START);
     MISFIT(r, REC_DUE, "something else", .flow = 1, .due = DUE_DEADLINE);
     MISFIT(r, REC_DUE, "something else", .flow = 4, .due = DUE_DEADLINE);
     FITTING(r, REC_DUE, .flow = 1, .ordinal = 1, .due = DUE_DEADLINE);
@@ -265,9 +322,15 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(batches_out_of_place), RIG_TEST(an_owner_does_not_replay), RIG_TEST(submits),
-        RIG_TEST(flows),                RIG_TEST(attempts),                 RIG_TEST(time_and_verdicts),
+        RIG_TEST(batches_out_of_place),
+        RIG_TEST(an_owner_does_not_replay),
+        RIG_TEST(submits),
+        RIG_TEST(flows),
+        RIG_TEST(attempts),
+        RIG_TEST(time_and_verdicts),
         RIG_TEST(names),
+        RIG_TEST(what_decide_never_writes),
+        RIG_TEST(a_flow_that_settles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static struct slice encoded(const struct tlv_desc *desc, const void *value) {
 static void stream_init(struct stream *out) {
     *out = (struct stream){.objects = 0};
     buf_init(&out->bytes, 1 << 20);
-    struct snap_header header = {.epoch = 1, .lsn = 9, .now_ms = 1000, .flow_last = 9, .question_last = 9, .worker_last = 9};
+    struct snap_header header = {
+        .epoch = 1, .lsn = 9, .now_ms = 1000, .flow_last = 9, .question_last = 9, .worker_last = 9};
     put(out, OBJ_HEADER, &header);
 }
 
@@ -154,6 +155,10 @@ static void header_and_end(void **state) {
     struct snap_end end = {out.objects, out.digest.lo, out.digest.hi};
     put(&out, OBJ_END, &end);
     assert_int_equal(load_bytes(buf_slice(&out.bytes), &why), ERR_OK);
+    size_t whole = out.bytes.len;
+    buf_put_u8(&out.bytes, 1); /* the beginning of another object */
+    assert_int_equal(load_bytes(buf_slice(&out.bytes), &why), ERR_CORRUPT);
+    buf_cut(&out.bytes, whole);
     put(&out, OBJ_TENANT, &(struct snap_tenant){SLICE("acme"), 1, false});
     assert_int_equal(load_bytes(buf_slice(&out.bytes), &why), ERR_CORRUPT);
     assert_non_null(strstr(why.text, "after the end"));
@@ -225,11 +230,11 @@ static void flows(void **state) {
     expect(NULL, OBJ_FLOW, &o, "of no tenant");
     expect(with_tenant, OBJ_FLOW, &o, NULL);
     expect(with_flow, OBJ_FLOW, &o, "before the jobs of the last");
-#define UNFIT(text, ...)                              \
-    do {                                              \
-        o = a_flow(2, 0);                             \
-        __VA_ARGS__;                                  \
-        expect(with_tenant, OBJ_FLOW, &o, text);      \
+#define UNFIT(text, ...)                         \
+    do {                                         \
+        o = a_flow(2, 0);                        \
+        __VA_ARGS__;                             \
+        expect(with_tenant, OBJ_FLOW, &o, text); \
     } while (0)
     UNFIT("without a number", o.id = 0);
     UNFIT("without a number", o.id = 10);
@@ -258,11 +263,11 @@ static void jobs(void **state) {
     expect(with_flow, OBJ_JOBS, one_job(&o, JOB_WAITING), NULL);
     expect(with_flow, OBJ_JOBS, one_job(&o, JOB_READY), NULL);
     expect(with_tenant, OBJ_JOBS, one_job(&o, JOB_WAITING), "jobs of another flow");
-#define UNFIT(text, ...)                                          \
-    do {                                                          \
-        (void)one_job(&o, JOB_WAITING);                           \
-        __VA_ARGS__;                                              \
-        expect(with_flow, OBJ_JOBS, &o.object, text);             \
+#define UNFIT(text, ...)                              \
+    do {                                              \
+        (void)one_job(&o, JOB_WAITING);               \
+        __VA_ARGS__;                                  \
+        expect(with_flow, OBJ_JOBS, &o.object, text); \
     } while (0)
     UNFIT("jobs of another flow", o.object.flow = 2);
     UNFIT("more jobs than", o.object.jobs.count = 0);
@@ -312,11 +317,11 @@ static void runs(void **state) {
     struct snap_run o = good;
     expect(with_running_job, OBJ_RUN, &o, NULL);
     expect(with_held_job, OBJ_RUN, &o, "a job that has none");
-#define UNFIT(text, ...)                                   \
-    do {                                                   \
-        o = good;                                          \
-        __VA_ARGS__;                                       \
-        expect(with_running_job, OBJ_RUN, &o, text);       \
+#define UNFIT(text, ...)                             \
+    do {                                             \
+        o = good;                                    \
+        __VA_ARGS__;                                 \
+        expect(with_running_job, OBJ_RUN, &o, text); \
     } while (0)
     UNFIT("no job or worker", o.flow = 2);
     UNFIT("no job or worker", o.worker = 2);
@@ -343,11 +348,11 @@ static void questions(void **state) {
     expect(with_running_job, OBJ_QUESTION, &o, "stands before none");
     o.id = 2;
     expect(with_question, OBJ_QUESTION, &o, "stands before none");
-#define UNFIT(text, ...)                                     \
-    do {                                                     \
-        o = good;                                            \
-        __VA_ARGS__;                                         \
-        expect(with_held_job, OBJ_QUESTION, &o, text);       \
+#define UNFIT(text, ...)                               \
+    do {                                               \
+        o = good;                                      \
+        __VA_ARGS__;                                   \
+        expect(with_held_job, OBJ_QUESTION, &o, text); \
     } while (0)
     UNFIT("about no job", o.flow = 2);
     UNFIT("about no job", o.id = 0);
@@ -375,6 +380,44 @@ static void keys(void **state) {
     o = good;
     o.key.len = 0;
     expect(with_tenant, OBJ_KEY, &o, "of nobody");
+    struct stream out;
+    struct why why;
+    stream_init(&out);
+    with_tenant(&out);
+    put(&out, OBJ_KEY, &good);
+    put(&out, OBJ_KEY, &good);
+    assert_int_equal(load(&out, &why), ERR_CORRUPT);
+    assert_non_null(strstr(why.text, "a key twice"));
+}
+
+/* Two jobs, the second a child of the first: what refers to the wrong one of them. */
+static void two_jobs(void **state) {
+    (void)state;
+    uint32_t first[] = {0}, second[] = {1};
+    for (int wrong = 0; wrong < 3; wrong++) {
+        struct stream out;
+        struct why why = {""};
+        struct jobs_object o;
+        (void)one_job(&o, wrong == 2 ? JOB_HELD : JOB_SUCCEEDED);
+        struct rec_job child = {.name = SLICE("b"), .parents = {first, 1}};
+        struct snap_job jobs[2] = {o.job, o.job};
+        jobs[1].text = encoded(&rec_job_desc, &child);
+        o.object.jobs = (struct tlv_list){jobs, 2};
+        struct snap_flow flow = a_flow(1, 2);
+        flow.work = (struct tlv_u32s){wrong == 1 ? second : first, wrong < 2};
+        flow.work_edge = wrong < 2;
+        stream_init(&out);
+        with_tenant(&out);
+        put(&out, OBJ_FLOW, &flow);
+        put(&out, OBJ_JOBS, &o.object);
+        struct snap_question q = {.id = 1, .flow = 1, .revision = 1, .gate = GATE_APPROVAL};
+        if (wrong == 2) put(&out, OBJ_QUESTION, &q);
+        q.ordinal = 1;
+        if (wrong == 2) put(&out, OBJ_QUESTION, &q);
+        assert_int_equal(load(&out, &why), wrong == 0 ? ERR_OK : ERR_CORRUPT);
+        if (wrong == 1) assert_non_null(strstr(why.text, "no children"));
+        if (wrong == 2) assert_non_null(strstr(why.text, "a question twice"));
+    }
 }
 
 /* ---- whole states ---- */
@@ -408,7 +451,8 @@ static void cuts_and_pieces(void **state) {
     struct why why;
     buf_init(&bytes, 1 << 20);
     assert_ok(engine_snapshot(r->engine, append, &bytes, &why));
-    for (size_t len = 1; len < bytes.len; len++) assert_int_not_equal(load_bytes(slice_of(bytes.at, len), &why), ERR_OK);
+    for (size_t len = 1; len < bytes.len; len++)
+        assert_int_not_equal(load_bytes(slice_of(bytes.at, len), &why), ERR_OK);
     for (size_t piece = 1; piece < 70; piece++) {
         struct engine *e = engine_new(0, &r->limits);
         for (size_t at = 0; at < bytes.len; at += piece)
@@ -475,7 +519,8 @@ static void many_chunks(void **state) {
         sets[i].priority = i;
         names[i][0] = (char)('a' + i % 26);
         names[i][1] = (char)('a' + i / 26);
-        specs[i] = (struct job_spec){.name = slice_str(names[i]), .profile = i, .body = slice_of(body, i < 40 ? 60000 : 1)};
+        specs[i] =
+            (struct job_spec){.name = slice_str(names[i]), .profile = i, .body = slice_of(body, i < 40 ? 60000 : 1)};
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, 600, specs, 600, false};
@@ -497,6 +542,7 @@ int main(void) {
         cmocka_unit_test(runs),
         cmocka_unit_test(questions),
         cmocka_unit_test(keys),
+        cmocka_unit_test(two_jobs),
         RIG_TEST(cuts_and_pieces),
         RIG_TEST(every_flipped_byte_is_noticed),
         RIG_TEST(a_failing_writer_ends_it),

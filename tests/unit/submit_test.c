@@ -94,6 +94,7 @@ static void parents_are_sorted_by_ordinal(void **state) {
     assert_false(view_job_by_name(engine_state(r->engine), (flow_id){1}, SLICE("j40"), &view));
     assert_false(view_job_by_name(engine_state(r->engine), (flow_id){2}, SLICE("j1"), &view));
     assert_int_equal(view_parents(engine_state(r->engine), ref_of(1, 41), parents, 64), 0);
+    assert_int_equal(view_parents(engine_state(r->engine), ref_of(1, 40), parents, 3), 40);
 }
 
 /* ---- limits: each one hit once ---- */
@@ -144,6 +145,16 @@ static void limits_of_size(void **state) {
     set_limit(r, "tenants_max", 1);
     r->tenant = "other";
     assert_refused(r, submit_one(r, &o), ERR_LIMIT, "tenants_max");
+}
+
+static void limit_of_questions(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_POLICY);
+    set_limit(r, "questions_max", 2);
+    assert_refused(r, rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3), ERR_BUSY, "questions_max");
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b"}, 2));
+    assert_refused(r, submit_one(r, &o), ERR_BUSY, "questions_max");
 }
 
 static void limits_of_bytes(void **state) {
@@ -271,6 +282,10 @@ static void limits_of_options(void **state) {
     struct resource resources[17] = {{SLICE("r"), 1}};
     REFUSED(ERR_LIMIT, "resource", o.demand.resources = ((struct tlv_list){resources, 17}));
     REFUSED(ERR_INVALID, "must have a name", o.demand.resources = ((struct tlv_list){resources, 2}));
+    static char text[300];
+    memset(text, 'v', sizeof text);
+    labels[0].value = slice_of(text, 300); /* longer than its record could hold */
+    REFUSED(ERR_LIMIT, "value", o.demand.labels = ((struct tlv_list){labels, 1}));
 #undef REFUSED
 }
 
@@ -287,10 +302,16 @@ static void defaults_are_filled_in(void **state) {
     assert_int_equal(kept->prefer_ms, r->limits.lease_ms);
     assert_int_equal(kept->not_before_ms, r->in.wall.ms + 5000);
     assert_false(kept->delay_from_submit);
+    o = (struct options){.delay_from_submit = true, .delay_ms = 10, .not_before_ms = r->in.wall.ms + 500};
+    assert_ok(submit_one(r, &o));
+    assert_int_equal(rig_job(r, 2, 0).options->not_before_ms, r->in.wall.ms + 500); /* the later one */
+    o = (struct options){.delay_from_submit = true};
+    assert_ok(submit_one(r, &o));
+    assert_int_equal(rig_job(r, 3, 0).options->not_before_ms, 0);
     o = (struct options){.prefer_ms = 77, .kind = JOB_EXTERNAL};
     assert_ok(submit_one(r, &o));
-    assert_int_equal(rig_job(r, 2, 0).options->prefer_ms, 0); /* nothing to prefer */
-    assert_int_equal(rig_job(r, 2, 0).options->gates, GATE_BIT(GATE_EXTERNAL));
+    assert_int_equal(rig_job(r, 4, 0).options->prefer_ms, 0); /* nothing to prefer */
+    assert_int_equal(rig_job(r, 4, 0).options->gates, GATE_BIT(GATE_EXTERNAL));
 }
 
 /* ---- space ---- */
@@ -358,7 +379,10 @@ static void jobs_join_a_running_flow(void **state) {
     assert_int_equal(r->reply.job_count, 4);
     assert_int_equal(r->reply.flow.v, 1);
     assert_int_equal(rig_state(r, 1, 2), JOB_DISPATCHED); /* its parents ended before it came */
-    const char *bad[] = {"e: nobody"}, *taken[] = {"a"};
+    const char *bad[] = {"e: nobody"}, *taken[] = {"a"}, *circle[] = {"x: a y", "y: b z x", "z"};
+    assert_refused(r, rig_add(r, 1, &o, circle, 3, false), ERR_CYCLE, "x -> y -> x");
+    assert_ok(rig_add(r, 1, &o, (const char *[]){"n: m a", "m: a"}, 2, true)); /* the parent after its child */
+    assert_int_equal(rig_job(r, 1, 5).parents_open, 1);
     assert_refused(r, rig_add(r, 1, &o, bad, 1, false), ERR_UNKNOWN_NAME, "nobody");
     assert_refused(r, rig_add(r, 1, &o, taken, 1, false), ERR_DUPLICATE_NAME, "two jobs are called a");
     assert_ok(rig_add(r, 1, &o, NULL, 0, false)); /* only says that no more follows */
@@ -431,6 +455,24 @@ static void too_much_at_once_is_refused(void **state) {
     assert_ok(submit_one(r, &o));
 }
 
+/* Passes share a batch until it is taken, and with it one time. */
+static void two_passes_in_one_batch(void **state) {
+    struct rig *r = *state;
+    struct command cmd = {.kind = CMD_TENANT};
+    cmd.as.tenant_set = (struct cmd_tenant){SLICE("t"), 1};
+    for (int i = 0; i < 2; i++) {
+        engine_begin(r->engine, &r->in);
+        engine_command(r->engine, &cmd);
+        engine_finish(r->engine);
+        r->in.wall.ms += 1000;
+    }
+    struct batch b;
+    assert_true(engine_batch(r->engine, &b));
+    assert_int_equal(b.last_lsn, b.first_lsn + 1);
+    assert_int_equal(b.time.ms, r->in.wall.ms - 2000);
+    r->hold = true; /* this batch went past the rig's journal */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(names_are_checked),
@@ -438,6 +480,7 @@ int main(void) {
         RIG_TEST(a_long_circle_is_cut_not_overrun),
         RIG_TEST(parents_are_sorted_by_ordinal),
         RIG_TEST(limits_of_size),
+        RIG_TEST(limit_of_questions),
         RIG_TEST(limits_of_bytes),
         RIG_TEST(options_count_as_bytes),
         RIG_TEST(limits_of_the_head),
@@ -450,6 +493,7 @@ int main(void) {
         RIG_TEST(a_child_of_a_failed_parent_falls_at_once),
         RIG_TEST(an_open_flow_without_jobs),
         RIG_TEST(too_much_at_once_is_refused),
+        RIG_TEST(two_passes_in_one_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

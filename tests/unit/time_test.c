@@ -79,6 +79,38 @@ static void start_within(void **state) {
     assert_int_equal(rig_job(r, 1, 0).used, 0); /* burns no attempt */
 }
 
+/* A deadline far away does not disturb the other clocks. */
+static void clocks_before_the_deadline(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.deadline_ms = r->in.wall.ms + 1000000;
+    o.delay_ms = 1000;
+    o.preferred_worker = SLICE("z");
+    o.prefer_ms = 1000;
+    submit(r, &o);
+    assert_ok(rig_attach(r, "w", 1, 1));
+    rig_tick(r, 1000);
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    rig_tick(r, 1000);
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+}
+
+/* More timers at once than one pass serves: the rest follows in the next. */
+static void many_timers_at_once(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.delay_ms = 1000;
+    for (int i = 0; i < 5000; i++) submit(r, &o);
+    r->in.wall.ms += 1000;
+    r->in.mono.ms += 1000;
+    engine_begin(r->engine, &r->in);
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_int_equal(rig_counts(r).by_state[JOB_READY], 4096);
+    rig_tick(r, 0);
+    assert_int_equal(rig_counts(r).by_state[JOB_READY], 5000);
+}
+
 /* ---- the deadline, in every state ---- */
 
 static void deadline_of(struct rig *r, struct options *o) {
@@ -214,6 +246,23 @@ static void dispatch_timeout_counts_from_the_last_attach(void **state) {
     assert_int_equal(rig_job(r, 1, 0).stop, STOP_NONE);
     rig_tick(r, 1500);
     assert_int_equal(rig_job(r, 1, 0).stop, STOP_DISPATCH_TIMEOUT);
+}
+
+/* The worker is away and its lease is long: a deadline does not wait for either. */
+static void deadline_of_a_dispatched_job_whose_worker_is_away(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.dispatch_timeout_ms = 1000;
+    o.deadline_ms = r->in.wall.ms + 3000;
+    submit(r, &o);
+    o.deadline_ms = r->in.wall.ms + 1000000;
+    submit(r, &o);
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(rig_detach(r, "w", 1));
+    rig_tick(r, 1000); /* the dispatch timeout is put off */
+    rig_tick(r, 2000);
+    assert_int_equal(rig_job(r, 1, 0).stop, STOP_DEADLINE);
+    assert_int_equal(rig_job(r, 2, 0).stop, STOP_NONE);
 }
 
 static void run_timeout(void **state) {
@@ -399,6 +448,8 @@ int main(void) {
         RIG_TEST(delay_from_submit_counts_from_there),
         RIG_TEST(the_later_of_delay_and_not_before),
         RIG_TEST(start_within),
+        RIG_TEST(clocks_before_the_deadline),
+        RIG_TEST(many_timers_at_once),
         RIG_TEST(deadline_while_waiting),
         RIG_TEST(deadline_while_ready),
         RIG_TEST(deadline_while_held),
@@ -408,6 +459,7 @@ int main(void) {
         RIG_TEST(dispatch_timeout),
         RIG_TEST(dispatch_timeout_waits_for_the_worker),
         RIG_TEST(dispatch_timeout_counts_from_the_last_attach),
+        RIG_TEST(deadline_of_a_dispatched_job_whose_worker_is_away),
         RIG_TEST(run_timeout),
         RIG_TEST(a_result_beats_the_run_timeout),
         RIG_TEST(unconfirmed_stop_counts_as_lost),

@@ -6,10 +6,10 @@ static uint64_t submit(struct rig *r, const struct options *o) {
     return r->reply.flow.v;
 }
 
-#define assert_block(r, flow, ordinal, reason)                                                          \
-    do {                                                                                                \
-        enum block got_ = rig_why(r, flow, ordinal).block;                                              \
-        if (got_ != (reason)) fail_msg("%s, not %s", block_word(got_), block_word(reason));             \
+#define assert_block(r, flow, ordinal, reason)                                              \
+    do {                                                                                    \
+        enum block got_ = rig_why(r, flow, ordinal).block;                                  \
+        if (got_ != (reason)) fail_msg("%s, not %s", block_word(got_), block_word(reason)); \
     } while (0)
 
 static void nothing(void **state) {
@@ -65,6 +65,8 @@ static void pools(void **state) {
     struct options o = rig_options();
     uint64_t flow = submit(r, &o);
     assert_block(r, flow, 0, BLOCK_NO_WORKERS); /* a pool that nobody has heard of */
+    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, NULL));
+    assert_block(r, flow, 0, BLOCK_NO_WORKERS); /* one that is set up and has none yet */
     assert_ok(rig_pool(r, "default", POOL_INACTIVE, false, NULL));
     assert_block(r, flow, 0, BLOCK_POOL_INACTIVE);
     assert_ok(rig_attach(r, "w", 1, 1));
@@ -162,8 +164,9 @@ static void words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(nothing), RIG_TEST(parents_and_time), RIG_TEST(question), RIG_TEST(pools), RIG_TEST(topics),
-        RIG_TEST(workers), RIG_TEST(queue), RIG_TEST(paused_comes_before_the_rest), RIG_TEST(words),
+        RIG_TEST(nothing), RIG_TEST(parents_and_time), RIG_TEST(question), RIG_TEST(pools),
+        RIG_TEST(topics),  RIG_TEST(workers),          RIG_TEST(queue),    RIG_TEST(paused_comes_before_the_rest),
+        RIG_TEST(words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

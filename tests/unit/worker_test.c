@@ -129,6 +129,18 @@ static void adoption(void **state) {
     from = r->effects.count;
     assert_ok(rig_attach_holding(r, "w", 1, held, 2));
     assert_int_equal(rig_effects(r, from, EFFECT_STOP), 1);
+    /* a result that is on its way need not be stopped; what another worker has is not its own, nor what has ended */
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(rig_attach(r, "v", 1, 1));
+    struct held_attempt others[] = {
+        {ref_of(1, 2), 1, HELD_FINISHED}, {ref_of(1, 0), 1, HELD_RUNNING}, {ref_of(1, 1), 1, HELD_RUNNING}};
+    from = r->effects.count;
+    assert_ok(rig_attach_holding(r, "w", 1, others, 2));
+    assert_int_equal(rig_effects(r, from, EFFECT_STOP), 0);
+    assert_int_equal(rig_effects(r, from, EFFECT_DROP), 1);
+    from = r->effects.count;
+    assert_ok(rig_attach_holding(r, "v", 1, others + 2, 1));
+    assert_int_equal(rig_effects(r, from, EFFECT_DROP), 1);
 }
 
 static void a_new_worker_that_holds_something(void **state) {
@@ -181,6 +193,33 @@ static void a_lease_ends_in_steps(void **state) {
     assert_int_equal(rig_counts(r).by_state[JOB_FAILED], 600);
     assert_int_equal(rig_counts(r).workers, 0); /* gone with its last attempt */
     assert_int_equal(engine_next_lease(r->engine).ms, TIME_NEVER);
+}
+
+/* Workers and questions that are gone leave holes; a restart goes past them. */
+static void a_restart_after_some_are_gone(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_POLICY);
+    for (int i = 0; i < 3; i++) assert_ok(rig_submit(r, &o, (const char *[]){"q"}, 1));
+    assert_ok(rig_verdict(r, ref_of(2, 0), VERDICT_DENY, NULL));
+    assert_ok(rig_attach(r, "v", 1, 1));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    rig_tick(r, r->limits.lease_ms - 1);
+    assert_ok(rig_heartbeat(r, "w", 1, 1, 0, 0));
+    rig_tick(r, 1);
+    assert_int_equal(rig_counts(r).workers, 1);
+    rig_crash(r);
+    assert_int_equal(rig_effects(r, 0, EFFECT_QUESTION), 2);
+    rig_tick(r, r->limits.lease_ms);
+    assert_int_equal(rig_counts(r).workers, 0);
+    /* a state without sessions around it */
+    assert_ok(rig_attach(r, "u", 1, 1));
+    struct engine *e = rig_replay(r);
+    struct worker_view view;
+    assert_true(view_worker(engine_state(e), engine_live(e), worker(r, "u").number, &view));
+    assert_false(view.attached);
+    assert_true(view_worker(engine_state(e), NULL, worker(r, "u").number, &view));
+    engine_free(e);
 }
 
 static void a_permanent_worker_stays_known(void **state) {
@@ -302,6 +341,8 @@ static void stale_messages_are_refused_and_counted(void **state) {
     assert_true(r->reply.repeated);
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
     assert_refused(r, rig_done(r, "w", 2, job, 0, OUTCOME_OK), ERR_STALE, "no open attempt");
+    submit(r, 3, 2);
+    assert_refused(r, rig_done(r, "w", 2, ref_of(2, 0), 0, OUTCOME_OK), ERR_STALE, "attempt 0");
 }
 
 static void started_twice_and_progress(void **state) {
@@ -343,6 +384,19 @@ static void results_are_checked(void **state) {
     struct job_view job = rig_job(r, 1, 0);
     assert_true(slice_eq(job.result, SLICE("{\"n\":1}")));
     assert_int_equal(job.result_hash.len, 32);
+    submit(r, 3, 1); /* a large result is a hash alone */
+    good.job = ref_of(2, 0);
+    cmd.as.attempt = good;
+    cmd.as.attempt.result_hash = slice_of(large, 32);
+    r->in.journal_free_bytes = 1 << 20;
+    assert_ok(rig_command(r, &cmd));
+    assert_int_equal(rig_job(r, 2, 0).result_hash.len, 32);
+    submit(r, 3, 1);
+    good.job = ref_of(3, 0);
+    cmd.as.attempt = good;
+    cmd.as.attempt.result = slice_of(large, 4000); /* there is room for it */
+    assert_ok(rig_command(r, &cmd));
+    assert_ok(rig_forget(r, 3));
 }
 
 static void effects_of_old_attempts_are_dropped(void **state) {
@@ -375,6 +429,7 @@ int main(void) {
         RIG_TEST(a_new_worker_that_holds_something),
         RIG_TEST(resume_derives_what_was_not_sent),
         RIG_TEST(a_lease_ends_in_steps),
+        RIG_TEST(a_restart_after_some_are_gone),
         RIG_TEST(a_permanent_worker_stays_known),
         RIG_TEST(a_heartbeat_renews_its_own_lease),
         RIG_TEST(a_restart_gives_everyone_a_full_lease),
