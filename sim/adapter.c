@@ -71,6 +71,11 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         e.replayed = telling == TELL_REPLAYED;
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
+        if (e.kind == TR_FORGOTTEN && telling == TELL_LIVE) {
+            e.as.job.keep_ms = a->w->plan.limits.retention_ms;
+            e.as.job.dead_keep_ms = a->w->plan.limits.dead_letter_ms;
+            e.as.job.projected_lsn = a->w->server.projected_lsn;
+        }
         if (e.kind == TR_SCHEDULE) { /* what the rules depend on and the record does not say */
             e.as.schedule.late_ms = a->w->plan.limits.schedule_late_ms;
             e.as.schedule.catch_up_max = (uint32_t)a->w->plan.limits.schedule_catch_up_max;
@@ -144,6 +149,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_TOPIC:
     case CMD_TENANT:
     case CMD_LIMIT:
+    case CMD_PROJECTED:
     case CMD_SCHEDULE:
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:

@@ -382,10 +382,10 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
                                            bytes(b->as_REC_PAUSED.name), b->as_REC_PAUSED.on};
         break;
     case REC_RETRIED:
-        e->as.job = (struct trace_ref){b->as_REC_RETRIED.flow, b->as_REC_RETRIED.ordinal};
+        e->as.job = (struct trace_ref){.flow = b->as_REC_RETRIED.flow, .ordinal = b->as_REC_RETRIED.ordinal};
         break;
     case REC_DISCARDED:
-        e->as.job = (struct trace_ref){b->as_REC_DISCARDED.flow, b->as_REC_DISCARDED.ordinal};
+        e->as.job = (struct trace_ref){.flow = b->as_REC_DISCARDED.flow, .ordinal = b->as_REC_DISCARDED.ordinal};
         break;
     case REC_RERUN: e->as.job.flow = b->as_REC_RERUN.flow; break;
     case REC_FORGOTTEN: e->as.job.flow = b->as_REC_FORGOTTEN.flow; break;

@@ -154,9 +154,28 @@ static bool discarded(struct model_job *j, char *text) {
     return true;
 }
 
-static bool forgotten(struct model_flow *f, char *text) {
+/* What the engine forgets by itself is in the history, and was over for long enough. */
+static bool may_leave(const struct model *m, const struct model_flow *f, const struct trace_ref *r, char *text) {
+    int64_t end_ms = 0;
+    bool dead = false;
+    for (uint32_t i = 0; i < f->job_count; i++) {
+        dead |= model_job_is_dead_letter(&f->jobs[i]);
+        if (f->jobs[i].since_ms > end_ms) end_ms = f->jobs[i].since_ms;
+    }
+    if (f->touched_lsn > r->projected_lsn)
+        return object(text, "flow %llu forgotten, the history is at %llu and has not seen %llu",
+                      (unsigned long long)f->id, (unsigned long long)r->projected_lsn,
+                      (unsigned long long)f->touched_lsn);
+    if (m->time_ms < end_ms + (dead ? r->dead_keep_ms : r->keep_ms))
+        return object(text, "flow %llu forgotten %lld ms after its end%s", (unsigned long long)f->id,
+                      (long long)(m->time_ms - end_ms), dead ? ", with a dead letter" : "");
+    return true;
+}
+
+static bool forgotten(const struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     if (model_rules_flow_state(f) == TF_RUNNING)
         return object(text, "flow %llu forgotten before its end", (unsigned long long)f->id);
+    if (e->principal.len == 0 && e->as.job.projected_lsn && !may_leave(m, f, &e->as.job, text)) return false;
     f->forgotten = true;
     return true;
 }
@@ -383,7 +402,7 @@ static bool about_flow(struct model *m, struct model_flow *f, const struct trace
     case TR_CANCELLED: return flow_cancelled(m, f);
     case TR_PAUSED: f->paused = e->as.pause.on; return true;
     case TR_RERUN: return rerun(m, f, text);
-    case TR_FORGOTTEN: return forgotten(f, text);
+    case TR_FORGOTTEN: return forgotten(m, f, e, text);
     case TR_CONTINUED: f->stepped = true; return true;
     default: PANIC("not a record about a flow");
     }
@@ -453,9 +472,11 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
+    if (f != NULL && f->forgotten && e->kind == TR_CONTINUED) return true; /* a large one leaves in steps */
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
                      e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
+    if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN) f->touched_lsn = e->lsn;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     if (ordinal >= f->job_count) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
     char reason[MODEL_TEXT_BYTES] = "";

@@ -50,6 +50,7 @@ struct model_flow {
     bool cancelled; /* no more jobs may be added */
     bool paused;
     bool forgotten;
+    uint64_t touched_lsn; /* of the last record that could have ended it */
     bool stepped; /* a consequence took several records: the moment it reached a job is not known */
     struct model_job *jobs;
     uint32_t job_count;

@@ -79,12 +79,15 @@ static void draw_limits(struct plan *p, struct rng *r) {
     l->overload_slots_percent = rng_chance(r, PERCENT(70)) ? 90 : 50;
 }
 
-/* From a stream of its own: half of all seeds stay what they were before there were schedules. */
+/* From a stream of its own: half of all seeds stay what they were before there were schedules and a history. */
 static void draw_schedules(struct plan *p) {
     struct rng r;
     struct limits *l = &p->limits;
     rng_init(&r, p->seed ^ 0x5c4edu);
     p->schedules = maybe(&r, 50, 5, 40);
+    p->history_ms = p->schedules ? maybe(&r, 60, 100, 2000) : 0;
+    l->retention_ms = rng_range(&r, 0, 3000);
+    l->dead_letter_ms = rng_range(&r, 3000, 30000);
     l->schedule_catch_up_max = rng_range(&r, 0, 5);
     l->schedule_waiting_max = rng_range(&r, 1, 6);
     l->schedule_slots_max = rng_range(&r, 6, 40);

@@ -53,6 +53,7 @@
     X(meddle, "percent of client actions that are not submits")           \
     X(lease_ms, "lease of a worker")                                      \
     X(keys, "percent of option sets that name keys or rates") \
+    X(history_ms, "between words of the history, after which flows leave") \
     X(schedules, "percent of other client actions that are about schedules")
 
 struct plan {

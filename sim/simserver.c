@@ -197,6 +197,7 @@ static void command(struct simserver *s, struct msg *m) {
                (int)cmd.kind, (unsigned long)cmd.token);
     adapter_asked(&s->w->adapter, cmd.token, &cmd);
     engine_command(s->engine, &cmd);
+    if (cmd.kind == CMD_PROJECTED && cmd.as.lsn > s->projected_lsn) s->projected_lsn = cmd.as.lsn;
     if (index != 0) {
         struct call *call = pool_at(&s->calls, index);
         call->lsn = engine_lsn(s->engine);
@@ -273,6 +274,15 @@ void simserver_hang_up(struct simserver *s, uint32_t node) {
     m->cmd.as.worker.incarnation = session->incarnation;
     *(struct msg **)vec_push(&s->inbox) = m;
     plan_pass(s, 0);
+}
+
+void simserver_history(struct simserver *s, uint64_t lag) {
+    if (!s->up || s->durable_lsn <= lag) return;
+    struct msg *m = simnet_msg(&s->w->net, MSG_COMMAND, NET_SERVER, NET_SERVER);
+    m->cmd.kind = CMD_PROJECTED;
+    m->cmd.as.lsn = s->durable_lsn - lag;
+    simserver_receive(s, m);
+    simnet_unref(&s->w->net, m);
 }
 
 /* ---- effects ---- */
@@ -524,6 +534,7 @@ void simserver_start(struct simserver *s) {
     if (!simserver_recover(s)) return;
     s->up = true;
     s->refused_opens = 0;
+    s->projected_lsn = 0;
     s->opened_ms = simserver_mono(s).ms;
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) s->heard_ms[i] = s->opened_ms;
     memset(s->lapsed, 0, sizeof s->lapsed);

@@ -231,6 +231,9 @@ struct trace_slot {
 struct trace_ref {
     uint64_t flow;
     uint32_t ordinal;
+    /* A flow forgotten by the engine itself: how long it must stay, and how far the history was. */
+    int64_t keep_ms, dead_keep_ms;
+    uint64_t projected_lsn;
 };
 
 struct trace_pause {

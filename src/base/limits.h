@@ -59,6 +59,9 @@
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
+    X(ended_flows_max,             2000000,        1,     100000000,      "flows",  "finished flows in memory; a history that lags slows admission instead of filling it") \
+    X(retention_ms,                3600000,        0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it") \
+    X(dead_letter_ms,              2592000000,     0,     315576000000,   "ms",     "the same for a flow with dead letters that nobody retried or discarded") \
     X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \
     X(schedule_bytes_max,          262144,         1024,  16777216,       "bytes",  "a schedule with the flow it makes; kept in memory") \
     X(schedule_slots_max,          128,            2,     10000,          "slots",  "slots of one schedule known ahead; further ones are asked for") \

@@ -10,6 +10,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 #include "schedule.h"
 #include "timer.h"
 #include "work.h"
@@ -118,6 +119,7 @@ static void apply_retried(struct state *s, const struct rec_job_only *r) {
 
 static void apply_discarded(struct state *s, const struct rec_job_only *r) {
     dead_remove(s, the_job(s, r->flow, r->ordinal));
+    work_touch(s, the_flow(s, r->flow));
 }
 
 static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
@@ -128,9 +130,9 @@ static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
 
 static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
     uint32_t flow = the_flow(s, r->flow);
-    struct flow *f = flow_at(s, flow);
-    for (uint32_t i = 0; i < f->jobs.count; i++) dead_remove(s, f->jobs.at[i]);
-    flow_forget(s, flow);
+    REQUIRE(!flow_at(s, flow)->is_working);
+    flow_hide(s, flow);
+    work_sweep(s, flow, SWEEP_FORGET, 0, 0);
 }
 
 /* ---- workers and attempts ---- */
@@ -232,7 +234,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_DISCARDED: apply_discarded(s, &b->as_REC_DISCARDED); break;
     case REC_RERUN: apply_rerun(s, &b->as_REC_RERUN); break;
     case REC_FORGOTTEN: apply_forgotten(s, &b->as_REC_FORGOTTEN); break;
-    case REC_CONTINUED: work_continue(s, the_flow(s, b->as_REC_CONTINUED.flow)); break;
+    case REC_CONTINUED: work_continue(s, flow_find_any(s, (flow_id){b->as_REC_CONTINUED.flow})); break;
     case REC_WORKER: apply_worker(s, &b->as_REC_WORKER); break;
     case REC_WORKER_DRAIN: apply_worker_drain(s, &b->as_REC_WORKER_DRAIN); break;
     case REC_WORKER_GONE: apply_worker_gone(s, &b->as_REC_WORKER_GONE); break;

@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 #include "schedule.h"
 
 static enum err misfit(struct why *why, const char *what) {
@@ -89,7 +90,8 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
 }
 
 static enum err check_flow_only(const struct state *s, const struct record *r, struct why *why) {
-    uint32_t flow = flow_find(s, (flow_id){r->body.as_REC_RERUN.flow});
+    flow_id id = {r->body.as_REC_RERUN.flow};
+    uint32_t flow = r->kind == REC_CONTINUED ? flow_find_any(s, id) : flow_find(s, id);
     FITS(flow != 0, "a flow that is not there");
     const struct flow *f = flow_at(s, flow);
     if (r->kind == REC_CONTINUED) {

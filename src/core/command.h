@@ -36,6 +36,7 @@ enum command_kind {
     CMD_SCHEDULE_PAUSE,
     CMD_SCHEDULE_BACKFILL,
     CMD_SCHEDULE_SLOTS,
+    CMD_PROJECTED, /* the history is durable up to an LSN; kept in memory only, told again after a restart */
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -235,6 +236,7 @@ struct command {
         struct cmd_topic topic;
         struct cmd_tenant tenant_set;
         struct cmd_limit limit;
+        uint64_t lsn; /* projected */
         struct cmd_schedule schedule;
         struct cmd_schedule_name schedule_name;
         struct cmd_schedule_slots schedule_slots;

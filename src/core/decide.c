@@ -27,6 +27,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_POOL] = decide_pool,           [CMD_TOPIC] = decide_topic,
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
     [CMD_LIMIT] = decide_limit,
+    [CMD_PROJECTED] = decide_projected,
     [CMD_SCHEDULE] = decide_schedule,
     [CMD_SCHEDULE_REMOVE] = decide_schedule_remove,
     [CMD_SCHEDULE_PAUSE] = decide_schedule_pause,

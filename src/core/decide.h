@@ -57,6 +57,7 @@ enum err decide_topic(struct decision *d, const struct command *cmd);
 enum err decide_tenant(struct decision *d, const struct command *cmd);
 enum err decide_limit(struct decision *d, const struct command *cmd);
 
+enum err decide_projected(struct decision *d, const struct command *cmd);
 enum err decide_schedule(struct decision *d, const struct command *cmd);
 enum err decide_schedule_remove(struct decision *d, const struct command *cmd);
 enum err decide_schedule_pause(struct decision *d, const struct command *cmd);

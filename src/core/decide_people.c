@@ -233,6 +233,14 @@ enum err decide_verdict(struct decision *d, const struct command *cmd) {
     return ERR_OK;
 }
 
+/* Volatile: taken in by live.c. */
+enum err decide_projected(struct decision *d, const struct command *cmd) {
+    if (cmd->as.lsn > d->state->lsn)
+        return refuse(d, ERR_INVALID, "the history cannot be at LSN %llu: the journal is at %llu",
+                      (unsigned long long)cmd->as.lsn, (unsigned long long)d->state->lsn);
+    return ERR_OK;
+}
+
 /* ---- pools, topics, tenants ---- */
 
 static enum err check_names(struct decision *d, const struct name_item *items, uint32_t count, int64_t most,

@@ -290,6 +290,12 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     if (c->key.len && answer_from_key(d, cmd, &e)) return e;
     if (d->state->flows.count >= d->limits->flows_max)
         return refuse(d, ERR_BUSY, "there are %u flows already (flows_max)", d->state->flows.count);
+    uint64_t over = (uint64_t)d->state->ended[ENDED_CLEAN].count + d->state->ended[ENDED_DEAD].count;
+    if (over >= (uint64_t)d->limits->ended_flows_max)
+        return refuse(d, ERR_BUSY,
+                      "%llu finished flows have not left memory (ended_flows_max): the history is at LSN %llu of %llu",
+                      (unsigned long long)over, (unsigned long long)d->live->projected_lsn,
+                      (unsigned long long)d->state->lsn);
     if (c->key.len && d->state->keys.count >= d->limits->idempotency_keys_max)
         return refuse(d, ERR_BUSY, "too many idempotency keys are alive (idempotency_keys_max)");
     struct tlv_list profiles, jobs;

@@ -9,10 +9,12 @@
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
+#include "retention.h"
 #include "snapshot.h"
 #include "timer.h"
 
 #define TIMERS_PER_PASS 4096u /* records made by time alone before other work gets its turn */
+#define FORGOTTEN_PER_PASS 1024u /* flows that leave before other work gets its turn */
 #define STEPS_PER_PASS 4u     /* of long consequences, STEP_JOBS_MAX jobs each */
 #define ARENA_CHUNK_BYTES 65536
 #define ARENA_BYTES_MAX ((size_t)1 << 33)
@@ -277,8 +279,21 @@ static void run_dispatch(struct engine *e) {
     }
 }
 
+/* Finished flows that the history has and nobody needs here any longer. */
+static void run_retention(struct engine *e) {
+    uint32_t flow;
+    for (uint32_t i = 0; i < FORGOTTEN_PER_PASS && !engine_is_full(e); i++) {
+        flow = retention_next(&e->state, &e->live, &e->limits, e->in.wall);
+        if (flow == 0) return;
+        struct record record = {.kind = REC_FORGOTTEN, .version = RECORD_VERSION};
+        record.body.as_REC_FORGOTTEN.flow = flow_at(&e->state, flow)->id;
+        commit(e, &record);
+    }
+}
+
 void engine_finish(struct engine *e) {
     run_timers(e);
+    run_retention(e);
     run_consequences(e);
     run_dispatch(e);
 }
@@ -326,7 +341,8 @@ bool engine_has_work(const struct engine *e) {
 }
 
 wall_time engine_next_due(const struct engine *e) {
-    return timer_next(&e->state);
+    wall_time timer = timer_next(&e->state), leaving = retention_due(&e->state, &e->live, &e->limits);
+    return leaving.ms < timer.ms ? leaving : timer;
 }
 
 mono_time engine_next_lease(const struct engine *e) {

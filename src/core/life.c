@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "retention.h"
 #include "quota.h"
 #include "timer.h"
 #include "work.h"
@@ -31,9 +32,20 @@ void dead_push(struct state *s, uint32_t index) {
         s->dead_head = index;
     s->dead_tail = index;
     s->dead_count++;
+    flow_at(s, j->flow)->dead_count++;
+    ended_dead_moved(s, j->flow);
 }
 
 void dead_remove(struct state *s, uint32_t index) {
+    uint32_t flow = job_at(s, index)->flow;
+    if (!(job_at(s, index)->flags & JOBF_DEAD)) return;
+    dead_unlink(s, index);
+    flow_at(s, flow)->dead_count--;
+    s->dead_count--;
+    ended_dead_moved(s, flow);
+}
+
+void dead_unlink(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     if (!(j->flags & JOBF_DEAD)) return;
     if (j->prev)
@@ -46,7 +58,6 @@ void dead_remove(struct state *s, uint32_t index) {
         s->dead_tail = j->prev;
     j->next = j->prev = 0;
     j->flags &= (uint8_t)~JOBF_DEAD;
-    s->dead_count--;
 }
 
 void job_enter(struct state *s, uint32_t index) {

@@ -41,6 +41,7 @@ void job_enter(struct state *s, uint32_t index);
 
 /* The dead-letter list. */
 void dead_push(struct state *s, uint32_t index);
+void dead_unlink(struct state *s, uint32_t index); /* off the list, and nothing else */
 void dead_remove(struct state *s, uint32_t index); /* nothing when it is not on the list */
 
 #endif

@@ -90,6 +90,8 @@ void live_note(struct live *l, const struct state *s, const struct limits *limit
         note_attach(l, s, limits, in, &cmd->as.attach);
     else if (cmd->kind == CMD_HEARTBEAT)
         note_heartbeat(l, s, limits, in, &cmd->as.worker);
+    else if (cmd->kind == CMD_PROJECTED)
+        l->projected_lsn = cmd->as.lsn > l->projected_lsn ? cmd->as.lsn : l->projected_lsn;
     else if (cmd->kind == CMD_SCHEDULE_SLOTS)
         note_slots(l, s, &cmd->as.schedule_slots);
     else if (cmd->kind == CMD_DETACH)

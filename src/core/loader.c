@@ -11,6 +11,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 #include "schedule.h"
 #include "snapshot.h"
 #include "timer.h"
@@ -125,6 +126,12 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     FITS(f->work_edge == 0 || f->work.count > 0, "work half done and not there");
     FITS(f->work_edge <= f->edges.count, "more work done than there is");
     if (f->work_edge) FITS(job_at(s, f->jobs.at[f->work.at[0]])->last_child, "work half done on no children");
+    if (flow_is_leaving(f)) {
+        FITS(f->state != FLOW_RUNNING && f->jobs.count > 0 && f->work.count == 0 && f->foreign.count == 0,
+             "a flow that leaves and is not over");
+        FITS(flow_open_jobs(f) == 0, "a flow that leaves and is not over");
+        flow_hide(s, l->flow);
+    }
     work_restore(s, l->flow);
     l->flow = 0;
     return ERR_OK;
@@ -136,7 +143,7 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     FITS(l->flow == 0, "a flow before the jobs of the last are whole");
     FITS(tenant != 0, "a flow of no tenant");
     FITS(moment_fits(o->created_ms) && moment_fits(o->finished_ms), "a flow of a time that cannot be");
-    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}),
+    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find_any(s, (flow_id){o->id}),
          "a flow twice, or without a number");
     FITS(o->rules >= 1 && o->rules <= RULES_VERSION && o->state < FLOW_STATE_COUNT && o->sweep < SWEEP_COUNT,
          "a flow by rules that are not known");
@@ -451,5 +458,6 @@ static enum err check_links(const struct state *s, struct why *why) {
 enum err loader_end(struct loader *l, struct why *why) {
     FITS(l->has_end && l->pending.len == 0, "it is cut short");
     queue_ready(l->state);
+    ended_restore(l->state);
     return check_links(l->state, why);
 }

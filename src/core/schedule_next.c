@@ -20,6 +20,8 @@ int64_t schedule_next(const struct state *s, const struct live *l, uint32_t sche
 
 const char *schedule_refusal(const struct state *s, const struct limits *limits, const struct schedule *sc) {
     if (s->flows.count >= (uint64_t)limits->flows_max) return "flows_max";
+    if ((uint64_t)s->ended[ENDED_CLEAN].count + s->ended[ENDED_DEAD].count >= (uint64_t)limits->ended_flows_max)
+        return "ended_flows_max";
     if ((uint64_t)s->jobs.count + sc->job_count > (uint64_t)limits->jobs_max) return "jobs_max";
     if ((uint64_t)s->profiles.count + sc->profile_count > (uint64_t)limits->profiles_max) return "profiles_max";
     if (s->classes.count >= (uint64_t)limits->classes_max) return "classes_max";

@@ -43,6 +43,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->schedules, sizeof(struct schedule), POOL_MAX);
     index_init(&s->schedule_by_name);
     map_init(&s->schedule_by_revision);
+    map_init(&s->leaving_by_id);
     map_init(&s->flow_by_id);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
@@ -85,6 +86,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);
+    map_fini(&s->leaving_by_id);
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
     pool_fini(&s->runs);
@@ -113,7 +115,8 @@ size_t state_bytes(const struct state *s) {
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
-    bytes += pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) + map_bytes(&s->schedule_by_revision);
+    bytes += map_bytes(&s->leaving_by_id) + pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) +
+             map_bytes(&s->schedule_by_revision);
     for (uint32_t i = 1; i <= s->schedules.high; i++)
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
     bytes += s->timers.slots * sizeof(struct heap_item);

@@ -89,7 +89,9 @@ struct foreign_seen { /* how a parent in another flow ended, told after the chil
     uint8_t state;
 };
 
-enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_COUNT };
+enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_FORGET, SWEEP_COUNT };
+/* Where a flow that is over waits for leaving memory. */
+enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
 
 struct flow {
     uint64_t id;        /* 0 in a free slot */
@@ -117,6 +119,11 @@ struct flow {
     uint32_t parked;     /* index: first job of the parked list */
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */
+    uint8_t ended;       /* index: enum ended */
+    uint32_t ended_next, ended_prev; /* index: that list */
+    uint32_t dead_count; /* index: dead letters in it */
+    wall_time settled;   /* index: time and LSN of its end, or of the last dead letter's; after a restore not before */
+    uint64_t settled_lsn;
     uint32_t schedule;   /* index: the schedule that made it last of all, 0 = none */
     uint32_t by_state[JOB_STATE_COUNT]; /* index */
 };
@@ -302,6 +309,8 @@ struct state {
     struct map flow_by_id, question_by_id, worker_by_number;
     struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
     struct index quota_by_text;
+    struct map leaving_by_id; /* flows that are no longer in flow_by_id and not yet freed */
+    struct ended_list { uint32_t head, tail, count; } ended[ENDED_COUNT];
     struct index schedule_by_name;
     struct map schedule_by_revision;
     struct heap timers;

@@ -8,6 +8,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 
 #define VIEW_BYTES_MAX ((size_t)1 << 30)
 
@@ -189,7 +190,7 @@ void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {
     struct heap by_id;
     heap_init(&by_id, NULL, NULL);
     for (uint32_t i = 1; i <= s->flows.high; i++)
-        if (flow_at(s, i)->id) heap_push(&by_id, (int64_t)flow_at(s, i)->id, i);
+        if (flow_at(s, i)->id && !flow_is_leaving(flow_at(s, i))) heap_push(&by_id, (int64_t)flow_at(s, i)->id, i);
     while (by_id.count) each(ctx, (flow_id){(uint64_t)heap_pop(&by_id).key});
     heap_fini(&by_id);
 }
@@ -230,14 +231,16 @@ void view_each_worker(const struct state *s, const struct live *l, view_worker_f
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
     for (uint32_t i = s->dead_head; i; i = job_at(s, i)->next) {
         struct job_view view;
+        if (flow_is_leaving(flow_at(s, job_at(s, i)->flow))) continue;
         fill_job(s, job_at(s, i), &view);
         each(ctx, &view);
     }
 }
 
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {
-    *ret = (struct state_counts){.flows = s->flows.count,
-                                 .jobs = s->jobs.count,
+    *ret = (struct state_counts){.flows = s->flows.count - s->leaving_by_id.count,
+                                 .flows_ended = s->ended[ENDED_CLEAN].count + s->ended[ENDED_DEAD].count,
+                                 .projected_lsn = l ? l->projected_lsn : 0,
                                  .workers = s->workers.count,
                                  .questions = s->questions.count,
                                  .keys = s->keys.count,
@@ -246,7 +249,6 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),
                                  .reserved_bytes = s->reserved_bytes};
-    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->by_state[i] = s->by_state[i];
-    for (uint32_t i = 1; i <= s->flows.high; i++)
-        ret->flows_running += flow_at(s, i)->id != 0 && flow_at(s, i)->state == FLOW_RUNNING;
+    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->jobs += ret->by_state[i] = s->by_state[i];
+    ret->flows_running = ret->flows - ret->flows_ended;
 }

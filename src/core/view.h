@@ -149,6 +149,8 @@ bool view_why_schedule(const struct state *s, const struct live *l, const struct
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
     uint64_t limits;        /* keys and rates known */
+    uint64_t flows_ended;   /* over, and not yet gone */
+    uint64_t projected_lsn; /* how far the history is, as it told this process; 0 = it has not */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */

@@ -363,6 +363,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_TOPIC: draw_names(l, cmd); return;
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
     case CMD_LIMIT: draw_limit(l, cmd); return;
+    case CMD_PROJECTED: cmd->as.lsn = engine_lsn(l->engine) + (pick(l, 8) == 0) - pick(l, 2); return;
     case CMD_SCHEDULE:
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:
@@ -415,6 +416,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vec_init(&l.batches, sizeof(struct batch));
     limits_default(&l.limits);
     l.limits.name_bytes_max = 20;
+    l.limits.retention_ms = 5000;
+    l.limits.dead_letter_ms = 30000;
+    l.limits.ended_flows_max = 5;
     l.limits.flows_max = 6;
     l.limits.jobs_max = 40;
     l.limits.flow_jobs_max = 12;
