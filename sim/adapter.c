@@ -32,6 +32,10 @@ static void judge(struct adapter *a, struct trace_entry *e) {
     if (!check_entry(a->check, e)) world_red(a->w, "check", "%s", check_finding(a->check));
 }
 
+void adapter_judge(struct adapter *a, struct trace_entry *e) {
+    judge(a, e);
+}
+
 /* A history keeps what leaves memory; clients may ask it later how a parent ended. */
 static void remember(struct adapter *a, uint64_t flow) {
     struct known_flow *known = world_flow(a->w, (flow_id){flow});
@@ -45,12 +49,20 @@ static void remember(struct adapter *a, uint64_t flow) {
 
 static void teach(struct adapter *a, const struct trace_entry *e, bool judging) {
     char text[MODEL_TEXT_BYTES];
+    struct trace_entry undo = {.kind = TW_UNDO};
     if (e->kind == TR_FORGOTTEN) remember(a, e->as.job.flow);
     if (!model_apply(a->model, e, text)) {
         world_red(a->w, "model", "LSN %lu: %s", (unsigned long)e->lsn, text);
     }
     ledger_record(&a->w->server.ledger, e, judging);
+    uint64_t fatal = e->kind == TR_ENDED ? e->as.attempt.flow : e->kind == TR_VERDICT ? e->as.verdict.flow : 0;
+    struct trace_flow_now flow;
+    if (fatal && model_flow(a->model, fatal, &flow) && flow.unwinding == TZ_STOPPING)
+        ledger_called_off(&a->w->server.ledger, fatal);
     a->told_lsn = e->lsn;
+    while (model_made(a->model, &undo.as.undo)) {
+        if (judging) judge(a, &undo);
+    }
 }
 
 /* ---- records ---- */
@@ -119,6 +131,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
     static const enum trace_effect effects[] = {
         [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
         [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
+        [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED,
         [EFFECT_SLOTS_WANTED] = TE_SLOTS,
     };
     judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
@@ -148,6 +161,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_POOL:
     case CMD_TOPIC:
     case CMD_TENANT:
+    case CMD_STORE:
     case CMD_LIMIT:
     case CMD_PROJECTED:
     case CMD_SCHEDULE:
@@ -211,7 +225,7 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) 
     if (call != 0) judge(a, &e);
 }
 
-static enum trace_answer answer_of(enum err err) {
+enum trace_answer adapter_answer(enum err err) {
     if (err == ERR_OK) return TN_OK;
     if (err == ERR_CONFLICT) return TN_CONFLICT;
     if (err == ERR_STALE) return TN_STALE;
@@ -226,7 +240,7 @@ void adapter_answered(struct adapter *a, struct msg *m) {
     judge(a, &(struct trace_entry){
                  .kind = TA_ANSWERED,
                  .as.answered = {.call = m->call,
-                                 .answer = answer_of(m->reply.err),
+                                 .answer = adapter_answer(m->reply.err),
                                  .lsn = m->lsn,
                                  .flow = m->reply.flow.v,
                                  .job_count = m->reply.job_count,
@@ -253,7 +267,8 @@ void adapter_process(struct adapter *a, const struct simworker *v, const struct 
                                 .flow = h->job.flow.v,
                                 .ordinal = h->job.ordinal,
                                 .attempt = h->attempt,
-                                .fence = h->fence},
+                                .fence = h->fence,
+                                .undoes = {(const uint8_t *)h->undoes, h->undoes_len}},
              });
 }
 
@@ -328,6 +343,7 @@ static void compare_job(void *ctx, const struct job_view *job) {
         .root = job->root,
         .stop = adapter_stop(job->stop),
         .dead_letter = job->dead_letter,
+        .undoes = job->undoes + 1, /* none is the largest number */
     };
     if (job->question.v == 0 || !view_question(c->state, job->question, &q)) return;
     s->has_question = true;
@@ -344,7 +360,9 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .state = adapter_flow_state(flow.state),
                                 .settling = flow.settling,
                                 .more = flow.more,
-                                .job_count = flow.job_count};
+                                .job_count = flow.job_count,
+                                .unwinding = adapter_unwinding(flow.unwinding),
+                                .undo_count = flow.undo_count};
     view_each_job(c->state, id, compare_job, c);
 }
 

@@ -40,6 +40,7 @@ enum trace_cause adapter_cause(enum job_cause c) {
         [CAUSE_VERDICT] = TC_VERDICT,
         [CAUSE_NO_VERDICT] = TC_NO_VERDICT,
         [CAUSE_REQUEST] = TC_REQUEST,
+        [CAUSE_SAGA] = TC_SAGA,
     };
     REQUIRE(c < JOB_CAUSE_COUNT);
     return words[c];
@@ -84,6 +85,18 @@ enum trace_flow_state adapter_flow_state(enum flow_state s) {
     };
     REQUIRE(s < FLOW_STATE_COUNT);
     return words[s];
+}
+
+enum trace_unwinding adapter_unwinding(enum unwinding u) {
+    static const enum trace_unwinding words[] = {
+        [UNWIND_NONE] = TZ_NONE,
+        [UNWIND_DUE] = TZ_STOPPING,
+        [UNWIND_STOPPING] = TZ_STOPPING,
+        [UNWIND_COMPENSATING] = TZ_COMPENSATING,
+        [UNWIND_DONE] = TZ_DONE,
+    };
+    REQUIRE(u < UNWIND_COUNT);
+    return words[u];
 }
 
 static enum trace_verdict verdict(enum verdict v) {
@@ -166,6 +179,18 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->rate_count = o->demand.rates.count;
 }
 
+/* How long the message of a compensation is, but for the number of the job it undoes. */
+static uint32_t undo_message_bytes(const struct rec_job *job) {
+    struct rec_job undo = {.name = job->name, .body = job->undo_body, .body_hash = job->undo_hash};
+    struct buf message;
+    buf_init(&message, (size_t)1 << 22);
+    tlv_encode(&rec_job_desc, &undo, &message);
+    REQUIRE(!message.full && job->name.len + 5 < 128); /* the suffix of the name leaves its length one byte */
+    uint32_t bytes_count = (uint32_t)message.len + 5;
+    buf_fini(&message);
+    return bytes_count;
+}
+
 static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
                                     const struct tlv_list *profiles) {
     struct trace_job *ret = ARENA_ARRAY(arena, struct trace_job, list->count + 1);
@@ -188,6 +213,12 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
+        if (from[i].undo_profile == 0) continue;
+        REQUIRE(from[i].undo_profile <= profiles->count);
+        struct trace_job *undo = ARENA_NEW(arena, struct trace_job);
+        job_options(arena, &options[from[i].undo_profile - 1], undo);
+        undo->message_bytes = undo_message_bytes(&from[i]);
+        ret[i].undo = undo;
     }
     return ret;
 }
@@ -229,16 +260,16 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
 
 static enum trace_slot_end slot_end(uint8_t what) {
     switch ((enum slot_end)what) {
-    case SLOT_MISSED: return TZ_MISSED;
-    case SLOT_OVERLAP: return TZ_OVERLAP;
-    case SLOT_FULL: return TZ_FULL;
-    case SLOT_QUEUED: return TZ_QUEUED;
-    case SLOT_REPLACES: return TZ_REPLACES;
+    case SLOT_MISSED: return TSLOT_MISSED;
+    case SLOT_OVERLAP: return TSLOT_OVERLAP;
+    case SLOT_FULL: return TSLOT_FULL;
+    case SLOT_QUEUED: return TSLOT_QUEUED;
+    case SLOT_REPLACES: return TSLOT_REPLACES;
     case SLOT_FIRED:
     case SLOT_PAUSED:
     case SLOT_END_COUNT: break;
     }
-    return TZ_COUNT;
+    return TSLOT_COUNT;
 }
 
 static void slot(const struct rec_schedule_slot *r, struct trace_entry *e) {
@@ -304,6 +335,7 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
         .revision = r->revision,
         .verdict = verdict((enum verdict)r->verdict),
         .again_ms = r->again_ms,
+        .fatal = r->fatal,
     };
 }
 
@@ -346,6 +378,11 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_DUE: return TR_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED: return TR_STORE;
     case REC_LIMIT: return TR_LIMIT;
     case REC_SCHEDULE: return TR_SCHEDULE;
     case REC_SCHEDULE_REMOVED: return TR_SCHEDULE_REMOVED;
@@ -418,6 +455,11 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.key =
             (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED:
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_SCHEDULE: schedule(&b->as_REC_SCHEDULE, e); break;
     case REC_SCHEDULE_REMOVED:
@@ -479,6 +521,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
         [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
+        [TR_STORE] = "store",
         [TR_SCHEDULE] = "schedule",
         [TR_SCHEDULE_REMOVED] = "schedule removed",
         [TR_SCHEDULE_PAUSED] = "schedule paused",
@@ -526,7 +569,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
                  (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
                  l->clear ? ", cleared" : "");
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
-               e->kind == TR_OTHER) {
+               e->kind == TR_STORE || e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);
     } else {
         flow = e->as.job.flow;

@@ -11,6 +11,8 @@
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
+#include "check_store.h"
+#include "check_saga.h"
 #include "check_submit.h"
 #include "panic.h"
 
@@ -30,7 +32,9 @@ static const struct checker checkers[] = {
     {"capacity", check_capacity_new, check_capacity_free, check_capacity_entry},
     {"limit", check_limit_new, check_limit_free, check_limit_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
+    {"saga", check_saga_new, check_saga_free, check_saga_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
+    {"store", check_store_new, check_store_free, check_store_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)
 

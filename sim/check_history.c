@@ -91,11 +91,14 @@ static struct check_bytes *copy_names(const struct trace_bytes *from, uint32_t c
     return to;
 }
 
-static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn) {
+static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn, uint32_t undoes) {
     f->jobs = check_grow(f->jobs, f->job_count, sizeof *f->jobs);
     struct check_job *j = &f->jobs[f->job_count++];
     *j = (struct check_job){
         .lsn = lsn,
+        .name = check_bytes_copy(spec->name),
+        .has_undo = spec->undo != NULL,
+        .undoes = undoes,
         .kind = spec->kind,
         .on_upstream = spec->on_upstream,
         .retries = spec->retries,
@@ -134,7 +137,7 @@ static void submitted(struct check_history *h, const struct trace_entry *e) {
         .key_expires_ms = r->key_expires_ms,
         .first_count = r->job_count,
     };
-    for (uint32_t i = 0; i < r->job_count; i++) push_job(f, &r->jobs[i], e->lsn);
+    for (uint32_t i = 0; i < r->job_count; i++) push_job(f, &r->jobs[i], e->lsn, TRACE_NO_JOB);
 }
 
 static void assigned(struct check_history *h, const struct trace_entry *e) {
@@ -167,7 +170,13 @@ static void reset(struct check_history *h, const struct trace_entry *e) {
 
 static void added(struct check_history *h, const struct trace_entry *e) {
     struct check_flow *f = check_history_flow(h, e->as.jobs.flow);
-    for (uint32_t i = 0; f != NULL && i < e->as.jobs.job_count; i++) push_job(f, &e->as.jobs.jobs[i], e->lsn);
+    for (uint32_t i = 0; f != NULL && i < e->as.jobs.job_count; i++)
+        push_job(f, &e->as.jobs.jobs[i], e->lsn, TRACE_NO_JOB);
+}
+
+static void made(struct check_history *h, const struct trace_undo *r) {
+    struct check_flow *f = check_history_flow(h, r->flow);
+    if (f != NULL && f->job_count == r->ordinal) push_job(f, r->job, h->lsn, r->undoes);
 }
 
 static void forgotten(struct check_history *h, const struct trace_entry *e) {
@@ -194,6 +203,7 @@ static void job_fini(struct check_job *j) {
     free(j->keys);
     free(j->rates);
     free(j->attempts);
+    free(j->name.at);
     free(j->resources);
     free(j->parents);
     free(j->foreign);
@@ -254,6 +264,7 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_ASSIGNED: assigned(h, e); break;
     case TR_ENDED: ended(h, e); break;
     case TR_KEY_EXPIRED: key_expired(h, e); break;
+    case TW_UNDO: made(h, &e->as.undo); break;
     case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;
     case TW_RESTARTED:
         take_back(h, e->as.restarted.head);

@@ -32,6 +32,9 @@ struct check_attempt {
 
 struct check_job {
     uint64_t lsn;
+    struct check_bytes name;
+    bool has_undo;
+    uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     enum trace_job_kind kind;
     enum trace_upstream on_upstream;
     uint32_t retries;

@@ -46,6 +46,13 @@ static void stopping(struct ledger *l, struct ledger_entry *e, const struct trac
     e->stopping = true;
 }
 
+void ledger_called_off(struct ledger *l, uint64_t flow) {
+    for (uint32_t i = 0; i < l->entries.count; i++) {
+        struct ledger_entry *e = vec_at(&l->entries, i);
+        if (e->job.flow.v == flow) e->stopping = true;
+    }
+}
+
 void ledger_record(struct ledger *l, const struct trace_entry *t, bool judging) {
     const struct trace_attempt *a = &t->as.attempt;
     if (t->kind == TR_ASSIGNED) {
@@ -58,12 +65,7 @@ void ledger_record(struct ledger *l, const struct trace_entry *t, bool judging) 
         };
         return;
     }
-    if (t->kind == TR_CANCELLED) { /* stops every attempt it reaches, without a record for each */
-        for (uint32_t i = 0; i < l->entries.count; i++) {
-            struct ledger_entry *e = vec_at(&l->entries, i);
-            if (e->job.flow.v == t->as.job.flow) e->stopping = true;
-        }
-    }
+    if (t->kind == TR_CANCELLED) ledger_called_off(l, t->as.job.flow);
     if (t->kind != TR_STOPPING && t->kind != TR_ENDED) return;
     struct ledger_entry *e = find(l, a->flow, a->ordinal, a->attempt);
     if (e == NULL) return; /* the model objects to that */

@@ -31,6 +31,8 @@ void ledger_init(struct ledger *l, struct simserver *server);
 void ledger_fini(struct ledger *l);
 void ledger_clear(struct ledger *l);
 /* Takes a record in. `judging` is off while history is told again after a restart. */
+/* A cancel or a fatal failure stops every attempt of the flow that it reaches, without a record for each. */
+void ledger_called_off(struct ledger *l, uint64_t flow);
 void ledger_record(struct ledger *l, const struct trace_entry *e, bool judging);
 void ledger_restarted(struct ledger *l); /* a new process owes nothing yet */
 void ledger_attached(struct ledger *l, uint32_t node, const struct cmd_attach *attach);

@@ -9,6 +9,7 @@
 #include "model_job.h"
 #include "model_limit.h"
 #include "model_rules.h"
+#include "model_saga.h"
 #include "model_schedule.h"
 #include "panic.h"
 
@@ -97,6 +98,8 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
 static bool added(struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     const struct trace_jobs *r = &e->as.jobs;
     if (f->cancelled) return object(text, "jobs added to flow %llu after its cancel", (unsigned long long)f->id);
+    if (f->unwinding != TZ_NONE)
+        return object(text, "jobs added to flow %llu, which unwinds", (unsigned long long)f->id);
     if (model_rules_flow_state(f) != TF_RUNNING)
         return object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
     if (!jobs_are_sound(m, r, f->job_count, text)) return false;
@@ -117,15 +120,18 @@ static bool job_cancelled(struct model *m, struct model_flow *f, struct model_jo
     return true;
 }
 
-static bool flow_cancelled(struct model *m, struct model_flow *f) {
+static bool flow_cancelled(struct model *m, struct model_flow *f, char *text) {
+    if (f->unwinding != TZ_NONE) return object(text, "cancel of flow %llu, which unwinds", (unsigned long long)f->id);
     f->cancelled = true;
     f->more = false;
-    model_rules_cancel_flow(m, f);
+    model_rules_cancel_flow(m, f, TC_REQUEST);
     return true;
 }
 
 static bool retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
     if (!model_job_is_dead(j)) return object(text, "retry of a job that is %s", model_state_word(j->state));
+    if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
+        return object(text, "retry of a job whose flow unwinds or did");
     uint32_t ordinal = (uint32_t)(j - f->jobs);
     bool *marks = calloc(f->job_count, sizeof *marks);
     REQUIRE(marks != NULL);
@@ -139,6 +145,7 @@ static bool retried(struct model *m, struct model_flow *f, struct model_job *j, 
 static bool rerun(struct model *m, struct model_flow *f, char *text) {
     if (model_rules_flow_state(f) == TF_RUNNING)
         return object(text, "rerun of flow %llu, which is not over", (unsigned long long)f->id);
+    if (f->unwinding != TZ_NONE) return object(text, "rerun of flow %llu, which unwound", (unsigned long long)f->id);
     bool *marks = calloc(f->job_count + 1, sizeof *marks);
     REQUIRE(marks != NULL);
     for (uint32_t k = 0; k < f->job_count; k++) marks[k] = f->jobs[k].state != TS_SUCCEEDED;
@@ -223,6 +230,7 @@ static void attempt_failed(struct model *m, struct model_flow *f, struct model_j
     j->used++;
     if (fatal || j->used > j->spec.retries) {
         model_rules_end(m, f, j, state, cause);
+        if (fatal) model_saga_fatal(m, f);
         return;
     }
     j->stop = TX_NONE;
@@ -267,9 +275,11 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
     if (!model_job_is_active(j)) return object(text, "ended while %s", model_state_word(j->state));
     if (r->attempt != j->attempt) return object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
     bool ok = r->outcome == TO_OK;
+    if (ok) model_saga_entered(f, r->ordinal);
+    enum trace_cause called_off = f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB ? TC_SAGA : TC_REQUEST;
     switch (j->stop) {
     case TX_NONE: end_unstopped(m, f, j, r); return true;
-    case TX_CANCEL: model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST); return true;
+    case TX_CANCEL: model_rules_end(m, f, j, TS_CANCELLED, called_off); return true;
     case TX_DEADLINE: model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE); return true;
     case TX_RUN_TIMEOUT:
         if (ok) attempt_succeeded(m, f, j);
@@ -320,8 +330,10 @@ static bool same_text(struct model_text a, struct trace_bytes b) {
 
 static bool denied(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e) {
     enum trace_cause cause = e->principal.len == 0 ? TC_NO_VERDICT : TC_VERDICT;
-    enum trace_state state = j->gate == TG_CONDITION ? TS_SKIPPED : TS_DENIED;
+    bool soft = j->gate == TG_POLICY && j->undoes != TRACE_NO_JOB;
+    enum trace_state state = j->gate == TG_CONDITION || soft ? TS_SKIPPED : TS_DENIED;
     model_rules_end(m, f, j, state, cause);
+    if (e->as.verdict.fatal && state == TS_DENIED) model_saga_fatal(m, f);
     return true;
 }
 
@@ -340,17 +352,25 @@ static bool ask_again(struct model_job *j) {
     return true;
 }
 
+/* The policy had its time to say something about a compensation. */
+static bool may_go_unanswered(const struct model *m, const struct model_flow *f, const struct model_job *j) {
+    if (j->undoes == TRACE_NO_JOB || j->gate != TG_POLICY) return false;
+    return f->stepped || m->time_ms >= j->since_ms + j->spec.approval_ms;
+}
+
 static bool input_verdict(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
                           char *text) {
     switch (e->as.verdict.verdict) {
     case TV_ALLOW:
     case TV_CONSTRAIN:
         if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
+        if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return object(text, "nobody said yes");
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_DENY: return denied(m, f, j, e);
     case TV_AGAIN: return ask_again(j);
     case TV_HOLD:
+        if (j->undoes != TRACE_NO_JOB) return object(text, "a compensation held for approval");
         if (j->gate != TG_POLICY) return object(text, "held for approval by the %s gate", model_gate_word(j->gate));
         j->gates_asked |= TRACE_GATE_BIT(TG_APPROVAL);
         model_rules_gate_passed(m, f, j);
@@ -369,8 +389,11 @@ static bool output_verdict(struct model *m, struct model_flow *f, struct model_j
     case TV_ALLOW:
     case TV_CONSTRAIN:
     case TV_REDACT: model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE); return true;
-    case TV_DENY: model_rules_end(m, f, j, TS_DENIED, cause); return true;
-    case TV_QUARANTINE: model_rules_end(m, f, j, TS_QUARANTINED, cause); return true;
+    case TV_DENY:
+    case TV_QUARANTINE:
+        model_rules_end(m, f, j, e->as.verdict.verdict == TV_DENY ? TS_DENIED : TS_QUARANTINED, cause);
+        if (e->as.verdict.fatal) model_saga_fatal(m, f);
+        return true;
     case TV_AGAIN: return ask_again(j);
     case TV_HOLD: return object(text, "an output held for approval");
     case TV_COUNT: break;
@@ -383,6 +406,7 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
     const struct trace_verdict_on *r = &e->as.verdict;
     if (j->state == TS_SUCCEEDED && r->gate == TG_OUTPUT && r->verdict == TV_QUARANTINE) {
         model_rules_end(m, f, j, TS_QUARANTINED, TC_VERDICT);
+        if (r->fatal) model_saga_fatal(m, f);
         return true;
     }
     if (!j->has_question) return object(text, "a verdict, but no question is open");
@@ -399,7 +423,7 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
 static bool about_flow(struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     switch ((int)e->kind) {
     case TR_ADDED: return added(m, f, e, text);
-    case TR_CANCELLED: return flow_cancelled(m, f);
+    case TR_CANCELLED: return flow_cancelled(m, f, text);
     case TR_PAUSED: f->paused = e->as.pause.on; return true;
     case TR_RERUN: return rerun(m, f, text);
     case TR_FORGOTTEN: return forgotten(m, f, e, text);
@@ -457,9 +481,10 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
     case TR_SCHEDULE_BACKFILL:
-    case TR_KEY_EXPIRED: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED: case TW_DURABLE:
+    case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
+    case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
     case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
-    case TW_MACHINE: case TW_WHY: case TW_QUIET: case TRACE_KIND_COUNT: return false;
+    case TW_MACHINE: case TW_WHY: case TW_UNDO: case TW_QUIET: case TRACE_KIND_COUNT: return false;
     }
     PANIC("no such kind of entry");
 }
@@ -496,6 +521,7 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
         m->time_ms = before_ms;
         return object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
     }
+    model_saga_go_on(m);
     m->lsn = e->lsn;
     return true;
 }

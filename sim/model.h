@@ -39,6 +39,9 @@ bool model_schedules_done(const struct model *m, int64_t time_ms, char text[MODE
 
 /* What the model itself thinks; false when it knows no such flow or job (or has forgotten it). */
 bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret);
+/* Takes the next compensation that a record made a job; false when there is none. */
+bool model_made(struct model *m, struct trace_undo *ret);
+
 bool model_job(const struct model *m, uint64_t flow, uint32_t ordinal, struct trace_job_state *ret);
 
 const char *model_state_word(enum trace_state s);

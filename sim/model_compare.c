@@ -7,6 +7,7 @@
 #include "model.h"
 #include "model_job.h"
 #include "model_rules.h"
+#include "model_saga.h"
 #include "panic.h"
 
 static const char *const state_words[TS_COUNT] = {
@@ -15,7 +16,7 @@ static const char *const state_words[TS_COUNT] = {
 };
 static const char *const cause_words[TC_COUNT] = {
     "none",     "exit",        "lost",     "upstream", "no_worker",  "rejected",
-    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request",
+    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request", "saga",
 };
 static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
 static const char *const flow_words[TF_COUNT] = {"running", "succeeded", "failed", "cancelled"};
@@ -68,6 +69,7 @@ static struct trace_job_state tell(const struct model_flow *f, const struct mode
         .has_question = j->has_question,
         .gate = j->has_question ? j->gate : TG_CONDITION,
         .revision = j->has_question ? j->revision : 0,
+        .undoes = j->undoes == TRACE_NO_JOB ? 0 : j->undoes + 1,
     };
 }
 
@@ -86,6 +88,8 @@ bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret
         .state = model_rules_flow_state(f),
         .more = f->more,
         .job_count = f->job_count,
+        .unwinding = f->unwinding,
+        .undo_count = model_saga_left(f),
     };
     return true;
 }
@@ -143,6 +147,10 @@ static bool same_flow(const struct model_flow *f, const struct trace_flow_now *n
         return differ(text, "flow %llu has %u jobs, must have %u", id, now->job_count, f->job_count);
     if (now->state != state)
         return differ(text, "flow %llu is %s, must be %s", id, flow_words[now->state], flow_words[state]);
+    if (now->unwinding != f->unwinding)
+        return differ(text, "flow %llu: unwinding is %d, must be %d", id, (int)now->unwinding, (int)f->unwinding);
+    if (now->undo_count != model_saga_left(f))
+        return differ(text, "flow %llu has %u things to undo, must have %u", id, now->undo_count, model_saga_left(f));
     if (now->more != f->more) return differ(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
     return true;
 }
@@ -187,6 +195,7 @@ static bool same_job(const struct model_flow *f, const struct model_job *j, cons
     if (now->stop != must.stop) return differ(text, "stop cause %d, must be %d", now->stop, must.stop);
     if (now->dead_letter != must.dead_letter)
         return differ(text, "dead letter %d, must be %d", now->dead_letter, must.dead_letter);
+    if (now->undoes != must.undoes) return differ(text, "undoes %u - 1, must undo %u - 1", now->undoes, must.undoes);
     if (now->root != must.root) return differ(text, "root %u, must be %u", now->root, must.root);
     if (waits_for_parents(j) && now->parents_open != must.parents_open)
         return differ(text, "waits for %u parents, must wait for %u", now->parents_open, must.parents_open);

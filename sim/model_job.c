@@ -55,7 +55,7 @@ static uint32_t gates_of(const struct trace_job *spec) {
 void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms) {
     f->jobs = grow(f->jobs, f->job_count + 1, sizeof *f->jobs);
     struct model_job *j = &f->jobs[f->job_count++];
-    *j = (struct model_job){.spec = *spec, .submit_ms = time_ms};
+    *j = (struct model_job){.spec = *spec, .submit_ms = time_ms, .undoes = TRACE_NO_JOB};
     j->spec.name = (struct trace_bytes){0}; /* names decide nothing */
     j->spec.resources = NULL;
     j->spec.resource_count = 0;
@@ -65,6 +65,16 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
     j->spec.foreign = NULL;
     j->foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign);
     j->spec.fatal_exits = copy(spec->fatal_exits, spec->fatal_exit_count * sizeof *spec->fatal_exits);
+    if (spec->undo != NULL) {
+        struct trace_job *undo = copy(spec->undo, sizeof *undo);
+        undo->fatal_exits = copy(undo->fatal_exits, undo->fatal_exit_count * sizeof *undo->fatal_exits);
+        undo->name = (struct trace_bytes){0};
+        undo->keys = undo->rates = NULL;
+        undo->key_count = undo->rate_count = 0;
+        undo->resources = NULL;
+        undo->resource_count = 0;
+        j->spec.undo = undo;
+    }
     model_job_reset(j, time_ms);
 }
 
@@ -74,6 +84,8 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
         .spec = j->spec,
         .foreign = j->foreign,
         .submit_ms = j->submit_ms,
+        .undoes = j->undoes,
+        .entered = j->entered,
         .state = TS_WAITING,
         .since_ms = time_ms,
         .attempt = j->attempt,
@@ -137,10 +149,14 @@ void model_flows_free(struct model *m) {
             free_array(f->jobs[k].spec.parents);
             free(f->jobs[k].foreign);
             free_array(f->jobs[k].spec.fatal_exits);
+            if (f->jobs[k].spec.undo != NULL) free_array(f->jobs[k].spec.undo->fatal_exits);
+            free_array(f->jobs[k].spec.undo);
         }
         free(f->jobs);
+        free(f->entered);
         free(f->submitter.at);
         free(f->tenant.at);
     }
     free(m->flows);
+    free(m->made);
 }

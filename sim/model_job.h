@@ -15,9 +15,11 @@ struct model_text { /* a copy of trace_bytes */
 
 struct model_job {
     /* What it is. Arrays are copies. */
-    struct trace_job spec;         /* without `foreign` */
+    struct trace_job spec;         /* without `foreign`; `undo` is a copy too */
     struct trace_foreign *foreign; /* `seen` is filled in when the parent first ends, and stays */
     int64_t submit_ms;
+    uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
+    bool entered;    /* its compensation is to run when the flow unwinds */
 
     /* What it went through. */
     enum trace_state state;
@@ -54,6 +56,14 @@ struct model_flow {
     bool stepped; /* a consequence took several records: the moment it reached a job is not known */
     struct model_job *jobs;
     uint32_t job_count;
+    enum trace_unwinding unwinding;
+    uint32_t *entered; /* ordinals in the order of their success */
+    uint32_t entered_count;
+};
+
+struct model_made { /* a compensation that has become a job */
+    uint64_t flow;
+    uint32_t ordinal;
 };
 
 struct model_room { /* what a tenant may have queued; 0 = no limit */
@@ -69,6 +79,8 @@ struct model {
     uint32_t room_count;
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
+    struct model_made *made; /* and not yet told */
+    uint32_t made_count;
     struct model_schedule *schedules;
     uint32_t schedule_count;
 };

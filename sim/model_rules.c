@@ -249,14 +249,14 @@ void model_rules_end(struct model *m, struct model_flow *f, struct model_job *j,
     travel(m, &w);
 }
 
-void model_rules_cancel_flow(struct model *m, struct model_flow *f) {
+void model_rules_cancel_flow(struct model *m, struct model_flow *f, enum trace_cause cause) {
     struct wave w = {0};
     for (uint32_t k = 0; k < f->job_count; k++) {
         struct model_job *j = &f->jobs[k];
         if (model_job_is_active(j)) {
             j->stop = TX_CANCEL;
         } else if (!trace_is_terminal(j->state)) {
-            end(m, f, j, TS_CANCELLED, TC_REQUEST, TRACE_NO_JOB, &w);
+            end(m, f, j, TS_CANCELLED, cause, TRACE_NO_JOB, &w);
         }
     }
     travel(m, &w);
@@ -271,5 +271,6 @@ enum trace_flow_state model_rules_flow_state(const struct model_flow *f) {
         if (s == TS_FAILED || s == TS_TIMED_OUT || s == TS_DENIED || s == TS_QUARANTINED) failed = true;
         if (s == TS_CANCELLED) cancelled = true;
     }
+    if (f->unwinding != TZ_NONE) failed = true;
     return failed ? TF_FAILED : cancelled ? TF_CANCELLED : TF_SUCCEEDED;
 }

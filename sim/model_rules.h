@@ -19,7 +19,7 @@ void model_rules_ask(struct model_job *j, enum trace_gate gate);
 void model_rules_end(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state state,
                      enum trace_cause cause);
 /* All at once, with nothing travelling before the last of them has ended. */
-void model_rules_cancel_flow(struct model *m, struct model_flow *f);
+void model_rules_cancel_flow(struct model *m, struct model_flow *f, enum trace_cause cause);
 
 uint32_t model_rules_parents_open(const struct model_flow *f, const struct model_job *j);
 enum trace_flow_state model_rules_flow_state(const struct model_flow *f);

@@ -175,34 +175,34 @@ static void drop_replacing(struct model_schedule *s) {
 }
 
 static bool slot(struct model *m, struct model_schedule *s, const struct trace_slot *r, char *text) {
-    if (r->what == TZ_MISSED) return missed(m, s, r, text);
+    if (r->what == TSLOT_MISSED) return missed(m, s, r, text);
     if (!is_next(m, s, r->slot_ms, text)) return false;
     bool sure = false;
     bool busy = is_running(m, s, &sure) || s->waiting_count > 0;
     bool late = r->slot_ms + s->set.late_ms < m->time_ms;
-    bool caught_up = late && s->set.catch_up == TP_ALL && r->what == TZ_QUEUED;
+    bool caught_up = late && s->set.catch_up == TP_ALL && r->what == TSLOT_QUEUED;
     if (!busy && sure && !caught_up) return object(text, "slot %lld gives way to nothing", (long long)r->slot_ms);
     switch (r->what) {
-    case TZ_OVERLAP:
+    case TSLOT_OVERLAP:
         if (s->set.overlap != TP_SKIP) return object(text, "a slot is left out though it may wait");
         s->skipped++;
         break;
-    case TZ_FULL:
+    case TSLOT_FULL:
         if (s->set.overlap != TP_QUEUE || s->waiting_count < s->set.waiting_max)
             return object(text, "a slot is left out though it may wait");
         s->skipped++;
         break;
-    case TZ_QUEUED:
+    case TSLOT_QUEUED:
         if (s->set.overlap != TP_QUEUE && !caught_up) return object(text, "a slot waits that should not");
         wait_at(s, (struct waiting){r->slot_ms, false}, false);
         break;
-    case TZ_REPLACES:
+    case TSLOT_REPLACES:
         if (s->set.overlap != TP_REPLACE) return object(text, "a slot replaces that should not");
         drop_replacing(s);
         wait_at(s, (struct waiting){r->slot_ms, true}, true);
         break;
-    case TZ_MISSED:
-    case TZ_COUNT: return object(text, "a slot became nothing");
+    case TSLOT_MISSED:
+    case TSLOT_COUNT: return object(text, "a slot became nothing");
     }
     s->after_ms = r->slot_ms;
     return true;
@@ -249,7 +249,7 @@ bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, 
     if (is_running(m, s, &sure))
         return object(text, "slot %lld fired while flow %llu is running", (long long)r->slot_ms,
                       (unsigned long long)s->flow);
-    if (r->fire != TI_SLOT) {
+    if (r->fire != TFIRE_SLOT) {
         if (s->waiting_count == 0 || s->waiting[0].slot_ms != r->slot_ms)
             return object(text, "slot %lld fired, it did not wait", (long long)r->slot_ms);
         return true;
@@ -265,7 +265,7 @@ bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, 
 void model_schedule_fired(struct model *m, const struct trace_jobs *r) {
     struct model_schedule *s = find(m, r->tenant, r->schedule);
     REQUIRE(s != NULL);
-    if (r->fire == TI_SLOT)
+    if (r->fire == TFIRE_SLOT)
         s->after_ms = r->slot_ms;
     else
         take_at(s, 0);

@@ -105,6 +105,8 @@ void plan_draw(struct plan *p, uint64_t seed) {
     draw_server(p, &r);
     draw_workers(p, &r);
     draw_limits(p, &r);
+    rng_init(&r, seed ^ 0x570e); /* its own stream: older seeds keep their meaning */
+    p->store = maybe(&r, 60, 10, 90);
     p->keys = maybe(&r, 60, 10, 80);
     draw_schedules(p);
 }

@@ -52,6 +52,7 @@
     X(goodbye_ppm, "heartbeats at which a worker leaves and comes back")  \
     X(meddle, "percent of client actions that are not submits")           \
     X(lease_ms, "lease of a worker")                                      \
+    X(store, "percent of client actions that are about the store") \
     X(keys, "percent of option sets that name keys or rates") \
     X(history_ms, "between words of the history, after which flows leave") \
     X(schedules, "percent of other client actions that are about schedules")

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "panic.h"
+#include "simstore.h"
 #include "workload.h"
 #include "world.h"
 
@@ -54,6 +55,14 @@ static struct known_flow *any_flow(struct simclient *c) {
     /* Rather a late one: something still happens there. */
     uint32_t back = (uint32_t)rng_skewed(&c->rng, c->w->flows.count - 1);
     return vec_at(&c->w->flows, c->w->flows.count - 1 - back);
+}
+
+struct msg *simclient_message(struct simclient *c, enum command_kind kind) {
+    return message(c, kind);
+}
+
+void simclient_ask(struct simclient *c, struct msg *m) {
+    ask(c, m);
 }
 
 /* ---- what clients do ---- */
@@ -155,6 +164,7 @@ static void do_quarantine(struct simclient *c) {
     struct msg *m = message(c, CMD_VERDICT);
     m->cmd.as.verdict.job = (struct job_ref){flow->id, rng_below(&c->rng, flow->job_count)};
     m->cmd.as.verdict.verdict = VERDICT_QUARANTINE;
+    m->cmd.as.verdict.fatal = rng_below(&c->rng, 3) == 0;
     ask(c, m);
 }
 
@@ -228,6 +238,10 @@ static void do_limit(struct simclient *c) {
 }
 
 static void act(struct simclient *c) {
+    if (c->w->plan.store && rng_below(&c->store_rng, 100) < (uint32_t)c->w->plan.store) {
+        simstore_act(c);
+        return;
+    }
     bool may_submit = c->w->jobs_left > 0;
     if (c->w->plan.keys && c->limits_set < 3) { /* early, so that most of the run is under limits */
         c->limits_set++;
@@ -291,6 +305,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
         .policy = 1,
     };
     struct cmd_verdict *v = &m->cmd.as.verdict;
+    if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
     if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
         v->payload = SLICE("ms=5 exit=0");
@@ -439,6 +454,7 @@ void simclient_receive(struct simclient *c, struct msg *m) {
         return;
     }
     REQUIRE(m->kind == MSG_ANSWER);
+    if (!m->told) simstore_answered(c, m);
     adapter_answered(&c->w->adapter, m);
     if (m->question_count > 0) answer_questions(c, m);
     if (c->asking == NULL || m->request != c->asking->request) return;
@@ -451,6 +467,7 @@ void simclient_receive(struct simclient *c, struct msg *m) {
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng) {
     *c = (struct simclient){.w = w, .node = node, .is_house = is_house, .rng = rng};
+    rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
     rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node); /* draws nothing from the other streams */
 }
 

@@ -29,11 +29,16 @@ struct simclient {
     struct seen_job dead[CLIENT_DEAD_MAX]; /* dead letters it read about */
     uint32_t dead_count;
     uint32_t round; /* of the house */
+    struct rng store_rng;
+    uint64_t store_versions[8]; /* of each key of simstore, the last that was told */
 };
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng);
 void simclient_fini(struct simclient *c);
 void simclient_start(struct simclient *c);
 void simclient_receive(struct simclient *c, struct msg *m);
+/* For what else clients do: a new message, and sending it as the one request under way. */
+struct msg *simclient_message(struct simclient *c, enum command_kind kind);
+void simclient_ask(struct simclient *c, struct msg *m);
 
 #endif

@@ -24,7 +24,16 @@ struct world;
 enum msg_kind { MSG_COMMAND, MSG_ANSWER, MSG_ASSIGN, MSG_STOP, MSG_DROP, MSG_QUESTION };
 
 /* What a CMD_READ wants to see; the answer holds it as it was when the command was decided. */
-enum read_kind { READ_NOTHING, READ_FLOW, READ_QUESTIONS, READ_DEAD };
+enum read_kind { READ_NOTHING, READ_FLOW, READ_QUESTIONS, READ_DEAD, READ_STORE };
+
+#define READ_KEYS_MAX 4u
+
+struct seen_item { /* of the store */
+    bool found;
+    struct slice value; /* as trace_store_item has it */
+    uint64_t version;
+    int64_t expires_ms;
+};
 
 struct seen_job { /* also used for dead letters */
     struct job_ref ref;
@@ -53,6 +62,9 @@ struct msg {
     struct command cmd;
     enum read_kind read;
     flow_id read_flow;
+    struct slice keys[READ_KEYS_MAX]; /* READ_STORE, and in its answer */
+    uint32_t key_count;
+    struct seen_item items[READ_KEYS_MAX];
 
     enum command_kind asked; /* answers: what was asked */
     uint64_t call;           /* answers: number of the asking, unique in a run */

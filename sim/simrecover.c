@@ -65,7 +65,7 @@ static enum err open_journal(struct simserver *s, struct journal_head *ret_head,
     file_options_default(&options);
     options.segment_bytes = (uint64_t)s->w->plan.segment_kib * 1024;
     options.reserve_bytes = options.segment_bytes;
-    options.archive = 0;
+    options.archive_days = 0;
     enum err err = file_open(simdisk_disk(s->disk), &s->clock, &options, &s->journal, why);
     if (err != ERR_OK) return why_wrap(why, err, "open");
     err = s->journal->ops->acquire(s->journal, 1, ret_head, why);

@@ -2,6 +2,7 @@
 #include "simserver.h"
 
 #include "panic.h"
+#include "simstore.h"
 #include "simschedule.h"
 #include "world.h"
 
@@ -157,6 +158,7 @@ static struct msg *look(struct simserver *s, const struct msg *ask) {
         m->jobs = ARENA_ARRAY(&m->arena, struct seen_job, count + 1);
         view_each_dead_letter(state, copy_jobs, m);
         break;
+    case READ_STORE: simstore_look(s, ask, m); break;
     }
     return m;
 }
@@ -196,11 +198,13 @@ static void command(struct simserver *s, struct msg *m) {
     WORLD_NOTE(s->w, m->from, cmd.kind, cmd.token, "server: node %u asks %d (call %lu)", m->from,
                (int)cmd.kind, (unsigned long)cmd.token);
     adapter_asked(&s->w->adapter, cmd.token, &cmd);
+    uint64_t before = engine_lsn(s->engine);
     engine_command(s->engine, &cmd);
     if (cmd.kind == CMD_PROJECTED && cmd.as.lsn > s->projected_lsn) s->projected_lsn = cmd.as.lsn;
     if (index != 0) {
         struct call *call = pool_at(&s->calls, index);
         call->lsn = engine_lsn(s->engine);
+        simstore_decided(s, cmd.token, m, before);
         if (cmd.kind == CMD_READ) call->answer = look(s, m);
     }
     note_worker(s, m->from, &cmd);
@@ -381,6 +385,8 @@ static bool release(struct simserver *s) {
         case EFFECT_STOP:
         case EFFECT_DROP: send_attempt(s, &e); break;
         case EFFECT_QUESTION: send_question(s, &e); break;
+        case EFFECT_CHANGED:
+        case EFFECT_PUBLISHED: simstore_released(s, &e); break;
         case EFFECT_SLOTS_WANTED: simschedule_wanted(s, &e.as.slots); break;
         }
         if (e.kind != EFFECT_EVENT && crash_at_effect(s)) return false;

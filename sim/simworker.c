@@ -212,8 +212,22 @@ static int64_t body_number(struct slice body, const char *key, int64_t otherwise
     return otherwise;
 }
 
+/* "undo=NAME" at the end of a body. */
+static void holding_read_undo(struct holding *h, struct slice body) {
+    static const char key[] = " undo=";
+    for (size_t i = 0; i + sizeof key - 1 < body.len; i++) {
+        if (memcmp(body.ptr + i, key, sizeof key - 1) != 0) continue;
+        size_t from = i + sizeof key - 1, len = body.len - from;
+        REQUIRE(len <= sizeof h->undoes);
+        memcpy(h->undoes, body.ptr + from, len);
+        h->undoes_len = (uint32_t)len;
+        return;
+    }
+}
+
 /* How the process will end is known to the simulation from the start. */
 static void holding_read_body(struct holding *h, struct slice body) {
+    holding_read_undo(h, body);
     h->run_us = body_number(body, "ms=", 10) * 1000;
     h->exit_code = (uint32_t)body_number(body, "exit=", 0);
     if (h->attempt <= (uint32_t)body_number(body, "flaky=", 0)) h->exit_code = 1;

@@ -36,6 +36,8 @@ struct holding { /* an attempt this worker knows */
     int64_t run_us;
     enum outcome outcome;
     uint32_t exit_code, signal;
+    char undoes[24]; /* the job its body says it undoes */
+    uint32_t undoes_len;
 };
 
 struct tomb { /* an attempt that is over for this incarnation */

@@ -54,10 +54,14 @@ enum trace_cause {
     TC_VERDICT,
     TC_NO_VERDICT,
     TC_REQUEST,
+    TC_SAGA,
     TC_COUNT
 };
 
 enum trace_flow_state { TF_RUNNING, TF_SUCCEEDED, TF_FAILED, TF_CANCELLED, TF_COUNT };
+
+/* How far a flow is in undoing what it did. */
+enum trace_unwinding { TZ_NONE, TZ_STOPPING, TZ_COMPENSATING, TZ_DONE, TZ_COUNT };
 
 enum trace_job_kind { /* only what the rules tell apart */
     TK_WORK, /* runs on a worker */
@@ -82,8 +86,8 @@ enum trace_verdict { TV_ALLOW, TV_DENY, TV_CONSTRAIN, TV_HOLD, TV_AGAIN, TV_QUAR
 
 enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
 enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
-enum trace_slot_end { TZ_MISSED, TZ_OVERLAP, TZ_FULL, TZ_QUEUED, TZ_REPLACES, TZ_COUNT };
-enum trace_fire { TI_SLOT, TI_WAITED, TI_BACKFILL, TI_COUNT };
+enum trace_slot_end { TSLOT_MISSED, TSLOT_OVERLAP, TSLOT_FULL, TSLOT_QUEUED, TSLOT_REPLACES, TSLOT_COUNT };
+enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_COUNT };
 
 #define TRACE_NO_JOB UINT32_MAX
 
@@ -136,6 +140,7 @@ struct trace_job {
     const struct trace_bytes *rates;
     uint32_t rate_count;
     uint32_t message_bytes; /* what it counts against the bytes of its tenant */
+    const struct trace_job *undo; /* its compensation; NULL = none */
 };
 
 /* ---- records ---- */
@@ -162,6 +167,7 @@ enum trace_kind {
     TR_DUE,          /* as.due */
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
+    TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
     TR_LIMIT,        /* as.limit */
     TR_SCHEDULE,          /* as.schedule */
     TR_SCHEDULE_REMOVED,  /* as.slot: names alone */
@@ -173,6 +179,8 @@ enum trace_kind {
 
     TA_ASKED,        /* as.asked: a command was handed to the server */
     TA_ANSWERED,     /* as.answered: its answer reached the sender */
+    TA_STORE,        /* as.store: a command about the store was decided, in this order */
+    TA_STORE_ANSWER, /* as.store_answer: and what its sender was told of it */
 
     TW_DURABLE,      /* as.durable: the journal said "durable up to" */
     TW_RELEASED,     /* as.released: an effect left the engine */
@@ -183,6 +191,7 @@ enum trace_kind {
     TW_PROCESS_END,  /* as.process: and ended, or was killed */
     TW_MACHINE,      /* as.machine: a worker's whole machine was paused or went on */
     TW_WHY,          /* as.why: at the end of a run, what the server says of a job that has not ended */
+    TW_UNDO,         /* as.undo: by the rules the last record made a compensation a job of its flow */
     TW_QUIET,        /* faults stopped, everything had time to finish: what is not over must have a reason */
     TRACE_KIND_COUNT
 };
@@ -282,6 +291,7 @@ struct trace_verdict_on {
     uint32_t revision;
     enum trace_verdict verdict;
     int64_t again_ms;
+    bool fatal;
 };
 
 struct trace_key {
@@ -359,13 +369,64 @@ struct trace_answered {
     uint64_t epoch;     /* attach */
 };
 
+/* ---- the store ---- */
+
+enum trace_store_op { TB_READ, TB_SET, TB_DELETE, TB_INCREASE, TB_ADD, TB_REMOVE, TB_EXPIRE, TB_OP_COUNT };
+enum trace_store_if { TI_ALWAYS, TI_ABSENT, TI_PRESENT, TI_VERSION, TI_VALUE, TI_COUNT };
+#define TRACE_STORE_MAX 4u /* keys or members in one command of the simulator's clients */
+
+struct trace_store {
+    uint64_t call;
+    uint64_t lsn;       /* of the state after it was decided */
+    bool recorded;      /* it made records */
+    int64_t decided_ms; /* time of its batch */
+    enum trace_store_op op;
+    struct trace_bytes tenant;
+    uint64_t flow; /* 0 = the tenant's own namespace */
+    struct trace_bytes keys[TRACE_STORE_MAX];   /* the first alone but for set, delete and read */
+    struct trace_bytes values[TRACE_STORE_MAX]; /* set: of each key; add, remove: members */
+    uint32_t count;     /* keys of a set, delete or read; members of an add or remove */
+    enum trace_store_if condition;
+    uint64_t version;          /* of the condition */
+    struct trace_bytes value;  /* of the condition */
+    int64_t number;
+    int64_t expires_ms; /* 0 = never */
+    bool keep_expiry;
+};
+
+struct trace_store_item { /* what a read showed of a key */
+    bool found;
+    struct trace_bytes value; /* a number as text; a set as its members in order, each with a 0 behind it */
+    uint64_t version;
+    int64_t expires_ms; /* 0 = never */
+};
+
+struct trace_store_answer {
+    uint64_t call;
+    enum trace_answer answer;
+    int64_t number;
+    uint64_t version;
+    struct trace_store_item items[TRACE_STORE_MAX]; /* read */
+};
+
 /* ---- world ---- */
 
 struct trace_durable {
     uint64_t lsn;
 };
 
-enum trace_effect { TE_ANSWER, TE_EVENT, TE_ASSIGN, TE_STOP, TE_DROP, TE_QUESTION, TE_SLOTS, TE_COUNT };
+enum trace_effect {
+    TE_ANSWER,
+    TE_EVENT,
+    TE_ASSIGN,
+    TE_STOP,
+    TE_DROP,
+    TE_QUESTION,
+    TE_SLOTS,
+    TE_CHANGED,
+    TE_PUBLISHED,
+    TE_COUNT
+};
 
 struct trace_released {
     enum trace_effect effect;
@@ -392,6 +453,7 @@ struct trace_process {
     uint32_t ordinal;
     uint32_t attempt;
     uint64_t fence;
+    struct trace_bytes undoes; /* the job that it says it undoes, by name; len 0 = none */
 };
 
 struct trace_machine {
@@ -403,6 +465,13 @@ struct trace_why {
     uint64_t flow;
     uint32_t ordinal;
     bool has_reason; /* something other than "nothing" */
+};
+
+struct trace_undo {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t undoes;
+    const struct trace_job *job;
 };
 
 struct trace_entry {
@@ -430,6 +499,8 @@ struct trace_entry {
         struct trace_slot slot;
         struct trace_asked asked;
         struct trace_answered answered;
+        struct trace_store store;
+        struct trace_store_answer store_answer;
         struct trace_durable durable;
         struct trace_released released;
         struct trace_seen seen;
@@ -437,6 +508,7 @@ struct trace_entry {
         struct trace_process process;
         struct trace_machine machine;
         struct trace_why why;
+        struct trace_undo undo;
     } as;
 };
 
@@ -465,6 +537,7 @@ struct trace_job_state {
     bool has_question;
     enum trace_gate gate; /* of the open question */
     uint32_t revision;
+    uint32_t undoes; /* ordinal + 1 of the job it is the compensation of; 0 = it is none */
 };
 
 struct trace_schedule_now {
@@ -482,6 +555,8 @@ struct trace_flow_now {
     bool settling; /* a long consequence is not yet through: its jobs are not compared */
     bool more;
     uint32_t job_count;
+    enum trace_unwinding unwinding;
+    uint32_t undo_count; /* compensations that were entered and are not yet jobs */
 };
 
 #endif

@@ -295,6 +295,31 @@ static void spoil(struct rng *r, struct arena *arena, const struct cmd_jobs *job
     specs[0].parent_count = 1;
 }
 
+static bool runs_on_a_worker(const struct options *o) {
+    return o->kind != JOB_BARRIER && o->kind != JOB_GATE && o->kind != JOB_EXTERNAL;
+}
+
+/* Some flows undo what they did when they fail fatally, and fail fatally more often than others. */
+static void draw_undo(struct rng *r, struct arena *arena, struct options *options, uint32_t profiles,
+                      struct job_spec *specs, uint32_t count) {
+    if (rng_below(r, 3) != 0) return;
+    for (uint32_t i = 0; i < profiles; i++) {
+        uint32_t *fatal = ARENA_ARRAY(arena, uint32_t, 2);
+        fatal[0] = 1;
+        fatal[1] = 2;
+        options[i].fatal_exits = (struct tlv_u32s){fatal, 1 + rng_below(r, 2)};
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t from = rng_below(r, profiles);
+        if (rng_below(r, 4) == 0) continue;
+        if (!runs_on_a_worker(&options[from]) || !runs_on_a_worker(&options[specs[i].profile])) continue;
+        uint32_t ms = (uint32_t)rng_skewed(r, 300), exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 3) : 0;
+        specs[i].undo_profile = from + 1;
+        specs[i].undo_body = text(arena, "ms=%u exit=%u undo=%.*s", ms, exit_code, SLICE_FMT(specs[i].name));
+        specs[i].undo_hash = workload_hash(arena, rng_u64(r));
+    }
+}
+
 static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
@@ -303,6 +328,8 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
     struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, count);
     for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, &options[i]);
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
+    struct rng undo = rng_fork(r, 0x5a6a);
+    draw_undo(&undo, arena, options, profiles, specs, count);
     *jobs =
         (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
     if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);

@@ -53,10 +53,23 @@
     X(kill_grace_ms,               10000,          0,     3600000,        "ms",     "between TERM and KILL") \
     X(stop_confirm_ms,             60000,          1000,  86400000,       "ms",     "how long a worker may take to confirm a stop before the attempt counts as lost") \
     X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
+    X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
     X(overload_slots_percent,      90,             1,     101,            "%",      "busy slots at which a worker counts as overloaded") \
     X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
+    X(store_key_bytes_max,         512,            1,     1024,           "bytes",  "a key of the store, a member of a set, a channel") \
+    X(store_value_bytes_max,       1048576,        0,     16777216,       "bytes",  "a value of the store; larger things are blobs") \
+    X(store_entries_max,           1024,           1,     4096,           "keys",   "keys or members in one command, done in one step") \
+    X(store_set_members_max,       1000000,        1,     100000000,      "members","members of one set") \
+    X(store_keys_max,              20000000,       1,     1000000000,     "keys",   "keys of all tenants, about 150 B each beside their value") \
+    X(store_space_keys_max,        5000000,        1,     1000000000,     "keys",   "keys of one namespace") \
+    X(store_tenant_keys_max,       10000000,       1,     1000000000,     "keys",   "keys of one tenant, its flows included") \
+    X(store_tenant_bytes_max,      1073741824,     1024,  1099511627776,  "bytes",  "keys, values and members of one tenant with what it costs to keep them") \
+    X(store_ttl_ms_max,            315576000000,   1000,  3155760000000,  "ms",     "how far away the expiry of a key may be") \
+    X(publish_bytes_max,           65536,          0,     1048576,        "bytes",  "a message published on a channel; it waits in memory for its LSN") \
+    X(watches_max,                 100000,         1,     10000000,       "watches","watches of keys and channels, all sessions together") \
+    X(session_watches_max,         1000,           1,     1000000,        "watches","watches of one session") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
     X(ended_flows_max,             2000000,        1,     100000000,      "flows",  "finished flows in memory; a history that lags slows admission instead of filling it") \
@@ -93,5 +106,9 @@ int64_t *limit_by_name(struct limits *l, const char *name);
 /* Set inside apply by the shape of the code, not by configuration: how many jobs one step may visit before the rest
  * is kept as a cursor. Part of the format: replay depends on it. */
 #define STEP_JOBS_MAX 4096
+
+/* Part of the rules in the same way: how long workers may take to confirm that they stopped what an unwinding flow
+ * calls off. */
+#define UNWIND_CONFIRM_MS 60000
 
 #endif

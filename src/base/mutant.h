@@ -23,6 +23,14 @@
     X(slots_ignored, "a worker gets one job more than it has slots")                            \
     X(verdict_unfenced, "a verdict about another revision is accepted")                         \
     X(deadline_forgotten, "a snapshot drops job deadlines")                                     \
+    X(store_expired_served, "a key whose time is over is served until the tick comes to it")    \
+    X(store_cas_ignored, "a compare-and-set sets whatever it finds")                            \
+    X(store_count_wrong, "adding members answers how many were given, not how many were new")   \
+    X(store_expiry_forgotten, "a snapshot drops when a key expires")                            \
+    X(store_flow_kept, "the keys of a flow stay when it is forgotten")                          \
+    X(compensation_twice, "the first compensation of an unwinding stays on the list")           \
+    X(compensation_order, "compensations run first entered first")                              \
+    X(compensation_lost, "a job that succeeds while its flow unwinds is not entered")           \
     X(limit_off_by_one, "a concurrency key lets one attempt more pass than it is wide")         \
     X(key_not_returned, "the end of an attempt does not give its concurrency keys back")        \
     X(rate_refilled_twice, "a rate gets twice the tokens that the time since brought")          \

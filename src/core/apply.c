@@ -11,7 +11,9 @@
 #include "quota.h"
 #include "registry.h"
 #include "retention.h"
+#include "saga.h"
 #include "schedule.h"
+#include "store.h"
 #include "timer.h"
 #include "work.h"
 
@@ -131,6 +133,7 @@ static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
 static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
     uint32_t flow = the_flow(s, r->flow);
     REQUIRE(!flow_at(s, flow)->is_working);
+    store_drop_flow(s, r->flow);
     flow_hide(s, flow);
     work_sweep(s, flow, SWEEP_FORGET, 0, 0);
 }
@@ -186,6 +189,7 @@ static void apply_due(struct state *s, const struct rec_due *r) {
 static void apply_verdict(struct state *s, const struct rec_verdict *r) {
     if (r->question == 0) {
         job_quarantine_late(s, the_job(s, r->flow, r->ordinal));
+        if (r->fatal) saga_fail(s, the_job(s, r->flow, r->ordinal));
         return;
     }
     uint32_t question = map_get(&s->question_by_id, r->question);
@@ -248,6 +252,11 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_STORE_SET: store_set(s, &b->as_REC_STORE_SET); break;
+    case REC_STORE_DELETED: store_delete(s, &b->as_REC_STORE_DELETED); break;
+    case REC_STORE_MEMBERS: store_members(s, &b->as_REC_STORE_MEMBERS); break;
+    case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
+    case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
     case REC_SCHEDULE: apply_schedule(s, &b->as_REC_SCHEDULE); break;
     case REC_SCHEDULE_REMOVED:

@@ -9,6 +9,7 @@
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
+#include "saga.h"
 #include "timer.h"
 
 static uint64_t *taken_of(struct worker *w, struct slice name) {
@@ -148,6 +149,7 @@ static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal
     job_spend(s, j);
     if (fatal || j->used > budget) {
         job_finish(s, job, cause == CAUSE_RUN_TIMEOUT ? JOB_TIMED_OUT : JOB_FAILED, cause);
+        if (fatal) saga_fail(s, job);
         return;
     }
     j->due.ms = s->now.ms + backoff_ms(o, j->used, s->seed, job_ref_of(s, j));
@@ -184,12 +186,14 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     REQUIRE(job_state_is_active(j->state));
     struct run *run = run_at(s, j->link);
     REQUIRE(run->attempt == rec->attempt || MUTANT(stale_attempt));
-    enum stop_cause stop = run->stop;
+    bool called_off = saga_calls_off(s, j); /* also before the sweep has come to it */
+    enum stop_cause stop = called_off ? STOP_CANCEL : run->stop;
     run_free(s, j->link);
     j->link = 0;
     if (rec->outcome != OUTCOME_LOST) j->done_attempt = rec->attempt;
+    if (rec->outcome == OUTCOME_OK) saga_enter(s, j); /* whatever becomes of the job, its effects are real */
     switch (judge(stop, rec->outcome)) {
-    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, CAUSE_REQUEST); break;
+    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, called_off ? CAUSE_SAGA : CAUSE_REQUEST); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
     case END_SUCCESS: succeed(s, job, rec); break;
     case END_FAILURE: {

@@ -4,6 +4,8 @@
 #include "flow.h"
 #include "quota.h"
 #include "registry.h"
+#include "store.h"
+#include "saga.h"
 #include "retention.h"
 #include "schedule.h"
 
@@ -29,11 +31,19 @@ static enum err check_foreign(const struct state *s, const struct rec_job *job, 
     return ERR_OK;
 }
 
+static enum err check_undo(const struct rec_job *job, uint32_t profile_count, struct why *why) {
+    FITS(job->undoes == 0 && !saga_is_undo_name(job->name), "a compensation from outside");
+    FITS(job->undo_profile <= profile_count, "a compensation without options");
+    FITS(job->undo_profile == 0 || job->name.len + UNDO_SUFFIX_BYTES <= UNDO_NAME_BYTES_MAX,
+         "a name too long for a compensation");
+    return ERR_OK;
+}
+
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
     const struct options *sets = profiles->at;
-    FITS((uint64_t)first + jobs->count < NO_ORDINAL, "too many jobs");
+    FITS(((uint64_t)first + jobs->count) * 2 < NO_ORDINAL, "too many jobs"); /* each may have a compensation */
     for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
@@ -42,7 +52,8 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
             FITS(list[i].parents.at[k] < first + i, "a parent that comes after its child");
             FITS(k == 0 || list[i].parents.at[k] > list[i].parents.at[k - 1], "parents out of order");
         }
-        enum err e = check_foreign(s, &list[i], why);
+        enum err e = check_undo(&list[i], profiles->count, why);
+        if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
     return ERR_OK;
@@ -75,6 +86,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
+    FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
@@ -86,6 +98,7 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     const struct job *j = job_at(s, job);
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
+    FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
     return ERR_OK;
 }
 
@@ -98,6 +111,7 @@ static enum err check_flow_only(const struct state *s, const struct record *r, s
         FITS(f->is_working, "a flow without work");
     } else {
         FITS(f->state != FLOW_RUNNING && !f->is_working, "a flow that has not ended");
+        FITS(r->kind != REC_RERUN || f->unwinding == UNWIND_NONE, "a flow that was unwound");
     }
     return ERR_OK;
 }
@@ -164,7 +178,9 @@ static enum err check_paused(const struct state *s, const struct rec_paused *r, 
 }
 
 static enum err check_cancelled(const struct state *s, const struct rec_cancelled *r, struct why *why) {
-    FITS(flow_find(s, (flow_id){r->flow}) != 0, "a flow that is not there");
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow != 0, "a flow that is not there");
+    FITS(!r->whole || flow_at(s, flow)->unwinding == UNWIND_NONE, "a flow that unwinds");
     FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
     return ERR_OK;
 }
@@ -182,6 +198,39 @@ static enum err check_worker_gone(const struct state *s, struct slice id, struct
     uint32_t worker = worker_find(s, id);
     FITS(worker != 0, "a worker that is not there");
     FITS(worker_at(s, worker)->active == 0, "a worker that holds attempts");
+    return ERR_OK;
+}
+
+/* The namespace of a record about the store: somebody's, and there. */
+static enum err check_space(const struct state *s, const struct rec_head *head, uint64_t flow, uint32_t *ret,
+                            struct why *why) {
+    uint32_t known = flow ? flow_find(s, (flow_id){flow}) : 0;
+    FITS(flow ? known != 0 : head->tenant.len > 0, "a namespace of nobody");
+    *ret = space_find(&s->store, known ? flow_at(s, known)->tenant : tenant_find(s, head->tenant), flow);
+    return ERR_OK;
+}
+
+static enum err check_store(const struct state *s, const struct record *r, struct why *why) {
+    const union record_body *b = &r->body;
+    const struct rec_store_set *set = &b->as_REC_STORE_SET;
+    const struct rec_store_members *members = &b->as_REC_STORE_MEMBERS;
+    const struct rec_store_expiry *expiry = &b->as_REC_STORE_EXPIRY;
+    bool of_set = r->kind == REC_STORE_MEMBERS, of_expiry = r->kind == REC_STORE_EXPIRY;
+    uint64_t flow = of_set ? members->flow : of_expiry ? expiry->flow : set->flow;
+    uint32_t space = 0;
+    enum err e = check_space(s, &b->head, flow, &space, why);
+    if (e != ERR_OK) return e;
+    const struct rec_store_entry *entries = set->entries.at;
+    for (uint32_t i = 0; r->kind == REC_STORE_SET && i < set->entries.count; i++) {
+        FITS(entries[i].key.len > 0, "a value without a key");
+        FITS(entries[i].kind != ITEM_SET, "a set without members");
+        FITS(entries[i].expires_ms >= 0, "a time before all times");
+    }
+    if (!of_set && !of_expiry) return ERR_OK;
+    uint32_t item = item_find(&s->store, space, of_set ? members->key : expiry->key);
+    FITS(item != 0 || (of_set && members->key.len > 0), "a key that is not there");
+    if (of_set) FITS(item == 0 || item_at(&s->store, item)->kind == ITEM_SET, "members of what is no set");
+    if (of_expiry) FITS(expiry->expires_ms >= 0, "a time before all times");
     return ERR_OK;
 }
 
@@ -239,6 +288,11 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_STORE_SET:
+    case REC_STORE_DELETED:
+    case REC_STORE_MEMBERS:
+    case REC_STORE_EXPIRY:
+    case REC_STORE_EXPIRED: return check_store(s, r, why);
     case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
     case REC_SCHEDULE: return check_schedule(s, &b->as_REC_SCHEDULE, why);
     case REC_SCHEDULE_REMOVED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name, why);

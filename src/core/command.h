@@ -30,6 +30,7 @@ enum command_kind {
     CMD_POOL,
     CMD_TOPIC,
     CMD_TENANT,
+    CMD_STORE,
     CMD_LIMIT,
     CMD_SCHEDULE,
     CMD_SCHEDULE_REMOVE,
@@ -60,6 +61,9 @@ struct job_spec {
     uint32_t parent_count;
     struct slice body;
     struct slice body_hash; /* 32 bytes; needed when the options have gates */
+    uint32_t undo_profile;  /* of its compensation: position + 1 in the command's option sets; 0 = it has none */
+    struct slice undo_body;
+    struct slice undo_hash; /* 32 bytes; needed when the compensation's options have the policy gate */
 };
 
 struct cmd_jobs {
@@ -139,6 +143,7 @@ struct cmd_attempt { /* started, progress, done */
     uint64_t log_bytes;
     uint64_t log_cut_bytes;
     struct slice reason;
+    bool fatal; /* a failure that no further attempt can mend */
 };
 
 struct cmd_verdict {
@@ -152,6 +157,7 @@ struct cmd_verdict {
     struct slice payload_hash; /* 32 bytes, with a rendered body */
     int64_t again_ms;
     uint64_t policy;
+    bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
 };
 
 struct cmd_pool {
@@ -171,6 +177,52 @@ struct cmd_topic {
 struct cmd_tenant {
     struct slice name;
     uint32_t weight;
+};
+
+enum store_op {
+    STORE_SET,     /* entries get their values, all or none */
+    STORE_DELETE,  /* entries, by key alone; reply.number: how many were there */
+    STORE_INCREASE,   /* key is changed by `number`; reply.number: what it is now */
+    STORE_ADD,     /* members to the set `key`; reply.number: how many are new */
+    STORE_REMOVE,  /* members from the set `key`; reply.number: how many were there */
+    STORE_EXPIRE,  /* key gets another expiry, or none; reply.number: 1, or 0 when there is no such key */
+    STORE_PUBLISH, /* `value` on channel `key`; reply.number: how many watch it */
+    STORE_WATCH,   /* key, prefix or channel, by this session until it ends */
+    STORE_UNWATCH, /* one watch of this session, or (watch 0) all: the session is over */
+    STORE_OP_COUNT
+};
+
+/* What must hold, or nothing is changed (ERR_CONFLICT). For several entries: of each of them. */
+enum store_if {
+    STORE_ALWAYS,
+    STORE_IF_ABSENT,
+    STORE_IF_PRESENT,
+    STORE_IF_VERSION, /* its version is `version`; 0 = it is not there */
+    STORE_IF_VALUE,   /* its value is `value` */
+    STORE_IF_COUNT
+};
+
+struct store_entry {
+    struct slice key, value;
+};
+
+struct cmd_store { /* namespace: the caller's tenant, or `flow` in it */
+    enum store_op op;
+    flow_id flow;
+    const struct store_entry *entries; /* set, delete */
+    uint32_t entry_count;
+    enum store_if condition; /* set, delete */
+    uint64_t version;
+    struct slice key;
+    struct slice value;
+    int64_t number;
+    const struct slice *members; /* add, remove */
+    uint32_t member_count;
+    int64_t expires_ms; /* set, expire: wall time; 0 = never */
+    bool keep_expiry;   /* set: what the key had */
+    uint64_t session;   /* watch, unwatch: not 0 */
+    uint64_t watch;     /* number given by the session; a second watch under it replaces the first */
+    bool prefix, of_channel;
 };
 
 struct cmd_limit { /* see rec_limit */
@@ -235,6 +287,7 @@ struct command {
         struct cmd_pool pool;
         struct cmd_topic topic;
         struct cmd_tenant tenant_set;
+        struct cmd_store store;
         struct cmd_limit limit;
         uint64_t lsn; /* projected */
         struct cmd_schedule schedule;
@@ -250,6 +303,8 @@ struct reply {
     bool repeated;      /* answered from an idempotency key, or an acknowledgement given before */
     int64_t lease_ms;   /* attach, heartbeat */
     uint64_t epoch;     /* attach */
+    int64_t number;     /* store: see enum store_op */
+    uint64_t version;   /* store: of the (first) key now; also in a conflict; 0 = it is not there */
     struct why why;     /* text when err is not ERR_OK */
 };
 

@@ -26,6 +26,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_DRAIN] = decide_drain,         [CMD_VERDICT] = decide_verdict,
     [CMD_POOL] = decide_pool,           [CMD_TOPIC] = decide_topic,
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
+    [CMD_STORE] = decide_store,
     [CMD_LIMIT] = decide_limit,
     [CMD_PROJECTED] = decide_projected,
     [CMD_SCHEDULE] = decide_schedule,
@@ -113,6 +114,12 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
     if (!visible) return refuse(d, ERR_NOT_FOUND, "there is no flow %s", text);
     *ret = flow;
     return ERR_OK;
+}
+
+enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so) {
+    if (f->unwinding == UNWIND_NONE) return ERR_OK;
+    const char *how = f->unwinding == UNWIND_DONE ? "was unwound" : "is being unwound";
+    return refuse(d, ERR_STATE, "the flow failed fatally and %s: %s", how, so);
 }
 
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret) {

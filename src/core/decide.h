@@ -55,6 +55,9 @@ enum err decide_forget(struct decision *d, const struct command *cmd);
 enum err decide_pool(struct decision *d, const struct command *cmd);
 enum err decide_topic(struct decision *d, const struct command *cmd);
 enum err decide_tenant(struct decision *d, const struct command *cmd);
+enum err decide_store(struct decision *d, const struct command *cmd);
+/* The time of a key of the store has come: a record, or nothing when its namespace is gone already. */
+void decide_item_timer(struct decision *d, struct state *indices, uint32_t item);
 enum err decide_limit(struct decision *d, const struct command *cmd);
 
 enum err decide_projected(struct decision *d, const struct command *cmd);
@@ -76,6 +79,8 @@ enum err decide_name(struct decision *d, struct slice name, const char *what);
 enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
+/* Refuses when the flow failed fatally and its compensations run, or ran. */
+enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);
 /* Whether the tenant (0 = a new one) has room for these jobs; for those of a flow that would start again. */
 enum err decide_room(struct decision *d, uint32_t tenant, const struct tlv_list *jobs);

@@ -166,6 +166,23 @@ enum err decide_options(struct decision *d, const struct options *given, struct 
     return e;
 }
 
+/* A compensation runs before everything else and however late it is: the absolute times of the set were about the job.
+ * Of its questions only the policy's is left, for a time that leaves nobody waiting. */
+void decide_undo_options(const struct decision *d, const struct options *complete, struct options *ret) {
+    *ret = *complete;
+    ret->priority = (uint32_t)d->limits->priority_max + 1;
+    ret->gates &= GATE_BIT(GATE_POLICY);
+    ret->policy_open = true;
+    ret->approval_ms = ret->gates ? d->limits->undo_policy_ms : 0;
+    ret->quorum = 1;
+    ret->four_eyes = false;
+    ret->approval_role = slice_of(NULL, 0);
+    ret->not_before_ms = 0;
+    ret->deadline_ms = 0;
+    ret->on_upstream = UPSTREAM_FAIL;
+    ret->affinity = false;
+}
+
 /* ---- workers ---- */
 
 enum err decide_worker_info(struct decision *d, const struct worker_info *given, struct worker_info *ret) {

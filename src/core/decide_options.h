@@ -6,7 +6,9 @@
 
 /* Checks one set against the limits and completes it: defaults filled in, lists sorted. Slices stay the caller's. */
 CHECKED enum err decide_options(struct decision *d, const struct options *given, struct options *ret);
-/* The same for what a worker says of itself. */
+/* A complete set as the compensation of a job has it. */
+void decide_undo_options(const struct decision *d, const struct options *complete, struct options *ret);
+/* As decide_options, for what a worker says of itself. */
 CHECKED enum err decide_worker_info(struct decision *d, const struct worker_info *given, struct worker_info *ret);
 
 #endif

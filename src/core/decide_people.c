@@ -31,6 +31,8 @@ enum err decide_cancel(struct decision *d, const struct command *cmd) {
         if (e != ERR_OK) return e;
         const struct flow *f = flow_at(d->state, index);
         if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is over: %s", flow_state_words[f->state]);
+        e = decide_not_unwound(d, f, "cancel its compensations one by one");
+        if (e != ERR_OK) return e;
         if (f->cancelling) return ERR_OK; /* asked before; repeating it changes nothing */
     } else {
         e = decide_settled_job(d, cmd, (struct job_ref){c->flow, c->ordinal}, &index);
@@ -83,6 +85,10 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
     bool dead = job_is_dead_letter(j->state, j->cause);
     if (!dead || (listed && !(j->flags & JOBF_DEAD)))
         return refuse(d, ERR_STATE, "the job is no dead letter: it is %s", job_state_word(j->state));
+    if (kind == REC_RETRIED && job_undoes(d->state, j) == 0) {
+        e = decide_not_unwound(d, flow_at(d->state, j->flow), "only its compensations can be retried");
+        if (e != ERR_OK) return e;
+    }
     if (kind == REC_RETRIED) e = decide_room_again(d, flow_at(d->state, j->flow));
     if (e != ERR_OK) return e;
     struct rec_job_only *rec = &decide_record(d, kind, cmd)->body.as_REC_RETRIED;
@@ -107,7 +113,8 @@ static enum err finished_flow(struct decision *d, const struct command *cmd, enu
     if (f->state == FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is still running");
     if (kind == REC_RERUN && f->state == FLOW_SUCCEEDED && f->by_state[JOB_SKIPPED] == 0)
         return refuse(d, ERR_STATE, "every job of the flow has succeeded");
-    if (kind == REC_RERUN) e = decide_room_again(d, f);
+    if (kind == REC_RERUN) e = decide_not_unwound(d, f, "submit it anew");
+    if (kind == REC_RERUN && e == ERR_OK) e = decide_room_again(d, f);
     if (e != ERR_OK) return e;
     decide_record(d, kind, cmd)->body.as_REC_RERUN.flow = cmd->as.flow.v;
     return ERR_OK;
@@ -164,6 +171,10 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
                       c->revision);
     if (!slice_eq(c->hash, question_hash(s, q, d->arena)))
         return refuse(d, ERR_STALE, "the verdict is about something else than what is asked");
+    if (c->fatal && q->gate == GATE_CONDITION)
+        return refuse(d, ERR_INVALID, "a condition that does not hold is no failure: it cannot be fatal");
+    if (c->verdict == VERDICT_HOLD && question_is_soft(s, job_at(s, q->job), q->gate))
+        return refuse(d, ERR_INVALID, "a compensation waits for no approval: allow it or deny it");
     if (!verdict_fits(c->verdict, q->gate)) return refuse(d, ERR_INVALID, "that verdict does not answer this question");
     if (c->verdict == VERDICT_AGAIN &&
         (c->again_ms < d->in->wall.ms || c->again_ms > d->in->wall.ms + d->limits->delay_ms_max))
@@ -201,6 +212,7 @@ static void record_verdict(struct decision *d, const struct command *cmd, struct
     rec->payload_hash = c->payload_hash;
     rec->again_ms = c->verdict == VERDICT_AGAIN ? c->again_ms : 0;
     rec->policy = c->policy;
+    rec->fatal = c->fatal;
 }
 
 static enum err decide_late_quarantine(struct decision *d, const struct command *cmd) {
@@ -218,6 +230,8 @@ static enum err decide_late_quarantine(struct decision *d, const struct command 
 enum err decide_verdict(struct decision *d, const struct command *cmd) {
     const struct cmd_verdict *c = &cmd->as.verdict;
     if ((unsigned)c->verdict >= VERDICT_COUNT) return refuse(d, ERR_INVALID, "there is no such verdict");
+    if (c->fatal && c->verdict != VERDICT_DENY && c->verdict != VERDICT_QUARANTINE)
+        return refuse(d, ERR_INVALID, "only a deny or a quarantine can be fatal");
     enum err e = check_payload(d, c);
     if (e != ERR_OK) return e;
     if (c->question.v == 0) return decide_late_quarantine(d, cmd);

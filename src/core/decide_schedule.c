@@ -49,7 +49,7 @@ static enum err check_template(struct decision *d, const struct cmd_jobs *jobs) 
             if (spec->parents[k].flow.v)
                 return refuse(d, ERR_INVALID, "job %.*s of a schedule's flow has a parent in another flow",
                               SLICE_FMT(spec->name));
-        bytes += 64 + spec->name.len + spec->body.len + (uint64_t)spec->parent_count * 5;
+        bytes += 64 + spec->name.len + spec->body.len + spec->undo_body.len + (uint64_t)spec->parent_count * 5;
     }
     if (bytes > (uint64_t)d->limits->schedule_bytes_max)
         return refuse(d, ERR_LIMIT, "the schedule's flow is larger than %lld bytes (schedule_bytes_max)",

@@ -5,6 +5,7 @@
 #include "graph.h"
 #include "panic.h"
 #include "registry.h"
+#include "saga.h"
 
 struct known_ctx {
     const struct state *state;
@@ -61,14 +62,22 @@ static uint64_t options_bytes(const struct options *o) {
 static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     uint64_t bytes = 1024, reserve = 0;
     uint64_t questions = d->state->questions.count;
-    for (uint32_t i = 0; i < jobs->profile_count; i++) bytes += options_bytes(&jobs->profiles[i]);
+    bool has_undo = false;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
         bytes += 64 + spec->name.len + spec->body.len;
+        if (spec->undo_profile) {
+            const struct options *undo = &jobs->profiles[spec->undo_profile - 1];
+            questions += spec->undo_hash.len != 0;
+            bytes += 64 + spec->undo_body.len;
+            has_undo = true;
+            reserve += (uint64_t)(undo->retries + 1) * ATTEMPT_RECORD_BYTES;
+        }
         for (uint32_t k = 0; k < spec->parent_count; k++) bytes += spec->parents[k].flow.v ? 32 : 5;
         reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
+    for (uint32_t i = 0; i < jobs->profile_count; i++) bytes += options_bytes(&jobs->profiles[i]) << has_undo;
     if (questions > (uint64_t)d->limits->questions_max)
         return refuse(d, ERR_BUSY, "too many questions would be open at once (questions_max)");
     if (bytes > (uint64_t)d->limits->submit_bytes_max)
@@ -98,6 +107,37 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
     if (spec->body_hash.len != 0 && spec->body_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (gated && spec->body_hash.len == 0)
         return refuse(d, ERR_INVALID, "job %.*s stands before a question but has no hash of what is asked about",
+                      SLICE_FMT(spec->name));
+    return ERR_OK;
+}
+
+static bool runs_on_a_worker(const struct options *o) {
+    return o->kind != JOB_GATE && o->kind != JOB_BARRIER && o->kind != JOB_EXTERNAL;
+}
+
+static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
+    if (saga_is_undo_name(spec->name))
+        return refuse(d, ERR_INVALID, "job name %.*s is that of a compensation", SLICE_FMT(spec->name));
+    if (spec->undo_profile == 0) {
+        if (spec->undo_body.len == 0 && spec->undo_hash.len == 0) return ERR_OK;
+        return refuse(d, ERR_INVALID, "the compensation of job %.*s has no options", SLICE_FMT(spec->name));
+    }
+    if (spec->undo_profile > jobs->profile_count)
+        return refuse(d, ERR_INVALID, "the compensation of job %.*s refers to options that are not there",
+                      SLICE_FMT(spec->name));
+    const struct options *undo = &jobs->profiles[spec->undo_profile - 1];
+    if (!runs_on_a_worker(&jobs->profiles[spec->profile]) || !runs_on_a_worker(undo))
+        return refuse(d, ERR_INVALID, "job %.*s and its compensation must be of a kind that runs on a worker",
+                      SLICE_FMT(spec->name));
+    if (spec->name.len + UNDO_SUFFIX_BYTES > UNDO_NAME_BYTES_MAX)
+        return refuse(d, ERR_LIMIT, "the name of the compensation would be longer than %u bytes: %.*s",
+                      UNDO_NAME_BYTES_MAX, SLICE_FMT(spec->name));
+    if (spec->undo_body.len > (size_t)d->limits->job_body_bytes_max)
+        return refuse(d, ERR_LIMIT, "the compensation of job %.*s is longer than %lld bytes (job_body_bytes_max)",
+                      SLICE_FMT(spec->name), (long long)d->limits->job_body_bytes_max);
+    if (spec->undo_hash.len != 0 && spec->undo_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
+    if ((undo->gates & GATE_BIT(GATE_POLICY)) && spec->undo_hash.len == 0)
+        return refuse(d, ERR_INVALID, "the compensation of job %.*s has no hash of what its policy is asked about",
                       SLICE_FMT(spec->name));
     return ERR_OK;
 }
@@ -180,17 +220,31 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
                        &d->reply->why);
 }
 
-static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret) {
-    struct options *sets = ARENA_ARRAY(d->arena, struct options, jobs->profile_count ? jobs->profile_count : 1);
+/* The option sets, and behind them those of the compensations: `ret_undo` has the position + 1 of each, by the position
+ * of the set that it was made from. */
+static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret,
+                               uint32_t **ret_undo) {
+    uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+    uint32_t count = jobs->profile_count;
+    for (uint32_t i = 0; i < jobs->job_count; i++) {
+        uint32_t from = jobs->jobs[i].undo_profile;
+        if (from && undo[from - 1] == 0) undo[from - 1] = ++count;
+    }
+    if (count > d->limits->submit_profiles_max)
+        return refuse(d, ERR_LIMIT, "more than %lld different sets of options with compensations (submit_profiles_max)",
+                      (long long)d->limits->submit_profiles_max);
+    struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
     uint64_t names = d->state->quotas.count;
     for (uint32_t i = 0; i < jobs->profile_count; i++) {
         enum err e = decide_options(d, &jobs->profiles[i], &sets[i]);
         if (e != ERR_OK) return e;
         names += sets[i].demand.keys.count + sets[i].demand.rates.count;
+        if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
     }
     if (names > (uint64_t)d->limits->limit_names_max)
         return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
-    *ret = (struct tlv_list){sets, jobs->profile_count};
+    *ret = (struct tlv_list){sets, count};
+    *ret_undo = undo;
     return ERR_OK;
 }
 
@@ -199,9 +253,13 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     /* an administrator, who has no tenant, adds in the name of the flow's */
     struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);
-    for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) e = check_spec(d, jobs, &jobs->jobs[i]);
+    for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) {
+        e = check_spec(d, jobs, &jobs->jobs[i]);
+        if (e == ERR_OK) e = check_undo(d, jobs, &jobs->jobs[i]);
+    }
+    uint32_t *undo = NULL;
     if (e == ERR_OK) e = check_space(d, jobs);
-    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles);
+    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &undo);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
     if (e != ERR_OK) return e;
@@ -212,7 +270,10 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
                                    .profile = spec->profile,
                                    .parents = graph.parents[graph.order[k]],
                                    .body = spec->body,
-                                   .body_hash = spec->body_hash};
+                                   .body_hash = spec->body_hash,
+                                   .undo_body = spec->undo_body,
+                                   .undo_profile = spec->undo_profile ? undo[spec->undo_profile - 1] : 0,
+                                   .undo_hash = spec->undo_hash};
         e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }
@@ -327,6 +388,8 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     if (e != ERR_OK) return e;
     const struct flow *f = flow_at(d->state, index);
     if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is over: %s", flow_state_words[f->state]);
+    e = decide_not_unwound(d, f, "no jobs can be added");
+    if (e != ERR_OK) return e;
     if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");
     struct tlv_list profiles, jobs;
     e = decide_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);

@@ -116,8 +116,9 @@ static void question_timer(struct decision *d, struct state *indices, uint32_t q
     rec->gate = q->gate;
     rec->revision = q->revision;
     rec->hash = question_hash(s, q, d->arena);
-    rec->verdict = VERDICT_DENY;
-    rec->reason = SLICE("nobody answered in time");
+    bool soft = question_is_soft(s, job_at(s, q->job), q->gate);
+    rec->verdict = soft ? VERDICT_ALLOW : VERDICT_DENY;
+    rec->reason = soft ? SLICE("nobody answered in time: a compensation runs") : SLICE("nobody answered in time");
 }
 
 static void key_timer(struct decision *d, uint32_t key) {
@@ -137,6 +138,7 @@ bool decide_timer(struct decision *d, struct state *indices) {
     case TIMER_JOB: job_timer(d, indices, index); break;
     case TIMER_QUESTION: question_timer(d, indices, index); break;
     case TIMER_KEY: key_timer(d, index); break;
+    case TIMER_ITEM: decide_item_timer(d, indices, index); break;
     /* a token has come: nothing to record, the dispatch of this pass looks again */
     case TIMER_QUOTA:
         timer_set(indices, TIMER_QUOTA, index, (wall_time){TIME_NEVER});

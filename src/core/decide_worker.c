@@ -232,6 +232,7 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->outcome = (uint8_t)c->outcome;
     rec->exit_code = c->exit_code;
     rec->signal = c->signal;
+    rec->fatal = c->fatal && c->outcome != OUTCOME_OK;
     rec->result = c->result;
     rec->result_hash = c->result_hash;
     rec->log_bytes = c->log_bytes;

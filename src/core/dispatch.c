@@ -227,7 +227,8 @@ static uint32_t first_job(struct round *r, uint32_t class_) {
     for (uint32_t left = c->count; left > 0; left--) {
         uint32_t job = c->head;
         const struct flow *f = flow_at(s, job_at(s, job)->flow);
-        if (f->sweep != SWEEP_NONE) return 0; /* for a moment: its jobs are being gone through one by one */
+        /* for a moment: its jobs are being gone through one by one, or will be */
+        if (f->sweep != SWEEP_NONE || f->unwinding == UNWIND_DUE) return 0;
         if (!f->paused) return job;
         ready_park(s, job); /* may free the class, when this was the last */
     }

@@ -3,6 +3,7 @@
 #ifndef REEVE_EFFECT_H
 #define REEVE_EFFECT_H
 
+#include "bytes.h"
 #include "command.h"
 #include "wtime.h"
 
@@ -13,6 +14,8 @@ enum effect_kind {
     EFFECT_STOP,     /* tell the worker to stop the attempt (TERM, grace, KILL) and to confirm with DONE */
     EFFECT_DROP,     /* tell the worker that an attempt it holds is not, or no longer, its own: kill it, no answer */
     EFFECT_QUESTION, /* a question is open; someone outside must answer */
+    EFFECT_CHANGED,   /* a key of the store that someone watches changed; lost with the watches in a crash */
+    EFFECT_PUBLISHED, /* a message on a channel that someone watches */
     EFFECT_SLOTS_WANTED, /* a schedule needs its next slots: CMD_SCHEDULE_SLOTS */
 };
 
@@ -52,6 +55,16 @@ struct question_effect {
     struct job_ref job;
 };
 
+/* To whom: engine_watchers. Slices are valid until the next effect is taken. */
+struct store_effect {
+    struct slice tenant;
+    flow_id flow;        /* 0 = the tenant's own namespace */
+    struct slice key;    /* or channel; empty: the whole namespace is gone */
+    uint64_t version;    /* changed: of the new value; 0 = it is gone */
+    struct slice body;   /* published */
+    struct bytes *owned; /* key and body */
+};
+
 struct slots_effect {
     uint64_t revision; /* names the schedule: view_schedule_revision */
     int64_t after_ms;
@@ -71,6 +84,7 @@ struct effect {
         struct event event;
         struct attempt_effect attempt; /* assign, stop, drop */
         struct question_effect question;
+        struct store_effect store; /* changed, published */
         struct slots_effect slots;
     } as;
 };

@@ -1,6 +1,7 @@
 /* effects.c: see effects.h. */
 #include "effects.h"
 
+#include "buf.h"
 #include "mutant.h"
 #include "panic.h"
 #include "state.h"
@@ -13,7 +14,13 @@ void effects_init(struct effects *x) {
     pool_init(&x->replies, sizeof(struct reply), REPLIES_MAX);
 }
 
+static struct bytes *owned_by(const struct effect *e) {
+    return e->kind == EFFECT_CHANGED || e->kind == EFFECT_PUBLISHED ? e->as.store.owned : NULL;
+}
+
 void effects_fini(struct effects *x) {
+    for (uint32_t i = x->head; i < x->queue.count; i++) bytes_free(owned_by(vec_at(&x->queue, i)));
+    bytes_free(x->leaving_bytes);
     vec_fini(&x->queue);
     pool_fini(&x->replies);
 }
@@ -77,6 +84,8 @@ static void compact(struct effects *x) {
 bool effects_take(struct effects *x, uint64_t durable_lsn, struct effect *ret) {
     if (x->leaving) pool_free(&x->replies, x->leaving);
     x->leaving = 0;
+    bytes_free(x->leaving_bytes);
+    x->leaving_bytes = NULL;
     bool leaky = MUTANT(early_effect) || MUTANT(early_answer) || MUTANT(early_rejection);
     if (!(leaky && take_leak(x, ret)) && !take_next(x, durable_lsn, ret)) return false;
     compact(x);
@@ -84,7 +93,29 @@ bool effects_take(struct effects *x, uint64_t durable_lsn, struct effect *ret) {
         x->leaving = ret->ordinal;
         ret->ordinal = 0;
     }
+    x->leaving_bytes = owned_by(ret);
     return true;
+}
+
+/* Key, channel and message outlive the command or record they came in: they are copied as one piece. */
+static void own(struct store_effect *e) {
+    struct buf both;
+    buf_init(&both, e->tenant.len + e->key.len + e->body.len + 1);
+    buf_put_slice(&both, e->tenant);
+    buf_put_slice(&both, e->key);
+    buf_put_slice(&both, e->body);
+    e->owned = bytes_new(buf_slice(&both));
+    const uint8_t *at = bytes_slice(e->owned).ptr;
+    e->tenant.ptr = at;
+    e->key.ptr = at + e->tenant.len;
+    e->body.ptr = at + e->tenant.len + e->key.len;
+    buf_fini(&both);
+}
+
+void effects_publish(struct effects *x, const struct store_effect *message, uint64_t lsn) {
+    struct effect effect = {.kind = EFFECT_PUBLISHED, .lsn = lsn, .as.store = *message};
+    own(&effect.as.store);
+    effects_push(x, &effect);
 }
 
 /* The record being applied is the next one: s->lsn still names the last. */
@@ -111,5 +142,14 @@ void emit_attempt(struct state *s, enum effect_kind kind, const struct attempt_e
 void emit_question(struct state *s, const struct question_effect *q) {
     if (s->effects == NULL) return;
     struct effect effect = {.kind = EFFECT_QUESTION, .as.question = *q};
+    push_from_apply(s, &effect);
+}
+
+void emit_changed(struct state *s, struct slice tenant, flow_id flow, struct slice key, uint64_t version) {
+    if (s->effects == NULL || s->effects->watches == NULL) return;
+    if (watches_each(s->effects->watches, WATCH_KEY, (struct watch_where){tenant, flow}, key, NULL, NULL) == 0) return;
+    struct effect effect = {
+        .kind = EFFECT_CHANGED, .as.store = {.tenant = tenant, .flow = flow, .key = key, .version = version}};
+    own(&effect.as.store);
     push_from_apply(s, &effect);
 }

@@ -5,6 +5,7 @@
 #include "effect.h"
 #include "pool.h"
 #include "vec.h"
+#include "watch.h"
 
 struct state;
 
@@ -13,6 +14,8 @@ struct effects {
     uint32_t head;
     struct pool replies; /* of struct reply: what answers point at */
     uint32_t leaving;    /* reply of the effect that left last: valid until the next one */
+    struct bytes *leaving_bytes; /* likewise, of a change or a message */
+    const struct watches *watches; /* without a watcher a change is no effect; NULL = nobody watches */
 };
 
 void effects_init(struct effects *x);
@@ -27,5 +30,10 @@ bool effects_take(struct effects *x, uint64_t durable_lsn, struct effect *ret);
 void emit_event(struct state *s, const struct event *event);
 void emit_attempt(struct state *s, enum effect_kind kind, const struct attempt_effect *a);
 void emit_question(struct state *s, const struct question_effect *q);
+/* A key changed; nothing leaves when nobody watches it. */
+void emit_changed(struct state *s, struct slice tenant, flow_id flow, struct slice key, uint64_t version);
+
+/* A message, computed from the state at `lsn`; copies it. */
+void effects_publish(struct effects *x, const struct store_effect *message, uint64_t lsn);
 
 #endif

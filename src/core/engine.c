@@ -11,6 +11,7 @@
 #include "panic.h"
 #include "retention.h"
 #include "snapshot.h"
+#include "store.h"
 #include "timer.h"
 
 #define TIMERS_PER_PASS 4096u /* records made by time alone before other work gets its turn */
@@ -50,6 +51,7 @@ struct engine *engine_new(uint32_t shard, const struct limits *limits) {
     live_init(&e->live);
     e->limits = *limits;
     effects_init(&e->effects);
+    e->effects.watches = &e->live.watches;
     buf_init(&e->records[0], (size_t)limits->batch_bytes_max);
     buf_init(&e->records[1], (size_t)limits->batch_bytes_max);
     arena_init(&e->command_arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
@@ -295,6 +297,7 @@ void engine_finish(struct engine *e) {
     run_timers(e);
     run_retention(e);
     run_consequences(e);
+    store_sweep(&e->state, STEP_JOBS_MAX);
     run_dispatch(e);
 }
 
@@ -327,6 +330,13 @@ bool engine_effect(struct engine *e, struct effect *ret) {
     return effects_take(&e->effects, e->durable_lsn, ret);
 }
 
+uint32_t engine_watchers(const struct engine *e, const struct effect *effect, watch_fn each, void *ctx) {
+    REQUIRE(effect->kind == EFFECT_CHANGED || effect->kind == EFFECT_PUBLISHED);
+    const struct store_effect *x = &effect->as.store;
+    enum watch_kind kind = effect->kind == EFFECT_CHANGED ? WATCH_KEY : WATCH_CHANNEL;
+    return watches_each(&e->live.watches, kind, (struct watch_where){x->tenant, x->flow}, x->key, each, ctx);
+}
+
 /* A block of 4 KiB with a header; what a batch is padded to. */
 #define BLOCK_RECORD_BYTES 3900u
 
@@ -337,7 +347,7 @@ bool engine_should_fill(const struct engine *e) {
 }
 
 bool engine_has_work(const struct engine *e) {
-    return e->state.working_head != 0;
+    return e->state.working_head != 0 || e->state.store.dropped_spaces.count || e->state.store.dropped_sets.count;
 }
 
 wall_time engine_next_due(const struct engine *e) {
@@ -347,6 +357,10 @@ wall_time engine_next_due(const struct engine *e) {
 
 mono_time engine_next_lease(const struct engine *e) {
     return e->live.lease_next;
+}
+
+wall_time engine_now(const struct engine *e) {
+    return e->in.wall;
 }
 
 uint64_t engine_lsn(const struct engine *e) {

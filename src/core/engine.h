@@ -20,6 +20,7 @@
 #include "command.h"
 #include "effect.h"
 #include "limits.h"
+#include "watch.h"
 
 struct engine;
 struct state; /* durable: state.h */
@@ -56,6 +57,9 @@ void engine_durable(struct engine *e, uint64_t lsn);
 /* The next effect that may leave; valid until the next call. */
 bool engine_effect(struct engine *e, struct effect *ret);
 
+/* Whom a change or a message is for; how many they are. */
+uint32_t engine_watchers(const struct engine *e, const struct effect *effect, watch_fn each, void *ctx);
+
 /* True when the open batch is so large that the caller should append before it feeds more commands. */
 bool engine_is_full(const struct engine *e);
 /* True when the journal is nearly down to what was promised to accepted work and the open batch does not fill a
@@ -68,6 +72,7 @@ bool engine_has_work(const struct engine *e);
 wall_time engine_next_due(const struct engine *e);
 mono_time engine_next_lease(const struct engine *e);
 
+wall_time engine_now(const struct engine *e);        /* of the present pass: what a reader of the store has to use */
 uint64_t engine_lsn(const struct engine *e);         /* of the last record applied */
 uint64_t engine_durable_lsn(const struct engine *e);
 const struct state *engine_state(const struct engine *e);

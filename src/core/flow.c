@@ -5,6 +5,7 @@
 #include "life.h"
 #include "panic.h"
 #include "quota.h"
+#include "saga.h"
 #include "timer.h"
 
 #define FLOW_CHUNK_BYTES 256
@@ -79,6 +80,7 @@ void flow_release_memory(struct flow *f) {
     arena_fini(&f->arena);
     u32vec_fini(&f->jobs);
     u32vec_fini(&f->work);
+    u32vec_fini(&f->entered);
     vec_fini(&f->edges);
     vec_fini(&f->foreign);
     vec_fini(&f->seen);
@@ -87,6 +89,7 @@ void flow_release_memory(struct flow *f) {
 
 size_t flow_bytes(const struct flow *f) {
     return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->work.slots * sizeof(uint32_t) +
+           f->entered.slots * sizeof(uint32_t) +
            f->edges.slots * sizeof(struct edge) + f->foreign.slots * sizeof(struct foreign_edge) +
            f->seen.slots * sizeof(struct foreign_seen) + lean_bytes(&f->names);
 }
@@ -221,7 +224,10 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
     const struct options *sets = profiles->at;
     const struct rec_job *list = jobs->at;
     uint32_t *profile_index = ARENA_ARRAY(&s->scratch, uint32_t, profiles->count ? profiles->count : 1);
-    for (uint32_t i = 0; i < profiles->count; i++) profile_index[i] = profile_take(s, f->tenant, sets[i].raw);
+    for (uint32_t i = 0; i < profiles->count; i++) {
+        profile_index[i] = profile_take(s, f->tenant, sets[i].raw);
+        profile_ref(s, profile_index[i]); /* until all jobs are placed: sets that none of them uses go again */
+    }
     if (f->jobs.count == 0) u32vec_reserve(&f->jobs, jobs->count);
     /* one piece of memory for all messages, packed: a job is small beside what rounding would cost it */
     size_t text_bytes = 0;
@@ -231,11 +237,13 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         REQUIRE(list[i].profile < profiles->count);
         uint32_t index = place_job(s, flow, profile_index[list[i].profile], text);
         text = keep_at(text, list[i].raw);
-        const struct job *j = job_at(s, index);
+        struct job *j = job_at(s, index);
+        if (list[i].undo_profile) saga_name(s, j, profile_index[list[i].undo_profile - 1]);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
         quota_count_job(s, j, 1);
     }
+    for (uint32_t i = 0; i < profiles->count; i++) profile_unref(s, profile_index[i]);
     flow_index_names(s, f);
 }

@@ -16,6 +16,12 @@ const char *const job_cause_words[JOB_CAUSE_COUNT] = {
 #undef X
 };
 
+const char *const unwinding_words[UNWIND_COUNT] = {
+#define X(unwinding, word) [unwinding] = word,
+    UNWINDING_TABLE(X)
+#undef X
+};
+
 const char *const flow_state_words[FLOW_STATE_COUNT] = {"running", "succeeded", "failed", "cancelled"};
 
 const char *job_state_word(enum job_state s) {

@@ -39,7 +39,8 @@ enum job_state {
     X(CAUSE_DEADLINE, "deadline")                                                            \
     X(CAUSE_VERDICT, "verdict")                                                              \
     X(CAUSE_NO_VERDICT, "no_verdict") /* nobody answered in time */                          \
-    X(CAUSE_REQUEST, "request")     /* someone asked for it */
+    X(CAUSE_REQUEST, "request")     /* someone asked for it */                               \
+    X(CAUSE_SAGA, "saga")           /* its flow failed fatally and is unwound */
 
 enum job_cause {
 #define X(cause, word) cause,
@@ -48,10 +49,26 @@ enum job_cause {
     JOB_CAUSE_COUNT
 };
 
+/* How far a flow is in undoing what it did, after a fatal failure. */
+#define UNWINDING_TABLE(X)                                                                   \
+    X(UNWIND_NONE, "none")                                                                   \
+    X(UNWIND_DUE, "due")                   /* cascades of before come first */               \
+    X(UNWIND_STOPPING, "stopping")         /* until every job is over */                     \
+    X(UNWIND_COMPENSATING, "compensating") /* one after the other, last entered first */     \
+    X(UNWIND_DONE, "done")
+
+enum unwinding {
+#define X(unwinding, word) unwinding,
+    UNWINDING_TABLE(X)
+#undef X
+    UNWIND_COUNT
+};
+
 const char *job_state_word(enum job_state s);
 const char *job_cause_word(enum job_cause c);
 extern const char *const job_state_words[];
 extern const char *const job_cause_words[];
+extern const char *const unwinding_words[];
 
 static inline bool job_state_is_terminal(enum job_state s) {
     return s >= JOB_SUCCEEDED;

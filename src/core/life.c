@@ -10,6 +10,7 @@
 #include "question.h"
 #include "retention.h"
 #include "quota.h"
+#include "saga.h"
 #include "timer.h"
 #include "work.h"
 
@@ -18,7 +19,13 @@ static uint64_t reserve_of(const struct state *s, const struct job *j) {
     if (job_state_is_terminal(j->state)) return 0;
     uint32_t retries = job_options(s, j)->retries;
     uint64_t left = retries + 1u > j->used ? retries + 1u - j->used : 1u;
-    return left * ATTEMPT_RECORD_BYTES;
+    bool entered = j->extra && extra_at(s, j->extra)->entered; /* then the flow keeps the room for it */
+    return left * ATTEMPT_RECORD_BYTES + (entered ? 0 : saga_undo_bytes(s, j));
+}
+
+/* It may yet enter its compensation, though it be told to stop. */
+static bool has_undo_under_way(const struct state *s, const struct job *j) {
+    return job_state_is_active(j->state) && j->extra && extra_at(s, j->extra)->undo_profile;
 }
 
 void dead_push(struct state *s, uint32_t index) {
@@ -63,6 +70,7 @@ void dead_unlink(struct state *s, uint32_t index) {
 void job_enter(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     flow_at(s, j->flow)->by_state[j->state]++;
+    if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active++;
     s->by_state[j->state]++;
     s->reserved_bytes += reserve_of(s, j);
     if (j->state == JOB_READY) ready_push(s, index);
@@ -72,6 +80,7 @@ void job_enter(struct state *s, uint32_t index) {
 static void leave(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     flow_at(s, j->flow)->by_state[j->state]--;
+    if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active--;
     s->by_state[j->state]--;
     uint64_t reserve = reserve_of(s, j);
     REQUIRE(s->reserved_bytes >= reserve);
@@ -260,14 +269,15 @@ void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec) {
 
 void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     struct job *j = job_at(s, index);
+    enum job_cause cause = flow_at(s, j->flow)->sweep == SWEEP_UNWIND ? CAUSE_SAGA : CAUSE_REQUEST;
     switch ((enum job_state)j->state) {
     case JOB_HELD:
     case JOB_CHECKING:
         question_close(s, j);
-        job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST);
+        job_finish(s, index, JOB_CANCELLED, cause);
         break;
     case JOB_WAITING:
-    case JOB_READY: job_finish(s, index, JOB_CANCELLED, CAUSE_REQUEST); break;
+    case JOB_READY: job_finish(s, index, JOB_CANCELLED, cause); break;
     case JOB_DISPATCHED:
     case JOB_RUNNING: attempt_stop(s, index, STOP_CANCEL, confirm_ms); break;
     case JOB_SUCCEEDED:
@@ -290,9 +300,13 @@ void job_reset(struct state *s, uint32_t index) {
     j->root = NO_ORDINAL;
     j->due.ms = 0;
     j->flags &= (uint8_t) ~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
-    if (j->extra) {
-        pool_free(&s->extras, j->extra);
-        j->extra = 0;
+    if (j->extra) { /* what the attempts left; the compensation is of the job */
+        struct extra *x = extra_at(s, j->extra);
+        *x = (struct extra){.undo_profile = x->undo_profile, .undoes = x->undoes, .entered = x->entered};
+        if (x->undo_profile == 0 && x->undoes == 0) {
+            pool_free(&s->extras, j->extra);
+            j->extra = 0;
+        }
     }
     job_move(s, index, JOB_WAITING, CAUSE_NONE);
 }

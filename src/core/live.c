@@ -8,12 +8,14 @@ void live_init(struct live *l) {
     *l = (struct live){.lease_next = {TIME_NEVER}};
     vec_init(&l->workers, sizeof(struct live_worker));
     vec_init(&l->shares, sizeof(uint64_t));
+    watches_init(&l->watches);
     vec_init(&l->schedules, sizeof(struct live_schedule));
 }
 
 void live_fini(struct live *l) {
     vec_fini(&l->workers);
     vec_fini(&l->shares);
+    watches_fini(&l->watches);
     for (uint32_t i = 0; i < l->schedules.count; i++)
         vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
     vec_fini(&l->schedules);
@@ -62,6 +64,21 @@ static void note_heartbeat(struct live *l, const struct state *s, const struct l
     live_set_lease(l, w, (mono_time){in->mono.ms + limits->lease_ms});
 }
 
+static void note_watch(struct live *l, const struct state *s, const struct command *cmd) {
+    const struct cmd_store *c = &cmd->as.store;
+    if (c->op == STORE_WATCH) {
+        struct watch_where where = {cmd->tenant, c->flow};
+        if (c->flow.v) where.tenant = bytes_slice(tenant_at(s, flow_at(s, flow_find(s, c->flow))->tenant)->name);
+        watches_remove(&l->watches, c->session, c->watch);
+        watches_add(&l->watches, c->session, c->watch, c->of_channel ? WATCH_CHANNEL : WATCH_KEY, where, c->key,
+                    c->prefix);
+    } else if (c->op == STORE_UNWATCH && c->watch) {
+        watches_remove(&l->watches, c->session, c->watch);
+    } else if (c->op == STORE_UNWATCH) {
+        watches_end(&l->watches, c->session);
+    }
+}
+
 const struct live_schedule *live_schedule_get(const struct live *l, const struct state *s, uint32_t schedule) {
     if (schedule >= l->schedules.count) return NULL;
     const struct live_schedule *known = vec_at(&l->schedules, schedule);
@@ -90,6 +107,8 @@ void live_note(struct live *l, const struct state *s, const struct limits *limit
         note_attach(l, s, limits, in, &cmd->as.attach);
     else if (cmd->kind == CMD_HEARTBEAT)
         note_heartbeat(l, s, limits, in, &cmd->as.worker);
+    else if (cmd->kind == CMD_STORE)
+        note_watch(l, s, cmd);
     else if (cmd->kind == CMD_PROJECTED)
         l->projected_lsn = cmd->as.lsn > l->projected_lsn ? cmd->as.lsn : l->projected_lsn;
     else if (cmd->kind == CMD_SCHEDULE_SLOTS)

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "engine.h"
 #include "state.h"
+#include "watch.h"
 
 struct live_worker {
     uint32_t number;       /* of the worker in this pool slot; 0 = nothing known yet */
@@ -33,6 +34,7 @@ struct live {
     uint64_t served_last;
     uint64_t stale_refused;
     mono_time lease_next;     /* no lease ends before this */
+    struct watches watches;   /* of the store */
     uint64_t projected_lsn;   /* history is durable up to here; 0 = nobody keeps one, or it has not said so yet */
     wall_time now;            /* of the last pass; a batch is made only when something happens */
     struct vec schedules;     /* of live_schedule, by pool index */

@@ -11,9 +11,11 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "saga.h"
 #include "retention.h"
 #include "schedule.h"
 #include "snapshot.h"
+#include "store.h"
 #include "timer.h"
 #include "work.h"
 
@@ -28,6 +30,8 @@ struct loader {
     uint64_t objects;
     uint32_t flow; /* whose jobs are coming */
     uint32_t jobs_left;
+    uint32_t item; /* of the store, whose members are coming */
+    uint32_t members_left;
     bool has_header, has_end;
 };
 
@@ -126,6 +130,15 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     FITS(f->work_edge == 0 || f->work.count > 0, "work half done and not there");
     FITS(f->work_edge <= f->edges.count, "more work done than there is");
     if (f->work_edge) FITS(job_at(s, f->jobs.at[f->work.at[0]])->last_child, "work half done on no children");
+    for (uint32_t i = 0; i < f->entered.count; i++) {
+        uint32_t ordinal = f->entered.at[i];
+        FITS(ordinal < f->jobs.count, "a compensation of no job");
+        const struct job *j = job_at(s, f->jobs.at[ordinal]);
+        struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
+        FITS(x && x->undo_profile && !x->entered, "a compensation that is not there, or twice");
+        x->entered = true;
+    }
+    saga_restore(s, l->flow);
     if (flow_is_leaving(f)) {
         FITS(f->state != FLOW_RUNNING && f->jobs.count > 0 && f->work.count == 0 && f->foreign.count == 0,
              "a flow that leaves and is not over");
@@ -164,7 +177,9 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     f->work_edge = o->work_edge;
     f->created.ms = o->created_ms;
     f->finished.ms = o->finished_ms;
+    f->unwinding = o->unwinding;
     for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&f->work, o->work.at[i]);
+    for (uint32_t i = 0; i < o->entered.count; i++) u32vec_push(&f->entered, o->entered.at[i]);
     const struct snap_foreign *foreign = o->foreign.at;
     for (uint32_t i = 0; i < o->foreign.count; i++)
         *(struct foreign_edge *)vec_push(&f->foreign) =
@@ -188,7 +203,17 @@ static void load_extra(struct state *s, struct job *j, const struct snap_job *o)
     x->body_hash = arena_slice(arena, o->body_hash);
 }
 
-static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, struct why *why) {
+static enum err load_undo(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t undo_profile,
+                          struct why *why) {
+    FITS(rec->undoes == 0 || (rec->undoes - 1 < j->ordinal && undo_profile == 0), "a compensation of a later job");
+    FITS(rec->name.len + UNDO_SUFFIX_BYTES <= UNDO_NAME_BYTES_MAX || undo_profile == 0, "a name that is too long");
+    if (rec->undoes) job_extra(l->state, j)->undoes = rec->undoes;
+    if (undo_profile) saga_name(l->state, j, undo_profile);
+    return ERR_OK;
+}
+
+static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, uint32_t undo_profile,
+                         struct why *why) {
     struct state *s = l->state;
     struct rec_job rec;
     enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
@@ -214,6 +239,8 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     j->parents_open = o->parents_open;
     load_extra(s, j, o);
     if (!job_state_is_terminal(j->state)) quota_count_job(s, j, 1);
+    e = load_undo(l, j, &rec, undo_profile, why);
+    if (e != ERR_OK) return e;
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
     if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
     if (o->flags & JOBF_DEAD) {
@@ -239,7 +266,9 @@ static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct wh
     const struct snap_job *jobs = o->jobs.at;
     for (uint32_t i = 0; i < o->jobs.count; i++) {
         FITS(jobs[i].profile < o->profiles.count, "a job without options");
-        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], why);
+        FITS(jobs[i].undo_profile <= o->profiles.count, "a compensation without options");
+        uint32_t undo_profile = jobs[i].undo_profile ? index[jobs[i].undo_profile - 1] : 0;
+        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], undo_profile, why);
         if (e != ERR_OK) return e;
     }
     l->jobs_left -= o->jobs.count;
@@ -311,8 +340,38 @@ static enum err load_key(struct loader *l, const struct snap_key *o, struct why 
     return ERR_OK;
 }
 
+static enum err load_item(struct loader *l, const struct snap_item *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    uint32_t flow = o->flow ? flow_find(s, (flow_id){o->flow}) : 0;
+    FITS(l->members_left == 0, "a key before the members of the last are whole");
+    FITS(tenant != 0 && o->key.len > 0, "a key of nobody");
+    FITS(o->flow == 0 || (flow && flow_at(s, flow)->tenant == tenant), "a key of no flow");
+    FITS(item_find(&s->store, space_find(&s->store, tenant, o->flow), o->key) == 0, "a key twice");
+    FITS((o->kind == ITEM_SET) == (o->members > 0), "a set without members, or members without a set");
+    FITS(o->version > 0 && o->version <= s->lsn && o->expires_ms >= 0, "a key from no record");
+    struct rec_store_entry e = {
+        .key = o->key, .kind = o->kind, .value = o->value, .number = o->number, .expires_ms = o->expires_ms};
+    l->item = store_load_item(s, tenant, o->flow, &e, o->version);
+    l->members_left = o->members;
+    return ERR_OK;
+}
+
+static enum err load_members(struct loader *l, const struct snap_members *o, struct why *why) {
+    struct store *t = &l->state->store;
+    FITS(o->members.count > 0 && o->members.count <= l->members_left, "more members than the set has");
+    const struct rec_store_item *list = o->members.at;
+    for (uint32_t i = 0; i < o->members.count; i++) {
+        FITS(!member_find(t, item_at(t, l->item)->as.set, list[i].text), "a member twice");
+        store_load_member(l->state, l->item, list[i].text);
+    }
+    l->members_left -= o->members.count;
+    return ERR_OK;
+}
+
 static enum err load_end(struct loader *l, const struct snap_end *o, struct why *why) {
     FITS(l->flow == 0, "it ends inside a flow");
+    FITS(l->members_left == 0, "it ends inside a set");
     FITS(o->objects == l->objects, "objects are missing");
     FITS(o->digest_lo == l->digest.lo && o->digest_hi == l->digest.hi, "the digest is another");
     l->has_end = true;
@@ -370,6 +429,8 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_KEY: return load_key(l, o, why);
     case OBJ_SCHEDULE: return schedule_load(l->state, o, &l->arena, why);
     case OBJ_END: return load_end(l, o, why);
+    case OBJ_ITEM: return load_item(l, o, why);
+    case OBJ_MEMBERS: return load_members(l, o, why);
     case OBJ_LIMIT: return load_limit(l, o, why);
     case OBJ_KIND_END: break;
     }

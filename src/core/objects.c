@@ -69,6 +69,8 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(17, TLV_LIST, snap_flow, foreign, .sub = &foreign_desc),
     TLV_FIELD(18, TLV_LIST, snap_flow, seen, .sub = &seen_desc),
     TLV_FIELD(19, TLV_U32, snap_flow, job_count),
+    TLV_FIELD(20, TLV_ENUM, snap_flow, unwinding, .max = UNWIND_COUNT, .names = unwinding_words),
+    TLV_FIELD(21, TLV_U32S, snap_flow, entered),
 };
 static const struct tlv_field profile_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_profile, options, .max = MESSAGE_MAX),
@@ -94,6 +96,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(17, TLV_BYTES, snap_job, constraints, .max = MESSAGE_MAX),
     TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
     TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
+    TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {
@@ -130,6 +133,20 @@ static const struct tlv_field key_fields[] = {
     TLV_FIELD(4, TLV_U64, snap_key, flow),
     TLV_FIELD(5, TLV_U32, snap_key, job_count),
     TLV_FIELD(6, TLV_I64, snap_key, expires_ms),
+};
+static const struct tlv_field item_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_item, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_U64, snap_item, flow),
+    TLV_FIELD(3, TLV_BYTES, snap_item, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(4, TLV_ENUM, snap_item, kind, .max = ITEM_KIND_COUNT, .names = item_kind_words),
+    TLV_FIELD(5, TLV_BYTES, snap_item, value, .max = STORE_VALUE_BYTES_MAX),
+    TLV_FIELD(6, TLV_I64, snap_item, number),
+    TLV_FIELD(7, TLV_U64, snap_item, version),
+    TLV_FIELD(8, TLV_I64, snap_item, expires_ms),
+    TLV_FIELD(9, TLV_U32, snap_item, members),
+};
+static const struct tlv_field members_fields[] = {
+    TLV_FIELD(1, TLV_LIST, snap_members, members, .max = 4096, .sub = &rec_store_item_desc),
 };
 static const struct tlv_field note_fields[] = {
     TLV_FIELD(1, TLV_I64, snap_note, first_ms),
@@ -191,6 +208,8 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
     [OBJ_SCHEDULE] = TLV_DESC("schedule", snap_schedule, schedule_fields),
     [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
+    [OBJ_ITEM] = TLV_DESC("item", snap_item, item_fields),
+    [OBJ_MEMBERS] = TLV_DESC("members", snap_members, members_fields),
     [OBJ_LIMIT] = TLV_DESC("limit", snap_limit, limit_fields),
 };
 /* clang-format on */

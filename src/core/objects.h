@@ -16,6 +16,8 @@
     X(OBJ_QUESTION, 9, snap_question, "question", "an open question")                             \
     X(OBJ_KEY, 10, snap_key, "key", "an idempotency key")                                         \
     X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")   \
+    X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
+    X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
     X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
     X(OBJ_SCHEDULE, 40, snap_schedule, "schedule", "a schedule, after all flows")
 
@@ -76,6 +78,8 @@ struct snap_flow {
     struct slice head; /* flow_head */
     struct tlv_list foreign, seen;
     uint32_t job_count;
+    uint8_t unwinding;
+    struct tlv_u32s entered;
 };
 struct snap_profile {
     struct slice options;
@@ -89,6 +93,7 @@ struct snap_job {
     int64_t since_ms, due_ms;
     uint32_t parents_open;
     struct slice result, result_hash, constraints, body, body_hash;
+    uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
 };
 struct snap_jobs {
     uint64_t flow;
@@ -116,6 +121,20 @@ struct snap_key {
     uint64_t flow;
     uint32_t job_count;
     int64_t expires_ms;
+};
+struct snap_item {
+    struct slice tenant;
+    uint64_t flow; /* 0 = the tenant's own namespace */
+    struct slice key;
+    uint8_t kind;
+    struct slice value;
+    int64_t number;
+    uint64_t version;
+    int64_t expires_ms; /* 0 = never */
+    uint32_t members;
+};
+struct snap_members {
+    struct tlv_list members; /* of rec_store_item */
 };
 struct snap_limit {
     struct slice tenant;

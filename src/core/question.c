@@ -6,6 +6,7 @@
 #include "hash.h"
 #include "life.h"
 #include "panic.h"
+#include "saga.h"
 #include "timer.h"
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
@@ -21,6 +22,10 @@ struct slice question_hash(const struct state *s, const struct question *q, stru
 wall_time question_due(const struct state *s, const struct question *q) {
     bool asleep = q->again.ms > s->now.ms && q->again.ms < q->deadline.ms;
     return asleep ? q->again : q->deadline;
+}
+
+bool question_is_soft(const struct state *s, const struct job *j, enum gate gate) {
+    return gate == GATE_POLICY && job_undoes(s, j) != 0;
 }
 
 struct question_effect question_effect_of(const struct state *s, const struct question *q) {
@@ -41,7 +46,8 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     q->revision = 1;
     q->gate = (uint8_t)gate;
     q->asked = s->now;
-    bool expires = (gate == GATE_APPROVAL || gate == GATE_EXTERNAL) && o->approval_ms > 0;
+    bool soft = question_is_soft(s, j, gate);
+    bool expires = (gate == GATE_APPROVAL || gate == GATE_EXTERNAL || soft) && o->approval_ms > 0;
     q->deadline.ms = expires ? s->now.ms + o->approval_ms : TIME_NEVER;
     if (gate == GATE_APPROVAL && o->quorum > 1)
         q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, o->quorum);
@@ -101,8 +107,10 @@ static void keep_payload(struct state *s, struct job *j, enum gate gate, const s
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
-    /* a condition that does not hold is no failure */
-    job_finish(s, job, gate == GATE_CONDITION ? JOB_SKIPPED : JOB_DENIED, cause);
+    /* a condition that does not hold is no failure, nor is a compensation that a policy forbids */
+    bool skip = gate == GATE_CONDITION || question_is_soft(s, job_at(s, job), gate);
+    job_finish(s, job, skip ? JOB_SKIPPED : JOB_DENIED, cause);
+    if (rec->fatal) saga_fail(s, job);
 }
 
 static void pass(struct state *s, uint32_t job, enum gate gate) {
@@ -142,6 +150,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_QUARANTINE:
         question_close(s, j);
         job_finish(s, job, JOB_QUARANTINED, CAUSE_VERDICT);
+        if (rec->fatal) saga_fail(s, job);
         return;
     case VERDICT_COUNT: break;
     }

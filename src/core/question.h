@@ -15,6 +15,8 @@ void question_answer(struct state *s, uint32_t question, const struct rec_verdic
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena);
 /* When the engine must look at an open question by itself. */
 wall_time question_due(const struct state *s, const struct question *q);
+/* The policy question of a compensation: a no skips it, no answer lets it run. */
+bool question_is_soft(const struct state *s, const struct job *j, enum gate gate);
 struct question_effect question_effect_of(const struct state *s, const struct question *q);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "job.h"
 #include "json.h"
+#include "limits.h"
 #include "panic.h"
 
 #define NAME_MAX_BYTES 255
@@ -38,6 +39,10 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(4, TLV_LIST, rec_job, foreign, .max = 1024, .sub = &foreign_desc),
     TLV_FIELD(5, TLV_BYTES, rec_job, body, .max = BODY_MAX_BYTES),
     TLV_FIELD(6, TLV_HASH, rec_job, body_hash),
+    TLV_FIELD(50, TLV_BYTES, rec_job, undo_body, .max = BODY_MAX_BYTES),
+    TLV_FIELD(51, TLV_U32, rec_job, undo_profile),
+    TLV_FIELD(52, TLV_U32, rec_job, undoes),
+    TLV_FIELD(53, TLV_HASH, rec_job, undo_hash),
     TLV_FIELD(0, TLV_RAW, rec_job, raw),
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
@@ -184,6 +189,7 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(13, TLV_HASH, rec_verdict, payload_hash),
     TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
     TLV_FIELD(15, TLV_U64, rec_verdict, policy),
+    TLV_FIELD(16, TLV_BOOL, rec_verdict, fatal),
 };
 
 static const struct tlv_field key_expired_fields[] = {
@@ -212,6 +218,48 @@ static const struct tlv_field tenant_fields[] = {
     HEAD(rec_tenant),
     TLV_FIELD(4, TLV_TEXT, rec_tenant, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_U32, rec_tenant, weight),
+};
+
+const char *const item_kind_words[ITEM_KIND_COUNT] = {"text", "number", "set"};
+static const struct tlv_field store_entry_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, rec_store_entry, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(2, TLV_ENUM, rec_store_entry, kind, .max = ITEM_KIND_COUNT, .names = item_kind_words),
+    TLV_FIELD(3, TLV_BYTES, rec_store_entry, value, .max = STORE_VALUE_BYTES_MAX),
+    TLV_FIELD(4, TLV_I64, rec_store_entry, number),
+    TLV_FIELD(5, TLV_I64, rec_store_entry, expires_ms),
+};
+static const struct tlv_desc store_entry_desc = TLV_DESC("store_entry", rec_store_entry, store_entry_fields);
+
+static const struct tlv_field store_item_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, rec_store_item, text, .max = STORE_KEY_BYTES_MAX),
+};
+const struct tlv_desc rec_store_item_desc = TLV_DESC("store_item", rec_store_item, store_item_fields);
+
+static const struct tlv_field store_set_fields[] = {
+    HEAD(rec_store_set),
+    TLV_FIELD(4, TLV_U64, rec_store_set, flow),
+    TLV_FIELD(5, TLV_LIST, rec_store_set, entries, .max = STEP_JOBS_MAX, .sub = &store_entry_desc),
+};
+
+static const struct tlv_field store_keys_fields[] = {
+    HEAD(rec_store_keys),
+    TLV_FIELD(4, TLV_U64, rec_store_keys, flow),
+    TLV_FIELD(5, TLV_LIST, rec_store_keys, keys, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
+};
+
+static const struct tlv_field store_members_fields[] = {
+    HEAD(rec_store_members),
+    TLV_FIELD(4, TLV_U64, rec_store_members, flow),
+    TLV_FIELD(5, TLV_BYTES, rec_store_members, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(6, TLV_LIST, rec_store_members, added, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
+    TLV_FIELD(7, TLV_LIST, rec_store_members, removed, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
+};
+
+static const struct tlv_field store_expiry_fields[] = {
+    HEAD(rec_store_expiry),
+    TLV_FIELD(4, TLV_U64, rec_store_expiry, flow),
+    TLV_FIELD(5, TLV_BYTES, rec_store_expiry, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(6, TLV_I64, rec_store_expiry, expires_ms),
 };
 
 const char *const limit_kind_words[LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
@@ -301,6 +349,10 @@ static const struct tlv_desc rec_key_expired_desc = DESC(rec_key_expired, key_ex
 static const struct tlv_desc rec_pool_desc = DESC(rec_pool, pool_fields);
 static const struct tlv_desc rec_topic_desc = DESC(rec_topic, topic_fields);
 static const struct tlv_desc rec_tenant_desc = DESC(rec_tenant, tenant_fields);
+static const struct tlv_desc rec_store_set_desc = DESC(rec_store_set, store_set_fields);
+static const struct tlv_desc rec_store_keys_desc = DESC(rec_store_keys, store_keys_fields);
+static const struct tlv_desc rec_store_members_desc = DESC(rec_store_members, store_members_fields);
+static const struct tlv_desc rec_store_expiry_desc = DESC(rec_store_expiry, store_expiry_fields);
 static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
 static const struct tlv_desc rec_schedule_desc = DESC(rec_schedule, schedule_fields);
 static const struct tlv_desc rec_schedule_name_desc = DESC(rec_schedule_name, schedule_name_fields);

@@ -39,6 +39,11 @@
     X(REC_POOL,             21, rec_pool,          "pool",            "a pool was set")                        \
     X(REC_TOPIC,            22, rec_topic,         "topic",           "a topic was mapped to pools")           \
     X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")                      \
+    X(REC_STORE_SET,        30, rec_store_set,     "store_set",       "keys of the store got values, all at once") \
+    X(REC_STORE_DELETED,    31, rec_store_keys,    "store_deleted",   "keys of the store were deleted, all at once") \
+    X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
+    X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
+    X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
     X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited") \
     X(REC_SCHEDULE,         60, rec_schedule,      "schedule",        "a schedule was set")                    \
     X(REC_SCHEDULE_REMOVED, 61, rec_schedule_name, "schedule_removed", "a schedule is gone")                   \
@@ -83,6 +88,10 @@ struct rec_job {
     struct tlv_list foreign;  /* of rec_foreign */
     struct slice body;        /* the spec as the worker gets it; opaque here */
     struct slice body_hash;   /* SHA-256 of what an approver is shown; empty without gates */
+    struct slice undo_body;   /* the spec of its compensation */
+    uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
+    uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
+    struct slice undo_hash;   /* of the compensation, as body_hash */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -255,6 +264,7 @@ struct rec_verdict {
     struct slice payload_hash; /* SHA-256 of a rendered body */
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
+    bool fatal;         /* a deny or quarantine: the flow's saga unwinds */
 };
 
 struct rec_key_expired {
@@ -284,6 +294,49 @@ struct rec_tenant {
     struct rec_head head;
     struct slice name;
     uint32_t weight; /* share under load; 0 means 1 */
+};
+
+/* A place in the store: the tenant in the head, and a flow (0 = what the whole tenant shares). */
+enum item_kind { ITEM_TEXT, ITEM_NUMBER, ITEM_SET, ITEM_KIND_COUNT };
+#define STORE_KEY_BYTES_MAX 1024u
+#define STORE_VALUE_BYTES_MAX (1u << 24)
+
+struct rec_store_entry {
+    struct slice key;
+    uint8_t kind;       /* text or number */
+    struct slice value; /* text */
+    int64_t number;
+    int64_t expires_ms; /* wall; 0 = never */
+};
+
+struct rec_store_set {
+    struct rec_head head;
+    uint64_t flow;
+    struct tlv_list entries; /* of rec_store_entry */
+};
+
+struct rec_store_item { /* a key, or a member of a set */
+    struct slice text;
+};
+
+struct rec_store_keys {
+    struct rec_head head;
+    uint64_t flow;
+    struct tlv_list keys; /* of rec_store_item */
+};
+
+struct rec_store_members {
+    struct rec_head head;
+    uint64_t flow;
+    struct slice key;
+    struct tlv_list added, removed; /* of rec_store_item; a set without members is no longer there */
+};
+
+struct rec_store_expiry {
+    struct rec_head head;
+    uint64_t flow;
+    struct slice key;
+    int64_t expires_ms; /* wall; 0 = never */
 };
 
 enum limit_kind {
@@ -391,6 +444,8 @@ const struct tlv_desc *record_desc(enum record_kind kind); /* NULL for a number 
 const char *record_word(enum record_kind kind);
 extern const char *const slot_end_words[];
 extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
+extern const struct tlv_desc rec_store_item_desc; /* also how a snapshot keeps members */
+extern const char *const item_kind_words[];
 
 void record_encode(const struct record *r, struct buf *out);
 /* Takes one record off the cursor. ERR_CORRUPT for bytes that are no record, ERR_UNSUPPORTED for a later version. */

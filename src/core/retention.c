@@ -104,6 +104,7 @@ void flow_hide(struct state *s, uint32_t flow) {
     REQUIRE(s->dead_count >= f->dead_count);
     s->dead_count -= f->dead_count;
     f->schedule = 0;
+    f->entered.count = 0; /* nothing is undone any more */
 }
 
 /* Edges that open jobs of other flows still hold to the job. */
@@ -141,7 +142,11 @@ void flow_shed_job(struct state *s, uint32_t flow) {
     REQUIRE(j->timer == 0);
     dead_unlink(s, index);
     drop_foreign_edges(s, f, j);
-    if (j->extra) pool_free(&s->extras, j->extra);
+    if (j->extra) {
+        uint32_t undo_profile = extra_at(s, j->extra)->undo_profile;
+        if (undo_profile) profile_unref(s, undo_profile);
+        pool_free(&s->extras, j->extra);
+    }
     profile_unref(s, j->profile);
     j->flow = 0;
     pool_free(&s->jobs, index);

@@ -97,6 +97,9 @@ static void adopt_record(struct state *s, struct schedule *sc) {
     for (uint32_t i = 0; i < r.jobs.count; i++) {
         sc->job_bytes += jobs[i].raw.len;
         sc->question_count += jobs[i].body_hash.len != 0;
+        sc->question_count += jobs[i].undo_hash.len != 0;
+        if (jobs[i].undo_profile)
+            sc->reserve_bytes += (uint64_t)(sets[jobs[i].undo_profile - 1].retries + 1) * ATTEMPT_RECORD_BYTES;
         sc->reserve_bytes += (uint64_t)(sets[jobs[i].profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
 }
@@ -315,7 +318,10 @@ static enum err check_object(const struct state *s, const struct snap_schedule *
     FITS(o->revision != 0 && map_get(&s->schedule_by_revision, o->revision) == 0, "a revision twice");
     FITS(o->notes.count <= SCHEDULE_NOTES, "too many notes");
     const struct rec_job *jobs = r->jobs.at;
-    for (uint32_t i = 0; i < r->jobs.count; i++) FITS(jobs[i].profile < r->profiles.count, "a job without options");
+    for (uint32_t i = 0; i < r->jobs.count; i++) {
+        FITS(jobs[i].profile < r->profiles.count, "a job without options");
+        FITS(jobs[i].undo_profile <= r->profiles.count, "a compensation without options");
+    }
     const struct snap_waiting *waiting = o->waiting.at;
     for (uint32_t i = 0; i < o->waiting.count; i++) FITS(waiting[i].fire < FIRE_COUNT, "a slot that waits for nothing");
     return ERR_OK;

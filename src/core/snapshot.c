@@ -8,11 +8,13 @@
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
+#include "store.h"
 #include "quota.h"
 #include "schedule.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
 #define CHUNK_JOBS_MAX 256u
+#define CHUNK_MEMBERS_MAX 256u
 #define CHUNK_BYTES_MAX ((size_t)1 << 20)
 #define HASH_SEED_HI 0x9e3779b97f4a7c15ULL
 
@@ -134,7 +136,9 @@ static void put_flow(struct writer *w, const struct flow *f) {
                           .head = flow_head_bytes(f),
                           .foreign = {foreign, f->foreign.count},
                           .seen = {seen, f->seen.count},
-                          .job_count = f->jobs.count};
+                          .job_count = f->jobs.count,
+                          .unwinding = f->unwinding,
+                          .entered = {f->entered.at, f->entered.count}};
     put(w, OBJ_FLOW, &o);
 }
 
@@ -188,13 +192,15 @@ static uint32_t chunk_profile(uint32_t *known, uint32_t *count, uint32_t profile
 static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first) {
     const struct state *s = w->state;
     struct snap_job *jobs = ARENA_ARRAY(&w->arena, struct snap_job, CHUNK_JOBS_MAX);
-    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, CHUNK_JOBS_MAX);
+    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 2 * CHUNK_JOBS_MAX); /* its own and its compensation's */
     uint32_t profile_count = 0, count = 0;
     size_t bytes = 0;
     for (; first + count < f->jobs.count && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; count++) {
         const struct job *j = job_at(s, f->jobs.at[first + count]);
         jobs[count] = job_object(s, j);
         jobs[count].profile = chunk_profile(known, &profile_count, j->profile);
+        uint32_t undo_profile = j->extra ? extra_at(s, j->extra)->undo_profile : 0;
+        if (undo_profile) jobs[count].undo_profile = chunk_profile(known, &profile_count, undo_profile) + 1;
         bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len;
     }
     struct snap_profile *profiles = ARENA_ARRAY(&w->arena, struct snap_profile, profile_count + 1);
@@ -289,6 +295,42 @@ static void put_rest(struct writer *w) {
     }
 }
 
+static void put_members(struct writer *w, uint32_t set) {
+    const struct store *t = &w->state->store;
+    struct order_place place;
+    uint32_t member = member_seek(t, set, (struct slice){0}, &place);
+    while (member && w->err == ERR_OK) {
+        struct rec_store_item *list = ARENA_ARRAY(&w->arena, struct rec_store_item, CHUNK_MEMBERS_MAX);
+        uint32_t count = 0;
+        for (; member && count < CHUNK_MEMBERS_MAX; member = member_next(t, set, &place))
+            list[count++].text = member_text(t, member);
+        struct snap_members o = {.members = {list, count}};
+        put(w, OBJ_MEMBERS, &o);
+    }
+}
+
+static void put_store(struct writer *w) {
+    const struct store *t = &w->state->store;
+    for (uint32_t i = 1; i <= t->items.high && w->err == ERR_OK; i++) {
+        const struct item *it = item_at(t, i);
+        if (it->text == NULL) continue;
+        const struct space *p = space_at(t, item_space(it));
+        if (p->is_dropped) continue;
+        bool forever = it->expires.ms == TIME_NEVER || MUTANT(store_expiry_forgotten);
+        struct snap_item o = {.tenant = bytes_slice(tenant_at(w->state, p->tenant)->name),
+                              .flow = space_flow(p),
+                              .key = item_key(it),
+                              .kind = it->kind,
+                              .version = it->version,
+                              .expires_ms = forever ? 0 : it->expires.ms,
+                              .members = item_members(t, it)};
+        if (it->kind == ITEM_TEXT) o.value = bytes_slice(it->as.value);
+        if (it->kind == ITEM_NUMBER) o.number = it->as.number;
+        put(w, OBJ_ITEM, &o);
+        if (it->kind == ITEM_SET) put_members(w, it->as.set);
+    }
+}
+
 static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct why *why) {
     struct writer w = {.state = s, .put = put_one, .ctx = ctx, .why = why};
     buf_init(&w.message, OBJECT_BYTES_MAX);
@@ -299,6 +341,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_flows(&w);
     put_runs(&w);
     put_rest(&w);
+    put_store(&w);
     put_schedules(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);

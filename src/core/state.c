@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "panic.h"
 #include "schedule.h"
+#include "store.h"
 #include "timer.h"
 
 #define SCRATCH_CHUNK_BYTES 65536
@@ -54,6 +55,7 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->tenant_by_name);
     index_init(&s->pool_by_name);
     index_init(&s->topic_by_name);
+    store_init(&s->store);
     index_init(&s->quota_by_text);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
@@ -82,6 +84,7 @@ void state_fini(struct state *s) {
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     FINI_POOL(s, topics, topic, it->name != NULL,
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
+    store_fini(&s->store);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     index_fini(&s->schedule_by_name);
@@ -119,7 +122,7 @@ size_t state_bytes(const struct state *s) {
              map_bytes(&s->schedule_by_revision);
     for (uint32_t i = 1; i <= s->schedules.high; i++)
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
-    bytes += s->timers.slots * sizeof(struct heap_item);
+    bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);
         if (f->id != 0) bytes += flow_bytes(f);

@@ -23,6 +23,7 @@
 #include "options.h"
 #include "pool.h"
 #include "record.h"
+#include "store_state.h"
 #include "vec.h"
 #include "wtime.h"
 
@@ -66,6 +67,9 @@ struct job {
 
 /* What few jobs have. Slices lie in the flow's arena. */
 struct extra {
+    uint32_t undo_profile; /* of its compensation, 0 = none */
+    uint32_t undoes;       /* index: rec_job.undoes */
+    bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
@@ -89,7 +93,8 @@ struct foreign_seen { /* how a parent in another flow ended, told after the chil
     uint8_t state;
 };
 
-enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_FORGET, SWEEP_COUNT };
+enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_UNWIND, SWEEP_FORGET,
+             SWEEP_COUNT };
 /* Where a flow that is over waits for leaving memory. */
 enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
 
@@ -106,6 +111,10 @@ struct flow {
     uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */
     uint32_t work_edge;  /* edges of the first of them that are done */
     struct u32vec work;  /* ordinals, oldest first */
+    uint8_t unwinding;   /* enum unwinding */
+    struct u32vec entered; /* ordinals of jobs whose compensation is to run if the flow unwinds, oldest first */
+    uint32_t undo_active; /* index: jobs with a compensation that have an open attempt */
+    uint64_t undo_bytes;  /* index: of journal, for the attempts of the entered compensations */
     wall_time created, finished;
     const uint8_t *head; /* u32 length, then flow_head bytes, in the arena */
     struct arena arena;  /* everything that lives as long as the flow */
@@ -134,7 +143,7 @@ struct profile {
     struct arena arena;
     struct options options; /* decoded; slices point into key */
     uint32_t tenant;
-    uint32_t refs;       /* jobs */
+    uint32_t refs;       /* jobs, and jobs whose compensation has these options */
     uint32_t class_;     /* its ordinary class, made when first needed */
     uint32_t *quotas;    /* what `options.demand` names, in the arena */
     uint32_t quota_count;
@@ -212,6 +221,8 @@ struct tenant {
     struct bytes *name;
     uint32_t weight;
     bool paused;
+    uint64_t store_keys;  /* index: of its store, flows included */
+    uint64_t store_bytes; /* index: what they cost */
     uint32_t running_max;            /* 0 = no limit, so in the next two */
     uint64_t queued_max, bytes_max;
     uint32_t running;                /* index: open attempts */
@@ -288,7 +299,7 @@ struct schedule {
     uint32_t timer;       /* index */
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_SCHEDULE };
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE };
 
 struct state {
     uint32_t shard;
@@ -302,6 +313,7 @@ struct state {
     uint32_t worker_last;
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
+    struct store store;
     struct pool quotas;
     struct pool schedules;
 
@@ -317,6 +329,7 @@ struct state {
     uint32_t ready_classes;          /* list of classes with ready jobs */
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
+    uint32_t unwind_head;                /* flows of the present record that unwind when all cascades are through */
     uint32_t dead_head, dead_tail;   /* dead-letter list */
     uint64_t dead_count;
     uint64_t by_state[JOB_STATE_COUNT];
@@ -364,6 +377,10 @@ static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { 
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {
     return &profile_at(s, j->profile)->options;
+}
+/* Ordinal + 1 of the job that this one is the compensation of; 0 = it is none. */
+static inline uint32_t job_undoes(const struct state *s, const struct job *j) {
+    return j->extra ? extra_at(s, j->extra)->undoes : 0;
 }
 static inline uint32_t flow_find(const struct state *s, flow_id id) { return map_get(&s->flow_by_id, id.v); }
 /* Pool index of a job, 0 when there is no such flow or ordinal. */

@@ -31,6 +31,8 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .more = f->more,
                               .cancelling = f->cancelling,
                               .settling = f->is_working,
+                              .unwinding = f->unwinding,
+                              .undo_count = f->entered.count,
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
                               .created = f->created,
@@ -60,7 +62,9 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .body_hash = rec.body_hash,
                              .worker = j->worker,
                              .root = j->root,
-                             .dead_letter = (j->flags & JOBF_DEAD) != 0};
+                             .dead_letter = (j->flags & JOBF_DEAD) != 0,
+                             .has_undo = rec.undo_profile != 0,
+                             .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL};
     arena_fini(&arena);
     if (j->extra) {
         const struct extra *x = extra_at(s, j->extra);
@@ -248,7 +252,8 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .dead_letters = s->dead_count,
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),
-                                 .reserved_bytes = s->reserved_bytes};
+                                 .reserved_bytes = s->reserved_bytes,
+                                 .store_keys = s->store.item_count};
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->jobs += ret->by_state[i] = s->by_state[i];
     ret->flows_running = ret->flows - ret->flows_ended;
 }

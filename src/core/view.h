@@ -15,6 +15,8 @@ struct flow_view {
     enum flow_state state;
     bool paused, more, cancelling;
     bool settling; /* a long consequence is not yet through */
+    enum unwinding unwinding;
+    uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */
     wall_time created, finished;
@@ -42,6 +44,8 @@ struct job_view {
     question_id question;  /* open one */
     uint32_t root;         /* ordinal of the job that dragged it down, or UINT32_MAX */
     bool dead_letter;
+    bool has_undo;         /* it has a compensation */
+    uint32_t undoes;       /* ordinal of the job it is the compensation of, or UINT32_MAX */
 };
 
 struct question_view {
@@ -148,6 +152,7 @@ bool view_why_schedule(const struct state *s, const struct live *l, const struct
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
+    uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
     uint64_t flows_ended;   /* over, and not yet gone */
     uint64_t projected_lsn; /* how far the history is, as it told this process; 0 = it has not */

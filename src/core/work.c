@@ -8,6 +8,7 @@
 #include "limits.h"
 #include "panic.h"
 #include "retention.h"
+#include "saga.h"
 #include "schedule.h"
 
 static bool has_work(const struct flow *f) {
@@ -27,10 +28,14 @@ void work_touch(struct state *s, uint32_t flow) {
     s->fresh_tail = flow;
 }
 
+/* A flow that is cancelled or unwinds reaches its own jobs by the sweep. */
+static bool is_swept(const struct flow *f) {
+    return f->cancelling || f->unwinding >= UNWIND_STOPPING;
+}
+
 void work_push(struct state *s, struct job *j) {
     struct flow *f = flow_at(s, j->flow);
-    /* a flow being cancelled reaches its own jobs by the sweep */
-    bool tell = (j->last_child != 0 && !f->cancelling) || (j->flags & JOBF_FOREIGN);
+    bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
         u32vec_push(&f->work, j->ordinal);
@@ -91,7 +96,7 @@ static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
 static void tell_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
-    if (parent->last_child == 0 || f->cancelling) {
+    if (parent->last_child == 0 || is_swept(f)) {
         finish_telling(s, flow, parent);
         return;
     }
@@ -111,7 +116,8 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
     struct job *j = job_at(s, index);
     bool ended_badly = job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED;
     switch ((enum sweep)f->sweep) {
-    case SWEEP_CANCEL: job_cancel(s, index, f->sweep_confirm_ms); break;
+    case SWEEP_CANCEL:
+    case SWEEP_UNWIND: job_cancel(s, index, f->sweep_confirm_ms); break;
     case SWEEP_RETRY:
         /* a job that still waits for its parents waits anew for those that start again */
         if (j->state == JOB_WAITING && j->parents_open > 0) job_judge(s, index);
@@ -150,6 +156,7 @@ static void sweep_next(struct state *s, uint32_t flow) {
 /* ---- the end of a flow ---- */
 
 static enum flow_state end_state(const struct flow *f) {
+    if (f->unwinding != UNWIND_NONE) return FLOW_FAILED;
     if (f->by_state[JOB_FAILED] || f->by_state[JOB_TIMED_OUT] || f->by_state[JOB_DENIED] ||
         f->by_state[JOB_QUARANTINED])
         return FLOW_FAILED;
@@ -161,6 +168,7 @@ static void check_end(struct state *s, uint32_t flow) {
     enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
     if (state != FLOW_RUNNING) ended_enter(s, flow); /* also when it is over as before: the history has to hear of it */
     if (state == (enum flow_state)f->state) return;
+    saga_reserve(s, f, state);
     f->state = (uint8_t)state;
     f->finished = state == FLOW_RUNNING ? (wall_time){0} : s->now;
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = state};
@@ -198,7 +206,25 @@ static void work_on(struct state *s, uint32_t flow) {
     }
 }
 
-void work_end(struct state *s) {
+/* A flow has no cascade and no sweep left. */
+static void settled(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    if (flow_is_leaving(f)) {
+        f->is_working = false;
+        flow_free(s, flow);
+        return;
+    }
+    if (f->unwinding == UNWIND_DUE) {
+        f->working = s->unwind_head;
+        s->unwind_head = flow;
+        return;
+    }
+    f->is_working = false;
+    saga_next(s, flow);
+    check_end(s, flow);
+}
+
+static void work_through(struct state *s) {
     while (s->fresh_head) {
         uint32_t flow = s->fresh_head;
         struct flow *f = flow_at(s, flow);
@@ -209,12 +235,26 @@ void work_end(struct state *s) {
         if (has_work(f)) {
             wait_for_continue(s, flow);
         } else {
-            f->is_working = false;
-            if (flow_is_leaving(f))
-                flow_free(s, flow);
-            else
-                check_end(s, flow);
+            settled(s, flow);
         }
+    }
+}
+
+/* All cascades of the record, in whichever flow, come before what a fatal failure calls off. */
+void work_end(struct state *s) {
+    work_through(s);
+    while (s->unwind_head) {
+        uint32_t flow = s->unwind_head;
+        struct flow *f = flow_at(s, flow);
+        s->unwind_head = f->working;
+        if (s->budget == 0) {
+            wait_for_continue(s, flow);
+            continue;
+        }
+        saga_stop(s, flow);
+        f->is_working = false;
+        work_touch(s, flow);
+        work_through(s);
     }
 }
 
@@ -237,7 +277,7 @@ void work_continue(struct state *s, uint32_t flow) {
 
 void work_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    if (!has_work(f)) return;
+    if (!has_work(f) && f->unwinding != UNWIND_DUE) return;
     if (f->work_edge) {
         const struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
         ENSURE(parent->last_child != 0);

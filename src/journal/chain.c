@@ -16,19 +16,23 @@ struct walk {
 
 static enum err damage(struct why *why, const struct segment *g, uint64_t offset, const char *reason) {
     char name[SEGMENT_NAME_MAX];
-    segment_name(name, g->number, g->archived);
-    return why_set(why, ERR_CORRUPT, "%s: damaged at byte %llu: %s", name, (unsigned long long)offset, reason);
+    segment_file_name(name, g);
+    return why_set(why, ERR_CORRUPT, "%s: damaged at byte %llu%s: %s", name, (unsigned long long)offset,
+                   g->packed ? " of what was packed" : "", reason);
 }
 
-/* A reader beside a live server may find that the segment was archived since it was listed. */
+/* The segment may have been archived, or packed, by another process since it was listed. */
 static enum err open_segment(struct walk *w, const struct segment *g, bool any_nonce, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     scan_close(w->scan);
-    segment_name(name, g->number, g->archived);
-    enum err e = scan_open(w->scan, name, g->header.nonce, any_nonce, why);
-    if (e != ERR_NOT_FOUND || !w->live) return e;
-    segment_name(name, g->number, true);
-    return scan_open(w->scan, name, g->header.nonce, any_nonce, why);
+    enum err e = ERR_NOT_FOUND;
+    for (uint32_t archived = g->archived; e == ERR_NOT_FOUND && !g->packed && archived < 2; archived++) {
+        segment_name(name, g->number, archived == 1);
+        e = scan_open(w->scan, name, g->header.nonce, any_nonce, why);
+    }
+    if (e != ERR_NOT_FOUND) return e;
+    segment_packed_name(name, g->number);
+    return scan_open_packed(w->scan, name, why);
 }
 
 static void chain_begin(struct chain *c, const struct segment *g) {
@@ -95,7 +99,7 @@ static enum err segment_walk(struct walk *w, const struct segment *g, struct why
     w->c.offset = BLOCK_FIRST_OFFSET;
     w->last = g;
     if (g->header.epoch > w->c.epoch) w->c.epoch = g->header.epoch;
-    while (w->c.offset + BLOCK_ALIGN <= g->bytes) {
+    while (w->c.offset + BLOCK_ALIGN <= w->scan->bytes) {
         struct block b;
         bool valid = false, again = false;
         uint64_t offset = w->c.offset;
@@ -105,6 +109,9 @@ static enum err segment_walk(struct walk *w, const struct segment *g, struct why
         if (e != ERR_OK) return e;
         if (!valid && !again) break;
     }
+    /* Only blocks were packed, so what is not one is not a torn end either. */
+    if (w->scan->packed != NULL && w->c.offset != w->scan->bytes)
+        return damage(why, g, w->c.offset, "a block is missing");
     return ERR_OK;
 }
 
@@ -173,6 +180,23 @@ enum err chain_walk(struct scan *s, const struct segment_table *t, uint32_t firs
     return e;
 }
 
+enum err chain_segment(struct scan *s, const struct segment_table *t, uint32_t row, struct chain *ret,
+                       struct why *why) {
+    REQUIRE(row < t->rows.count && segment_at(t, row)->used);
+    uint32_t next = row + 1;
+    while (next < t->rows.count && !segment_at(t, next)->used) next++;
+    if (next == t->rows.count)
+        return why_set(why, ERR_NOT_FOUND, "no segment follows %llx",
+                       (unsigned long long)segment_at(t, row)->number);
+    struct walk w = {.scan = s, .table = t};
+    chain_begin(&w.c, segment_at(t, row));
+    enum err e = segment_walk(&w, segment_at(t, row), why);
+    if (e == ERR_OK && !continues(&w.c, &segment_at(t, next)->header)) e = gap(&w, next, why);
+    scan_close(s);
+    if (e == ERR_OK) *ret = w.c;
+    return e;
+}
+
 /* The newest used segment that holds a block; the oldest used one when none does; UINT32_MAX when none is used. */
 static enum err tail_row(struct walk *w, uint32_t *ret, struct why *why) {
     uint32_t row = UINT32_MAX;
@@ -223,4 +247,13 @@ enum err chain_row(const struct segment_table *t, uint64_t lsn, uint32_t *ret, s
                        (unsigned long long)oldest, (unsigned long long)lsn);
     *ret = row;
     return ERR_OK;
+}
+
+enum err chain_table(struct segment_table *t, struct disk *d, uint64_t lsn, uint32_t *ret, struct why *why) {
+    enum err e = segment_table_load(t, d, false, why);
+    if (e != ERR_OK) return e;
+    e = chain_row(t, lsn, ret, why);
+    if (e == ERR_OK && *ret != UINT32_MAX) return e;
+    e = segment_table_load(t, d, true, why);
+    return e == ERR_OK ? chain_row(t, lsn, ret, why) : e;
 }

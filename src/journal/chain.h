@@ -45,6 +45,15 @@ CHECKED enum err chain_walk(struct scan *s, const struct segment_table *t, uint3
 CHECKED enum err chain_tail(struct scan *s, const struct segment_table *t, bool live, struct chain *ret,
                             struct why *why);
 
+/* One segment by itself, from its header to its last block. The next used segment has to continue from there: its
+ * header is what tells a torn end from a damaged one. ERR_NOT_FOUND when there is no next. */
+CHECKED enum err chain_segment(struct scan *s, const struct segment_table *t, uint32_t row, struct chain *ret,
+                               struct why *why);
+
+/* Loads the table and finds the row for records from `lsn` on, as chain_row does: of the live segments when they reach
+ * back that far, else with the archive. So nothing depends on the archive that does not need it. */
+CHECKED enum err chain_table(struct segment_table *t, struct disk *d, uint64_t lsn, uint32_t *ret, struct why *why);
+
 /* The row to begin at for records from `lsn` on: ERR_NOT_FOUND when the oldest segment begins later. An empty journal
  * gives UINT32_MAX. */
 CHECKED enum err chain_row(const struct segment_table *t, uint64_t lsn, uint32_t *ret, struct why *why);

@@ -1,5 +1,5 @@
 /* compact.c: see compact.h. Guarantees: the snapshot it leaves is whole and durable, or there is none. Must not: take
- * the journal's lock, touch a segment, or remove a snapshot. */
+ * the journal's lock, touch a live segment, or remove a snapshot. */
 #include "compact.h"
 
 #include "fold.h"
@@ -12,7 +12,9 @@ static enum err piece_out(void *ctx, struct slice piece, struct why *why) {
 
 static enum err snapshot_out(struct disk *d, const struct fold *f, struct why *why) {
     struct snapfile_writer *w = NULL;
-    enum err e = snapfile_begin(d, f->shard, &f->info, &w, why);
+    enum err e = snapfile_sweep(d, why); /* of runs that were killed; compact_lock says that none is at work */
+    if (e != ERR_OK) return e;
+    e = snapfile_begin(d, f->shard, &f->info, &w, why);
     if (e != ERR_OK) return e;
     e = engine_snapshot(f->engine, piece_out, w, why);
     if (e != ERR_OK) {
@@ -22,21 +24,33 @@ static enum err snapshot_out(struct disk *d, const struct fold *f, struct why *w
     return snapfile_commit(w, why);
 }
 
-enum err compact_run(struct disk *d, uint64_t upto, struct compact_report *ret, struct why *why) {
+enum err compact_lock(struct disk *d, struct why *why) {
+    return d->ops->lock(d, "COMPACT", why);
+}
+
+static enum err fold_out(struct disk *d, uint64_t upto, struct compact_report *ret, struct why *why) {
     uint64_t closed = 0;
     struct fold f = {0};
     enum err e = fold_closed(d, &closed, why);
     if (e != ERR_OK) return e;
     if (upto == 0 || upto > closed) upto = closed; /* the newest segment may end in a batch that is not durable yet */
-    if (upto == 0) {
-        *ret = (struct compact_report){0};
-        return ERR_OK;
-    }
+    if (upto == 0) return ERR_OK;
     e = fold_run(d, upto, &f, why);
     if (e != ERR_OK) return e;
     ENSURE(f.info.lsn <= closed);
     if (f.batch_count > 0) e = snapshot_out(d, &f, why);
-    if (e == ERR_OK) *ret = (struct compact_report){f.info.lsn, f.snapshot_lsn, f.batch_count};
+    ret->lsn = f.info.lsn;
+    ret->snapshot_lsn = f.snapshot_lsn;
+    ret->batch_count = f.batch_count;
     engine_free(f.engine);
     return e;
+}
+
+enum err compact_run(struct disk *d, const struct compact_options *o, struct compact_report *ret, struct why *why) {
+    struct compact_report r = {0};
+    enum err e = fold_out(d, o->upto, &r, why);
+    if (e != ERR_OK) return e;
+    r.archive_err = archive_run(d, o->archive_days, o->now, &r.archive, &r.archive_why);
+    *ret = r;
+    return ERR_OK;
 }

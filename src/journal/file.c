@@ -12,9 +12,11 @@
 
 #define SEGMENT_BYTES (64u * 1024u * 1024u)
 #define RESERVE_BYTES (256u * 1024u * 1024u)
+#define ARCHIVE_DAYS 30u /* a month of audit and of looking back */
 
 void file_options_default(struct file_options *o) {
-    *o = (struct file_options){.segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES, .archive = 1};
+    *o = (struct file_options){.segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES,
+                                .archive_days = ARCHIVE_DAYS};
 }
 
 static enum err die(struct file *f, enum err e) {
@@ -256,8 +258,7 @@ static enum err op_read(struct journal *j, uint64_t from_lsn, journal_batch_fn e
     struct segment_table table;
     uint32_t row = UINT32_MAX;
     segment_table_init(&table);
-    enum err e = segment_table_load(&table, f->disk, true, why);
-    if (e == ERR_OK) e = chain_row(&table, from_lsn > 0 ? from_lsn : 1, &row, why);
+    enum err e = chain_table(&table, f->disk, from_lsn > 0 ? from_lsn : 1, &row, why);
     struct chain end = {.next_lsn = 1};
     if (e == ERR_OK && row != UINT32_MAX)
         e = chain_walk(&f->scan, &table, row, f->options.read_only, block_out, &r, &end, why);

@@ -9,7 +9,7 @@
 struct file_options {
     uint64_t segment_bytes;     /* fixed size of a segment, a multiple of 4096 */
     uint64_t reserve_bytes;     /* kept free for the records of accepted work, see file_space */
-    uint32_t archive;           /* keep trimmed segments under archive/ (1) or remove them (0) */
+    uint32_t archive_days;      /* trimmed segments stay under archive/ for so long; 0 = they go at once */
     uint32_t read_only;         /* for verify, dump and at: takes no lock, changes nothing, acquire is refused */
 };
 

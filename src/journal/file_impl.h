@@ -2,7 +2,8 @@
  *
  * Threads: append, seal, acquire, read and close belong to the one owner, one at a time (the owner may hand them from
  * thread to thread, as the writer does). prepare, trim, space and the snapshot calls may run beside an append on
- * another thread; `lock` guards what they share and is never held across a disk call. `prepare_lock` is held while a
+ * another thread; `lock` guards what they share and is never held across a disk call. What a loop asks often (space,
+ * wants_prepare) is read without it. `prepare_lock` is held while a
  * segment is made, so that an append that needs one waits for it instead of making a second. */
 #ifndef REEVE_FILE_IMPL_H
 #define REEVE_FILE_IMPL_H
@@ -34,10 +35,10 @@ struct file {
     pthread_mutex_t prepare_lock;
     pthread_mutex_t lock;
     struct segment_table table;    /* live segments; under `lock` */
-    uint64_t spare;                /* a blank segment ready for use, 0 = none; under `lock` */
+    _Atomic uint64_t spare;        /* a blank segment ready for use, 0 = none; changed under `lock` */
     uint64_t next_number;          /* of the next segment to be made; under `lock` */
     uint64_t head_lsn;             /* durable; under `lock` */
-    uint64_t room_bytes;           /* left in the segment appended to; under `lock` */
+    _Atomic uint64_t room_bytes;   /* left in the segment appended to; changed under `lock` */
 };
 
 static inline struct file *file_of(struct journal *j) {

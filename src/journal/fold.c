@@ -65,12 +65,23 @@ static enum err block_apply(void *ctx, const struct block *b, const struct chain
     return ERR_OK;
 }
 
-static enum err batches_apply(struct disk *d, const struct segment_table *t, uint64_t upto, struct fold *f,
+/* Reads no further than needed: one segment past the last record wanted, whose header says that nothing is missing. */
+static void table_cut(struct segment_table *t, uint64_t upto) {
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const struct segment *g = segment_at(t, i);
+        if (g->used && g->header.first_lsn > upto) t->rows.count = i + 1;
+    }
+}
+
+static enum err batches_apply(struct disk *d, struct segment_table *t, uint64_t upto, struct fold *f,
                               struct why *why) {
     uint32_t row = UINT32_MAX;
-    enum err e = chain_row(t, f->info.lsn + 1, &row, why);
+    enum err e = chain_table(t, d, f->info.lsn + 1, &row, why);
+    if (e == ERR_NOT_FOUND)
+        e = why_wrap(why, e, "no snapshot from before record %llu is left", (unsigned long long)upto);
     if (e != ERR_OK) return e;
     ENSURE(row != UINT32_MAX);
+    table_cut(t, upto);
     struct scan scan;
     struct chain end;
     struct applying a = {f, upto};
@@ -80,19 +91,27 @@ static enum err batches_apply(struct disk *d, const struct segment_table *t, uin
     return e;
 }
 
+static enum err shard_find(struct disk *d, struct segment_table *t, uint32_t *ret, struct why *why) {
+    for (uint32_t with_archive = 0; with_archive < 2; with_archive++) {
+        enum err e = segment_table_load(t, d, with_archive == 1, why);
+        if (e != ERR_OK) return e;
+        for (uint32_t i = 0; i < t->rows.count; i++) {
+            if (!segment_at(t, i)->used) continue;
+            *ret = segment_at(t, i)->header.shard;
+            return ERR_OK;
+        }
+    }
+    return why_set(why, ERR_NOT_FOUND, "the journal is empty");
+}
+
 enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why) {
     struct segment_table t;
     struct limits limits;
     struct fold f = {0};
-    const struct segment *any = NULL;
     segment_table_init(&t);
-    enum err e = segment_table_load(&t, d, true, why);
-    for (uint32_t i = 0; e == ERR_OK && any == NULL && i < t.rows.count; i++)
-        if (segment_at(&t, i)->used) any = segment_at(&t, i);
-    if (e == ERR_OK && any == NULL) e = why_set(why, ERR_NOT_FOUND, "the journal is empty");
+    enum err e = shard_find(d, &t, &f.shard, why);
     if (e == ERR_OK) {
         limits_default(&limits);
-        f.shard = any->header.shard;
         f.engine = engine_new(f.shard, &limits);
         e = snapshot_load(d, upto, &f, why);
         if (e == ERR_OK) e = batches_apply(d, &t, upto, &f, why);

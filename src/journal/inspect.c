@@ -20,7 +20,7 @@ static enum err walk(struct disk *d, uint64_t from, chain_fn each, void *ctx, st
     uint32_t row = UINT32_MAX;
     segment_table_init(&t);
     scan_init(&scan, d);
-    enum err e = segment_table_load(&t, d, true, why);
+    enum err e = from == UINT64_MAX ? segment_table_load(&t, d, true, why) : chain_table(&t, d, from, &row, why);
     for (uint32_t i = 0; e == ERR_OK && i < t.rows.count; i++) {
         const struct segment *g = segment_at(&t, i);
         if (!g->used) continue;
@@ -28,7 +28,6 @@ static enum err walk(struct disk *d, uint64_t from, chain_fn each, void *ctx, st
         if (r != NULL) r->segment_count++;
         if (r != NULL && g->archived) r->archived_count++;
     }
-    if (e == ERR_OK && from != UINT64_MAX) e = chain_row(&t, from, &row, why);
     if (e == ERR_OK && row != UINT32_MAX) e = chain_walk(&scan, &t, row, true, each, ctx, ret, why);
     else if (e == ERR_OK) e = chain_tail(&scan, &t, true, ret, why);
     scan_fini(&scan);

@@ -62,6 +62,7 @@ struct journal_ops {
                              struct why *why);
     /* The newest whole snapshot; ret->lsn = 0 when there is none. */
     enum err (*snapshot_get)(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why);
+    /* 0 = as far as the newest snapshot reaches. */
     enum err (*trim)(struct journal *j, uint64_t upto_lsn, struct why *why);
     enum err (*watch)(struct journal *j, void (*moved)(void *ctx, uint64_t head_lsn), void *ctx, struct why *why);
     void (*close)(struct journal *j); /* without sealing: a caller that stops cleanly seals first */

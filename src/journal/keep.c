@@ -3,6 +3,7 @@
  * Guarantees: holds `lock` for moments only and never across a disk call, so no append waits for housekeeping unless
  * it needs the very segment that is being made. Must not: touch the segment appended to, or let go of a segment that
  * the newest whole snapshot does not cover. */
+#include "archive.h"
 #include "file_impl.h"
 #include "panic.h"
 #include "snapfile.h"
@@ -74,7 +75,7 @@ enum err file_prepare(struct journal *j, struct why *why) {
 }
 
 bool file_wants_prepare(struct journal *j) {
-    return spare_get(file_of(j), false) == 0;
+    return file_of(j)->spare == 0;
 }
 
 /* A spare's name or bytes may not be durable yet if its maker was killed: sync both before relying on it. */
@@ -113,9 +114,7 @@ enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why
     uint64_t disk_bytes = 0;
     enum err e = f->disk->ops->space(f->disk, &disk_bytes, why);
     if (e != ERR_OK) return e;
-    pthread_mutex_lock(&f->lock);
     uint64_t room = f->room_bytes + (f->spare != 0 ? f->options.segment_bytes - BLOCK_FIRST_OFFSET : 0);
-    pthread_mutex_unlock(&f->lock);
     /* Whole segments only: a disk that cannot hold another one has nothing to give. */
     uint64_t segments = disk_bytes / f->options.segment_bytes;
     uint64_t fresh = segments * (f->options.segment_bytes - BLOCK_FIRST_OFFSET);
@@ -125,6 +124,14 @@ enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why
 }
 
 /* ---- snapshots ---- */
+
+/* With an archive, the snapshots by which its states can be rebuilt stay too. */
+static enum err snapshots_prune(struct file *f, struct why *why) {
+    uint32_t days = f->options.archive_days;
+    enum err e = snapfile_prune(f->disk, days > 0 ? SNAPFILE_LIST_MAX : SNAPSHOTS_KEPT, why);
+    if (e == ERR_OK && days > 0) e = archive_thin(f->disk, days, f->clock->wall(f->clock), why);
+    return e;
+}
 
 static enum err pump(struct snapfile_writer *w, struct byte_source *from, struct why *why) {
     struct buf piece;
@@ -153,7 +160,9 @@ enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, 
         return why_set(why, ERR_INVALID, "a snapshot at record %llu of a journal that ends at %llu",
                        (unsigned long long)info->lsn, (unsigned long long)head);
     struct snapfile_writer *w = NULL;
-    enum err e = snapfile_begin(f->disk, f->tail.shard, info, &w, why);
+    enum err e = snapfile_sweep(f->disk, why);
+    if (e != ERR_OK) return e;
+    e = snapfile_begin(f->disk, f->tail.shard, info, &w, why);
     if (e != ERR_OK) return e;
     e = pump(w, from, why);
     if (e != ERR_OK) {
@@ -161,7 +170,7 @@ enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, 
         return e;
     }
     e = snapfile_commit(w, why);
-    if (e == ERR_OK) e = snapfile_prune(f->disk, SNAPSHOTS_KEPT, why);
+    if (e == ERR_OK) e = snapshots_prune(f, why);
     return e;
 }
 
@@ -170,8 +179,7 @@ static enum err reaches(struct file *f, uint64_t lsn, struct why *why) {
     struct segment_table table;
     uint32_t row = UINT32_MAX;
     segment_table_init(&table);
-    enum err e = segment_table_load(&table, f->disk, true, why);
-    if (e == ERR_OK) e = chain_row(&table, lsn + 1, &row, why);
+    enum err e = chain_table(&table, f->disk, lsn + 1, &row, why);
     segment_table_fini(&table);
     if (e == ERR_NOT_FOUND) e = why_wrap(why, ERR_CORRUPT, "no whole snapshot reaches the journal");
     return e;
@@ -226,7 +234,7 @@ static uint64_t covered_take(struct file *f, uint64_t upto, uint64_t *ret_bytes)
 
 /* Archived, or made the next spare if there is none and the size is still the one in use, or removed. */
 static enum err let_go(struct file *f, uint64_t number, uint64_t bytes, struct why *why) {
-    if (f->options.archive) return segment_archive(f->disk, number, why);
+    if (f->options.archive_days > 0) return segment_archive(f->disk, number, why);
     if (pthread_mutex_trylock(&f->prepare_lock) != 0) return segment_remove(f->disk, number, why);
     enum err e;
     if (spare_get(f, false) != 0 || bytes != f->options.segment_bytes) {
@@ -248,6 +256,8 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
     struct snapshot_info info = {0};
     enum err e = snapfile_list_load(f->disk, &list, why);
     if (e != ERR_OK) return e;
+    if (upto_lsn == 0 && list.count == 0) return ERR_OK;
+    if (upto_lsn == 0) upto_lsn = list.lsn[0];
     if (list.count == 0 || list.lsn[0] < upto_lsn)
         return why_set(why, ERR_STATE, "no snapshot covers record %llu", (unsigned long long)upto_lsn);
     e = snapfile_read(f->disk, list.lsn[0], &info, NULL, why); /* whole, byte for byte, before anything goes */
@@ -257,6 +267,6 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
         number = covered_take(f, upto_lsn, &bytes);
         if (number != 0) e = let_go(f, number, bytes, why);
     }
-    if (e == ERR_OK) e = snapfile_prune(f->disk, SNAPSHOTS_KEPT, why);
+    if (e == ERR_OK) e = snapshots_prune(f, why);
     return e;
 }

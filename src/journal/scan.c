@@ -18,7 +18,7 @@ void scan_fini(struct scan *s) {
 }
 
 enum err scan_open(struct scan *s, const char *name, uint64_t nonce, bool any_nonce, struct why *why) {
-    REQUIRE(s->file.v < 0);
+    REQUIRE(s->file.v < 0 && s->packed == NULL);
     disk_file f;
     enum err e = s->disk->ops->open(s->disk, name, DISK_READ, &f, why);
     if (e != ERR_OK) return e;
@@ -34,7 +34,20 @@ enum err scan_open(struct scan *s, const char *name, uint64_t nonce, bool any_no
     return ERR_OK;
 }
 
+enum err scan_open_packed(struct scan *s, const char *name, struct why *why) {
+    REQUIRE(s->file.v < 0 && s->packed == NULL);
+    enum err e = packed_open(s->disk, name, &s->packed, why);
+    if (e != ERR_OK) return e;
+    s->bytes = packed_head(s->packed)->used_bytes;
+    s->nonce = packed_head(s->packed)->segment.nonce;
+    s->any_nonce = false;
+    scan_forget(s);
+    return ERR_OK;
+}
+
 void scan_close(struct scan *s) {
+    if (s->packed != NULL) packed_close(s->packed);
+    s->packed = NULL;
     if (s->file.v >= 0) s->disk->ops->close(s->disk, s->file);
     s->file = (disk_file){-1};
 }
@@ -46,16 +59,18 @@ void scan_forget(struct scan *s) {
 
 /* Makes bytes [offset, offset + need) available; ret_have is less only at the end of the file. */
 static enum err window_move(struct scan *s, uint64_t offset, size_t need, struct slice *ret, struct why *why) {
-    REQUIRE(s->file.v >= 0);
+    REQUIRE(s->file.v >= 0 || s->packed != NULL);
     bool inside = offset >= s->start && offset + need <= s->start + s->len;
     if (!inside) {
-        size_t want = need < WINDOW_BYTES ? WINDOW_BYTES : need;
+        size_t whole = s->bytes < WINDOW_BYTES ? (size_t)s->bytes : WINDOW_BYTES;
+        size_t want = need < whole ? whole : need;
         s->len = 0;
         buf_clear(&s->window);
         uint8_t *to = buf_space(&s->window, want);
         ENSURE(to != NULL);
         size_t have = 0;
-        enum err e = diskio_read(s->disk, s->file, offset, to, want, &have, why);
+        enum err e = s->packed != NULL ? packed_read(s->packed, offset, to, want, &have, why)
+                                       : diskio_read(s->disk, s->file, offset, to, want, &have, why);
         if (e != ERR_OK) return e;
         s->start = offset;
         s->len = have;

@@ -1,14 +1,16 @@
-/* scan.h: one segment file read block by block, through a window of large sequential reads. */
+/* scan.h: one segment file, packed or not, read block by block, through a window of large sequential reads. */
 #ifndef REEVE_SCAN_H
 #define REEVE_SCAN_H
 
 #include "block.h"
 #include "disk.h"
+#include "packed.h"
 
 struct scan {
     struct disk *disk;
     disk_file file;
-    uint64_t bytes;    /* of the file */
+    struct packed *packed; /* instead of `file`, when the segment is packed */
+    uint64_t bytes;    /* of the file; of the used part when packed */
     uint64_t nonce;
     bool any_nonce;    /* believe the nonce a block names: for segments whose header is unreadable */
     struct buf window; /* its memory is kept from one segment to the next */
@@ -19,6 +21,8 @@ struct scan {
 void scan_init(struct scan *s, struct disk *disk);
 void scan_fini(struct scan *s);
 CHECKED enum err scan_open(struct scan *s, const char *name, uint64_t nonce, bool any_nonce, struct why *why);
+/* The same for a packed one; its nonce is in its head. */
+CHECKED enum err scan_open_packed(struct scan *s, const char *name, struct why *why);
 void scan_close(struct scan *s);
 
 /* Is there a valid block at `offset`? The block's records stay readable until the next call. */

@@ -7,12 +7,25 @@
 #include <string.h>
 
 #include "diskio.h"
+#include "packed.h"
 #include "panic.h"
+
+#define LOAD_TRIES 8u
 
 void segment_name(char to[SEGMENT_NAME_MAX], uint64_t number, bool archived) {
     int len = snprintf(to, SEGMENT_NAME_MAX, "%s/%016llx.seg", archived ? SEGMENT_ARCHIVE : SEGMENT_DIR,
                        (unsigned long long)number);
     ENSURE(len > 0 && (unsigned)len < SEGMENT_NAME_MAX);
+}
+
+void segment_packed_name(char to[SEGMENT_NAME_MAX], uint64_t number) {
+    int len = snprintf(to, SEGMENT_NAME_MAX, "%s/%016llx.seg.zst", SEGMENT_ARCHIVE, (unsigned long long)number);
+    ENSURE(len > 0 && (unsigned)len < SEGMENT_NAME_MAX);
+}
+
+void segment_file_name(char to[SEGMENT_NAME_MAX], const struct segment *g) {
+    if (g->packed) segment_packed_name(to, g->number);
+    else segment_name(to, g->number, g->archived);
 }
 
 static void new_name(char to[SEGMENT_NAME_MAX], uint64_t number) {
@@ -30,7 +43,7 @@ void segment_table_fini(struct segment_table *t) {
     vec_fini(&t->rows);
 }
 
-static bool number_of(const char *name, uint64_t *ret) {
+static bool number_of(const char *name, bool *ret_packed, uint64_t *ret) {
     uint64_t v = 0;
     for (uint32_t i = 0; i < 16; i++) {
         char c = name[i];
@@ -38,7 +51,8 @@ static bool number_of(const char *name, uint64_t *ret) {
         else if (c >= 'a' && c <= 'f') v = v << 4 | (uint64_t)(c - 'a' + 10);
         else return false;
     }
-    if (strcmp(name + 16, ".seg") != 0) return false;
+    *ret_packed = strcmp(name + 16, ".seg.zst") == 0;
+    if (!*ret_packed && strcmp(name + 16, ".seg") != 0) return false;
     *ret = v;
     return v > 0;
 }
@@ -51,13 +65,19 @@ struct listing {
 static void row_add(void *ctx, const char *name, uint64_t bytes) {
     struct listing *l = ctx;
     uint64_t number;
-    if (!number_of(name, &number)) return;
-    for (uint32_t i = 0; i < l->table->rows.count; i++)
-        if (segment_at(l->table, i)->number == number) return; /* the live one, listed first, is the better one */
+    bool packed = false;
+    if (!number_of(name, &packed, &number)) return;
+    if (packed && !l->archived) return;
+    for (uint32_t i = 0; i < l->table->rows.count; i++) {
+        struct segment *row = segment_at(l->table, i);
+        if (row->number != number) continue;
+        /* The live one, listed first, is the best one; then the plain one, from which the packed one is made. */
+        if (row->packed) *row = (struct segment){.number = number, .bytes = bytes, .archived = true, .twin = true};
+        else if (packed && row->archived) row->twin = true;
+        return;
+    }
     struct segment *row = vec_push(&l->table->rows);
-    row->number = number;
-    row->bytes = bytes;
-    row->archived = l->archived;
+    *row = (struct segment){.number = number, .bytes = bytes, .archived = l->archived, .packed = packed};
 }
 
 static int by_number(const void *a, const void *b) {
@@ -65,7 +85,23 @@ static int by_number(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static enum err header_load(struct segment *row, struct disk *d, struct why *why) {
+static enum err packed_row_load(struct segment *row, struct disk *d, struct why *why) {
+    char name[SEGMENT_NAME_MAX];
+    struct packed_head head;
+    segment_packed_name(name, row->number);
+    enum err e = packed_head_load(d, name, &head, why);
+    if (e != ERR_OK) return e;
+    if (head.segment.number != row->number)
+        return why_set(why, ERR_CORRUPT, "%s: damaged at byte 0: it is segment %llx under a wrong name", name,
+                       (unsigned long long)head.segment.number);
+    row->header = head.segment;
+    row->bytes = head.used_bytes;
+    row->used = true;
+    return ERR_OK;
+}
+
+enum err segment_load(struct segment *row, struct disk *d, struct why *why) {
+    if (row->packed) return packed_row_load(row, d, why);
     char name[SEGMENT_NAME_MAX];
     segment_name(name, row->number, row->archived);
     disk_file f;
@@ -96,7 +132,7 @@ static enum err header_load(struct segment *row, struct disk *d, struct why *why
     return ERR_OK;
 }
 
-enum err segment_table_load(struct segment_table *t, struct disk *d, bool with_archive, struct why *why) {
+static enum err table_try(struct segment_table *t, struct disk *d, bool with_archive, struct why *why) {
     t->rows.count = 0;
     struct listing l = {t, false};
     enum err e = d->ops->list(d, SEGMENT_DIR, row_add, &l, why);
@@ -109,10 +145,17 @@ enum err segment_table_load(struct segment_table *t, struct disk *d, bool with_a
     }
     if (t->rows.count > 0) qsort(t->rows.at, t->rows.count, sizeof(struct segment), by_number);
     for (uint32_t i = 0; i < t->rows.count; i++) {
-        e = header_load(segment_at(t, i), d, why);
+        e = segment_load(segment_at(t, i), d, why);
         if (e != ERR_OK) return e;
     }
     return ERR_OK;
+}
+
+enum err segment_table_load(struct segment_table *t, struct disk *d, bool with_archive, struct why *why) {
+    enum err e = ERR_NOT_FOUND;
+    /* A name that is gone was moved, packed or removed by another process since it was listed: look again. */
+    for (uint32_t tries = 0; e == ERR_NOT_FOUND && tries < LOAD_TRIES; tries++) e = table_try(t, d, with_archive, why);
+    return e;
 }
 
 /* ---- making and unmaking ---- */
@@ -189,7 +232,8 @@ enum err segment_sweep(struct disk *d, struct why *why) {
 enum err segment_remove(struct disk *d, uint64_t number, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     segment_name(name, number, false);
-    return d->ops->remove(d, name, why);
+    enum err e = d->ops->remove(d, name, why);
+    return e == ERR_OK ? d->ops->sync_dir(d, SEGMENT_DIR, why) : e;
 }
 
 enum err segment_begin(struct disk *d, const struct segment_header *h, disk_file *ret, struct why *why) {

@@ -277,6 +277,24 @@ enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, 
     return e;
 }
 
+enum err snapfile_info(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct why *why) {
+    char name[NAME_MAX_BYTES];
+    name_of(name, lsn, "");
+    struct reader r = {.disk = d, .name = name};
+    enum err e = d->ops->open(d, name, DISK_READ, &r.file, why);
+    if (e != ERR_OK) return e;
+    e = header_read(&r, lsn, ret, why);
+    d->ops->close(d, r.file);
+    return e;
+}
+
+enum err snapfile_remove(struct disk *d, uint64_t lsn, struct why *why) {
+    char name[NAME_MAX_BYTES];
+    name_of(name, lsn, "");
+    enum err e = d->ops->remove(d, name, why);
+    return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
 /* ---- names ---- */
 
 struct names {
@@ -331,18 +349,20 @@ enum err snapfile_list_load(struct disk *d, struct snapfile_list *ret, struct wh
 enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why) {
     REQUIRE(keep >= 1);
     struct names n;
+    enum err e = names_load(d, &n, why);
+    for (uint32_t i = 0; e == ERR_OK && i < n.surplus.count; i++)
+        e = snapfile_remove(d, *(uint64_t *)vec_at(&n.surplus, i), why);
+    for (uint32_t i = keep; e == ERR_OK && i < n.list.count; i++) e = snapfile_remove(d, n.list.lsn[i], why);
+    names_fini(&n);
+    return e;
+}
+
+enum err snapfile_sweep(struct disk *d, struct why *why) {
+    struct names n;
     char name[NAME_MAX_BYTES];
     enum err e = names_load(d, &n, why);
     for (uint32_t i = 0; e == ERR_OK && i < n.leftovers.count; i++) {
         name_of(name, *(uint64_t *)vec_at(&n.leftovers, i), ".tmp");
-        e = d->ops->remove(d, name, why);
-    }
-    for (uint32_t i = 0; e == ERR_OK && i < n.surplus.count; i++) {
-        name_of(name, *(uint64_t *)vec_at(&n.surplus, i), "");
-        e = d->ops->remove(d, name, why);
-    }
-    for (uint32_t i = keep; e == ERR_OK && i < n.list.count; i++) {
-        name_of(name, n.list.lsn[i], "");
         e = d->ops->remove(d, name, why);
     }
     names_fini(&n);

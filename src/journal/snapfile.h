@@ -9,7 +9,7 @@
 #include "journal.h"
 
 #define SNAPFILE_BLOCK_BYTES 65536u
-#define SNAPFILE_LIST_MAX 16u /* looked at when reading; writing keeps two */
+#define SNAPFILE_LIST_MAX 64u /* looked at; keep.c keeps two, and with an archive about ten (archive.h) */
 
 struct snapfile_writer;
 
@@ -30,7 +30,13 @@ CHECKED enum err snapfile_list_load(struct disk *d, struct snapfile_list *ret, s
  * the damage was found: verify first. */
 CHECKED enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
                                struct why *why);
-/* Removes all but the newest `keep`, and what crashed writers left. */
+/* The header alone: cheap, and says nothing about the rest. */
+CHECKED enum err snapfile_info(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct why *why);
+/* One that is gone already is fine: two may be tidying up at once. */
+CHECKED enum err snapfile_remove(struct disk *d, uint64_t lsn, struct why *why);
+/* Removes all but the newest `keep`. */
 CHECKED enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why);
+/* Removes what crashed writers left. Only for who is about to write one: it would take another's away. */
+CHECKED enum err snapfile_sweep(struct disk *d, struct why *why);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -77,7 +78,9 @@ void oschild_background(void) {
     (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
 
-enum err oschild_compact(const char *data_dir, struct oschild *ret, struct why *why) {
-    const char *args[] = {"journal", "compact", "--data", data_dir, NULL};
+enum err oschild_compact(const char *data_dir, uint32_t archive_days, struct oschild *ret, struct why *why) {
+    char days[16];
+    (void)snprintf(days, sizeof days, "%u", archive_days);
+    const char *args[] = {"journal", "compact", "--data", data_dir, "--archive-days", days, NULL};
     return oschild_start(args, ret, why);
 }

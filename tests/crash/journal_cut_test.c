@@ -288,7 +288,7 @@ static bool story_append(struct jlab *l, struct story *t, uint32_t i) {
 static void story_tell(struct simdisk *s, struct story *t, uint32_t archive) {
     struct jlab l;
     jlab_init(&l, simdisk_disk(s), SEGMENT);
-    l.options.archive = archive;
+    l.options.archive_days = archive;
     bool good = jlab_start(&l) == ERR_OK;
     for (uint32_t i = 0; good && i < 12; i++) {
         good = story_append(&l, t, i);
@@ -302,7 +302,7 @@ static void story_tell(struct simdisk *s, struct story *t, uint32_t archive) {
 static void story_check(struct simdisk *s, const struct story *t, uint32_t archive) {
     struct jlab l;
     jlab_init(&l, simdisk_disk(s), SEGMENT);
-    l.options.archive = archive;
+    l.options.archive_days = archive;
     enum err e = jlab_start(&l);
     if (e != ERR_OK) print_message("refused: %s\n", l.why.text);
     assert_int_equal(e, ERR_OK);
@@ -400,7 +400,7 @@ static void a_recycled_segment_never_speaks_of_its_past(void **state) {
         struct simdisk *s = simdisk_new(seed);
         struct jlab l;
         jlab_init(&l, simdisk_disk(s), SEGMENT);
-        l.options.archive = 0;
+        l.options.archive_days = 0;
         assert_int_equal(jlab_start(&l), ERR_OK);
         for (uint32_t i = 0; i < 40 + seed % 7; i++) {
             jlab_append_ok(&l, 1, 3000);

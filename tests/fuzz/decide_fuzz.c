@@ -284,6 +284,39 @@ static void draw_limit(struct lab *l, struct command *cmd) {
                                        .bytes = pick(l, 300)};
 }
 
+static struct slice key(struct lab *l) {
+    static const char *const names[] = {"a", "b", "ab", "abc", "5", "a-key-that-is-too-long", ""};
+    return name(l, names, pick(l, 8) ? 5 : 7);
+}
+
+static void draw_store(struct lab *l, struct command *cmd) {
+    struct cmd_store *c = &cmd->as.store;
+    struct store_entry *entries = ARENA_ARRAY(&l->arena, struct store_entry, 4);
+    struct slice *members = ARENA_ARRAY(&l->arena, struct slice, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        entries[i] = (struct store_entry){key(l), key(l)};
+        members[i] = key(l);
+    }
+    *c = (struct cmd_store){.op = (enum store_op)pick(l, STORE_OP_COUNT + 1),
+                            .flow = {pick(l, 3) ? 0 : pick(l, 8)},
+                            .entries = entries,
+                            .entry_count = pick(l, 5),
+                            .condition = (enum store_if)(pick(l, 2) ? 0 : pick(l, STORE_IF_COUNT + 1)),
+                            .version = pick(l, 3) ? 0 : engine_lsn(l->engine),
+                            .key = key(l),
+                            .value = key(l),
+                            .number = pick(l, 4) ? (int64_t)pick(l, 9) - 4 : INT64_MAX,
+                            .members = members,
+                            .member_count = pick(l, 5),
+                            .keep_expiry = pick(l, 2),
+                            .session = pick(l, 3),
+                            .watch = pick(l, 4),
+                            .prefix = pick(l, 2),
+                            .of_channel = pick(l, 2)};
+    if (pick(l, 3) == 0) c->expires_ms = l->in.wall.ms + ((int64_t)pick(l, 8) - 1) * 2000;
+    if (pick(l, 4)) cmd->tenant = SLICE("acme");
+}
+
 /* Slots every few seconds after what was asked, at times out of order; some for a question long answered. */
 static const int64_t *draw_slots(struct lab *l, int64_t after_ms, uint32_t count) {
     int64_t *slots = ARENA_ARRAY(&l->arena, int64_t, count + 1);
@@ -327,9 +360,9 @@ static void draw_schedule(struct lab *l, struct command *cmd) {
 
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
-    static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD, CMD_ATTACH, CMD_HEARTBEAT, CMD_STARTED,
-                                    CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT, CMD_CANCEL,
-                                    CMD_SCHEDULE, CMD_SCHEDULE_SLOTS, CMD_SCHEDULE_SLOTS};
+    static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
+                                    CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL,
+                                    CMD_STORE,  CMD_STORE,  CMD_SCHEDULE, CMD_SCHEDULE_SLOTS, CMD_SCHEDULE_SLOTS};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
     *cmd =
         (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
@@ -361,6 +394,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_VERDICT: draw_verdict(l, cmd); return;
     case CMD_POOL:
     case CMD_TOPIC: draw_names(l, cmd); return;
+    case CMD_STORE: draw_store(l, cmd); return;
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
     case CMD_LIMIT: draw_limit(l, cmd); return;
     case CMD_PROJECTED: cmd->as.lsn = engine_lsn(l->engine) + (pick(l, 8) == 0) - pick(l, 2); return;
@@ -383,7 +417,7 @@ static void look(const struct lab *l) { /* reading must not fall over either */
     view_counts(engine_state(l->engine), engine_live(l->engine), &counts);
     uint64_t open = 0;
     for (uint32_t s = 0; s < JOB_SUCCEEDED; s++) open += counts.by_state[s];
-    ENSURE(open > 0 || counts.reserved_bytes == 0);
+    ENSURE(open > 0 || counts.store_keys > 0 || counts.reserved_bytes == 0);
 }
 
 static void step(struct lab *l) {
@@ -423,6 +457,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     l.limits.jobs_max = 40;
     l.limits.flow_jobs_max = 12;
     l.limits.workers_max = 2;
+    l.limits.store_key_bytes_max = 10;
+    l.limits.store_entries_max = 3;
+    l.limits.store_space_keys_max = 4;
+    l.limits.store_set_members_max = 4;
+    l.limits.session_watches_max = 2;
     l.limits.idempotency_keys_max = 2;
     l.limits.pools_max = l.limits.topics_max = 2;
     l.limits.job_foreign_children_max = 2;

@@ -68,7 +68,7 @@ static enum err batch_in(void *ctx, const struct batch *b, struct why *why) {
 }
 
 static enum err start(struct disk *d, struct clock *c, bool read_only, uint64_t *ret_lsn) {
-    struct file_options o = {.segment_bytes = FILE_BYTES, .archive = 1, .read_only = read_only};
+    struct file_options o = {.segment_bytes = FILE_BYTES, .archive_days = 1, .read_only = read_only};
     struct journal *j;
     struct why why;
     struct journal_head head = {0};

@@ -84,6 +84,9 @@ static void bias(struct tlvgen *g, struct record *r) {
     } else if (r->kind == REC_WORKER) {
         r->body.as_REC_WORKER.worker = SLICE("w");
         r->body.as_REC_WORKER.info.slots = 2;
+    } else if (r->kind >= REC_STORE_SET && r->kind <= REC_STORE_EXPIRED) {
+        r->body.head.tenant = SLICE("acme");
+        if (tlvgen_below(g, 2)) r->body.as_REC_STORE_SET.flow = 0; /* the same place in all of them */
     } else if (r->kind == REC_ASSIGNED) {
         r->body.as_REC_ASSIGNED.worker = SLICE("w");
     }

@@ -4,6 +4,7 @@
  * snapshot) and `expected.txt`, one line per batch. To make the folder of a new format version:
  *
  *     golden_journal_test --make tests/golden/journal-vN
+ *     golden_journal_test --make tests/golden/journal-vN-packed     the same, trimmed and its archive packed
  *
  * which refuses to touch a folder that exists: what was once written never changes. */
 #include "test.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "archive.h"
 #include "block.h"
 #include "buf.h"
 #include "hash.h"
@@ -20,7 +22,7 @@
 #include "simdisk.h"
 
 #define SEGMENT (32u * 1024u)
-static const char *const versions[] = {"tests/golden/journal-v1"};
+static const char *const versions[] = {"tests/golden/journal-v1", "tests/golden/journal-v1-packed"};
 
 static enum err batch_line(void *ctx, const struct batch *b, struct why *why) {
     (void)why;
@@ -88,6 +90,8 @@ static void old_journals_decode_for_ever(void **state) {
         struct simdisk *s = simdisk_new(0);
         snprintf(path, sizeof path, "%s/journal", versions[i]);
         load_folder(s, path, "journal");
+        snprintf(path, sizeof path, "%s/archive", versions[i]);
+        load_folder(s, path, "archive");
         snprintf(path, sizeof path, "%s/expected.txt", versions[i]);
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
@@ -151,13 +155,14 @@ static void save(const char *path, const void *bytes, size_t len) {
 struct saving {
     struct simdisk *sim;
     const char *path;
+    const char *folder;
 };
 
 static void save_file(void *ctx, const char *name, uint64_t bytes) {
     struct saving *k = ctx;
     char inside[96], outside[512];
-    snprintf(inside, sizeof inside, "journal/%s", name);
-    snprintf(outside, sizeof outside, "%s/journal/%s", k->path, name);
+    snprintf(inside, sizeof inside, "%s/%s", k->folder, name);
+    snprintf(outside, sizeof outside, "%s/%s/%s", k->path, k->folder, name);
     const uint8_t *at = simdisk_peek(k->sim, inside, &bytes);
     save(outside, at, bytes);
 }
@@ -184,10 +189,20 @@ static int make(const char *path) {
     l.clock.ms += 12345;
     ENSURE(jlab_start(&l) == ERR_OK);
     for (uint32_t i = 0; i < 3; i++) jlab_append_ok(&l, 2, i * 4016);
+    struct disk *d = simdisk_disk(s);
+    if (strstr(path, "-packed") != NULL) {
+        struct archive_report r;
+        ENSURE(jlab_snapshot(&l, l.head.lsn, 3000) == ERR_OK);
+        ENSURE(l.journal->ops->trim(l.journal, 0, &l.why) == ERR_OK);
+        ENSURE(archive_run(d, 30, (wall_time){l.clock.ms}, &r, &l.why) == ERR_OK && r.packed_count > 0);
+        snprintf(name, sizeof name, "%s/archive", path);
+        ENSURE(mkdir(name, 0755) == 0);
+        struct saving k = {s, path, "archive"};
+        ENSURE(d->ops->list(d, "archive", save_file, &k, &l.why) == ERR_OK);
+    }
     jlab_stop(&l);
     simdisk_kill(s);
-    struct saving k = {s, path};
-    struct disk *d = simdisk_disk(s);
+    struct saving k = {s, path, "journal"};
     ENSURE(d->ops->list(d, "journal", save_file, &k, &l.why) == ERR_OK);
     struct buf text;
     buf_init(&text, 65536);

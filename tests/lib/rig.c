@@ -20,6 +20,7 @@ void rig_init(struct rig *r) {
     buf_init(&r->journal, (size_t)1 << 32);
     vec_init(&r->batches, sizeof(struct batch));
     vec_init(&r->effects, sizeof(struct effect));
+    arena_init(&r->kept, 4096, (size_t)1 << 30);
     r->tenant = "acme";
     r->principal = "tester";
     r->engine = engine_new(0, &r->limits);
@@ -32,6 +33,7 @@ void rig_fini(struct rig *r) {
     buf_fini(&r->journal);
     vec_fini(&r->batches);
     vec_fini(&r->effects);
+    arena_fini(&r->kept);
 }
 
 static void keep_batch(struct rig *r, const struct batch *b) {
@@ -40,6 +42,14 @@ static void keep_batch(struct rig *r, const struct batch *b) {
     kept->records.ptr = (const uint8_t *)(uintptr_t)r->journal.len; /* an offset until it is read */
     buf_put_slice(&r->journal, b->records);
     assert_false(r->journal.full);
+}
+
+/* What it says is gone with the next effect. */
+static void keep_store_effect(struct rig *r, struct store_effect *e) {
+    e->tenant = arena_slice(&r->kept, e->tenant);
+    e->key = arena_slice(&r->kept, e->key);
+    e->body = arena_slice(&r->kept, e->body);
+    e->owned = NULL;
 }
 
 static void collect(struct rig *r) {
@@ -52,6 +62,7 @@ static void collect(struct rig *r) {
             effect.as.answer.reply = NULL;
         }
         if (effect.kind == EFFECT_ASSIGN) r->jobs_assigned++;
+        if (effect.kind == EFFECT_CHANGED || effect.kind == EFFECT_PUBLISHED) keep_store_effect(r, &effect.as.store);
         *(struct effect *)vec_push(&r->effects) = effect;
     }
 }
@@ -105,11 +116,18 @@ static struct parent_ref parse_parent(const char *text, size_t len) {
     return (struct parent_ref){.name = slice_of(slash + 1, len - skip), .flow = {strtoull(text, NULL, 10)}};
 }
 
-/* "name@1: a 7/b" → a job with the second option set and the parents a and b of flow 7. */
+/* "name@1~2: a 7/b" → a job with the second option set, a compensation with the third, and the parents a and b of
+ * flow 7. */
 static void parse_job(const char *text, struct job_spec *job, struct parent_ref *parents) {
     const char *colon = strchr(text, ':');
     size_t head = colon ? (size_t)(colon - text) : strlen(text);
     const char *set = memchr(text, '@', head);
+    const char *undo = memchr(text, '~', head);
+    if (undo && undo[1] >= '0' && undo[1] <= '9') {
+        job->undo_profile = (uint32_t)strtoul(undo + 1, NULL, 10) + 1;
+        job->undo_body = SLICE("undo body");
+        head = (size_t)(undo - text);
+    }
     job->name = slice_of(text, set ? (size_t)(set - text) : head);
     job->profile = set ? (uint32_t)strtoul(set + 1, NULL, 10) : 0;
     job->parents = parents;
@@ -133,6 +151,7 @@ static struct parsed parse_jobs(const char *const *jobs, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         parse_job(jobs[i], &p.specs[i], p.parents[i]);
         p.specs[i].body_hash = slice_of(hash, 32);
+        if (p.specs[i].undo_profile) p.specs[i].undo_hash = slice_of(hash, 32);
     }
     return p;
 }

@@ -18,6 +18,7 @@ struct rig {
     struct buf journal; /* every batch so far, for rig_replay */
     struct vec batches; /* of struct batch; records point into journal by offset */
     struct vec effects; /* of struct effect that left */
+    struct arena kept;  /* what changes and messages among them say */
     struct reply reply; /* the last answer */
     uint64_t token;
     uint64_t answered; /* token of the last answer */
@@ -38,7 +39,8 @@ void rig_tick(struct rig *r, int64_t ms);
 void rig_flush(struct rig *r);
 
 /* Submits jobs given as "name", "name: parent parent", … with the options; returns the error, the flow in r->reply.
- * "name@2" takes the third of several option sets, a parent "7/name" is one of flow 7. */
+ * "name@2" takes the third of several option sets, "name~1" has a compensation with the second, a parent "7/name" is
+ * one of flow 7. */
 enum err rig_submit(struct rig *r, const struct options *o, const char *const *jobs, uint32_t count);
 enum err rig_submit_sets(struct rig *r, const struct options *sets, uint32_t set_count, const char *const *jobs,
                          uint32_t count, bool more);

@@ -9,6 +9,7 @@
 
 #include "file.h"
 #include "hash.h"
+#include "inspect.h"
 #include "jlab.h"
 #include "tmpdisk.h"
 #include "writer.h"
@@ -19,6 +20,7 @@
 struct busybody {
     struct jlab lab; /* its own why and head; the journal is shared */
     atomic_uint_fast64_t durable;
+    atomic_uint_fast64_t snapshot; /* newest, to be trimmed to by the loop */
     atomic_bool stop;
 };
 
@@ -39,9 +41,13 @@ static void *busybody_main(void *arg) {
         if (lsn < last + 100) continue;
         last = lsn;
         must(jlab_snapshot(&b->lab, lsn, 3000), &b->lab.why);
-        must(b->lab.journal->ops->trim(b->lab.journal, lsn, &b->lab.why), &b->lab.why);
+        b->snapshot = lsn;
     }
     return NULL;
+}
+
+static void errand_run(void *ctx) {
+    ++*(uint32_t *)ctx;
 }
 
 static void wait_and_take(struct writer *w, struct writer_result *r) {
@@ -56,7 +62,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         tmpdisk_make(&t);
         struct jlab l;
         jlab_init(&l, t.disk, SEGMENT);
-        l.options.archive = archive;
+        l.options.archive_days = archive;
         assert_int_equal(jlab_start(&l), ERR_OK);
         struct writer *w;
         assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
@@ -64,6 +70,9 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         pthread_t busy;
         assert_int_equal(pthread_create(&busy, NULL, busybody_main, &b), 0);
         struct test_random r = {archive};
+        uint64_t trimmed = 0;
+        uint32_t trims = 0, seals = 0, errands = 0, errands_taken = 0;
+        bool errand = false;
         static uint8_t payload[20000];
         for (uint32_t i = 0; i < APPENDS; i++) {
             uint64_t lsn = l.head.lsn + 1;
@@ -80,7 +89,33 @@ static void appends_from_two_threads_are_one_chain(void **state) {
             l.head.lsn = lsn;
             b.durable = lsn;
             if (i % 500 == 499) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
+            if (test_random_below(&r, 20) == 0) {
+                assert_true(writer_idle(w));
+                assert_false(writer_idle(w)); /* in flight */
+                wait_and_take(w, &done);
+                assert_true(done.seal);
+                assert_int_equal(done.outcome, JOURNAL_DURABLE);
+                assert_false(writer_idle(w)); /* sealed */
+                seals++;
+            }
+            if (!errand && test_random_below(&r, 40) == 0) {
+                writer_chore(w, errand_run, &errands);
+                errand = true;
+            }
+            if (errand && writer_chore_take(w)) {
+                errand = false;
+                assert_int_equal(errands, ++errands_taken); /* not atomic: the taking is what orders them */
+            }
+            if (b.snapshot > trimmed) { /* as a loop does when its compaction has ended */
+                trimmed = b.snapshot;
+                writer_trim(w, i % 2 ? trimmed : 0);
+            }
+            struct writer_trim_result trim;
+            if (!writer_trim_take(w, &trim)) continue;
+            assert_int_equal(trim.err, ERR_OK);
+            trims++;
         }
+        assert_true(trims > 0 && seals > 0 && errands_taken > 0);
         b.stop = true;
         assert_int_equal(pthread_join(busy, NULL), 0);
         writer_close(w);
@@ -93,6 +128,84 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         jlab_stop(&l);
         tmpdisk_remove(&t);
     }
+}
+
+static void append_one(struct jlab *l, struct writer *w, bool here) {
+    uint8_t payload[3000];
+    uint64_t lsn = l->head.lsn + 1;
+    jlab_fill(payload, sizeof payload, lsn);
+    struct batch batch = {.first_lsn = lsn, .last_lsn = lsn, .epoch = l->head.epoch, .rules = 1,
+                          .time = {l->clock.ms}, .seed = hash_mix(lsn), .records = slice_of(payload, sizeof payload)};
+    struct writer_result done;
+    if (!writer_append(w, l->head.epoch, l->head.lsn, &batch, here, &done)) wait_and_take(w, &done);
+    assert_int_equal(done.outcome, JOURNAL_DURABLE);
+    assert_false(done.seal);
+    l->head.lsn = lsn;
+}
+
+/* A sealed tail: rot in the last batch is damage. Without the seal it would be cut as a torn one. */
+static void idleness_seals_the_tail(void **state) {
+    (void)state;
+    for (uint32_t idle = 0; idle < 2; idle++) {
+        struct tmpdisk t;
+        tmpdisk_make(&t);
+        struct jlab l;
+        jlab_init(&l, t.disk, SEGMENT);
+        assert_int_equal(jlab_start(&l), ERR_OK);
+        struct writer *w;
+        struct writer_result done;
+        assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+        assert_false(writer_idle(w)); /* an open mark is as good as a seal */
+        append_one(&l, w, idle);
+        append_one(&l, w, !idle);
+        if (idle) assert_true(writer_idle(w));
+        if (idle) wait_and_take(w, &done);
+        if (idle) assert_true(done.seal && done.outcome == JOURNAL_DURABLE);
+        writer_close(w);
+        jlab_stop(&l);
+        struct inspect_report r;
+        assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+        assert_int_equal(r.sealed, idle);
+        tmpdisk_remove(&t);
+    }
+}
+
+/* The results of trims come through the same fd; a failed one is told and harms nothing. */
+static void a_trim_is_done_beside_the_loop(void **state) {
+    (void)state;
+    struct tmpdisk t;
+    tmpdisk_make(&t);
+    struct jlab l;
+    jlab_init(&l, t.disk, SEGMENT);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct writer *w;
+    struct writer_result done;
+    struct writer_trim_result trim;
+    assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+    struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
+    for (uint32_t i = 0; i < 200; i++) append_one(&l, w, true);
+    assert_false(writer_trim_take(w, &trim));
+    writer_trim(w, 100); /* no snapshot has it */
+    assert_int_equal(poll(&p, 1, 30000), 1);
+    assert_false(writer_take(w, &done));
+    assert_int_equal(poll(&p, 1, 0), 0);
+    assert_true(writer_trim_take(w, &trim));
+    assert_int_equal(trim.err, ERR_STATE);
+    assert_int_equal(jlab_snapshot(&l, 190, 100), ERR_OK);
+    writer_trim(w, 0);
+    append_one(&l, w, false);
+    while (!writer_trim_take(w, &trim)) {
+        assert_int_equal(poll(&p, 1, 30000), 1);
+        (void)writer_take(w, &done);
+    }
+    assert_int_equal(trim.err, ERR_OK);
+    struct inspect_report r;
+    assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+    assert_true(r.archived_count > 0);
+    assert_int_equal(r.last_lsn, 201);
+    writer_close(w);
+    jlab_stop(&l);
+    tmpdisk_remove(&t);
 }
 
 static void closing_waits_for_what_is_in_flight(void **state) {
@@ -124,6 +237,8 @@ static void closing_waits_for_what_is_in_flight(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends_from_two_threads_are_one_chain),
+        cmocka_unit_test(idleness_seals_the_tail),
+        cmocka_unit_test(a_trim_is_done_beside_the_loop),
         cmocka_unit_test(closing_waits_for_what_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

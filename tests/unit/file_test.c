@@ -174,7 +174,7 @@ static void a_snapshot_replaces_what_it_covers(void **state) {
         struct simdisk *s = simdisk_new(1);
         struct jlab l;
         jlab_init(&l, simdisk_disk(s), SEGMENT);
-        l.options.archive = archive;
+        l.options.archive_days = archive;
         assert_int_equal(jlab_start(&l), ERR_OK);
         for (uint32_t i = 0; i < 60; i++) jlab_append_ok(&l, 1, 4000);
         assert_int_equal(l.journal->ops->trim(l.journal, 50, &l.why), ERR_STATE);
@@ -204,7 +204,7 @@ static void a_damaged_snapshot_falls_back_only_to_a_complete_past(void **state) 
         struct simdisk *s = simdisk_new(1);
         struct jlab l;
         jlab_init(&l, simdisk_disk(s), SEGMENT);
-        l.options.archive = archive;
+        l.options.archive_days = archive;
         assert_int_equal(jlab_start(&l), ERR_OK);
         for (uint32_t i = 0; i < 100; i++) jlab_append_ok(&l, 1, 4000);
         assert_int_equal(jlab_snapshot(&l, 20, 1000), ERR_OK);
@@ -228,7 +228,7 @@ static void every_flipped_bit_of_a_snapshot_is_noticed(void **state) {
     jlab_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(jlab_start(&l), ERR_OK);
     for (uint32_t i = 0; i < 40; i++) jlab_append_ok(&l, 1, 4000);
-    l.options.archive = 0;
+    l.options.archive_days = 0;
     assert_int_equal(jlab_snapshot(&l, 40, 900), ERR_OK);
     const char *name = "journal/snap-0000000000000028";
     struct snapshot_info info;
