@@ -183,10 +183,11 @@ static void asked_attempt(struct trace_asked *q, const struct cmd_attempt *c) {
     q->incarnation = c->incarnation;
 }
 
-void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) {
+void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd, wall_time decided) {
     struct trace_entry e = {.kind = TA_ASKED};
     struct trace_asked *q = &e.as.asked;
     q->call = call;
+    q->decided_ms = decided.ms;
     q->ask = ask_of(cmd->kind);
     q->tenant = bytes(cmd->tenant);
     e.principal = bytes(cmd->principal);

@@ -197,7 +197,7 @@ static void command(struct simserver *s, struct msg *m) {
     }
     WORLD_NOTE(s->w, m->from, cmd.kind, cmd.token, "server: node %u asks %d (call %lu)", m->from,
                (int)cmd.kind, (unsigned long)cmd.token);
-    adapter_asked(&s->w->adapter, cmd.token, &cmd);
+    adapter_asked(&s->w->adapter, cmd.token, &cmd, engine_now(s->engine));
     uint64_t before = engine_lsn(s->engine);
     engine_command(s->engine, &cmd);
     if (cmd.kind == CMD_PROJECTED && cmd.as.lsn > s->projected_lsn) s->projected_lsn = cmd.as.lsn;

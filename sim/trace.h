@@ -357,6 +357,7 @@ struct trace_asked {
     enum trace_outcome outcome;  /* done */
     struct trace_bytes worker;   /* attach, started, done */
     uint64_t incarnation;
+    int64_t decided_ms;          /* time of its batch */
 };
 
 struct trace_answered {

@@ -39,6 +39,7 @@
     X(room_ignored, "a submit is accepted though its tenant has too much queued") \
     X(forgot_unprojected, "a flow leaves memory before the history has its end")                \
     X(dead_letter_forgotten, "a flow leaves memory with a dead letter nobody has seen")         \
+    X(expired_key_served, "a submit is answered from an idempotency key whose time is over")   \
     X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")

@@ -3,6 +3,7 @@
 #include "decide_options.h"
 #include "flow.h"
 #include "graph.h"
+#include "mutant.h"
 #include "panic.h"
 #include "registry.h"
 #include "saga.h"
@@ -290,7 +291,7 @@ static bool answer_from_key(struct decision *d, const struct command *cmd, enum 
     uint32_t index = key_find(d->state, tenant, c->key, d->arena);
     if (index == 0) return false;
     const struct key *k = key_at(d->state, index);
-    if (k->expires.ms <= d->in->wall.ms) { /* over, though the tick has not come to it yet */
+    if (k->expires.ms <= d->in->wall.ms && !MUTANT(expired_key_served)) { /* over, though the tick has not come to it yet */
         struct rec_key_expired *rec = &decide_record(d, REC_KEY_EXPIRED, NULL)->body.as_REC_KEY_EXPIRED;
         rec->head.tenant = cmd->tenant;
         rec->key = c->key;

@@ -14,9 +14,9 @@
 #include "store.h"
 #include "timer.h"
 
-#define TIMERS_PER_PASS 4096u /* records made by time alone before other work gets its turn */
+#define TIMERS_PER_PASS 4096u    /* records made by time alone before other work gets its turn */
 #define FORGOTTEN_PER_PASS 1024u /* flows that leave before other work gets its turn */
-#define STEPS_PER_PASS 4u     /* of long consequences, STEP_JOBS_MAX jobs each */
+#define STEPS_PER_PASS 4u        /* of long consequences, STEP_JOBS_MAX jobs each */
 #define ARENA_CHUNK_BYTES 65536
 #define ARENA_BYTES_MAX ((size_t)1 << 33)
 
@@ -158,6 +158,7 @@ enum err engine_replay(struct engine *e, const struct batch *b, struct why *why)
         apply(&e->state, &record);
         arena_reset(&e->record_arena);
     }
+    flow_sweep(&e->state);
     if (cursor_left(&c) != 0) return why_set(why, ERR_CORRUPT, "bytes after the last record of a batch");
     e->taken_lsn = e->durable_lsn = e->state.lsn;
     return ERR_OK;
@@ -298,6 +299,7 @@ void engine_finish(struct engine *e) {
     run_retention(e);
     run_consequences(e);
     store_sweep(&e->state, STEP_JOBS_MAX);
+    flow_sweep(&e->state);
     run_dispatch(e);
 }
 
@@ -347,7 +349,8 @@ bool engine_should_fill(const struct engine *e) {
 }
 
 bool engine_has_work(const struct engine *e) {
-    return e->state.working_head != 0 || e->state.store.dropped_spaces.count || e->state.store.dropped_sets.count;
+    const struct state *s = &e->state;
+    return s->working_head || s->buried.count || s->store.dropped_spaces.count || s->store.dropped_sets.count;
 }
 
 wall_time engine_next_due(const struct engine *e) {

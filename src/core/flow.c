@@ -87,6 +87,13 @@ void flow_release_memory(struct flow *f) {
     lean_fini(&f->names);
 }
 
+bool flow_release_some(struct flow *f, size_t bytes) {
+    if (!arena_release(&f->arena, bytes) || !vec_release(&f->edges, bytes)) return false;
+    if (!u32vec_release(&f->jobs, bytes) || !lean_release(&f->names, bytes)) return false;
+    flow_release_memory(f);
+    return true;
+}
+
 size_t flow_bytes(const struct flow *f) {
     return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->work.slots * sizeof(uint32_t) +
            f->entered.slots * sizeof(uint32_t) +

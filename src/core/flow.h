@@ -12,6 +12,8 @@ struct slice flow_head_bytes(const struct flow *f);
 /* Appends jobs (rec_job) with their edges; ordinals go on. The jobs are WAITING and judged by nobody yet. */
 void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profiles, const struct tlv_list *jobs);
 void flow_release_memory(struct flow *f);
+/* The same in steps of about `bytes`. True when nothing is left. */
+bool flow_release_some(struct flow *f, size_t bytes);
 size_t flow_bytes(const struct flow *f);
 void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret);
 

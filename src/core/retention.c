@@ -7,6 +7,9 @@
 #include "mutant.h"
 #include "panic.h"
 
+/* Memory of flows that is given back at once: giving a page back takes the system as long as a job takes us. */
+#define RELEASE_BYTES ((size_t)4 << 20)
+
 /* ---- the lists ---- */
 
 static struct ended_list *list_of(struct state *s, const struct flow *f) {
@@ -158,8 +161,20 @@ void flow_free(struct state *s, uint32_t flow) {
     REQUIRE(f->jobs.count == 0);
     REQUIRE(!f->is_working);
     map_del(&s->leaving_by_id, f->id);
-    flow_release_memory(f);
     f->id = 0;
+    if (flow_bytes(f) > RELEASE_BYTES) {
+        u32vec_push(&s->buried, flow);
+        return;
+    }
+    flow_release_memory(f);
+    pool_free(&s->flows, flow);
+}
+
+void flow_sweep(struct state *s) {
+    if (s->buried.count == 0) return;
+    uint32_t flow = s->buried.at[s->buried.count - 1];
+    if (!flow_release_some(flow_at(s, flow), RELEASE_BYTES)) return;
+    s->buried.count--;
     pool_free(&s->flows, flow);
 }
 

@@ -22,8 +22,10 @@ void ended_restore(struct state *s);
 void flow_hide(struct state *s, uint32_t flow);
 /* One step of leaving: frees the last job. */
 void flow_shed_job(struct state *s, uint32_t flow);
-/* The last step: nothing is left but the flow itself. */
+/* The last step: no job is left. The flow is gone; a large one's memory comes back by flow_sweep. */
 void flow_free(struct state *s, uint32_t flow);
+/* Gives memory of flows that are gone back, a bounded amount of it. Changes no fact. */
+void flow_sweep(struct state *s);
 
 static inline bool flow_is_leaving(const struct flow *f) { return f->sweep == SWEEP_FORGET; }
 /* Also a flow that is leaving; 0 = none. */

@@ -74,6 +74,8 @@ void state_init(struct state *s, uint32_t shard) {
     pool_fini(&(s)->pool)
 
 void state_fini(struct state *s) {
+    for (uint32_t i = 0; i < s->buried.count; i++) flow_release_memory(flow_at(s, s->buried.at[i]));
+    u32vec_fini(&s->buried);
     FINI_POOL(s, flows, flow, it->id != 0, flow_release_memory(it));
     FINI_POOL(s, profiles, profile, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
     FINI_POOL(s, classes, class_, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
@@ -123,6 +125,7 @@ size_t state_bytes(const struct state *s) {
     for (uint32_t i = 1; i <= s->schedules.high; i++)
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
+    for (uint32_t i = 0; i < s->buried.count; i++) bytes += flow_bytes(flow_at(s, s->buried.at[i]));
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);
         if (f->id != 0) bytes += flow_bytes(f);

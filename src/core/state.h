@@ -322,6 +322,7 @@ struct state {
     struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
     struct index quota_by_text;
     struct map leaving_by_id; /* flows that are no longer in flow_by_id and not yet freed */
+    struct u32vec buried;     /* flows that are gone (their id is 0) and have memory to give back */
     struct ended_list { uint32_t head, tail, count; } ended[ENDED_COUNT];
     struct index schedule_by_name;
     struct map schedule_by_revision;

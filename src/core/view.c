@@ -242,7 +242,7 @@ void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
 }
 
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {
-    *ret = (struct state_counts){.flows = s->flows.count - s->leaving_by_id.count,
+    *ret = (struct state_counts){.flows = s->flow_by_id.count,
                                  .flows_ended = s->ended[ENDED_CLEAN].count + s->ended[ENDED_DEAD].count,
                                  .projected_lsn = l ? l->projected_lsn : 0,
                                  .workers = s->workers.count,

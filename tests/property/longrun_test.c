@@ -115,6 +115,12 @@ static void round_of_flows(struct lab *r, uint64_t first) {
     } while (engine_next_due(r->engine).ms <= r->in.wall.ms || engine_has_work(r->engine));
 }
 
+/* The most of each that was ever there at a time. */
+static void highs(const struct state *s, uint32_t ret[5]) {
+    const struct pool *pools[] = {&s->flows, &s->jobs, &s->extras, &s->keys, &s->profiles};
+    for (int i = 0; i < 5; i++) ret[i] = pools[i]->high;
+}
+
 static void memory_is_bounded_by_what_is_alive(void **state) {
     (void)state;
     static struct lab r;
@@ -129,12 +135,14 @@ static void memory_is_bounded_by_what_is_alive(void **state) {
     engine_finish(r.engine);
     flush(&r);
     uint64_t early = 0;
+    uint32_t early_highs[5], late_highs[5];
     struct state_counts counts;
     for (uint64_t n = 0; n < FLOWS; n += PER_ROUND) {
         round_of_flows(&r, n);
         if (n + PER_ROUND == FLOWS / 10) {
             view_counts(engine_state(r.engine), engine_live(r.engine), &counts);
             early = counts.bytes;
+            highs(engine_state(r.engine), early_highs);
         }
     }
     view_counts(engine_state(r.engine), engine_live(r.engine), &counts);
@@ -149,6 +157,8 @@ static void memory_is_bounded_by_what_is_alive(void **state) {
     assert_in_range(counts.flows, 10 * PER_ROUND, 12 * PER_ROUND);
     assert_in_range(counts.keys, PER_ROUND - 100, PER_ROUND + 200);
     assert_in_range(counts.bytes * 100, early * 95, early * 105);
+    highs(engine_state(r.engine), late_highs);
+    for (int i = 0; i < 5; i++) assert_in_range(late_highs[i], early_highs[i], early_highs[i] + early_highs[i] / 100);
     engine_free(r.engine);
 }
 

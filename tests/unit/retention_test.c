@@ -184,7 +184,7 @@ static void a_lagging_history_slows_admission(void **state) {
 /* A flow of barriers, over at once. */
 static uint64_t large(struct rig *r) {
     static struct job_spec specs[PART];
-    static char names[LARGE][8];
+    static char names[LARGE][8], body[700]; /* 7 MiB a part */
     struct options o;
     options_default(&o);
     o.kind = JOB_BARRIER;
@@ -192,7 +192,8 @@ static uint64_t large(struct rig *r) {
     for (uint32_t first = 0; first < LARGE; first += PART) {
         for (uint32_t i = 0; i < PART; i++) {
             int len = snprintf(names[first + i], sizeof names[0], "j%u", first + i);
-            specs[i] = (struct job_spec){.name = slice_of(names[first + i], (size_t)len), .body = SLICE("x")};
+            specs[i] =
+                (struct job_spec){.name = slice_of(names[first + i], (size_t)len), .body = slice_of(body, sizeof body)};
         }
         struct cmd_jobs jobs = {&o, 1, specs, PART, first + PART < LARGE};
         if (first == 0)
@@ -208,6 +209,14 @@ static uint64_t large(struct rig *r) {
 static void forget(struct rig *r, uint64_t flow) {
     struct command cmd = {.kind = CMD_FORGET, .as.flow = {flow}};
     assert_int_equal(rig_command(r, &cmd), ERR_OK);
+}
+
+/* One pass, however much is left to do. */
+static void pass(struct rig *r) {
+    r->in.wall.ms++;
+    engine_begin(r->engine, &r->in);
+    engine_finish(r->engine);
+    rig_flush(r);
 }
 
 static uint32_t jobs_held(const struct rig *r) {
@@ -234,6 +243,24 @@ static void a_large_flow_leaves_in_steps_and_out_of_sight(void **state) {
     rig_check_digests(r);
 }
 
+static void its_memory_comes_back_in_steps(void **state) {
+    struct rig *r = *state;
+    uint64_t flow = large(r);
+    forget(r, flow);
+    while (jobs_held(r)) pass(r);
+    const struct state *s = engine_state(r->engine);
+    uint32_t steps = 0;
+    for (; engine_has_work(r->engine); steps++) {
+        size_t before = state_bytes(s);
+        assert_int_equal(counts_of(r).flows, 0);
+        pass(r);
+        assert_in_range(before - state_bytes(s), 0, 12 << 20);
+        assert_true(steps < 100);
+    }
+    assert_in_range(steps, 2, 10); /* of 21 MiB */
+    assert_int_equal(s->flows.count, 0);
+}
+
 /* From the journal cut after each batch, and from a snapshot taken there: the same end. */
 static void a_crash_in_the_middle_changes_nothing(void **state) {
     struct rig *r = *state;
@@ -251,10 +278,7 @@ static void a_crash_in_the_middle_changes_nothing(void **state) {
         engine_free(restored);
         rig_crash(r);
         uint32_t held = jobs_held(r);
-        r->in.wall.ms++;
-        engine_begin(r->engine, &r->in);
-        engine_finish(r->engine);
-        rig_flush(r);
+        pass(r);
         assert_in_range(jobs_held(r), 0, held);
         assert_true(held - jobs_held(r) <= 2 * STEP_JOBS_MAX); /* a batch that is full has two */
         assert_true(steps < 100);
@@ -299,6 +323,7 @@ int main(void) {
         TEST(a_late_word_counts_as_an_end),
         TEST(a_lagging_history_slows_admission),
         TEST(a_large_flow_leaves_in_steps_and_out_of_sight),
+        TEST(its_memory_comes_back_in_steps),
         TEST(a_crash_in_the_middle_changes_nothing),
         TEST(a_parent_may_end_while_its_child_leaves),
     };
