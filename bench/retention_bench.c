@@ -76,7 +76,7 @@ static void submit(struct engine *e, struct inputs *in, uint32_t job_count) {
 }
 
 int main(int argc, char **argv) {
-    uint32_t job_count = argc == 3 && strcmp(argv[1], "--jobs") == 0 ? (uint32_t)atoi(argv[2]) : 2000000u;
+    uint32_t job_count = argc == 3 && strcmp(argv[1], "--jobs") == 0 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000000u;
     struct limits limits;
     limits_default(&limits);
     struct inputs in = {{1700000000000}, {1000}, 42, UINT64_MAX};

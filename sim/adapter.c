@@ -93,6 +93,10 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
             e.as.schedule.catch_up_max = (uint32_t)a->w->plan.limits.schedule_catch_up_max;
             e.as.schedule.waiting_max = (uint32_t)a->w->plan.limits.schedule_waiting_max;
         }
+        if (e.kind == TR_MEMO_KEPT || e.kind == TR_MEMO_DROPPED) {
+            e.as.memo.standard_ms = a->w->plan.limits.memo_ms;
+            e.as.memo.most = (uint32_t)a->w->plan.limits.memo_tenant_max;
+        }
         if (telling == TELL_LIVE) note_record(a, &e);
         if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
@@ -319,6 +323,17 @@ struct comparison {
     struct vec flows, jobs;
 };
 
+/* A result says who made it, unless somebody redacted it since. */
+static void check_given(struct world *w, const struct job_view *job) {
+    char by[64];
+    int len = snprintf(by, sizeof by, "{\"by\":\"%lu/%u\"}", (unsigned long)job->from.flow.v, job->from.ordinal);
+    if (job->from.flow.v == 0 || slice_eq(job->result, SLICE("{}"))) return;
+    if (!slice_eq(job->result, slice_of(by, (size_t)len)))
+        world_red(w, "memo", "%lu/%u was given another result than that of %lu/%u: %.*s",
+                  (unsigned long)job->ref.flow.v, job->ref.ordinal, (unsigned long)job->from.flow.v,
+                  job->from.ordinal, SLICE_FMT(job->result));
+}
+
 static void compare_job(void *ctx, const struct job_view *job) {
     struct comparison *c = ctx;
     struct trace_job_state *s = vec_push(&c->jobs);
@@ -345,7 +360,10 @@ static void compare_job(void *ctx, const struct job_view *job) {
         .stop = adapter_stop(job->stop),
         .dead_letter = job->dead_letter,
         .undoes = job->undoes + 1, /* none is the largest number */
+        .from_flow = job->from.flow.v,
+        .from_ordinal = job->from.ordinal,
     };
+    check_given(w, job);
     if (job->question.v == 0 || !view_question(c->state, job->question, &q)) return;
     s->has_question = true;
     s->gate = adapter_gate(q.gate);
@@ -391,6 +409,26 @@ static void compare_schedules(struct adapter *a, const struct engine *e) {
     vec_fini(&schedules);
 }
 
+static void compare_memo(void *ctx, const struct memo_view *v) {
+    *(struct trace_memo *)vec_push(ctx) = (struct trace_memo){
+        .from_flow = v->from.flow.v,
+        .from_ordinal = v->from.ordinal,
+        .tenant = bytes(v->tenant),
+        .key = bytes(v->key),
+        .expires_ms = v->expires.ms,
+    };
+}
+
+static void compare_memos(struct adapter *a, const struct engine *e) {
+    char text[MODEL_TEXT_BYTES];
+    struct vec memos;
+    vec_init(&memos, sizeof(struct trace_memo));
+    view_each_memo(engine_state(e), compare_memo, &memos);
+    if (!model_compare_memos(a->model, (struct trace_memo *)(void *)memos.at, memos.count, text))
+        world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
+    vec_fini(&memos);
+}
+
 void adapter_compare(struct adapter *a, const struct engine *e) {
     char text[MODEL_TEXT_BYTES];
     if (a->told_lsn != engine_lsn(e)) return;
@@ -404,6 +442,7 @@ void adapter_compare(struct adapter *a, const struct engine *e) {
     vec_fini(&c.flows);
     vec_fini(&c.jobs);
     compare_schedules(a, e);
+    compare_memos(a, e);
 }
 
 struct quiet {

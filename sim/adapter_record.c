@@ -177,6 +177,7 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->key_count = o->demand.keys.count;
     ret->rates = names(arena, &o->demand.rates);
     ret->rate_count = o->demand.rates.count;
+    ret->cache_ms = o->cache_ms;
 }
 
 /* How long the message of a compensation is, but for the number of the job it undoes. */
@@ -210,6 +211,7 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
             .foreign = others,
             .foreign_count = from[i].foreign.count,
             .message_bytes = (uint32_t)from[i].raw.len,
+            .cache_key = bytes(from[i].cache_key),
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
@@ -336,6 +338,7 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
         .verdict = verdict((enum verdict)r->verdict),
         .again_ms = r->again_ms,
         .fatal = r->fatal,
+        .cache_key = bytes(r->cache_key),
     };
 }
 
@@ -354,6 +357,22 @@ static void limited(const struct rec_limit *r, struct trace_entry *e) {
         .queued = r->queued,
         .bytes = r->bytes,
     };
+}
+
+static void memo(const struct record *r, struct trace_entry *e) {
+    const union record_body *b = &r->body;
+    if (r->kind == REC_MEMO_KEPT)
+        e->as.memo = (struct trace_memo){.flow = b->as_REC_MEMO_KEPT.flow,
+                                         .ordinal = b->as_REC_MEMO_KEPT.ordinal,
+                                         .expires_ms = b->as_REC_MEMO_KEPT.expires_ms};
+    else if (r->kind == REC_MEMO_HIT)
+        e->as.memo = (struct trace_memo){.flow = b->as_REC_MEMO_HIT.flow,
+                                         .ordinal = b->as_REC_MEMO_HIT.ordinal,
+                                         .from_flow = b->as_REC_MEMO_HIT.from_flow,
+                                         .from_ordinal = b->as_REC_MEMO_HIT.from_ordinal};
+    else
+        e->as.memo =
+            (struct trace_memo){.tenant = bytes(b->head.tenant), .key = bytes(b->as_REC_MEMO_DROPPED.key)};
 }
 
 static enum trace_kind kind_of(enum record_kind kind) {
@@ -389,6 +408,9 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_SCHEDULE_PAUSED: return TR_SCHEDULE_PAUSED;
     case REC_SCHEDULE_SLOT: return TR_SCHEDULE_SLOT;
     case REC_SCHEDULE_BACKFILL: return TR_SCHEDULE_BACKFILL;
+    case REC_MEMO_KEPT: return TR_MEMO_KEPT;
+    case REC_MEMO_HIT: return TR_MEMO_HIT;
+    case REC_MEMO_DROPPED: return TR_MEMO_DROPPED;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -474,6 +496,9 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         break;
     case REC_SCHEDULE_SLOT: slot(&b->as_REC_SCHEDULE_SLOT, e); break;
     case REC_SCHEDULE_BACKFILL: backfill(arena, &b->as_REC_SCHEDULE_BACKFILL, e); break;
+    case REC_MEMO_KEPT:
+    case REC_MEMO_HIT:
+    case REC_MEMO_DROPPED: memo(r, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -527,6 +552,9 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_SCHEDULE_PAUSED] = "schedule paused",
         [TR_SCHEDULE_SLOT] = "slot",
         [TR_SCHEDULE_BACKFILL] = "backfill",
+        [TR_MEMO_KEPT] = "kept",
+        [TR_MEMO_HIT] = "hit",
+        [TR_MEMO_DROPPED] = "dropped",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -554,6 +582,10 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
     } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
         snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
                  e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);
+    } else if (e->kind == TR_MEMO_KEPT || e->kind == TR_MEMO_HIT || e->kind == TR_MEMO_DROPPED) {
+        flow = e->as.memo.flow;
+        snprintf(out, len, "%s %lu/%u from %lu/%u until %ld", word, flow, e->as.memo.ordinal,
+                 (unsigned long)e->as.memo.from_flow, e->as.memo.from_ordinal, (long)e->as.memo.expires_ms);
     } else if (e->kind == TR_DUE) {
         flow = e->as.due.flow;
         snprintf(out, len, "due %lu/%u (%d)", flow, e->as.due.ordinal, (int)e->as.due.due);

@@ -11,6 +11,7 @@
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
+#include "check_memo.h"
 #include "check_store.h"
 #include "check_saga.h"
 #include "check_submit.h"
@@ -33,6 +34,7 @@ static const struct checker checkers[] = {
     {"limit", check_limit_new, check_limit_free, check_limit_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
+    {"memo", check_memo_new, check_memo_free, check_memo_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
     {"store", check_store_new, check_store_free, check_store_entry},
 };

@@ -51,6 +51,11 @@ struct check_job {
     uint32_t foreign_count;
     struct check_attempt *attempts;
     uint32_t attempt_count;
+    struct check_bytes cache_key; /* as submitted */
+    bool is_rekeyed;              /* its rendered spec brought another */
+    uint64_t given_lsn;           /* when it was given a result, last; 0 = never */
+    uint64_t from_flow;           /* whose */
+    uint32_t from_ordinal;
 };
 
 struct check_flow {

@@ -8,6 +8,7 @@
 
 #include "model_job.h"
 #include "model_limit.h"
+#include "model_memo.h"
 #include "model_rules.h"
 #include "model_saga.h"
 #include "model_schedule.h"
@@ -34,6 +35,7 @@ void model_free(struct model *m) {
     model_flows_free(m);
     model_limits_free(m);
     model_schedules_free(m);
+    model_memos_free(m);
     free(m);
 }
 
@@ -195,6 +197,7 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (r->attempt != j->attempt + 1) return object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
     if (f->paused) return object(text, "assigned while its flow is paused");
     if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
+    if (!f->stepped && model_memo_for(m, f, j)) return object(text, "assigned while a result with its key is kept");
     j->attempt++;
     model_rules_move(m, j, TS_DISPATCHED);
     return true;
@@ -248,6 +251,23 @@ static void attempt_succeeded(struct model *m, struct model_flow *f, struct mode
     } else {
         model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE);
     }
+}
+
+/* A result that is kept: as if an attempt had brought it. */
+static bool hit(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_memo *r, char *text) {
+    if (j->state != TS_READY) return object(text, "given a result while %s", model_state_word(j->state));
+    if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "given a result after its deadline");
+    const struct model_memo *memo = model_memo_for(m, f, j);
+    if (memo == NULL) return object(text, "given a result that is not kept");
+    uint64_t flow;
+    uint32_t ordinal;
+    model_memo_from(memo, &flow, &ordinal);
+    if (flow != r->from_flow || ordinal != r->from_ordinal)
+        return object(text, "given the result of another job than the one that is kept");
+    j->from_flow = flow;
+    j->from_ordinal = ordinal;
+    attempt_succeeded(m, f, j);
+    return true;
 }
 
 static bool is_fatal_exit(const struct trace_job *spec, uint32_t code) {
@@ -365,6 +385,7 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
     case TV_CONSTRAIN:
         if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
         if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return object(text, "nobody said yes");
+        if (j->gate == TG_RENDER && e->as.verdict.cache_key.len) j->key = model_key_of(e->as.verdict.cache_key);
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_DENY: return denied(m, f, j, e);
@@ -391,6 +412,7 @@ static bool output_verdict(struct model *m, struct model_flow *f, struct model_j
     case TV_REDACT: model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE); return true;
     case TV_DENY:
     case TV_QUARANTINE:
+        model_memo_taint(m, f, j);
         model_rules_end(m, f, j, e->as.verdict.verdict == TV_DENY ? TS_DENIED : TS_QUARANTINED, cause);
         if (e->as.verdict.fatal) model_saga_fatal(m, f);
         return true;
@@ -405,6 +427,7 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
                     char *text) {
     const struct trace_verdict_on *r = &e->as.verdict;
     if (j->state == TS_SUCCEEDED && r->gate == TG_OUTPUT && r->verdict == TV_QUARANTINE) {
+        model_memo_taint(m, f, j);
         model_rules_end(m, f, j, TS_QUARANTINED, TC_VERDICT);
         if (r->fatal) model_saga_fatal(m, f);
         return true;
@@ -444,6 +467,8 @@ static bool about_job(struct model *m, struct model_flow *f, struct model_job *j
     case TR_ENDED: return ended(m, f, j, &e->as.attempt, text);
     case TR_DUE: return due(m, f, j, e->as.due.due, text);
     case TR_VERDICT: return verdict(m, f, j, e, text);
+    case TR_MEMO_KEPT: return model_memo_kept(m, f, j, &e->as.memo, text);
+    case TR_MEMO_HIT: return hit(m, f, j, &e->as.memo, text);
     default: PANIC("not a record about a job");
     }
 }
@@ -478,6 +503,12 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_flow = e->as.verdict.flow;
         *ret_ordinal = e->as.verdict.ordinal;
         return true;
+    case TR_MEMO_KEPT:
+    case TR_MEMO_HIT:
+        *ret_flow = e->as.memo.flow;
+        *ret_ordinal = e->as.memo.ordinal;
+        return true;
+    case TR_MEMO_DROPPED:
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
     case TR_SCHEDULE_BACKFILL:
@@ -495,13 +526,14 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
     if (e->kind == TR_LIMIT) model_limit_set(m, &e->as.limit);
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
+    if (e->kind == TR_MEMO_DROPPED) return model_memo_dropped(m, &e->as.memo, text);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
     if (f != NULL && f->forgotten && e->kind == TR_CONTINUED) return true; /* a large one leaves in steps */
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
                      e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
-    if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN) f->touched_lsn = e->lsn;
+    if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN && e->kind != TR_MEMO_KEPT) f->touched_lsn = e->lsn;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     if (ordinal >= f->job_count) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
     char reason[MODEL_TEXT_BYTES] = "";

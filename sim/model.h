@@ -34,6 +34,9 @@ bool model_compare(const struct model *m, const struct trace_flow_now *flows, ui
 /* The same for schedules. */
 bool model_compare_schedules(const struct model *m, const struct trace_schedule_now *now, uint32_t count,
                              char text[MODEL_TEXT_BYTES]);
+/* The same for results that are kept. */
+bool model_compare_memos(const struct model *m, const struct trace_memo *now, uint32_t count,
+                         char text[MODEL_TEXT_BYTES]);
 /* At the end of a run: every slot up to that time was dealt with. */
 bool model_schedules_done(const struct model *m, int64_t time_ms, char text[MODEL_TEXT_BYTES]);
 

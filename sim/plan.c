@@ -95,6 +95,14 @@ static void draw_schedules(struct plan *p) {
     l->schedule_retry_ms = rng_range(&r, 20, 1000);
 }
 
+static void draw_memos(struct plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0x3e30u);
+    p->memos = maybe(&r, 50, 10, 90);
+    p->limits.memo_ms = rng_range(&r, 500, 10000);
+    p->limits.memo_tenant_max = rng_chance(&r, PERCENT(50)) ? rng_range(&r, 0, 5) : 100;
+}
+
 void plan_draw(struct plan *p, uint64_t seed) {
     struct rng r;
     rng_init(&r, seed);
@@ -109,6 +117,7 @@ void plan_draw(struct plan *p, uint64_t seed) {
     p->store = maybe(&r, 60, 10, 90);
     p->keys = maybe(&r, 60, 10, 80);
     draw_schedules(p);
+    draw_memos(p);
 }
 
 void plan_calm(struct plan *p) {

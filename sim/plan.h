@@ -55,7 +55,8 @@
     X(store, "percent of client actions that are about the store") \
     X(keys, "percent of option sets that name keys or rates") \
     X(history_ms, "between words of the history, after which flows leave") \
-    X(schedules, "percent of other client actions that are about schedules")
+    X(schedules, "percent of other client actions that are about schedules") \
+    X(memos, "percent of jobs with a cache key")
 
 struct plan {
     uint64_t seed;

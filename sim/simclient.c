@@ -310,6 +310,8 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
         v->payload = SLICE("ms=5 exit=0");
         v->payload_hash = workload_hash(&m->arena, 5);
+        struct rng from = c->rng, own = rng_fork(&from, 0x3e30);
+        if (rng_chance(&own, PERCENT(c->w->plan.memos))) v->cache_key = workload_cache_key(&m->arena, &own);
     }
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
     tell(c, m);

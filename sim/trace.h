@@ -141,6 +141,8 @@ struct trace_job {
     uint32_t rate_count;
     uint32_t message_bytes; /* what it counts against the bytes of its tenant */
     const struct trace_job *undo; /* its compensation; NULL = none */
+    struct trace_bytes cache_key; /* 32 bytes; len 0 = none */
+    int64_t cache_ms;             /* how long its result may be used again; 0 = the standard time */
 };
 
 /* ---- records ---- */
@@ -174,6 +176,9 @@ enum trace_kind {
     TR_SCHEDULE_PAUSED,   /* as.slot: on; slot_ms = slots up to this were called off */
     TR_SCHEDULE_SLOT,     /* as.slot: what, slot_ms, count */
     TR_SCHEDULE_BACKFILL, /* as.slot: slots */
+    TR_MEMO_KEPT,    /* as.memo: flow, ordinal, expires_ms */
+    TR_MEMO_HIT,     /* as.memo: flow, ordinal, and whose result it was given */
+    TR_MEMO_DROPPED, /* as.memo: tenant, key */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -292,6 +297,19 @@ struct trace_verdict_on {
     enum trace_verdict verdict;
     int64_t again_ms;
     bool fatal;
+    struct trace_bytes cache_key; /* of a rendered spec; len 0 = none */
+};
+
+/* A result that is kept; in a record some of it, in a comparison all but the job. */
+struct trace_memo {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint64_t from_flow; /* the job that ran */
+    uint32_t from_ordinal;
+    struct trace_bytes tenant, key;
+    int64_t expires_ms;
+    int64_t standard_ms; /* how long one is kept whose job does not say */
+    uint32_t most;       /* of one tenant */
 };
 
 struct trace_key {
@@ -498,6 +516,7 @@ struct trace_entry {
         struct trace_limit limit;
         struct trace_schedule schedule;
         struct trace_slot slot;
+        struct trace_memo memo;
         struct trace_asked asked;
         struct trace_answered answered;
         struct trace_store store;
@@ -539,6 +558,8 @@ struct trace_job_state {
     enum trace_gate gate; /* of the open question */
     uint32_t revision;
     uint32_t undoes; /* ordinal + 1 of the job it is the compensation of; 0 = it is none */
+    uint64_t from_flow; /* whose result it was given; 0 = nobody's */
+    uint32_t from_ordinal;
 };
 
 struct trace_schedule_now {

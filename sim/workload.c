@@ -320,6 +320,23 @@ static void draw_undo(struct rng *r, struct arena *arena, struct options *option
     }
 }
 
+/* A key says that jobs have the same result: few keys, so that they meet. From a stream of its own. */
+struct slice workload_cache_key(struct arena *arena, struct rng *r) {
+    return workload_hash(arena, 0xcac4e + rng_below(r, 6));
+}
+
+static void draw_memos(const struct world *w, struct rng *r, struct arena *arena, struct options *options,
+                       uint32_t profiles, struct job_spec *specs, uint32_t count) {
+    for (uint32_t i = 0; i < profiles; i++) {
+        if (w->plan.memos && rng_below(r, 2)) options[i].cache_ms = rng_range(r, 100, 8000);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool fits = runs_on_a_worker(&options[specs[i].profile]) && specs[i].undo_profile == 0;
+        if (!rng_chance(r, PERCENT(w->plan.memos)) || !fits) continue;
+        specs[i].cache_key = workload_cache_key(arena, r);
+    }
+}
+
 static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
@@ -330,6 +347,8 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
     struct rng undo = rng_fork(r, 0x5a6a);
     draw_undo(&undo, arena, options, profiles, specs, count);
+    struct rng from = *r, memos = rng_fork(&from, 0x3e30); /* a seed without them draws what it always drew */
+    draw_memos(w, &memos, arena, options, profiles, specs, count);
     *jobs =
         (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
     if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);

@@ -36,6 +36,7 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m);
 struct slice workload_schedule_name(struct arena *arena, uint32_t n);
 #define WORKLOAD_SCHEDULES 3u
 
+struct slice workload_cache_key(struct arena *arena, struct rng *r);
 struct slice workload_hash(struct arena *arena, uint64_t what); /* 32 bytes */
 
 #endif

@@ -73,6 +73,9 @@
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
     X(ended_flows_max,             2000000,        1,     100000000,      "flows",  "finished flows in memory; a history that lags slows admission instead of filling it") \
+    X(memo_ms,                     86400000,       1,     31622400000,    "ms",     "how long a result may be used again, unless its job says otherwise") \
+    X(memo_tenant_max,             100000,         0,     10000000,       "results","results kept for one tenant; the oldest make room") \
+    X(memo_tenant_bytes_max,       67108864,       0,     1099511627776,  "bytes",  "the same with what it costs to keep them") \
     X(retention_ms,                3600000,        0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it") \
     X(dead_letter_ms,              2592000000,     0,     315576000000,   "ms",     "the same for a flow with dead letters that nobody retried or discarded") \
     X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \

@@ -40,6 +40,8 @@
     X(forgot_unprojected, "a flow leaves memory before the history has its end")                \
     X(dead_letter_forgotten, "a flow leaves memory with a dead letter nobody has seen")         \
     X(expired_key_served, "a submit is answered from an idempotency key whose time is over")   \
+    X(memo_expired_served, "a result is used again after its time")                            \
+    X(memo_quarantined_served, "a result that was quarantined is used again")                  \
     X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")

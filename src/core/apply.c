@@ -5,6 +5,7 @@
 #include "effects.h"
 #include "flow.h"
 #include "life.h"
+#include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
@@ -271,6 +272,14 @@ void apply(struct state *s, const struct record *r) {
     case REC_SCHEDULE_BACKFILL:
         schedule_backfill(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_BACKFILL.name),
                           &b->as_REC_SCHEDULE_BACKFILL);
+        break;
+    case REC_MEMO_KEPT:
+        memo_keep(s, the_job(s, b->as_REC_MEMO_KEPT.flow, b->as_REC_MEMO_KEPT.ordinal),
+                  (wall_time){b->as_REC_MEMO_KEPT.expires_ms});
+        break;
+    case REC_MEMO_HIT: memo_hit(s, the_job(s, b->as_REC_MEMO_HIT.flow, b->as_REC_MEMO_HIT.ordinal)); break;
+    case REC_MEMO_DROPPED:
+        memo_drop(s, memo_find(s, tenant_find(s, b->head.tenant), b->as_REC_MEMO_DROPPED.key));
         break;
     case REC_KIND_END: PANIC("a record of no kind");
     }

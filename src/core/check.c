@@ -2,6 +2,7 @@
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
 #include "flow.h"
+#include "memo.h"
 #include "quota.h"
 #include "registry.h"
 #include "store.h"
@@ -249,6 +250,32 @@ static enum err check_schedule(const struct state *s, const struct rec_schedule 
     return check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
+static enum err check_memo_kept(const struct state *s, const struct rec_memo_kept *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0 && job_at(s, job)->extra && extra_at(s, job_at(s, job)->extra)->memo, "a job without a cache key");
+    FITS(job_at(s, job)->state == JOB_SUCCEEDED, "a job that has not succeeded");
+    FITS(memo_job_at(s, extra_at(s, job_at(s, job)->extra)->memo)->from.flow.v == 0, "a result of another job");
+    FITS(time_fits(r->expires_ms), "a time that cannot be");
+    return ERR_OK;
+}
+
+static enum err check_memo_hit(const struct state *s, const struct rec_memo_hit *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0 && job_at(s, job)->extra && extra_at(s, job_at(s, job)->extra)->memo, "a job without a cache key");
+    FITS(job_at(s, job)->state == JOB_READY, "a job that is not ready");
+    const struct memo *m = memo_at(s, memo_job_at(s, extra_at(s, job_at(s, job)->extra)->memo)->memo);
+    FITS(memo_has_entry(m), "a result that is not kept");
+    FITS(m->from.flow.v == r->from_flow && m->from.ordinal == r->from_ordinal, "a result of another job");
+    return ERR_OK;
+}
+
+static enum err check_memo_dropped(const struct state *s, const struct rec_memo_dropped *r, struct why *why) {
+    FITS(r->key.len == MEMO_KEY_BYTES, "a result without a key");
+    uint32_t memo = memo_find(s, tenant_find(s, r->head.tenant), r->key);
+    FITS(memo != 0 && memo_has_entry(memo_at(s, memo)), "a result that is not kept");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -299,6 +326,9 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_SCHEDULE_PAUSED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_PAUSED.name, why);
     case REC_SCHEDULE_SLOT: return schedule_check_slot(s, &b->as_REC_SCHEDULE_SLOT, why);
     case REC_SCHEDULE_BACKFILL: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_BACKFILL.name, why);
+    case REC_MEMO_KEPT: return check_memo_kept(s, &b->as_REC_MEMO_KEPT, why);
+    case REC_MEMO_HIT: return check_memo_hit(s, &b->as_REC_MEMO_HIT, why);
+    case REC_MEMO_DROPPED: return check_memo_dropped(s, &b->as_REC_MEMO_DROPPED, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

@@ -64,6 +64,7 @@ struct job_spec {
     uint32_t undo_profile;  /* of its compensation: position + 1 in the command's option sets; 0 = it has none */
     struct slice undo_body;
     struct slice undo_hash; /* 32 bytes; needed when the compensation's options have the policy gate */
+    struct slice cache_key; /* 32 bytes: a hash of all that its result depends on; empty = always run it */
 };
 
 struct cmd_jobs {
@@ -158,6 +159,7 @@ struct cmd_verdict {
     int64_t again_ms;
     uint64_t policy;
     bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
+    struct slice cache_key; /* 32 bytes, with a rendered body: of what was rendered */
 };
 
 struct cmd_pool {

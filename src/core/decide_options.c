@@ -105,7 +105,8 @@ static enum err check_waits(struct decision *d, const struct options *o) {
                  {o->prefer_ms, "the time of a preference"},
                  {o->approval_ms, "the time of an approval"},
                  {o->backoff_base_ms, "backoff"},
-                 {o->backoff_cap_ms, "backoff cap"}};
+                 {o->backoff_cap_ms, "backoff cap"},
+                 {o->cache_ms, "the time of a kept result"}};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
         enum err e = check_wait(d, waits[i].ms, waits[i].what);
         if (e != ERR_OK) return e;

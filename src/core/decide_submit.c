@@ -67,7 +67,7 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
-        bytes += 64 + spec->name.len + spec->body.len;
+        bytes += 64 + spec->name.len + spec->body.len + spec->cache_key.len;
         if (spec->undo_profile) {
             const struct options *undo = &jobs->profiles[spec->undo_profile - 1];
             questions += spec->undo_hash.len != 0;
@@ -140,6 +140,23 @@ static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, cons
     if ((undo->gates & GATE_BIT(GATE_POLICY)) && spec->undo_hash.len == 0)
         return refuse(d, ERR_INVALID, "the compensation of job %.*s has no hash of what its policy is asked about",
                       SLICE_FMT(spec->name));
+    return ERR_OK;
+}
+
+/* What a memoised job does is its result, and nothing that somebody would have to undo. */
+static enum err check_memo(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
+    if (spec->cache_key.len == 0) return ERR_OK;
+    if (spec->cache_key.len != 32) return refuse(d, ERR_INVALID, "a cache key has 32 bytes");
+    return decide_memoised(d, spec->name, &jobs->profiles[spec->profile], spec->undo_profile != 0);
+}
+
+enum err decide_memoised(struct decision *d, struct slice name, const struct options *o, bool has_undo) {
+    if (!runs_on_a_worker(o) || o->kind == JOB_SERVICE)
+        return refuse(d, ERR_INVALID, "job %.*s has a cache key, but is of a kind that leaves no result",
+                      SLICE_FMT(name));
+    if (has_undo)
+        return refuse(d, ERR_INVALID, "job %.*s has a cache key and a compensation: it cannot have both",
+                      SLICE_FMT(name));
     return ERR_OK;
 }
 
@@ -257,6 +274,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) {
         e = check_spec(d, jobs, &jobs->jobs[i]);
         if (e == ERR_OK) e = check_undo(d, jobs, &jobs->jobs[i]);
+        if (e == ERR_OK) e = check_memo(d, jobs, &jobs->jobs[i]);
     }
     uint32_t *undo = NULL;
     if (e == ERR_OK) e = check_space(d, jobs);
@@ -274,7 +292,8 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
                                    .body_hash = spec->body_hash,
                                    .undo_body = spec->undo_body,
                                    .undo_profile = spec->undo_profile ? undo[spec->undo_profile - 1] : 0,
-                                   .undo_hash = spec->undo_hash};
+                                   .undo_hash = spec->undo_hash,
+                                   .cache_key = spec->cache_key};
         e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }
@@ -291,7 +310,8 @@ static bool answer_from_key(struct decision *d, const struct command *cmd, enum 
     uint32_t index = key_find(d->state, tenant, c->key, d->arena);
     if (index == 0) return false;
     const struct key *k = key_at(d->state, index);
-    if (k->expires.ms <= d->in->wall.ms && !MUTANT(expired_key_served)) { /* over, though the tick has not come to it yet */
+    /* over, though the tick has not come to it yet */
+    if (k->expires.ms <= d->in->wall.ms && !MUTANT(expired_key_served)) {
         struct rec_key_expired *rec = &decide_record(d, REC_KEY_EXPIRED, NULL)->body.as_REC_KEY_EXPIRED;
         rec->head.tenant = cmd->tenant;
         rec->key = c->key;

@@ -151,6 +151,12 @@ bool decide_timer(struct decision *d, struct state *indices) {
         class_release(indices, index);
         break;
     case TIMER_SCHEDULE: decide_schedule_timer(d, indices, index); break;
+    case TIMER_MEMO:
+        if (MUTANT(memo_expired_served))
+            timer_set(indices, TIMER_MEMO, index, (wall_time){d->in->wall.ms + 60000});
+        else
+            decide_memo_timer(d, index);
+        break;
     }
     return true;
 }

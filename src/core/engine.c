@@ -16,6 +16,7 @@
 
 #define TIMERS_PER_PASS 4096u    /* records made by time alone before other work gets its turn */
 #define FORGOTTEN_PER_PASS 1024u /* flows that leave before other work gets its turn */
+#define MEMOS_PER_PASS 4096u /* looks at kept results before other work gets its turn */
 #define STEPS_PER_PASS 4u        /* of long consequences, STEP_JOBS_MAX jobs each */
 #define ARENA_CHUNK_BYTES 65536
 #define ARENA_BYTES_MAX ((size_t)1 << 33)
@@ -282,6 +283,16 @@ static void run_dispatch(struct engine *e) {
     }
 }
 
+/* Before dispatch: who is given a result needs no worker. */
+static void run_memos(struct engine *e) {
+    struct reply unused = {0};
+    for (uint32_t i = 0; i < MEMOS_PER_PASS && !engine_is_full(e); i++) {
+        struct decision d = new_decision(e, &unused);
+        if (!decide_memo(&d, &e->state)) break;
+        commit_decided(e);
+    }
+}
+
 /* Finished flows that the history has and nobody needs here any longer. */
 static void run_retention(struct engine *e) {
     uint32_t flow;
@@ -300,6 +311,7 @@ void engine_finish(struct engine *e) {
     run_consequences(e);
     store_sweep(&e->state, STEP_JOBS_MAX);
     flow_sweep(&e->state);
+    run_memos(e);
     run_dispatch(e);
 }
 
@@ -350,7 +362,8 @@ bool engine_should_fill(const struct engine *e) {
 
 bool engine_has_work(const struct engine *e) {
     const struct state *s = &e->state;
-    return s->working_head || s->buried.count || s->store.dropped_spaces.count || s->store.dropped_sets.count;
+    bool has_memory = s->buried.count || s->store.dropped_spaces.count || s->store.dropped_sets.count;
+    return s->working_head || s->asking.head || has_memory;
 }
 
 wall_time engine_next_due(const struct engine *e) {

@@ -3,6 +3,7 @@
 
 #include "class.h"
 #include "life.h"
+#include "memo.h"
 #include "panic.h"
 #include "quota.h"
 #include "saga.h"
@@ -246,6 +247,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         text = keep_at(text, list[i].raw);
         struct job *j = job_at(s, index);
         if (list[i].undo_profile) saga_name(s, j, profile_index[list[i].undo_profile - 1]);
+        if (list[i].cache_key.len) memo_name(s, index, list[i].cache_key, false);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);

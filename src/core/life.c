@@ -5,6 +5,7 @@
 #include "class.h"
 #include "effects.h"
 #include "flow.h"
+#include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
@@ -73,7 +74,10 @@ void job_enter(struct state *s, uint32_t index) {
     if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active++;
     s->by_state[j->state]++;
     s->reserved_bytes += reserve_of(s, j);
-    if (j->state == JOB_READY) ready_push(s, index);
+    if (j->state == JOB_READY) {
+        ready_push(s, index);
+        if (j->extra) memo_ask(s, index);
+    }
     job_set_timer(s, index);
 }
 
@@ -82,6 +86,7 @@ static void leave(struct state *s, uint32_t index) {
     flow_at(s, j->flow)->by_state[j->state]--;
     if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active--;
     s->by_state[j->state]--;
+    if (j->extra) memo_unask(s, j);
     uint64_t reserve = reserve_of(s, j);
     REQUIRE(s->reserved_bytes >= reserve);
     s->reserved_bytes -= reserve;
@@ -133,8 +138,25 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
     REQUIRE(job_state_is_terminal(to));
     struct job *j = job_at(s, index);
     job_move(s, index, to, cause);
+    if (to == JOB_SUCCEEDED && j->extra) memo_succeeded(s, index);
     if (MUTANT(forget_cascade) && to == JOB_FAILED) return;
     work_push(s, j);
+}
+
+void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash) {
+    struct job *j = job_at(s, index);
+    if (result.len || result_hash.len) {
+        struct arena *arena = &flow_at(s, j->flow)->arena;
+        struct extra *x = job_extra(s, j);
+        x->result = arena_slice(arena, result);
+        x->result_hash = arena_slice(arena, result_hash);
+    }
+    if (job_options(s, j)->gates & GATE_BIT(GATE_OUTPUT)) {
+        job_move(s, index, JOB_CHECKING, CAUSE_NONE);
+        question_open(s, index, GATE_OUTPUT);
+    } else {
+        job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
+    }
 }
 
 /* The first question a job still has to pass, or GATE_COUNT. */
@@ -302,8 +324,10 @@ void job_reset(struct state *s, uint32_t index) {
     j->flags &= (uint8_t) ~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
     if (j->extra) { /* what the attempts left; the compensation is of the job */
         struct extra *x = extra_at(s, j->extra);
-        *x = (struct extra){.undo_profile = x->undo_profile, .undoes = x->undoes, .entered = x->entered};
-        if (x->undo_profile == 0 && x->undoes == 0) {
+        *x = (struct extra){
+            .undo_profile = x->undo_profile, .undoes = x->undoes, .entered = x->entered, .memo = x->memo};
+        memo_reset(s, index);
+        if (x->undo_profile == 0 && x->undoes == 0 && x->memo == 0) {
             pool_free(&s->extras, j->extra);
             j->extra = 0;
         }
@@ -315,5 +339,6 @@ void job_quarantine_late(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     REQUIRE(j->state == JOB_SUCCEEDED && !(j->flags & JOBF_UNTOLD));
     j->flags |= JOBF_LATE;
+    memo_taint(s, j);
     job_finish(s, index, JOB_QUARANTINED, CAUSE_VERDICT);
 }

@@ -16,6 +16,9 @@ void job_spend(struct state *s, struct job *j);
 /* Ends a job: as job_move, and its children and its flow hear of it. */
 void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cause cause);
 
+/* It has this result: succeeded, or stands before the question about its output. */
+void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash);
+
 /* Takes a WAITING or HELD job as far as it goes by itself: time, questions, then ready or (gates, barriers) done. */
 void job_advance(struct state *s, uint32_t index);
 

@@ -6,6 +6,7 @@
 #include "flow.h"
 #include "heap.h"
 #include "life.h"
+#include "memo.h"
 #include "objects.h"
 #include "panic.h"
 #include "question.h"
@@ -212,6 +213,18 @@ static enum err load_undo(struct loader *l, struct job *j, const struct rec_job 
     return ERR_OK;
 }
 
+static enum err load_memo(struct loader *l, uint32_t job, const struct rec_job *rec, const struct snap_job *o,
+                          struct why *why) {
+    struct state *s = l->state;
+    struct slice key = o->cache_key.len ? o->cache_key : rec->cache_key;
+    FITS(key.len || o->from_flow == 0, "a result from another job without a key");
+    if (key.len == 0) return ERR_OK;
+    memo_name(s, job, key, o->cache_key.len != 0);
+    struct memo_job *m = memo_job_at(s, extra_at(s, job_at(s, job)->extra)->memo);
+    m->from = (struct job_ref){{o->from_flow}, o->from_ordinal};
+    return ERR_OK;
+}
+
 static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, uint32_t undo_profile,
                          struct why *why) {
     struct state *s = l->state;
@@ -225,6 +238,8 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     struct job *j = job_at(s, index);
     for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
     flow_link_parents(s, l->flow, j, &rec.parents);
+    e = load_memo(l, index, &rec, o, why); /* while it is in no state that asks for anything */
+    if (e != ERR_OK) return e;
     j->state = o->state;
     j->cause = o->cause;
     j->flags = o->flags & (uint8_t)~JOBF_DEAD;
@@ -428,6 +443,7 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_QUESTION: return load_question(l, o, why);
     case OBJ_KEY: return load_key(l, o, why);
     case OBJ_SCHEDULE: return schedule_load(l->state, o, &l->arena, why);
+    case OBJ_MEMO: return memo_load(l->state, o, why);
     case OBJ_END: return load_end(l, o, why);
     case OBJ_ITEM: return load_item(l, o, why);
     case OBJ_MEMBERS: return load_members(l, o, why);

@@ -97,6 +97,9 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
     TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
     TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
+    TLV_FIELD(60, TLV_HASH, snap_job, cache_key),
+    TLV_FIELD(61, TLV_U64, snap_job, from_flow),
+    TLV_FIELD(62, TLV_U32, snap_job, from_ordinal),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {
@@ -176,6 +179,15 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(10, TLV_LIST, snap_schedule, waiting, .max = 100000, .sub = &waiting_desc),
     TLV_FIELD(11, TLV_LIST, snap_schedule, notes, .max = 64, .sub = &note_desc),
 };
+static const struct tlv_field memo_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_memo, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_HASH, snap_memo, key),
+    TLV_FIELD(3, TLV_U64, snap_memo, flow),
+    TLV_FIELD(4, TLV_U32, snap_memo, ordinal),
+    TLV_FIELD(5, TLV_I64, snap_memo, expires_ms),
+    TLV_FIELD(6, TLV_BYTES, snap_memo, result, .max = MESSAGE_MAX),
+    TLV_FIELD(7, TLV_HASH, snap_memo, result_hash),
+};
 static const struct tlv_field end_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_end, objects),
     TLV_FIELD(2, TLV_U64, snap_end, digest_lo),
@@ -207,6 +219,7 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_QUESTION] = TLV_DESC("question", snap_question, question_fields),
     [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
     [OBJ_SCHEDULE] = TLV_DESC("schedule", snap_schedule, schedule_fields),
+    [OBJ_MEMO] = TLV_DESC("memo", snap_memo, memo_fields),
     [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
     [OBJ_ITEM] = TLV_DESC("item", snap_item, item_fields),
     [OBJ_MEMBERS] = TLV_DESC("members", snap_members, members_fields),

@@ -19,7 +19,8 @@
     X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
     X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
     X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
-    X(OBJ_SCHEDULE, 40, snap_schedule, "schedule", "a schedule, after all flows")
+    X(OBJ_SCHEDULE, 40, snap_schedule, "schedule", "a schedule, after all flows") \
+    X(OBJ_MEMO, 41, snap_memo, "memo", "a result that is kept; those of a tenant in order of their age")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -94,6 +95,9 @@ struct snap_job {
     uint32_t parents_open;
     struct slice result, result_hash, constraints, body, body_hash;
     uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
+    struct slice cache_key; /* that came with its rendered spec */
+    uint64_t from_flow;     /* whose result it was given; 0 = nobody's */
+    uint32_t from_ordinal;
 };
 struct snap_jobs {
     uint64_t flow;
@@ -164,6 +168,13 @@ struct snap_schedule {
     int64_t after_ms, fired_ms;
     uint64_t flow, fired, missed, skipped;
     struct tlv_list waiting, notes;
+};
+struct snap_memo {
+    struct slice tenant, key;
+    uint64_t flow; /* the source */
+    uint32_t ordinal;
+    int64_t expires_ms;
+    struct slice result, result_hash;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -68,6 +68,7 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(25, TLV_BOOL, options, policy_open),
     TLV_FIELD(26, TLV_TEXT, options, approval_role, .max = 255),
     TLV_FIELD(27, TLV_U32S, options, fatal_exits, .max = 256),
+    TLV_FIELD(60, TLV_I64, options, cache_ms),
     TLV_FIELD(0, TLV_RAW, options, raw),
 };
 const struct tlv_desc options_desc = TLV_DESC("options", options, options_fields);
@@ -106,7 +107,7 @@ bool time_fits(int64_t ms) {
 bool options_fit(const struct options *o) {
     const int64_t times[] = {o->delay_ms,        o->not_before_ms,       o->deadline_ms,
                              o->start_within_ms, o->dispatch_timeout_ms, o->run_timeout_ms,
-                             o->prefer_ms,       o->approval_ms};
+                             o->prefer_ms,       o->approval_ms,         o->cache_ms};
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         if (!time_fits(times[i])) return false;
     return (o->demand.pool.len > 0 || o->demand.topic.len > 0) && o->quorum > 0 && o->quorum <= 64;

@@ -93,6 +93,7 @@ struct options {
     bool policy_open;       /* no answer from the policy: allow */
     struct slice approval_role;
     struct tlv_u32s fatal_exits;
+    int64_t cache_ms;       /* how long its result may be used again; 0 = the standard time (memo_ms) */
     struct slice raw;
 };
 

@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "life.h"
+#include "memo.h"
 #include "panic.h"
 #include "saga.h"
 #include "timer.h"
@@ -90,7 +91,8 @@ static bool vote(const struct state *s, struct question *q, struct slice princip
     return q->votes >= quorum;
 }
 
-static void keep_payload(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
+static void keep_payload(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
+    struct job *j = job_at(s, job);
     struct arena *arena = &flow_at(s, j->flow)->arena;
     if (rec->verdict == VERDICT_CONSTRAIN) {
         job_extra(s, j)->constraints = arena_slice(arena, rec->payload);
@@ -103,11 +105,13 @@ static void keep_payload(struct state *s, struct job *j, enum gate gate, const s
         x->body = arena_slice(arena, rec->payload);
         x->body_hash = arena_slice(arena, rec->payload_hash);
     }
+    if (gate == GATE_RENDER && rec->cache_key.len) memo_name(s, job, rec->cache_key, true);
 }
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
     /* a condition that does not hold is no failure, nor is a compensation that a policy forbids */
+    if (gate == GATE_OUTPUT) memo_taint(s, job_at(s, job));
     bool skip = gate == GATE_CONDITION || question_is_soft(s, job_at(s, job), gate);
     job_finish(s, job, skip ? JOB_SKIPPED : JOB_DENIED, cause);
     if (rec->fatal) saga_fail(s, job);
@@ -133,7 +137,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_ALLOW:
     case VERDICT_CONSTRAIN:
     case VERDICT_REDACT:
-        keep_payload(s, j, gate, rec);
+        keep_payload(s, job, gate, rec);
         if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
         question_close(s, j);
         pass(s, job, gate);
@@ -149,6 +153,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         return;
     case VERDICT_QUARANTINE:
         question_close(s, j);
+        memo_taint(s, j);
         job_finish(s, job, JOB_QUARANTINED, CAUSE_VERDICT);
         if (rec->fatal) saga_fail(s, job);
         return;

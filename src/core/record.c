@@ -43,6 +43,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(51, TLV_U32, rec_job, undo_profile),
     TLV_FIELD(52, TLV_U32, rec_job, undoes),
     TLV_FIELD(53, TLV_HASH, rec_job, undo_hash),
+    TLV_FIELD(60, TLV_HASH, rec_job, cache_key),
     TLV_FIELD(0, TLV_RAW, rec_job, raw),
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
@@ -190,6 +191,7 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
     TLV_FIELD(15, TLV_U64, rec_verdict, policy),
     TLV_FIELD(16, TLV_BOOL, rec_verdict, fatal),
+    TLV_FIELD(60, TLV_HASH, rec_verdict, cache_key),
 };
 
 static const struct tlv_field key_expired_fields[] = {
@@ -328,6 +330,24 @@ static const struct tlv_field schedule_backfill_fields[] = {
     TLV_FIELD(5, TLV_LIST, rec_schedule_backfill, slots, .max = 10000, .sub = &slot_desc),
 };
 
+static const struct tlv_field memo_kept_fields[] = {
+    HEAD(rec_memo_kept),
+    TLV_FIELD(4, TLV_U64, rec_memo_kept, flow),
+    TLV_FIELD(5, TLV_U32, rec_memo_kept, ordinal),
+    TLV_FIELD(6, TLV_I64, rec_memo_kept, expires_ms),
+};
+static const struct tlv_field memo_hit_fields[] = {
+    HEAD(rec_memo_hit),
+    TLV_FIELD(4, TLV_U64, rec_memo_hit, flow),
+    TLV_FIELD(5, TLV_U32, rec_memo_hit, ordinal),
+    TLV_FIELD(6, TLV_U64, rec_memo_hit, from_flow),
+    TLV_FIELD(7, TLV_U32, rec_memo_hit, from_ordinal),
+};
+static const struct tlv_field memo_dropped_fields[] = {
+    HEAD(rec_memo_dropped),
+    TLV_FIELD(4, TLV_HASH, rec_memo_dropped, key),
+};
+
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
 static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
@@ -359,6 +379,9 @@ static const struct tlv_desc rec_schedule_name_desc = DESC(rec_schedule_name, sc
 static const struct tlv_desc rec_schedule_paused_desc = DESC(rec_schedule_paused, schedule_paused_fields);
 static const struct tlv_desc rec_schedule_slot_desc = DESC(rec_schedule_slot, schedule_slot_fields);
 static const struct tlv_desc rec_schedule_backfill_desc = DESC(rec_schedule_backfill, schedule_backfill_fields);
+static const struct tlv_desc rec_memo_kept_desc = DESC(rec_memo_kept, memo_kept_fields);
+static const struct tlv_desc rec_memo_hit_desc = DESC(rec_memo_hit, memo_hit_fields);
+static const struct tlv_desc rec_memo_dropped_desc = DESC(rec_memo_dropped, memo_dropped_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {

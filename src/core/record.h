@@ -49,7 +49,10 @@
     X(REC_SCHEDULE_REMOVED, 61, rec_schedule_name, "schedule_removed", "a schedule is gone")                   \
     X(REC_SCHEDULE_PAUSED,  62, rec_schedule_paused, "schedule_paused", "a schedule paused or went on")        \
     X(REC_SCHEDULE_SLOT,    63, rec_schedule_slot, "schedule_slot",   "what became of slots that did not fire") \
-    X(REC_SCHEDULE_BACKFILL, 64, rec_schedule_backfill, "schedule_backfill", "slots of the past are to run again")
+    X(REC_SCHEDULE_BACKFILL, 64, rec_schedule_backfill, "schedule_backfill", "slots of the past are to run again") \
+    X(REC_MEMO_KEPT,        65, rec_memo_kept,     "memo_kept",       "the result of a job is kept for others")  \
+    X(REC_MEMO_HIT,         66, rec_memo_hit,      "memo_hit",        "a job was given the result of another")   \
+    X(REC_MEMO_DROPPED,     67, rec_memo_dropped,  "memo_dropped",    "a result is kept no longer")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -92,6 +95,7 @@ struct rec_job {
     uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
     uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
     struct slice undo_hash;   /* of the compensation, as body_hash */
+    struct slice cache_key;   /* hash of all that its result depends on; empty = it is not memoised */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -265,6 +269,7 @@ struct rec_verdict {
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
     bool fatal;         /* a deny or quarantine: the flow's saga unwinds */
+    struct slice cache_key; /* with a rendered body: its own */
 };
 
 struct rec_key_expired {
@@ -423,6 +428,26 @@ struct rec_schedule_backfill {
     struct rec_head head;
     struct slice name;
     struct tlv_list slots; /* of rec_slot, ascending, none of them to come */
+};
+
+struct rec_memo_kept {
+    struct rec_head head;
+    uint64_t flow; /* the job, which has succeeded */
+    uint32_t ordinal;
+    int64_t expires_ms;
+};
+
+struct rec_memo_hit {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint64_t from_flow; /* the source: the job that ran, in memory or not */
+    uint32_t from_ordinal;
+};
+
+struct rec_memo_dropped { /* its time is over, or it made room; one that a verdict ends needs no record of its own */
+    struct rec_head head; /* tenant: whose */
+    struct slice key;
 };
 
 enum fire { FIRE_SLOT, FIRE_WAITED, FIRE_BACKFILL, FIRE_COUNT };

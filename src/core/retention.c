@@ -4,6 +4,7 @@
 #include "class.h"
 #include "flow.h"
 #include "life.h"
+#include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 
@@ -148,6 +149,7 @@ void flow_shed_job(struct state *s, uint32_t flow) {
     if (j->extra) {
         uint32_t undo_profile = extra_at(s, j->extra)->undo_profile;
         if (undo_profile) profile_unref(s, undo_profile);
+        memo_unname(s, index);
         pool_free(&s->extras, j->extra);
     }
     profile_unref(s, j->profile);

@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "heap.h"
+#include "memo.h"
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
@@ -163,6 +164,12 @@ static struct snap_job job_object(const struct state *s, const struct job *j) {
         o.constraints = x->constraints;
         o.body = x->body;
         o.body_hash = x->body_hash;
+        if (x->memo) {
+            const struct memo_job *m = memo_job_at(s, x->memo);
+            if (m->is_rendered) o.cache_key = memo_key(memo_at(s, m->memo));
+            o.from_flow = m->from.flow.v;
+            o.from_ordinal = m->from.ordinal;
+        }
     }
     return o;
 }
@@ -277,6 +284,17 @@ static void put_schedules(struct writer *w) {
     }
 }
 
+static void put_memos(struct writer *w) {
+    const struct state *s = w->state;
+    for (uint32_t t = 1; t <= s->tenants.high; t++) {
+        if (tenant_at(s, t)->name == NULL) continue;
+        for (uint32_t i = tenant_at(s, t)->memo_oldest; i; i = memo_at(s, i)->newer) {
+            struct snap_memo o = memo_object(s, memo_at(s, i));
+            put(w, OBJ_MEMO, &o);
+        }
+    }
+}
+
 static void put_rest(struct writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->questions.high; i++)
@@ -343,6 +361,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_rest(&w);
     put_store(&w);
     put_schedules(&w);
+    put_memos(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);
     return w.err;

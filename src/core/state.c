@@ -4,6 +4,7 @@
 #include "class.h"
 #include "flow.h"
 #include "limits.h"
+#include "memo.h"
 #include "panic.h"
 #include "schedule.h"
 #include "store.h"
@@ -42,6 +43,9 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
     pool_init(&s->quotas, sizeof(struct quota), POOL_MAX);
     pool_init(&s->schedules, sizeof(struct schedule), POOL_MAX);
+    pool_init(&s->memos, sizeof(struct memo), POOL_MAX);
+    pool_init(&s->memo_jobs, sizeof(struct memo_job), POOL_MAX);
+    index_init(&s->memo_by_key);
     index_init(&s->schedule_by_name);
     map_init(&s->schedule_by_revision);
     map_init(&s->leaving_by_id);
@@ -89,6 +93,9 @@ void state_fini(struct state *s) {
     store_fini(&s->store);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
+    FINI_POOL(s, memos, memo, it->key != NULL, memo_release_memory(it));
+    pool_fini(&s->memo_jobs);
+    index_fini(&s->memo_by_key);
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);
     map_fini(&s->leaving_by_id);
@@ -124,6 +131,8 @@ size_t state_bytes(const struct state *s) {
              map_bytes(&s->schedule_by_revision);
     for (uint32_t i = 1; i <= s->schedules.high; i++)
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
+    bytes += pool_bytes(&s->memos) + pool_bytes(&s->memo_jobs) + index_bytes(&s->memo_by_key);
+    for (uint32_t i = 1; i <= s->tenants.high; i++) bytes += tenant_at(s, i)->memo_bytes;
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 0; i < s->buried.count; i++) bytes += flow_bytes(flow_at(s, s->buried.at[i]));
     for (uint32_t i = 1; i <= s->flows.high; i++) {

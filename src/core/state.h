@@ -69,6 +69,7 @@ struct job {
 struct extra {
     uint32_t undo_profile; /* of its compensation, 0 = none */
     uint32_t undoes;       /* index: rec_job.undoes */
+    uint32_t memo;         /* struct memo_job of a job with a cache key, 0 = it has none */
     bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
     struct slice constraints;
@@ -227,6 +228,8 @@ struct tenant {
     uint64_t queued_max, bytes_max;
     uint32_t running;                /* index: open attempts */
     uint64_t queued, queued_bytes;   /* index: jobs that have not ended, and their messages */
+    uint32_t memo_oldest, memo_newest; /* index: results kept, a list by age */
+    uint64_t memo_count, memo_bytes;   /* index: how many, and what they cost */
 };
 
 /* A limit with a name, of one tenant: a concurrency key or a rate. It lives while it is set or a profile names it. */
@@ -299,7 +302,33 @@ struct schedule {
     uint32_t timer;       /* index */
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE };
+struct memo_list { /* of memo_job */
+    uint32_t head, tail;
+};
+
+/* A cache key of a tenant. It lives while a job has the key or a result is kept under it. */
+struct memo {
+    struct bytes *key;    /* index key: u32 tenant, then the key; NULL in a free slot */
+    uint32_t tenant;
+    uint32_t refs;        /* index: jobs that have the key */
+    struct memo_list waiting; /* index: ready jobs that found nothing here */
+    struct job_ref from;  /* whose result is kept; flow 0 = none is, and what follows means nothing */
+    wall_time expires;
+    struct bytes *result, *result_hash;
+    uint32_t timer;       /* index */
+    uint32_t older, newer; /* index: the tenant's list */
+};
+
+struct memo_job {
+    uint32_t job;
+    uint32_t memo;        /* of its key */
+    uint32_t next, prev;  /* index: `asking`, or the key's `waiting` */
+    bool is_listed;       /* index: on one of them */
+    bool is_rendered;     /* the key came with the rendered spec, not with the submit */
+    struct job_ref from;  /* whose result it was given; flow 0 = it has its own, or none yet */
+};
+
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE, TIMER_MEMO };
 
 struct state {
     uint32_t shard;
@@ -316,6 +345,7 @@ struct state {
     struct store store;
     struct pool quotas;
     struct pool schedules;
+    struct pool memos, memo_jobs;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
@@ -326,6 +356,8 @@ struct state {
     struct ended_list { uint32_t head, tail, count; } ended[ENDED_COUNT];
     struct index schedule_by_name;
     struct map schedule_by_revision;
+    struct index memo_by_key;
+    struct memo_list asking;  /* jobs with a cache key that became ready or succeeded since decide last looked */
     struct heap timers;
     uint32_t ready_classes;          /* list of classes with ready jobs */
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
@@ -375,6 +407,8 @@ static inline struct quota *quota_at(const struct state *s, uint32_t i) { return
 static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
 
 static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }
+static inline struct memo *memo_at(const struct state *s, uint32_t i) { return pool_at(&s->memos, i); }
+static inline struct memo_job *memo_job_at(const struct state *s, uint32_t i) { return pool_at(&s->memo_jobs, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {
     return &profile_at(s, j->profile)->options;

@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "heap.h"
 #include "live.h"
+#include "memo.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
@@ -73,6 +74,11 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
         ret->result = x->result;
         ret->result_hash = x->result_hash;
         ret->constraints = x->constraints;
+        if (x->memo) {
+            const struct memo_job *m = memo_job_at(s, x->memo);
+            ret->cache_key = memo_key(memo_at(s, m->memo));
+            ret->from = m->from;
+        }
     }
     if (job_state_is_active(j->state)) ret->stop = run_at(s, j->link)->stop;
     if (j->state == JOB_HELD || j->state == JOB_CHECKING) ret->question.v = question_at(s, j->link)->id;
@@ -241,6 +247,21 @@ void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
     }
 }
 
+void view_each_memo(const struct state *s, view_memo_fn each, void *ctx) {
+    for (uint32_t t = 1; t <= s->tenants.high; t++) {
+        for (uint32_t i = tenant_at(s, t)->memo_oldest; i; i = memo_at(s, i)->newer) {
+            const struct memo *m = memo_at(s, i);
+            struct memo_view view = {.tenant = bytes_slice(tenant_at(s, t)->name),
+                                     .key = memo_key(m),
+                                     .from = m->from,
+                                     .expires = m->expires,
+                                     .result = bytes_slice(m->result),
+                                     .result_hash = bytes_slice(m->result_hash)};
+            each(ctx, &view);
+        }
+    }
+}
+
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {
     *ret = (struct state_counts){.flows = s->flow_by_id.count,
                                  .flows_ended = s->ended[ENDED_CLEAN].count + s->ended[ENDED_DEAD].count,
@@ -255,5 +276,6 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .reserved_bytes = s->reserved_bytes,
                                  .store_keys = s->store.item_count};
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->jobs += ret->by_state[i] = s->by_state[i];
+    for (uint32_t i = 1; i <= s->tenants.high; i++) ret->memos += tenant_at(s, i)->memo_count;
     ret->flows_running = ret->flows - ret->flows_ended;
 }

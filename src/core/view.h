@@ -45,6 +45,8 @@ struct job_view {
     uint32_t root;         /* ordinal of the job that dragged it down, or UINT32_MAX */
     bool dead_letter;
     bool has_undo;         /* it has a compensation */
+    struct slice cache_key; /* empty = it is not memoised */
+    struct job_ref from;   /* whose result it was given; flow 0 = it has its own, or none yet */
     uint32_t undoes;       /* ordinal of the job it is the compensation of, or UINT32_MAX */
 };
 
@@ -150,8 +152,19 @@ struct why_schedule {
 bool view_why_schedule(const struct state *s, const struct live *l, const struct limits *limits, uint64_t revision,
                        struct why_schedule *ret);
 
+/* A result that is kept for jobs with the same cache key. */
+struct memo_view {
+    struct slice tenant, key;
+    struct job_ref from; /* the job that ran; it may have left memory */
+    wall_time expires;
+    struct slice result, result_hash;
+};
+typedef void (*view_memo_fn)(void *ctx, const struct memo_view *memo);
+void view_each_memo(const struct state *s, view_memo_fn each, void *ctx); /* those of a tenant oldest first */
+
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
+    uint64_t memos;         /* results kept */
     uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
     uint64_t flows_ended;   /* over, and not yet gone */

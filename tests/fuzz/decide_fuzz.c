@@ -13,6 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define COMMANDS_MAX 250
 #define RECENT 16u
 
+static const uint8_t cache_keys[3][32] = {{1}, {2}, {3}};
+
 struct lab {
     struct tlvgen_bytes source;
     struct tlvgen g;
@@ -177,6 +179,7 @@ static struct cmd_jobs jobs(struct lab *l) {
                                     .parent_count = pick(l, 4),
                                     .body = SLICE("body"),
                                     .body_hash = slice_of(hash, pick(l, 16) ? 32 : 0)};
+        if (pick(l, 3) == 0) list[i].cache_key = slice_of(cache_keys[pick(l, 3)], pick(l, 16) ? 32 : 31);
         if (pick(l, 4)) list[i].name = slice_of(&"abcdefg"[i % 7], 1);
         for (uint32_t k = 0; k < list[i].parent_count; k++) {
             parents[k] = (struct parent_ref){.name = job_name(l)};
@@ -253,6 +256,7 @@ static void draw_verdict(struct lab *l, struct command *cmd) {
     if (pick(l, 16) == 0) c->revision++;
     if (pick(l, 4) == 0) c->payload = SLICE("payload");
     if (pick(l, 4) == 0) c->payload_hash = slice_of(hash, 32);
+    if (pick(l, 4) == 0) c->cache_key = slice_of(cache_keys[pick(l, 3)], 32);
     if (pick(l, 8) == 0) {
         c->question.v = 0;
         c->verdict = VERDICT_QUARANTINE;

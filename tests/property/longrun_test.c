@@ -11,6 +11,7 @@
 #define PER_ROUND 1000u
 #define ROUND_MS 1000
 #define KEPT_MS 10000 /* ten rounds of flows stay */
+#define MEMOS 400u    /* results kept at most: of eight rounds */
 #define FAILS 97u     /* one flow in so many leaves a dead letter */
 
 struct lab {
@@ -51,6 +52,7 @@ static void submit(struct lab *r, uint64_t n) {
     struct job_spec specs[2] = {{.name = SLICE("a"), .body = SLICE("echo one")},
                                 {.name = SLICE("b"), .body = SLICE("echo two"), .parents = &parent, .parent_count = 1}};
     char key[24];
+    uint8_t cache_key[32] = {0};
     static const uint8_t hash[32] = {1};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme"), .principal = SLICE("tester")};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 2, false};
@@ -59,6 +61,10 @@ static void submit(struct lab *r, uint64_t n) {
         cmd.as.submit.key = slice_of(key, (size_t)len);
         cmd.as.submit.key_hash = slice_of(hash, 32);
         cmd.as.submit.key_ms = KEPT_MS;
+    }
+    if (n % 5 == 0) { /* results that others might use: those of three flows in four are used again */
+        memcpy(cache_key, &(uint64_t){n / 20}, 8);
+        specs[0].cache_key = slice_of(cache_key, 32);
     }
     command(r, &cmd);
 }
@@ -116,9 +122,11 @@ static void round_of_flows(struct lab *r, uint64_t first) {
 }
 
 /* The most of each that was ever there at a time. */
-static void highs(const struct state *s, uint32_t ret[5]) {
-    const struct pool *pools[] = {&s->flows, &s->jobs, &s->extras, &s->keys, &s->profiles};
-    for (int i = 0; i < 5; i++) ret[i] = pools[i]->high;
+#define HIGHS 7
+static void highs(const struct state *s, uint32_t ret[HIGHS]) {
+    const struct pool *pools[HIGHS] = {&s->flows,    &s->jobs,  &s->extras,   &s->keys,
+                                       &s->profiles, &s->memos, &s->memo_jobs};
+    for (int i = 0; i < HIGHS; i++) ret[i] = pools[i]->high;
 }
 
 static void memory_is_bounded_by_what_is_alive(void **state) {
@@ -128,6 +136,8 @@ static void memory_is_bounded_by_what_is_alive(void **state) {
     r.limits.retention_ms = KEPT_MS;
     r.limits.dead_letter_ms = 2 * KEPT_MS;
     r.limits.worker_slots_max = PER_ROUND;
+    r.limits.memo_ms = KEPT_MS;
+    r.limits.memo_tenant_max = MEMOS;
     r.in = (struct inputs){{1700000000000}, {1000}, 42, UINT64_MAX};
     r.engine = engine_new(0, &r.limits);
     engine_resume(r.engine, 1, SLICE("test"), &r.in);
@@ -135,7 +145,7 @@ static void memory_is_bounded_by_what_is_alive(void **state) {
     engine_finish(r.engine);
     flush(&r);
     uint64_t early = 0;
-    uint32_t early_highs[5], late_highs[5];
+    uint32_t early_highs[HIGHS], late_highs[HIGHS];
     struct state_counts counts;
     for (uint64_t n = 0; n < FLOWS; n += PER_ROUND) {
         round_of_flows(&r, n);
@@ -156,9 +166,11 @@ static void memory_is_bounded_by_what_is_alive(void **state) {
     assert_int_equal(counts.flows_running, 0);
     assert_in_range(counts.flows, 10 * PER_ROUND, 12 * PER_ROUND);
     assert_in_range(counts.keys, PER_ROUND - 100, PER_ROUND + 200);
+    assert_int_equal(counts.memos, MEMOS);
     assert_in_range(counts.bytes * 100, early * 95, early * 105);
     highs(engine_state(r.engine), late_highs);
-    for (int i = 0; i < 5; i++) assert_in_range(late_highs[i], early_highs[i], early_highs[i] + early_highs[i] / 100);
+    for (int i = 0; i < HIGHS; i++)
+        assert_in_range(late_highs[i], early_highs[i], early_highs[i] + early_highs[i] / 100);
     engine_free(r.engine);
 }
 

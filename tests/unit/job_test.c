@@ -10,7 +10,7 @@ static const char *const matrix[JOB_STATE_COUNT] = {
     /*                  W H R D R C  S F T C D Q S                                                             */
     [JOB_WAITING]     = ". H R . . .  S F T C . . S", /* a barrier ends here; cascade, deadline, cancel, skip     */
     [JOB_HELD]        = ". . R . . .  S F T C D . S", /* a gate ends here; a verdict denies, a condition skips    */
-    [JOB_READY]       = ". . . D . .  . F T C . . S", /* start_within, deadline, cancel, a parent that fell later */
+    [JOB_READY]       = ". . . D . C  S F T C . . S", /* a kept result; no worker, deadline, cancel, a late parent */
     [JOB_DISPATCHED]  = "W . . . R C  S F T C . . .", /* retry; its end may overtake the word that it started     */
     [JOB_RUNNING]     = "W . . . . C  S F T C . . .",
     [JOB_CHECKING]    = ". . . . . .  S . T C D Q .", /* the output's verdict, the deadline, a cancel             */
