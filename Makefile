@@ -56,6 +56,7 @@ docs: build ## write the documents that come from tables
 	@build/release/limits_doc > docs/limits.md
 	@cd docs/formats && ../../build/release/records_doc records < records.head.md > records.md
 	@cd docs/formats && ../../build/release/records_doc objects < snapshot-objects.head.md > snapshot-objects.md
+	@cd docs/formats && ../../build/release/wire_doc < wire.head.md > wire.md
 
 .PHONY: up
 up: build ## start a server and a worker (not written yet)

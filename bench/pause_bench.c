@@ -6,7 +6,7 @@
  * doing, not ours: it is taken out by the kernel's own account of it (schedstat).
  *
  *   pause_bench [--records N] [DIR]     figures beside those without compaction
- *   pause_bench --check [DIR]           a short run as a test, in TAP: no iteration is held for 5 ms
+ *   pause_bench --check [DIR]           a short run as a test, in TAP: compaction holds no iteration for 5 ms
  *
  * The program is its own child: `pause_bench journal compact --data DIR …`. */
 #include <fcntl.h>
@@ -36,7 +36,6 @@
 #define LIMIT_US 5000.0
 #define SLOTS 2000
 #define ITERATIONS_MIN 2000
-#define CHECK_TRIES 3 /* a pause of ours comes back every time, one of a busy machine does not */
 #define ARCHIVE_DAYS 30
 
 static void must(enum err e, const struct why *why) {
@@ -363,10 +362,9 @@ static bool run(const char *dir, uint64_t records, bool check) {
     figures_print(&alone, "alone");
     figures_print(&beside, "compacting");
     if (!check) others(&l);
+    /* The engine's own processor time is left out: now and then a table of it grows, more so the longer a busy machine
+     * takes to compact. Whatever compaction could do to the engine is a wait, and every wait of a turn counts. */
     bool good = beside.journal_us_max < LIMIT_US && beside.blocked_us_max < LIMIT_US;
-#ifndef __SANITIZE_ADDRESS__ /* under the sanitizer the engine is ten times slower: its own growth would be seen here */
-    good = good && figures_at(&beside, 1) < LIMIT_US;
-#endif
     loop_close(&l);
     vec_fini(&alone.held_us);
     vec_fini(&beside.held_us);
@@ -394,7 +392,7 @@ static int child(const char *path) {
 
 int main(int argc, char **argv) {
     if (argc >= 5 && strcmp(argv[2], "compact") == 0) return child(argv[4]);
-    bool check = false, good = false;
+    bool check = false;
     uint64_t records = 1000000;
     const char *dir = ".";
     for (int i = 1; i < argc; i++) {
@@ -403,8 +401,8 @@ int main(int argc, char **argv) {
         else dir = argv[i];
     }
     if (!check) return run(dir, records, false) ? 0 : 1;
-    for (uint32_t tries = 0; !good && tries < CHECK_TRIES; tries++) good = run(dir, RECORDS_CHECK, true);
-    printf("%s 1 - no iteration of the loop is held for 5 ms while a child compacts and a trim follows\n1..1\n",
+    bool good = run(dir, RECORDS_CHECK, true);
+    printf("%s 1 - a child that compacts and the trim that follows never hold the loop for 5 ms\n1..1\n",
            good ? "ok" : "not ok");
     return good ? 0 : 1;
 }

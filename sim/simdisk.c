@@ -139,8 +139,13 @@ static enum simdisk_fault fault_armed(struct simdisk *s, enum simdisk_op op) {
     return fault;
 }
 
-/* Counts the call and says what goes wrong with it. */
+/* Counts the call and says what goes wrong with it. Comes first in every call: another process may act in it. */
 static enum simdisk_fault fault_of(struct simdisk *s, enum simdisk_op op) {
+    if (s->meanwhile != NULL && s->calls[SIMDISK_ANY] >= s->meanwhile_at) {
+        void (*act)(void *ctx) = s->meanwhile;
+        s->meanwhile = NULL;
+        act(s->meanwhile_ctx);
+    }
     enum simdisk_fault one = fault_armed(s, op);
     enum simdisk_fault any = fault_armed(s, SIMDISK_ANY);
     if (s->dark) return SIMDISK_POWER;
@@ -227,17 +232,16 @@ static void op_close(struct disk *d, disk_file f) {
 }
 
 static enum err op_size(struct disk *d, disk_file f, uint64_t *ret, struct why *why) {
-    struct inode *n = file_of(of(d), f, NULL);
     if (fails(fault_of(of(d), SIMDISK_SIZE))) return REFUSE("size");
-    *ret = n->current_len;
+    *ret = file_of(of(d), f, NULL)->current_len;
     return ERR_OK;
 }
 
 static enum err op_read(struct disk *d, disk_file f, uint64_t offset, void *to, size_t len, size_t *ret,
                         struct why *why) {
     struct simdisk *s = of(d);
-    struct inode *n = file_of(s, f, NULL);
     enum simdisk_fault fault = fault_of(s, SIMDISK_READ);
+    struct inode *n = file_of(s, f, NULL);
     if (fails(fault)) return REFUSE("read");
     uint64_t left = offset < n->current_len ? n->current_len - offset : 0;
     if (len > left) len = (size_t)left;
@@ -266,9 +270,9 @@ static enum err op_write(struct disk *d, disk_file f, uint64_t offset, const voi
                          struct why *why) {
     struct simdisk *s = of(d);
     struct handle *h;
+    enum simdisk_fault fault = fault_of(s, SIMDISK_WRITE);
     struct inode *n = file_of(s, f, &h);
     REQUIRE(h->writable);
-    enum simdisk_fault fault = fault_of(s, SIMDISK_WRITE);
     if (fault == SIMDISK_NO_SPACE) return why_set(why, ERR_NO_SPACE, "write: no space");
     if (fails(fault)) {
         scribble(s, h->inode, offset, from, simdisk_draw(s) % (len + 1));
@@ -290,8 +294,8 @@ static enum err op_write(struct disk *d, disk_file f, uint64_t offset, const voi
 static enum err op_sync(struct disk *d, disk_file f, struct why *why) {
     struct simdisk *s = of(d);
     struct handle *h;
-    struct inode *n = file_of(s, f, &h);
     enum simdisk_fault fault = fault_of(s, SIMDISK_SYNC);
+    struct inode *n = file_of(s, f, &h);
     if (fault == SIMDISK_POWER) return REFUSE("sync");
     bool lossy = fault == SIMDISK_ERROR;
     if (!lossy || simdisk_draw(s) % 2) simdisk_resize(&n->durable, &n->durable_len, &n->durable_slots, n->current_len);
@@ -308,9 +312,9 @@ static enum err op_allocate(struct disk *d, disk_file f, uint64_t bytes, struct 
     static const uint8_t zeroes[SIMDISK_SECTOR];
     struct simdisk *s = of(d);
     struct handle *h;
+    enum simdisk_fault fault = fault_of(s, SIMDISK_ALLOCATE);
     struct inode *n = file_of(s, f, &h);
     REQUIRE(h->writable && bytes >= n->current_len);
-    enum simdisk_fault fault = fault_of(s, SIMDISK_ALLOCATE);
     if (fails(fault)) return REFUSE("allocate");
     uint64_t used = simdisk_used(s);
     if (fault == SIMDISK_NO_SPACE || used > s->budget_bytes || bytes - n->current_len > s->budget_bytes - used)

@@ -86,6 +86,9 @@ void simdisk_chances_set(struct simdisk *s, const struct simdisk_chances *c);
 /* One-shot: the call of kind `op` after `skip` more of them gets the fault. One armed fault per kind (a second arm of
  * the same kind replaces it); SIMDISK_FINE disarms. */
 void simdisk_arm(struct simdisk *s, enum simdisk_op op, enum simdisk_fault fault, uint64_t skip);
+/* Another process acts just before the call (of any kind) after `skip` more: `fn` is called once and may use the disk,
+ * too; what it calls is counted. NULL = nobody does. */
+void simdisk_meanwhile(struct simdisk *s, uint64_t skip, void (*fn)(void *ctx), void *ctx);
 /* Calls of this kind since simdisk_new (or of all kinds): the way to know how many indices a test must walk. */
 uint64_t simdisk_calls(const struct simdisk *s, enum simdisk_op op);
 

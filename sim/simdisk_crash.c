@@ -16,6 +16,12 @@ void simdisk_arm(struct simdisk *s, enum simdisk_op op, enum simdisk_fault fault
     s->armed[op] = (struct armed){fault, s->calls[op] + skip};
 }
 
+void simdisk_meanwhile(struct simdisk *s, uint64_t skip, void (*fn)(void *ctx), void *ctx) {
+    s->meanwhile = fn;
+    s->meanwhile_ctx = ctx;
+    s->meanwhile_at = s->calls[SIMDISK_ANY] + skip;
+}
+
 uint64_t simdisk_calls(const struct simdisk *s, enum simdisk_op op) {
     REQUIRE(op <= SIMDISK_ANY);
     return s->calls[op];

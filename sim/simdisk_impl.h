@@ -54,6 +54,9 @@ struct simdisk {
     struct simdisk_chances chances;
     struct armed armed[SIMDISK_ANY + 1];
     uint64_t calls[SIMDISK_ANY + 1];
+    void (*meanwhile)(void *ctx); /* NULL = nobody is there */
+    void *meanwhile_ctx;
+    uint64_t meanwhile_at;
     uint64_t budget_bytes;
     uint64_t slow_ms;
     bool dark;           /* the power is off */

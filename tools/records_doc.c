@@ -5,18 +5,13 @@
  *
  * The head is written by hand and copied as it is; what follows comes from the tables, so that no field can be missing.
  * A remark below that fits no field of the document stops the program: remarks cannot outlive what they are about. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "objects.h"
 #include "record.h"
 #include "state.h"
-
-struct remark {
-    const char *field; /* message.field */
-    const char *text;
-};
+#include "tlvdoc.h"
 
 /* clang-format off */
 static const struct remark record_remarks[] = {
@@ -164,99 +159,6 @@ static const struct remark object_remarks[] = {
 /* clang-format on */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define REMARKS_MAX 128
-#define DESCS_MAX 64
-
-static const struct remark *remarks;
-static size_t remark_count;
-static bool remark_used[REMARKS_MAX];
-
-static const struct tlv_desc *later[DESCS_MAX]; /* nested messages, by first use */
-static size_t later_count;
-
-static void describe_later(const struct tlv_desc *d) {
-    for (size_t i = 0; i < later_count; i++)
-        if (later[i] == d) return;
-    if (later_count < DESCS_MAX) later[later_count++] = d;
-}
-
-static const char *remark_of(const char *message, const char *field) {
-    char name[128];
-    (void)snprintf(name, sizeof name, "%s.%s", message, field);
-    for (size_t i = 0; i < remark_count; i++) {
-        if (strcmp(remarks[i].field, name) != 0) continue;
-        remark_used[i] = true;
-        return remarks[i].text;
-    }
-    return "";
-}
-
-static bool remarks_all_used(void) {
-    bool all = true;
-    for (size_t i = 0; i < remark_count; i++) {
-        if (remark_used[i]) continue;
-        fprintf(stderr, "records_doc: there is no field %s\n", remarks[i].field);
-        all = false;
-    }
-    return all;
-}
-
-/* ---- one field ---- */
-
-static const char *type_word(enum tlv_type type) {
-    switch (type) {
-    case TLV_BOOL: return "bool";
-    case TLV_U8: return "u8";
-    case TLV_U16: return "u16";
-    case TLV_U32: return "u32";
-    case TLV_U64: return "u64";
-    case TLV_I64: return "i64";
-    case TLV_ENUM: return "enum";
-    case TLV_TEXT: return "text";
-    case TLV_BYTES: return "bytes";
-    case TLV_HASH: return "hash";
-    case TLV_U32S: return "numbers";
-    case TLV_MSG: return "message";
-    case TLV_LIST: return "list";
-    case TLV_RAW: break;
-    }
-    return "?";
-}
-
-static void print_type(const struct tlv_field *f) {
-    printf("%s", type_word(f->type));
-    if (f->type == TLV_LIST) printf(" of");
-    if (f->sub) printf(" [`%s`](#%s)", f->sub->name, f->sub->name);
-}
-
-static void print_limit(const struct tlv_field *f) {
-    switch ((enum tlv_type)f->type) {
-    case TLV_ENUM:
-        if (f->names == NULL) printf("below %" PRIu32, f->max);
-        for (uint32_t i = 0; f->names && i < f->max; i++)
-            printf("%s%" PRIu32 " %s", i ? ", " : "", i, f->names[i]);
-        break;
-    case TLV_TEXT:
-    case TLV_BYTES:
-        if (f->max) printf("%" PRIu32 " bytes", f->max);
-        break;
-    case TLV_HASH: printf("0 or 32 bytes"); break;
-    case TLV_U32S:
-    case TLV_LIST:
-        if (f->max) printf("%" PRIu32, f->max);
-        break;
-    case TLV_BOOL:
-    case TLV_U8:
-    case TLV_U16:
-    case TLV_U32:
-    case TLV_U64:
-    case TLV_I64:
-    case TLV_MSG:
-    case TLV_RAW: break;
-    }
-}
-
-/* ---- one message ---- */
 
 #define HEAD_TAGS 3u
 
@@ -268,32 +170,6 @@ static bool has_head(const struct tlv_desc *d) {
         if (strcmp(d->fields[i].name, names[i]) != 0) return false;
     }
     return true;
-}
-
-static void print_fields(const char *message, const struct tlv_desc *d, uint32_t first) {
-    if (first == d->field_count) {
-        printf("No further fields.\n");
-        return;
-    }
-    printf("| tag | field | type | limit or values | |\n| ---: | --- | --- | --- | --- |\n");
-    for (uint32_t i = first; i < d->field_count; i++) {
-        const struct tlv_field *f = &d->fields[i];
-        if (f->type == TLV_RAW) continue; /* never written */
-        printf("| %u | `%s` | ", f->tag, f->name);
-        print_type(f);
-        printf(" | ");
-        print_limit(f);
-        printf(" | %s |\n", remark_of(message, f->name));
-        if (f->sub) describe_later(f->sub);
-    }
-}
-
-static void print_nested(void) {
-    printf("\n## Nested messages\n");
-    for (size_t i = 0; i < later_count; i++) { /* grows on the way */
-        printf("\n### %s\n\n", later[i]->name);
-        print_fields(later[i]->name, later[i], 0);
-    }
 }
 
 /* ---- the two documents ---- */
@@ -313,9 +189,9 @@ static int print_records(void) {
             return 1;
         }
         printf("\n### %s\n\n", word);
-        print_fields(word, d, HEAD_TAGS);
+        tlvdoc_fields(word, d, HEAD_TAGS);
     }
-    print_nested();
+    tlvdoc_nested();
     return 0;
 }
 
@@ -328,16 +204,11 @@ static int print_objects(void) {
         const struct tlv_desc *d = object_desc((enum object_kind)kind);
         if (d == NULL) continue;
         printf("\n### %s\n\n", d->name);
-        print_fields(d->name, d, 0);
+        tlvdoc_fields(d->name, d, 0);
     }
-    describe_later(&flow_head_desc); /* inside the bytes of flow.head */
-    print_nested();
+    tlvdoc_later(&flow_head_desc); /* inside the bytes of flow.head */
+    tlvdoc_nested();
     return 0;
-}
-
-static void copy_head(void) {
-    char piece[4096];
-    for (size_t n; (n = fread(piece, 1, sizeof piece, stdin)) > 0;) fwrite(piece, 1, n, stdout);
 }
 
 int main(int argc, char **argv) {
@@ -347,9 +218,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: records_doc records|objects <HEAD >DOCUMENT\n");
         return 2;
     }
-    remarks = records ? record_remarks : object_remarks;
-    remark_count = records ? COUNT(record_remarks) : COUNT(object_remarks);
-    copy_head();
+    if (records) {
+        tlvdoc_begin("records_doc", record_remarks, COUNT(record_remarks));
+    } else {
+        tlvdoc_begin("records_doc", object_remarks, COUNT(object_remarks));
+    }
     int status = records ? print_records() : print_objects();
-    return status == 0 && remarks_all_used() ? 0 : 1;
+    return status == 0 && tlvdoc_end() ? 0 : 1;
 }

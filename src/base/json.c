@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "panic.h"
+#include "utf8.h"
 
 void json_init(struct json *j, struct buf *out) {
     REQUIRE(out != NULL);
@@ -53,23 +54,6 @@ void json_array(struct json *j) {
 
 void json_array_end(struct json *j) {
     close_level(j, ']');
-}
-
-/* The length of the well-formed UTF-8 sequence at the start of `s`, or 0. */
-static size_t utf8_sequence(struct slice s) {
-    uint8_t first = s.ptr[0];
-    if (first < 0x80) return 1;
-    size_t len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || s.len < len) return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((s.ptr[i] & 0xc0) != 0x80) return 0;
-    }
-    uint8_t second = s.ptr[1];
-    if (first == 0xe0 && second < 0xa0) return 0; /* overlong */
-    if (first == 0xed && second > 0x9f) return 0; /* surrogates */
-    if (first == 0xf0 && second < 0x90) return 0; /* overlong */
-    if (first == 0xf4 && second > 0x8f) return 0; /* beyond U+10FFFF */
-    return len;
 }
 
 static void put_escaped(struct json *j, uint8_t c) {

@@ -84,7 +84,10 @@
     X(schedule_catch_up_max,       100,            0,     1000,           "slots",  "missed slots that are run later; the oldest beyond are counted and left out") \
     X(schedule_waiting_max,        100,            1,     10000,          "slots",  "slots of one schedule that wait for an earlier flow, backfills included") \
     X(schedule_late_ms,            60000,          100,   86400000,       "ms",     "how late a slot may be and still count as on time, not as missed") \
-    X(schedule_retry_ms,           5000,           10,    3600000,        "ms",     "when slots that did not come are asked for again, and a flow without room is tried again")
+    X(schedule_retry_ms,           5000,           10,    3600000,        "ms",     "when slots that did not come are asked for again, and a flow without room is tried again") \
+    X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
+    X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
+    X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it")
 /* clang-format on */
 
 struct limits {

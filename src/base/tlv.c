@@ -14,8 +14,7 @@
 
 #define VARINT_BYTES_MAX 10u
 #define HASH_BYTES 32u
-#define NESTING_MAX 16u   /* a list may hold its own kind; the input must not choose the depth of our stack */
-#define STACK_BYTES 1024u /* messages up to this size are decoded without touching the arena */
+#define NESTING_MAX 16u /* a list may hold its own kind; the input must not choose the depth of our stack */
 
 /* ---- what a field holds ---- */
 
@@ -180,8 +179,7 @@ static void put_list(struct buf *out, uint64_t key, const struct tlv_desc *sub, 
     buf_put_varint(out, key);
     size_t start = open_body(out);
     buf_put_varint(out, list.count);
-    for (uint32_t i = 0; i < list.count; i++)
-        put_message(sub, (const uint8_t *)list.at + (size_t)i * sub->size, out);
+    for (uint32_t i = 0; i < list.count; i++) put_message(sub, (const uint8_t *)list.at + (size_t)i * sub->size, out);
     close_body(out, start);
 }
 
@@ -282,13 +280,12 @@ static inline const uint8_t *read_varint(const uint8_t *at, const uint8_t *end, 
     return read_varint_slow(at, end, ret);
 }
 
-static enum err refuse(const struct decoder *x, enum err e, const struct tlv_desc *d,
-                       const struct tlv_field *f, const char *text) {
+static enum err refuse(const struct decoder *x, enum err e, const struct tlv_desc *d, const struct tlv_field *f,
+                       const char *text) {
     return why_set(x->why, e, "%s.%s: %s", d->name, f ? f->name : "?", text);
 }
 
-static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in,
-                               void *into);
+static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in, void *into);
 
 /* Stores a number into its zeroed field; false when it is too wide, or the default written out. */
 static inline bool store_number(const struct tlv_field *f, uint64_t v, void *at) {
@@ -331,8 +328,7 @@ static enum err decode_numbers(const struct decoder *x, const struct tlv_desc *d
                                struct slice body, void *at) {
     size_t count = 0;
     for (size_t i = 0; i < body.len; i++) count += body.ptr[i] < 0x80; /* the last byte of each number */
-    if (!is_within(count, f->max) || count > UINT32_MAX)
-        return refuse(x, ERR_LIMIT, d, f, "too many numbers");
+    if (!is_within(count, f->max) || count > UINT32_MAX) return refuse(x, ERR_LIMIT, d, f, "too many numbers");
     REQUIRE(x->arena != NULL);
     uint32_t *numbers = arena_try(x->arena, count * sizeof *numbers);
     if (!numbers) return refuse(x, ERR_LIMIT, d, f, "no room for the numbers");
@@ -350,14 +346,20 @@ static enum err decode_numbers(const struct decoder *x, const struct tlv_desc *d
     return ERR_OK;
 }
 
+/* Sets the TLV_RAW member, which the message must have. */
+static void keep_raw(const struct tlv_desc *d, struct slice in, void *into) {
+    const struct tlv_field *last = &d->fields[d->field_count - 1];
+    REQUIRE(last->type == TLV_RAW);
+    memcpy((uint8_t *)into + last->offset, &in, sizeof in);
+}
+
 static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
                             struct slice body, void *at) {
     const uint8_t *end = body.ptr + body.len;
     uint64_t count;
     const uint8_t *p = read_varint(body.ptr, end, &count);
     /* Each item takes at least its length byte: a count beyond that is a lie, and must not size an allocation. */
-    if (!p || count == 0 || count > (size_t)(end - p))
-        return refuse(x, ERR_INVALID, d, f, "its count is wrong");
+    if (!p || count == 0 || count > (size_t)(end - p)) return refuse(x, ERR_INVALID, d, f, "its count is wrong");
     if (!is_within(count, f->max) || count > UINT32_MAX) return refuse(x, ERR_LIMIT, d, f, "too many items");
     REQUIRE(x->arena != NULL);
     size_t item_bytes = f->sub->size;
@@ -368,9 +370,14 @@ static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, c
         uint64_t len;
         p = read_varint(p, end, &len);
         if (!p || len > (size_t)(end - p)) return refuse(x, ERR_INVALID, d, f, "an item is cut");
-        enum err e = decode_message(x, f->sub, slice_of(p, (size_t)len), items + i * item_bytes);
-        if (e) return e;
+        struct slice item = slice_of(p, (size_t)len);
         p += len;
+        if (f->lazy && x->mode == TLV_LAZY) {
+            keep_raw(f->sub, item, items + i * item_bytes);
+            continue;
+        }
+        enum err e = decode_message(x, f->sub, item, items + i * item_bytes);
+        if (e) return e;
     }
     if (p != end) return refuse(x, ERR_INVALID, d, f, "bytes after the last item");
     struct tlv_list ret = {items, (uint32_t)count};
@@ -407,8 +414,8 @@ static enum err decode_body(const struct decoder *x, const struct tlv_desc *d, c
 }
 
 /* `into` is zeroed. Fields with tags below `f->tag` are done. */
-static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
-                              const struct tlv_field *fields_end, struct slice in, void *into) {
+static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *fields_end,
+                              struct slice in, void *into) {
     const struct tlv_field *f = d->fields;
     const uint8_t *p = in.ptr;
     const uint8_t *end = in.len ? p + in.len : p;
@@ -424,9 +431,8 @@ static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
         last_tag = tag;
         while (f < fields_end && f->tag < tag) f++;
         bool is_known = f < fields_end && f->tag == tag;
-        if (!is_known && x->mode == TLV_STRICT) {
-            return why_set(x->why, ERR_UNSUPPORTED, "%s: unknown field %llu", d->name,
-                           (unsigned long long)tag);
+        if (!is_known && x->mode != TLV_SKIP_UNKNOWN) {
+            return why_set(x->why, ERR_UNSUPPORTED, "%s: unknown field %llu", d->name, (unsigned long long)tag);
         }
         if (key & 1) {
             if (value > (size_t)(end - p)) return refuse(x, ERR_INVALID, d, is_known ? f : NULL, "it is cut");
@@ -441,49 +447,37 @@ static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
     return ERR_OK;
 }
 
-static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in,
-                               void *into) {
+static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in, void *into) {
     if (x->depth == NESTING_MAX) return why_set(x->why, ERR_LIMIT, "%s: nested too deep", d->name);
     struct decoder inner = {x->arena, x->why, x->mode, x->depth + 1};
     const struct tlv_field *fields_end = d->fields + d->field_count;
     if (d->field_count && fields_end[-1].type == TLV_RAW) {
         fields_end--;
-        memcpy((uint8_t *)into + fields_end->offset, &in, sizeof in);
+        keep_raw(d, in, into);
     }
     return decode_fields(&inner, d, fields_end, in, into);
 }
 
-enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena,
-                    void *ret, struct why *why) {
+enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena, void *ret,
+                    struct why *why) {
     struct decoder x = {arena, why, mode, 0};
-    _Alignas(16) uint8_t stack[STACK_BYTES];
-    uint8_t *into = stack;
-    if (d->size > sizeof stack) {
-        REQUIRE(arena != NULL);
-        into = arena_try(arena, d->size);
-        if (!into) return why_set(why, ERR_LIMIT, "%s: no room for it", d->name);
-    } else {
-        memset(into, 0, d->size);
-    }
-    enum err e = decode_message(&x, d, in, into);
-    if (e == ERR_OK) memcpy(ret, into, d->size);
-    return e;
+    memset(ret, 0, d->size);
+    return decode_message(&x, d, in, ret);
 }
 
 /* ---- checking ---- */
 
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why);
 
-static enum err check_size(const struct tlv_desc *d, const struct tlv_field *f, const void *ptr,
-                           uint64_t size, struct why *why) {
+static enum err check_size(const struct tlv_desc *d, const struct tlv_field *f, const void *ptr, uint64_t size,
+                           struct why *why) {
     if (size > 0 && !ptr) return why_set(why, ERR_INVALID, "%s.%s: it points nowhere", d->name, f->name);
     if (is_within(size, f->max)) return ERR_OK;
-    return why_set(why, ERR_LIMIT, "%s.%s: %llu, at most %u", d->name, f->name, (unsigned long long)size,
-                   f->max);
+    return why_set(why, ERR_LIMIT, "%s.%s: %llu, at most %u", d->name, f->name, (unsigned long long)size, f->max);
 }
 
-static enum err check_items(const struct tlv_desc *d, const struct tlv_field *f, struct tlv_list list,
-                            uint32_t depth, struct why *why) {
+static enum err check_items(const struct tlv_desc *d, const struct tlv_field *f, struct tlv_list list, uint32_t depth,
+                            struct why *why) {
     enum err e = check_size(d, f, list.at, list.count, why);
     for (uint32_t i = 0; i < list.count && e == ERR_OK; i++) {
         e = check_message(f->sub, (const uint8_t *)list.at + (size_t)i * f->sub->size, depth, why);
@@ -492,8 +486,8 @@ static enum err check_items(const struct tlv_desc *d, const struct tlv_field *f,
     return e;
 }
 
-static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f, const void *at,
-                            uint32_t depth, struct why *why) {
+static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f, const void *at, uint32_t depth,
+                            struct why *why) {
     switch ((enum tlv_type)f->type) {
     case TLV_BOOL:
         if (*(const uint8_t *)at > 1) return why_set(why, ERR_INVALID, "%s.%s: not a bool", d->name, f->name);

@@ -51,6 +51,7 @@ struct tlv_desc;
 struct tlv_field {
     uint16_t tag; /* 1 and up, ascending in the table (TLV_RAW: 0, last) */
     uint8_t type;
+    bool lazy; /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else */
     uint32_t offset;
     uint32_t max;
     const char *name;
@@ -75,8 +76,8 @@ struct tlv_desc {
 /* Appends the message. The struct must fit its own table (lengths, enum ranges): anything else is a panic. */
 void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out);
 
-/* Fills *ret (d->size bytes, untouched on failure). Slices point into `in`; lists and arrays are in `arena`. */
-enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN };
+/* Fills *ret (d->size bytes; on failure they mean nothing). Slices point into `in`; lists and arrays are in `arena`. */
+enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN, TLV_LAZY /* strict in what it reads */ };
 CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode,
                             struct arena *arena, void *ret, struct why *why);
 

@@ -33,21 +33,23 @@ static void flow_event(struct state *s, const struct flow *f) {
     emit_event(s, &event);
 }
 
-static uint32_t the_flow(const struct state *s, uint64_t id) {
+static uint32_t the_flow(struct state *s, uint64_t id) {
     uint32_t flow = flow_find(s, (flow_id){id});
     REQUIRE(flow != 0);
+    s->flow_recent = flow;
     return flow;
 }
 
-static uint32_t the_job(const struct state *s, uint64_t flow, uint32_t ordinal) {
-    uint32_t job = job_find(s, (struct job_ref){{flow}, ordinal});
-    REQUIRE(job != 0);
-    return job;
+static uint32_t the_job(struct state *s, uint64_t flow, uint32_t ordinal) {
+    const struct flow *f = flow_at(s, the_flow(s, flow));
+    REQUIRE(ordinal < f->jobs.count);
+    return f->jobs.at[ordinal];
 }
 
-static uint32_t the_worker(const struct state *s, struct slice id) {
+static uint32_t the_worker(struct state *s, struct slice id) {
     uint32_t worker = worker_find(s, id);
     REQUIRE(worker != 0);
+    s->worker_recent = worker;
     return worker;
 }
 

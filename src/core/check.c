@@ -1,14 +1,16 @@
 /* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
+#include "class.h"
 #include "flow.h"
+#include "hash.h"
 #include "memo.h"
 #include "quota.h"
 #include "registry.h"
-#include "store.h"
 #include "saga.h"
 #include "retention.h"
 #include "schedule.h"
+#include "store.h"
 
 static enum err misfit(struct why *why, const char *what) {
     return why_set(why, ERR_CORRUPT, "a record does not fit the state before it: %s", what);
@@ -40,12 +42,48 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     return ERR_OK;
 }
 
+/* They came as bytes. Those that are in use were looked at when they came first. */
+static enum err check_options(const struct state *s, uint32_t tenant, const struct tlv_list *profiles,
+                              struct why *why) {
+    const struct options *sets = profiles->at;
+    for (uint32_t i = 0; i < profiles->count; i++) {
+        if (profile_is_recent(s, tenant, sets[i].raw)) continue;
+        struct options decoded;
+        struct arena scratch;
+        arena_init(&scratch, 512, 1u << 20);
+        enum err e = tlv_decode(&options_desc, sets[i].raw, TLV_STRICT, &scratch, &decoded, why);
+        bool fit = e == ERR_OK && options_fit(&decoded);
+        arena_fini(&scratch);
+        if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+        FITS(fit, "options that cannot be");
+    }
+    return ERR_OK;
+}
+
+/* Only the path from a file comes here: decide has found such names by ordering the graph. */
+static enum err check_twins(const struct tlv_list *jobs, struct why *why) {
+    const struct rec_job *list = jobs->at;
+    if (jobs->count < 2) return ERR_OK;
+    uint32_t slots = 4, twin = 0;
+    while (slots < jobs->count * 2u) slots *= 2;
+    struct arena scratch;
+    arena_init(&scratch, slots * sizeof(uint32_t) + 64, (size_t)slots * sizeof(uint32_t) + 4096);
+    uint32_t *table = ARENA_ARRAY(&scratch, uint32_t, slots); /* open addressing: job + 1 by name */
+    for (uint32_t i = 0; twin == 0 && i < jobs->count; i++) {
+        uint32_t at = (uint32_t)hash64(list[i].name.ptr, list[i].name.len, 0) & (slots - 1);
+        for (; table[at] && !slice_eq(list[table[at] - 1].name, list[i].name); at = (at + 1) & (slots - 1)) {}
+        twin = table[at];
+        table[at] = i + 1;
+    }
+    arena_fini(&scratch);
+    FITS(twin == 0, "a job name used twice");
+    return ERR_OK;
+}
+
 static enum err check_jobs(const struct state *s, uint32_t first, const struct tlv_list *profiles,
                            const struct tlv_list *jobs, struct why *why) {
     const struct rec_job *list = jobs->at;
-    const struct options *sets = profiles->at;
     FITS(((uint64_t)first + jobs->count) * 2 < NO_ORDINAL, "too many jobs"); /* each may have a compensation */
-    for (uint32_t i = 0; i < profiles->count; i++) FITS(options_fit(&sets[i]), "options that cannot be");
     for (uint32_t i = 0; i < jobs->count; i++) {
         FITS(list[i].name.len > 0, "a job without a name");
         FITS(list[i].profile < profiles->count, "a job without options");
@@ -57,7 +95,7 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
         if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
-    return ERR_OK;
+    return check_twins(jobs, why);
 }
 
 /* Names are looked up by hash: two alike in one flow would break the table. */
@@ -77,11 +115,9 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
     arena_fini(&scratch);
     FITS(!taken, "an idempotency key used twice");
-    if (r->schedule.len) {
-        enum err e = schedule_check_fired(s, r, why);
-        if (e != ERR_OK) return e;
-    }
-    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+    enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    if (e == ERR_OK && r->schedule.len) e = schedule_check_fired(s, r, why);
+    return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
@@ -89,6 +125,7 @@ static enum err check_added(const struct state *s, const struct rec_added *r, st
     FITS(flow != 0, "jobs for a flow that is not there");
     FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
+    if (e == ERR_OK) e = check_options(s, flow_at(s, flow)->tenant, &r->profiles, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
 }
 
@@ -247,7 +284,8 @@ static enum err check_schedule(const struct state *s, const struct rec_schedule 
     const struct rec_job *list = r->jobs.at;
     for (uint32_t i = 0; i < r->jobs.count; i++)
         FITS(list[i].foreign.count == 0, "a schedule with parents in other flows");
-    return check_jobs(s, 0, &r->profiles, &r->jobs, why);
+    enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
 static enum err check_memo_kept(const struct state *s, const struct rec_memo_kept *r, struct why *why) {

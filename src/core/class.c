@@ -17,14 +17,28 @@ static struct slice class_key(const void *ctx, uint32_t value) {
     return bytes_slice(class_at(ctx, value)->key);
 }
 
+static struct slice profile_encoded(const struct profile *p) {
+    struct slice key = bytes_slice(p->key);
+    return slice_of(key.ptr + 4, key.len - 4);
+}
+
+bool profile_is_recent(const struct state *s, uint32_t tenant, struct slice encoded) {
+    if (s->profile_recent == 0) return false;
+    const struct profile *p = profile_at(s, s->profile_recent);
+    return p->tenant == tenant && slice_eq(profile_encoded(p), encoded);
+}
+
 uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded) {
+    if (profile_is_recent(s, tenant, encoded)) return s->profile_recent;
     uint8_t *key_bytes = arena_alloc(&s->scratch, 4 + encoded.len);
     memcpy(key_bytes, &tenant, 4); /* never leaves the process: byte order does not matter */
     if (encoded.len) memcpy(key_bytes + 4, encoded.ptr, encoded.len);
     struct slice key = slice_of(key_bytes, 4 + encoded.len);
     uint32_t index = index_get(&s->profile_by_key, key, profile_key, s);
+    s->profile_recent = index;
     if (index) return index;
     index = pool_alloc(&s->profiles);
+    s->profile_recent = index;
     ENSURE(index != 0);
     struct profile *p = profile_at(s, index);
     p->key = bytes_new(key);
@@ -66,6 +80,7 @@ void profile_unref(struct state *s, uint32_t profile) {
     bytes_free(p->key);
     arena_fini(&p->arena);
     p->key = NULL;
+    if (s->profile_recent == profile) s->profile_recent = 0;
     pool_free(&s->profiles, profile);
 }
 

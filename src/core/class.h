@@ -9,6 +9,8 @@
 
 /* The profile of these options for this tenant, made when it is new; the caller holds one reference per job. */
 uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded);
+/* Whether it is the one that was taken last. */
+bool profile_is_recent(const struct state *s, uint32_t tenant, struct slice encoded);
 void profile_ref(struct state *s, uint32_t profile);
 void profile_unref(struct state *s, uint32_t profile);
 

@@ -90,7 +90,7 @@ static void commit(struct engine *e, const struct record *record) {
     ENSURE(!out->full); /* engine_is_full leaves room for the largest record */
     struct cursor c = cursor_of(slice_of(out->at + start, out->len - start));
     struct record own;
-    enum err err = record_decode(&c, &e->record_arena, &own, NULL);
+    enum err err = record_outline(&c, &e->record_arena, &own, NULL);
     ENSURE(err == ERR_OK && cursor_left(&c) == 0);
     apply(&e->state, &own);
     arena_reset(&e->record_arena);
@@ -153,7 +153,7 @@ enum err engine_replay(struct engine *e, const struct batch *b, struct why *why)
     struct cursor c = cursor_of(b->records);
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn; lsn++) {
         struct record record;
-        err = record_decode(&c, &e->record_arena, &record, why);
+        err = record_outline(&c, &e->record_arena, &record, why);
         if (err == ERR_OK) err = apply_check(&e->state, &record, why);
         if (err != ERR_OK) return why_wrap(why, err, "LSN %llu", (unsigned long long)lsn);
         apply(&e->state, &record);

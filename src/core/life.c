@@ -68,12 +68,11 @@ void dead_unlink(struct state *s, uint32_t index) {
     j->flags &= (uint8_t)~JOBF_DEAD;
 }
 
-void job_enter(struct state *s, uint32_t index) {
-    struct job *j = job_at(s, index);
-    flow_at(s, j->flow)->by_state[j->state]++;
-    if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active++;
+static void enter(struct state *s, uint32_t index, const struct job *j) {
+    struct flow *f = flow_at(s, j->flow);
+    f->by_state[j->state]++;
+    if (has_undo_under_way(s, j)) f->undo_active++;
     s->by_state[j->state]++;
-    s->reserved_bytes += reserve_of(s, j);
     if (j->state == JOB_READY) {
         ready_push(s, index);
         if (j->extra) memo_ask(s, index);
@@ -81,19 +80,30 @@ void job_enter(struct state *s, uint32_t index) {
     job_set_timer(s, index);
 }
 
-static void leave(struct state *s, uint32_t index) {
-    struct job *j = job_at(s, index);
-    flow_at(s, j->flow)->by_state[j->state]--;
-    if (has_undo_under_way(s, j)) flow_at(s, j->flow)->undo_active--;
+void job_enter(struct state *s, uint32_t index) {
+    const struct job *j = job_at(s, index);
+    s->reserved_bytes += reserve_of(s, j);
+    enter(s, index, j);
+}
+
+static void leave(struct state *s, uint32_t index, const struct job *j) {
+    struct flow *f = flow_at(s, j->flow);
+    f->by_state[j->state]--;
+    if (has_undo_under_way(s, j)) f->undo_active--;
     s->by_state[j->state]--;
     if (j->extra) memo_unask(s, j);
-    uint64_t reserve = reserve_of(s, j);
-    REQUIRE(s->reserved_bytes >= reserve);
-    s->reserved_bytes -= reserve;
     if (j->state == JOB_READY)
         ready_remove(s, index);
-    else
+    else if (j->flags & JOBF_DEAD)
         dead_remove(s, index);
+}
+
+/* A job that has not ended is queued and keeps room in the journal. `sign` is 1 or -1. */
+static void count_open(struct state *s, const struct job *j, int sign) {
+    uint64_t reserve = reserve_of(s, j);
+    REQUIRE(sign > 0 || s->reserved_bytes >= reserve);
+    s->reserved_bytes += (uint64_t)(int64_t)sign * reserve;
+    quota_count_job(s, j, sign);
 }
 
 void job_spend(struct state *s, struct job *j) {
@@ -111,14 +121,16 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     struct job *j = job_at(s, index);
     enum job_state from = j->state;
     REQUIRE(job_may_move(from, to));
-    leave(s, index);
+    bool is_end = job_state_is_terminal(to) && !job_state_is_terminal(from);
+    bool is_return = job_state_is_terminal(from) && !job_state_is_terminal(to);
+    if (is_end) count_open(s, j, -1);
+    leave(s, index, j);
     j->link = link;
     j->state = (uint8_t)to;
     j->cause = (uint8_t)cause;
     j->since = s->now;
-    job_enter(s, index);
-    if (job_state_is_terminal(from) != job_state_is_terminal(to))
-        quota_count_job(s, j, job_state_is_terminal(to) ? -1 : 1);
+    enter(s, index, j);
+    if (is_return) count_open(s, j, 1);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);
     if (s->effects == NULL) { /* nobody listens; the position counts all the same */
         s->event_ordinal++;

@@ -73,9 +73,10 @@ uint64_t quota_level(const struct quota *q, wall_time now) {
     return q->level + elapsed_ms * rate;
 }
 
-/* When it will hold a whole token. */
+/* When it will hold a whole token; asked of one that holds none. */
 static wall_time next_token(const struct quota *q) {
-    uint64_t lacking = q->level < TOKEN ? TOKEN - q->level : 0;
+    REQUIRE(q->level < TOKEN);
+    uint64_t lacking = TOKEN - q->level;
     return (wall_time){q->filled.ms + (int64_t)((lacking + q->rate_milli - 1) / q->rate_milli)};
 }
 

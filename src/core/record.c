@@ -58,7 +58,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(8, TLV_I64, rec_submitted, key_expires_ms),
     TLV_FIELD(9, TLV_LIST, rec_submitted, labels, .max = 64, .sub = &label_desc),
     TLV_FIELD(10, TLV_BOOL, rec_submitted, more),
-    TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_submitted, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(60, TLV_TEXT, rec_submitted, schedule, .max = NAME_MAX_BYTES),
     TLV_FIELD(61, TLV_I64, rec_submitted, slot_ms),
@@ -70,7 +70,7 @@ static const struct tlv_field added_fields[] = {
     HEAD(rec_added),
     TLV_FIELD(4, TLV_U64, rec_added, flow),
     TLV_FIELD(10, TLV_BOOL, rec_added, more),
-    TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
 };
 
@@ -432,7 +432,7 @@ void record_encode(const struct record *r, struct buf *out) {
     memcpy(out->at + length_at, length, length_bytes);
 }
 
-enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+static enum err decode(struct cursor *c, struct arena *arena, enum tlv_mode mode, struct record *ret, struct why *why) {
     uint64_t kind = cursor_varint(c);
     uint64_t version = cursor_varint(c);
     struct slice message = cursor_str(c);
@@ -444,8 +444,16 @@ enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret
                        (unsigned long long)version);
     ret->kind = (enum record_kind)kind;
     ret->version = (uint32_t)version;
-    enum err e = tlv_decode(desc_by_kind[kind], message, TLV_STRICT, arena, &ret->body, why);
+    enum err e = tlv_decode(desc_by_kind[kind], message, mode, arena, &ret->body, why);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "record %s", word_by_kind[kind]);
+}
+
+enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+    return decode(c, arena, TLV_STRICT, ret, why);
+}
+
+enum err record_outline(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
+    return decode(c, arena, TLV_LAZY, ret, why);
 }
 
 void record_json(const struct record *r, struct json *out) {

@@ -110,6 +110,8 @@ static struct slice worker_key(const void *ctx, uint32_t value) {
 }
 
 uint32_t worker_find(const struct state *s, struct slice id) {
+    uint32_t recent = s->worker_recent;
+    if (recent && slice_eq(worker_key(s, recent), id)) return recent;
     return index_get(&s->worker_by_id, id, worker_key, s);
 }
 
@@ -157,6 +159,7 @@ void worker_forget(struct state *s, uint32_t index) {
     struct worker *w = worker_at(s, index);
     REQUIRE(w->active == 0 && w->first == 0);
     index_del(&s->worker_by_id, bytes_slice(w->id), index);
+    if (s->worker_recent == index) s->worker_recent = 0;
     map_del(&s->worker_by_number, w->number);
     bytes_free(w->id);
     bytes_free(w->record);

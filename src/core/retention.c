@@ -99,6 +99,7 @@ void flow_hide(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->state != FLOW_RUNNING);
     ended_leave(s, flow);
+    if (s->flow_recent == flow) s->flow_recent = 0;
     map_del(&s->flow_by_id, f->id);
     map_put(&s->leaving_by_id, f->id, flow);
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) {

@@ -359,6 +359,7 @@ struct state {
     struct index memo_by_key;
     struct memo_list asking;  /* jobs with a cache key that became ready or succeeded since decide last looked */
     struct heap timers;
+    uint32_t flow_recent, worker_recent, profile_recent; /* of the last record: the next is often about the same */
     uint32_t ready_classes;          /* list of classes with ready jobs */
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
@@ -417,7 +418,11 @@ static inline const struct options *job_options(const struct state *s, const str
 static inline uint32_t job_undoes(const struct state *s, const struct job *j) {
     return j->extra ? extra_at(s, j->extra)->undoes : 0;
 }
-static inline uint32_t flow_find(const struct state *s, flow_id id) { return map_get(&s->flow_by_id, id.v); }
+static inline uint32_t flow_find(const struct state *s, flow_id id) {
+    uint32_t recent = s->flow_recent;
+    if (recent && flow_at(s, recent)->id == id.v) return recent;
+    return map_get(&s->flow_by_id, id.v);
+}
 /* Pool index of a job, 0 when there is no such flow or ordinal. */
 static inline uint32_t job_find(const struct state *s, struct job_ref ref) {
     uint32_t f = flow_find(s, ref.flow);

@@ -153,7 +153,7 @@ bool item_is_over(const struct item *it, wall_time now) {
 }
 
 static uint32_t of_prefix(uint32_t value, struct slice text, uint32_t prefix) {
-    return value && text_prefix(text) == prefix ? value : 0;
+    return text_prefix(text) == prefix ? value : 0;
 }
 
 uint32_t item_seek(const struct store *t, uint32_t space, struct slice key, struct order_place *ret) {

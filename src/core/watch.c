@@ -162,7 +162,8 @@ static void remove_at(struct watches *w, struct watch_session *own, uint32_t ind
 
 static void session_leave(struct watches *w, uint64_t session) {
     const struct watch_session *own = session_find(w, session);
-    if (own && own->count == 0) pool_free(&w->sessions, map_del(&w->by_session, session));
+    REQUIRE(own != NULL);
+    if (own->count == 0) pool_free(&w->sessions, map_del(&w->by_session, session));
 }
 
 void watches_remove(struct watches *w, uint64_t session, uint64_t id) {

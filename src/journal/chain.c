@@ -128,7 +128,7 @@ static enum err blank_check(struct walk *w, const struct segment *g, struct why 
         struct segment_table now;
         bool used = false;
         segment_table_init(&now);
-        e = segment_table_load(&now, w->scan->disk, false, why);
+        e = segment_table_load(&now, w->scan->disk, true, why); /* it may even have been archived by now */
         for (uint32_t i = 0; e == ERR_OK && i < now.rows.count; i++)
             if (segment_at(&now, i)->number == g->number) used = segment_at(&now, i)->used;
         segment_table_fini(&now);

@@ -225,10 +225,8 @@ static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_hea
         if (e == ERR_OK) e = f->tail.segment != 0 ? continue_segment(f, why) : rotate(f, why);
     }
     if (e == ERR_OK) e = append_mark(f, BLOCK_OPEN, why);
-    if (e == ERR_NO_SPACE && !f->acquired && f->current.v >= 0) {
-        f->disk->ops->close(f->disk, f->current);
-        f->current = (disk_file){-1};
-    }
+    /* No space is met by rotate alone: in a segment that is continued there is room for the mark. */
+    ENSURE(e != ERR_NO_SPACE || f->acquired || f->current.v < 0);
     if (e != ERR_OK) return e == ERR_NO_SPACE ? e : die(f, e);
     f->acquired = true;
     *ret = (struct journal_head){f->epoch, f->tail.next_lsn - 1, f->tail.time};
@@ -327,9 +325,8 @@ enum err file_open(struct disk *disk, struct clock *clock, const struct file_opt
         return e;
     }
     f->head_lsn = f->tail.next_lsn - 1;
-    f->next_number = 1;
-    for (uint32_t i = 0; i < f->table.rows.count; i++)
-        if (segment_at(&f->table, i)->number >= f->next_number) f->next_number = segment_at(&f->table, i)->number + 1;
+    uint32_t rows = f->table.rows.count; /* by number, the highest last */
+    f->next_number = rows > 0 ? segment_at(&f->table, rows - 1)->number + 1 : 1;
     *ret = &f->journal;
     return ERR_OK;
 }

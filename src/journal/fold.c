@@ -26,20 +26,22 @@ static enum err load_more(struct byte_sink *s, const void *from, size_t len, str
     return engine_load(((struct loading *)s)->engine, slice_of(from, len), why);
 }
 
-/* Damaged snapshots are passed over: the records they cover may still be there, and if not the reading says so. */
+/* Damaged snapshots, and such as were removed since they were listed, are passed over: the records they cover may still
+ * be there, and if not the reading says so. */
 static enum err snapshot_load(struct disk *d, uint64_t upto, struct fold *f, struct why *why) {
     struct snapfile_list list;
     enum err e = snapfile_list_load(d, &list, why);
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
         struct snapshot_info info;
         if (list.lsn[i] > upto) continue;
+        struct loading l = {.sink = {load_more}, .engine = f->engine};
         e = snapfile_read(d, list.lsn[i], &info, NULL, why);
-        if (e == ERR_CORRUPT || e == ERR_NOT_FOUND) {
+        bool whole = e == ERR_OK;
+        if (whole) e = snapfile_read(d, list.lsn[i], &info, &l.sink, why);
+        if (e == ERR_NOT_FOUND || (e == ERR_CORRUPT && !whole)) { /* of one that is gone nothing was loaded */
             e = ERR_OK;
             continue;
         }
-        struct loading l = {.sink = {load_more}, .engine = f->engine};
-        if (e == ERR_OK) e = snapfile_read(d, list.lsn[i], &info, &l.sink, why);
         if (e == ERR_OK) e = engine_load_end(f->engine, why);
         if (e != ERR_OK) return e;
         f->info = info;

@@ -57,10 +57,10 @@ enum err inspect_verify(struct disk *d, struct inspect_report *ret, struct why *
     enum err e = walk(d, UINT64_MAX, block_count, &r, &r, &end, why);
     if (e == ERR_OK) e = snapfile_list_load(d, &list, why);
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
-        struct snapshot_info info;
+        struct snapshot_info info = {0};
         e = snapfile_read(d, list.lsn[i], &info, NULL, why);
-        if (e != ERR_OK) break;
-        r.snapshot_count++;
+        if (e == ERR_NOT_FOUND) e = ERR_OK; /* its owner had no more use for it since it was listed */
+        else if (e == ERR_OK) r.snapshot_count++;
         if (info.lsn > r.snapshot_lsn) r.snapshot_lsn = info.lsn;
     }
     if (e != ERR_OK) return e;

@@ -9,6 +9,7 @@
 #include "snapfile.h"
 
 #define SNAPSHOTS_KEPT 2u
+#define SNAPSHOT_TRIES 8u
 
 static void row_drop(struct segment_table *t, uint32_t row) {
     for (uint32_t i = row + 1; i < t->rows.count; i++) *segment_at(t, i - 1) = *segment_at(t, i);
@@ -185,9 +186,7 @@ static enum err reaches(struct file *f, uint64_t lsn, struct why *why) {
     return e;
 }
 
-enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
-    struct file *f = file_of(j);
-    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
+static enum err snapshot_try(struct file *f, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
     struct snapfile_list list;
     struct why first = {{0}};
     struct snapshot_info info = {0};
@@ -209,6 +208,15 @@ enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct 
     if (e != ERR_OK) return e;
     if (info.lsn > 0 && to != NULL) e = snapfile_read(f->disk, info.lsn, &info, to, why);
     if (e == ERR_OK) *ret = info;
+    return e;
+}
+
+enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
+    struct file *f = file_of(j);
+    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
+    enum err e = ERR_NOT_FOUND;
+    /* To a reader beside the owner: one that is gone was replaced by a newer one since it was listed. */
+    for (uint32_t tries = 0; e == ERR_NOT_FOUND && tries < SNAPSHOT_TRIES; tries++) e = snapshot_try(f, ret, to, why);
     return e;
 }
 

@@ -268,7 +268,7 @@ static enum err frame_next(struct packed *p, struct why *why) {
 
 enum err packed_read(struct packed *p, uint64_t offset, void *to, size_t len, size_t *ret, struct why *why) {
     size_t have = 0;
-    if (offset < p->start || (p->len == 0 && p->start > 0)) rewind_to_first(p);
+    if (offset < p->start) rewind_to_first(p);
     while (have < len && offset + have < p->head.used_bytes) {
         uint64_t at = offset + have;
         if (at >= p->start + p->len) {

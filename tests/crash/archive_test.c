@@ -241,6 +241,22 @@ static void rot_in_a_packed_segment_is_refused_with_file_and_byte(void **state) 
     simdisk_free(s);
 }
 
+struct rotting {
+    struct simdisk *sim;
+    uint32_t what; /* 0 the header of the plain segment, 1 its first block, 2 the packed one */
+    bool done;
+};
+
+static void rot_now(void *ctx) {
+    struct rotting *rot = ctx;
+    char name[SEGMENT_NAME_MAX];
+    segment_name(name, 1, true);
+    if (rot->what == 2) segment_packed_name(name, 1);
+    rot->done = true;
+    if (!simdisk_exists(rot->sim, name)) return;
+    simdisk_flip_bit(rot->sim, name, rot->what == 1 ? BLOCK_FIRST_OFFSET + 100 : 40, 1);
+}
+
 static void a_damaged_plain_segment_stays_and_the_others_are_packed(void **state) {
     (void)state;
     struct simdisk *s = archived_journal();
@@ -257,6 +273,52 @@ static void a_damaged_plain_segment_stays_and_the_others_are_packed(void **state
     assert_true(simdisk_exists(s, name));
     assert_int_equal(count_of(s, true), plain - 1);
     simdisk_free(s);
+
+    s = archived_journal(); /* two of them: the first is named. In its last block: the next one does not follow */
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    uint64_t used = 0, bytes;
+    const uint8_t *file = simdisk_peek(s, name, &bytes);
+    for (uint64_t at = 0; at < bytes; at += BLOCK_ALIGN)
+        if (file[at] != 0) used = at;
+    simdisk_flip_bit(s, name, used + 100, 2);
+    segment_name(name, 3, true);
+    simdisk_flip_bit(s, name, BLOCK_FIRST_OFFSET + 100, 2);
+    segment_name(name, 1, true);
+    assert_int_equal(pack_now(&l, &r), ERR_CORRUPT);
+    assert_non_null(strstr(l.why.text, name));
+    assert_int_equal(r.packed_count, plain - 2);
+    assert_int_equal(archive_run(l.disk, DAYS, (wall_time){l.clock.ms}, &r, NULL), ERR_CORRUPT); /* nobody asks why */
+    simdisk_free(s);
+}
+
+/* Rot while it is being packed: the plain segment goes only if what was packed is whole. */
+static void rot_during_packing_costs_nothing_more(void **state) {
+    (void)state;
+    struct simdisk *base = archived_journal();
+    for (uint32_t what = 0; what < 3; what++) {
+        bool went_on = true;
+        for (uint64_t k = 0; went_on; k += STEP) {
+            struct rotting rot = {.sim = simdisk_clone(base), .what = what};
+            struct jlab l;
+            struct archive_report r;
+            struct packed *p;
+            char plain[SEGMENT_NAME_MAX], packed[SEGMENT_NAME_MAX];
+            segment_name(plain, 1, true);
+            jlab_init(&l, simdisk_disk(rot.sim), SEGMENT);
+            simdisk_meanwhile(rot.sim, k, rot_now, &rot);
+            enum err e = pack_now(&l, &r);
+            simdisk_meanwhile(rot.sim, 0, NULL, NULL);
+            went_on = rot.done;
+            assert_true(e == ERR_OK || e == ERR_CORRUPT);
+            if (e == ERR_OK && !simdisk_exists(rot.sim, plain) && !(what == 2 && went_on)) {
+                assert_int_equal(packed_open(l.disk, packed_name(packed, 1), &p, &l.why), ERR_OK);
+                packed_close(p);
+                check_content(rot.sim);
+            }
+            simdisk_free(rot.sim);
+        }
+    }
+    simdisk_free(base);
 }
 
 /* A packed twin that is not what the plain one is (another hand, a bug): the plain one counts, and is packed again. */
@@ -269,19 +331,115 @@ static void a_wrong_twin_is_replaced(void **state) {
     jlab_init(&l, simdisk_disk(s), SEGMENT);
     simdisk_put(s, packed_name(name, 1), "nonsense", 8);
     check_all(s, 27);
+    simdisk_arm(s, SIMDISK_SYNC_DIR, SIMDISK_ERROR, 0); /* is its name durable? */
+    assert_int_equal(pack_now(&l, &r), ERR_IO);
+    simdisk_arm(s, SIMDISK_REMOVE, SIMDISK_ERROR, 0); /* it is to go */
+    assert_int_equal(pack_now(&l, &r), ERR_IO);
+    check_all(s, 27);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_int_equal(count_of(s, false), 0);
     check_all(s, 27);
     simdisk_free(s);
 }
 
-/* ---- past its time ---- */
-
 static uint64_t oldest_record(struct jlab *l) {
     struct inspect_report r;
     assert_int_equal(inspect_verify(l->disk, &r, &l->why), ERR_OK);
     return r.first_lsn;
 }
+
+static void live_remove(struct jlab *l, const struct simdisk *s) {
+    char name[SEGMENT_NAME_MAX];
+    for (uint64_t number = 1; number < 64; number++) {
+        segment_name(name, number, false);
+        if (simdisk_exists(s, name)) assert_int_equal(l->disk->ops->remove(l->disk, name, &l->why), ERR_OK);
+    }
+}
+
+/* Nothing in it; a blank live segment below it; nothing alive above it. */
+static void an_archive_in_odd_states_is_left_as_it_is(void **state) {
+    (void)state;
+    static const uint8_t blank[SEGMENT];
+    struct jlab l;
+    struct archive_report r;
+    struct simdisk *s = simdisk_new(1);
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(pack_now(&l, &r), ERR_OK);
+    assert_int_equal(r.packed_count + r.removed_count, 0);
+    simdisk_free(s);
+
+    s = archived_journal();
+    start(&l, s);
+    jlab_append_ok(&l, 1, 100);
+    cover(&l, l.head.lsn);
+    jlab_stop(&l);
+    simdisk_kill(s);
+    char name[SEGMENT_NAME_MAX];
+    segment_name(name, 1, true);
+    assert_int_equal(l.disk->ops->remove(l.disk, name, &l.why), ERR_OK);
+    simdisk_put(s, "journal/0000000000000001.seg", blank, SEGMENT);
+    l.clock.ms += 1000 * DAY_MS;
+    assert_int_equal(pack_now(&l, &r), ERR_OK);
+    assert_true(r.removed_count > 0);
+    assert_true(simdisk_exists(s, "journal/0000000000000001.seg"));
+    uint32_t plain = count_of(s, false), packed = count_of(s, true);
+    live_remove(&l, s);
+    assert_int_equal(pack_now(&l, &r), ERR_OK); /* the last one has no next: nobody knows where it ends */
+    assert_int_equal(r.removed_count, 0);
+    assert_int_equal(count_of(s, false) + count_of(s, true), plain + packed);
+    simdisk_free(s);
+
+    s = archived_journal();
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    live_remove(&l, s);
+    assert_int_equal(pack_now(&l, &r), ERR_OK);
+    assert_int_equal(count_of(s, false), 1);
+    simdisk_free(s);
+}
+
+static void snapshot_gone(void *ctx) {
+    struct jlab *l = ctx;
+    struct snapfile_list list;
+    struct why why;
+    assert_int_equal(snapfile_list_load(l->disk, &list, &why), ERR_OK);
+    if (list.count > 2) assert_int_equal(snapfile_remove(l->disk, list.lsn[1], &why), ERR_OK);
+}
+
+/* A damaged header is passed over; so is one that the owner removes between two calls. */
+static void snapshots_that_cannot_be_read_do_not_count(void **state) {
+    (void)state;
+    struct simdisk *base = archived_journal();
+    struct jlab l;
+    struct archive_report r;
+    start(&l, base);
+    for (uint32_t i = 0; i < 2; i++) {
+        jlab_append_ok(&l, 1, 100);
+        assert_int_equal(jlab_snapshot(&l, l.head.lsn, 100), ERR_OK);
+    }
+    jlab_stop(&l);
+    simdisk_kill(base);
+    struct snapfile_list list;
+    assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
+    assert_int_equal(list.count, 3);
+    for (uint64_t k = 0; k < 40; k++) {
+        struct simdisk *s = simdisk_clone(base);
+        jlab_init(&l, simdisk_disk(s), SEGMENT);
+        l.clock.ms += 1000 * DAY_MS;
+        char name[64];
+        snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)list.lsn[2]);
+        if (k == 0) simdisk_flip_bit(s, name, 20, 1); /* the oldest: the second oldest is the one to stand on */
+        else simdisk_meanwhile(s, k - 1, snapshot_gone, &l);
+        assert_int_equal(pack_now(&l, &r), ERR_OK);
+        simdisk_meanwhile(s, 0, NULL, NULL);
+        assert_true(r.removed_count > 0);
+        if (k == 0) simdisk_flip_bit(s, name, 20, 1);
+        assert_true(oldest_record(&l) <= list.lsn[1] + 1);
+        simdisk_free(s);
+    }
+    simdisk_free(base);
+}
+
+/* ---- past its time ---- */
 
 /* Half a year, a compaction every six hours. At every moment: at least 30 days reach back, states included; not much
  * more than an eighth beyond that is kept; and few snapshots. */
@@ -345,6 +503,19 @@ static void nothing_goes_that_the_oldest_snapshot_needs(void **state) {
     simdisk_free(s);
 }
 
+/* As a run leaves it that was interrupted between the packed name and the removal of the plain one. */
+static void twin_put(struct simdisk *s) {
+    struct simdisk *c = simdisk_clone(s);
+    struct archive_report r;
+    struct why why;
+    char name[SEGMENT_NAME_MAX];
+    uint64_t bytes;
+    assert_int_equal(archive_run(simdisk_disk(c), DAYS, (wall_time){0}, &r, &why), ERR_OK);
+    const uint8_t *file = simdisk_peek(c, packed_name(name, 1), &bytes);
+    simdisk_put(s, name, file, bytes);
+    simdisk_free(c);
+}
+
 static void every_call_of_removing_fails_once(void **state) {
     (void)state;
     struct simdisk *base = archived_journal();
@@ -355,16 +526,23 @@ static void every_call_of_removing_fails_once(void **state) {
     int64_t now = l.clock.ms;
     jlab_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
+    for (uint32_t i = 0; i < 3; i++) { /* snapshots in a row; thinning leaves the first and the last */
+        l.clock.ms = now += 1000;
+        jlab_append_ok(&l, 1, 100);
+        assert_int_equal(jlab_snapshot(&l, l.head.lsn, 100), ERR_OK);
+    }
     uint64_t last = l.head.lsn;
     jlab_stop(&l);
     simdisk_crash(base, SIMDISK_DROP_ALL);
+    twin_put(base); /* goes with its plain one */
     for (uint64_t call = 0, done = 0; !done; call++) {
         for (uint32_t way = 0; way < 4; way++) {
             struct simdisk *s = simdisk_clone(base);
             jlab_init(&l, simdisk_disk(s), SEGMENT);
             l.clock.ms = now;
             simdisk_arm(s, SIMDISK_ANY, way % 2 ? SIMDISK_POWER : SIMDISK_ERROR, call);
-            done = pack_now(&l, &r) == ERR_OK && r.removed_count > 0 && call > 20;
+            enum err thinned = archive_thin(l.disk, DAYS, (wall_time){now}, &l.why);
+            done = pack_now(&l, &r) == ERR_OK && r.removed_count > 0 && call > 20 && thinned == ERR_OK;
             simdisk_arm(s, SIMDISK_ANY, SIMDISK_FINE, 0);
             simdisk_crash(s, (enum simdisk_crash_policy)way);
             start(&l, s);
@@ -389,7 +567,10 @@ int main(void) {
         cmocka_unit_test(every_call_of_packing_fails_once),
         cmocka_unit_test(rot_in_a_packed_segment_is_refused_with_file_and_byte),
         cmocka_unit_test(a_damaged_plain_segment_stays_and_the_others_are_packed),
+        cmocka_unit_test(rot_during_packing_costs_nothing_more),
         cmocka_unit_test(a_wrong_twin_is_replaced),
+        cmocka_unit_test(an_archive_in_odd_states_is_left_as_it_is),
+        cmocka_unit_test(snapshots_that_cannot_be_read_do_not_count),
         cmocka_unit_test(the_archive_reaches_as_far_as_promised_and_little_further),
         cmocka_unit_test(nothing_goes_that_the_oldest_snapshot_needs),
         cmocka_unit_test(every_call_of_removing_fails_once),

@@ -3,9 +3,11 @@
 #include "test.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "file.h"
 #include "hash.h"
@@ -234,12 +236,115 @@ static void closing_waits_for_what_is_in_flight(void **state) {
     tmpdisk_remove(&t);
 }
 
+static void limit_set(int which, rlim_t to, struct rlimit *ret_was) {
+    assert_int_equal(getrlimit(which, ret_was), 0);
+    struct rlimit limit = {to, ret_was->rlim_max};
+    assert_int_equal(setrlimit(which, &limit), 0);
+}
+
+static void without_descriptors_there_is_no_writer(void **state) {
+    (void)state;
+    struct tmpdisk t;
+    struct jlab l;
+    struct writer *w;
+    struct rlimit was;
+    tmpdisk_make(&t);
+    jlab_init(&l, t.disk, SEGMENT);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    limit_set(RLIMIT_NOFILE, 0, &was);
+    enum err e = writer_open(l.journal, &w, &l.why);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    assert_int_equal(e, ERR_IO);
+    assert_non_null(strstr(l.why.text, "eventfd"));
+    jlab_stop(&l);
+    tmpdisk_remove(&t);
+}
+
+/* No room for a spare: nobody is told until an append needs one. A seal after a failure fails as well. */
+static void failures_beside_the_loop_are_met_again(void **state) {
+    (void)state;
+    struct tmpdisk t;
+    struct jlab l;
+    struct writer *w;
+    struct rlimit was;
+    uint32_t errands = 0;
+    tmpdisk_make(&t);
+    jlab_init(&l, t.disk, SEGMENT);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+    limit_set(RLIMIT_FSIZE, SEGMENT / 2, &was);
+    assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+    writer_chore(w, errand_run, &errands); /* segments go first: when this is done the spare was tried */
+    struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
+    while (!writer_chore_take(w)) assert_int_equal(poll(&p, 1, 30000), 1);
+    assert_true(file_wants_prepare(l.journal));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    (void)signal(SIGXFSZ, old);
+    append_one(&l, w, true);
+    struct batch batch = {.first_lsn = 9, .last_lsn = 9, .epoch = 7, .rules = 1, .time = {l.clock.ms}};
+    struct writer_result done;
+    assert_true(writer_append(w, 7, 8, &batch, true, &done)); /* of another owner */
+    assert_int_equal(done.outcome, JOURNAL_FENCED);
+    assert_true(writer_idle(w));
+    wait_and_take(w, &done);
+    assert_true(done.seal);
+    assert_int_equal(done.outcome, JOURNAL_FAILED);
+    writer_close(w);
+    jlab_stop(&l);
+    tmpdisk_remove(&t);
+}
+
+static void house_is_kept_waiting(void *ctx) {
+    while (!atomic_load((atomic_bool *)ctx)) {}
+}
+
+/* While one waits, another may be asked for: the one that reaches further counts, 0 furthest. */
+static void of_two_trims_the_further_one_is_done(void **state) {
+    (void)state;
+    static const uint64_t asked[][3] = {{30, 90, 60}, {30, 0, 60}, {0, 30, 0}, {60, 30, 60}}; /* first, second, third */
+    static const uint64_t expected[] = {90, 0, 0, 60};
+    for (uint32_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        struct tmpdisk t;
+        struct jlab l;
+        struct writer *w;
+        struct writer_trim_result trim;
+        atomic_bool go = false;
+        tmpdisk_make(&t);
+        jlab_init(&l, t.disk, 8 * 4096);
+        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+        for (uint32_t k = 0; k < 100; k++) append_one(&l, w, true);
+        assert_int_equal(jlab_snapshot(&l, 95, 100), ERR_OK);
+        writer_chore(w, house_is_kept_waiting, &go);
+        for (uint32_t k = 0; k < 3; k++) writer_trim(w, asked[i][k]);
+        go = true;
+        struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
+        struct writer_result none;
+        while (!writer_trim_take(w, &trim)) {
+            assert_int_equal(poll(&p, 1, 30000), 1);
+            (void)writer_take(w, &none);
+        }
+        assert_int_equal(trim.err, ERR_OK);
+        struct inspect_report r;
+        assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+        /* six batches to a segment; the archived ones are those wholly at or below the record */
+        uint64_t upto = expected[i] ? expected[i] : 95;
+        assert_in_range(r.archived_count, upto / 7 - 1, upto / 6);
+        writer_close(w);
+        jlab_stop(&l);
+        tmpdisk_remove(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends_from_two_threads_are_one_chain),
         cmocka_unit_test(idleness_seals_the_tail),
         cmocka_unit_test(a_trim_is_done_beside_the_loop),
         cmocka_unit_test(closing_waits_for_what_is_in_flight),
+        cmocka_unit_test(without_descriptors_there_is_no_writer),
+        cmocka_unit_test(failures_beside_the_loop_are_met_again),
+        cmocka_unit_test(of_two_trims_the_further_one_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -332,6 +332,16 @@ static void dispatch_waits_for_a_sweep(void **state) {
     assert_int_equal(count(r, 1, JOB_DISPATCHED), 1);
 }
 
+static void a_flow_without_jobs_can_be_cancelled(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    assert_ok(rig_submit_sets(r, &o, 1, NULL, 0, true));
+    assert_int_equal(rig_flow(r, 1).state, FLOW_RUNNING);
+    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_int_not_equal(rig_flow(r, 1).state, FLOW_RUNNING); /* none of its jobs ended badly */
+    assert_false(rig_flow(r, 1).settling);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(failure),
@@ -347,6 +357,7 @@ int main(void) {
         RIG_TEST(two_levels),
         RIG_TEST(added_below_a_parent_that_is_still_telling),
         RIG_TEST(dispatch_waits_for_a_sweep),
+        RIG_TEST(a_flow_without_jobs_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,18 @@ static void a_small_batch_waits_when_space_is_short(void **state) {
     r->in.journal_free_bytes += 2;
     engine_begin(r->engine, &r->in);
     assert_false(engine_should_fill(r->engine));
+    r->in.journal_free_bytes -= 2;
+    engine_begin(r->engine, &r->in);
+    assert_true(engine_should_fill(r->engine));
+    char name[100]; /* many of them: the batch fills its block */
+    memset(name, 'n', sizeof name);
+    for (uint32_t i = 0; i < 40; i++) {
+        name[0] = (char)('a' + i % 26);
+        name[1] = (char)('a' + i / 26);
+        pause.as.pause.name = slice_of(name, sizeof name);
+        engine_command(r->engine, &pause);
+    }
+    assert_false(engine_should_fill(r->engine));
     rig_flush(r);
 }
 

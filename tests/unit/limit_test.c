@@ -427,6 +427,53 @@ static void numbers_out_of_range_are_refused(void **state) {
     assert_int_equal(set_width(r, "b", 1), ERR_BUSY);
 }
 
+static void names_out_of_range_are_refused(void **state) {
+    struct rig *r = *state;
+    static char name[1000];
+    memset(name, 'n', sizeof name);
+    struct cmd_limit limit = {
+        .tenant = slice_of(name, sizeof name), .kind = LIMIT_KEY, .name = SLICE("db"), .width = 1};
+    assert_refused(r, set_limit(r, limit), ERR_LIMIT, "tenant");
+    struct limit_view view; /* and nobody has set what cannot be */
+    const struct state *s = engine_state(r->engine);
+    assert_ok(set_width(r, "db", 2));
+    assert_false(view_limit(s, SLICE("acme"), LIMIT_KEY, slice_of(name, sizeof name), &view));
+    assert_false(view_limit(s, SLICE("acme"), LIMIT_KEY, SLICE(""), &view));
+    struct limits few = r->limits;
+    few.tenants_max = 1;
+    engine_free(r->engine);
+    r->limits = few;
+    r->engine = rig_replay(r);
+    rig_crash(r);
+    assert_ok(set_width(r, "db", 3));
+    limit = (struct cmd_limit){.tenant = SLICE("bolt"), .kind = LIMIT_KEY, .name = SLICE("db"), .width = 1};
+    assert_refused(r, set_limit(r, limit), ERR_LIMIT, "tenants_max");
+}
+
+/* Of a flow this large not every message is measured again: all of it counts. */
+static void a_large_flow_comes_back_whole_or_not(void **state) {
+    struct rig *r = *state;
+    enum { MANY = 5000 };
+    static char names[MANY][8];
+    static struct job_spec specs[MANY];
+    struct options o = rig_options();
+    for (uint32_t i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "j%u", i);
+        specs[i] = (struct job_spec){.name = slice_str(names[i])};
+    }
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, MANY, false};
+    assert_ok(rig_command(r, &cmd));
+    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
+    rig_tick(r, 1);
+    assert_ok(set_limit(r, (struct cmd_limit){.kind = LIMIT_TENANT, .bytes = 1000}));
+    assert_refused(r, rig_rerun(r, 1), ERR_LIMIT, "bytes");
+    assert_ok(set_limit(r, (struct cmd_limit){.kind = LIMIT_TENANT, .queued = MANY}));
+    assert_ok(rig_rerun(r, 1));
+    rig_tick(r, 1);
+    assert_int_equal(rig_flow(r, 1).by_state[JOB_READY], MANY);
+}
+
 /* A file can hold what decide would never write. */
 static void a_record_that_cannot_be_is_refused(void **state) {
     struct rig *r = *state;
@@ -576,6 +623,8 @@ int main(void) {
         T(a_tenant_queues_no_more_bytes_than_it_may),
         T(a_tenant_sets_its_own_keys_alone),
         T(numbers_out_of_range_are_refused),
+        T(names_out_of_range_are_refused),
+        T(a_large_flow_comes_back_whole_or_not),
         T(a_record_that_cannot_be_is_refused),
         T(shares_are_exact),
         T(held_classes_leave_shares_exact),

@@ -151,6 +151,25 @@ static void submits(void **state) {
     jobs[1].parents = (struct tlv_u32s){zero, 2};
     MISFIT(r, REC_SUBMITTED, "out of order", SUBMIT);
     jobs[1].parents.count = 0;
+    jobs[1].name = SLICE("x");
+    MISFIT(r, REC_SUBMITTED, "a job name used twice", SUBMIT);
+    jobs[1] = (struct rec_job){.name = SLICE("y"), .undoes = 1};
+    MISFIT(r, REC_SUBMITTED, "a compensation from outside", SUBMIT);
+    jobs[1] = (struct rec_job){.name = SLICE("y~undo")};
+    MISFIT(r, REC_SUBMITTED, "a compensation from outside", SUBMIT);
+    jobs[1] = (struct rec_job){.name = SLICE("y"), .undo_profile = 2};
+    MISFIT(r, REC_SUBMITTED, "a compensation without options", SUBMIT);
+    static char long_name[251];
+    memset(long_name, 'n', sizeof long_name);
+    jobs[1] = (struct rec_job){.name = slice_of(long_name, 251), .undo_profile = 1};
+    MISFIT(r, REC_SUBMITTED, "a name too long for a compensation", SUBMIT);
+    jobs[1].name.len = 250;
+    FITTING(r, REC_SUBMITTED, SUBMIT);
+    jobs[1] = (struct rec_job){.name = SLICE("y")};
+    struct name_item nameless = {.name = SLICE("")};
+    sets[0].demand.keys = (struct tlv_list){&nameless, 1};
+    FITTING(r, REC_SUBMITTED, SUBMIT); /* a key of no name is none */
+    sets[0] = bare();
     sets[0].quorum = 0;
     MISFIT(r, REC_SUBMITTED, "options", SUBMIT);
     sets[0].quorum = 65;
@@ -320,6 +339,111 @@ static void names(void **state) {
     FITTING(r, REC_TENANT, .name = SLICE("t"));
 }
 
+/* Many names, so that they meet in the table; the twin is far from its brother. */
+static void twins_among_many(void **state) {
+    struct rig *r = *state;
+    static struct rec_job jobs[1000];
+    static char texts[1000][8];
+    struct options sets[] = {bare()};
+    for (uint32_t i = 0; i < 1000; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "j%u", i);
+        jobs[i] = (struct rec_job){.name = slice_str(texts[i])};
+    }
+    struct tlv_list set = {sets, 1}, list = {jobs, 1000};
+    FITTING(r, REC_SUBMITTED, .flow = 9, .head.tenant = SLICE("acme"), .profiles = set, .jobs = list);
+    jobs[999].name = SLICE("j3");
+    MISFIT(r, REC_SUBMITTED, "a job name used twice", .flow = 9, .head.tenant = SLICE("acme"), .profiles = set,
+           .jobs = list);
+}
+
+static void a_flow_that_unwinds(void **state) {
+    struct rig *r = *state;
+    uint32_t fatal = 9;
+    struct options sets[] = {rig_options(), rig_options()}, one[] = {bare()};
+    sets[0].fatal_exits = (struct tlv_u32s){&fatal, 1};
+    const char *jobs[] = {"a~1", "f: a", "c: a"};
+    assert_ok(rig_submit_sets(r, sets, 2, jobs, 3, true));
+    assert_ok(rig_attach(r, "w", 1, 8));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(rig_exit(r, "w", ref_of(1, 1), 1, 9));
+    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_STOPPING);
+    struct rec_job job = {.name = SLICE("x")};
+    struct tlv_list set = {one, 1}, list = {&job, 1};
+    MISFIT(r, REC_ADDED, "jobs for a flow that unwinds", .flow = 1, .profiles = set, .jobs = list);
+    MISFIT(r, REC_RETRIED, "a job of a flow that unwinds", .flow = 1, .ordinal = 1);
+    MISFIT(r, REC_CANCELLED, "a flow that unwinds", .flow = 1, .whole = true);
+    FITTING(r, REC_CANCELLED, .flow = 1, .ordinal = 2);
+    FITTING(r, REC_DISCARDED, .flow = 1, .ordinal = 1);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_STOPPED));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 3), 1, OUTCOME_OK));
+    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_DONE);
+    MISFIT(r, REC_RERUN, "a flow that was unwound", .flow = 1);
+    FITTING(r, REC_FORGOTTEN, .flow = 1);
+}
+
+/* A parent tells 5,000 children of its end. Until it is through, it counts as open, and no verdict may change it. */
+static void a_parent_that_is_still_telling(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    char(*names)[16] = calloc(5001, sizeof *names);
+    const char **jobs = calloc(5001, sizeof *jobs);
+    for (uint32_t i = 0; i < 5001; i++) {
+        (void)snprintf(names[i], sizeof names[i], i == 0 ? "a" : "j%u: a", i);
+        jobs[i] = names[i];
+    }
+    assert_ok(rig_submit_sets(r, &o, 1, jobs, 5001, true));
+    free(names);
+    free(jobs);
+    assert_ok(rig_attach(r, "w", 1, 1));
+    struct command cmd = {.kind = CMD_DONE, .token = 1};
+    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, 0), .attempt = 1};
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd); /* no pass: CONTINUED has not been written yet */
+    rig_flush(r);
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    MISFIT(r, REC_VERDICT, "a job whose end is not through", .flow = 1, .ordinal = 0, .verdict = VERDICT_QUARANTINE);
+    struct why_job why = rig_why(r, 1, 5000);
+    assert_int_equal(why.block, BLOCK_PARENTS);
+    assert_int_equal(why.parent.ordinal, 0);
+    rig_tick(r, 0);
+    assert_int_not_equal(rig_why(r, 1, 5000).block, BLOCK_PARENTS);
+    FITTING(r, REC_VERDICT, .flow = 1, .ordinal = 0, .verdict = VERDICT_QUARANTINE);
+}
+
+static void the_store(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_submit(r, &(struct options){.quorum = 1}, (const char *[]){"a"}, 1));
+    struct rec_store_entry e = {.key = SLICE("k"), .kind = ITEM_TEXT, .value = SLICE("v")};
+    struct rec_store_item m = {SLICE("m")};
+    struct tlv_list entries = {&e, 1}, members = {&m, 1};
+#define ACME .head.tenant = SLICE("acme")
+    FITTING(r, REC_STORE_SET, ACME, .entries = entries);
+    FITTING(r, REC_STORE_SET, .flow = 1, .entries = entries);
+    MISFIT(r, REC_STORE_SET, "a namespace of nobody", .entries = entries);
+    MISFIT(r, REC_STORE_SET, "a namespace of nobody", .flow = 7, .entries = entries);
+    e.expires_ms = -1;
+    MISFIT(r, REC_STORE_SET, "a time before all times", ACME, .entries = entries);
+    e = (struct rec_store_entry){.key = SLICE("k"), .kind = ITEM_SET};
+    MISFIT(r, REC_STORE_SET, "a set without members", ACME, .entries = entries);
+    e = (struct rec_store_entry){.kind = ITEM_TEXT};
+    MISFIT(r, REC_STORE_SET, "a value without a key", ACME, .entries = entries);
+    FITTING(r, REC_STORE_MEMBERS, ACME, .key = SLICE("s"), .added = members);
+    MISFIT(r, REC_STORE_MEMBERS, "a key that is not there", ACME, .added = members);
+    struct store_entry text = {SLICE("t"), SLICE("v")};
+    struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
+    cmd.as.store = (struct cmd_store){.op = STORE_SET, .entries = &text, .entry_count = 1};
+    assert_ok(rig_command(r, &cmd));
+    cmd.as.store = (struct cmd_store){.op = STORE_ADD, .key = SLICE("s"), .members = &m.text, .member_count = 1};
+    assert_ok(rig_command(r, &cmd));
+    FITTING(r, REC_STORE_MEMBERS, ACME, .key = SLICE("s"), .removed = members);
+    MISFIT(r, REC_STORE_MEMBERS, "members of what is no set", ACME, .key = SLICE("t"), .added = members);
+    FITTING(r, REC_STORE_EXPIRY, ACME, .key = SLICE("t"), .expires_ms = 5);
+    MISFIT(r, REC_STORE_EXPIRY, "a time before all times", ACME, .key = SLICE("t"), .expires_ms = -5);
+    MISFIT(r, REC_STORE_EXPIRY, "a key that is not there", ACME, .key = SLICE("x"), .expires_ms = 5);
+#undef ACME
+    MISFIT(r, REC_LIMIT, "a limit of no tenant", .kind = LIMIT_KEY, .name = SLICE("db"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(batches_out_of_place),
@@ -329,6 +453,10 @@ int main(void) {
         RIG_TEST(attempts),
         RIG_TEST(time_and_verdicts),
         RIG_TEST(names),
+        RIG_TEST(twins_among_many),
+        RIG_TEST(a_flow_that_unwinds),
+        RIG_TEST(a_parent_that_is_still_telling),
+        RIG_TEST(the_store),
         RIG_TEST(what_decide_never_writes),
         RIG_TEST(a_flow_that_settles),
     };

@@ -571,10 +571,118 @@ static void bad_compensations_are_refused(void **state) {
     assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "32 bytes");
     s = (struct job_spec){.name = SLICE("a"), .undo_body = SLICE("x")};
     assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "has no options");
+    static const uint8_t hash[32] = {1};
+    s = (struct job_spec){.name = SLICE("a"), .undo_hash = slice_of(hash, 32)};
+    assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "has no options");
+    for (uint8_t kind = 0; kind < JOB_KIND_COUNT; kind++) { /* what ends by itself undoes nothing */
+        if (kind != JOB_GATE && kind != JOB_EXTERNAL) continue;
+        sets[1].kind = kind;
+        s = (struct job_spec){.name = SLICE("a"), .undo_profile = 2};
+        assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "runs on a worker");
+    }
+    static char body[2 << 20];
+    s = (struct job_spec){.name = SLICE("a"), .undo_profile = 1, .undo_body = slice_of(body, sizeof body)};
+    assert_refused(r, submit_spec(r, sets, &s), ERR_LIMIT, "job_body_bytes_max");
     s = (struct job_spec){.name = SLICE("a~undo")};
     assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "that of a compensation");
     s = (struct job_spec){.name = slice_of(name, 124), .undo_profile = 1};
     assert_ok(submit_spec(r, sets, &s));
+}
+
+/* The set of a compensation is one more than the client sent. */
+static void compensations_count_as_sets_of_options(void **state) {
+    struct rig *r = *state;
+    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+    struct job_spec s = {.name = SLICE("a"), .undo_profile = 1};
+    r->limits.submit_profiles_max = 3;
+    struct engine *e = rig_replay(r);
+    engine_free(r->engine);
+    r->engine = e;
+    rig_crash(r);
+    assert_refused(r, submit_spec(r, sets, &s), ERR_LIMIT, "submit_profiles_max");
+    s.undo_profile = 0;
+    assert_ok(submit_spec(r, sets, &s));
+}
+
+static void an_end_that_is_good_is_not_fatal(void **state) {
+    struct rig *r = *state;
+    const char *jobs[] = {"a~1", "b: a"};
+    submit(r, jobs, 2);
+    assert_ok(rig_attach(r, "w", 1, 8));
+    ok(r, 0);
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = at(1), .attempt = 1, .outcome = OUTCOME_OK, .fatal = true};
+    assert_ok(rig_command(r, &cmd));
+    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_int_equal(unwinding(r), UNWIND_NONE);
+}
+
+/* A job that has succeeded once and is wanted again: whatever state a snapshot finds it in, the room counts once. */
+static void the_room_is_counted_once_in_every_state(void **state) {
+    struct rig *r = *state;
+    const char *jobs[] = {"a~1", "b"};
+    submit(r, jobs, 2);
+    assert_ok(rig_attach(r, "w", 1, 8));
+    ok(r, 0);
+    struct cmd_verdict late = {.job = at(0), .verdict = VERDICT_QUARANTINE};
+    assert_ok(rig_send_verdict(r, &late));
+    rig_check_digests(r);
+    assert_ok(rig_drain(r, "w", true));
+    assert_ok(rig_retry(r, at(0)));
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct engine *other = rig_reload(r);
+        struct state_counts counts;
+        view_counts(engine_state(other), NULL, &counts);
+        engine_free(other);
+        assert_int_equal(counts.reserved_bytes, rig_counts(r).reserved_bytes);
+        if (i == 0) assert_ok(rig_drain(r, "w", false)); /* dispatched */
+        if (i == 1) exits(r, 0, 1);                      /* waits for its retry */
+    }
+}
+
+/* A cascade that takes every step of its record leaves what a fatal failure calls off to the next one; whoever is
+ * restored in between goes on all the same. */
+static void a_cascade_that_takes_all_steps_puts_the_unwinding_off(void **state) {
+    struct rig *r = *state;
+    uint32_t due = 0;
+    for (uint32_t children = STEP_JOBS_MAX - 3; children <= STEP_JOBS_MAX + 1; children++) {
+        struct sets s;
+        init_sets(&s);
+        uint32_t count = children + 3;
+        char(*names)[24] = calloc(count, sizeof *names);
+        const char **jobs = calloc(count, sizeof *jobs);
+        for (uint32_t i = 0; i < count; i++) {
+            (void)snprintf(names[i], sizeof names[i], i == 0 ? "a~1" : i == 1 ? "f" : i == 2 ? "late" : "j%u: f", i);
+            jobs[i] = names[i];
+        }
+        assert_ok(submit_more(r, &s, jobs, count, false));
+        uint64_t flow = r->reply.flow.v;
+        free(names);
+        free(jobs);
+        assert_ok(rig_attach(r, "w", 1, 2)); /* a and f; `late` is ready when the failure comes */
+        assert_ok(rig_done(r, "w", 1, ref_of(flow, 0), 1, OUTCOME_OK));
+        assert_ok(rig_cancel(r, ref_of(flow, 2)));
+        if (job_state_is_active(rig_state(r, flow, 2)))
+            assert_ok(rig_done(r, "w", 1, ref_of(flow, 2), 1, OUTCOME_STOPPED));
+        struct command cmd = {.kind = CMD_DONE, .token = 1};
+        cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                              .incarnation = 1,
+                                              .job = ref_of(flow, 1),
+                                              .attempt = 1,
+                                              .outcome = OUTCOME_EXIT,
+                                              .exit_code = 9};
+        engine_begin(r->engine, &r->in);
+        engine_command(r->engine, &cmd); /* no pass: CONTINUED has not been written yet */
+        rig_flush(r);
+        due += rig_flow(r, flow).unwinding == UNWIND_DUE;
+        rig_check_digests(r);
+        rig_tick(r, 0);
+        assert_ok(rig_done(r, "w", 1, ref_of(flow, count), 1, OUTCOME_OK));
+        assert_int_equal(rig_flow(r, flow).unwinding, UNWIND_DONE);
+    }
+    assert_true(due > 0 && due < 5);
 }
 
 static void the_name_must_leave_room(void **state) {
@@ -874,6 +982,10 @@ int main(void) {
         RIG_TEST(a_flow_that_was_cancelled_before_still_undoes),
         RIG_TEST(compensations_have_the_reserved_priority),
         RIG_TEST(bad_compensations_are_refused),
+        RIG_TEST(compensations_count_as_sets_of_options),
+        RIG_TEST(an_end_that_is_good_is_not_fatal),
+        RIG_TEST(the_room_is_counted_once_in_every_state),
+        RIG_TEST(a_cascade_that_takes_all_steps_puts_the_unwinding_off),
         RIG_TEST(the_name_must_leave_room),
         RIG_TEST(the_journal_keeps_room_for_compensations),
         RIG_TEST(other_flows_hear_of_it),

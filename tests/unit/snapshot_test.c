@@ -420,6 +420,179 @@ static void two_jobs(void **state) {
     }
 }
 
+/* Flow 1 with a job that has a compensation, entered; the test says what is wrong with it. */
+static void compensations(void **state) {
+    (void)state;
+    static const char *const texts[] = {NULL,
+                                        "a compensation of no job",
+                                        "a compensation that is not there, or twice",
+                                        "a compensation that is not there, or twice",
+                                        "a compensation that is not there, or twice",
+                                        "a compensation without options",
+                                        "a compensation of a later job",
+                                        "a compensation of a later job",
+                                        "a name that is too long",
+                                        NULL};
+    static char name[251];
+    memset(name, 'n', sizeof name);
+    for (uint32_t wrong = 0; wrong < sizeof texts / sizeof texts[0]; wrong++) {
+        struct stream out;
+        struct why why = {""};
+        struct jobs_object o;
+        uint32_t entered[] = {wrong == 1 ? 7 : 0, 0};
+        (void)one_job(&o, JOB_SUCCEEDED);
+        struct rec_job rec = {.name = SLICE("a"), .undo_body = SLICE("b")};
+        o.job.undo_profile = wrong == 2 || wrong == 3 ? 0 : wrong == 5 ? 2 : 1;
+        if (wrong == 3) o.job.result = SLICE("r"); /* it has extras, and no compensation among them */
+        if (wrong == 6) rec.undoes = 1;
+        if (wrong == 7) rec.undoes = 3;
+        if (wrong == 7) o.job.undo_profile = 0;
+        if (wrong >= 8) rec.name = slice_of(name, wrong == 8 ? 251 : 250);
+        o.job.text = encoded(&rec_job_desc, &rec);
+        struct snap_flow flow = a_flow(1, 1);
+        flow.entered = (struct tlv_u32s){entered, wrong == 4 ? 2 : 1};
+        stream_init(&out);
+        with_tenant(&out);
+        put(&out, OBJ_FLOW, &flow);
+        put(&out, OBJ_JOBS, &o.object);
+        enum err e = load(&out, &why);
+        if (texts[wrong] == NULL && e != ERR_OK) fail_msg("%u: %s", wrong, why.text);
+        if (texts[wrong] && !strstr(why.text, texts[wrong])) fail_msg("%u: %s", wrong, why.text);
+    }
+}
+
+/* A compensation, as a job of its own, behind the job that it undoes; it has none itself. A long name is no harm where
+ * there is nothing to compensate. */
+static void a_compensation_as_a_job(void **state) {
+    (void)state;
+    static char name[251];
+    memset(name, 'n', sizeof name);
+    for (uint32_t wrong = 0; wrong < 2; wrong++) {
+        struct stream out;
+        struct why why = {""};
+        struct jobs_object o;
+        (void)one_job(&o, JOB_SUCCEEDED);
+        struct rec_job first = {.name = slice_of(name, sizeof name)}, undo = {.name = SLICE("a~undo"), .undoes = 1};
+        struct snap_job jobs[2] = {o.job, o.job};
+        jobs[0].text = encoded(&rec_job_desc, &first);
+        jobs[1].text = encoded(&rec_job_desc, &undo);
+        jobs[1].undo_profile = wrong;
+        o.object.jobs = (struct tlv_list){jobs, 2};
+        struct snap_flow flow = a_flow(1, 2);
+        stream_init(&out);
+        with_tenant(&out);
+        put(&out, OBJ_FLOW, &flow);
+        put(&out, OBJ_JOBS, &o.object);
+        assert_int_equal(load(&out, &why), wrong ? ERR_CORRUPT : ERR_OK);
+        if (wrong) assert_non_null(strstr(why.text, "a compensation of a later job"));
+    }
+}
+
+static const struct snap_item a_text = {
+    .tenant = {(const uint8_t *)"acme", 4}, .key = {(const uint8_t *)"k", 1}, .kind = ITEM_TEXT, .version = 1};
+static const struct snap_item a_set = {.tenant = {(const uint8_t *)"acme", 4},
+                                       .key = {(const uint8_t *)"s", 1},
+                                       .kind = ITEM_SET,
+                                       .version = 1,
+                                       .members = 2};
+
+static void with_text(struct stream *out) {
+    with_tenant(out);
+    put(out, OBJ_ITEM, &a_text);
+}
+
+static void with_set(struct stream *out) {
+    with_tenant(out);
+    put(out, OBJ_ITEM, &a_set);
+}
+
+static void with_a_member(struct stream *out) {
+    struct rec_store_item m = {SLICE("m")};
+    with_set(out);
+    put(out, OBJ_MEMBERS, &(struct snap_members){{&m, 1}});
+}
+
+static void with_other_flow(struct stream *out) {
+    put(out, OBJ_TENANT, &(struct snap_tenant){SLICE("other"), 1, false});
+    with_empty_flow(out);
+}
+
+static void the_store(void **state) {
+    (void)state;
+    struct snap_item o = a_text;
+    expect(with_tenant, OBJ_ITEM, &o, NULL);
+    expect(NULL, OBJ_ITEM, &o, "a key of nobody");
+    expect(with_text, OBJ_ITEM, &o, "a key twice");
+    expect(with_set, OBJ_ITEM, &o, "a key before the members of the last are whole");
+    o.key.len = 0;
+    expect(with_tenant, OBJ_ITEM, &o, "a key of nobody");
+    o = a_text;
+    o.flow = 5;
+    expect(with_tenant, OBJ_ITEM, &o, "a key of no flow");
+    o.flow = 1;
+    expect(with_empty_flow, OBJ_ITEM, &o, NULL);
+    o.tenant = SLICE("other");
+    expect(with_other_flow, OBJ_ITEM, &o, "a key of no flow");
+    o = a_text;
+    o.members = 1;
+    expect(with_tenant, OBJ_ITEM, &o, "members without a set");
+    o = a_text;
+    o.version = 0;
+    expect(with_tenant, OBJ_ITEM, &o, "a key from no record");
+    o.version = 10; /* the header's LSN is 9 */
+    expect(with_tenant, OBJ_ITEM, &o, "a key from no record");
+    o.version = 1;
+    o.expires_ms = -1;
+    expect(with_tenant, OBJ_ITEM, &o, "a key from no record");
+    o = a_set;
+    expect(with_tenant, OBJ_ITEM, &o, "it ends inside a set");
+    o.members = 0;
+    expect(with_tenant, OBJ_ITEM, &o, "a set without members");
+    struct rec_store_item list[] = {{SLICE("m")}, {SLICE("n")}, {SLICE("o")}};
+    struct snap_members m = {{list, 2}};
+    expect(with_set, OBJ_MEMBERS, &m, NULL);
+    m.members.count = 0;
+    expect(with_set, OBJ_MEMBERS, &m, "more members than the set has");
+    m.members.count = 3;
+    expect(with_set, OBJ_MEMBERS, &m, "more members than the set has");
+    m.members.count = 1;
+    expect(with_a_member, OBJ_MEMBERS, &m, "a member twice");
+}
+
+static const struct snap_limit a_rate = {.tenant = {(const uint8_t *)"acme", 4},
+                                         .kind = LIMIT_RATE,
+                                         .name = {(const uint8_t *)"api", 3},
+                                         .rate_milli = 1000,
+                                         .burst = 2,
+                                         .level = 1000000,
+                                         .filled_ms = 5};
+
+static void with_rate(struct stream *out) {
+    with_tenant(out);
+    put(out, OBJ_LIMIT, &a_rate);
+}
+
+static void limits(void **state) {
+    (void)state;
+    struct snap_limit o = a_rate;
+    expect(with_tenant, OBJ_LIMIT, &o, NULL);
+    expect(NULL, OBJ_LIMIT, &o, "a limit of no tenant");
+    expect(with_rate, OBJ_LIMIT, &o, "a limit twice");
+    o.name.len = 0;
+    expect(with_tenant, OBJ_LIMIT, &o, "without a name");
+    o = a_rate;
+    o.burst = 0;
+    expect(with_tenant, OBJ_LIMIT, &o, "a rate that cannot be");
+    o = a_rate;
+    o.level = 2000001;
+    expect(with_tenant, OBJ_LIMIT, &o, "a rate that holds more than it can");
+    o = a_rate;
+    o.filled_ms = -1;
+    expect(with_tenant, OBJ_LIMIT, &o, "a rate of a time that cannot be");
+    o = (struct snap_limit){.tenant = SLICE("acme"), .kind = LIMIT_TENANT, .running = 3};
+    expect(with_tenant, OBJ_LIMIT, &o, NULL);
+}
+
 /* ---- whole states ---- */
 
 static void busy_state(struct rig *r) {
@@ -496,6 +669,12 @@ static enum err fail_later(void *ctx, struct slice piece, struct why *why) {
 static void a_failing_writer_ends_it(void **state) {
     struct rig *r = *state;
     busy_state(r);
+    struct slice members[] = {SLICE("a"), SLICE("b")};
+    struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
+    cmd.as.store = (struct cmd_store){.op = STORE_ADD, .key = SLICE("s"), .members = members, .member_count = 2};
+    assert_ok(rig_command(r, &cmd));
+    cmd.as.store.key = SLICE("t");
+    assert_ok(rig_command(r, &cmd));
     struct why why;
     for (uint32_t good = 0; good < 100; good++) {
         uint32_t left = good;
@@ -543,6 +722,10 @@ int main(void) {
         cmocka_unit_test(questions),
         cmocka_unit_test(keys),
         cmocka_unit_test(two_jobs),
+        cmocka_unit_test(compensations),
+        cmocka_unit_test(a_compensation_as_a_job),
+        cmocka_unit_test(the_store),
+        cmocka_unit_test(limits),
         RIG_TEST(cuts_and_pieces),
         RIG_TEST(every_flipped_byte_is_noticed),
         RIG_TEST(a_failing_writer_ends_it),

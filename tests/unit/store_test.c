@@ -210,6 +210,27 @@ static void collect_text(void *ctx, struct slice text) {
     snprintf(out + strlen(out), 64, "%.*s ", SLICE_FMT(text));
 }
 
+static void what_is_no_number_is_not_counted(void **state) {
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "-",
+                                        "7a",
+                                        "007",
+                                        "-0",
+                                        "+1",
+                                        "9223372036854775808",
+                                        "-9223372036854775809",
+                                        "1111111111111111111111111111111"};
+    for (uint32_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        set("n", texts[i]);
+        assert_int_not_equal(increase("n", 1), ERR_OK);
+        holds("n", texts[i]);
+    }
+    set("n", "-9223372036854775808");
+    assert_int_equal(increase("n", 1), ERR_OK);
+    holds_number("n", INT64_MIN + 1);
+}
+
 static void sets_answer_how_many_are_new(void **state) {
     (void)state;
     assert_int_equal(members(STORE_ADD, "s", "y", "x"), ERR_OK);
@@ -521,7 +542,7 @@ static uint32_t told; /* bits: number of each watch */
 
 static void tell(void *ctx, uint64_t session, uint64_t id) {
     (void)ctx;
-    assert_int_equal(session, 7);
+    assert_true(session == 7 || session == 8);
     told |= 1u << id;
 }
 
@@ -630,7 +651,203 @@ static void the_end_of_a_namespace_is_heard(void **state) {
     assert_int_equal(run((struct cmd_store){.op = STORE_UNWATCH, .session = 7}), ERR_OK);
 }
 
+static enum err unwatch(uint64_t id) {
+    return run((struct cmd_store){.op = STORE_UNWATCH, .session = 7, .watch = id});
+}
+
+/* Three wait for one key: whichever leaves, first, middle or last, the others go on. */
+static void watchers_of_one_key_leave_in_any_order(void **state) {
+    (void)state;
+    uint32_t whom;
+    for (uint32_t order = 0; order < 6; order++) {
+        uint32_t left = 1u << 1 | 1u << 2 | 1u << 3;
+        uint64_t first = order / 2 + 1, second = (order / 2 + order % 2 + 1) % 3 + 1;
+        for (uint64_t id = 1; id <= 3; id++) assert_int_equal(watch(id, "k", false, false), ERR_OK);
+        r->effects.count = 0;
+        for (uint64_t go = first; left; go = go == first ? second : 6 - first - second) {
+            set("k", "v");
+            assert_int_equal(news(&whom), 1);
+            assert_int_equal(whom, left);
+            assert_int_equal(unwatch(go), ERR_OK);
+            left &= ~(1u << go);
+        }
+        set("k", "v");
+        assert_int_equal(news(&whom), 0);
+    }
+    assert_int_equal(unwatch(1), ERR_OK); /* of a session that has none */
+    assert_int_equal(unwatch(0), ERR_OK);
+}
+
+/* Whoever watches another flow, or a channel of this one, does not hear of its end. */
+static void the_end_of_a_namespace_is_heard_by_its_own(void **state) {
+    (void)state;
+    uint32_t whom;
+    submit_flow();
+    flow_id first = flow;
+    assert_int_equal(watch(1, "k", false, false), ERR_OK);
+    assert_int_equal(watch(2, "k", false, true), ERR_OK);
+    submit_flow();
+    assert_int_equal(watch(3, "k", false, false), ERR_OK);
+    assert_int_equal(watch(4, "k", false, false), ERR_OK);
+    assert_int_equal(unwatch(4), ERR_OK); /* leaves a hole */
+    set("k", "v");
+    flow = first;
+    set("k", "v");
+    r->effects.count = 0;
+    end_flow();
+    assert_int_equal(news(&whom), 1);
+    assert_int_equal(whom, 1u << 1);
+    submit_flow();
+    set("k", "v");
+    r->effects.count = 0;
+    end_flow(); /* nobody watched it */
+    assert_int_equal(news(&whom), 0);
+}
+
+static void watches_that_make_no_sense_are_refused(void **state) {
+    (void)state;
+    struct cmd_store c = {.op = STORE_WATCH, .session = 7, .watch = 1, .key = SLICE("k")};
+    c.session = 0;
+    assert_refused(r, run(c), ERR_INVALID, "a session and a number");
+    c.session = 7;
+    c.watch = 0;
+    assert_refused(r, run(c), ERR_INVALID, "a session and a number");
+    c.watch = 1;
+    c.key.len = 0;
+    assert_refused(r, run(c), ERR_INVALID, "key");
+    c.prefix = true; /* everything */
+    assert_int_equal(run(c), ERR_OK);
+    static char long_key[2000];
+    memset(long_key, 'k', sizeof long_key);
+    c.key = slice_of(long_key, sizeof long_key);
+    assert_refused(r, run(c), ERR_LIMIT, "store_key_bytes_max");
+    c = (struct cmd_store){.op = STORE_UNWATCH};
+    assert_refused(r, run(c), ERR_INVALID, "belongs to a session");
+    flow.v = 77;
+    assert_int_equal(set_if("k", "v", STORE_ALWAYS, 0), ERR_NOT_FOUND);
+}
+
+/* ---- what a reader may ask ---- */
+
+static void questions_about_nothing(void **state) {
+    (void)state;
+    struct item_view v;
+    struct slice last;
+    char text[64] = "";
+    static char long_key[5000];
+    memset(long_key, 'k', sizeof long_key);
+    const struct state *s = engine_state(r->engine);
+    struct slice far = slice_of(long_key, sizeof long_key);
+    set("k", "v");
+    assert_int_equal(members(STORE_ADD, "s", "mm", "nn"), ERR_OK);
+    struct store_place acme = {SLICE("acme"), {0}}, gone = {{0}, {99}}, nobody = {SLICE("nobody"), {0}};
+    assert_false(view_item(s, r->in.wall, gone, SLICE("k"), &v));
+    assert_false(view_item(s, r->in.wall, acme, far, &v));
+    assert_false(view_member(s, r->in.wall, acme, SLICE("k"), SLICE("m"))); /* not a set */
+    assert_false(view_member(s, r->in.wall, acme, SLICE("x"), SLICE("m")));
+    assert_false(view_member(s, r->in.wall, acme, SLICE("s"), far));
+    assert_true(view_member(s, r->in.wall, acme, SLICE("s"), SLICE("mm")));
+    struct store_page page = {.most = 10};
+    assert_false(view_items(s, r->in.wall, nobody, &page, collect_key, text, &last));
+    assert_false(view_members(s, r->in.wall, acme, SLICE("k"), &page, collect_text, text, &last));
+    assert_false(view_members(s, r->in.wall, acme, SLICE("x"), &page, collect_text, text, &last));
+    page.after = far;
+    assert_false(view_items(s, r->in.wall, acme, &page, collect_key, text, &last));
+    assert_false(view_members(s, r->in.wall, acme, SLICE("s"), &page, collect_text, text, &last));
+    page = (struct store_page){.most = 10, .prefix = SLICE("kkk")};
+    assert_false(view_items(s, r->in.wall, acme, &page, collect_key, text, &last));
+    assert_string_equal(text, "");
+    page.prefix = SLICE("m");
+    assert_false(view_members(s, r->in.wall, acme, SLICE("s"), &page, collect_text, text, &last));
+    assert_string_equal(text, "mm ");
+    struct store_counts counts = view_store_counts(s, SLICE("nobody"));
+    assert_int_equal(counts.keys, 0);
+}
+
 /* ---- limits ---- */
+
+/* An engine with other limits, as after a restart with another configuration. */
+static void with_limits(const struct limits *l) {
+    engine_free(r->engine);
+    r->limits = *l;
+    r->engine = rig_replay(r);
+    r->in.wall.ms++;
+    engine_resume(r->engine, ++r->epoch, SLICE("test"), &r->in);
+    rig_flush(r);
+}
+
+static void the_whole_store_has_limits(void **state) {
+    (void)state;
+    struct limits l = r->limits;
+    struct store_entry e[] = {{SLICE("a"), SLICE("1")}, {SLICE("b"), SLICE("2")}};
+    struct cmd_store two = {.op = STORE_SET, .entries = e, .entry_count = 2};
+    l.store_tenant_keys_max = 1;
+    with_limits(&l);
+    assert_refused(r, run(two), ERR_LIMIT, "the tenant has 0 keys already (store_tenant_keys_max)");
+    l.store_tenant_keys_max = 100;
+    l.store_tenant_bytes_max = 1;
+    with_limits(&l);
+    assert_refused(r, run(two), ERR_LIMIT, "store_tenant_bytes_max"); /* a tenant nobody has heard of */
+    l.store_tenant_bytes_max = 100000;
+    l.tenants_max = 0;
+    with_limits(&l);
+    assert_refused(r, run(two), ERR_LIMIT, "tenants_max");
+    l.tenants_max = 1;
+    with_limits(&l);
+    assert_int_equal(run(two), ERR_OK);
+    set("a", "9"); /* known by now */
+    assert_int_equal(members(STORE_ADD, "s", "m", NULL), ERR_OK);
+    l.store_keys_max = 2;
+    with_limits(&l);
+    assert_refused(r, set_if("c", "3", STORE_ALWAYS, 0), ERR_BUSY, "the store has 3 keys already (store_keys_max)");
+    l.store_keys_max = 100;
+    l.submit_bytes_max = 20;
+    with_limits(&l);
+    assert_refused(r, set_if("c", "a longer value", STORE_ALWAYS, 0), ERR_LIMIT, "submit_bytes_max");
+    l.submit_bytes_max = 1 << 20;
+    l.watches_max = 1;
+    with_limits(&l);
+    assert_int_equal(watch(1, "k", false, false), ERR_OK);
+    assert_refused(r, watch(2, "k", false, false), ERR_BUSY, "there are 1 watches already (watches_max)");
+    r->in.journal_free_bytes = 1 << 20; /* enough */
+    set("c", "3");
+    assert_refused(r, members(STORE_ADD, "s", "n", ""), ERR_INVALID, "member");
+    assert_refused(r, increase("", 1), ERR_INVALID, "key");
+    struct cmd_store none = {.op = STORE_ADD, .key = SLICE("s")};
+    assert_refused(r, run(none), ERR_INVALID, "");
+}
+
+/* The flow is forgotten at the very moment at which its keys would expire: there is nothing left to expire. */
+static void keys_of_a_namespace_that_went_do_not_expire(void **state) {
+    (void)state;
+    static char keys[1000][8];
+    struct store_entry e[1000];
+    submit_flow();
+    for (uint32_t round = 0; round < 6; round++) { /* more than one step gives back */
+        for (uint32_t i = 0; i < 1000; i++) {
+            (void)snprintf(keys[i], sizeof keys[i], "%u.%u", round, i);
+            e[i] = (struct store_entry){slice_str(keys[i]), SLICE("v")};
+        }
+        struct cmd_store c = {.op = STORE_SET, .entries = e, .entry_count = 1000, .expires_ms = r->in.wall.ms + 1000};
+        assert_int_equal(run(c), ERR_OK);
+    }
+    assert_int_equal(rig_cancel(r, (struct job_ref){flow, UINT32_MAX}), ERR_OK);
+    r->in.wall.ms += 1000;
+    r->in.mono.ms += 1000;
+    struct command cmd = {.kind = CMD_FORGET, .tenant = SLICE("acme")};
+    cmd.as.flow = flow;
+    uint64_t lsn = engine_lsn(r->engine);
+    cmd.token = 1;
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    assert_true(engine_has_work(r->engine)); /* keys that nobody can find any more, to be given back */
+    engine_finish(r->engine);
+    rig_flush(r);
+    rig_tick(r, 0);
+    assert_false(engine_has_work(r->engine));
+    assert_int_equal(engine_lsn(r->engine), lsn + 1);
+    rig_check_digests(r);
+}
 
 static void limits_are_kept(void **state) {
     struct rig *rig = *state;
@@ -720,6 +937,7 @@ int main(void) {
         TEST(conditions_are_kept),
         TEST(a_version_never_comes_back),
         TEST(numbers_count_and_do_not_overflow),
+        TEST(what_is_no_number_is_not_counted),
         TEST(sets_answer_how_many_are_new),
         TEST(kinds_do_not_mix),
         TEST(a_large_set_goes_in_steps),
@@ -733,6 +951,12 @@ int main(void) {
         TEST(watchers_hear_of_changes),
         TEST(nothing_is_heard_before_it_is_durable),
         TEST(the_end_of_a_namespace_is_heard),
+        TEST(watchers_of_one_key_leave_in_any_order),
+        TEST(the_end_of_a_namespace_is_heard_by_its_own),
+        TEST(watches_that_make_no_sense_are_refused),
+        TEST(questions_about_nothing),
+        TEST(the_whole_store_has_limits),
+        TEST(keys_of_a_namespace_that_went_do_not_expire),
         TEST(limits_are_kept),
         TEST(bytes_of_a_tenant_are_counted),
         TEST(a_full_journal_refuses_growth),

@@ -1,0 +1,46 @@
+/* utf8.c: see utf8.h. */
+#include "utf8.h"
+
+#include "panic.h"
+
+size_t utf8_sequence(struct slice s) {
+    uint8_t first = s.ptr[0];
+    if (first < 0x80) return 1;
+    size_t len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || s.len < len) return 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((s.ptr[i] & 0xc0) != 0x80) return 0;
+    }
+    uint8_t second = s.ptr[1];
+    if (first == 0xe0 && second < 0xa0) return 0; /* overlong */
+    if (first == 0xed && second > 0x9f) return 0; /* surrogates */
+    if (first == 0xf0 && second < 0x90) return 0; /* overlong */
+    if (first == 0xf4 && second > 0x8f) return 0; /* beyond U+10FFFF */
+    return len;
+}
+
+bool utf8_is_valid(struct slice s) {
+    while (s.len > 0) {
+        size_t len = utf8_sequence(s);
+        if (len == 0) return false;
+        s = slice_of(s.ptr + len, s.len - len);
+    }
+    return true;
+}
+
+size_t utf8_write(uint32_t code, uint8_t out[UTF8_BYTES_MAX]) {
+    REQUIRE(code <= 0x10ffff);
+    REQUIRE(code < 0xd800 || code > 0xdfff);
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = len - 1; i > 0; i--) {
+        out[i] = (uint8_t)(0x80 | (code & 0x3f));
+        code >>= 6;
+    }
+    static const uint8_t lead[UTF8_BYTES_MAX + 1] = {0, 0, 0xc0, 0xe0, 0xf0};
+    out[0] = (uint8_t)(lead[len] | code);
+    return len;
+}

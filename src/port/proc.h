@@ -1,0 +1,58 @@
+/* proc.h: processes of jobs, as a loop offers them.
+ *
+ * Two implementations: os/ (Linux) and sim/. One call starts a whole tree: whatever the process begets is killed with
+ * it, also what left its session, and all of it dies with the caller. All calls are the loop thread's; none waits for
+ * the process. */
+#ifndef REEVE_PROC_H
+#define REEVE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "slice.h"
+
+typedef struct { uint64_t v; } proc_id; /* 0 = none */
+
+enum proc_stream { PROC_OUT, PROC_ERR };
+
+struct proc_spec {
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
+    const char *const *env;  /* NULL-terminated "NAME=value": all of it */
+    const char *workdir;
+    bool has_stdin; /* else it reads /dev/null */
+    uint64_t memory_bytes_max; /* 0 = no limit; kept where the machine can (cgroups) */
+    uint32_t cpu_milli_max;
+};
+
+struct proc_usage {
+    uint64_t cpu_ms;
+    uint64_t memory_bytes_max;
+};
+
+/* After `ended` nothing more is heard of a process; its output comes before, up to the last byte that was written. */
+struct proc_handler {
+    void (*output)(void *ctx, proc_id p, enum proc_stream stream, struct slice bytes); /* valid during the call */
+    void (*stdin_ready)(void *ctx, proc_id p); /* everything fed is taken */
+    void (*ended)(void *ctx, proc_id p, uint32_t exit_code, uint32_t signal, const struct proc_usage *usage);
+    void *ctx;
+};
+
+struct proc {
+    const struct proc_ops *ops;
+};
+
+struct proc_ops {
+    /* An error tells why it could not be started (no such program, no right, no memory): the words are for the user. */
+    enum err (*start)(struct proc *p, const struct proc_spec *spec, const struct proc_handler *handler, proc_id *ret,
+                      struct why *why);
+    void (*feed)(struct proc *p, proc_id id, struct slice bytes); /* to its standard input; copied */
+    void (*feed_end)(struct proc *p, proc_id id);
+    void (*pause)(struct proc *p, proc_id id, bool on); /* while on, its output is not read: it feels it */
+    void (*signal)(struct proc *p, proc_id id, int signal); /* to every process of the tree */
+    /* The tree is to be dead by then (monotonic), even when the caller no longer runs: a keeper sees to it. TIME_NEVER
+     * takes it back. For exclusive jobs, whose lease may end while the worker is stopped. */
+    void (*kill_at)(struct proc *p, proc_id id, int64_t mono_ms);
+};
+
+#endif

@@ -1,0 +1,71 @@
+/* json_tree.c: see json_tree.h. */
+#include "json_tree.h"
+
+#include "panic.h"
+
+struct level {
+    struct json_node *node;
+    struct json_node *last; /* of its members */
+};
+
+static struct json_node *node_new(struct arena *arena, const struct json_token *t) {
+    struct json_node *node = arena_try(arena, sizeof *node);
+    if (!node) return NULL;
+    *node = (struct json_node){
+        .kind = (uint8_t)t->kind,
+        .is_member = t->is_member,
+        .truth = t->truth,
+        .at = t->at,
+        .key_at = t->key_at,
+        .key = t->key,
+        .text = t->text,
+    };
+    return node;
+}
+
+static void hang_under(struct level *parent, struct json_node *node) {
+    if (parent->last) {
+        parent->last->next = node;
+    } else {
+        parent->node->first = node;
+    }
+    parent->last = node;
+    parent->node->count++;
+}
+
+enum err json_tree_read(struct slice in, const struct limits *limits, struct arena *arena, const struct json_node **ret,
+                        struct why *why) {
+    struct json_read r;
+    struct level levels[JSON_READ_DEPTH_MAX];
+    uint32_t depth = 0;
+    const struct json_node *root = NULL;
+    json_read_init(&r, in, limits, arena, why);
+    for (;;) {
+        const struct json_token *token;
+        enum err e = json_read_next(&r, &token);
+        if (e) return e;
+        if (token->kind == JSON_OVER) break;
+        if (token->kind == JSON_OBJECT_END || token->kind == JSON_ARRAY_END) {
+            depth--;
+            continue;
+        }
+        struct json_node *node = node_new(arena, token);
+        if (!node) return why_set(why, ERR_LIMIT, "no room for a JSON text of %zu bytes", in.len);
+        if (depth > 0) {
+            hang_under(&levels[depth - 1], node);
+        } else {
+            root = node;
+        }
+        if (token->kind == JSON_OBJECT || token->kind == JSON_ARRAY) levels[depth++] = (struct level){node, NULL};
+    }
+    ENSURE(root != NULL);
+    *ret = root;
+    return ERR_OK;
+}
+
+const struct json_node *json_tree_get(const struct json_node *object, struct slice key) {
+    if (object->kind != JSON_OBJECT) return NULL;
+    for (const struct json_node *node = object->first; node; node = node->next)
+        if (slice_eq(node->key, key)) return node;
+    return NULL;
+}

@@ -1,0 +1,130 @@
+/* wire.h: native v2, the messages. One table says which opcode carries which struct, who sends it and what answers it;
+ * the structs are described in wire_*.c (tlv.h), and docs/formats/wire.md is generated from all of it.
+ *
+ * Opcodes and tags are format. A message grows by fields with new tags, which older readers skip; an opcode that a
+ * receiver does not know is answered with `error unsupported`, and the connection goes on. */
+#ifndef REEVE_WIRE_H
+#define REEVE_WIRE_H
+
+#include "frame.h"
+#include "wire_admin.h"
+#include "wire_read.h"
+#include "wire_run.h"
+#include "wire_store.h"
+#include "wire_worker.h"
+
+/* Who sends it. */
+enum wire_sender { WIRE_FROM_ANY, WIRE_FROM_CLIENT, WIRE_FROM_WORKER, WIRE_FROM_SERVER, WIRE_SENDER_COUNT };
+
+/* What goes first when there is much to do; within a lane, first come. Submits are refused first, too. */
+enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
+
+/* clang-format off */
+/*     opcode                number struct              word               sender  answer            lane    what it says */
+#define WIRE_TABLE(X)                                                                                                    \
+    X(WIRE_HELLO,            1,   wire_hello,           "hello",           ANY,    WIRE_WELCOME,     FIRST,  "the first frame of a connection: who is calling") \
+    X(WIRE_WELCOME,          2,   wire_welcome,         "welcome",         SERVER, 0,                FIRST,  "the caller is known; what holds on this connection") \
+    X(WIRE_ERROR,            3,   wire_error,           "error",           ANY,    0,                FIRST,  "the request was refused") \
+    X(WIRE_BUSY,             4,   wire_busy,            "busy",            SERVER, 0,                FIRST,  "the request was not looked at: too much at once") \
+    X(WIRE_ACCEPTED,         5,   wire_accepted,        "accepted",        SERVER, 0,                FIRST,  "the request was done and is durable") \
+    X(WIRE_PING,             6,   wire_ping,            "ping",            ANY,    WIRE_PONG,        FIRST,  "are you there") \
+    X(WIRE_PONG,             7,   wire_ping,            "pong",            ANY,    0,                FIRST,  "yes") \
+    X(WIRE_GOODBYE,          8,   wire_goodbye,         "goodbye",         ANY,    0,                FIRST,  "nothing new is taken on this connection") \
+    X(WIRE_STOP,             9,   wire_stop,            "stop",            CLIENT, WIRE_ACCEPTED,    FIRST,  "no more frames for that request") \
+    X(WIRE_SUBMIT,           16,  wire_submit,          "submit",          CLIENT, WIRE_SUBMITTED,   SECOND, "new flows, each accepted or refused on its own") \
+    X(WIRE_SUBMITTED,        17,  wire_submitted,       "submitted",       SERVER, 0,                FIRST,  "what became of them") \
+    X(WIRE_ADD_JOBS,         18,  wire_add_jobs,        "add_jobs",        CLIENT, WIRE_SUBMITTED,   SECOND, "a further part of a flow") \
+    X(WIRE_CANCEL,           19,  wire_targets,         "cancel",          CLIENT, WIRE_ACCEPTED,    FIRST,  "flows or jobs are to end") \
+    X(WIRE_PAUSE,            20,  wire_pause,           "pause",           CLIENT, WIRE_ACCEPTED,    FIRST,  "a flow, pool or tenant starts nothing new") \
+    X(WIRE_RESUME,           21,  wire_pause,           "resume",          CLIENT, WIRE_ACCEPTED,    FIRST,  "it goes on") \
+    X(WIRE_RETRY,            22,  wire_targets,         "retry",           CLIENT, WIRE_ACCEPTED,    FIRST,  "dead jobs get a new budget") \
+    X(WIRE_DISCARD,          23,  wire_targets,         "discard",         CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters are put away") \
+    X(WIRE_RERUN,            24,  wire_targets,         "rerun",           CLIENT, WIRE_ACCEPTED,    FIRST,  "finished flows start again where they failed") \
+    X(WIRE_VERDICT,          25,  wire_verdict,         "verdict",         CLIENT, WIRE_ACCEPTED,    FIRST,  "the answer to a question: approve, reject and the words of policies") \
+    X(WIRE_COMPLETE,         26,  wire_complete,        "complete",        CLIENT, WIRE_ACCEPTED,    FIRST,  "an external job is over") \
+    X(WIRE_GET,              32,  wire_get,             "get",             CLIENT, WIRE_GOT,         SECOND, "one flow or job") \
+    X(WIRE_GOT,              33,  wire_got,             "got",             SERVER, 0,                SECOND, "here it is; a large flow comes in several frames") \
+    X(WIRE_LIST,             34,  wire_list,            "list",            CLIENT, WIRE_LISTED,      SECOND, "a page of flows, jobs, dead letters, questions or workers") \
+    X(WIRE_LISTED,           35,  wire_listed,          "listed",          SERVER, 0,                SECOND, "the page, and the cursor of the next") \
+    X(WIRE_WHY,              36,  wire_why,             "why",             CLIENT, WIRE_REASON,      SECOND, "why does this job not run") \
+    X(WIRE_REASON,           37,  wire_reason,          "reason",          SERVER, 0,                SECOND, "the one reason") \
+    X(WIRE_WAIT,             38,  wire_wait,            "wait",            CLIENT, WIRE_WAITED,      SECOND, "tell me when these are over") \
+    X(WIRE_WAITED,           39,  wire_waited,          "waited",          SERVER, 0,                SECOND, "these are over") \
+    X(WIRE_SUBSCRIBE,        40,  wire_subscribe,       "subscribe",       CLIENT, WIRE_EVENTS,      SECOND, "tell me everything that happens, from a position on") \
+    X(WIRE_EVENTS,           41,  wire_events,          "events",          SERVER, 0,                SECOND, "what happened, in order") \
+    X(WIRE_LOGS,             42,  wire_logs,            "logs",            CLIENT, WIRE_LOG_DATA,    SECOND, "the output of an attempt, and what follows it") \
+    X(WIRE_LOG_DATA,         43,  wire_log_data,        "log_data",        SERVER, 0,                SECOND, "a piece of it") \
+    X(WIRE_STATS,            44,  wire_empty,           "stats",           CLIENT, WIRE_NUMBERS,     SECOND, "how is the server") \
+    X(WIRE_NUMBERS,          45,  wire_stats,           "numbers",         SERVER, 0,                SECOND, "its counters") \
+    X(WIRE_BLOB_BEGIN,       64,  wire_blob_begin,      "blob_begin",      ANY,    WIRE_BLOB_STATE,  SECOND, "a blob is to be stored") \
+    X(WIRE_BLOB_PART,        65,  wire_blob_part,       "blob_part",       ANY,    WIRE_BLOB_STATE,  SECOND, "its next bytes") \
+    X(WIRE_BLOB_END,         66,  wire_blob_end,        "blob_end",        ANY,    WIRE_BLOB_STATE,  SECOND, "that was all, and its hash must be this") \
+    X(WIRE_BLOB_STATE,       67,  wire_blob_state,      "blob_state",      SERVER, 0,                SECOND, "how far it is") \
+    X(WIRE_BLOB_GET,         68,  wire_blob_get,        "blob_get",        ANY,    WIRE_BLOB_DATA,   SECOND, "the bytes of a blob") \
+    X(WIRE_BLOB_DATA,        69,  wire_blob_data,       "blob_data",       SERVER, 0,                SECOND, "some of them") \
+    X(WIRE_BLOB_LS,          70,  wire_blob_ls,         "blob_ls",         CLIENT, WIRE_BLOB_LIST,   SECOND, "a page of the tenant's blobs") \
+    X(WIRE_BLOB_LIST,        71,  wire_blob_list,       "blob_list",       SERVER, 0,                SECOND, "the page") \
+    X(WIRE_KV_CHANGE,        80,  wire_kv_change,       "kv_change",       CLIENT, WIRE_KV_CHANGED,  SECOND, "changes keys of the shared store, or publishes") \
+    X(WIRE_KV_CHANGED,       81,  wire_kv_changed,      "kv_changed",      SERVER, 0,                SECOND, "changed, and durable") \
+    X(WIRE_KV_GET,           82,  wire_kv_get,          "kv_get",          CLIENT, WIRE_KV_ITEMS,    SECOND, "keys, a page of keys, or members of a set") \
+    X(WIRE_KV_ITEMS,         83,  wire_kv_items,        "kv_items",        SERVER, 0,                SECOND, "what is there") \
+    X(WIRE_KV_WATCH,         84,  wire_kv_watch,        "kv_watch",        CLIENT, WIRE_KV_EVENT,    SECOND, "tell me when a key changes or a channel speaks") \
+    X(WIRE_KV_EVENT,         85,  wire_kv_event,        "kv_event",        SERVER, 0,                SECOND, "it did") \
+    X(WIRE_TOKEN_NEW,        96,  wire_token_new,       "token_new",       CLIENT, WIRE_TOKEN_GIVEN, FIRST,  "a new token") \
+    X(WIRE_TOKEN_GIVEN,      97,  wire_token_given,     "token_given",     SERVER, 0,                FIRST,  "here it is, once") \
+    X(WIRE_TOKEN_REVOKE,     98,  wire_targets,         "token_revoke",    CLIENT, WIRE_ACCEPTED,    FIRST,  "tokens, by id, are no longer valid") \
+    X(WIRE_TOKEN_LS,         99,  wire_page,            "token_ls",        CLIENT, WIRE_TOKEN_LIST,  SECOND, "which tokens are there") \
+    X(WIRE_TOKEN_LIST,       100, wire_token_list,      "token_list",      SERVER, 0,                SECOND, "all but the tokens themselves") \
+    X(WIRE_SCHEDULE_SET,     101, wire_schedule_set,    "schedule_set",    CLIENT, WIRE_ACCEPTED,    FIRST,  "a flow that is submitted again and again") \
+    X(WIRE_SCHEDULE_CHANGE,  102, wire_schedule_change, "schedule_change", CLIENT, WIRE_ACCEPTED,    FIRST,  "removes, pauses, resumes or backfills one") \
+    X(WIRE_SCHEDULE_LS,      103, wire_page,            "schedule_ls",     CLIENT, WIRE_SCHEDULE_LIST, SECOND, "which schedules are there") \
+    X(WIRE_SCHEDULE_LIST,    104, wire_schedule_list,   "schedule_list",   SERVER, 0,                SECOND, "a page of them") \
+    X(WIRE_SERVICE_SET,      105, wire_service_set,     "service_set",     CLIENT, WIRE_ACCEPTED,    FIRST,  "what a service is to do") \
+    X(WIRE_SERVICE_LS,       106, wire_page,            "service_ls",      CLIENT, WIRE_SERVICE_LIST, SECOND, "which services are there") \
+    X(WIRE_SERVICE_LIST,     107, wire_service_list,    "service_list",    SERVER, 0,                SECOND, "a page of them") \
+    X(WIRE_POOL,             108, wire_pool,            "pool",            CLIENT, WIRE_ACCEPTED,    FIRST,  "sets a pool") \
+    X(WIRE_TOPIC,            109, wire_topic,           "topic",           CLIENT, WIRE_ACCEPTED,    FIRST,  "maps a topic to pools") \
+    X(WIRE_TENANT,           110, wire_tenant,          "tenant",          CLIENT, WIRE_ACCEPTED,    FIRST,  "sets the share of a tenant") \
+    X(WIRE_LIMIT,            111, wire_limit,           "limit",           CLIENT, WIRE_ACCEPTED,    FIRST,  "limits a key, a rate or a tenant") \
+    X(WIRE_DRAIN,            112, wire_drain,           "drain",           ANY,    WIRE_ACCEPTED,    FIRST,  "a worker takes no more, or takes again") \
+    X(WIRE_ATTACH,           128, wire_attach,          "attach",          WORKER, WIRE_ATTACHED,    FIRST,  "a worker is there, and everything it holds") \
+    X(WIRE_ATTACHED,         129, wire_attached,        "attached",        SERVER, 0,                FIRST,  "it is known; its lease runs") \
+    X(WIRE_HEARTBEAT,        130, wire_heartbeat,       "heartbeat",       WORKER, WIRE_LEASE,       FIRST,  "still there, with this load") \
+    X(WIRE_LEASE,            131, wire_lease,           "lease",           SERVER, 0,                FIRST,  "the lease runs on") \
+    X(WIRE_CREDIT,           132, wire_load,            "credit",          WORKER, 0,                FIRST,  "how many attempts it is willing to hold") \
+    X(WIRE_DETACH,           133, wire_detach,          "detach",          WORKER, WIRE_ACCEPTED,    FIRST,  "it goes, holding nothing") \
+    X(WIRE_ASSIGN,           134, wire_assign,          "assign",          SERVER, 0,                FIRST,  "run these") \
+    X(WIRE_CANCEL_ATTEMPT,   135, wire_stop_attempts,   "cancel_attempt",  SERVER, 0,                FIRST,  "stop these") \
+    X(WIRE_STARTED,          136, wire_attempts,        "started",         WORKER, 0,                FIRST,  "these run") \
+    X(WIRE_PROGRESS,         137, wire_progress,        "progress",        WORKER, 0,                FIRST,  "how far these are") \
+    X(WIRE_HEALTH,           138, wire_health,          "health",          WORKER, 0,                FIRST,  "whether these services are well; sent when it changes") \
+    X(WIRE_LOG,              139, wire_log,             "log",             WORKER, 0,                FIRST,  "what these wrote") \
+    X(WIRE_LOG_ACK,          140, wire_log_ack,         "log_ack",         SERVER, 0,                FIRST,  "so much of it is durable") \
+    X(WIRE_DONE,             141, wire_done,            "done",            WORKER, WIRE_DONE_ACK,    FIRST,  "these are over") \
+    X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten")
+/* clang-format on */
+
+enum wire_op {
+#define X(op, number, type, word, sender, answer, lane, text) op = number,
+    WIRE_TABLE(X)
+#undef X
+};
+
+struct wire_info {
+    const char *word;
+    const struct tlv_desc *desc;
+    enum wire_sender sender;
+    enum wire_lane lane;
+    uint8_t answer; /* opcode of the answer when all goes well; 0 = none */
+    const char *text;
+};
+
+const struct wire_info *wire_info(uint8_t opcode); /* NULL = not known */
+const char *wire_word(uint8_t opcode);             /* "unknown" */
+
+/* A whole frame. The message must fit its table (tlv_check). */
+void wire_put(struct buf *out, enum wire_op op, uint8_t flags, uint32_t request, const void *message);
+/* Fills the struct of the frame's opcode; fields that are not known are skipped. ERR_UNSUPPORTED: such an opcode. */
+CHECKED enum err wire_take(const struct frame *frame, struct arena *arena, void *ret, struct why *why);
+
+#endif

@@ -1,0 +1,154 @@
+/* wire_admin.c: the tables behind wire_admin.h. Tags are format: a new field takes a new one, at the end. */
+#include "wire_admin.h"
+
+/* clang-format off */
+static const char *const catch_up_words[WIRE_CATCH_UP_COUNT] = {"all", "last", "none"};
+static const char *const overlap_words[WIRE_OVERLAP_COUNT] = {"skip", "queue", "replace"};
+static const char *const schedule_op_words[WIRE_SCHEDULE_OP_COUNT] = {"remove", "pause", "resume", "backfill"};
+static const char *const desired_words[WIRE_DESIRED_COUNT] = {"running", "stopped", "removed"};
+static const char *const pool_state_words[WIRE_POOL_STATE_COUNT] = {"active", "draining", "inactive"};
+static const char *const limit_kind_words[WIRE_LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
+
+static const struct tlv_field token_new_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_token_new, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_token_new, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_LIST, wire_token_new, roles, .max = 64, .sub = &wire_name_desc),
+    TLV_FIELD(4, TLV_I64, wire_token_new, expires_ms),
+};
+const struct tlv_desc wire_token_new_desc = TLV_DESC("token_new", wire_token_new, token_new_fields);
+
+static const struct tlv_field token_given_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_token_given, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_token_given, id, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_BYTES, wire_token_given, token, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_token_given_desc = TLV_DESC("token_given", wire_token_given, token_given_fields);
+
+static const struct tlv_field token_view_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_token_view, id, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_token_view, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_token_view, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_LIST, wire_token_view, roles, .max = 64, .sub = &wire_name_desc),
+    TLV_FIELD(5, TLV_I64, wire_token_view, created_ms),
+    TLV_FIELD(6, TLV_I64, wire_token_view, expires_ms),
+    TLV_FIELD(7, TLV_I64, wire_token_view, used_ms),
+};
+const struct tlv_desc wire_token_view_desc = TLV_DESC("token_view", wire_token_view, token_view_fields);
+
+static const struct tlv_field token_list_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_token_list, lsn),
+    TLV_FIELD(2, TLV_LIST, wire_token_list, tokens, .max = WIRE_COUNT_MAX, .sub = &wire_token_view_desc),
+};
+const struct tlv_desc wire_token_list_desc = TLV_DESC("token_list", wire_token_list, token_list_fields);
+
+static const struct tlv_field schedule_set_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_schedule_set, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_schedule_set, expression, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_ENUM, wire_schedule_set, catch_up, .max = WIRE_CATCH_UP_COUNT, .names = catch_up_words),
+    TLV_FIELD(4, TLV_ENUM, wire_schedule_set, overlap, .max = WIRE_OVERLAP_COUNT, .names = overlap_words),
+    TLV_FIELD(5, TLV_BOOL, wire_schedule_set, paused),
+    TLV_FIELD(6, TLV_I64, wire_schedule_set, start_ms),
+    TLV_FIELD(7, TLV_I64, wire_schedule_set, end_ms),
+    TLV_FIELD(8, TLV_MSG, wire_schedule_set, flow, .sub = &wire_flow_desc),
+};
+const struct tlv_desc wire_schedule_set_desc = TLV_DESC("schedule_set", wire_schedule_set, schedule_set_fields);
+
+static const struct tlv_field schedule_change_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_schedule_change, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_ENUM, wire_schedule_change, op, .max = WIRE_SCHEDULE_OP_COUNT, .names = schedule_op_words),
+    TLV_FIELD(3, TLV_I64, wire_schedule_change, since_ms),
+    TLV_FIELD(4, TLV_I64, wire_schedule_change, until_ms),
+};
+const struct tlv_desc wire_schedule_change_desc = TLV_DESC("schedule_change", wire_schedule_change, schedule_change_fields);
+
+static const struct tlv_field schedule_view_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_schedule_view, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_schedule_view, expression, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_ENUM, wire_schedule_view, catch_up, .max = WIRE_CATCH_UP_COUNT, .names = catch_up_words),
+    TLV_FIELD(4, TLV_ENUM, wire_schedule_view, overlap, .max = WIRE_OVERLAP_COUNT, .names = overlap_words),
+    TLV_FIELD(5, TLV_BOOL, wire_schedule_view, paused),
+    TLV_FIELD(6, TLV_I64, wire_schedule_view, next_ms),
+    TLV_FIELD(7, TLV_I64, wire_schedule_view, fired_ms),
+    TLV_FIELD(8, TLV_TEXT, wire_schedule_view, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(9, TLV_BOOL, wire_schedule_view, running),
+};
+const struct tlv_desc wire_schedule_view_desc = TLV_DESC("schedule_view", wire_schedule_view, schedule_view_fields);
+
+static const struct tlv_field schedule_list_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_schedule_list, lsn),
+    TLV_FIELD(2, TLV_BYTES, wire_schedule_list, cursor, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(3, TLV_LIST, wire_schedule_list, schedules, .max = WIRE_COUNT_MAX, .sub = &wire_schedule_view_desc),
+};
+const struct tlv_desc wire_schedule_list_desc = TLV_DESC("schedule_list", wire_schedule_list, schedule_list_fields);
+
+static const struct tlv_field service_set_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_service_set, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_ENUM, wire_service_set, desired, .max = WIRE_DESIRED_COUNT, .names = desired_words),
+};
+const struct tlv_desc wire_service_set_desc = TLV_DESC("service_set", wire_service_set, service_set_fields);
+
+static const struct tlv_field service_view_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_service_view, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_service_view, state, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_service_view, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(4, TLV_BOOL, wire_service_view, healthy),
+    TLV_FIELD(5, TLV_U32, wire_service_view, restarts),
+    TLV_FIELD(6, TLV_TEXT, wire_service_view, worker, .max = WIRE_NAME_MAX),
+    TLV_FIELD(7, TLV_I64, wire_service_view, since_ms),
+};
+const struct tlv_desc wire_service_view_desc = TLV_DESC("service_view", wire_service_view, service_view_fields);
+
+static const struct tlv_field service_list_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_service_list, lsn),
+    TLV_FIELD(2, TLV_BYTES, wire_service_list, cursor, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(3, TLV_LIST, wire_service_list, services, .max = WIRE_COUNT_MAX, .sub = &wire_service_view_desc),
+};
+const struct tlv_desc wire_service_list_desc = TLV_DESC("service_list", wire_service_list, service_list_fields);
+
+static const struct tlv_field page_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, wire_page, cursor, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(2, TLV_U32, wire_page, most),
+};
+const struct tlv_desc wire_page_desc = TLV_DESC("page", wire_page, page_fields);
+
+static const struct tlv_field pool_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_pool, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_ENUM, wire_pool, state, .max = WIRE_POOL_STATE_COUNT, .names = pool_state_words),
+    TLV_FIELD(3, TLV_BOOL, wire_pool, refuse_overload),
+    TLV_FIELD(4, TLV_LIST, wire_pool, capabilities, .max = 64, .sub = &wire_name_desc),
+};
+const struct tlv_desc wire_pool_desc = TLV_DESC("pool", wire_pool, pool_fields);
+
+static const struct tlv_field topic_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_topic, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_LIST, wire_topic, pools, .max = 64, .sub = &wire_name_desc),
+};
+const struct tlv_desc wire_topic_desc = TLV_DESC("topic", wire_topic, topic_fields);
+
+static const struct tlv_field tenant_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_tenant, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_U32, wire_tenant, weight),
+};
+const struct tlv_desc wire_tenant_desc = TLV_DESC("tenant", wire_tenant, tenant_fields);
+
+static const struct tlv_field limit_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_limit, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_ENUM, wire_limit, kind, .max = WIRE_LIMIT_KIND_COUNT, .names = limit_kind_words),
+    TLV_FIELD(3, TLV_TEXT, wire_limit, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_BOOL, wire_limit, clear),
+    TLV_FIELD(5, TLV_U32, wire_limit, width),
+    TLV_FIELD(6, TLV_U64, wire_limit, rate_milli),
+    TLV_FIELD(7, TLV_U64, wire_limit, burst),
+    TLV_FIELD(8, TLV_U32, wire_limit, running),
+    TLV_FIELD(9, TLV_U64, wire_limit, queued),
+    TLV_FIELD(10, TLV_U64, wire_limit, bytes),
+};
+const struct tlv_desc wire_limit_desc = TLV_DESC("limit", wire_limit, limit_fields);
+
+static const struct tlv_field drain_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_drain, worker, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_BOOL, wire_drain, undo),
+};
+const struct tlv_desc wire_drain_desc = TLV_DESC("drain", wire_drain, drain_fields);
+
+/* clang-format on */

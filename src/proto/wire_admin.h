@@ -1,0 +1,148 @@
+/* wire_admin.h: messages that set things up: tokens, schedules, services, pools, topics, tenants, limits, drains. */
+#ifndef REEVE_WIRE_ADMIN_H
+#define REEVE_WIRE_ADMIN_H
+
+#include "wire_flow.h"
+
+/* ---- tokens ---- */
+
+struct wire_token_new {
+    struct slice name; /* of the principal */
+    struct slice tenant;
+    struct tlv_list roles; /* of wire_name */
+    int64_t expires_ms;    /* wall time; 0 = never */
+};
+
+struct wire_token_given { /* the only time that the token itself is shown */
+    uint64_t lsn;
+    struct slice id, token;
+};
+
+struct wire_token_view {
+    struct slice id, name, tenant;
+    struct tlv_list roles; /* of wire_name */
+    int64_t created_ms, expires_ms, used_ms;
+};
+
+struct wire_token_list {
+    uint64_t lsn;
+    struct tlv_list tokens; /* of wire_token_view */
+};
+
+/* ---- schedules ---- */
+
+enum wire_catch_up { WIRE_CATCH_UP_ALL, WIRE_CATCH_UP_LAST, WIRE_CATCH_UP_NONE, WIRE_CATCH_UP_COUNT };
+enum wire_overlap { WIRE_OVERLAP_SKIP, WIRE_OVERLAP_QUEUE, WIRE_OVERLAP_REPLACE, WIRE_OVERLAP_COUNT };
+
+struct wire_schedule_set {
+    struct slice name;
+    struct slice expression; /* cron or interval, with a time zone */
+    uint8_t catch_up, overlap;
+    bool paused;
+    int64_t start_ms, end_ms; /* wall; 0 = none */
+    struct wire_flow flow;
+};
+
+enum wire_schedule_op {
+    WIRE_SCHEDULE_REMOVE,
+    WIRE_SCHEDULE_PAUSE,
+    WIRE_SCHEDULE_RESUME,
+    WIRE_SCHEDULE_BACKFILL,
+    WIRE_SCHEDULE_OP_COUNT
+};
+
+struct wire_schedule_change {
+    struct slice name;
+    uint8_t op;               /* enum wire_schedule_op */
+    int64_t since_ms, until_ms; /* backfill: slots from, and before */
+};
+
+struct wire_schedule_view {
+    struct slice name, expression;
+    uint8_t catch_up, overlap;
+    bool paused;
+    int64_t next_ms, fired_ms;
+    struct slice flow; /* the last that was made */
+    bool running;
+};
+
+struct wire_schedule_list {
+    uint64_t lsn;
+    struct slice cursor;
+    struct tlv_list schedules; /* of wire_schedule_view */
+};
+
+/* ---- services ---- */
+
+enum wire_desired { WIRE_DESIRED_RUNNING, WIRE_DESIRED_STOPPED, WIRE_DESIRED_REMOVED, WIRE_DESIRED_COUNT };
+
+struct wire_service_set {
+    struct slice name;
+    uint8_t desired; /* enum wire_desired */
+};
+
+struct wire_service_view {
+    struct slice name, state;
+    struct slice job; /* its current version */
+    bool healthy;
+    uint32_t restarts;
+    struct slice worker;
+    int64_t since_ms;
+};
+
+struct wire_service_list {
+    uint64_t lsn;
+    struct slice cursor;
+    struct tlv_list services; /* of wire_service_view */
+};
+
+/* ---- the rest ---- */
+
+struct wire_page { /* token_ls, schedule_ls, service_ls */
+    struct slice cursor;
+    uint32_t most;
+};
+
+enum wire_pool_state { WIRE_POOL_ACTIVE, WIRE_POOL_DRAINING, WIRE_POOL_INACTIVE, WIRE_POOL_STATE_COUNT };
+
+struct wire_pool {
+    struct slice name;
+    uint8_t state; /* enum wire_pool_state */
+    bool refuse_overload;
+    struct tlv_list capabilities; /* of wire_name */
+};
+
+struct wire_topic {
+    struct slice name;
+    struct tlv_list pools; /* of wire_name; empty = the mapping is removed */
+};
+
+struct wire_tenant {
+    struct slice name;
+    uint32_t weight; /* 0 = 1 */
+};
+
+enum wire_limit_kind { WIRE_LIMIT_KEY, WIRE_LIMIT_RATE, WIRE_LIMIT_TENANT, WIRE_LIMIT_KIND_COUNT };
+
+struct wire_limit {
+    struct slice tenant;
+    uint8_t kind; /* enum wire_limit_kind */
+    struct slice name;
+    bool clear;
+    uint32_t width;
+    uint64_t rate_milli, burst;
+    uint32_t running;
+    uint64_t queued, bytes;
+};
+
+struct wire_drain {
+    struct slice worker;
+    bool undo; /* it takes jobs again */
+};
+
+extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_token_view_desc, wire_token_list_desc,
+    wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_view_desc, wire_schedule_list_desc,
+    wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,
+    wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_drain_desc;
+
+#endif

@@ -1,0 +1,162 @@
+/* wire_flow.c: the tables behind wire_flow.h. Tags are format: a new field takes a new one, at the end. */
+#include "wire_flow.h"
+
+/* clang-format off */
+const char *const wire_job_kind_words[WIRE_JOB_KIND_COUNT] = {
+    "command", "script", "archive", "service", "http", "noop", "sleep", "fail", "gate", "barrier", "external",
+};
+static const char *const upstream_words[WIRE_UPSTREAM_COUNT] = {"fail", "skip", "run"};
+static const char *const scope_words[WIRE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
+static const char *const verdict_words[WIRE_VERDICT_COUNT] = {
+    "allow", "deny", "constrain", "hold", "again", "quarantine", "redact", "fail",
+};
+
+static const struct tlv_field demand_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_demand, pool, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_demand, topic, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_LIST, wire_demand, capabilities, .max = 64, .sub = &wire_name_desc),
+    TLV_FIELD(4, TLV_LIST, wire_demand, labels, .max = 64, .sub = &wire_pair_desc),
+    TLV_FIELD(5, TLV_U32, wire_demand, cpu_milli),
+    TLV_FIELD(6, TLV_U64, wire_demand, memory_bytes),
+    TLV_FIELD(7, TLV_U32, wire_demand, gpus),
+    TLV_FIELD(8, TLV_LIST, wire_demand, resources, .max = 16, .sub = &wire_amount_desc),
+    TLV_FIELD(9, TLV_LIST, wire_demand, keys, .max = 16, .sub = &wire_name_desc),
+    TLV_FIELD(10, TLV_LIST, wire_demand, rates, .max = 16, .sub = &wire_name_desc),
+};
+const struct tlv_desc wire_demand_desc = TLV_DESC("demand", wire_demand, demand_fields);
+
+static const struct tlv_field options_fields[] = {
+    TLV_FIELD(1, TLV_ENUM, wire_options, kind, .max = WIRE_JOB_KIND_COUNT, .names = wire_job_kind_words),
+    TLV_FIELD(2, TLV_I64, wire_options, priority),
+    TLV_FIELD(3, TLV_MSG, wire_options, demand, .sub = &wire_demand_desc),
+    TLV_FIELD(4, TLV_U32, wire_options, attempts_max),
+    TLV_FIELD(5, TLV_U32, wire_options, backoff_base_ms),
+    TLV_FIELD(6, TLV_U32, wire_options, backoff_cap_ms),
+    TLV_FIELD(7, TLV_U32, wire_options, backoff_jitter_ms),
+    TLV_FIELD(8, TLV_ENUM, wire_options, on_upstream, .max = WIRE_UPSTREAM_COUNT, .names = upstream_words),
+    TLV_FIELD(9, TLV_BOOL, wire_options, exclusive),
+    TLV_FIELD(10, TLV_BOOL, wire_options, delay_from_submit),
+    TLV_FIELD(11, TLV_I64, wire_options, delay_ms),
+    TLV_FIELD(12, TLV_I64, wire_options, not_before_ms),
+    TLV_FIELD(13, TLV_I64, wire_options, deadline_ms),
+    TLV_FIELD(14, TLV_I64, wire_options, start_within_ms),
+    TLV_FIELD(15, TLV_I64, wire_options, dispatch_timeout_ms),
+    TLV_FIELD(16, TLV_I64, wire_options, run_timeout_ms),
+    TLV_FIELD(17, TLV_TEXT, wire_options, preferred_worker, .max = WIRE_NAME_MAX),
+    TLV_FIELD(18, TLV_TEXT, wire_options, preferred_pool, .max = WIRE_NAME_MAX),
+    TLV_FIELD(19, TLV_BOOL, wire_options, affinity),
+    TLV_FIELD(20, TLV_I64, wire_options, prefer_ms),
+    TLV_FIELD(21, TLV_U8, wire_options, gates),
+    TLV_FIELD(22, TLV_I64, wire_options, approval_ms),
+    TLV_FIELD(23, TLV_U32, wire_options, quorum),
+    TLV_FIELD(24, TLV_BOOL, wire_options, four_eyes),
+    TLV_FIELD(25, TLV_BOOL, wire_options, policy_open),
+    TLV_FIELD(26, TLV_TEXT, wire_options, approval_role, .max = WIRE_NAME_MAX),
+    TLV_FIELD(27, TLV_U32S, wire_options, fatal_exits, .max = 256),
+    TLV_FIELD(28, TLV_U32, wire_options, max_parallel),
+    TLV_FIELD(29, TLV_BOOL, wire_options, fail_fast),
+    TLV_FIELD(30, TLV_U32, wire_options, allow_count),
+    TLV_FIELD(31, TLV_U32, wire_options, allow_percent),
+    TLV_FIELD(32, TLV_U32, wire_options, restart_base_ms),
+    TLV_FIELD(33, TLV_U32, wire_options, restart_cap_ms),
+    TLV_FIELD(34, TLV_I64, wire_options, restart_reset_ms),
+    TLV_FIELD(35, TLV_I64, wire_options, healthy_within_ms),
+    TLV_FIELD(36, TLV_U32, wire_options, stop_within_ms),
+};
+const struct tlv_desc wire_options_desc = TLV_DESC("options", wire_options, options_fields);
+
+static const struct tlv_field job_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_job, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_U32, wire_job, options),
+    TLV_FIELD(3, TLV_U32S, wire_job, parents, .max = WIRE_COUNT_MAX),
+    TLV_FIELD(4, TLV_LIST, wire_job, parent_names, .max = WIRE_COUNT_MAX, .sub = &wire_name_desc),
+    TLV_FIELD(5, TLV_BYTES, wire_job, body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(6, TLV_U32, wire_job, undo_options),
+    TLV_FIELD(7, TLV_BYTES, wire_job, undo_body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(8, TLV_U32, wire_job, child_options),
+    TLV_FIELD(9, TLV_TEXT, wire_job, service, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_job_desc = TLV_DESC("job", wire_job, job_fields);
+
+static const struct tlv_field jobs_fields[] = {
+    TLV_FIELD(1, TLV_LIST, wire_jobs, options, .max = 10000, .sub = &wire_options_desc),
+    TLV_FIELD(2, TLV_LIST, wire_jobs, jobs, .max = WIRE_COUNT_MAX, .sub = &wire_job_desc),
+    TLV_FIELD(3, TLV_BOOL, wire_jobs, more),
+};
+const struct tlv_desc wire_jobs_desc = TLV_DESC("jobs", wire_jobs, jobs_fields);
+
+static const struct tlv_field flow_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_flow, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_flow, key, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_I64, wire_flow, key_ms),
+    TLV_FIELD(4, TLV_TEXT, wire_flow, trace, .max = WIRE_NAME_MAX),
+    TLV_FIELD(5, TLV_LIST, wire_flow, labels, .max = 64, .sub = &wire_pair_desc),
+    TLV_FIELD(6, TLV_MSG, wire_flow, part, .sub = &wire_jobs_desc),
+    TLV_FIELD(7, TLV_BYTES, wire_flow, spec),
+    TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX),
+};
+const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
+
+static const struct tlv_field submit_fields[] = {
+    TLV_FIELD(1, TLV_LIST, wire_submit, flows, .max = WIRE_COUNT_MAX, .sub = &wire_flow_desc),
+};
+const struct tlv_desc wire_submit_desc = TLV_DESC("submit", wire_submit, submit_fields);
+
+static const struct tlv_field submitted_flow_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_submitted_flow, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_U32, wire_submitted_flow, job_count),
+    TLV_FIELD(3, TLV_BOOL, wire_submitted_flow, repeated),
+    TLV_FIELD(4, TLV_TEXT, wire_submitted_flow, code, .max = WIRE_NAME_MAX),
+    TLV_FIELD(5, TLV_TEXT, wire_submitted_flow, message, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(6, TLV_U32, wire_submitted_flow, retry_after_ms),
+};
+const struct tlv_desc wire_submitted_flow_desc = TLV_DESC("submitted_flow", wire_submitted_flow, submitted_flow_fields);
+
+static const struct tlv_field submitted_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_submitted, lsn),
+    TLV_FIELD(2, TLV_LIST, wire_submitted, flows, .max = WIRE_COUNT_MAX, .sub = &wire_submitted_flow_desc),
+};
+const struct tlv_desc wire_submitted_desc = TLV_DESC("submitted", wire_submitted, submitted_fields);
+
+static const struct tlv_field add_jobs_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_add_jobs, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_MSG, wire_add_jobs, part, .sub = &wire_jobs_desc),
+};
+const struct tlv_desc wire_add_jobs_desc = TLV_DESC("add_jobs", wire_add_jobs, add_jobs_fields);
+
+static const struct tlv_field targets_fields[] = {
+    TLV_FIELD(1, TLV_LIST, wire_targets, targets, .max = 10000, .sub = &wire_name_desc),
+    TLV_FIELD(2, TLV_TEXT, wire_targets, reason, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_targets_desc = TLV_DESC("targets", wire_targets, targets_fields);
+
+static const struct tlv_field pause_fields[] = {
+    TLV_FIELD(1, TLV_ENUM, wire_pause, scope, .max = WIRE_SCOPE_COUNT, .names = scope_words),
+    TLV_FIELD(2, TLV_TEXT, wire_pause, name, .max = WIRE_TARGET_MAX),
+};
+const struct tlv_desc wire_pause_desc = TLV_DESC("pause", wire_pause, pause_fields);
+
+static const struct tlv_field verdict_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_verdict, question),
+    TLV_FIELD(2, TLV_TEXT, wire_verdict, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(3, TLV_U32, wire_verdict, revision),
+    TLV_FIELD(4, TLV_HASH, wire_verdict, hash),
+    TLV_FIELD(5, TLV_ENUM, wire_verdict, verdict, .max = WIRE_VERDICT_COUNT, .names = verdict_words),
+    TLV_FIELD(6, TLV_TEXT, wire_verdict, reason, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(7, TLV_BYTES, wire_verdict, payload, .max = WIRE_BODY_MAX),
+    TLV_FIELD(8, TLV_I64, wire_verdict, again_ms),
+    TLV_FIELD(9, TLV_U64, wire_verdict, policy),
+    TLV_FIELD(10, TLV_BOOL, wire_verdict, fatal),
+    TLV_FIELD(11, TLV_HASH, wire_verdict, items),
+    TLV_FIELD(12, TLV_U32, wire_verdict, item_count),
+};
+const struct tlv_desc wire_verdict_desc = TLV_DESC("verdict", wire_verdict, verdict_fields);
+
+static const struct tlv_field complete_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_complete, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_BOOL, wire_complete, failed),
+    TLV_FIELD(3, TLV_BYTES, wire_complete, output, .max = WIRE_BODY_MAX),
+    TLV_FIELD(4, TLV_TEXT, wire_complete, reason, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_complete_desc = TLV_DESC("complete", wire_complete, complete_fields);
+/* clang-format on */

@@ -1,0 +1,174 @@
+/* wire_flow.h: messages that change flows and jobs: submit, add, cancel, retry, decide.
+ *
+ * Zero and absent are one thing on the wire, so every number here is defined such that 0 is what most people want.
+ * Targets are text as people type it. */
+#ifndef REEVE_WIRE_FLOW_H
+#define REEVE_WIRE_FLOW_H
+
+#include "wire_session.h"
+
+/* ---- what a flow is made of ---- */
+
+enum wire_job_kind { /* numbers are format; the first is 0 */
+    WIRE_JOB_COMMAND,
+    WIRE_JOB_SCRIPT,
+    WIRE_JOB_ARCHIVE,
+    WIRE_JOB_SERVICE,
+    WIRE_JOB_HTTP,
+    WIRE_JOB_NOOP,
+    WIRE_JOB_SLEEP,
+    WIRE_JOB_FAIL,
+    WIRE_JOB_GATE,
+    WIRE_JOB_BARRIER,
+    WIRE_JOB_EXTERNAL,
+    WIRE_JOB_KIND_COUNT
+};
+extern const char *const wire_job_kind_words[];
+
+enum wire_upstream { WIRE_UPSTREAM_FAIL, WIRE_UPSTREAM_SKIP, WIRE_UPSTREAM_RUN, WIRE_UPSTREAM_COUNT };
+
+struct wire_demand { /* of a worker */
+    struct slice pool, topic;
+    struct tlv_list capabilities; /* of wire_name */
+    struct tlv_list labels;       /* of wire_pair */
+    uint32_t cpu_milli;
+    uint64_t memory_bytes;
+    uint32_t gpus;
+    struct tlv_list resources; /* of wire_amount */
+    struct tlv_list keys;      /* of wire_name */
+    struct tlv_list rates;     /* of wire_name */
+};
+
+struct wire_options {
+    uint8_t kind;     /* enum wire_job_kind */
+    int64_t priority; /* above or below normal */
+    struct wire_demand demand;
+    uint32_t attempts_max; /* in all; 0 = 4 */
+    uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
+    uint8_t on_upstream; /* enum wire_upstream */
+    bool exclusive;
+    bool delay_from_submit;
+    int64_t delay_ms;
+    int64_t not_before_ms, deadline_ms; /* wall time */
+    int64_t start_within_ms, dispatch_timeout_ms, run_timeout_ms;
+    struct slice preferred_worker, preferred_pool;
+    bool affinity;
+    int64_t prefer_ms;
+    uint8_t gates; /* bits, in the order of the questions */
+    int64_t approval_ms;
+    uint32_t quorum;
+    bool four_eyes, policy_open;
+    struct slice approval_role;
+    struct tlv_u32s fatal_exits;
+    uint32_t max_parallel; /* foreach, so the next three: children under way at once */
+    bool fail_fast;        /* call the rest off as soon as it cannot succeed any more */
+    uint32_t allow_count, allow_percent; /* of children that may end badly */
+    uint32_t restart_base_ms, restart_cap_ms; /* services, so to the end */
+    int64_t restart_reset_ms, healthy_within_ms;
+    uint32_t stop_within_ms;
+};
+
+struct wire_job {
+    struct slice name;
+    uint32_t options;            /* position in the list of option sets */
+    struct tlv_u32s parents;     /* positions in the list of jobs */
+    struct tlv_list parent_names; /* of wire_name: jobs that came before in this flow, or targets in other flows */
+    struct slice body;           /* a `run` message (wire_run.h); opaque to the engine */
+    uint32_t undo_options;       /* of its compensation: position + 1; 0 = it has none */
+    struct slice undo_body;
+    uint32_t child_options; /* foreach: of its children: position + 1; 0 = its own */
+    struct slice service;   /* kind service: the one it deploys */
+};
+
+struct wire_jobs { /* part of a flow */
+    struct tlv_list options; /* of wire_options: each different set once */
+    struct tlv_list jobs;    /* of wire_job */
+    bool more;               /* further parts follow with add_jobs */
+};
+
+struct wire_flow {
+    struct slice name;
+    struct slice key; /* idempotency key */
+    int64_t key_ms;   /* how long it is remembered; 0 = the standard time */
+    struct slice trace;
+    struct tlv_list labels; /* of wire_pair */
+    struct wire_jobs part;
+    struct slice spec;   /* or, in place of `part`: a flow file in JSON */
+    struct slice params; /* of the flow file: a JSON object */
+};
+
+/* ---- messages ---- */
+
+struct wire_submit {
+    struct tlv_list flows; /* of wire_flow: each is accepted or refused on its own */
+};
+
+struct wire_submitted_flow {
+    struct slice flow; /* its id; empty = refused */
+    uint32_t job_count;
+    bool repeated;
+    struct slice code, message;
+    uint32_t retry_after_ms;
+};
+
+struct wire_submitted {
+    uint64_t lsn;
+    struct tlv_list flows; /* of wire_submitted_flow, in the order of the request */
+};
+
+struct wire_add_jobs {
+    struct slice flow;
+    struct wire_jobs part;
+};
+
+struct wire_targets { /* cancel, retry, discard, rerun */
+    struct tlv_list targets; /* of wire_name */
+    struct slice reason;
+};
+
+enum wire_scope { WIRE_SCOPE_FLOW, WIRE_SCOPE_POOL, WIRE_SCOPE_TENANT, WIRE_SCOPE_COUNT };
+
+struct wire_pause { /* pause, resume */
+    uint8_t scope; /* enum wire_scope */
+    struct slice name;
+};
+
+enum wire_verdict_word {
+    WIRE_VERDICT_ALLOW,
+    WIRE_VERDICT_DENY,
+    WIRE_VERDICT_CONSTRAIN,
+    WIRE_VERDICT_HOLD,
+    WIRE_VERDICT_AGAIN,
+    WIRE_VERDICT_QUARANTINE,
+    WIRE_VERDICT_REDACT,
+    WIRE_VERDICT_FAIL, /* it could not be evaluated */
+    WIRE_VERDICT_COUNT
+};
+
+struct wire_verdict { /* approve and reject are allow and deny */
+    uint64_t question;
+    struct slice job; /* in place of a question: the one that this job stands before */
+    uint32_t revision;
+    struct slice hash; /* of what was seen */
+    uint8_t verdict;   /* enum wire_verdict_word */
+    struct slice reason;
+    struct slice payload;
+    int64_t again_ms;
+    uint64_t policy;
+    bool fatal;
+    struct slice items; /* with the yes to an expansion: hash of the blob that holds them */
+    uint32_t item_count;
+};
+
+struct wire_complete { /* the word from outside that an external job waits for */
+    struct slice job;
+    bool failed;
+    struct slice output; /* JSON */
+    struct slice reason;
+};
+
+extern const struct tlv_desc wire_demand_desc, wire_options_desc, wire_job_desc, wire_jobs_desc, wire_flow_desc;
+extern const struct tlv_desc wire_submit_desc, wire_submitted_flow_desc, wire_submitted_desc, wire_add_jobs_desc,
+    wire_targets_desc, wire_pause_desc, wire_verdict_desc, wire_complete_desc;
+
+#endif

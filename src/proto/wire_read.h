@@ -1,0 +1,205 @@
+/* wire_read.h: messages that look and change nothing: one thing, lists, reasons, events, logs, numbers.
+ *
+ * States, causes and reasons are words here, not numbers: an older client prints what a newer server says. Lists come
+ * in pages; the cursor of a page is opaque, and empty when there is no next one. */
+#ifndef REEVE_WIRE_READ_H
+#define REEVE_WIRE_READ_H
+
+#include "wire_session.h"
+
+/* ---- what is shown ---- */
+
+struct wire_flow_view {
+    struct slice flow; /* its id */
+    struct slice name, state, principal, tenant;
+    bool paused, more, cancelling;
+    struct slice unwinding;
+    int64_t created_ms, finished_ms;
+    uint32_t job_count;
+    struct tlv_list states; /* of wire_amount: jobs in each state that has any */
+    struct tlv_list labels; /* of wire_pair */
+    bool archived;          /* it has left memory and comes from the history */
+};
+
+struct wire_attempt_view {
+    uint32_t attempt;
+    struct slice worker, outcome;
+    uint32_t exit_code, signal;
+    int64_t assigned_ms, started_ms, ended_ms;
+    uint64_t log_bytes, log_cut_bytes;
+    struct slice reason;
+    struct tlv_list artifacts; /* of wire_kept */
+    uint64_t cpu_ms, memory_bytes_max;
+};
+
+struct wire_job_view {
+    struct slice job; /* flow/name */
+    struct slice state, cause, kind;
+    uint32_t attempt, attempts_max;
+    int64_t since_ms, due_ms;
+    struct slice worker, pool;
+    uint64_t question;
+    struct slice root; /* the job that dragged it down */
+    bool dead_letter;
+    uint32_t percent;
+    uint32_t exit_code, signal;
+    struct slice reason;
+    struct slice result, result_hash;
+    struct tlv_list parents;  /* of wire_name; with details */
+    struct slice body;        /* a `run` message; with details */
+    struct slice body_hash;
+    struct tlv_list attempts; /* of wire_attempt_view; with details */
+};
+
+struct wire_question_view {
+    uint64_t question;
+    uint32_t revision;
+    struct slice gate, job;
+    struct slice hash; /* of what is to be decided on */
+    int64_t asked_ms, deadline_ms;
+    uint32_t votes, quorum;
+    bool four_eyes;
+    struct slice role;
+    struct slice body; /* what is to be decided on: a rendered `run` message */
+};
+
+struct wire_worker_view {
+    struct slice worker;
+    uint64_t incarnation;
+    struct slice pool, build;
+    bool attached, draining, permanent;
+    uint32_t slots, active;
+    uint32_t cpu_percent, gpu_percent;
+    struct tlv_list capabilities; /* of wire_name */
+    struct tlv_list labels;       /* of wire_pair */
+    int64_t seen_ms;
+};
+
+/* ---- messages ---- */
+
+struct wire_get {
+    struct slice target;
+    bool details; /* of a flow: its jobs; of a job: spec and attempts */
+};
+
+struct wire_got {
+    uint64_t lsn;
+    struct wire_flow_view flow;
+    struct tlv_list jobs; /* of wire_job_view; the one job, or a part of the jobs of the flow: more frames follow */
+};
+
+enum wire_list_what {
+    WIRE_LIST_FLOWS,
+    WIRE_LIST_JOBS,
+    WIRE_LIST_DEAD, /* the dead letters */
+    WIRE_LIST_QUESTIONS,
+    WIRE_LIST_WORKERS,
+    WIRE_LIST_COUNT
+};
+
+struct wire_list {
+    uint8_t what; /* enum wire_list_what */
+    uint32_t most; /* things on a page; 0 = the standard */
+    struct slice cursor;
+    struct slice flow;      /* only of this one */
+    struct slice name;      /* begins with */
+    struct tlv_list states; /* of wire_name: one of these */
+    struct tlv_list labels; /* of wire_pair: all of these */
+    int64_t since_ms, until_ms;
+    struct slice text; /* in names, labels and error texts */
+};
+
+struct wire_listed {
+    uint64_t lsn;
+    struct slice cursor;
+    struct tlv_list flows;     /* of wire_flow_view */
+    struct tlv_list jobs;      /* of wire_job_view */
+    struct tlv_list questions; /* of wire_question_view */
+    struct tlv_list workers;   /* of wire_worker_view */
+};
+
+struct wire_why {
+    struct slice job;
+};
+
+struct wire_reason {
+    uint64_t lsn;
+    struct slice job, state;
+    struct slice code, text; /* the one reason, as a word and as a sentence */
+    uint32_t parents_open;
+    struct slice parent;
+    int64_t until_ms; /* when it ends by itself; 0 = never */
+    struct slice limit;
+    uint64_t question;
+    struct slice worker;
+};
+
+struct wire_wait {
+    struct tlv_list targets; /* of wire_name */
+    bool any;                /* the first that is over suffices */
+    int64_t timeout_ms;      /* 0 = for ever */
+};
+
+struct wire_waited { /* one frame whenever something is over; the last one without FRAME_MORE */
+    uint64_t lsn;
+    struct tlv_list over; /* of wire_job_view; of a flow: its id and state */
+    bool timed_out;
+};
+
+struct wire_subscribe {
+    uint64_t after_lsn; /* events behind this one; 0 with `from_start` unset = from now on */
+    uint32_t after_ordinal;
+    bool from_start;     /* as far back as the archive reaches */
+    struct tlv_list targets; /* of wire_name: only of these */
+    bool state_first;    /* begins with the present state as events */
+};
+
+struct wire_event {
+    uint64_t lsn;
+    uint32_t ordinal;
+    struct slice kind; /* flow, job, worker, service */
+    int64_t time_ms;
+    struct slice target; /* flow, job, worker or service */
+    struct slice from, to, cause;
+    uint32_t attempt;
+    struct slice worker;
+    int64_t due_ms;
+};
+
+struct wire_events {
+    struct tlv_list events; /* of wire_event */
+    bool gap; /* some before these are no longer to be had, or this client was too slow */
+};
+
+struct wire_logs {
+    struct slice job;
+    uint32_t attempt; /* 0 = the last */
+    uint64_t offset;
+    uint64_t tail_bytes; /* in place of the offset: this many from the end */
+    uint64_t most;       /* bytes; 0 = all */
+    bool follow;
+};
+
+struct wire_log_data {
+    uint32_t attempt;
+    struct tlv_list pieces; /* of wire_log_piece */
+    uint64_t cut_bytes;     /* left out of the log for its length */
+    bool over;              /* the attempt has ended and this was all */
+};
+
+struct wire_stats {
+    uint64_t lsn;
+    struct tlv_list numbers; /* of wire_amount */
+};
+
+struct wire_empty { /* a request without fields */
+    bool unused;
+};
+
+extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_job_view_desc, wire_question_view_desc,
+    wire_worker_view_desc, wire_event_desc;
+extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
+    wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_logs_desc,
+    wire_log_data_desc, wire_stats_desc, wire_empty_desc;
+
+#endif

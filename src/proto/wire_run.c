@@ -1,0 +1,46 @@
+/* wire_run.c: the tables behind wire_run.h. Bodies of jobs are in journals, so these tags live as long as those. */
+#include "wire_run.h"
+
+/* clang-format off */
+static const struct tlv_field arg_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_arg, text, .max = WIRE_VALUE_MAX),
+};
+const struct tlv_desc wire_arg_desc = TLV_DESC("arg", wire_arg, arg_fields);
+
+static const struct tlv_field file_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_file, path, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(2, TLV_HASH, wire_file, hash),
+    TLV_FIELD(3, TLV_BOOL, wire_file, executable),
+};
+const struct tlv_desc wire_file_desc = TLV_DESC("file", wire_file, file_fields);
+
+static const struct tlv_field artifact_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_artifact, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_artifact, path, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(3, TLV_BOOL, wire_artifact, optional),
+};
+const struct tlv_desc wire_artifact_desc = TLV_DESC("artifact", wire_artifact, artifact_fields);
+
+static const struct tlv_field run_fields[] = {
+    TLV_FIELD(1, TLV_LIST, wire_run, argv, .max = 4096, .sub = &wire_arg_desc),
+    TLV_FIELD(2, TLV_TEXT, wire_run, shell, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(3, TLV_BYTES, wire_run, script, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(4, TLV_TEXT, wire_run, script_name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(5, TLV_HASH, wire_run, script_hash),
+    TLV_FIELD(6, TLV_BYTES, wire_run, stdin_text, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(7, TLV_HASH, wire_run, stdin_hash),
+    TLV_FIELD(8, TLV_LIST, wire_run, env, .max = 4096, .sub = &wire_pair_desc),
+    TLV_FIELD(9, TLV_LIST, wire_run, files, .max = 4096, .sub = &wire_file_desc),
+    TLV_FIELD(10, TLV_LIST, wire_run, artifacts, .max = 256, .sub = &wire_artifact_desc),
+    TLV_FIELD(11, TLV_TEXT, wire_run, workdir, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(12, TLV_I64, wire_run, sleep_ms),
+    TLV_FIELD(13, TLV_U32, wire_run, exit_code),
+    TLV_FIELD(14, TLV_U64, wire_run, log_bytes_max),
+    TLV_FIELD(15, TLV_U32, wire_run, kill_grace_ms),
+    TLV_FIELD(16, TLV_LIST, wire_run, labels, .max = 64, .sub = &wire_pair_desc),
+    TLV_FIELD(17, TLV_TEXT, wire_run, when, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(18, TLV_TEXT, wire_run, foreach, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
+/* clang-format on */
