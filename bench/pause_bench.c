@@ -73,7 +73,7 @@ static void accounts_open(struct accounts *a) {
     pid_t self = gettid();
     *a = (struct accounts){.fd = {open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)}, .count = 1};
     for (struct dirent *e; threads != NULL && a->count < ACCOUNTS_MAX && (e = readdir(threads)) != NULL;) {
-        int thread = atoi(e->d_name);
+        int thread = (int)strtol(e->d_name, NULL, 10);
         if (thread <= 0 || thread == self) continue;
         (void)snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", thread);
         a->fd[a->count++] = open(path, O_RDONLY | O_CLOEXEC);
