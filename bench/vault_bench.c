@@ -119,7 +119,7 @@ static void puts_bench(uint32_t in_flight) {
     }
     double seconds = now() - start, rate = (double)count / seconds;
     printf(
-        "puts, %4u in flight   %9.0f /s  %6.2f F(4096) = %.0f/s  %6llu syncs, %.0f B of disk each, loop kept %.2f ms at most\n",
+        "puts, %4u in flight   %9.0f /s  %6.2f F(4096) = %.0f/s  %6llu syncs, %.0f B of disk each, loop kept %.2f ms\n",
         in_flight, rate, rate / f, f, (unsigned long long)(blobs_durable(vault.blobs) - flushes),
         (double)(disk_bytes() - bytes) / (double)count, kept * 1e3);
 }
@@ -243,7 +243,7 @@ static void open_bench(void) {
         blobs_stats(vault.blobs, &b);
         joblogs_stats(vault.logs, &l);
         printf(
-            "open %-6s  %6.0f ms (%.0f of processor) for %llu blobs and %llu log extents in %u packs, %.0f MB; %.0f MB of memory\n",
+            "open %-6s  %6.0f ms (%.0f of processor) for %llu blobs, %llu extents in %u packs, %.0f MB; %.0f MB memory\n",
             round ? "again" : "first", seconds * 1e3, (double)(clock() - processor) * 1e3 / CLOCKS_PER_SEC,
             (unsigned long long)b.entries, (unsigned long long)l.entries, b.packs + l.packs,
             (double)(b.file_bytes + l.file_bytes) / 1e6, (double)(resident() - memory) / 1e6);
