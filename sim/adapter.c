@@ -163,6 +163,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_TENANT:
     case CMD_STORE:
     case CMD_LIMIT:
+    case CMD_POLICY:
     case CMD_SERVICE:
     case CMD_COUNT: break;
     }
@@ -282,6 +283,8 @@ static const char *why_misfit(const struct job_view *job, enum block block) {
     bool settling = block == BLOCK_SETTLING;
     switch (job->state) {
     case JOB_WAITING:
+        if (block == BLOCK_CHILDREN) return NULL;
+        if (job->item != UINT32_MAX && (block == BLOCK_PARALLEL || block == BLOCK_PARENTS)) return NULL;
         if (block == BLOCK_VERSION) return job->parents_open == 1 ? NULL : "it waits behind no version";
         if (job->parents_open > 0) return block == BLOCK_PARENTS || settling ? NULL : "it waits for parents";
         return block == BLOCK_TIME || settling ? NULL : "it waits for a time";
@@ -349,6 +352,19 @@ static void compare_job(void *ctx, const struct job_view *job) {
     s->revision = q.revision;
 }
 
+/* All of them, also those that have not begun and those that left nothing behind. */
+static void compare_children(void *ctx, const struct job_view *job) {
+    struct comparison *c = ctx;
+    struct expansion_view x;
+    struct job_view child;
+    compare_job(c, job);
+    if (!view_expansion(c->state, job->ref, &x)) return;
+    for (uint32_t i = 0; i < x.count; i++) {
+        ENSURE(view_job(c->state, (struct job_ref){job->ref.flow, x.first + i}, &child));
+        compare_job(c, &child);
+    }
+}
+
 static void compare_flow(void *ctx, flow_id id) {
     struct comparison *c = ctx;
     struct flow_view flow;
@@ -361,7 +377,7 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .job_count = flow.job_count,
                                 .unwinding = adapter_unwinding(flow.unwinding),
                                 .undo_count = flow.undo_count};
-    view_each_job(c->state, id, compare_job, c);
+    view_each_job(c->state, id, compare_children, c);
 }
 
 static void compare_service(void *ctx, const struct service_view *v) {

@@ -21,6 +21,13 @@ struct model_job {
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     bool entered;    /* its compensation is to run when the flow unwinds */
 
+    /* A foreach job that got its items, and its children: all of them, from the beginning. */
+    struct model_job *children;
+    uint32_t child_count, first_child;
+    bool is_open;                /* past its questions and not over: it waits for its children */
+    enum trace_cause called_off; /* why no more children begin; TC_NONE */
+    uint32_t child_of;           /* of a child: ordinal of its foreach job; TRACE_NO_JOB */
+
     /* What it went through. */
     enum trace_state state;
     enum trace_cause cause;
@@ -34,11 +41,12 @@ struct model_job {
     bool behind; /* a version of a service that waits for another one to stop */
 
     /* How far it is on its way to READY. Forgotten when it is reset. */
-    bool past_parents;
+    bool past_parents; /* of a child: it had its turn */
     bool waits_for_time;
     int64_t due_least_ms, due_most_ms; /* while waits_for_time */
     uint32_t gates_asked;  /* TRACE_GATE_BITs: what the job asks for and what a verdict added */
     uint32_t gates_passed;
+    uint64_t grant; /* version of the policy that let it pass; 0 = before any was told */
     bool has_question;
     enum trace_gate gate;
     uint32_t revision;
@@ -104,6 +112,7 @@ struct model {
     uint32_t room_count;
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
+    uint64_t policy; /* version in force, 0 = none was told */
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
     struct model_service *services;
@@ -124,9 +133,16 @@ struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_by
                                    struct trace_bytes tenant);
 void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms);
 
+void model_job_expand(struct model_flow *f, struct model_job *j, uint32_t count, int64_t time_ms);
+
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who);
 void model_job_vote(struct model_job *j, struct trace_bytes who);
 void model_job_votes_clear(struct model_job *j);
+
+/* What it is asked before anybody asks for more. */
+uint32_t model_job_gates(const struct trace_job *spec);
+/* The policy that let it pass is no longer in force. */
+bool model_job_has_lapsed(const struct model *m, const struct model_job *j);
 
 /* As if it had just been submitted, but for its attempt number. */
 void model_job_reset(struct model_job *j, int64_t time_ms);

@@ -57,6 +57,7 @@ enum trace_cause {
     TC_SAGA,
     TC_UNHEALTHY,
     TC_REPLACED,
+    TC_CHILDREN,
     TC_COUNT
 };
 
@@ -76,7 +77,17 @@ enum trace_job_kind { /* only what the rules tell apart */
 
 enum trace_upstream { TU_FAIL, TU_SKIP, TU_RUN, TU_COUNT };
 
-enum trace_gate { TG_CONDITION, TG_RENDER, TG_POLICY, TG_APPROVAL, TG_EXTERNAL, TG_OUTPUT, TG_SERVICE, TG_COUNT };
+enum trace_gate {
+    TG_CONDITION,
+    TG_RENDER,
+    TG_POLICY,
+    TG_APPROVAL,
+    TG_EXTERNAL,
+    TG_OUTPUT,
+    TG_SERVICE,
+    TG_EXPANSION,
+    TG_COUNT
+};
 #define TRACE_GATE_BIT(g) (1u << (g))
 
 enum trace_stop { TX_NONE, TX_CANCEL, TX_DEADLINE, TX_RUN_TIMEOUT, TX_DISPATCH_TIMEOUT, TX_MOVE, TX_COUNT };
@@ -85,7 +96,17 @@ enum trace_outcome { TO_OK, TO_EXIT, TO_LOST, TO_STOPPED, TO_REFUSED, TO_COUNT }
 
 enum trace_due { TD_START, TD_DEADLINE, TD_START_WITHIN, TD_COUNT };
 
-enum trace_verdict { TV_ALLOW, TV_DENY, TV_CONSTRAIN, TV_HOLD, TV_AGAIN, TV_QUARANTINE, TV_REDACT, TV_COUNT };
+enum trace_verdict {
+    TV_ALLOW,
+    TV_DENY,
+    TV_CONSTRAIN,
+    TV_HOLD,
+    TV_AGAIN,
+    TV_QUARANTINE,
+    TV_REDACT,
+    TV_FAIL,
+    TV_COUNT
+};
 
 #define TRACE_NO_JOB UINT32_MAX
 
@@ -139,6 +160,11 @@ struct trace_job {
     uint32_t rate_count;
     uint32_t message_bytes; /* what it counts against the bytes of its tenant */
     const struct trace_job *undo; /* its compensation; NULL = none */
+    /* A foreach job runs once per item. */
+    const struct trace_job *child; /* what each of its children is; NULL = it is no foreach job */
+    uint32_t max_parallel;
+    bool fail_fast;
+    uint32_t allow_count, allow_percent; /* one of them is 0 */
     struct trace_bytes service;     /* TK_SERVICE: what it deploys */
     const struct trace_job *runner; /* TK_SERVICE: what then runs; else NULL */
     uint32_t restart_base_ms, restart_cap_ms;
@@ -171,8 +197,11 @@ enum trace_kind {
     TR_KEY_EXPIRED,  /* as.key */
     TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
     TR_LIMIT,        /* as.limit */
+    TR_POLICY,       /* as.policy */
+    TR_REVOKED,      /* as.job */
     TR_SERVICE,      /* as.service */
     TR_HEALTH,       /* as.health */
+    TR_EXPANDED,     /* as.expanded */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -263,6 +292,18 @@ struct trace_verdict_on {
     enum trace_verdict verdict;
     int64_t again_ms;
     bool fatal;
+    uint64_t policy; /* version of the rules that answered */
+};
+
+/* The children of a flow have ordinals from TRACE_FIRST_CHILD on, in the order of these records. */
+#define TRACE_FIRST_CHILD ((uint32_t)1 << 31)
+
+struct trace_expanded {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint64_t question;
+    uint32_t revision;
+    uint32_t count;
 };
 
 struct trace_key {
@@ -281,6 +322,10 @@ struct trace_limit {
     uint64_t rate_milli, burst;  /* tokens in 1,000 s, tokens when full */
     uint32_t running;            /* 0 = no limit, so in the next two */
     uint64_t queued, bytes;
+};
+
+struct trace_policy {
+    uint64_t version; /* now in force */
 };
 
 enum trace_desired { TY_RUNNING, TY_STOPPED, TY_REMOVED, TY_COUNT };
@@ -489,6 +534,7 @@ struct trace_entry {
         struct trace_attempt attempt;
         struct trace_due_of due;
         struct trace_verdict_on verdict;
+        struct trace_expanded expanded;
         struct trace_key key;
         struct trace_limit limit;
         struct trace_asked asked;
@@ -503,6 +549,7 @@ struct trace_entry {
         struct trace_machine machine;
         struct trace_why why;
         struct trace_undo undo;
+        struct trace_policy policy;
         struct trace_service service;
         struct trace_health health;
         struct trace_version version;

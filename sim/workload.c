@@ -136,8 +136,9 @@ static void draw_times(struct world *w, struct rng *r, struct options *o) {
 }
 
 static void draw_gates(struct rng *r, struct options *o) {
-    if (rng_below(r, 4) == 0) o->gates = (uint8_t)(1u << rng_below(r, GATE_COUNT));
-    if (rng_below(r, 20) == 0) o->gates |= (uint8_t)(1u << rng_below(r, GATE_COUNT));
+    const uint32_t gates = GATE_OUTPUT + 1; /* foreach jobs are drawn apart */
+    if (rng_below(r, 4) == 0) o->gates = (uint8_t)(1u << rng_below(r, gates));
+    if (rng_below(r, 20) == 0) o->gates |= (uint8_t)(1u << rng_below(r, gates));
     if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
     if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
     if (rng_below(r, 4) == 0) o->approval_ms = rng_range(r, 1000, 10000);
@@ -325,6 +326,21 @@ static void draw_undo(struct rng *r, struct arena *arena, struct options *option
     }
 }
 
+/* Some sets become those of foreach jobs, drawn from a stream of their own. */
+static void draw_foreach(const struct world *w, const struct rng *r, struct options *options, uint32_t profiles) {
+    struct rng from = *r;
+    struct rng own = rng_fork(&from, 46);
+    for (uint32_t i = 0; i < profiles; i++) {
+        struct options *o = &options[i];
+        if (!rng_chance(&own, PERCENT(w->plan.foreach)) || !runs_on_a_worker(o)) continue;
+        o->gates |= GATE_BIT(GATE_EXPANSION);
+        o->max_parallel = rng_below(&own, 5);
+        o->fail_fast = rng_below(&own, 3) == 0;
+        if (rng_below(&own, 3) == 0) o->allow_count = 1 + rng_below(&own, 3);
+        else if (rng_below(&own, 3) == 0) o->allow_percent = 1 + rng_below(&own, 100);
+    }
+}
+
 static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
@@ -332,6 +348,7 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
     struct options *options = ARENA_ARRAY(arena, struct options, profiles);
     struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, count);
     for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, &options[i]);
+    draw_foreach(w, r, options, profiles);
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
     struct rng undo = rng_fork(r, 0x5a6a);
     draw_undo(&undo, arena, options, profiles, specs, count);

@@ -31,6 +31,8 @@
     X(pools_max,                   1000,           1,     100000,         "pools",  "worker pools") \
     X(topics_max,                  10000,          1,     100000,         "topics", "topic mappings") \
     X(topic_pools_max,             16,             1,     64,             "pools",  "pools behind one topic") \
+    X(foreach_items_max,           1000000,        0,     1000000,        "items",  "children of one foreach job; one that has not begun costs nothing, its place in the journal is kept") \
+    X(foreach_parallel_max,        4096,           1,     1000000,        "jobs",   "children of one foreach job under way at once, also when it does not say; about 100 B each") \
     X(job_keys_max,                8,              0,     16,             "names",  "concurrency keys of one job, and as many rates; an assignment looks at each") \
     X(limit_names_max,             1000000,        1,     10000000,       "names",  "keys and rates known at a time, set or named by jobs, about 150 B each") \
     X(key_width_max,               1000000,        1,     100000000,      "attempts","width of a concurrency key") \

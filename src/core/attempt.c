@@ -2,6 +2,7 @@
 #include "attempt.h"
 
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "life.h"
@@ -177,6 +178,11 @@ static bool is_fatal_exit(const struct options *o, const struct rec_ended *rec) 
     return false;
 }
 
+static enum job_cause stop_cause(const struct state *s, struct job *j, bool by_saga) {
+    if (by_saga) return CAUSE_SAGA;
+    return j->part == PART_CHILD ? expand_stop_cause(s, j) : CAUSE_REQUEST;
+}
+
 static void succeed(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
     struct arena *arena = &flow_at(s, j->flow)->arena;
@@ -209,7 +215,7 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
         return;
     }
     switch (judge(stop, rec->outcome)) {
-    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, called_off ? CAUSE_SAGA : CAUSE_REQUEST); break;
+    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, stop_cause(s, j, called_off)); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
     case END_SUCCESS: succeed(s, job, rec); break;
     case END_FAILURE: {

@@ -29,6 +29,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
     [CMD_STORE] = decide_store,
     [CMD_LIMIT] = decide_limit,
+    [CMD_POLICY] = decide_policy,
     [CMD_SERVICE] = decide_service,     [CMD_HEALTH] = decide_health,
 };
 
@@ -127,8 +128,9 @@ enum err decide_settled_job(struct decision *d, const struct command *cmd, struc
     enum err e = decide_flow(d, cmd, ref.flow, &flow);
     if (e != ERR_OK) return e;
     const struct flow *f = flow_at(d->state, flow);
-    if (ref.ordinal >= f->jobs.count) return refuse(d, ERR_NOT_FOUND, "the flow has no job number %u", ref.ordinal);
+    uint32_t job = job_find(d->state, ref);
+    if (job == 0) return decide_no_struct(d, f, ref.ordinal);
     if (flow_is_settling(f)) return refuse(d, ERR_BUSY, "an earlier change of the flow is still being worked through");
-    *ret = f->jobs.at[ref.ordinal];
+    *ret = job;
     return ERR_OK;
 }

@@ -59,6 +59,9 @@ enum err decide_store(struct decision *d, const struct command *cmd);
 /* The time of a key of the store has come: a record, or nothing when its namespace is gone already. */
 void decide_item_timer(struct decision *d, struct state *indices, uint32_t item);
 enum err decide_limit(struct decision *d, const struct command *cmd);
+enum err decide_policy(struct decision *d, const struct command *cmd);
+/* Asks the next of the open questions to the policy, after a change of it; false when there are no more. */
+bool decide_ask_policy(struct decision *d, struct live *live, uint32_t most);
 enum err decide_service(struct decision *d, const struct command *cmd);
 enum err decide_health(struct decision *d, const struct command *cmd);
 /* The worker begins to drain: its services leave it. */
@@ -78,5 +81,13 @@ enum err decide_settled_job(struct decision *d, const struct command *cmd, struc
 /* Whether the tenant (0 = a new one) has room for these jobs; for those of a flow that would start again. */
 enum err decide_room(struct decision *d, uint32_t tenant, const struct tlv_list *jobs);
 enum err decide_room_again(struct decision *d, const struct flow *f);
+enum err decide_room_children(struct decision *d, uint32_t tenant, uint32_t count);
+
+/* The yes to an expansion question. */
+enum err decide_expand(struct decision *d, const struct command *cmd, const struct question *q);
+/* Refuses, because the ordinal is of no job, or of a child without a struct. */
+enum err decide_no_struct(struct decision *d, const struct flow *f, uint32_t ordinal);
+/* Whether a dead child may be retried, as its foreach job stands. */
+enum err decide_retry_child(struct decision *d, const struct job *child);
 
 #endif

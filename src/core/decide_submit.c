@@ -83,8 +83,10 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
         for (uint32_t k = 0; k < spec->parent_count; k++) bytes += spec->parents[k].flow.v ? 32 : 5;
         reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
-    for (uint32_t i = 0; i < jobs->profile_count; i++)
-        bytes += options_bytes(&jobs->profiles[i]) * (1u + has_undo + has_runner);
+    for (uint32_t i = 0; i < jobs->profile_count; i++) {
+        uint64_t times = 1u + has_undo + has_runner + options_expand(&jobs->profiles[i]); /* sets made from it */
+        bytes += options_bytes(&jobs->profiles[i]) * times;
+    }
     if (questions > (uint64_t)d->limits->questions_max)
         return refuse(d, ERR_BUSY, "too many questions would be open at once (questions_max)");
     if (bytes > (uint64_t)d->limits->submit_bytes_max)
@@ -98,9 +100,20 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
 
 /* ---- single jobs ---- */
 
+/* Children are called by the name of their foreach job and their index: `map[17]`. */
+static bool is_child_name(struct slice name) {
+    size_t at = name.len;
+    if (at == 0 || name.ptr[--at] != ']') return false;
+    size_t end = at;
+    while (at > 0 && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9') at--;
+    return at < end && at > 0 && name.ptr[at - 1] == '[';
+}
+
 static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
     enum err e = decide_name(d, spec->name, "a job");
     if (e != ERR_OK) return e;
+    if (is_child_name(spec->name))
+        return refuse(d, ERR_INVALID, "job name %.*s is that of a child of a foreach job", SLICE_FMT(spec->name));
     if (spec->profile >= jobs->profile_count)
         return refuse(d, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(spec->name));
     if (spec->body.len > (size_t)d->limits->job_body_bytes_max)
@@ -243,10 +256,11 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
                        &d->reply->why);
 }
 
-/* Positions + 1 of sets that are made from others, by the position of the set that they are made from. */
+/* Positions + 1 of sets that are made from others, by the position of the set that they are made from; 0 = none. */
 struct derived {
     uint32_t *undo;   /* of compensations */
     uint32_t *runner; /* of what jobs deploy */
+    uint32_t *child;  /* of the children of foreach jobs */
 };
 
 /* The option sets, and behind them those that are derived. */
@@ -254,15 +268,18 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
                                struct derived *ret_derived) {
     uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
     uint32_t *runner = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+    uint32_t *child = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
     uint32_t count = jobs->profile_count;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
         if (spec->undo_profile && undo[spec->undo_profile - 1] == 0) undo[spec->undo_profile - 1] = ++count;
         if (spec->service.len && runner[spec->profile] == 0) runner[spec->profile] = ++count;
     }
+    for (uint32_t i = 0; i < jobs->profile_count; i++)
+        if (options_expand(&jobs->profiles[i])) child[i] = ++count;
     if (count > d->limits->submit_profiles_max)
         return refuse(d, ERR_LIMIT,
-                      "more than %lld different sets of options with compensations and services (submit_profiles_max)",
+                      "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
     struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
     uint64_t names = d->state->quotas.count;
@@ -271,12 +288,13 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         if (e != ERR_OK) return e;
         names += sets[i].demand.keys.count + sets[i].demand.rates.count;
         if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
+        if (child[i]) decide_child_options(&sets[i], &sets[child[i] - 1]);
         if (runner[i]) decide_runner_options(&sets[i], &sets[runner[i] - 1]);
     }
     if (names > (uint64_t)d->limits->limit_names_max)
         return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, count};
-    *ret_derived = (struct derived){undo, runner};
+    *ret_derived = (struct derived){undo, runner, child};
     return ERR_OK;
 }
 
@@ -309,7 +327,8 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
                                    .undo_profile = spec->undo_profile ? derived.undo[spec->undo_profile - 1] : 0,
                                    .undo_hash = spec->undo_hash,
                                    .service = spec->service,
-                                   .runner_profile = spec->service.len ? derived.runner[spec->profile] : 0};
+                                   .runner_profile = spec->service.len ? derived.runner[spec->profile] : 0,
+                                   .child_profile = derived.child[spec->profile]};
         e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }

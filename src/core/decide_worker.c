@@ -3,6 +3,7 @@
 #include "attempt.h"
 #include "decide.h"
 #include "decide_options.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
@@ -210,7 +211,10 @@ static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
 
 /* The same word twice gets the same answer: the first acknowledgement may have been lost on its way. */
 static bool acknowledged_before(const struct state *s, const struct cmd_attempt *c) {
-    uint32_t job = job_find(s, c->job);
+    uint32_t job = job_find(s, c->job), flow = job ? 0 : flow_find(s, c->job.flow);
+    const struct expansion *x = flow ? expand_find(s, flow_at(s, flow), c->job.ordinal) : NULL;
+    /* a child leaves without a trace only when its first attempt was its last word */
+    if (x && expand_bare_state(x, c->job.ordinal) == JOB_SUCCEEDED) return c->attempt == 1;
     return job != 0 && job_at(s, job)->done_attempt == c->attempt && c->attempt != 0;
 }
 

@@ -2,6 +2,7 @@
 #include "flow.h"
 
 #include "class.h"
+#include "expand.h"
 #include "life.h"
 #include "panic.h"
 #include "quota.h"
@@ -250,6 +251,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         text = keep_at(text, list[i].raw);
         struct job *j = job_at(s, index);
         if (list[i].undo_profile) saga_name(s, j, profile_index[list[i].undo_profile - 1]);
+        if (list[i].child_profile) expand_name(s, j, profile_index[list[i].child_profile - 1]);
         if (list[i].runner_profile) service_name_runner(s, j, profile_index[list[i].runner_profile - 1]);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
@@ -290,6 +292,7 @@ void flow_forget(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->state != FLOW_RUNNING);
     REQUIRE(!f->is_working);
+    expand_forget(s, f);
     for (uint32_t i = 0; i < f->jobs.count; i++) {
         uint32_t index = f->jobs.at[i];
         struct job *j = job_at(s, index);
@@ -301,6 +304,7 @@ void flow_forget(struct state *s, uint32_t flow) {
             const struct extra *x = extra_at(s, j->extra);
             if (x->undo_profile) profile_unref(s, x->undo_profile);
             if (x->runner_profile) profile_unref(s, x->runner_profile);
+            if (x->child_profile) profile_unref(s, x->child_profile);
             pool_free(&s->extras, j->extra);
         }
         profile_unref(s, j->profile);

@@ -3,6 +3,7 @@
 
 #include "class.h"
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "life.h"
 #include "limits.h"
@@ -50,6 +51,7 @@ void saga_reserve(struct state *s, const struct flow *f, enum flow_state to) {
 /* Each once: a job that is tried again and succeeds again keeps its first place. The room in the journal goes over from
  * the job to the flow. */
 void saga_enter(struct state *s, struct job *j) {
+    if (j->part == PART_CHILD) j = expand_whole(s, j); /* one compensation for all children */
     struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
     if (x == NULL || x->undo_profile == 0 || x->entered) return;
     REQUIRE(x->undoes == 0);
