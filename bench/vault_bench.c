@@ -243,7 +243,7 @@ static void open_bench(void) {
         blobs_stats(vault.blobs, &b);
         joblogs_stats(vault.logs, &l);
         printf(
-            "open %-6s  %6.0f ms (%.0f of processor) for %llu blobs, %llu extents in %u packs, %.0f MB; %.0f MB memory\n",
+            "open %-6s  %6.0f ms (%.0f of processor) for %llu blobs, %llu extents, %u packs, %.0f MB; %.0f MB memory\n",
             round ? "again" : "first", seconds * 1e3, (double)(clock() - processor) * 1e3 / CLOCKS_PER_SEC,
             (unsigned long long)b.entries, (unsigned long long)l.entries, b.packs + l.packs,
             (double)(b.file_bytes + l.file_bytes) / 1e6, (double)(resident() - memory) / 1e6);
