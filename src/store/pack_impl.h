@@ -9,7 +9,8 @@
 #include "pool.h"
 
 #define ENTRY_COST 32u       /* counted per entry beside its body: head and varints */
-#define MOVE_BLOCKS 32u      /* read back per flush, about 2 MiB */
+#define MOVE_BLOCKS 32u      /* read back per flush at most, about 2 MiB */
+#define MOVE_ENTRIES 2000u   /* and about so many entries at most: the loop looks at each, a microsecond or so */
 #define PACK_RAW_FACTOR 4u   /* a pack is also full when its entries, not compressed, are so many times its size */
 #define PACK_ENTRIES_MAX 262144u
 #define FOOTER_ROWS_MAX (16u << 20)

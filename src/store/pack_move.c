@@ -54,7 +54,8 @@ void pack_move_plan(struct packs *p, struct pack_flush *f) {
     f->move.pack = k->number;
     f->move.first = p->moving_block;
     f->move.offsets.count = 0;
-    for (uint32_t i = 0; i < left && i < MOVE_BLOCKS; i++)
+    uint64_t blocks = (uint64_t)MOVE_ENTRIES * k->offsets.count / (k->total_count + 1) + 1;
+    for (uint32_t i = 0; i < left && i < blocks && i < MOVE_BLOCKS; i++)
         u32vec_push(&f->move.offsets, k->offsets.at[p->moving_block + i]);
 }
 

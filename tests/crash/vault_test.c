@@ -224,10 +224,17 @@ static void each_file(struct simdisk *s, void (*fn)(struct simdisk *s, struct vl
 
 static uint32_t total_refused, total_fine;
 
+/* In the middle of padding one byte is like the next. */
+static bool dull(const uint8_t *content, uint64_t at) {
+    return at % 64 != 0 && content[at] == 0 && content[at - 1] == 0;
+}
+
 static void flip_each(struct simdisk *s, struct vlab *l, const char *name, bool last) {
     static struct vlab copy;
-    uint64_t bytes = simdisk_bytes(s, name);
+    uint64_t bytes;
+    const uint8_t *content = simdisk_peek(s, name, &bytes);
     for (uint64_t at = 0; at < bytes; at += BYTE_STEP) {
+        if (dull(content, at)) continue;
         struct simdisk *c = simdisk_clone(s);
         simdisk_flip_bit(c, name, at, (uint32_t)(at * 5 % 8));
         copy = *l;
@@ -254,16 +261,19 @@ static void every_rotten_byte_is_refused_or_harmless(void **state) {
     struct simdisk *s = small_vault(&l);
     total_refused = total_fine = 0;
     each_file(s, flip_each, &l);
-    assert_true(total_refused > 6000 / BYTE_STEP &&
-                total_fine > 6000 / BYTE_STEP); /* bodies; padding, footers, and what is repeated elsewhere */
+    print_message("%u refused, %u fine\n", total_refused, total_fine);
+    assert_true(total_refused > 1000 / BYTE_STEP); /* bodies */
+    assert_true(total_fine > 500 / BYTE_STEP);     /* padding, footers, and what is repeated elsewhere */
     simdisk_free(s);
 }
 
 static void cut_each(struct simdisk *s, struct vlab *l, const char *name, bool last) {
     static struct vlab copy;
     (void)last;
-    uint64_t bytes = simdisk_bytes(s, name);
+    uint64_t bytes;
+    const uint8_t *content = simdisk_peek(s, name, &bytes);
     for (uint64_t at = 0; at < bytes; at += BYTE_STEP) {
+        if (dull(content, at)) continue;
         struct simdisk *c = simdisk_clone(s);
         simdisk_cut(c, name, at);
         copy = *l;

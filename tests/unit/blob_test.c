@@ -206,6 +206,24 @@ static void a_put_that_is_dropped_leaves_nothing(void **state) {
     rig_fini(&r);
 }
 
+static void a_put_that_a_crash_cut_off_leaves_nothing(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r);
+    static uint8_t content[200000];
+    struct blob_put *p;
+    assert_int_equal(blob_put_begin(r.blobs, SLICE("acme"), &p, &r.lab.why), ERR_OK);
+    assert_int_equal(blob_put_part(p, slice_of(content, sizeof content), &r.lab.why), ERR_OK);
+    flush(&r);
+    assert_int_equal(files(r.sim, true), 1);
+    pack_reader_fini(&r.reader);
+    vlab_stop(&r.lab);
+    simdisk_crash(r.sim, SIMDISK_KEEP_ALL);
+    rig_open(&r);
+    assert_int_equal(files(r.sim, true), 0);
+    rig_fini(&r);
+}
+
 static void limits_are_refused_by_name(void **state) {
     (void)state;
     struct rig r;
@@ -450,6 +468,7 @@ int main(void) {
         cmocka_unit_test(large_blobs_have_their_own_file_and_any_range),
         cmocka_unit_test(a_large_blob_put_twice_is_kept_once),
         cmocka_unit_test(a_put_that_is_dropped_leaves_nothing),
+        cmocka_unit_test(a_put_that_a_crash_cut_off_leaves_nothing),
         cmocka_unit_test(limits_are_refused_by_name),
         cmocka_unit_test(the_journals_space_is_left_alone),
         cmocka_unit_test(blobs_are_listed_by_cursor),
