@@ -2,8 +2,8 @@
  * every child, in memory. Two workers with 1,000 slots each; what was assigned in a pass is completed in the next.
  *
  *   child     processor time per child, beside its floor of the same run: as many jobs of one flow, submitted as such
- *   waiting   bytes of memory per child that has not begun (what the flow and its one child under way cost is part of it),
- *             and of a job that waits for a worker
+ *   waiting   bytes of memory per child that has not begun (what the flow and its one child under way cost is part of
+ *             it), and of a job that waits for a worker
  *   ended     bytes that are left when all children but one have ended
  *
  * Timed by the processor time of the thread.

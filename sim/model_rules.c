@@ -155,7 +155,8 @@ static void begin_children(struct model *m, struct model_flow *f, struct model_j
 
 static void call_off(struct model *m, struct model_flow *f, struct model_job *whole, enum trace_cause cause,
                      struct wave *w) {
-    bool stays = whole->called_off == TC_SAGA || (whole->called_off != TC_NONE && cause != TC_SAGA && cause != TC_REQUEST);
+    bool is_strong = cause == TC_SAGA || cause == TC_REQUEST;
+    bool stays = whole->called_off == TC_SAGA || (whole->called_off != TC_NONE && !is_strong);
     if (!stays) whole->called_off = cause;
     call_children_off(m, f, whole, w);
     go_on(m, f, whole, w);

@@ -42,7 +42,7 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     return ERR_OK;
 }
 
-/* Options for children are a foreach job's, and ask nothing before they run. (A foreach job without them gets no items.) */
+/* Options for children are a foreach job's, and ask nothing before they run. Without them it gets no items. */
 static enum err check_children(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
     if (job->child_profile == 0) return ERR_OK;
     FITS(job->child_profile <= profiles->count, "children without options");

@@ -385,7 +385,7 @@ struct rec_health {
     bool healthy;
 };
 
-/* The answer to the expansion question of a foreach job. Nothing else is ever recorded of a child before it is assigned:
+/* The answer to the expansion question of a foreach job. Nothing else is recorded of a child before it is assigned:
  * children are named by their index, and their ordinals are FIRST_CHILD_ORDINAL and up in the order of expansions. */
 #define EXPAND_ITEMS_MAX 1000000u
 #define FIRST_CHILD_ORDINAL ((uint32_t)1 << 31)

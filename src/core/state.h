@@ -91,8 +91,8 @@ struct extra {
 };
 
 /* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One that went
- * without anything to tell (its first attempt succeeded and left no result) costs nothing any more: below `next`, and not
- * in `made`. All others are jobs with a struct. */
+ * without anything to tell (its first attempt succeeded and left no result) costs nothing any more: below `next`, and
+ * not in `made`. All others are jobs with a struct. */
 struct expansion {
     uint32_t job;       /* the foreach job; 0 in a free slot */
     uint32_t first;     /* ordinal of child 0 */

@@ -78,7 +78,8 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
-bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children that have not begun */
+/* Also of children that have not begun. */
+bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret);
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* False for jobs that are no foreach jobs, or have no items yet. */
 bool view_expansion(const struct state *s, struct job_ref ref, struct expansion_view *ret);
@@ -181,7 +182,8 @@ const char *block_text(enum block b);
 struct why_job {
     enum block block;
     uint32_t parents_open;     /* parents */
-    struct job_ref parent;     /* of a child: its foreach job; parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow */
+    struct job_ref parent;     /* parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow; of
+                                * a child that waits: its foreach job */
     wall_time until;           /* time, preference, question, rate: when it ends by itself; TIME_NEVER */
     struct slice limit;        /* key_limit, rate_limit: its name */
     question_id question;
