@@ -163,6 +163,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_TENANT:
     case CMD_STORE:
     case CMD_LIMIT:
+    case CMD_POLICY:
     case CMD_SERVICE:
     case CMD_COUNT: break;
     }

@@ -330,6 +330,7 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
         .verdict = verdict((enum verdict)r->verdict),
         .again_ms = r->again_ms,
         .fatal = r->fatal,
+        .policy = r->policy,
     };
 }
 
@@ -383,6 +384,8 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return TR_STORE;
     case REC_LIMIT: return TR_LIMIT;
+    case REC_POLICY: return TR_POLICY;
+    case REC_REVOKED: return TR_REVOKED;
     case REC_SERVICE: return TR_SERVICE;
     case REC_HEALTH: return TR_HEALTH;
     case REC_EXPANDED: return TR_EXPANDED;
@@ -458,6 +461,10 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: break;
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
+    case REC_POLICY: e->as.policy.version = b->as_REC_POLICY.version; break;
+    case REC_REVOKED:
+        e->as.job = (struct trace_ref){b->as_REC_REVOKED.flow, b->as_REC_REVOKED.ordinal};
+        break;
     case REC_SERVICE:
         e->as.service = (struct trace_service){bytes(b->as_REC_SERVICE.head.tenant), bytes(b->as_REC_SERVICE.name),
                                                adapter_desired((enum service_desired)b->as_REC_SERVICE.desired)};
@@ -503,6 +510,7 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
         [TR_STORE] = "store",         [TR_SERVICE] = "service",
         [TR_HEALTH] = "health",       [TR_EXPANDED] = "expanded",
+        [TR_POLICY] = "policy",       [TR_REVOKED] = "revoked",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -548,6 +556,8 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
     } else if (e->kind == TR_HEALTH) {
         snprintf(out, len, "health %lu/%u#%u %s", (unsigned long)e->as.health.flow, e->as.health.ordinal,
                  e->as.health.attempt, e->as.health.healthy ? "good" : "bad");
+    } else if (e->kind == TR_POLICY) {
+        snprintf(out, len, "policy is at version %lu", (unsigned long)e->as.policy.version);
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
                e->kind == TR_STORE || e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);

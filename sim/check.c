@@ -13,6 +13,7 @@
 #include "check_limit.h"
 #include "check_log.h"
 #include "check_store.h"
+#include "check_policy.h"
 #include "check_saga.h"
 #include "check_service.h"
 #include "check_submit.h"
@@ -36,6 +37,7 @@ static const struct checker checkers[] = {
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
     {"service", check_service_new, check_service_free, check_service_entry},
+    {"policy", check_policy_new, check_policy_free, check_policy_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
     {"expand", check_expand_new, check_expand_free, check_expand_entry},
     {"store", check_store_new, check_store_free, check_store_entry},

@@ -33,8 +33,8 @@ static bool has_ended_well(const struct check_history *h, const struct check_job
     if (j->child == NULL) return has_good_end(h, j);
     uint64_t bad = 0;
     for (uint32_t i = 0; i < j->child_count; i++) bad += !has_good_end(h, &j->children[i]);
-    bool by_share = j->allow_percent > 0;
-    bool tolerated = by_share ? bad * 100 <= (uint64_t)j->child_count * j->allow_percent : bad <= j->allow_count;
+    uint64_t share = (uint64_t)j->child_count * j->allow_percent;
+    bool tolerated = j->allow_percent > 0 ? bad * 100 <= share : bad <= j->allow_count;
     return j->expanded_lsn != 0 && j->expanded_lsn <= h->durable_lsn && tolerated;
 }
 

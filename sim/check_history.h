@@ -38,6 +38,7 @@ struct check_job {
     enum trace_job_kind kind;
     enum trace_upstream on_upstream;
     uint32_t retries;
+    uint32_t gates; /* TRACE_GATE_BITs */
     bool exclusive;
     uint32_t cpu_milli, gpus;
     uint64_t memory_bytes;

@@ -208,6 +208,7 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (j->state != TS_READY) return object(text, "assigned while %s", model_state_word(j->state));
     if (r->attempt != j->attempt + 1) return object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
     if (f->paused) return object(text, "assigned while its flow is paused");
+    if (model_job_has_lapsed(m, j)) return object(text, "assigned by permission of an earlier policy");
     if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
     j->attempt++;
     if (f->of_service) {
@@ -398,6 +399,13 @@ static bool could_not_be_evaluated(struct model *m, struct model_flow *f, struct
     return true;
 }
 
+static bool revoked(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
+    if (j->state != TS_READY) return object(text, "revoked while %s", model_state_word(j->state));
+    if (!model_job_has_lapsed(m, j)) return object(text, "revoked, and its permission holds");
+    model_rules_time_passed(m, f, j);
+    return true;
+}
+
 static bool input_verdict(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
                           char *text) {
     switch (e->as.verdict.verdict) {
@@ -406,6 +414,7 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
         if (j->gate == TG_EXPANSION) return object(text, "a yes without items");
         if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
         if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return object(text, "nobody said yes");
+        if (j->gate == TG_POLICY) j->grant = m->policy ? e->as.verdict.policy : 0;
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_DENY: return denied(m, f, j, e);
@@ -414,6 +423,7 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
         if (j->undoes != TRACE_NO_JOB) return object(text, "a compensation held for approval");
         if (j->gate != TG_POLICY) return object(text, "held for approval by the %s gate", model_gate_word(j->gate));
         j->gates_asked |= TRACE_GATE_BIT(TG_APPROVAL);
+        j->grant = m->policy ? e->as.verdict.policy : 0;
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_FAIL: return could_not_be_evaluated(m, f, j, text);
@@ -458,6 +468,8 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
                       model_gate_word(j->gate));
     if (r->revision != j->revision)
         return object(text, "a verdict on revision %u, the question is at %u", r->revision, j->revision);
+    if ((j->gate == TG_POLICY || j->gate == TG_OUTPUT) && r->policy < m->policy)
+        return object(text, "a verdict by an earlier version of the policy");
     if (j->gate == TG_SERVICE)
         return r->verdict == TV_DENY ? model_service_unhealthy(m, f, j, e->principal.len == 0, text)
                                      : object(text, "a verdict on the health of a service");
@@ -502,6 +514,7 @@ static bool about_job(struct model *m, struct model_flow *f, struct model_job *j
     case TR_ENDED: return ended(m, f, j, &e->as.attempt, text);
     case TR_DUE: return due(m, f, j, e->as.due.due, text);
     case TR_VERDICT: return verdict(m, f, j, e, text);
+    case TR_REVOKED: return revoked(m, f, j, text);
     case TR_HEALTH: return model_service_health(m, f, j, &e->as.health, text);
     case TR_EXPANDED: return expanded(m, f, j, &e->as.expanded, text);
     default: PANIC("not a record about a job");
@@ -515,6 +528,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TR_ADDED: *ret_flow = e->as.jobs.flow; return true;
     case TR_CANCELLED:
     case TR_RETRIED:
+    case TR_REVOKED:
     case TR_DISCARDED:
         *ret_flow = e->as.job.flow;
         *ret_ordinal = e->as.job.ordinal;
@@ -546,7 +560,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_flow = e->as.health.flow;
         *ret_ordinal = e->as.health.ordinal;
         return true;
-    case TR_SERVICE: case TW_VERSION:
+    case TR_POLICY: case TR_SERVICE: case TW_VERSION:
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
     case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
@@ -567,6 +581,10 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     uint32_t ordinal;
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
     if (e->kind == TR_LIMIT) model_limit_set(m, &e->as.limit);
+    if (e->kind == TR_POLICY) {
+        if (e->as.policy.version <= m->policy) return object(text, "the policy falls back");
+        m->policy = e->as.policy.version;
+    }
     if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
     if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on);
     if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false);

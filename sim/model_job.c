@@ -52,7 +52,7 @@ struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_by
 }
 
 /* Gates every job of its kind stands before, besides those it asks for. */
-static uint32_t gates_of(const struct trace_job *spec) {
+uint32_t model_job_gates(const struct trace_job *spec) {
     uint32_t gates = spec->gates;
     if (spec->kind == TK_GATE) gates |= TRACE_GATE_BIT(TG_APPROVAL);
     if (spec->kind == TK_EXTERNAL) gates |= TRACE_GATE_BIT(TG_EXTERNAL);
@@ -132,7 +132,7 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
         .since_ms = time_ms,
         .attempt = j->attempt,
         .root = TRACE_NO_JOB,
-        .gates_asked = gates_of(&j->spec),
+        .gates_asked = model_job_gates(&j->spec),
         .worker = j->worker,
     };
 }
@@ -140,6 +140,10 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
 bool model_job_is_overdue(const struct model *m, const struct model_job *j) {
     if (j->spec.deadline_ms == 0 || j->spec.deadline_ms > m->time_ms) return false;
     return !trace_is_terminal(j->state) && j->stop == TX_NONE && j->called_off == TC_NONE;
+}
+
+bool model_job_has_lapsed(const struct model *m, const struct model_job *j) {
+    return (j->gates_passed & TRACE_GATE_BIT(TG_POLICY)) && m->policy > 0 && j->grant < m->policy;
 }
 
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who) {

@@ -46,6 +46,7 @@ struct model_job {
     int64_t due_least_ms, due_most_ms; /* while waits_for_time */
     uint32_t gates_asked;  /* TRACE_GATE_BITs: what the job asks for and what a verdict added */
     uint32_t gates_passed;
+    uint64_t grant; /* version of the policy that let it pass; 0 = before any was told */
     bool has_question;
     enum trace_gate gate;
     uint32_t revision;
@@ -111,6 +112,7 @@ struct model {
     uint32_t room_count;
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
+    uint64_t policy; /* version in force, 0 = none was told */
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
     struct model_service *services;
@@ -136,6 +138,11 @@ void model_job_expand(struct model_flow *f, struct model_job *j, uint32_t count,
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who);
 void model_job_vote(struct model_job *j, struct trace_bytes who);
 void model_job_votes_clear(struct model_job *j);
+
+/* What it is asked before anybody asks for more. */
+uint32_t model_job_gates(const struct trace_job *spec);
+/* The policy that let it pass is no longer in force. */
+bool model_job_has_lapsed(const struct model *m, const struct model_job *j);
 
 /* As if it had just been submitted, but for its attempt number. */
 void model_job_reset(struct model_job *j, int64_t time_ms);

@@ -155,8 +155,8 @@ static void begin_children(struct model *m, struct model_flow *f, struct model_j
 
 static void call_off(struct model *m, struct model_flow *f, struct model_job *whole, enum trace_cause cause,
                      struct wave *w) {
-    bool is_strong = cause == TC_SAGA || cause == TC_REQUEST;
-    bool stays = whole->called_off == TC_SAGA || (whole->called_off != TC_NONE && !is_strong);
+    bool is_word = cause == TC_SAGA || cause == TC_REQUEST;
+    bool stays = whole->called_off == TC_SAGA || (whole->called_off != TC_NONE && !is_word);
     if (!stays) whole->called_off = cause;
     call_children_off(m, f, whole, w);
     go_on(m, f, whole, w);
@@ -175,6 +175,10 @@ static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_j
     j->waits_for_time = false;
     static const enum trace_gate order[] = {TG_CONDITION, TG_EXPANSION, TG_RENDER,
                                             TG_POLICY,    TG_APPROVAL,  TG_EXTERNAL};
+    if (model_job_has_lapsed(m, j)) {
+        j->gates_passed &= ~(TRACE_GATE_BIT(TG_POLICY) | TRACE_GATE_BIT(TG_APPROVAL));
+        j->gates_asked = model_job_gates(&j->spec);
+    }
     uint32_t left = j->gates_asked & ~j->gates_passed;
     for (uint32_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         if ((left & TRACE_GATE_BIT(order[i])) == 0) continue;

@@ -93,6 +93,7 @@ void plan_draw(struct plan *p, uint64_t seed) {
     p->store = maybe(&r, 60, 10, 90);
     p->keys = maybe(&r, 60, 10, 80);
     p->services = maybe(&r, 50, 10, 70);
+    p->policy_ms = maybe(&r, 50, 300, 5000);
     rng_init(&r, seed ^ 0xf0e);
     p->foreach = maybe(&r, 60, 5, 60);
 }

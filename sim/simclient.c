@@ -322,7 +322,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
             wrong && rng_below(&c->rng, 2) ? workload_hash(&m->arena, 7) : arena_slice(&m->arena, q->hash),
         .verdict = draw_verdict(c, q->gate),
         .reason = SLICE("looked at it"),
-        .policy = 1,
+        .policy = c->w->policy - (!c->w->quiet && c->w->policy && rng_below(&c->store_rng, 8) == 0),
     };
     struct cmd_verdict *v = &m->cmd.as.verdict;
     if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
@@ -415,7 +415,20 @@ static void tidy(struct simclient *c) {
     view_each_service(engine_state(c->w->server.engine), remove_service, c);
 }
 
+/* Somebody edits the rules; who answers by them knows it at once. */
+static void change_policy(struct simclient *c) {
+    const struct world *w = c->w;
+    bool again = w->policy && rng_below(&c->store_rng, 4) == 0; /* the word may have been lost */
+    if (w->plan.policy_ms == 0 || w->quiet) return;
+    if (rng_below(&c->store_rng, (uint32_t)w->plan.policy_ms) >= HOUSE_US / 1000) return;
+    struct msg *m = message(c, CMD_POLICY);
+    m->cmd.tenant = slice_of(NULL, 0);
+    m->cmd.as.policy.version = again ? w->policy : ++c->w->policy;
+    tell(c, m);
+}
+
 static void keep_house(struct simclient *c) {
+    change_policy(c);
     struct msg *m = message(c, CMD_READ);
     m->read = READ_QUESTIONS;
     tell(c, m);

@@ -197,6 +197,8 @@ enum trace_kind {
     TR_KEY_EXPIRED,  /* as.key */
     TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
     TR_LIMIT,        /* as.limit */
+    TR_POLICY,       /* as.policy */
+    TR_REVOKED,      /* as.job */
     TR_SERVICE,      /* as.service */
     TR_HEALTH,       /* as.health */
     TR_EXPANDED,     /* as.expanded */
@@ -290,6 +292,7 @@ struct trace_verdict_on {
     enum trace_verdict verdict;
     int64_t again_ms;
     bool fatal;
+    uint64_t policy; /* version of the rules that answered */
 };
 
 /* The children of a flow have ordinals from TRACE_FIRST_CHILD on, in the order of these records. */
@@ -319,6 +322,10 @@ struct trace_limit {
     uint64_t rate_milli, burst;  /* tokens in 1,000 s, tokens when full */
     uint32_t running;            /* 0 = no limit, so in the next two */
     uint64_t queued, bytes;
+};
+
+struct trace_policy {
+    uint64_t version; /* now in force */
 };
 
 enum trace_desired { TY_RUNNING, TY_STOPPED, TY_REMOVED, TY_COUNT };
@@ -542,6 +549,7 @@ struct trace_entry {
         struct trace_machine machine;
         struct trace_why why;
         struct trace_undo undo;
+        struct trace_policy policy;
         struct trace_service service;
         struct trace_health health;
         struct trace_version version;

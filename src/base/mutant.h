@@ -45,7 +45,9 @@
     X(allow_off_by_one, "a foreach job tolerates one bad child more than it says")              \
     X(parallel_off_by_one, "one child more than max_parallel is under way")                     \
     X(false_condition_runs, "a job whose condition does not hold runs all the same")            \
-    X(expansion_forgotten, "a snapshot takes children that ended badly for good ones")
+    X(expansion_forgotten, "a snapshot takes children that ended badly for good ones")             \
+    X(grant_kept, "a permission of an earlier policy counts for attempts after its change")     \
+    X(old_policy_heard, "a verdict by an earlier version of the policy is accepted")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

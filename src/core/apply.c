@@ -207,6 +207,12 @@ static void apply_verdict(struct state *s, const struct rec_verdict *r) {
     question_answer(s, question, r);
 }
 
+static void apply_revoked(struct state *s, const struct rec_job_only *r) {
+    uint32_t job = the_job(s, r->flow, r->ordinal);
+    job_move(s, job, JOB_HELD, CAUSE_NONE);
+    job_advance(s, job); /* which finds that it must be asked again */
+}
+
 static void apply_key_expired(struct state *s, const struct rec_key_expired *r) {
     uint32_t key = key_find(s, tenant_find(s, r->head.tenant), r->key, &s->scratch);
     REQUIRE(key != 0);
@@ -256,6 +262,8 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_POLICY: s->policy = b->as_REC_POLICY.version; break;
+    case REC_REVOKED: apply_revoked(s, &b->as_REC_REVOKED); break;
     case REC_STORE_SET: store_set(s, &b->as_REC_STORE_SET); break;
     case REC_STORE_DELETED: store_delete(s, &b->as_REC_STORE_DELETED); break;
     case REC_STORE_MEMBERS: store_members(s, &b->as_REC_STORE_MEMBERS); break;

@@ -5,6 +5,7 @@
 #include "expand.h"
 #include "flow.h"
 #include "hash.h"
+#include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
@@ -42,7 +43,7 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     return ERR_OK;
 }
 
-/* Options for children are a foreach job's, and ask nothing before they run. Without them it gets no items. */
+/* Options for children are a foreach job's, and ask nothing before they run. (Without them it gets no items.) */
 static enum err check_children(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
     if (job->child_profile == 0) return ERR_OK;
     FITS(job->child_profile <= profiles->count, "children without options");
@@ -356,6 +357,14 @@ static enum err check_health(const struct state *s, const struct rec_health *r, 
     return ERR_OK;
 }
 
+static enum err check_revoked(const struct state *s, const struct rec_job_only *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0, "a job that is not there");
+    FITS(job_at(s, job)->state == JOB_READY, "a job that is not ready");
+    FITS(policy_has_lapsed(s, job_at(s, job)), "a permission that holds");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -395,6 +404,8 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_POLICY: FITS(b->as_REC_POLICY.version > s->policy, "a policy that falls back"); return ERR_OK;
+    case REC_REVOKED: return check_revoked(s, &b->as_REC_REVOKED, why);
     case REC_STORE_SET:
     case REC_STORE_DELETED:
     case REC_STORE_MEMBERS:

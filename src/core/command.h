@@ -32,6 +32,7 @@ enum command_kind {
     CMD_TENANT,
     CMD_STORE,
     CMD_LIMIT,
+    CMD_POLICY,
     CMD_SERVICE,
     CMD_HEALTH,
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
@@ -154,10 +155,12 @@ struct cmd_verdict {
     struct slice payload;
     struct slice payload_hash; /* 32 bytes, with a rendered body */
     int64_t again_ms;
-    uint64_t policy;
+    uint64_t policy; /* version of the rules that answered; not below the one in force, for questions to a policy */
     struct slice items;  /* with the yes to an expansion: hash of the blob that holds them, 32 bytes; empty for none */
     uint32_t item_count;
     bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
+    struct slice result;      /* with an external allow: what the other system gave back */
+    struct slice result_hash; /* 32 bytes; names a blob when `result` is empty */
 };
 
 struct cmd_pool {
@@ -236,6 +239,10 @@ struct cmd_limit { /* see rec_limit */
     uint64_t queued, bytes;
 };
 
+struct cmd_policy {
+    uint64_t version; /* now in force */
+};
+
 struct cmd_service {
     struct slice tenant; /* whose; a caller of a tenant may leave it out */
     struct slice name;
@@ -264,6 +271,7 @@ struct command {
         struct cmd_store store;
         struct cmd_limit limit;
         struct cmd_service service;
+        struct cmd_policy policy;
     } as;
 };
 

@@ -29,6 +29,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
     [CMD_STORE] = decide_store,
     [CMD_LIMIT] = decide_limit,
+    [CMD_POLICY] = decide_policy,
     [CMD_SERVICE] = decide_service,     [CMD_HEALTH] = decide_health,
 };
 

@@ -59,6 +59,9 @@ enum err decide_store(struct decision *d, const struct command *cmd);
 /* The time of a key of the store has come: a record, or nothing when its namespace is gone already. */
 void decide_item_timer(struct decision *d, struct state *indices, uint32_t item);
 enum err decide_limit(struct decision *d, const struct command *cmd);
+enum err decide_policy(struct decision *d, const struct command *cmd);
+/* Asks the next of the open questions to the policy, after a change of it; false when there are no more. */
+bool decide_ask_policy(struct decision *d, struct live *live, uint32_t most);
 enum err decide_service(struct decision *d, const struct command *cmd);
 enum err decide_health(struct decision *d, const struct command *cmd);
 /* The worker begins to drain: its services leave it. */

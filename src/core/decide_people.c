@@ -181,6 +181,11 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
         return refuse(d, ERR_INVALID, "a condition that does not hold is no failure: it cannot be fatal");
     if (c->verdict == VERDICT_HOLD && question_is_soft(s, job_at(s, q->job), q->gate))
         return refuse(d, ERR_INVALID, "a compensation waits for no approval: allow it or deny it");
+    if (question_is_of_policy(q->gate) && c->policy < s->policy && !MUTANT(old_policy_heard))
+        return refuse(d, ERR_STALE, "the verdict is by version %llu of the policy, in force is %llu",
+                      (unsigned long long)c->policy, (unsigned long long)s->policy);
+    if ((c->result.len || c->result_hash.len) && (q->gate != GATE_EXTERNAL || c->verdict != VERDICT_ALLOW))
+        return refuse(d, ERR_INVALID, "only an external question is answered with a result");
     if (!verdict_fits(c->verdict, q->gate)) return refuse(d, ERR_INVALID, "that verdict does not answer this question");
     if (c->verdict == VERDICT_AGAIN &&
         (c->again_ms < d->in->wall.ms || c->again_ms > d->in->wall.ms + d->limits->delay_ms_max))
@@ -199,6 +204,10 @@ static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {
     if (c->payload.len > (size_t)most)
         return refuse(d, ERR_LIMIT, "the payload is longer than %lld bytes", (long long)most);
     if (c->payload_hash.len != 0 && c->payload_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
+    if (c->result.len > (size_t)d->limits->result_bytes_max)
+        return refuse(d, ERR_LIMIT, "a result above %lld bytes must be a blob (result_bytes_max)",
+                      (long long)d->limits->result_bytes_max);
+    if (c->result_hash.len != 0 && c->result_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (c->hash.len != 0 && c->hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     return ERR_OK;
 }
@@ -219,6 +228,8 @@ static void record_verdict(struct decision *d, const struct command *cmd, struct
     rec->again_ms = c->verdict == VERDICT_AGAIN ? c->again_ms : 0;
     rec->policy = c->policy;
     rec->fatal = c->fatal;
+    rec->result = c->result;
+    rec->result_hash = c->result_hash;
 }
 
 static enum err decide_late_quarantine(struct decision *d, const struct command *cmd) {

@@ -183,6 +183,7 @@ void job_advance(struct state *s, uint32_t index) {
         job_set_timer(s, index);
         return;
     }
+    if (policy_has_lapsed(s, j)) policy_lapse(s, j);
     enum gate gate = next_gate(s, j);
     if (gate != GATE_COUNT) {
         if (j->state == JOB_WAITING) job_move(s, index, JOB_HELD, CAUSE_NONE);

@@ -77,6 +77,7 @@ static enum err load_header(struct loader *l, const struct snap_header *o, struc
     s->flow_last = o->flow_last;
     s->question_last = o->question_last;
     s->worker_last = o->worker_last;
+    s->policy = o->policy;
     l->has_header = true;
     return ERR_OK;
 }
@@ -189,7 +190,8 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
 }
 
 static void load_extra(struct state *s, struct job *j, const struct snap_job *o) {
-    if (!(o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len)) return;
+    bool has_slices = o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len;
+    if (!has_slices && o->policy == 0) return;
     struct arena *arena = &flow_at(s, j->flow)->arena;
     struct extra *x = job_extra(s, j);
     x->result = arena_slice(arena, o->result);
@@ -197,6 +199,7 @@ static void load_extra(struct state *s, struct job *j, const struct snap_job *o)
     x->constraints = arena_slice(arena, o->constraints);
     x->body = arena_slice(arena, o->body);
     x->body_hash = arena_slice(arena, o->body_hash);
+    x->policy = o->policy;
 }
 
 static enum err load_undo(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t undo_profile,

@@ -17,6 +17,7 @@ static const struct tlv_field header_fields[] = {
     TLV_FIELD(5, TLV_U64, snap_header, flow_last),
     TLV_FIELD(6, TLV_U64, snap_header, question_last),
     TLV_FIELD(7, TLV_U32, snap_header, worker_last),
+    TLV_FIELD(90, TLV_U64, snap_header, policy),
 };
 static const struct tlv_field tenant_fields[] = {
     TLV_FIELD(1, TLV_TEXT, snap_tenant, name, .max = TEXT_MAX),
@@ -99,6 +100,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
     TLV_FIELD(70, TLV_U32, snap_job, child_profile),
     TLV_FIELD(80, TLV_U32, snap_job, runner_profile),
+    TLV_FIELD(90, TLV_U64, snap_job, policy),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {

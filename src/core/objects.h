@@ -36,6 +36,7 @@ struct snap_header {
     int64_t now_ms;
     uint64_t flow_last, question_last;
     uint32_t worker_last;
+    uint64_t policy;
 };
 struct snap_tenant {
     struct slice name;
@@ -98,6 +99,7 @@ struct snap_job {
     uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
     uint32_t child_profile; /* the same, of a foreach job's children */
     uint32_t runner_profile; /* the same, of what it deploys */
+    uint64_t policy; /* version that let it pass */
 };
 struct snap_jobs {
     uint64_t flow;

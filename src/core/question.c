@@ -26,6 +26,20 @@ wall_time question_due(const struct state *s, const struct question *q) {
     return asleep ? q->again : q->deadline;
 }
 
+bool policy_is_later(const struct state *s, const struct job *j) {
+    if (MUTANT(grant_kept)) return false;
+    return s->policy > (j->extra ? extra_at(s, j->extra)->policy : 0);
+}
+
+void policy_lapse(struct state *s, struct job *j) {
+    REQUIRE(policy_has_lapsed(s, j));
+    j->gates &= (uint8_t) ~(GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL));
+    j->flags &= (uint8_t)~JOBF_APPROVE;
+    if (j->extra == 0) return;
+    extra_at(s, j->extra)->constraints = slice_of(NULL, 0);
+    extra_at(s, j->extra)->policy = 0;
+}
+
 bool question_is_soft(const struct state *s, const struct job *j, enum gate gate) {
     return gate == GATE_POLICY && job_undoes(s, j) != 0;
 }
@@ -96,8 +110,18 @@ static bool vote(const struct state *s, struct question *q, struct slice princip
     return q->votes >= quorum;
 }
 
+/* Until a policy is told of, nothing is known that a permission could be older than. */
+static void keep_policy(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
+    if (gate == GATE_POLICY && s->policy) job_extra(s, j)->policy = rec->policy;
+}
+
 static void keep_payload(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
     struct arena *arena = &flow_at(s, j->flow)->arena;
+    if (gate == GATE_EXTERNAL && (rec->result.len || rec->result_hash.len)) {
+        struct extra *x = job_extra(s, j);
+        x->result = arena_slice(arena, rec->result);
+        x->result_hash = arena_slice(arena, rec->result_hash);
+    }
     if (rec->verdict == VERDICT_CONSTRAIN) {
         job_extra(s, j)->constraints = arena_slice(arena, rec->payload);
     } else if (rec->verdict == VERDICT_REDACT) {
@@ -144,6 +168,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_CONSTRAIN:
     case VERDICT_REDACT:
         keep_payload(s, j, gate, rec);
+        keep_policy(s, j, gate, rec);
         if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
         question_close(s, j);
         pass(s, job, gate);
@@ -151,6 +176,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_HOLD:
         question_close(s, j);
         j->flags |= JOBF_APPROVE;
+        keep_policy(s, j, gate, rec);
         pass(s, job, gate);
         return;
     case VERDICT_DENY:

@@ -191,6 +191,13 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
     TLV_FIELD(15, TLV_U64, rec_verdict, policy),
     TLV_FIELD(16, TLV_BOOL, rec_verdict, fatal),
+    TLV_FIELD(90, TLV_BYTES, rec_verdict, result, .max = 65536),
+    TLV_FIELD(91, TLV_HASH, rec_verdict, result_hash),
+};
+
+static const struct tlv_field policy_fields[] = {
+    HEAD(rec_policy),
+    TLV_FIELD(4, TLV_U64, rec_policy, version),
 };
 
 static const struct tlv_field key_expired_fields[] = {
@@ -329,6 +336,7 @@ static const struct tlv_desc rec_store_keys_desc = DESC(rec_store_keys, store_ke
 static const struct tlv_desc rec_store_members_desc = DESC(rec_store_members, store_members_fields);
 static const struct tlv_desc rec_store_expiry_desc = DESC(rec_store_expiry, store_expiry_fields);
 static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
+static const struct tlv_desc rec_policy_desc = DESC(rec_policy, policy_fields);
 static const struct tlv_desc rec_service_desc = DESC(rec_service, service_fields);
 static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);
 static const struct tlv_desc rec_expanded_desc = DESC(rec_expanded, expanded_fields);

@@ -39,6 +39,8 @@
     X(REC_POOL,             21, rec_pool,          "pool",            "a pool was set")                        \
     X(REC_TOPIC,            22, rec_topic,         "topic",           "a topic was mapped to pools")           \
     X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")                      \
+    X(REC_POLICY,           24, rec_policy,        "policy",          "the policy has a new version")          \
+    X(REC_REVOKED,          25, rec_job_only,      "revoked",         "a permission of an earlier policy is void") \
     X(REC_STORE_SET,        30, rec_store_set,     "store_set",       "keys of the store got values, all at once") \
     X(REC_STORE_DELETED,    31, rec_store_keys,    "store_deleted",   "keys of the store were deleted, all at once") \
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
@@ -272,6 +274,13 @@ struct rec_verdict {
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
     bool fatal;         /* a deny or quarantine: the flow's saga unwinds */
+    struct slice result;      /* with an external allow: what the other system gave back */
+    struct slice result_hash; /* SHA-256 of it; names a blob when `result` is empty */
+};
+
+struct rec_policy {
+    struct rec_head head;
+    uint64_t version; /* rises */
 };
 
 struct rec_key_expired {

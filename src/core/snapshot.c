@@ -50,7 +50,8 @@ static void put_header(struct writer *w) {
                             .now_ms = s->now.ms,
                             .flow_last = s->flow_last,
                             .question_last = s->question_last,
-                            .worker_last = s->worker_last};
+                            .worker_last = s->worker_last,
+                            .policy = s->policy};
     put(w, OBJ_HEADER, &o);
 }
 
@@ -165,6 +166,7 @@ static struct snap_job job_object(const struct state *s, const struct job *j) {
         o.constraints = x->constraints;
         o.body = x->body;
         o.body_hash = x->body_hash;
+        o.policy = x->policy;
     }
     return o;
 }

@@ -121,6 +121,7 @@ size_t state_bytes(const struct state *s) {
     bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans);
     for (uint32_t i = 1; i <= s->expansions.high; i++)
         if (expansion_at(s, i)->job) bytes += map_bytes(&expansion_at(s, i)->made);
+    for (uint32_t i = 1; i <= s->fans.high; i++) bytes += fan_at(s, i)->expansions.slots * sizeof(uint32_t);
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);

@@ -88,11 +88,12 @@ struct extra {
     struct slice result, result_hash;
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
+    uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
 };
 
-/* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One that went
- * without anything to tell (its first attempt succeeded and left no result) costs nothing any more: below `next`, and
- * not in `made`. All others are jobs with a struct. */
+/* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with
+ * nothing to tell (its first attempt succeeded and left no result) costs nothing any more: it is below `next`, and not
+ * in `made`. All others are jobs with a struct. */
 struct expansion {
     uint32_t job;       /* the foreach job; 0 in a free slot */
     uint32_t first;     /* ordinal of child 0 */
@@ -331,6 +332,7 @@ struct state {
     uint64_t flow_last; /* numbers handed out */
     uint64_t question_last;
     uint32_t worker_last;
+    uint64_t policy;    /* version in force; 0 = none was told */
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;

@@ -317,6 +317,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .keys = s->keys.count,
                                  .limits = s->quotas.count,
                                  .services = s->services.count,
+                                 .policy = s->policy,
                                  .dead_letters = s->dead_count,
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),

@@ -78,8 +78,7 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
-/* Also of children that have not begun. */
-bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret);
+bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* False for jobs that are no foreach jobs, or have no items yet. */
 bool view_expansion(const struct state *s, struct job_ref ref, struct expansion_view *ret);
@@ -136,6 +135,7 @@ struct state_counts {
     uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
     uint64_t services;
+    uint64_t policy;        /* version in force */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */
@@ -168,7 +168,8 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_START, "start", "its worker has it and has not said that it runs")                             \
     X(BLOCK_VERSION, "version", "another version of its service has not stopped yet")                      \
     X(BLOCK_HEALTH, "health", "what it deployed has not become healthy yet")                               \
-    X(BLOCK_STOPPED, "stopped", "someone asked its service to stop")
+    X(BLOCK_STOPPED, "stopped", "someone asked its service to stop")                                       \
+    X(BLOCK_POLICY, "policy", "the policy has changed since it let it pass: when it is its turn it is asked again")
 
 enum block {
 #define X(block, word, text) block,
@@ -182,8 +183,8 @@ const char *block_text(enum block b);
 struct why_job {
     enum block block;
     uint32_t parents_open;     /* parents */
-    struct job_ref parent;     /* parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow; of
-                                * a child that waits: its foreach job */
+    struct job_ref parent;     /* of a child: its foreach job; parents: the first open one of its own flow, ordinal
+                                  UINT32_MAX = in another flow */
     wall_time until;           /* time, preference, question, rate: when it ends by itself; TIME_NEVER */
     struct slice limit;        /* key_limit, rate_limit: its name */
     question_id question;

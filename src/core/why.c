@@ -5,6 +5,7 @@
 #include "live.h"
 #include "panic.h"
 #include "place.h"
+#include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "view.h"
@@ -97,6 +98,7 @@ static enum block ready_block(const struct state *s, const struct live *l, const
     if (pool_block(s, &c->demand) == BLOCK_PAUSED) return BLOCK_PAUSED; /* a pause comes before limits */
     enum block limit = limit_block(s, c, ret);
     if (limit != BLOCK_NOTHING) return limit;
+    if (policy_has_lapsed(s, j)) return BLOCK_POLICY;
     switch (best_fit(s, l, limits, c)) {
     case FIT_YES: return BLOCK_QUEUE;
     case FIT_OTHER_POOL:

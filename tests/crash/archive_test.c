@@ -16,7 +16,7 @@
 #define SEGMENT (32u * 1024u)
 #define DAY_MS (24ll * 60 * 60 * 1000)
 #define DAYS 30u
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__
 #define STEP 7u
 #else
 #define STEP 1u
@@ -75,10 +75,8 @@ static uint32_t count_of(struct simdisk *s, bool packed) {
     uint32_t count = 0;
     for (uint64_t number = 1; number < 64; number++) {
         char name[SEGMENT_NAME_MAX];
-        if (packed)
-            segment_packed_name(name, number);
-        else
-            segment_name(name, number, true);
+        if (packed) segment_packed_name(name, number);
+        else segment_name(name, number, true);
         count += simdisk_exists(s, name);
     }
     return count;
@@ -116,7 +114,7 @@ static void packed_segments_read_as_they_were(void **state) {
     size_t have;
     assert_int_equal(packed_open(l.disk, packed_name(name, 1), &p, &l.why), ERR_OK);
     uint64_t used = packed_head(p)->used_bytes;
-    assert_true(used < SEGMENT);                   /* the torn tail and the zeroes after the last block are not kept */
+    assert_true(used < SEGMENT); /* the torn tail and the zeroes after the last block are not kept */
     for (uint32_t round = 0; round < 2; round++) { /* forwards, and back again */
         assert_int_equal(packed_read(p, 0, is, SEGMENT, &have, &l.why), ERR_OK);
         assert_int_equal(have, used);
@@ -169,17 +167,15 @@ static void every_call_of_packing_fails_once(void **state) {
     simdisk_free(whole);
     uint32_t interrupted = 0;
     for (uint64_t call = 0; call < calls; call++) {
-        for (uint32_t k = 0; k<4 * 5; k += STEP> 1 ? 3 : 1) { /* 3 meets every fault and every way */
+        for (uint32_t k = 0; k < 4 * 5; k += STEP > 1 ? 3 : 1) { /* 3 meets every fault and every way */
             struct simdisk *s = simdisk_clone(base);
             jlab_init(&l, simdisk_disk(s), SEGMENT);
             simdisk_arm(s, SIMDISK_ANY, faults[k % 4], call);
             interrupted += pack_now(&l, &r) != ERR_OK;
             simdisk_arm(s, SIMDISK_ANY, SIMDISK_FINE, 0);
             uint32_t way = k / 4;
-            if (way == 4 && faults[k % 4] != SIMDISK_POWER)
-                simdisk_kill(s);
-            else
-                simdisk_crash(s, (enum simdisk_crash_policy)(way % 4));
+            if (way == 4 && faults[k % 4] != SIMDISK_POWER) simdisk_kill(s);
+            else simdisk_crash(s, (enum simdisk_crash_policy)(way % 4));
             check_all(s, 27);
             assert_int_equal(pack_now(&l, &r), ERR_OK); /* the next run finishes */
             assert_int_equal(count_of(s, false), 0);
@@ -431,10 +427,8 @@ static void snapshots_that_cannot_be_read_do_not_count(void **state) {
         l.clock.ms += 1000 * DAY_MS;
         char name[64];
         snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)list.lsn[2]);
-        if (k == 0)
-            simdisk_flip_bit(s, name, 20, 1); /* the oldest: the second oldest is the one to stand on */
-        else
-            simdisk_meanwhile(s, k - 1, snapshot_gone, &l);
+        if (k == 0) simdisk_flip_bit(s, name, 20, 1); /* the oldest: the second oldest is the one to stand on */
+        else simdisk_meanwhile(s, k - 1, snapshot_gone, &l);
         assert_int_equal(pack_now(&l, &r), ERR_OK);
         simdisk_meanwhile(s, 0, NULL, NULL);
         assert_true(r.removed_count > 0);
@@ -532,8 +526,7 @@ static void every_call_of_removing_fails_once(void **state) {
     int64_t now = l.clock.ms;
     jlab_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
-    for (uint32_t i = 0; i < 3;
-         i++) { /* snapshots one after the other, of which thinning leaves the first and the last */
+    for (uint32_t i = 0; i < 3; i++) { /* of these thinning leaves the first and the last */
         l.clock.ms = now += 1000;
         jlab_append_ok(&l, 1, 100);
         assert_int_equal(jlab_snapshot(&l, l.head.lsn, 100), ERR_OK);

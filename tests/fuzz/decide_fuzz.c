@@ -273,6 +273,8 @@ static void draw_verdict(struct lab *l, struct command *cmd) {
         c->revision = q.revision;
         c->hash = q.hash;
     }
+    c->policy = pick(l, 4) ? UINT64_MAX : engine_lsn(l->engine) / 8;
+    if (pick(l, 8) == 0) c->result = SLICE("result");
     if (pick(l, 16) == 0) c->revision++;
     if (pick(l, 4) == 0) c->payload = SLICE("payload");
     if (pick(l, 4) == 0) c->payload_hash = slice_of(hash, 32);
@@ -349,7 +351,8 @@ static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
                                     CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL,
-                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE};
+                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE,
+                                    CMD_POLICY};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
     *cmd =
         (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
@@ -386,6 +389,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
     case CMD_LIMIT: draw_limit(l, cmd); return;
     case CMD_SERVICE: draw_service(l, cmd); return;
+    case CMD_POLICY: cmd->as.policy.version = engine_lsn(l->engine) / 8 + pick(l, 3); return;
     case CMD_READ:
     case CMD_COUNT: return;
     }

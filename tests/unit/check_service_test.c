@@ -1,5 +1,5 @@
-/* check_service_test.c: the checker of services sees runs that break its promises, and must object; and one that does
- * not. */
+/* check_service_test.c: the checkers of services and of the policy see runs that break their promises, and must object;
+ * and some that do not. */
 #include "test.h"
 
 #include "check.h"
@@ -151,13 +151,57 @@ static void a_stop_that_was_lost_is_none(void **state) {
     SAY(.kind = TR_ASSIGNED, OF(2, 0, 2));
 }
 
+/* ---- the policy ---- */
+
+#define POLICY(n) .kind = TR_POLICY, .as.policy.version = (n)
+#define ALLOWED(n) .kind = TR_VERDICT, .as.verdict = {.flow = 1, .gate = TG_POLICY, .verdict = TV_ALLOW, .policy = (n)}
+
+static void ask_policy(void) {
+    const struct trace_job job = {.kind = TK_WORK, .gates = TRACE_GATE_BIT(TG_POLICY)};
+    SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 4});
+    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .tenant = bytes("t"), .jobs = &job, .job_count = 1});
+}
+
+static void a_permission_in_force(void **state) {
+    (void)state;
+    ask_policy();
+    SAY(POLICY(1));
+    SAY(ALLOWED(1));
+    SAY(.kind = TR_ASSIGNED, OF(1, 0, 1));
+    SAY(POLICY(2)); /* too late for what has begun */
+}
+
+static void a_permission_of_before(void **state) {
+    (void)state;
+    ask_policy();
+    SAY(POLICY(1));
+    SAY(ALLOWED(1));
+    SAY(POLICY(2));
+    assert_false(say((struct trace_entry){.kind = TR_ASSIGNED, OF(1, 0, 1)}));
+    assert_memory_equal(check_finding(c), "policy: ", 8);
+}
+
+static void a_change_that_was_lost_is_none(void **state) {
+    (void)state;
+    ask_policy();
+    SAY(POLICY(1));
+    SAY(ALLOWED(1));
+    uint64_t head = lsn;
+    SAY(POLICY(2));
+    SAY(.kind = TW_CRASHED);
+    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = ++epoch, .head = head});
+    lsn = head;
+    SAY(.kind = TR_ASSIGNED, OF(1, 0, 1));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_service_that_becomes_healthy), T(deployed_without_health),      T(child_of_a_deployment_without_health),
-        T(health_that_nobody_said),        T(health_of_another_version),    T(two_versions_at_once),
-        T(stopped_and_started_again),      T(a_stop_that_was_lost_is_none),
+        T(a_service_that_becomes_healthy), T(deployed_without_health),        T(child_of_a_deployment_without_health),
+        T(health_that_nobody_said),        T(health_of_another_version),      T(two_versions_at_once),
+        T(stopped_and_started_again),      T(a_stop_that_was_lost_is_none),   T(a_permission_in_force),
+        T(a_permission_of_before),         T(a_change_that_was_lost_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
