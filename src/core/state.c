@@ -147,6 +147,7 @@ size_t state_bytes(const struct state *s) {
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
     bytes += pool_bytes(&s->memos) + pool_bytes(&s->memo_jobs) + index_bytes(&s->memo_by_key);
     for (uint32_t i = 1; i <= s->tenants.high; i++) bytes += tenant_at(s, i)->memo_bytes;
+    for (uint32_t i = 1; i <= s->fans.high; i++) bytes += fan_at(s, i)->expansions.slots * sizeof(uint32_t);
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 0; i < s->buried.count; i++) bytes += flow_bytes(flow_at(s, s->buried.at[i]));
     for (uint32_t i = 1; i <= s->flows.high; i++) {
