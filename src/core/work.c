@@ -170,7 +170,8 @@ static void check_end(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
     /* a version of a service leaves when the service says so */
-    if (state != FLOW_RUNNING && !f->of_service) ended_enter(s, flow); /* also when it is over as before: the history has to hear of it */
+    bool may_leave = state != FLOW_RUNNING && !f->of_service;
+    if (may_leave) ended_enter(s, flow); /* also when it is over as before: the history has to hear of it */
     if (state == (enum flow_state)f->state) return;
     saga_reserve(s, f, state);
     f->state = (uint8_t)state;
