@@ -81,7 +81,8 @@ struct call {
     struct part one; /* the only part, mostly */
     struct part *parts;
     struct arena arena;
-    struct bytes *held; /* of a read: the frames, made when it was decided */
+    bool is_read;
+    struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
     uint64_t sent_ms;   /* of a heartbeat */
 };
 
