@@ -121,6 +121,15 @@ void ask_token_new(struct server *s, struct request *r) {
     session_answer(s, r->session, r->id, WIRE_TOKEN_GIVEN, &got);
 }
 
+/* Who came with it has to go. */
+static void hang_up(struct server *s, const struct session *but, struct slice id) {
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        struct session *n = pool_at(&s->sessions, i);
+        if (n->conn.v != 0 && n != but && slice_eq(id, slice_str(n->who.id)))
+            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "the token was revoked");
+    }
+}
+
 void ask_token_revoke(struct server *s, struct request *r) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
@@ -131,6 +140,7 @@ void ask_token_revoke(struct server *s, struct request *r) {
         struct why why = {{0}};
         enum err e = auth_revoke(&s->auth, names[i].name, &why);
         list[i] = (struct wire_result){.target = names[i].name};
+        if (e == ERR_OK) hang_up(s, r->session, names[i].name);
         if (e == ERR_OK) continue;
         list[i].code = slice_str(err_word(e));
         list[i].message = arena_slice(r->arena, slice_str(why.text));

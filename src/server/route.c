@@ -86,9 +86,11 @@ static bool needs_attach(uint8_t op) {
     return op >= WIRE_HEARTBEAT && wire_info(op)->sender == WIRE_FROM_WORKER;
 }
 
-static enum err check(const struct session *n, uint8_t op, struct why *why) {
-    if (routes[op] == NULL) return why_set(why, ERR_UNSUPPORTED, "this server cannot do %s yet", wire_word(op));
+static enum err check(const struct server *s, const struct session *n, uint8_t op, struct why *why) {
+    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(s->engine).ms)
+        return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
     if (op == WIRE_HELLO) return why_set(why, ERR_STATE, "hello was said already");
+    if (routes[op] == NULL) return why_set(why, ERR_UNSUPPORTED, "this server cannot do %s yet", wire_word(op));
     if (!role_may(n->who.roles, op) && op != WIRE_PONG && op != WIRE_ERROR)
         return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(op));
     if (needs_attach(op) && n->attach == ATTACH_NONE)
@@ -101,7 +103,7 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
     struct why why = {{0}};
     if (n == NULL || n->state != SESSION_OPEN) return; /* nobody is there any more */
     s->request_count++;
-    enum err e = check(n, entry->op, &why);
+    enum err e = check(s, n, entry->op, &why);
     struct frame f = {.opcode = entry->op, .request = entry->request, .body = entry->body};
     arena_reset(&s->arena);
     void *message = arena_alloc(&s->arena, wire_info(entry->op)->desc->size);

@@ -180,6 +180,30 @@ static void wait_over(struct wireclient *c, struct slice flow, const char *state
     assert_true(slice_eq(v->state, slice_str(state_word)));
 }
 
+static void hear_log_ack(struct wireclient *w, struct wire_attempt a, uint64_t offset) {
+    struct wiregot got;
+    do assert_true(wireclient_next(w, WIRECLIENT_WAIT_MS, &got));
+    while (got.op != WIRE_LOG_ACK);
+    const struct wire_log_ack *m = got.message;
+    const struct wire_log_mark *mark = m->marks.at;
+    assert_int_equal(m->marks.count, 1);
+    assert_int_equal(mark->attempt.ordinal, a.ordinal);
+    assert_int_equal(mark->offset, offset);
+}
+
+/* An end that names a log which did not come is not recorded, and the worker hears how much of it did. */
+static void say_too_early(struct wireclient *w, struct wire_attempt a) {
+    struct wire_end end = {.attempt = a, .outcome = WIRE_OUTCOME_OK, .log_bytes = 10};
+    struct wire_done m = {{&end, 1}};
+    uint32_t request = wireclient_send(w, WIRE_DONE, &m);
+    struct wiregot got;
+    hear_log_ack(w, a, 0);
+    assert_true(wireclient_next(w, WIRECLIENT_WAIT_MS, &got));
+    assert_int_equal(got.request, request);
+    assert_int_equal(got.op, WIRE_ERROR);
+    assert_true(slice_eq(((const struct wire_error *)got.message)->code, SLICE("conflict")));
+}
+
 static void a_worker_runs_a_chain_with_results_and_logs(void **state) {
     (void)state;
     struct wireclient c, w;
@@ -204,7 +228,11 @@ static void a_worker_runs_a_chain_with_results_and_logs(void **state) {
         struct wire_log_piece piece = {.data = SLICE("hello log\n"), .time_ms = 5};
         struct wire_log_batch batch = {.attempt = one->attempt, .pieces = {&piece, 1}};
         struct wire_log log = {{&batch, 1}};
+        say_too_early(&w, one->attempt);
         assert_true(wireclient_tell(&w, WIRE_LOG, &log));
+        hear_log_ack(&w, one->attempt, 10);
+        assert_true(wireclient_tell(&w, WIRE_LOG, &log)); /* once more: it is acknowledged once more */
+        hear_log_ack(&w, one->attempt, 10);
         say_done(&w, &one->attempt, 10, SLICE("{\"rows\":7}"));
     }
     wait_over(&c, id, "succeeded");
@@ -544,7 +572,7 @@ static void what_makes_no_sense_is_refused(void **state) {
         const void *message;
         enum err code;
     } bad[] = {
-        {WIRE_HELLO, &hello, ERR_UNSUPPORTED},
+        {WIRE_HELLO, &hello, ERR_STATE},
         {WIRE_SUBMIT, &submit, ERR_INVALID},
         {WIRE_CANCEL, &none, ERR_INVALID},
         {WIRE_CANCEL, &unknown, ERR_NOT_FOUND},
