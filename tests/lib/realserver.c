@@ -15,6 +15,10 @@
 #endif
 #define START_MS 60000
 
+const char *realserver_binary(void) {
+    return REEVE_BINARY;
+}
+
 void realserver_make(struct realserver *s) {
     *s = (struct realserver){.data = "/tmp/reeve-e2e-XXXXXX", .errors = -1};
     assert_non_null(mkdtemp(s->data));

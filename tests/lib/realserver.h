@@ -15,6 +15,7 @@ struct realserver {
     int errors;       /* its standard error */
 };
 
+const char *realserver_binary(void);
 void realserver_make(struct realserver *s); /* a directory, nothing running */
 void realserver_start(struct realserver *s); /* returns when it is ready */
 void realserver_kill(struct realserver *s);  /* -9 */
