@@ -156,6 +156,17 @@ void ask_progress(struct server *s, struct request *r) {
     }
 }
 
+void ask_health(struct server *s, struct request *r) {
+    const struct wire_health *m = r->message;
+    const struct wire_health_item *list = m->items.at;
+    for (uint32_t i = 0; i < m->items.count; i++) {
+        struct command cmd = {.kind = CMD_HEALTH};
+        cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
+        cmd.as.attempt.healthy = list[i].healthy;
+        engine_command(s->engine, &cmd);
+    }
+}
+
 /* ---- the end of attempts ---- */
 
 /* Up to which ticket the logs of these ends must be durable; 0 = they are. */

@@ -614,7 +614,7 @@ static void what_makes_no_sense_is_refused(void **state) {
         {WIRE_ATTACH, &att, ERR_INVALID},
         {WIRE_ATTACH, &att_pool, ERR_INVALID},
         {WIRE_STOP, &stop, ERR_NOT_FOUND},
-        {WIRE_SERVICE_SET, &service, ERR_UNSUPPORTED},
+        {WIRE_SERVICE_SET, &service, ERR_NOT_FOUND},
         {WIRE_WELCOME, &(struct wire_welcome){0}, ERR_INVALID},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
