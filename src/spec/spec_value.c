@@ -218,5 +218,5 @@ uint32_t spec_distance(struct slice a, struct slice b) {
 
 bool spec_is_near(struct slice written, struct slice known) {
     uint32_t distance = spec_distance(written, known);
-    return distance <= (known.len <= 4 ? 1u : known.len <= 8 ? 2u : 3u);
+    return distance <= (known.len <= 2 ? 0u : known.len <= 4 ? 1u : known.len <= 8 ? 2u : 3u);
 }
