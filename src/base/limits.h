@@ -74,7 +74,15 @@
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
     X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
     X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
-    X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it")
+    X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it") \
+    X(pack_bytes,                  67108864,       65536, 1073741824,     "bytes",  "a pack of small blobs or logs that has reached this is closed; rewriting one moves at most half of it") \
+    X(vault_pending_bytes_max,     67108864,       262144, 4294967296,    "bytes",  "blobs and logs that wait in memory for the disk, each; beyond it senders are told to wait") \
+    X(vault_reserve_bytes,         1073741824,     0,     1099511627776,  "bytes",  "free disk at which blobs and logs stop, so that the journal can go on") \
+    X(blob_bytes_max,              10737418240,    1,     32212254720,    "bytes",  "one blob; the block table of a pack addresses 32 GiB") \
+    X(blobs_max,                   4000000,        1,     400000000,      "blobs",  "blobs of all tenants, about 130 B of memory each") \
+    X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
+    X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \
+    X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
 /* clang-format on */
 
 struct limits {

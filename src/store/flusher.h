@@ -1,0 +1,21 @@
+/* flusher.h: one function at a time on another thread, for a loop that must not wait.
+ *
+ *     flusher_hand(f, run, ctx);  … poll flusher_fd(f) …  if (flusher_take(f)) use what run left in ctx
+ *
+ * Whatever `ctx` holds is the thread's from the hand-over until flusher_take said true. */
+#ifndef REEVE_FLUSHER_H
+#define REEVE_FLUSHER_H
+
+#include <stdbool.h>
+
+#include "err.h"
+
+struct flusher;
+
+CHECKED enum err flusher_open(struct flusher **ret, struct why *why);
+void flusher_close(struct flusher *f); /* waits for what is under way */
+void flusher_hand(struct flusher *f, void (*run)(void *ctx), void *ctx); /* nothing may be under way */
+int flusher_fd(const struct flusher *f); /* readable when it has ended */
+bool flusher_take(struct flusher *f);    /* never waits */
+
+#endif
