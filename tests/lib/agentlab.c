@@ -329,19 +329,25 @@ static struct slice body_of(struct agentlab *l, const struct lab_job *j) {
 struct slice agentlab_submit(struct agentlab *l, const struct lab_job *jobs, uint32_t count) {
     struct wire_options *options = ARENA_ARRAY(&l->arena, struct wire_options, count);
     struct wire_job *list = ARENA_ARRAY(&l->arena, struct wire_job, count);
+    uint32_t sets = 0;
     for (uint32_t i = 0; i < count; i++) {
-        options[i] = (struct wire_options){.kind = jobs[i].kind,
-                                           .attempts_max = jobs[i].attempts_max ? jobs[i].attempts_max : 1,
-                                           .backoff_base_ms = 1,
-                                           .backoff_cap_ms = 1,
-                                           .exclusive = jobs[i].exclusive,
-                                           .run_timeout_ms = jobs[i].run_timeout_ms};
+        struct wire_options o = {.kind = jobs[i].kind,
+                                 .attempts_max = jobs[i].attempts_max ? jobs[i].attempts_max : 1,
+                                 .backoff_base_ms = 1,
+                                 .backoff_cap_ms = 1,
+                                 .exclusive = jobs[i].exclusive,
+                                 .run_timeout_ms = jobs[i].run_timeout_ms};
+        uint32_t set = 0; /* equal ones once */
+        while (set < sets && (options[set].kind != o.kind || options[set].attempts_max != o.attempts_max ||
+                              options[set].exclusive != o.exclusive || options[set].run_timeout_ms != o.run_timeout_ms))
+            set++;
+        if (set == sets) options[sets++] = o;
         list[i] = (struct wire_job){.name = slice_str(jobs[i].name),
-                                    .options = i,
+                                    .options = set,
                                     .parents = {jobs[i].parents, jobs[i].parent_count},
                                     .body = body_of(l, &jobs[i])};
     }
-    struct wire_flow flow = {.part = {.options = {options, count}, .jobs = {list, count}}};
+    struct wire_flow flow = {.part = {.options = {options, sets}, .jobs = {list, count}}};
     struct wire_submit submit = {{&flow, 1}};
     const struct wire_submitted *done = agentlab_ask(l, WIRE_SUBMIT, &submit);
     const struct wire_submitted_flow *flows = done->flows.at;
