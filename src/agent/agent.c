@@ -52,6 +52,7 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     }
     attempts_init(&a->attempts, ATTEMPTS_MAX);
     map_init(&a->by_process);
+    map_init(&a->by_request);
     arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
     link_init(a);
     a->lease_until_ms = INT64_MIN;
@@ -72,6 +73,7 @@ void agent_close(struct agent *a) {
     }
     attempts_fini(&a->attempts);
     map_fini(&a->by_process);
+    map_fini(&a->by_request);
     arena_fini(&a->arena);
     struct arena birth = a->birth; /* `a` lies in it */
     arena_fini(&birth);

@@ -1,5 +1,5 @@
-/* agent.h: the worker. It dials a server, says what it offers and what it holds, runs what it is given, and lets nothing
- * go before the server has it.
+/* agent.h: the worker. It dials a server, says what it offers and what it holds, runs what it is given, and lets
+ * nothing go before the server has it.
  *
  * Written against ports only: os/ drives it on a machine, sim/ may drive it in a simulated one. The loop's owner calls
  * agent_pass after each turn, and again at agent_next. What a worker owes is in README.md. */

@@ -32,11 +32,11 @@ struct agent {
     struct spool spool;
     struct attempts attempts;
     struct map by_process; /* index of the attempt */
+    struct map by_request; /* of a transfer: index of the attempt */
     struct link link;
     struct arena arena; /* of one message */
     struct buf out;     /* frames of one pass */
     int64_t lease_until_ms; /* exclusive processes may live until here */
-    uint32_t waiting;       /* exclusive attempts that wait for a lease */
     bool is_draining, is_detaching, is_over;
     int64_t detach_until_ms;
 };
@@ -75,17 +75,21 @@ void run_due(struct agent *a);
 void run_flow(struct agent *a, struct attempt *t); /* pauses its process, or lets it go on */
 void run_spool_all(struct agent *a); /* ends that are only in memory go to disk: the server is away */
 void run_forget(struct agent *a, struct attempt *t);
+void run_fetched(struct agent *a, struct attempt *t, const char *why); /* its blobs are there; NULL = all of them */
+void run_kept(struct agent *a, struct attempt *t, const char *why);    /* its artifacts are */
 
 /* workload.c */
 struct workload {
     struct wire_run run;
     const char *const *argv, *const *env;
-    char workdir[SPACE_PATH_MAX];
+    char workdir[SPACE_PATH_MAX], stdin_path[SPACE_PATH_MAX]; /* stdin: empty = none from a file */
 };
 /* Fills the workspace and says what to start. */
 CHECKED enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order,
                                struct workload *ret, struct why *why);
-/* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is the worker's arena. */
+/* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
+ * large, and then among what is to be kept as blobs. */
 CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
+CHECKED enum err workload_check(const struct wire_run *run, struct why *why); /* before anything is fetched */
 
 #endif

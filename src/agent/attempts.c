@@ -52,6 +52,7 @@ void attempts_init(struct attempts *t, uint32_t max) {
 
 static void attempt_fini(struct attempt *a) {
     capture_fini(&a->capture);
+    vec_fini(&a->transfer.items);
     bytes_free(a->job);
     bytes_free(a->order);
     bytes_free(a->end);
@@ -123,6 +124,7 @@ struct attempt *attempts_new(struct attempts *t, const struct wire_attempt *id, 
     snprintf(a->space, sizeof a->space, "%x-%llx-%x-%x", id->shard, (unsigned long long)id->flow, id->ordinal,
              id->attempt);
     capture_init(&a->capture, log_bytes_max);
+    vec_init(&a->transfer.items, sizeof(struct transfer_item));
     index_put(&t->held, key_slice(&k), index);
     return a;
 }

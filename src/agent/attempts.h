@@ -15,6 +15,26 @@
 #define ATTEMPT_KEY_BYTES 20u
 #define ATTEMPT_NAME_MAX 64u
 
+#define TRANSFER_PATH_MAX 512u
+
+enum transfer_step { TRANSFER_NONE, TRANSFER_FETCH, TRANSFER_BEGIN, TRANSFER_PART, TRANSFER_END };
+
+struct transfer_item {
+    char inside[TRANSFER_PATH_MAX]; /* path in its space */
+    char name[256];                 /* of an artifact */
+    uint8_t hash[32];
+    uint64_t bytes;
+    bool is_executable, is_result;
+};
+
+struct transfer { /* of blobs, one after the other */
+    uint8_t step;  /* enum transfer_step */
+    uint32_t next; /* which of the items */
+    uint32_t request;
+    uint64_t offset, upload;
+    struct vec items; /* of transfer_item */
+};
+
 struct attempt {
     uint8_t key[ATTEMPT_KEY_BYTES];
     struct wire_attempt id;
@@ -30,14 +50,16 @@ struct attempt {
     bool started_told, done_told; /* on this connection */
     uint32_t heap_position;
     struct bytes *job;   /* for people */
-    struct bytes *order; /* the assignment, while it waits to be started */
+    struct bytes *order; /* the assignment, while it is needed: until the start, or with artifacts until the end */
     proc_id process;
     uint32_t grace_ms;
     int64_t sleep_until_ms, timeout_at_ms, kill_at_ms, spool_at_ms; /* monotonic */
     int64_t started_ms; /* wall */
     struct capture capture;
     struct spool_file file;
-    struct bytes *end; /* a wire_end, when it is finished */
+    struct bytes *end; /* a wire_end, when it is finished; before that, while its artifacts are kept, what it will be */
+    struct transfer transfer;
+    bool is_waiting; /* for a lease */
     bool has_space;
     char space[ATTEMPT_NAME_MAX]; /* name of its directory */
 };

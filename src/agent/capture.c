@@ -1,5 +1,5 @@
-/* capture.c: see capture.h. Invariant: the queue is without gaps, begins at or after `file_end` when there is a file, and
- * ends at `end`; the open piece is counted in `end` only when it is closed. */
+/* capture.c: see capture.h. Invariant: the queue is without gaps, begins at or after `file_end` when there is a file,
+ * and ends at `end`; the open piece is counted in `end` only when it is closed. */
 #include "capture.h"
 
 #include "panic.h"

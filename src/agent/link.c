@@ -1,5 +1,5 @@
-/* link.c: the connection of a worker: dial, hello, attach, heartbeats; and again, with longer and longer pauses, when it
- * breaks. A server that does not answer is as good as gone: no step waits without an end. */
+/* link.c: the connection of a worker: dial, hello, attach, heartbeats; and again, with longer and longer pauses, when
+ * it breaks. A server that does not answer is as good as gone: no step waits without an end. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "agent_impl.h"
+#include "blobs.h"
 #include "panic.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
@@ -15,22 +16,28 @@
 
 /* ---- the end ---- */
 
-static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
+static void end_keep(struct attempt *t, const struct wire_end *end) {
     struct buf b;
+    buf_init(&b, 2 * WIRE_BODY_MAX);
+    tlv_encode(&wire_end_desc, end, &b);
+    ENSURE(!b.full);
+    bytes_free(t->end);
+    t->end = bytes_new(buf_slice(&b));
+    buf_fini(&b);
+}
+
+static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
     capture_over(&t->capture, agent_wall_ms(a));
     end->attempt = t->id;
     end->started_ms = t->started_ms;
     end->ended_ms = agent_wall_ms(a);
     end->log_bytes = t->capture.end;
     end->log_cut_bytes = t->capture.cut_bytes;
-    buf_init(&b, 2 * WIRE_BODY_MAX);
-    tlv_encode(&wire_end_desc, end, &b);
-    ENSURE(!b.full);
-    t->end = bytes_new(buf_slice(&b));
-    buf_fini(&b);
-    if (t->phase == WIRE_HELD_ASSIGNED && t->order != NULL) a->waiting--;
+    end_keep(t, end);
     bytes_free(t->order);
     t->order = NULL;
+    t->is_waiting = false;
+    blobs_stop(a, t);
     t->phase = WIRE_HELD_FINISHED;
     t->process = (proc_id){0};
     t->sleep_until_ms = t->timeout_at_ms = t->kill_at_ms = TIME_NEVER;
@@ -57,7 +64,7 @@ static void refuse(struct agent *a, struct attempt *t, const char *reason) {
 void run_forget(struct agent *a, struct attempt *t) {
     spool_forget(&a->spool, &t->id, &t->file);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
-    if (t->order != NULL) a->waiting--;
+    blobs_stop(a, t);
     attempts_free(&a->attempts, t);
 }
 
@@ -116,10 +123,81 @@ static void on_stdin_ready(void *ctx, proc_id p) {
     (void)ctx, (void)p; /* all of it was given at the start */
 }
 
+/* ---- what it leaves ---- */
+
+/* Its result and its artifacts; a success that lacks one of them is none. */
+static enum err leavings(struct agent *a, struct attempt *t, struct wire_end *end, struct why *why) {
+    bool is_good = end->outcome == WIRE_OUTCOME_OK;
+    enum err e = is_good ? workload_result(a, t, &end->result, why) : ERR_OK;
+    if (e != ERR_OK || t->order == NULL) return e;
+    struct wire_assignment order;
+    struct wire_run run;
+    if (tlv_decode(&wire_assignment_desc, bytes_slice(t->order), TLV_SKIP_UNKNOWN, &a->arena, &order, why) != ERR_OK ||
+        tlv_decode(&wire_run_desc, order.body, TLV_SKIP_UNKNOWN, &a->arena, &run, why) != ERR_OK)
+        PANIC("an order that was read before");
+    struct why missing = {{0}};
+    if (blobs_gather(a, t, &run, &missing) || !is_good) return ERR_OK;
+    *why = missing;
+    return ERR_NOT_FOUND;
+}
+
+static void fail_for(struct wire_end *end, const struct why *why) {
+    end->outcome = WIRE_OUTCOME_EXIT;
+    end->result = (struct slice){0};
+    end->reason = slice_str(why->text);
+}
+
+void run_kept(struct agent *a, struct attempt *t, const char *why) {
+    struct wire_end end;
+    struct why text = {{0}};
+    struct bytes *kept = t->end;
+    t->end = NULL;
+    enum err e = tlv_decode(&wire_end_desc, bytes_slice(kept), TLV_SKIP_UNKNOWN, &a->arena, &end, &text);
+    ENSURE(e == ERR_OK);
+    struct wire_kept *list = ARENA_ARRAY(&a->arena, struct wire_kept, t->transfer.items.count + 1);
+    for (uint32_t i = 0; i < t->transfer.next; i++) {
+        const struct transfer_item *item = vec_at(&t->transfer.items, i);
+        struct slice hash = slice_of(item->hash, sizeof item->hash);
+        if (item->is_result)
+            end.result_hash = hash;
+        else
+            list[end.artifacts.count++] = (struct wire_kept){slice_str(item->name), hash, item->bytes};
+    }
+    end.artifacts.at = list;
+    if (why != NULL && end.outcome == WIRE_OUTCOME_OK) {
+        (void)why_set(&text, ERR_OK, "%s", why);
+        end.result_hash = (struct slice){0};
+        fail_for(&end, &text);
+    }
+    end_log(a, t, &end);
+    finish(a, t, &end);
+    bytes_free(kept);
+}
+
+static void process_over(struct agent *a, struct attempt *t, struct wire_end *end) {
+    struct why why = {{0}};
+    bool by_itself = !t->is_stopping && !t->is_overdue;
+    t->process = (proc_id){0};
+    t->timeout_at_ms = t->kill_at_ms = TIME_NEVER;
+    attempts_time(&a->attempts, t);
+    if (t->is_stopping) end->outcome = WIRE_OUTCOME_STOPPED;
+    if (t->is_overdue) (void)why_set(&why, ERR_OK, "stopped by the worker after its run timeout");
+    if (t->is_overdue) fail_for(end, &why);
+    if (by_itself && t->is_exclusive && end->signal == SIGKILL && agent_now_ms(a) >= a->lease_until_ms)
+        end->reason = SLICE("killed because the lease of the worker ran out");
+    if (by_itself && leavings(a, t, end, &why) != ERR_OK)
+        fail_for(end, &why);
+    else if (by_itself && t->transfer.items.count > 0) {
+        end_keep(t, end);
+        if (blobs_keep(a, t)) return;
+    }
+    end_log(a, t, end);
+    finish(a, t, end);
+}
+
 static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, const struct proc_usage *usage) {
     struct agent *a = ctx;
     struct attempt *t = attempt_of(a, p);
-    struct why why = {{0}};
     (void)map_del(&a->by_process, p.v);
     if (t == NULL) return;
     if (t->is_dropped) {
@@ -134,20 +212,7 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
         .memory_bytes_max = usage->memory_bytes_max,
     };
     arena_reset(&a->arena);
-    if (t->is_stopping)
-        end.outcome = WIRE_OUTCOME_STOPPED;
-    else if (t->is_overdue)
-        (void)why_set(&why, ERR_OK, "stopped by the worker after its run timeout");
-    else if (t->is_exclusive && number == SIGKILL && agent_now_ms(a) >= a->lease_until_ms)
-        (void)why_set(&why, ERR_OK, "killed because the lease of the worker ran out");
-    else if (end.outcome == WIRE_OUTCOME_OK && workload_result(a, t, &end.result, &why) != ERR_OK) {
-        end.outcome = WIRE_OUTCOME_EXIT;
-        end.result = (struct slice){0};
-    }
-    if (t->is_overdue) end.outcome = WIRE_OUTCOME_EXIT;
-    end.reason = slice_str(why.text);
-    end_log(a, t, &end);
-    finish(a, t, &end);
+    process_over(a, t, &end);
 }
 
 /* ---- the start ---- */
@@ -172,11 +237,13 @@ static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const s
 static enum err run_process(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w,
                             struct why *why) {
     struct proc_handler handler = {on_output, on_stdin_ready, on_ended, a};
-    t->has_space = true;
     enum err e = workload_make(a, t, order, w, why);
     if (e != ERR_OK) return e;
-    struct proc_spec spec = {
-        .argv = w->argv, .env = w->env, .workdir = w->workdir, .has_stdin = w->run.stdin_text.len > 0};
+    struct proc_spec spec = {.argv = w->argv,
+                             .env = w->env,
+                             .workdir = w->workdir,
+                             .has_stdin = w->run.stdin_text.len > 0,
+                             .stdin_path = w->stdin_path[0] != 0 ? w->stdin_path : NULL};
     e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &t->process, why);
     if (e != ERR_OK) return e;
     map_put(&a->by_process, t->process.v, attempts_index(&a->attempts, t));
@@ -188,31 +255,23 @@ static enum err run_process(struct agent *a, struct attempt *t, const struct wir
     return ERR_OK;
 }
 
-static void start(struct agent *a, struct attempt *t, const struct wire_assignment *order) {
-    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+static void order_keep(struct agent *a, struct attempt *t, const struct wire_assignment *order) {
+    struct buf b;
+    if (t->order != NULL) return;
+    buf_init(&b, (size_t)a->o.limits.frame_bytes_max);
+    tlv_encode(&wire_assignment_desc, order, &b);
+    ENSURE(!b.full);
+    t->order = bytes_new(buf_slice(&b));
+    buf_fini(&b);
+}
+
+/* Everything it needs is here; an exclusive one also needs a lease. */
+static void start(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct why why = {{0}};
-    enum err e = tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &w->run, &why);
-    t->started_ms = agent_wall_ms(a);
-    t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
-    if (e == ERR_OK) {
-        switch ((enum wire_job_kind)order->kind) {
-        case WIRE_JOB_NOOP:
-        case WIRE_JOB_SLEEP:
-        case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); return;
-        case WIRE_JOB_COMMAND:
-        case WIRE_JOB_SCRIPT: e = run_process(a, t, order, w, &why); break;
-        case WIRE_JOB_ARCHIVE:
-        case WIRE_JOB_SERVICE:
-        case WIRE_JOB_HTTP:
-        case WIRE_JOB_GATE:
-        case WIRE_JOB_BARRIER:
-        case WIRE_JOB_EXTERNAL:
-        case WIRE_JOB_KIND_COUNT:
-            e = why_set(&why, ERR_UNSUPPORTED, "this worker does not run jobs of kind `%s`",
-                        wire_job_kind_words[order->kind]);
-        }
-    }
-    if (e != ERR_OK) {
+    t->is_waiting = t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms;
+    if (t->is_waiting || w->run.artifacts.count > 0) order_keep(a, t, order);
+    if (t->is_waiting) return;
+    if (run_process(a, t, order, w, &why) != ERR_OK) {
         refuse(a, t, why.text);
         return;
     }
@@ -223,52 +282,79 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
     agent_log(a, "%.*s#%u started", SLICE_FMT(bytes_slice(t->job)), t->id.attempt);
 }
 
-/* Keeps the order until there is a lease again. */
-static void wait_for_lease(struct agent *a, struct attempt *t, const struct wire_assignment *order) {
-    struct buf b;
-    buf_init(&b, (size_t)a->o.limits.frame_bytes_max);
-    tlv_encode(&wire_assignment_desc, order, &b);
-    ENSURE(!b.full);
-    t->order = bytes_new(buf_slice(&b));
-    buf_fini(&b);
-    a->waiting++;
+/* Makes its place and fetches its blobs; while it does that it counts as running. */
+static void prepare(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+    struct why why = {{0}};
+    enum err e = workload_check(&w->run, &why);
+    if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, &why);
+    t->has_space = e == ERR_OK;
+    if (e != ERR_OK) {
+        refuse(a, t, why.text);
+    } else if (blobs_fetch(a, t, order, &w->run)) {
+        order_keep(a, t, order);
+        t->phase = WIRE_HELD_RUNNING;
+        attempts_touch(&a->attempts, t);
+    } else {
+        start(a, t, order, w);
+    }
 }
 
-static uint64_t log_bytes_max(struct agent *a, const struct wire_assignment *order) {
-    struct wire_run run;
+/* An order that was kept: now it is read again, and started. */
+static void start_kept(struct agent *a, struct attempt *t) {
+    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+    struct wire_assignment *order = ARENA_NEW(&a->arena, struct wire_assignment);
     struct why why;
-    if (tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &run, &why) == ERR_OK &&
-        run.log_bytes_max != 0)
-        return run.log_bytes_max;
-    return (uint64_t)a->o.limits.log_bytes_max;
+    enum err e = tlv_decode(&wire_assignment_desc, bytes_slice(t->order), TLV_SKIP_UNKNOWN, &a->arena, order, &why);
+    if (e == ERR_OK) e = tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &w->run, &why);
+    ENSURE(e == ERR_OK);
+    start(a, t, order, w);
+}
+
+void run_fetched(struct agent *a, struct attempt *t, const char *why) {
+    if (why != NULL)
+        refuse(a, t, why);
+    else
+        start_kept(a, t);
+}
+
+static void begin(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+    struct why why = {{0}};
+    t->started_ms = agent_wall_ms(a);
+    t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
+    switch ((enum wire_job_kind)order->kind) {
+    case WIRE_JOB_NOOP:
+    case WIRE_JOB_SLEEP:
+    case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;
+    case WIRE_JOB_COMMAND:
+    case WIRE_JOB_SCRIPT: prepare(a, t, order, w); break;
+    case WIRE_JOB_ARCHIVE:
+    case WIRE_JOB_SERVICE:
+    case WIRE_JOB_HTTP:
+    case WIRE_JOB_GATE:
+    case WIRE_JOB_BARRIER:
+    case WIRE_JOB_EXTERNAL:
+    case WIRE_JOB_KIND_COUNT:
+        (void)why_set(&why, ERR_UNSUPPORTED, "this worker does not run jobs of kind `%s`",
+                      wire_job_kind_words[order->kind]);
+        refuse(a, t, why.text);
+    }
 }
 
 void run_assign(struct agent *a, const struct wire_assignment *order) {
+    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+    struct why why = {{0}};
     if (attempts_find(&a->attempts, &order->attempt) != NULL) return; /* it is under way, and said again anyway */
     if (attempts_is_buried(&a->attempts, &order->attempt)) return;
-    struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, log_bytes_max(a, order));
+    enum err e = tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &w->run, &why);
+    uint64_t cap =
+        e == ERR_OK && w->run.log_bytes_max != 0 ? w->run.log_bytes_max : (uint64_t)a->o.limits.log_bytes_max;
+    struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
-    if (t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms)
-        wait_for_lease(a, t, order);
+    if (e == ERR_OK)
+        begin(a, t, order, w);
     else
-        start(a, t, order);
-}
-
-static void start_waiting(struct agent *a) {
-    for (uint32_t i = 1; i <= attempts_high(&a->attempts) && a->waiting > 0; i++) {
-        struct attempt *t = attempts_at(&a->attempts, i);
-        struct wire_assignment order;
-        struct why why;
-        if (t == NULL || t->order == NULL) continue;
-        struct bytes *kept = t->order;
-        t->order = NULL;
-        a->waiting--;
-        enum err e = tlv_decode(&wire_assignment_desc, bytes_slice(kept), TLV_SKIP_UNKNOWN, &a->arena, &order, &why);
-        ENSURE(e == ERR_OK);
-        start(a, t, &order);
-        bytes_free(kept);
-    }
+        refuse(a, t, why.text);
 }
 
 void run_lease(struct agent *a, int64_t until_ms) {
@@ -276,10 +362,13 @@ void run_lease(struct agent *a, int64_t until_ms) {
     if (until_ms <= a->lease_until_ms) return;
     a->lease_until_ms = until_ms;
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
-        const struct attempt *t = attempts_at(&a->attempts, i);
-        if (t != NULL && t->is_exclusive && t->process.v != 0) a->w.proc->ops->kill_at(a->w.proc, t->process, until_ms);
+        struct attempt *t = attempts_at(&a->attempts, i);
+        if (t == NULL || !t->is_exclusive) continue;
+        if (t->process.v != 0)
+            a->w.proc->ops->kill_at(a->w.proc, t->process, until_ms);
+        else if (t->is_waiting)
+            start_kept(a, t);
     }
-    if (a->waiting > 0 && agent_now_ms(a) < until_ms) start_waiting(a);
 }
 
 /* ---- stopping ---- */

@@ -3,6 +3,7 @@
  * Of one attempt, STARTED, its log and DONE leave in this order, on one connection. Nothing is forgotten when it was
  * said, only when it is acknowledged; after a new connection all of it is said again. */
 #include "agent_impl.h"
+#include "blobs.h"
 #include "panic.h"
 
 #define SAY_BYTES (256u * 1024u)              /* of logs in one frame */
@@ -68,6 +69,7 @@ void talk_again(struct agent *a) {
         t->capture.sent = t->capture.acked;
         attempts_touch(&a->attempts, t);
         run_flow(a, t);
+        blobs_again(a, t);
     }
 }
 
@@ -245,6 +247,8 @@ static void hear_refused(struct agent *a, const struct frame *f, struct slice co
         a->is_over = true;
     } else if (f->request == a->link.drain_request) {
         agent_log(a, "the server does not mind that we drain: %s", why.text); /* without credit it gives us nothing */
+    } else if (!again && map_get(&a->by_request, f->request) != 0) {
+        blobs_refused(a, f, code, text);
     } else if (again) {
         a->link.again_at_ms = agent_now_ms(a) + (retry_after_ms != 0 ? retry_after_ms : 1000);
     } else {
@@ -279,6 +283,8 @@ void talk_hear(struct agent *a, const struct frame *f) {
         hear_refused(a, f, SLICE("busy"), b->reason, b->retry_after_ms);
         break;
     }
+    case WIRE_BLOB_DATA:
+    case WIRE_BLOB_STATE: blobs_hear(a, f, message); break;
     case WIRE_ACCEPTED:
         if (a->is_detaching && f->request == a->link.detach_request) a->is_over = true;
         break;

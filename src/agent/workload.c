@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "agent_impl.h"
+#include "blobs.h"
 #include "jobenv.h"
 #include "json.h"
 #include "json_read.h"
@@ -56,23 +57,24 @@ static enum err script_name_check(struct slice name, struct why *why) {
     return ERR_OK;
 }
 
-/* Writes the script and puts what runs it at the front of `argv`. */
+/* A script that came with the job, or was fetched; what runs it goes to the front of `argv`. */
 static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
                             uint32_t *count, struct why *why) {
     struct slice name = run->script_name.len > 0 ? run->script_name : SLICE("script");
     const struct interpreter *by = interpreter_of(name);
-    if (run->script.len == 0)
-        return why_set(why, ERR_UNSUPPORTED, "the script is empty, or a blob, which this worker cannot fetch yet");
-    if (by == NULL && (run->script.len < 2 || memcmp(run->script.ptr, "#!", 2) != 0))
+    const char *file = text_of(a, name);
+    uint8_t begin[2] = {0};
+    struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
+    enum err e = ERR_OK;
+    if (run->script_hash.len == 0) e = a->w.space->ops->write(a->w.space, t->space, file, run->script, true, why);
+    if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
+    if (e != ERR_OK) return e;
+    if (by == NULL && memcmp(begin, "#!", 2) != 0)
         return why_set(
             why, ERR_INVALID,
-            "no interpreter for script `%.*s`: it ends neither in .py, .sh, .js nor .jar, and does not begin with #!",
+            "no interpreter for script `%.*s`: it ends neither in .py, .sh, .js nor .jar, and does not begin "
+            "with #!",
             SLICE_FMT(name));
-    enum err e = script_name_check(name, why);
-    if (e != ERR_OK) return e;
-    const char *file = text_of(a, name);
-    e = a->w.space->ops->write(a->w.space, t->space, file, run->script, true, why);
-    if (e != ERR_OK) return e;
     char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
     a->w.space->ops->path(a->w.space, t->space, file, path);
     for (uint32_t i = 0; by != NULL && i < 2 && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
@@ -115,12 +117,20 @@ static enum err inputs_make(struct agent *a, struct attempt *t, const struct wir
     buf_put_u8(&b, '{');
     for (uint32_t i = 0, written = 0; i < order->inputs.count; i++) {
         struct json key;
-        if (inputs[i].result.len == 0) continue;
+        if (inputs[i].result.len == 0 && inputs[i].result_hash.len == 0) continue;
         if (written++ > 0) buf_put_u8(&b, ',');
         json_init(&key, &b);
         json_text(&key, short_name(inputs[i].job));
         buf_put_u8(&b, ':');
         buf_put_slice(&b, inputs[i].result); /* JSON already: whoever left it was asked */
+        if (inputs[i].result.len > 0) continue;
+        char large[32];
+        blobs_input_name(i, large);
+        enum err e = a->w.space->ops->read(a->w.space, t->space, large, &b, why);
+        if (e != ERR_OK && e != ERR_LIMIT) {
+            buf_fini(&b);
+            return e;
+        }
     }
     buf_put_slice(&b, SLICE("}\n"));
     enum err e = b.full ? why_set(why, ERR_LIMIT, "what its parents left is more than %u bytes", INPUTS_BYTES_MAX)
@@ -175,22 +185,33 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
 
 /* ---- */
 
-static enum err unsupported(const struct wire_run *run, struct why *why) {
-    if (run->script_hash.len > 0)
-        return why_set(why, ERR_UNSUPPORTED, "this worker cannot fetch a script that is a blob yet");
-    if (run->stdin_hash.len > 0)
-        return why_set(why, ERR_UNSUPPORTED, "this worker cannot fetch an input that is a blob yet");
-    if (run->files.count > 0) return why_set(why, ERR_UNSUPPORTED, "this worker cannot fetch files that are blobs yet");
-    if (run->artifacts.count > 0) return why_set(why, ERR_UNSUPPORTED, "this worker cannot keep artifacts yet");
-    return ERR_OK;
+/* Inside the workspace: relative, and never upwards. */
+static enum err path_check(struct slice path, const char *what, struct why *why) {
+    bool is_bad = path.len == 0 || path.len > TRANSFER_PATH_MAX - 16 || path.ptr[0] == '/' ||
+                  memchr(path.ptr, 0, path.len) != NULL;
+    for (size_t i = 0, from = 0; i <= path.len && !is_bad; i++) {
+        if (i < path.len && path.ptr[i] != '/') continue;
+        is_bad = i - from == 2 && memcmp(path.ptr + from, "..", 2) == 0;
+        from = i + 1;
+    }
+    if (!is_bad) return ERR_OK;
+    return why_set(why, ERR_INVALID, "%s `%.*s` is not a path inside the workspace", what, SLICE_FMT(path));
+}
+
+enum err workload_check(const struct wire_run *run, struct why *why) {
+    const struct wire_file *files = run->files.at;
+    const struct wire_artifact *artifacts = run->artifacts.at;
+    enum err e = script_name_check(run->script_name, why);
+    if (run->argv.count > ARGS_MAX) e = why_set(why, ERR_LIMIT, "more than %u arguments", ARGS_MAX);
+    for (uint32_t i = 0; i < run->files.count && e == ERR_OK; i++) e = path_check(files[i].path, "the file", why);
+    for (uint32_t i = 0; i < run->artifacts.count && e == ERR_OK; i++)
+        e = path_check(artifacts[i].path, "the artifact", why);
+    return e;
 }
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
                        struct why *why) {
-    if (ret->run.argv.count > ARGS_MAX) return why_set(why, ERR_LIMIT, "more than %u arguments", ARGS_MAX);
-    enum err e = unsupported(&ret->run, why);
-    if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, why);
-    if (e == ERR_OK) e = argv_make(a, t, order->kind, ret, why);
+    enum err e = argv_make(a, t, order->kind, ret, why);
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
     if (e != ERR_OK) return e;
     env_make(a, t, order, ret);
@@ -198,6 +219,7 @@ enum err workload_make(struct agent *a, struct attempt *t, const struct wire_ass
         snprintf(ret->workdir, sizeof ret->workdir, "%.*s", SLICE_FMT(ret->run.workdir));
     else
         a->w.space->ops->path(a->w.space, t->space, "work", ret->workdir);
+    if (ret->run.stdin_hash.len > 0) a->w.space->ops->path(a->w.space, t->space, "stdin", ret->stdin_path);
     return ERR_OK;
 }
 
@@ -215,18 +237,22 @@ static enum err json_check(struct agent *a, struct slice text, struct why *why) 
 enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why) {
     struct buf b;
     struct why ignored;
-    buf_init(&b, (size_t)a->o.limits.result_bytes_max);
+    buf_init(&b, (size_t)a->o.limits.json_bytes_max);
     enum err e = a->w.space->ops->read(a->w.space, t->space, OUTPUT_FILE, &b, &ignored);
-    struct slice text = arena_slice(&a->arena, buf_slice(&b));
-    buf_fini(&b);
-    if (e == ERR_NOT_FOUND) return ERR_OK; /* it has nothing to say */
     if (e == ERR_LIMIT)
-        return why_set(why, e, "it wrote more than %lld bytes to $REEVE_OUTPUT (result_bytes_max)",
-                       (long long)a->o.limits.result_bytes_max);
-    if (e != ERR_OK) return why_set(why, e, "$REEVE_OUTPUT: %s", ignored.text);
-    if (text.len == 0) return ERR_OK;
-    e = json_check(a, text, why);
-    if (e != ERR_OK) return why_wrap(why, e, "what it wrote to $REEVE_OUTPUT is not JSON");
-    *ret = text;
-    return ERR_OK;
+        e = why_set(why, e, "it wrote more than %lld bytes to $REEVE_OUTPUT (json_bytes_max)",
+                    (long long)a->o.limits.json_bytes_max);
+    else if (e != ERR_OK && e != ERR_NOT_FOUND)
+        e = why_set(why, e, "$REEVE_OUTPUT: %s", ignored.text);
+    if (e == ERR_OK && b.len > 0) {
+        e = json_check(a, buf_slice(&b), why);
+        if (e != ERR_OK)
+            e = why_wrap(why, e, "what it wrote to $REEVE_OUTPUT is not JSON");
+        else if (b.len > (size_t)a->o.limits.result_bytes_max)
+            blobs_keep_result(t, OUTPUT_FILE);
+        else
+            *ret = arena_slice(&a->arena, buf_slice(&b));
+    }
+    buf_fini(&b);
+    return e == ERR_NOT_FOUND ? ERR_OK : e; /* none: it has nothing to say */
 }

@@ -1,9 +1,9 @@
 /* oskeeper.c: see oskeeper.h. Everything here runs in the nursery or in a keeper, never in the worker, but for the fork
  * itself. One thread; blocks where it likes; ends with _exit, so that nothing of the worker's is flushed twice.
  *
- * Guarantees: a keeper ends only when it has no child left, and says what became of the job just before. Must not: trust
- * that a kill arrives at once (a process may sit in the kernel), or that what it sees in /proc is all there is: it kills
- * in rounds, until the kernel says that there is no child. */
+ * Guarantees: a keeper ends only when it has no child left, and says what became of the job just before. Must not:
+ * trust that a kill arrives at once (a process may sit in the kernel), or that what it sees in /proc is all there is: it
+ * kills in rounds, until the kernel says that there is no child. */
 #include "oskeeper.h"
 
 #include <errno.h>

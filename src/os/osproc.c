@@ -143,7 +143,7 @@ static uint32_t texts_put(struct buf *b, const char *const *texts) {
 
 static enum err order_write(const struct proc_spec *s, const char *program, int *ret, struct why *why) {
     struct buf b;
-    struct keeper_order order = {.has_stdin = s->has_stdin};
+    struct keeper_order order = {.has_stdin = s->has_stdin || s->stdin_path != NULL};
     buf_init(&b, ORDER_BYTES_MAX);
     buf_put(&b, &order, sizeof order);
     buf_put(&b, program, strlen(program) + 1);
@@ -186,7 +186,7 @@ static enum err order_send(struct osproc *o, const int fds[KEEPER_FD_COUNT], uin
 }
 
 /* Our ends go into the entry, theirs into `theirs`; whoever fails half-way closes both. */
-static enum err pipes_make(struct osproc *o, struct entry *e, bool has_stdin, int theirs[KEEPER_FD_COUNT],
+static enum err pipes_make(struct osproc *o, struct entry *e, const struct proc_spec *s, int theirs[KEEPER_FD_COUNT],
                            struct why *why) {
     int pair[2];
     enum err err = ERR_OK;
@@ -195,12 +195,16 @@ static enum err pipes_make(struct osproc *o, struct entry *e, bool has_stdin, in
         theirs[KEEPER_FD_OUT + stream] = pair[1];
         err = watch_new(o, e, (enum watch)stream, pair[0], EPOLLIN, why);
     }
-    if (err == ERR_OK && has_stdin) {
+    if (err == ERR_OK && s->has_stdin) {
         if (pipe2(pair, O_CLOEXEC) != 0) return fail(why, "pipe");
         theirs[KEEPER_FD_IN] = pair[0];
         err = watch_new(o, e, WATCH_IN, pair[1], 0, why);
     }
     if (err != ERR_OK) return err;
+    if (!s->has_stdin && s->stdin_path != NULL) {
+        theirs[KEEPER_FD_IN] = open(s->stdin_path, O_RDONLY | O_CLOEXEC);
+        if (theirs[KEEPER_FD_IN] < 0) return fail(why, s->stdin_path);
+    }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail(why, "socketpair");
     theirs[KEEPER_FD_CONTROL] = pair[1];
     return watch_new(o, e, WATCH_CONTROL, pair[0], EPOLLIN, why);
@@ -222,9 +226,9 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     map_put(&o->by_id, e->id, index);
     buf_init(&e->feed, FEED_BYTES_MAX);
     int theirs[KEEPER_FD_COUNT] = {-1, -1, -1, -1, -1};
-    err = pipes_make(o, e, spec->has_stdin, theirs, why);
+    err = pipes_make(o, e, spec, theirs, why);
     if (err == ERR_OK) err = order_write(spec, program, &theirs[KEEPER_FD_ORDER], why);
-    if (err == ERR_OK) err = order_send(o, theirs, spec->has_stdin ? KEEPER_FD_COUNT : KEEPER_FD_IN, why);
+    if (err == ERR_OK) err = order_send(o, theirs, theirs[KEEPER_FD_IN] >= 0 ? KEEPER_FD_COUNT : KEEPER_FD_IN, why);
     for (int i = 0; i < KEEPER_FD_COUNT; i++)
         if (theirs[i] >= 0) (void)close(theirs[i]);
     if (err == ERR_OK)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,50 +128,106 @@ static enum err op_make(struct space *s, const char *name, struct why *why) {
     return ERR_OK;
 }
 
-static enum err op_write(struct space *s, const char *name, const char *inside, struct slice bytes, bool executable,
-                         struct why *why) {
+/* Those above the last name of the path, from that many bytes of it on. */
+static void parents_make(char *path, size_t from) {
+    for (char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        (void)mkdir(path, 0700); /* mostly there; what else is wrong the open will say */
+        *slash = '/';
+    }
+}
+
+static enum err op_write_at(struct space *s, const char *name, const char *inside, uint64_t offset, struct slice bytes,
+                            bool executable, struct why *why) {
     char path[SPACE_PATH_MAX];
     op_path(s, name, inside, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, executable ? 0700 : 0600);
+    int how = offset == 0 ? O_CREAT | O_TRUNC : 0;
+    if (offset == 0) parents_make(path, strlen(of(s)->root) + 1);
+    int fd = open(path, O_WRONLY | how | O_CLOEXEC | O_NOFOLLOW, executable ? 0700 : 0600);
     if (fd < 0) return fail(why, "open", inside);
     enum err e = ERR_OK;
-    while (bytes.len > 0 && e == ERR_OK) {
-        ssize_t put = write(fd, bytes.ptr, bytes.len);
+    while (bytes.len > 0) {
+        ssize_t put = pwrite(fd, bytes.ptr, bytes.len, (off_t)offset);
         if (put < 0 && errno == EINTR) continue;
-        if (put <= 0)
+        if (put <= 0) {
             e = fail(why, "write", inside);
-        else
-            bytes = slice_of(bytes.ptr + put, bytes.len - (size_t)put);
+            break;
+        }
+        bytes = slice_of(bytes.ptr + put, bytes.len - (size_t)put);
+        offset += (uint64_t)put;
+    }
+    (void)close(fd);
+    return e;
+}
+
+static enum err op_write(struct space *s, const char *name, const char *inside, struct slice bytes, bool executable,
+                         struct why *why) {
+    return op_write_at(s, name, inside, 0, bytes, executable, why);
+}
+
+/* Without waiting: it may be a pipe by now. */
+static enum err plain_open(struct space *s, const char *name, const char *inside, int *ret, struct why *why) {
+    char path[SPACE_PATH_MAX];
+    struct stat st;
+    op_path(s, name, inside, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return fail(why, "open", inside);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        *ret = fd;
+        return ERR_OK;
+    }
+    (void)close(fd);
+    return why_set(why, ERR_INVALID, "%s is not a plain file", inside);
+}
+
+static enum err op_read_at(struct space *s, const char *name, const char *inside, uint64_t offset, size_t most,
+                           struct buf *ret, struct why *why) {
+    int fd = -1;
+    enum err e = plain_open(s, name, inside, &fd, why);
+    if (e != ERR_OK) return e;
+    while (most > 0) {
+        uint8_t chunk[16384];
+        ssize_t got = pread(fd, chunk, most < sizeof chunk ? most : sizeof chunk, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) e = fail(why, "read", inside);
+        if (got <= 0) break;
+        buf_put(ret, chunk, (size_t)got);
+        offset += (uint64_t)got;
+        most -= (size_t)got;
+        if (ret->full) e = why_set(why, ERR_LIMIT, "%s is longer than %zu bytes", inside, ret->max);
+        if (ret->full) break;
     }
     (void)close(fd);
     return e;
 }
 
 static enum err op_read(struct space *s, const char *name, const char *inside, struct buf *ret, struct why *why) {
+    return op_read_at(s, name, inside, 0, SIZE_MAX, ret, why);
+}
+
+static void op_match(struct space *s, const char *name, const char *pattern, space_match_fn each, void *ctx) {
     char path[SPACE_PATH_MAX];
+    glob_t found;
     struct stat st;
-    op_path(s, name, inside, path);
-    /* Without waiting: it may be a pipe by now. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) return fail(why, "open", inside);
-    enum err e = fstat(fd, &st) != 0    ? fail(why, "stat", inside)
-                 : !S_ISREG(st.st_mode) ? why_set(why, ERR_INVALID, "%s is not a plain file", inside)
-                                        : ERR_OK;
-    while (e == ERR_OK) {
-        uint8_t chunk[16384];
-        ssize_t got = read(fd, chunk, sizeof chunk);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) e = fail(why, "read", inside);
-        if (got <= 0) break;
-        buf_put(ret, chunk, (size_t)got);
-        if (ret->full) e = why_set(why, ERR_LIMIT, "%s is longer than %zu bytes", inside, ret->max);
-    }
-    (void)close(fd);
-    return e;
+    op_path(s, name, "", path);
+    size_t skip = strlen(path) + 1;
+    op_path(s, name, pattern, path);
+    if (glob(path, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (lstat(found.gl_pathv[i], &st) == 0 && S_ISREG(st.st_mode)) each(ctx, found.gl_pathv[i] + skip);
+    globfree(&found);
 }
 
 static const struct space_ops ops = {
-    .make = op_make, .path = op_path, .write = op_write, .read = op_read, .remove = op_remove};
+    .make = op_make,
+    .path = op_path,
+    .write = op_write,
+    .write_at = op_write_at,
+    .read = op_read,
+    .read_at = op_read_at,
+    .match = op_match,
+    .remove = op_remove,
+};
 
 static enum err leftovers_remove(struct osspace *o, struct why *why) {
     DIR *dir = opendir(o->root);

@@ -13,6 +13,8 @@
 
 #define SPACE_PATH_MAX 1024u
 
+typedef void (*space_match_fn)(void *ctx, const char *inside);
+
 struct space {
     const struct space_ops *ops;
 };
@@ -23,8 +25,16 @@ struct space_ops {
     void (*path)(struct space *s, const char *name, const char *inside, char ret[SPACE_PATH_MAX]); /* absolute */
     enum err (*write)(struct space *s, const char *name, const char *inside, struct slice bytes, bool executable,
                       struct why *why);
+    /* The same for a file that comes in pieces: the one at `offset` 0 makes it. Directories on the way are made. */
+    enum err (*write_at)(struct space *s, const char *name, const char *inside, uint64_t offset, struct slice bytes,
+                         bool executable, struct why *why);
     /* Appends the file to `ret`. ERR_NOT_FOUND; ERR_LIMIT: it does not fit, `ret` is full. */
     enum err (*read)(struct space *s, const char *name, const char *inside, struct buf *ret, struct why *why);
+    /* Appends at most `most` bytes; none at its end. */
+    enum err (*read_at)(struct space *s, const char *name, const char *inside, uint64_t offset, size_t most,
+                        struct buf *ret, struct why *why);
+    /* Each plain file that the pattern fits (* and ? match inside a name), relative as the pattern is. */
+    void (*match)(struct space *s, const char *name, const char *pattern, space_match_fn each, void *ctx);
     void (*remove)(struct space *s, const char *name); /* fine when there is none */
 };
 

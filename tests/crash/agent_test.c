@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agentlab.h"
+#include "osdigest.h"
 
 static bool log_is(struct agentlab *l, struct slice flow, const char *text) {
     struct slice log = agentlab_log(l, flow, "x");
@@ -125,7 +126,7 @@ static void results_go_to_children(void **state) {
         {.name = "make-it", .shell = "echo '{\"rows\": 41}' >$REEVE_OUTPUT"},
         {.name = "x", .shell = "echo $REEVE_INPUT_MAKE_IT; cat $REEVE_INPUTS", .parents = parents, .parent_count = 1},
         {.name = "bad", .shell = "echo '{rows' >$REEVE_OUTPUT"},
-        {.name = "long", .shell = "head -c 70000 /dev/zero | tr '\\0' '1' >$REEVE_OUTPUT"},
+        {.name = "long", .shell = "head -c 20000000 /dev/zero | tr '\\0' '1' >$REEVE_OUTPUT"},
         {.name = "pipe", .shell = "mkfifo $REEVE_OUTPUT"},
     };
     struct slice flow = agentlab_submit(&l, jobs, 5);
@@ -136,6 +137,101 @@ static void results_go_to_children(void **state) {
     agentlab_until(&l, flow, "bad", "failed");
     agentlab_until(&l, flow, "long", "failed");
     agentlab_until(&l, flow, "pipe", "failed");
+    agentlab_close(&l);
+}
+
+/* Stores it as a client does; its hash, in the arena. */
+static struct slice blob_put(struct agentlab *l, struct slice bytes) {
+    struct wire_blob_begin begin = {.bytes = bytes.len};
+    const struct wire_blob_state *now = agentlab_ask(l, WIRE_BLOB_BEGIN, &begin);
+    uint64_t upload = now->upload;
+    for (size_t at = 0; at < bytes.len; at += 100000) {
+        size_t len = bytes.len - at < 100000 ? bytes.len - at : 100000;
+        struct wire_blob_part part = {upload, at, slice_of(bytes.ptr + at, len)};
+        agentlab_ask(l, WIRE_BLOB_PART, &part);
+    }
+    struct wire_blob_end end = {.upload = upload};
+    now = agentlab_ask(l, WIRE_BLOB_END, &end);
+    assert_true(now->stored);
+    return now->hash;
+}
+
+static bool blob_is_there(struct agentlab *l, struct slice content) {
+    uint8_t hash[DIGEST_BYTES];
+    struct wire_blob_ls ls = {0};
+    osdigest()->whole(osdigest(), content, hash);
+    const struct wire_blob_list *got = agentlab_ask(l, WIRE_BLOB_LS, &ls);
+    const struct wire_blob_view *list = got->blobs.at;
+    for (uint32_t i = 0; i < got->blobs.count; i++)
+        if (slice_eq(list[i].hash, slice_of(hash, sizeof hash))) return true;
+    return false;
+}
+
+static void blobs_come_before_the_start_and_go_after_the_end(void **state) {
+    (void)state;
+    struct agentlab l;
+    struct buf large;
+    open_both(&l);
+    buf_init(&large, 4u << 20);
+    for (int i = 0; large.len < 3000000; i++) buf_printf(&large, "line %d\n", i);
+    struct slice script = blob_put(&l, SLICE("wc -c; cat data/a.txt; echo kept >one.out; echo $1 >two.out; mkdir d; "
+                                             "cp data/big d/; printf '[1]' >$REEVE_OUTPUT\n"));
+    struct slice stdin_hash = blob_put(&l, buf_slice(&large)), small = blob_put(&l, SLICE("small\n"));
+    struct wire_arg arg = {SLICE("arg")};
+    struct wire_file files[] = {{SLICE("data/a.txt"), small, false}, {SLICE("data/big"), stdin_hash, true}};
+    struct wire_artifact artifacts[] = {{SLICE("outs"), SLICE("*.out"), false},
+                                        {SLICE("big"), SLICE("d/big"), false},
+                                        {SLICE("no"), SLICE("no"), true}};
+    struct lab_job job = {.name = "x",
+                          .kind = WIRE_JOB_SCRIPT,
+                          .run = {.script_hash = script,
+                                  .script_name = SLICE("s.sh"),
+                                  .stdin_hash = stdin_hash,
+                                  .argv = {&arg, 1},
+                                  .files = {files, 2},
+                                  .artifacts = {artifacts, 3}}};
+    struct slice flow = agentlab_submit(&l, &job, 1);
+    const struct wire_job_view *view = agentlab_until(&l, flow, "x", "succeeded");
+    assert_true(slice_eq(view->result, SLICE("[1]")));
+    char expected[64];
+    snprintf(expected, sizeof expected, "%zu\nsmall\n", large.len);
+    assert_true(log_is(&l, flow, expected));
+    assert_true(blob_is_there(&l, SLICE("kept\n")));
+    assert_true(blob_is_there(&l, SLICE("arg\n")));
+    buf_fini(&large);
+    agentlab_close(&l);
+}
+
+static void a_large_result_goes_as_a_blob_and_reaches_the_children(void **state) {
+    (void)state;
+    struct agentlab l;
+    open_both(&l);
+    uint32_t parents[] = {0};
+    struct lab_job jobs[] = {
+        {.name = "p", .shell = "(printf '[\"'; head -c 200000 /dev/zero | tr '\\0' a; printf '\"]') >$REEVE_OUTPUT"},
+        {.name = "x", .shell = "wc -c <$REEVE_INPUTS; head -c 12 $REEVE_INPUTS", .parents = parents, .parent_count = 1},
+    };
+    struct slice flow = agentlab_submit(&l, jobs, 2);
+    const struct wire_job_view *job = agentlab_until(&l, flow, "p", "succeeded");
+    assert_int_equal(job->result_hash.len, 32);
+    agentlab_until(&l, flow, "x", "succeeded");
+    assert_true(log_is(&l, flow, "200011\n{\"p\":[\"aaaaa"));
+    agentlab_close(&l);
+}
+
+static void what_cannot_be_put_or_kept_is_said(void **state) {
+    (void)state;
+    struct agentlab l;
+    open_both(&l);
+    struct wire_file up = {SLICE("a/../../../up"), blob_put(&l, SLICE("x")), false};
+    struct wire_artifact missing = {SLICE("a"), SLICE("not-there"), false};
+    struct lab_job jobs[] = {
+        {.name = "up", .shell = "true", .run = {.files = {&up, 1}}},
+        {.name = "missing", .shell = "true", .run = {.artifacts = {&missing, 1}}},
+    };
+    struct slice flow = agentlab_submit(&l, jobs, 2);
+    assert_true(slice_eq(agentlab_until(&l, flow, "up", "failed")->cause, SLICE("rejected")));
+    assert_true(slice_eq(agentlab_until(&l, flow, "missing", "failed")->cause, SLICE("exit")));
     agentlab_close(&l);
 }
 
@@ -224,8 +320,8 @@ static void what_ends_while_the_server_is_away_is_told_later(void **state) {
     snprintf(name, sizeof name, "%s.end", path);
     agentlab_file(&l, name);
     assert_true(agentlab_is_dead_soon(pid));
-    /* And the worker dies, too: its next incarnation delivers what the first one spooled. The end of a process is noticed
-     * a little after its death, so it is waited for on disk. */
+    /* And the worker dies, too: its next incarnation delivers what the first one spooled. The end of a process is
+     * noticed a little after its death, so it is waited for on disk. */
     snprintf(name, sizeof name, "ls %s/worker/spool | grep -q . && sleep 0.3", l.dir);
     for (int i = 0; i < 1000 && system(name) != 0; i++) (void)poll(NULL, 0, 5);
     agentlab_worker_kill(&l);
@@ -236,6 +332,82 @@ static void what_ends_while_the_server_is_away_is_told_later(void **state) {
     struct slice log = agentlab_log(&l, flow, "x");
     assert_int_equal(log.len, 3000004);
     assert_memory_equal(log.ptr + log.len - 4, "end\n", 4);
+    agentlab_close(&l);
+}
+
+static void beyond_the_spool_jobs_wait_and_lose_nothing(void **state) {
+    (void)state;
+    struct agentlab l;
+    agentlab_open(&l);
+    l.spool_bytes_max = 1u << 20;
+    agentlab_server_start(&l);
+    agentlab_worker_start(&l);
+    char path[300], shell[700];
+    snprintf(path, sizeof path, "%s/go", l.dir);
+    snprintf(shell, sizeof shell,
+             "echo $$ >%s.pid; while ! test -e %s; do sleep 0.02; done; head -c 8000000 /dev/zero; "
+             "echo 1 >%s.over",
+             path, path, path);
+    struct slice flow = agentlab_run(&l, shell);
+    char name[320];
+    snprintf(name, sizeof name, "%s.pid", path);
+    agentlab_file(&l, name);
+    agentlab_server_kill(&l);
+    assert_int_equal(close(creat(path, 0600)), 0);
+    snprintf(name, sizeof name, "%s.over", path);
+    for (int i = 0; i < 50; i++) (void)poll(NULL, 0, 10);
+    assert_int_equal(access(name, F_OK), -1); /* it waits at its pipe */
+    agentlab_server_start(&l);
+    agentlab_until(&l, flow, "x", "succeeded");
+    assert_int_equal(agentlab_log(&l, flow, "x").len, 8000000);
+    agentlab_close(&l);
+}
+
+/* Jobs note each run of theirs. Whatever is killed, and when: all of them end well in the end, and those that only
+ * servers died around ran once. */
+static void kills_at_random(struct agentlab *l, struct test_random *r, bool workers_too, int rounds) {
+    enum { COUNT = 24 };
+    char names[COUNT][8], shells[COUNT][400];
+    struct lab_job jobs[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "j%d", i);
+        snprintf(shells[i], sizeof shells[i], "echo run >>%s/n%d; echo out; sleep 0.%02d", l->dir, i,
+                 (int)test_random_below(r, 20));
+        jobs[i] = (struct lab_job){.name = names[i], .shell = shells[i], .attempts_max = workers_too ? 50 : 1};
+    }
+    struct slice flow = agentlab_submit(l, jobs, COUNT);
+    for (int i = 0; i < rounds; i++) {
+        (void)poll(NULL, 0, (int)test_random_below(r, 200));
+        bool worker = workers_too && test_random_below(r, 2) == 0;
+        if (worker) agentlab_worker_kill(l);
+        if (!worker || test_random_below(r, 3) == 0) agentlab_server_kill(l), agentlab_server_start(l);
+        if (worker) agentlab_worker_start(l);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        char path[300];
+        agentlab_until(l, flow, names[i], "succeeded");
+        snprintf(path, sizeof path, "%s/n%d", l->dir, i);
+        if (!workers_too) assert_string_equal(agentlab_file(l, path), "run\n");
+        assert_true(slice_eq(agentlab_log(l, flow, names[i]), SLICE("out\n")));
+        (void)unlink(path);
+    }
+}
+
+static void servers_killed_at_random_moments_run_nothing_twice(void **state) {
+    (void)state;
+    struct agentlab l;
+    struct test_random r = {11};
+    open_both(&l);
+    for (int round = 0; round < 3; round++) kills_at_random(&l, &r, false, 6);
+    agentlab_close(&l);
+}
+
+static void either_killed_at_random_moments_loses_nothing(void **state) {
+    (void)state;
+    struct agentlab l;
+    struct test_random r = {12};
+    open_both(&l);
+    for (int round = 0; round < 3; round++) kills_at_random(&l, &r, true, 6);
     agentlab_close(&l);
 }
 
@@ -344,10 +516,16 @@ int main(void) {
         cmocka_unit_test(argv_scripts_and_inner_kinds_run),
         cmocka_unit_test(it_starts_in_its_own_place_with_what_it_may_know),
         cmocka_unit_test(results_go_to_children),
+        cmocka_unit_test(blobs_come_before_the_start_and_go_after_the_end),
+        cmocka_unit_test(a_large_result_goes_as_a_blob_and_reaches_the_children),
+        cmocka_unit_test(what_cannot_be_put_or_kept_is_said),
         cmocka_unit_test(of_a_long_log_head_and_tail_are_kept),
         cmocka_unit_test(cancel_and_timeout_kill_the_tree),
         cmocka_unit_test(a_job_that_runs_across_the_death_of_the_server_runs_once),
         cmocka_unit_test(what_ends_while_the_server_is_away_is_told_later),
+        cmocka_unit_test(beyond_the_spool_jobs_wait_and_lose_nothing),
+        cmocka_unit_test(servers_killed_at_random_moments_run_nothing_twice),
+        cmocka_unit_test(either_killed_at_random_moments_loses_nothing),
         cmocka_unit_test(a_killed_worker_takes_its_processes_along_and_the_job_runs_again),
         cmocka_unit_test(without_retries_it_is_not_run_again),
         cmocka_unit_test(a_draining_worker_finishes_and_goes),
