@@ -22,8 +22,10 @@
 #include "oskeeper.h"
 #include "panic.h"
 #include "pool.h"
+#include "vec.h"
 
 #define PROCS_MAX 100000u
+#define IDLE_MAX 64u /* keepers that wait for work; more of them end */
 #define READ_BYTES 65536u
 #define READS_MAX 4u /* of one stream at a time, so that nobody else waits long */
 #define EVENTS_MAX 64
@@ -53,6 +55,7 @@ struct osproc {
     bool is_gone; /* the nursery */
     struct pool entries;
     struct map by_id;
+    struct u32vec idle; /* control sockets of keepers that have nothing to do */
     uint8_t chunk[READ_BYTES];
 };
 
@@ -165,24 +168,25 @@ static enum err order_write(const struct proc_spec *s, const char *program, int 
     return e;
 }
 
-static enum err order_send(struct osproc *o, const int fds[KEEPER_FD_COUNT], uint32_t count, struct why *why) {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(KEEPER_FD_COUNT * sizeof(int))];
-    } room = {0};
-    char byte = 1;
-    struct iovec data = {&byte, 1};
-    struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &room};
-    m.msg_controllen = CMSG_SPACE(count * sizeof(int));
-    struct cmsghdr *head = CMSG_FIRSTHDR(&m);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(head), fds, count * sizeof(int));
-    if (sendmsg(o->nursery, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return ERR_OK;
-    if (errno == EAGAIN || errno == ETOOMANYREFS) return why_set(why, ERR_BUSY, "too many starts at once");
-    o->is_gone = true;
-    return why_set(why, ERR_IO, "the process that starts jobs is gone");
+/* Gives the order to a keeper that has nothing to do, or to a new one. */
+static enum err order_send(struct osproc *o, struct entry *e, const int fds[KEEPER_FD_COUNT], struct why *why) {
+    struct keeper_message order = {.word = KEEPER_ORDER, .job = e->id}, call = {.word = KEEPER_NEW};
+    uint32_t count = fds[KEEPER_FD_IN] >= 0 ? KEEPER_FD_COUNT : KEEPER_FD_IN;
+    while (o->idle.count > 0) {
+        int control = (int)o->idle.at[--o->idle.count];
+        enum err err = oskeeper_send(control, &order, fds, count, why);
+        if (err == ERR_OK) return watch_new(o, e, WATCH_CONTROL, control, EPOLLIN, why);
+        (void)close(control); /* it was killed while it waited */
+    }
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail(why, "socketpair");
+    enum err err = oskeeper_send(o->nursery, &call, &pair[1], 1, why);
+    if (err == ERR_IO) o->is_gone = true;
+    if (err == ERR_OK) err = oskeeper_send(pair[0], &order, fds, count, why); /* it waits there for the keeper */
+    (void)close(pair[1]);
+    if (err == ERR_OK) return watch_new(o, e, WATCH_CONTROL, pair[0], EPOLLIN, why);
+    (void)close(pair[0]);
+    return err;
 }
 
 /* Our ends go into the entry, theirs into `theirs`; whoever fails half-way closes both. */
@@ -205,9 +209,7 @@ static enum err pipes_make(struct osproc *o, struct entry *e, const struct proc_
         theirs[KEEPER_FD_IN] = open(s->stdin_path, O_RDONLY | O_CLOEXEC);
         if (theirs[KEEPER_FD_IN] < 0) return fail(why, s->stdin_path);
     }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail(why, "socketpair");
-    theirs[KEEPER_FD_CONTROL] = pair[1];
-    return watch_new(o, e, WATCH_CONTROL, pair[0], EPOLLIN, why);
+    return ERR_OK;
 }
 
 static enum err op_start(struct proc *p, const struct proc_spec *spec, const struct proc_handler *handler, proc_id *ret,
@@ -225,10 +227,10 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     *e = (struct entry){.id = ++o->serial, .handler = *handler, .fds = {-1, -1, -1, -1}};
     map_put(&o->by_id, e->id, index);
     buf_init(&e->feed, FEED_BYTES_MAX);
-    int theirs[KEEPER_FD_COUNT] = {-1, -1, -1, -1, -1};
+    int theirs[KEEPER_FD_COUNT] = {-1, -1, -1, -1};
     err = pipes_make(o, e, spec, theirs, why);
     if (err == ERR_OK) err = order_write(spec, program, &theirs[KEEPER_FD_ORDER], why);
-    if (err == ERR_OK) err = order_send(o, theirs, theirs[KEEPER_FD_IN] >= 0 ? KEEPER_FD_COUNT : KEEPER_FD_IN, why);
+    if (err == ERR_OK) err = order_send(o, e, theirs, why);
     for (int i = 0; i < KEEPER_FD_COUNT; i++)
         if (theirs[i] >= 0) (void)close(theirs[i]);
     if (err == ERR_OK)
@@ -279,12 +281,12 @@ static void say(struct osproc *o, proc_id id, const struct keeper_message *m) {
 }
 
 static void op_signal(struct proc *p, proc_id id, int number) {
-    struct keeper_message m = {.word = KEEPER_SIGNAL, .signal = number};
+    struct keeper_message m = {.word = KEEPER_SIGNAL, .job = id.v, .signal = number};
     say(of(p), id, &m);
 }
 
 static void op_kill_at(struct proc *p, proc_id id, int64_t mono_ms) {
-    struct keeper_message m = {.word = KEEPER_KILL_AT, .kill_at_ms = mono_ms};
+    struct keeper_message m = {.word = KEEPER_KILL_AT, .job = id.v, .kill_at_ms = mono_ms};
     say(of(p), id, &m);
 }
 
@@ -336,7 +338,8 @@ static void hear_control(struct osproc *o, struct entry *e) {
     struct keeper_message m;
     ssize_t got = recv(e->fds[WATCH_CONTROL], &m, sizeof m, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got == (ssize_t)sizeof m) {
+    bool is_told = got == (ssize_t)sizeof m && m.job == e->id;
+    if (is_told) {
         e->exit_code = m.exit_code;
         e->signal = m.exit_signal;
         e->usage = (struct proc_usage){m.cpu_ms, m.memory_bytes_max};
@@ -344,6 +347,11 @@ static void hear_control(struct osproc *o, struct entry *e) {
         e->signal = SIGKILL; /* the keeper was killed, and its tree with it */
     }
     e->is_over = true;
+    if (is_told && o->idle.count < IDLE_MAX) { /* the keeper is free for the next one */
+        (void)epoll_ctl(o->epoll, EPOLL_CTL_DEL, e->fds[WATCH_CONTROL], NULL);
+        u32vec_push(&o->idle, (uint32_t)e->fds[WATCH_CONTROL]);
+        e->fds[WATCH_CONTROL] = -1;
+    }
     unwatch(o, e, WATCH_CONTROL);
     unwatch(o, e, WATCH_IN);
 }
@@ -429,6 +437,8 @@ void osproc_close(struct proc *p) {
         struct entry *e = pool_at(&o->entries, i);
         if (e->id != 0) entry_free(o, e);
     }
+    for (uint32_t i = 0; i < o->idle.count; i++) (void)close((int)o->idle.at[i]);
+    u32vec_fini(&o->idle);
     (void)close(o->nursery); /* the nursery kills everything and ends */
     int status;
     while (waitpid(o->nursery_pid, &status, 0) < 0 && errno == EINTR) {

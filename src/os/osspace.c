@@ -1,7 +1,7 @@
 /* osspace.c: see osspace.h.
  *
- * A job may leave a million files, and the loop must not wait for their end: a directory is moved aside under a fresh
- * name, which is one rename, and a thread removes what lies there. After a crash it lies there still, and goes at the
+ * A job may leave a million files, and the loop must not wait for their end: a directory with more than a few is moved
+ * aside under a fresh name, which is one rename, and a thread removes what lies there. After a crash it lies there still, and goes at the
  * next start. Must not: follow a link that a job has made. */
 #include "osspace.h"
 
@@ -20,6 +20,7 @@
 #include "panic.h"
 
 #define ROOT_MAX 512u
+#define SMALL_COUNT 16u
 #define WALK_FILES 32 /* descriptors while removing */
 
 struct osspace {
@@ -109,10 +110,25 @@ static void op_path(struct space *s, const char *name, const char *inside, char 
     ENSURE(len > 0 && (unsigned)len < SPACE_PATH_MAX);
 }
 
+/* Most jobs leave next to nothing: that is gone sooner than a thread is woken. False: there is more. */
+static bool small_remove(const char *path) {
+    DIR *dir = opendir(path);
+    if (dir == NULL) return false;
+    uint32_t count = 0;
+    bool is_clear = true;
+    for (struct dirent *entry = readdir(dir); entry != NULL && is_clear; entry = readdir(dir)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        is_clear = ++count <= SMALL_COUNT &&
+                   unlinkat(dirfd(dir), entry->d_name, entry->d_type == DT_DIR ? AT_REMOVEDIR : 0) == 0;
+    }
+    (void)closedir(dir);
+    return is_clear && rmdir(path) == 0;
+}
+
 static void op_remove(struct space *s, const char *name) {
     char path[SPACE_PATH_MAX];
     op_path(s, name, "", path);
-    move_aside(of(s), path);
+    if (!small_remove(path)) move_aside(of(s), path);
 }
 
 /* ---- making, writing, reading ---- */
@@ -121,8 +137,11 @@ static enum err op_make(struct space *s, const char *name, struct why *why) {
     char path[SPACE_PATH_MAX];
     REQUIRE(strchr(name, '/') == NULL && name[0] != '.');
     op_path(s, name, "", path);
-    op_remove(s, name); /* of an earlier life */
-    if (mkdir(path, 0700) != 0) return fail(why, "mkdir", path);
+    if (mkdir(path, 0700) != 0) {
+        if (errno != EEXIST) return fail(why, "mkdir", path);
+        move_aside(of(s), path); /* of an earlier life */
+        if (mkdir(path, 0700) != 0) return fail(why, "mkdir", path);
+    }
     op_path(s, name, "work", path);
     if (mkdir(path, 0700) != 0) return fail(why, "mkdir", path);
     return ERR_OK;
