@@ -34,9 +34,14 @@ fuzz: ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60
 	@tools/deps.sh clang
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
+.PHONY: bench-questions
+bench-questions: build ## instructions of a tick with ten open questions and with a million
+	@tools/question_bench.sh build/release/question_bench
+
 .PHONY: bench
 bench: build ## every benchmark in turn
-	@set -e; for program in build/release/*_bench; do [ -x "$$program" ] || continue; "$$program"; done
+	@set -e; for program in build/release/*_bench; do [ -x "$$program" ] || continue; \
+		case $$program in *question_bench) "$$program" 10; "$$program" 1000000;; *) "$$program";; esac; done
 
 .PHONY: coverage
 coverage: deps ## branch coverage of core and journal, into docs/coverage.md

@@ -52,9 +52,11 @@ static void read_tokens(struct slice in) {
     struct arena arena;
     arena_init(&arena, 4096, (size_t)1 << 28);
     struct json_read r;
-    struct json_token token = {0};
+    const struct json_token *token;
     json_read_init(&r, in, &limits, &arena, NULL);
-    while (token.kind != JSON_OVER) ENSURE(json_read_next(&r, &token) == ERR_OK);
+    do {
+        ENSURE(json_read_next(&r, &token) == ERR_OK);
+    } while (token->kind != JSON_OVER);
     arena_fini(&arena);
 }
 

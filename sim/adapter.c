@@ -59,7 +59,17 @@ static void teach(struct adapter *a, const struct trace_entry *e, bool judging) 
     struct trace_flow_now flow;
     if (fatal && model_flow(a->model, fatal, &flow) && flow.unwinding == TZ_STOPPING)
         ledger_called_off(&a->w->server.ledger, fatal);
+    for (uint32_t i = 0; i < a->w->server.ledger.entries.count; i++) {
+        struct ledger_entry *open = vec_at(&a->w->server.ledger.entries, i);
+        struct trace_job_state job; /* services are stopped without a record for each attempt */
+        if (!model_job(a->model, open->job.flow.v, open->job.ordinal, &job)) continue;
+        if (job.stop != TX_NONE) open->stopping = true;
+    }
     a->told_lsn = e->lsn;
+    struct trace_entry version = {.kind = TW_VERSION};
+    while (model_version_made(a->model, &version.as.version)) {
+        if (judging) judge(a, &version);
+    }
     while (model_made(a->model, &undo.as.undo)) {
         if (judging) judge(a, &undo);
     }
@@ -141,6 +151,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_STARTED: return TQ_STARTED;
     case CMD_DONE: return TQ_DONE;
     case CMD_VERDICT: return TQ_VERDICT;
+    case CMD_HEALTH: return TQ_HEALTH;
     case CMD_READ: return TQ_READ;
     case CMD_PAUSE:
     case CMD_DETACH:
@@ -152,6 +163,8 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_TENANT:
     case CMD_STORE:
     case CMD_LIMIT:
+    case CMD_POLICY:
+    case CMD_SERVICE:
     case CMD_COUNT: break;
     }
     return TQ_OTHER;
@@ -164,6 +177,7 @@ static void asked_attempt(struct trace_asked *q, const struct cmd_attempt *c) {
     q->outcome = adapter_outcome(c->outcome);
     q->worker = bytes(c->worker);
     q->incarnation = c->incarnation;
+    q->healthy = c->healthy;
 }
 
 void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) {
@@ -194,6 +208,7 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) 
         break;
     case TQ_RERUN:
     case TQ_FORGET: q->flow = cmd->as.flow.v; break;
+    case TQ_HEALTH:
     case TQ_STARTED:
     case TQ_DONE: asked_attempt(q, &cmd->as.attempt); break;
     case TQ_ATTACH:
@@ -268,10 +283,13 @@ static const char *why_misfit(const struct job_view *job, enum block block) {
     bool settling = block == BLOCK_SETTLING;
     switch (job->state) {
     case JOB_WAITING:
+        if (block == BLOCK_CHILDREN) return NULL;
+        if (job->item != UINT32_MAX && (block == BLOCK_PARALLEL || block == BLOCK_PARENTS)) return NULL;
+        if (block == BLOCK_VERSION) return job->parents_open == 1 ? NULL : "it waits behind no version";
         if (job->parents_open > 0) return block == BLOCK_PARENTS || settling ? NULL : "it waits for parents";
         return block == BLOCK_TIME || settling ? NULL : "it waits for a time";
     case JOB_HELD:
-    case JOB_CHECKING: return block == BLOCK_QUESTION ? NULL : "a question is open";
+    case JOB_CHECKING: return block == BLOCK_QUESTION || block == BLOCK_HEALTH ? NULL : "a question is open";
     case JOB_READY:
         /* asked when the server is still: whoever could have been placed has been placed */
         if (block == BLOCK_QUEUE) return "a worker is free and it was not given to it";
@@ -298,7 +316,7 @@ struct comparison {
     struct adapter *a;
     const struct engine *engine;
     const struct state *state;
-    struct vec flows, jobs;
+    struct vec flows, jobs, services;
 };
 
 static void compare_job(void *ctx, const struct job_view *job) {
@@ -334,6 +352,19 @@ static void compare_job(void *ctx, const struct job_view *job) {
     s->revision = q.revision;
 }
 
+/* All of them, also those that have not begun and those that left nothing behind. */
+static void compare_children(void *ctx, const struct job_view *job) {
+    struct comparison *c = ctx;
+    struct expansion_view x;
+    struct job_view child;
+    compare_job(c, job);
+    if (!view_expansion(c->state, job->ref, &x)) return;
+    for (uint32_t i = 0; i < x.count; i++) {
+        ENSURE(view_job(c->state, (struct job_ref){job->ref.flow, x.first + i}, &child));
+        compare_job(c, &child);
+    }
+}
+
 static void compare_flow(void *ctx, flow_id id) {
     struct comparison *c = ctx;
     struct flow_view flow;
@@ -346,21 +377,43 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .job_count = flow.job_count,
                                 .unwinding = adapter_unwinding(flow.unwinding),
                                 .undo_count = flow.undo_count};
-    view_each_job(c->state, id, compare_job, c);
+    view_each_job(c->state, id, compare_children, c);
+}
+
+static void compare_service(void *ctx, const struct service_view *v) {
+    struct comparison *c = ctx;
+    struct why_job why;
+    bool known = view_why_service(c->state, engine_live(c->engine), &c->a->w->plan.limits, v->tenant, v->name, &why);
+    if (!known || (why.block == BLOCK_NOTHING && !v->healthy))
+        world_red(c->a->w, "why", "service %.*s is not healthy and no reason is given", SLICE_FMT(v->name));
+    *(struct trace_service_now *)vec_push(&c->services) = (struct trace_service_now){
+        .tenant = bytes(v->tenant),
+        .name = bytes(v->name),
+        .desired = adapter_desired(v->desired),
+        .current = v->runner.flow.v,
+        .deploying = v->deploying,
+        .healthy = v->healthy,
+        .since_ms = v->since.ms,
+    };
 }
 
 void adapter_compare(struct adapter *a, const struct engine *e) {
     char text[MODEL_TEXT_BYTES];
     if (a->told_lsn != engine_lsn(e)) return;
     struct comparison c = {.a = a, .engine = e, .state = engine_state(e)};
+    vec_init(&c.services, sizeof(struct trace_service_now));
+    view_each_service(c.state, compare_service, &c);
     vec_init(&c.flows, sizeof(struct trace_flow_now));
     vec_init(&c.jobs, sizeof(struct trace_job_state));
     view_each_flow(c.state, compare_flow, &c);
     bool same = model_compare(a->model, (struct trace_flow_now *)(void *)c.flows.at, c.flows.count,
                               (struct trace_job_state *)(void *)c.jobs.at, c.jobs.count, text);
+    same = same && model_compare_services(a->model, (struct trace_service_now *)(void *)c.services.at,
+                                          c.services.count, text);
     if (!same) world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
     vec_fini(&c.flows);
     vec_fini(&c.jobs);
+    vec_fini(&c.services);
 }
 
 struct quiet {

@@ -40,6 +40,9 @@ enum trace_cause adapter_cause(enum job_cause c) {
         [CAUSE_NO_VERDICT] = TC_NO_VERDICT,
         [CAUSE_REQUEST] = TC_REQUEST,
         [CAUSE_SAGA] = TC_SAGA,
+        [CAUSE_UNHEALTHY] = TC_UNHEALTHY,
+        [CAUSE_REPLACED] = TC_REPLACED,
+        [CAUSE_CHILDREN] = TC_CHILDREN,
     };
     REQUIRE(c < JOB_CAUSE_COUNT);
     return words[c];
@@ -49,6 +52,8 @@ enum trace_gate adapter_gate(enum gate g) {
     static const enum trace_gate words[] = {
         [GATE_CONDITION] = TG_CONDITION, [GATE_RENDER] = TG_RENDER,     [GATE_POLICY] = TG_POLICY,
         [GATE_APPROVAL] = TG_APPROVAL,   [GATE_EXTERNAL] = TG_EXTERNAL, [GATE_OUTPUT] = TG_OUTPUT,
+        [GATE_SERVICE] = TG_SERVICE,
+        [GATE_EXPANSION] = TG_EXPANSION,
     };
     REQUIRE(g < GATE_COUNT);
     return words[g];
@@ -61,6 +66,7 @@ enum trace_stop adapter_stop(enum stop_cause s) {
         [STOP_DEADLINE] = TX_DEADLINE,
         [STOP_RUN_TIMEOUT] = TX_RUN_TIMEOUT,
         [STOP_DISPATCH_TIMEOUT] = TX_DISPATCH_TIMEOUT,
+        [STOP_MOVE] = TX_MOVE,
     };
     REQUIRE(s < STOP_COUNT);
     return words[s];
@@ -98,11 +104,18 @@ enum trace_unwinding adapter_unwinding(enum unwinding u) {
     return words[u];
 }
 
+enum trace_desired adapter_desired(enum service_desired d) {
+    static const enum trace_desired words[] = {
+        [SERVICE_RUNNING] = TY_RUNNING, [SERVICE_STOPPED] = TY_STOPPED, [SERVICE_REMOVED] = TY_REMOVED};
+    REQUIRE(d < SERVICE_DESIRED_COUNT);
+    return words[d];
+}
+
 static enum trace_verdict verdict(enum verdict v) {
     static const enum trace_verdict words[] = {
         [VERDICT_ALLOW] = TV_ALLOW,   [VERDICT_DENY] = TV_DENY,   [VERDICT_CONSTRAIN] = TV_CONSTRAIN,
         [VERDICT_HOLD] = TV_HOLD,     [VERDICT_AGAIN] = TV_AGAIN, [VERDICT_QUARANTINE] = TV_QUARANTINE,
-        [VERDICT_REDACT] = TV_REDACT,
+        [VERDICT_REDACT] = TV_REDACT, [VERDICT_FAIL] = TV_FAIL,
     };
     REQUIRE(v < VERDICT_COUNT);
     return words[v];
@@ -176,6 +189,26 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->key_count = o->demand.keys.count;
     ret->rates = names(arena, &o->demand.rates);
     ret->rate_count = o->demand.rates.count;
+    ret->max_parallel = o->max_parallel;
+    ret->fail_fast = o->fail_fast;
+    ret->allow_count = o->allow_count;
+    ret->allow_percent = o->allow_percent;
+    ret->restart_base_ms = o->restart_base_ms;
+    ret->restart_cap_ms = o->restart_cap_ms;
+    ret->restart_reset_ms = o->restart_reset_ms;
+    ret->healthy_within_ms = o->healthy_within_ms;
+}
+
+/* How long the message of the job is that runs a version. */
+static uint32_t runner_message_bytes(const struct rec_job *job) {
+    struct rec_job runner = {.name = job->service, .body = job->body, .body_hash = job->body_hash};
+    struct buf message;
+    buf_init(&message, (size_t)1 << 22);
+    tlv_encode(&rec_job_desc, &runner, &message);
+    REQUIRE(!message.full);
+    uint32_t bytes_count = (uint32_t)message.len;
+    buf_fini(&message);
+    return bytes_count;
 }
 
 /* How long the message of a compensation is, but for the number of the job it undoes. */
@@ -212,6 +245,20 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
+        if (from[i].child_profile) {
+            struct trace_job *child = ARENA_NEW(arena, struct trace_job);
+            job_options(arena, &options[from[i].child_profile - 1], child);
+            ret[i].child = child;
+        }
+        if (from[i].runner_profile) {
+            REQUIRE(from[i].runner_profile <= profiles->count);
+            struct trace_job *runner = ARENA_NEW(arena, struct trace_job);
+            job_options(arena, &options[from[i].runner_profile - 1], runner);
+            runner->message_bytes = runner_message_bytes(&from[i]);
+            ret[i].kind = TK_SERVICE;
+            ret[i].service = bytes(from[i].service);
+            ret[i].runner = runner;
+        }
         if (from[i].undo_profile == 0) continue;
         REQUIRE(from[i].undo_profile <= profiles->count);
         struct trace_job *undo = ARENA_NEW(arena, struct trace_job);
@@ -283,7 +330,13 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
         .verdict = verdict((enum verdict)r->verdict),
         .again_ms = r->again_ms,
         .fatal = r->fatal,
+        .policy = r->policy,
     };
+}
+
+static void expanded(const struct rec_expanded *r, struct trace_entry *e) {
+    e->as.expanded = (struct trace_expanded){
+        .flow = r->flow, .ordinal = r->ordinal, .question = r->question, .revision = r->revision, .count = r->count};
 }
 
 static void limited(const struct rec_limit *r, struct trace_entry *e) {
@@ -331,6 +384,11 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return TR_STORE;
     case REC_LIMIT: return TR_LIMIT;
+    case REC_POLICY: return TR_POLICY;
+    case REC_REVOKED: return TR_REVOKED;
+    case REC_SERVICE: return TR_SERVICE;
+    case REC_HEALTH: return TR_HEALTH;
+    case REC_EXPANDED: return TR_EXPANDED;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -401,8 +459,21 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_STORE_DELETED:
     case REC_STORE_MEMBERS:
     case REC_STORE_EXPIRY:
-    case REC_STORE_EXPIRED:
+    case REC_STORE_EXPIRED: break;
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
+    case REC_POLICY: e->as.policy.version = b->as_REC_POLICY.version; break;
+    case REC_REVOKED:
+        e->as.job = (struct trace_ref){b->as_REC_REVOKED.flow, b->as_REC_REVOKED.ordinal};
+        break;
+    case REC_SERVICE:
+        e->as.service = (struct trace_service){bytes(b->as_REC_SERVICE.head.tenant), bytes(b->as_REC_SERVICE.name),
+                                               adapter_desired((enum service_desired)b->as_REC_SERVICE.desired)};
+        break;
+    case REC_HEALTH:
+        e->as.health = (struct trace_health){b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal, b->as_REC_HEALTH.attempt,
+                                             b->as_REC_HEALTH.healthy};
+        break;
+    case REC_EXPANDED: expanded(&b->as_REC_EXPANDED, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -437,7 +508,9 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_ENDED] = "ended",         [TR_DUE] = "due",
         [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
         [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
-        [TR_STORE] = "store",
+        [TR_STORE] = "store",         [TR_SERVICE] = "service",
+        [TR_HEALTH] = "health",       [TR_EXPANDED] = "expanded",
+        [TR_POLICY] = "policy",       [TR_REVOKED] = "revoked",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -467,6 +540,9 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         flow = e->as.verdict.flow;
         snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
                  (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
+    } else if (e->kind == TR_EXPANDED) {
+        flow = e->as.expanded.flow;
+        snprintf(out, len, "expanded %lu/%u into %u", flow, e->as.expanded.ordinal, e->as.expanded.count);
     } else if (e->kind == TR_LIMIT) {
         const struct trace_limit *l = &e->as.limit;
         snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s",
@@ -474,6 +550,14 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
                  l->name.len ? (const char *)l->name.at : "", l->width,
                  (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
                  l->clear ? ", cleared" : "");
+    } else if (e->kind == TR_SERVICE) {
+        snprintf(out, len, "service %.*s %.*s is to be %d", (int)e->as.service.tenant.len, e->as.service.tenant.at,
+                 (int)e->as.service.name.len, e->as.service.name.at, (int)e->as.service.desired);
+    } else if (e->kind == TR_HEALTH) {
+        snprintf(out, len, "health %lu/%u#%u %s", (unsigned long)e->as.health.flow, e->as.health.ordinal,
+                 e->as.health.attempt, e->as.health.healthy ? "good" : "bad");
+    } else if (e->kind == TR_POLICY) {
+        snprintf(out, len, "policy is at version %lu", (unsigned long)e->as.policy.version);
     } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
                e->kind == TR_STORE || e->kind == TR_OTHER) {
         snprintf(out, len, "%s", word);

@@ -8,11 +8,14 @@
 #include "check_capacity.h"
 #include "check_end.h"
 #include "check_exclusive.h"
+#include "check_expand.h"
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
 #include "check_store.h"
+#include "check_policy.h"
 #include "check_saga.h"
+#include "check_service.h"
 #include "check_submit.h"
 #include "panic.h"
 
@@ -33,7 +36,10 @@ static const struct checker checkers[] = {
     {"limit", check_limit_new, check_limit_free, check_limit_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
+    {"service", check_service_new, check_service_free, check_service_entry},
+    {"policy", check_policy_new, check_policy_free, check_policy_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
+    {"expand", check_expand_new, check_expand_free, check_expand_entry},
     {"store", check_store_new, check_store_free, check_store_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)

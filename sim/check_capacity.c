@@ -98,8 +98,8 @@ static struct taken taken_by(const struct check_history *h, struct trace_bytes w
     struct taken t = {0};
     take(&t, next, named);
     for (uint32_t i = 0; i < h->flow_count; i++) {
-        for (uint32_t k = 0; h->flows[i].forgotten_lsn == 0 && k < h->flows[i].job_count; k++) {
-            const struct check_job *j = &h->flows[i].jobs[k];
+        const struct check_job *j;
+        for (uint32_t k = 0; h->flows[i].forgotten_lsn == 0 && (j = check_history_at(&h->flows[i], k)) != NULL; k++) {
             const struct check_attempt *a = j->attempt_count > 0 ? &j->attempts[j->attempt_count - 1] : NULL;
             if (a != NULL && a->ended_lsn == 0 && check_bytes_equal(a->worker, worker)) take(&t, j, named);
         }

@@ -72,6 +72,7 @@ static bool seen(struct notes *n, const struct check_history *h, const struct tr
 static bool quiet(struct notes *n, const struct check_history *h, char *text) {
     for (uint32_t i = 0; i < h->flow_count; i++) {
         const struct check_flow *f = &h->flows[i];
+        if (f->service.len) continue; /* over when the service says so */
         for (uint32_t k = 0; f->forgotten_lsn == 0 && k < f->job_count; k++) {
             const struct look *l = find(n, f->id, k);
             if (l != NULL && (l->has_reason || still_true(l, f, h->lsn))) continue;

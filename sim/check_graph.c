@@ -28,6 +28,16 @@ static bool has_good_end(const struct check_history *h, const struct check_job *
     return false;
 }
 
+/* Of a foreach job: as many of its children as it needs. */
+static bool has_ended_well(const struct check_history *h, const struct check_job *j) {
+    if (j->child == NULL) return has_good_end(h, j);
+    uint64_t bad = 0;
+    for (uint32_t i = 0; i < j->child_count; i++) bad += !has_good_end(h, &j->children[i]);
+    uint64_t share = (uint64_t)j->child_count * j->allow_percent;
+    bool tolerated = j->allow_percent > 0 ? bad * 100 <= share : bad <= j->allow_count;
+    return j->expanded_lsn != 0 && j->expanded_lsn <= h->durable_lsn && tolerated;
+}
+
 /* A child past its parents stays so when one of them is tried again: then nothing is known any more. */
 static bool has_only_an_open_attempt(const struct check_flow *f, const struct check_job *j, uint64_t child_lsn) {
     if (check_history_was_reset(f, 0, child_lsn)) return false;
@@ -46,7 +56,7 @@ static uint32_t obstacle(const struct check_history *h, const struct check_flow 
         if (j->on_upstream == TU_RUN) {
             if (has_only_an_open_attempt(f, parent, lsn)) return p;
         } else if (parent->kind == TK_WORK) {
-            if (!has_good_end(h, parent)) return p;
+            if (!has_ended_well(h, parent)) return p;
         } else if (!done[p]) {
             uint32_t above = obstacle(h, f, p, lsn, done);
             if (above != TRACE_NO_JOB) return above;
@@ -63,7 +73,7 @@ static bool foreign_obstacle(const struct check_history *h, const struct check_j
         const struct check_job *parent = check_history_job(h, p->flow, p->ordinal);
         if (p->seen == TS_SUCCEEDED) continue;
         if (p->seen != TS_WAITING) return true;
-        if (parent != NULL && parent->kind == TK_WORK && !has_good_end(h, parent)) return true;
+        if (parent != NULL && parent->kind == TK_WORK && !has_ended_well(h, parent)) return true;
     }
     return false;
 }
@@ -73,16 +83,18 @@ bool check_graph_entry(void *notes, const struct check_history *h, const struct 
     if (e->kind != TW_PROCESS) return true;
     const struct trace_process *r = &e->as.process;
     const struct check_flow *f = check_history_flow(h, r->flow);
-    if (f == NULL || r->ordinal >= f->job_count) return true; /* the checker of attempts objects */
+    const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
+    if (f == NULL || j == NULL) return true; /* the checker of attempts objects */
+    uint32_t ordinal = j->child_of != TRACE_NO_JOB ? j->child_of : r->ordinal; /* a child waits for the same */
     bool *done = calloc((size_t)f->job_count + 1, sizeof *done);
     REQUIRE(done != NULL);
     const struct check_attempt *a = check_history_attempt(h, r->flow, r->ordinal, r->attempt);
-    uint32_t parent = obstacle(h, f, r->ordinal, a ? a->assigned_lsn : h->lsn, done);
+    uint32_t parent = obstacle(h, f, ordinal, a ? a->assigned_lsn : h->lsn, done);
     free(done);
     if (parent != TRACE_NO_JOB)
         return check_object(text, "job %llu/%u began before job %u had ended well", (unsigned long long)r->flow,
                             r->ordinal, parent);
-    if (foreign_obstacle(h, &f->jobs[r->ordinal]))
+    if (foreign_obstacle(h, &f->jobs[ordinal]))
         return check_object(text, "job %llu/%u began before a job of another flow had ended well",
                             (unsigned long long)r->flow, r->ordinal);
     return true;

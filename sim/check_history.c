@@ -49,7 +49,23 @@ struct check_flow *check_history_flow(const struct check_history *h, uint64_t id
 
 struct check_job *check_history_job(const struct check_history *h, uint64_t flow, uint32_t ordinal) {
     struct check_flow *f = check_history_flow(h, flow);
-    return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
+    if (f == NULL || ordinal < TRACE_FIRST_CHILD) return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        struct check_job *j = &f->jobs[k];
+        if (ordinal >= j->first_child && ordinal - j->first_child < j->child_count)
+            return &j->children[ordinal - j->first_child];
+    }
+    return NULL;
+}
+
+struct check_job *check_history_at(const struct check_flow *f, uint32_t position) {
+    if (position < f->job_count) return &f->jobs[position];
+    position -= f->job_count;
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        if (position < f->jobs[k].child_count) return &f->jobs[k].children[position];
+        position -= f->jobs[k].child_count;
+    }
+    return NULL;
 }
 
 static struct check_attempt *attempt_of(const struct check_job *j, uint32_t attempt) {
@@ -91,10 +107,9 @@ static struct check_bytes *copy_names(const struct trace_bytes *from, uint32_t c
     return to;
 }
 
-static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn, uint32_t undoes) {
-    f->jobs = check_grow(f->jobs, f->job_count, sizeof *f->jobs);
-    struct check_job *j = &f->jobs[f->job_count++];
+static void fill_job(struct check_job *j, const struct trace_job *spec, uint64_t lsn, uint32_t undoes) {
     *j = (struct check_job){
+        .child_of = TRACE_NO_JOB,
         .lsn = lsn,
         .name = check_bytes_copy(spec->name),
         .has_undo = spec->undo != NULL,
@@ -102,6 +117,7 @@ static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_
         .kind = spec->kind,
         .on_upstream = spec->on_upstream,
         .retries = spec->retries,
+        .gates = spec->gates,
         .exclusive = spec->exclusive,
         .cpu_milli = spec->cpu_milli,
         .gpus = spec->gpus,
@@ -122,6 +138,36 @@ static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_
     j->key_count = spec->key_count;
     j->rates = copy_names(spec->rates, spec->rate_count);
     j->rate_count = spec->rate_count;
+    if (spec->child == NULL) return;
+    j->max_parallel = spec->max_parallel;
+    j->allow_count = spec->allow_count;
+    j->allow_percent = spec->allow_percent;
+    j->child = calloc(1, sizeof *j->child);
+    REQUIRE(j->child != NULL && spec->child->child == NULL);
+    fill_job(j->child, spec->child, lsn, undoes);
+}
+
+static void push_job(struct check_flow *f, const struct trace_job *spec, uint64_t lsn, uint32_t undoes) {
+    f->jobs = check_grow(f->jobs, f->job_count, sizeof *f->jobs);
+    fill_job(&f->jobs[f->job_count++], spec, lsn, undoes);
+}
+
+static void expanded(struct check_history *h, const struct trace_entry *e) {
+    const struct trace_expanded *r = &e->as.expanded;
+    struct check_flow *f = check_history_flow(h, r->flow);
+    struct check_job *j = check_history_job(h, r->flow, r->ordinal);
+    if (j == NULL || j->child == NULL || j->expanded_lsn != 0) return;
+    j->first_child = TRACE_FIRST_CHILD;
+    for (uint32_t k = 0; k < f->job_count; k++) j->first_child += f->jobs[k].child_count;
+    j->children = calloc((size_t)r->count + 1, sizeof *j->children);
+    REQUIRE(j->children != NULL);
+    for (uint32_t i = 0; i < r->count; i++) {
+        j->children[i] = *j->child;
+        j->children[i].lsn = e->lsn;
+        j->children[i].child_of = r->ordinal;
+    }
+    j->child_count = r->count;
+    j->expanded_lsn = e->lsn;
 }
 
 static void submitted(struct check_history *h, const struct trace_entry *e) {
@@ -179,6 +225,21 @@ static void made(struct check_history *h, const struct trace_undo *r) {
     if (f != NULL && f->job_count == r->ordinal) push_job(f, r->job, h->lsn, r->undoes);
 }
 
+static void deployed(struct check_history *h, const struct trace_version *r) {
+    h->flows = check_grow(h->flows, h->flow_count, sizeof *h->flows);
+    struct check_flow *f = &h->flows[h->flow_count++];
+    *f = (struct check_flow){
+        .id = r->flow,
+        .lsn = h->lsn,
+        .tenant = check_bytes_copy(r->tenant),
+        .service = check_bytes_copy(r->service),
+        .by_flow = r->by_flow,
+        .by_ordinal = r->by_ordinal,
+    };
+    push_job(f, r->runner, h->lsn, TRACE_NO_JOB);
+    f->jobs[0].retries = UINT32_MAX; /* it is started again for ever */
+}
+
 static void forgotten(struct check_history *h, const struct trace_entry *e) {
     struct check_flow *f = check_history_flow(h, e->as.job.flow);
     if (f != NULL) f->forgotten_lsn = e->lsn;
@@ -195,14 +256,29 @@ static void key_expired(struct check_history *h, const struct trace_entry *e) {
 
 /* ---- records that were lost ---- */
 
-static void job_fini(struct check_job *j) {
+static void attempts_fini(struct check_job *j) {
     for (uint32_t i = 0; i < j->attempt_count; i++) free(j->attempts[i].worker.at);
+    free(j->attempts);
+}
+
+static void children_fini(struct check_job *j) {
+    for (uint32_t i = 0; i < j->child_count; i++) attempts_fini(&j->children[i]);
+    free(j->children);
+    j->children = NULL;
+    j->child_count = j->first_child = 0;
+    j->expanded_lsn = 0;
+}
+
+static void job_fini(struct check_job *j) {
+    attempts_fini(j);
+    children_fini(j);
+    if (j->child != NULL) job_fini(j->child);
+    free(j->child);
     for (uint32_t i = 0; i < j->resource_count; i++) free(j->resources[i].name.at);
     for (uint32_t i = 0; i < j->key_count; i++) free(j->keys[i].at);
     for (uint32_t i = 0; i < j->rate_count; i++) free(j->rates[i].at);
     free(j->keys);
     free(j->rates);
-    free(j->attempts);
     free(j->name.at);
     free(j->resources);
     free(j->parents);
@@ -216,6 +292,7 @@ static void flow_fini(struct check_flow *f) {
     free(f->tenant.at);
     free(f->key.at);
     free(f->key_hash.at);
+    free(f->service.at);
 }
 
 static void job_take_back(struct check_job *j, uint64_t head) {
@@ -224,6 +301,8 @@ static void job_take_back(struct check_job *j, uint64_t head) {
     for (uint32_t i = 0; i < j->attempt_count; i++) {
         if (j->attempts[i].ended_lsn > head) j->attempts[i].ended_lsn = 0;
     }
+    if (j->expanded_lsn > head) children_fini(j);
+    for (uint32_t i = 0; i < j->child_count; i++) job_take_back(&j->children[i], head);
 }
 
 static void take_back(struct check_history *h, uint64_t head) {
@@ -261,10 +340,12 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_RETRIED:
     case TR_RERUN: reset(h, e); break;
     case TR_FORGOTTEN: forgotten(h, e); break;
+    case TR_EXPANDED: expanded(h, e); break;
     case TR_ASSIGNED: assigned(h, e); break;
     case TR_ENDED: ended(h, e); break;
     case TR_KEY_EXPIRED: key_expired(h, e); break;
     case TW_UNDO: made(h, &e->as.undo); break;
+    case TW_VERSION: deployed(h, &e->as.version); break;
     case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;
     case TW_RESTARTED:
         take_back(h, e->as.restarted.head);

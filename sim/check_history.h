@@ -38,6 +38,7 @@ struct check_job {
     enum trace_job_kind kind;
     enum trace_upstream on_upstream;
     uint32_t retries;
+    uint32_t gates; /* TRACE_GATE_BITs */
     bool exclusive;
     uint32_t cpu_milli, gpus;
     uint64_t memory_bytes;
@@ -51,6 +52,13 @@ struct check_job {
     uint32_t foreign_count;
     struct check_attempt *attempts;
     uint32_t attempt_count;
+    /* A foreach job, and its children once it got its items. */
+    struct check_job *child; /* what each of them is; NULL = it is no foreach job */
+    uint32_t max_parallel, allow_count, allow_percent;
+    struct check_job *children; /* everything but their attempts belongs to `child` */
+    uint32_t child_count, first_child;
+    uint64_t expanded_lsn; /* 0 = no items yet */
+    uint32_t child_of;     /* of a child: ordinal of its foreach job; TRACE_NO_JOB */
 };
 
 struct check_flow {
@@ -65,6 +73,9 @@ struct check_flow {
     uint32_t job_count;
     uint64_t *resets; /* LSNs of its retries and reruns: each gives new budgets */
     uint32_t reset_count;
+    struct check_bytes service; /* a version of it; len 0 = none */
+    uint64_t by_flow;           /* … deployed by this job */
+    uint32_t by_ordinal;
 };
 
 struct check_history {
@@ -83,6 +94,8 @@ struct check_flow *check_history_flow(const struct check_history *h, uint64_t id
 struct check_job *check_history_job(const struct check_history *h, uint64_t flow, uint32_t ordinal);
 struct check_attempt *check_history_attempt(const struct check_history *h, uint64_t flow, uint32_t ordinal,
                                             uint32_t attempt);
+/* All jobs of a flow, children included, one after the other; NULL behind the last. */
+struct check_job *check_history_at(const struct check_flow *f, uint32_t position);
 /* The flow that a key stood for when the record `lsn` was the last; NULL = none. */
 const struct check_flow *check_history_key(const struct check_history *h, struct trace_bytes tenant,
                                            struct trace_bytes key, uint64_t lsn);

@@ -119,8 +119,8 @@ static uint32_t open_attempts(const struct check_history *h, struct check_bytes 
     for (uint32_t i = 0; i < h->flow_count; i++) {
         const struct check_flow *f = &h->flows[i];
         if (f->forgotten_lsn != 0 || !check_bytes_equal(f->tenant, told(tenant))) continue;
-        for (uint32_t k = 0; k < f->job_count; k++) {
-            const struct check_job *j = &f->jobs[k];
+        const struct check_job *j;
+        for (uint32_t k = 0; (j = check_history_at(f, k)) != NULL; k++) {
             const struct check_attempt *a = j->attempt_count > 0 ? &j->attempts[j->attempt_count - 1] : NULL;
             if (a == NULL || a->ended_lsn != 0) continue;
             open += key == NULL || has_name(j->keys, j->key_count, *key);

@@ -27,8 +27,14 @@ static uint32_t find_named(const struct check_flow *f, struct trace_bytes name) 
     return TRACE_NO_JOB;
 }
 
-/* LSN of its first good end; 0 = none. */
+/* LSN of its first good end, or the first of its children; 0 = none. */
 static uint64_t success(const struct check_job *j) {
+    uint64_t first = 0;
+    for (uint32_t i = 0; i < j->child_count; i++) {
+        uint64_t lsn = success(&j->children[i]);
+        if (lsn != 0 && (first == 0 || lsn < first)) first = lsn;
+    }
+    if (first != 0) return first;
     for (uint32_t i = 0; i < j->attempt_count; i++) {
         if (j->attempts[i].ended_lsn != 0 && j->attempts[i].outcome == TO_OK) return j->attempts[i].ended_lsn;
     }
@@ -36,6 +42,9 @@ static uint64_t success(const struct check_job *j) {
 }
 
 static bool has_open_attempt(const struct check_job *j) {
+    for (uint32_t i = 0; i < j->child_count; i++) {
+        if (has_open_attempt(&j->children[i])) return true;
+    }
     return j->attempt_count > 0 && j->attempts[j->attempt_count - 1].ended_lsn == 0;
 }
 

@@ -10,6 +10,7 @@
 #include "model_limit.h"
 #include "model_rules.h"
 #include "model_saga.h"
+#include "model_service.h"
 #include "panic.h"
 
 static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -32,6 +33,7 @@ void model_free(struct model *m) {
     if (m == NULL) return;
     model_flows_free(m);
     model_limits_free(m);
+    model_services_free(m);
     free(m);
 }
 
@@ -108,7 +110,9 @@ static bool added(struct model *m, struct model_flow *f, const struct trace_entr
 /* ---- people intervene ---- */
 
 static bool job_cancelled(struct model *m, struct model_flow *f, struct model_job *j) {
-    if (model_job_is_active(j)) {
+    if (j->is_open) {
+        model_rules_call_off(m, f, j, TC_REQUEST);
+    } else if (model_job_is_active(j)) {
         j->stop = TX_CANCEL;
     } else if (!trace_is_terminal(j->state)) {
         model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST);
@@ -124,15 +128,47 @@ static bool flow_cancelled(struct model *m, struct model_flow *f, char *text) {
     return true;
 }
 
+static void reset_bad_children(struct model *m, struct model_flow *f, const bool *marks) {
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        for (uint32_t i = 0; marks[k] && i < f->jobs[k].child_count; i++) {
+            struct model_job *child = &f->jobs[k].children[i];
+            if (trace_is_terminal(child->state) && child->state != TS_SUCCEEDED) model_job_reset(child, m->time_ms);
+        }
+    }
+}
+
+/* Its foreach job comes back with it, and those that this one dragged down; not the other bad children. */
+static bool child_retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
+    struct model_job *whole = &f->jobs[j->child_of];
+    bool over = trace_is_terminal(whole->state);
+    if (over && whole->cause != TC_CHILDREN) return object(text, "retry of a child whose foreach job is over");
+    bool *marks = calloc(f->job_count, sizeof *marks);
+    REQUIRE(marks != NULL);
+    for (uint32_t k = 0; over && k < f->job_count; k++) marks[k] = k == j->child_of || f->jobs[k].root == j->child_of;
+    f->cancelled = false;
+    model_job_reset(j, m->time_ms);
+    for (uint32_t i = 0; over && i < whole->child_count; i++) {
+        struct model_job *other = &whole->children[i];
+        bool called_off = trace_is_terminal(other->state) && other->root == j->child_of;
+        if (called_off) model_job_reset(other, m->time_ms);
+    }
+    model_rules_reset(m, f, marks);
+    model_rules_go_on(m, f, whole);
+    free(marks);
+    return true;
+}
+
 static bool retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
     if (!model_job_is_dead(j)) return object(text, "retry of a job that is %s", model_state_word(j->state));
     if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
         return object(text, "retry of a job whose flow unwinds or did");
+    if (j->child_of != TRACE_NO_JOB) return child_retried(m, f, j, text);
     uint32_t ordinal = (uint32_t)(j - f->jobs);
     bool *marks = calloc(f->job_count, sizeof *marks);
     REQUIRE(marks != NULL);
     for (uint32_t k = 0; k < f->job_count; k++) marks[k] = k == ordinal || f->jobs[k].root == ordinal;
     f->cancelled = false; /* what is tried again is no longer called off */
+    reset_bad_children(m, f, marks);
     model_rules_reset(m, f, marks);
     free(marks);
     return true;
@@ -146,6 +182,7 @@ static bool rerun(struct model *m, struct model_flow *f, char *text) {
     REQUIRE(marks != NULL);
     for (uint32_t k = 0; k < f->job_count; k++) marks[k] = f->jobs[k].state != TS_SUCCEEDED;
     f->cancelled = false;
+    reset_bad_children(m, f, marks);
     model_rules_reset(m, f, marks);
     free(marks);
     return true;
@@ -171,8 +208,13 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (j->state != TS_READY) return object(text, "assigned while %s", model_state_word(j->state));
     if (r->attempt != j->attempt + 1) return object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
     if (f->paused) return object(text, "assigned while its flow is paused");
+    if (model_job_has_lapsed(m, j)) return object(text, "assigned by permission of an earlier policy");
     if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
     j->attempt++;
+    if (f->of_service) {
+        free(j->worker.at);
+        j->worker = model_text_copy(r->worker);
+    }
     model_rules_move(m, j, TS_DISPATCHED);
     return true;
 }
@@ -189,8 +231,9 @@ static int stop_rank(enum trace_stop stop) {
     return stop == TX_CANCEL ? 3 : stop == TX_DEADLINE ? 2 : stop == TX_NONE ? 0 : 1;
 }
 
-static bool stopping(struct model_job *j, const struct trace_attempt *r, char *text) {
+static bool stopping(struct model_job *j, const struct trace_attempt *r, bool is_service, char *text) {
     if (!model_job_is_active(j)) return object(text, "stopped while %s", model_state_word(j->state));
+    if (r->stop == TX_MOVE && !is_service) return object(text, "moved, and is no service");
     if (r->attempt != j->attempt) return object(text, "attempt %u stopped, %u is open", r->attempt, j->attempt);
     if (stop_rank(r->stop) > stop_rank(j->stop)) j->stop = r->stop;
     return true;
@@ -251,12 +294,22 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
                   char *text) {
     if (!model_job_is_active(j)) return object(text, "ended while %s", model_state_word(j->state));
     if (r->attempt != j->attempt) return object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
+    if (f->of_service) {
+        model_service_ended(m, f, j, r->outcome);
+        return true;
+    }
     bool ok = r->outcome == TO_OK;
-    if (ok) model_saga_entered(f, r->ordinal);
-    enum trace_cause called_off = f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB ? TC_SAGA : TC_REQUEST;
+    if (ok) model_saga_entered(f, j->child_of != TRACE_NO_JOB ? j->child_of : r->ordinal);
     switch (j->stop) {
     case TX_NONE: end_unstopped(m, f, j, r); return true;
-    case TX_CANCEL: model_rules_end(m, f, j, TS_CANCELLED, called_off); return true;
+    case TX_CANCEL:
+        if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
+            model_rules_end(m, f, j, TS_CANCELLED, TC_SAGA);
+        else if (j->child_of != TRACE_NO_JOB)
+            model_rules_end_called_off(m, f, j);
+        else
+            model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST);
+        return true;
     case TX_DEADLINE: model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE); return true;
     case TX_RUN_TIMEOUT:
         if (ok) attempt_succeeded(m, f, j);
@@ -266,6 +319,7 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
         if (ok) attempt_succeeded(m, f, j);
         else attempt_failed(m, f, j, r->fatal, TS_FAILED, TC_DISPATCH);
         return true;
+    case TX_MOVE:
     case TX_COUNT: break;
     }
     PANIC("no such stop cause");
@@ -282,11 +336,14 @@ static bool due(struct model *m, struct model_flow *f, struct model_job *j, enum
         model_rules_time_passed(m, f, j);
         return true;
     case TD_DEADLINE:
-        if (!model_job_is_unstarted(j) && j->state != TS_CHECKING)
+        if (!model_job_is_unstarted(j) && !j->is_open && j->state != TS_CHECKING)
             return object(text, "deadline passed while %s", model_state_word(j->state));
         if (j->spec.deadline_ms == 0 || m->time_ms < j->spec.deadline_ms)
             return object(text, "its deadline has not come");
-        model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE);
+        if (j->is_open)
+            model_rules_call_off(m, f, j, TC_DEADLINE);
+        else
+            model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE);
         return true;
     case TD_START_WITHIN:
         if (j->state != TS_READY) return object(text, "out of time for a worker while %s", model_state_word(j->state));
@@ -335,13 +392,29 @@ static bool may_go_unanswered(const struct model *m, const struct model_flow *f,
     return f->stepped || m->time_ms >= j->since_ms + j->spec.approval_ms;
 }
 
+static bool could_not_be_evaluated(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
+    if (j->gate != TG_CONDITION && j->gate != TG_EXPANSION && j->gate != TG_RENDER)
+        return object(text, "nothing is evaluated for the %s gate", model_gate_word(j->gate));
+    model_rules_end(m, f, j, TS_FAILED, TC_VERDICT);
+    return true;
+}
+
+static bool revoked(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
+    if (j->state != TS_READY) return object(text, "revoked while %s", model_state_word(j->state));
+    if (!model_job_has_lapsed(m, j)) return object(text, "revoked, and its permission holds");
+    model_rules_time_passed(m, f, j);
+    return true;
+}
+
 static bool input_verdict(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
                           char *text) {
     switch (e->as.verdict.verdict) {
     case TV_ALLOW:
     case TV_CONSTRAIN:
+        if (j->gate == TG_EXPANSION) return object(text, "a yes without items");
         if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
         if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return object(text, "nobody said yes");
+        if (j->gate == TG_POLICY) j->grant = m->policy ? e->as.verdict.policy : 0;
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_DENY: return denied(m, f, j, e);
@@ -350,8 +423,10 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
         if (j->undoes != TRACE_NO_JOB) return object(text, "a compensation held for approval");
         if (j->gate != TG_POLICY) return object(text, "held for approval by the %s gate", model_gate_word(j->gate));
         j->gates_asked |= TRACE_GATE_BIT(TG_APPROVAL);
+        j->grant = m->policy ? e->as.verdict.policy : 0;
         model_rules_gate_passed(m, f, j);
         return true;
+    case TV_FAIL: return could_not_be_evaluated(m, f, j, text);
     case TV_QUARANTINE:
     case TV_REDACT: return object(text, "a verdict for outputs on the %s gate", model_gate_word(j->gate));
     case TV_COUNT: break;
@@ -373,6 +448,7 @@ static bool output_verdict(struct model *m, struct model_flow *f, struct model_j
         return true;
     case TV_AGAIN: return ask_again(j);
     case TV_HOLD: return object(text, "an output held for approval");
+    case TV_FAIL: return object(text, "an output that could not be evaluated");
     case TV_COUNT: break;
     }
     PANIC("no such verdict");
@@ -392,7 +468,24 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
                       model_gate_word(j->gate));
     if (r->revision != j->revision)
         return object(text, "a verdict on revision %u, the question is at %u", r->revision, j->revision);
+    if ((j->gate == TG_POLICY || j->gate == TG_OUTPUT) && r->policy < m->policy)
+        return object(text, "a verdict by an earlier version of the policy");
+    if (j->gate == TG_SERVICE)
+        return r->verdict == TV_DENY ? model_service_unhealthy(m, f, j, e->principal.len == 0, text)
+                                     : object(text, "a verdict on the health of a service");
     return j->gate == TG_OUTPUT ? output_verdict(m, f, j, e, text) : input_verdict(m, f, j, e, text);
+}
+
+static bool expanded(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_expanded *r,
+                     char *text) {
+    if (!j->has_question || j->gate != TG_EXPANSION) return object(text, "items that nobody asked for");
+    if (r->revision != j->revision)
+        return object(text, "items for revision %u, the question is at %u", r->revision, j->revision);
+    if (!model_limit_has_room(m, (struct trace_bytes){f->tenant.at, f->tenant.len}, r->count, 0))
+        return object(text, "expanded though its tenant has too much queued");
+    model_job_expand(f, j, r->count, m->time_ms);
+    model_rules_gate_passed(m, f, j);
+    return true;
 }
 
 /* ---- all of it ---- */
@@ -417,10 +510,13 @@ static bool about_job(struct model *m, struct model_flow *f, struct model_job *j
     case TR_DISCARDED: return discarded(j, text);
     case TR_ASSIGNED: return assigned(m, f, j, &e->as.attempt, text);
     case TR_STARTED: return started(m, j, &e->as.attempt, text);
-    case TR_STOPPING: return stopping(j, &e->as.attempt, text);
+    case TR_STOPPING: return stopping(j, &e->as.attempt, f->of_service, text);
     case TR_ENDED: return ended(m, f, j, &e->as.attempt, text);
     case TR_DUE: return due(m, f, j, e->as.due.due, text);
     case TR_VERDICT: return verdict(m, f, j, e, text);
+    case TR_REVOKED: return revoked(m, f, j, text);
+    case TR_HEALTH: return model_service_health(m, f, j, &e->as.health, text);
+    case TR_EXPANDED: return expanded(m, f, j, &e->as.expanded, text);
     default: PANIC("not a record about a job");
     }
 }
@@ -432,6 +528,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TR_ADDED: *ret_flow = e->as.jobs.flow; return true;
     case TR_CANCELLED:
     case TR_RETRIED:
+    case TR_REVOKED:
     case TR_DISCARDED:
         *ret_flow = e->as.job.flow;
         *ret_ordinal = e->as.job.ordinal;
@@ -455,6 +552,15 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_flow = e->as.verdict.flow;
         *ret_ordinal = e->as.verdict.ordinal;
         return true;
+    case TR_EXPANDED:
+        *ret_flow = e->as.expanded.flow;
+        *ret_ordinal = e->as.expanded.ordinal;
+        return true;
+    case TR_HEALTH:
+        *ret_flow = e->as.health.flow;
+        *ret_ordinal = e->as.health.ordinal;
+        return true;
+    case TR_POLICY: case TR_SERVICE: case TW_VERSION:
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
     case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
     case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
@@ -464,20 +570,36 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     PANIC("no such kind of entry");
 }
 
+/* What may be said of a version of a service; everything else is said of the service. */
+static bool is_of_attempt(enum trace_kind kind) {
+    return kind == TR_ASSIGNED || kind == TR_STARTED || kind == TR_STOPPING || kind == TR_ENDED || kind == TR_DUE ||
+           kind == TR_HEALTH;
+}
+
 static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     uint64_t id;
     uint32_t ordinal;
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
     if (e->kind == TR_LIMIT) model_limit_set(m, &e->as.limit);
+    if (e->kind == TR_POLICY) {
+        if (e->as.policy.version <= m->policy) return object(text, "the policy falls back");
+        m->policy = e->as.policy.version;
+    }
+    if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
+    if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on);
+    if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
+    if (f->of_service && !is_of_attempt(e->kind))
+        return object(text, "flow %llu is of a service", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
                      e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
-    if (ordinal >= f->job_count) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
+    struct model_job *j = model_job_find(m, id, ordinal);
+    if (j == NULL) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
     char reason[MODEL_TEXT_BYTES] = "";
-    if (about_job(m, f, &f->jobs[ordinal], e, reason)) return true;
+    if (about_job(m, f, j, e, reason)) return true;
     return object(text, "job %llu/%u: %.240s", (unsigned long long)id, ordinal, reason);
 }
 
@@ -493,6 +615,7 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
         m->time_ms = before_ms;
         return object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
     }
+    model_service_go_on(m);
     model_saga_go_on(m);
     m->lsn = e->lsn;
     return true;

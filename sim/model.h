@@ -31,10 +31,16 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
 bool model_compare(const struct model *m, const struct trace_flow_now *flows, uint32_t flow_count,
                    const struct trace_job_state *jobs, uint32_t job_count, char text[MODEL_TEXT_BYTES]);
 
+/* The same for services. */
+bool model_compare_services(const struct model *m, const struct trace_service_now *services, uint32_t count,
+                            char text[MODEL_TEXT_BYTES]);
+
 /* What the model itself thinks; false when it knows no such flow or job (or has forgotten it). */
 bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret);
 /* Takes the next compensation that a record made a job; false when there is none. */
 bool model_made(struct model *m, struct trace_undo *ret);
+/* The same for versions of services. */
+bool model_version_made(struct model *m, struct trace_version *ret);
 
 bool model_job(const struct model *m, uint64_t flow, uint32_t ordinal, struct trace_job_state *ret);
 

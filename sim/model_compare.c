@@ -16,9 +16,11 @@ static const char *const state_words[TS_COUNT] = {
 };
 static const char *const cause_words[TC_COUNT] = {
     "none",     "exit",        "lost",     "upstream", "no_worker",  "rejected",
-    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request", "saga",
+    "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request", "saga", "unhealthy", "replaced",
+    "children",
 };
-static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
+static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy",  "approval",
+                                                 "external",  "output", "service", "expansion"};
 static const char *const flow_words[TF_COUNT] = {"running", "succeeded", "failed", "cancelled"};
 
 const char *model_state_word(enum trace_state s) {
@@ -49,20 +51,32 @@ static bool differ(char *text, const char *format, ...) {
 /* ---- what the model says ---- */
 
 static bool waits_for_parents(const struct model_job *j) {
-    return j->state == TS_WAITING && !j->past_parents;
+    return j->state == TS_WAITING && !j->past_parents && j->child_of == TRACE_NO_JOB;
+}
+
+static uint32_t ordinal_of(const struct model_flow *f, const struct model_job *j) {
+    if (j->child_of == TRACE_NO_JOB) return (uint32_t)(j - f->jobs);
+    return f->jobs[j->child_of].first_child + (uint32_t)(j - f->jobs[j->child_of].children);
+}
+
+/* Of a child that waits for its turn, and of one that did well without a second attempt, nobody knows since when. */
+static bool has_no_times(const struct model_job *j) {
+    if (j->child_of == TRACE_NO_JOB) return false;
+    bool plain = j->state == TS_SUCCEEDED && j->attempt == 1;
+    return plain || !j->past_parents;
 }
 
 static struct trace_job_state tell(const struct model_flow *f, const struct model_job *j) {
     return (struct trace_job_state){
         .flow = f->id,
-        .ordinal = (uint32_t)(j - f->jobs),
+        .ordinal = ordinal_of(f, j),
         .state = j->state,
         .cause = j->cause,
         .attempt = j->attempt,
         .used = j->used,
         .due_ms = j->waits_for_time ? j->due_least_ms : 0,
         .since_ms = j->since_ms,
-        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) : 0,
+        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) + j->behind : 0,
         .root = j->root,
         .stop = j->stop,
         .dead_letter = model_job_is_dead_letter(j),
@@ -75,8 +89,9 @@ static struct trace_job_state tell(const struct model_flow *f, const struct mode
 
 bool model_job(const struct model *m, uint64_t flow, uint32_t ordinal, struct trace_job_state *ret) {
     const struct model_flow *f = model_flow_find(m, flow);
-    if (f == NULL || f->forgotten || ordinal >= f->job_count) return false;
-    *ret = tell(f, &f->jobs[ordinal]);
+    const struct model_job *j = model_job_find(m, flow, ordinal);
+    if (f == NULL || f->forgotten || j == NULL) return false;
+    *ret = tell(f, j);
     return true;
 }
 
@@ -156,6 +171,7 @@ static bool same_flow(const struct model_flow *f, const struct trace_flow_now *n
 }
 
 static bool same_times(const struct model_job *j, const struct trace_job_state *now, bool loose, char *text) {
+    if (has_no_times(j)) return true;
     if (j->waits_for_time) {
         bool early = now->due_ms < j->due_least_ms;
         bool late = !loose && now->due_ms > j->due_most_ms;
@@ -234,19 +250,22 @@ static bool same_jobs(const struct model *m, const struct trace_job_state *jobs,
     for (uint32_t i = 0; i < job_count; i++) {
         const struct model_flow *f = model_flow_find(m, jobs[i].flow);
         char what[MODEL_TEXT_BYTES];
-        if (f == NULL || f->forgotten || jobs[i].ordinal >= f->job_count)
+        const struct model_job *j = model_job_find(m, jobs[i].flow, jobs[i].ordinal);
+        if (f == NULL || f->forgotten || j == NULL)
             return differ(text, "job %llu/%u should not be there", (unsigned long long)jobs[i].flow, jobs[i].ordinal);
         if (skip[f - m->flows]) continue;
         told++;
-        if (!same_job(f, &f->jobs[jobs[i].ordinal], &jobs[i], loose[f - m->flows], what))
+        if (!same_job(f, j, &jobs[i], loose[f - m->flows], what))
             return differ(text, "after record %llu: job %llu/%u %.200s", (unsigned long long)m->lsn,
                           (unsigned long long)f->id, jobs[i].ordinal, what);
-        if (!loose[f - m->flows] && model_job_is_overdue(m, &f->jobs[jobs[i].ordinal]))
+        if (!loose[f - m->flows] && model_job_is_overdue(m, j))
             return differ(text, "after record %llu: job %llu/%u goes on after its deadline", (unsigned long long)m->lsn,
                           (unsigned long long)f->id, jobs[i].ordinal);
     }
     for (uint32_t n = 0; n < m->flow_count; n++) {
-        if (!skip[n] && !m->flows[n].forgotten) must += m->flows[n].job_count;
+        if (skip[n] || m->flows[n].forgotten) continue;
+        must += m->flows[n].job_count;
+        for (uint32_t k = 0; k < m->flows[n].job_count; k++) must += m->flows[n].jobs[k].child_count;
     }
     if (told != must)
         return differ(text, "%llu jobs told, must be %llu", (unsigned long long)told, (unsigned long long)must);

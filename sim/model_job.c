@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model_service.h"
 #include "panic.h"
 
 static void *copy(const void *from, size_t bytes) {
@@ -33,7 +34,13 @@ struct model_flow *model_flow_find(const struct model *m, uint64_t id) {
 
 struct model_job *model_job_find(const struct model *m, uint64_t flow, uint32_t ordinal) {
     struct model_flow *f = model_flow_find(m, flow);
-    return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
+    if (f == NULL || ordinal < TRACE_FIRST_CHILD) return f != NULL && ordinal < f->job_count ? &f->jobs[ordinal] : NULL;
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        struct model_job *j = &f->jobs[k];
+        if (j->child_count > 0 && ordinal >= j->first_child && ordinal - j->first_child < j->child_count)
+            return &j->children[ordinal - j->first_child];
+    }
+    return NULL;
 }
 
 struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter,
@@ -45,7 +52,7 @@ struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_by
 }
 
 /* Gates every job of its kind stands before, besides those it asks for. */
-static uint32_t gates_of(const struct trace_job *spec) {
+uint32_t model_job_gates(const struct trace_job *spec) {
     uint32_t gates = spec->gates;
     if (spec->kind == TK_GATE) gates |= TRACE_GATE_BIT(TG_APPROVAL);
     if (spec->kind == TK_EXTERNAL) gates |= TRACE_GATE_BIT(TG_EXTERNAL);
@@ -55,7 +62,7 @@ static uint32_t gates_of(const struct trace_job *spec) {
 void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms) {
     f->jobs = grow(f->jobs, f->job_count + 1, sizeof *f->jobs);
     struct model_job *j = &f->jobs[f->job_count++];
-    *j = (struct model_job){.spec = *spec, .submit_ms = time_ms, .undoes = TRACE_NO_JOB};
+    *j = (struct model_job){.spec = *spec, .submit_ms = time_ms, .undoes = TRACE_NO_JOB, .child_of = TRACE_NO_JOB};
     j->spec.name = (struct trace_bytes){0}; /* names decide nothing */
     j->spec.resources = NULL;
     j->spec.resource_count = 0;
@@ -75,7 +82,37 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
         undo->resource_count = 0;
         j->spec.undo = undo;
     }
+    if (spec->child != NULL) {
+        struct trace_job *child = copy(spec->child, sizeof *child);
+        child->fatal_exits = copy(child->fatal_exits, child->fatal_exit_count * sizeof *child->fatal_exits);
+        child->keys = child->rates = NULL;
+        child->key_count = child->rate_count = 0;
+        child->resources = NULL;
+        child->resource_count = 0;
+        j->spec.child = child;
+    }
+    if (spec->runner != NULL) {
+        j->spec.service = (struct trace_bytes){copy(spec->service.at, spec->service.len), spec->service.len};
+        j->spec.runner = model_runner_copy(spec->runner);
+    }
     model_job_reset(j, time_ms);
+}
+
+/* Ordinals of children go on behind those of the flow's earlier expansions. */
+void model_job_expand(struct model_flow *f, struct model_job *j, uint32_t count, int64_t time_ms) {
+    REQUIRE(j->children == NULL && j->spec.child != NULL);
+    j->first_child = TRACE_FIRST_CHILD;
+    for (uint32_t k = 0; k < f->job_count; k++) j->first_child += f->jobs[k].child_count;
+    j->child_count = count;
+    j->children = calloc((size_t)count + 1, sizeof *j->children);
+    REQUIRE(j->children != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        j->children[i] = (struct model_job){.spec = *j->spec.child,
+                                            .submit_ms = time_ms,
+                                            .undoes = TRACE_NO_JOB,
+                                            .child_of = (uint32_t)(j - f->jobs)};
+        model_job_reset(&j->children[i], time_ms);
+    }
 }
 
 void model_job_reset(struct model_job *j, int64_t time_ms) {
@@ -86,17 +123,27 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
         .submit_ms = j->submit_ms,
         .undoes = j->undoes,
         .entered = j->entered,
+        .children = j->children,
+        .child_count = j->child_count,
+        .first_child = j->first_child,
+        .child_of = j->child_of,
+        .gates_passed = j->children != NULL ? TRACE_GATE_BIT(TG_EXPANSION) : 0, /* it keeps its items */
         .state = TS_WAITING,
         .since_ms = time_ms,
         .attempt = j->attempt,
         .root = TRACE_NO_JOB,
-        .gates_asked = gates_of(&j->spec),
+        .gates_asked = model_job_gates(&j->spec),
+        .worker = j->worker,
     };
 }
 
 bool model_job_is_overdue(const struct model *m, const struct model_job *j) {
     if (j->spec.deadline_ms == 0 || j->spec.deadline_ms > m->time_ms) return false;
-    return !trace_is_terminal(j->state) && j->stop == TX_NONE;
+    return !trace_is_terminal(j->state) && j->stop == TX_NONE && j->called_off == TC_NONE;
+}
+
+bool model_job_has_lapsed(const struct model *m, const struct model_job *j) {
+    return (j->gates_passed & TRACE_GATE_BIT(TG_POLICY)) && m->policy > 0 && j->grant < m->policy;
 }
 
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who) {
@@ -121,6 +168,7 @@ void model_job_votes_clear(struct model_job *j) {
 }
 
 bool model_job_is_unstarted(const struct model_job *j) {
+    if (j->is_open) return false; /* its children have */
     return j->state == TS_WAITING || j->state == TS_HELD || j->state == TS_READY;
 }
 
@@ -129,7 +177,7 @@ bool model_job_is_active(const struct model_job *j) {
 }
 
 bool model_job_is_dead(const struct model_job *j) {
-    if (j->state == TS_FAILED) return j->cause != TC_UPSTREAM;
+    if (j->state == TS_FAILED) return j->cause != TC_UPSTREAM && j->cause != TC_CHILDREN;
     return j->state == TS_TIMED_OUT || j->state == TS_DENIED || j->state == TS_QUARANTINED;
 }
 
@@ -149,8 +197,17 @@ void model_flows_free(struct model *m) {
             free_array(f->jobs[k].spec.parents);
             free(f->jobs[k].foreign);
             free_array(f->jobs[k].spec.fatal_exits);
+            for (uint32_t c = 0; c < f->jobs[k].child_count; c++) model_job_votes_clear(&f->jobs[k].children[c]);
+            free(f->jobs[k].children);
+            if (f->jobs[k].spec.child != NULL) free_array(f->jobs[k].spec.child->fatal_exits);
+            free_array(f->jobs[k].spec.child);
             if (f->jobs[k].spec.undo != NULL) free_array(f->jobs[k].spec.undo->fatal_exits);
             free_array(f->jobs[k].spec.undo);
+            if (f->jobs[k].spec.runner != NULL) {
+                free_array(f->jobs[k].spec.service.at);
+                model_runner_free(f->jobs[k].spec.runner);
+            }
+            free(f->jobs[k].worker.at);
         }
         free(f->jobs);
         free(f->entered);

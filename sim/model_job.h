@@ -15,11 +15,18 @@ struct model_text { /* a copy of trace_bytes */
 
 struct model_job {
     /* What it is. Arrays are copies. */
-    struct trace_job spec;         /* without `foreign`; `undo` is a copy too */
+    struct trace_job spec;         /* without `foreign`; `undo` and `runner` are copies too */
     struct trace_foreign *foreign; /* `seen` is filled in when the parent first ends, and stays */
     int64_t submit_ms;
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     bool entered;    /* its compensation is to run when the flow unwinds */
+
+    /* A foreach job that got its items, and its children: all of them, from the beginning. */
+    struct model_job *children;
+    uint32_t child_count, first_child;
+    bool is_open;                /* past its questions and not over: it waits for its children */
+    enum trace_cause called_off; /* why no more children begin; TC_NONE */
+    uint32_t child_of;           /* of a child: ordinal of its foreach job; TRACE_NO_JOB */
 
     /* What it went through. */
     enum trace_state state;
@@ -30,13 +37,16 @@ struct model_job {
     enum trace_stop stop;
     uint32_t root;  /* ordinal, TRACE_NO_JOB */
     bool discarded;
+    struct model_text worker; /* of the last attempt of a version of a service */
+    bool behind; /* a version of a service that waits for another one to stop */
 
     /* How far it is on its way to READY. Forgotten when it is reset. */
-    bool past_parents;
+    bool past_parents; /* of a child: it had its turn */
     bool waits_for_time;
     int64_t due_least_ms, due_most_ms; /* while waits_for_time */
     uint32_t gates_asked;  /* TRACE_GATE_BITs: what the job asks for and what a verdict added */
     uint32_t gates_passed;
+    uint64_t grant; /* version of the policy that let it pass; 0 = before any was told */
     bool has_question;
     enum trace_gate gate;
     uint32_t revision;
@@ -51,6 +61,7 @@ struct model_flow {
     bool more;
     bool cancelled; /* no more jobs may be added */
     bool paused;
+    bool of_service; /* it is a version of a service */
     bool forgotten;
     bool stepped; /* a consequence took several records: the moment it reached a job is not known */
     struct model_job *jobs;
@@ -65,6 +76,30 @@ struct model_made { /* a compensation that has become a job */
     uint32_t ordinal;
 };
 
+struct model_deployed {
+    uint64_t version; /* flow */
+    struct model_made by;
+};
+
+struct model_version {
+    uint64_t flow;
+    bool gone;
+};
+
+struct model_service {
+    struct model_text tenant, name;
+    enum trace_desired desired;
+    uint64_t current, previous; /* flows; 0 = none */
+    bool deploying;
+    struct model_made by; /* the job that deploys */
+    int64_t deployed_ms;
+    bool healthy;
+    int64_t since_ms;
+    struct model_version *versions; /* all there ever were */
+    uint32_t version_count;
+    bool gone;
+};
+
 struct model_room { /* what a tenant may have queued; 0 = no limit */
     struct model_text tenant;
     uint64_t queued, bytes;
@@ -77,8 +112,17 @@ struct model {
     uint32_t room_count;
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
+    uint64_t policy; /* version in force, 0 = none was told */
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
+    struct model_service *services;
+    uint32_t service_count;
+    struct model_made *deploys; /* jobs that deploy when the record is through */
+    uint32_t deploy_count;
+    struct model_deployed *made_versions; /* and not yet told */
+    uint32_t made_version_count;
+    struct model_text *drains; /* workers that drain */
+    uint32_t drain_count;
 };
 
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */
@@ -89,9 +133,16 @@ struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_by
                                    struct trace_bytes tenant);
 void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms);
 
+void model_job_expand(struct model_flow *f, struct model_job *j, uint32_t count, int64_t time_ms);
+
 bool model_job_has_voted(const struct model_job *j, struct trace_bytes who);
 void model_job_vote(struct model_job *j, struct trace_bytes who);
 void model_job_votes_clear(struct model_job *j);
+
+/* What it is asked before anybody asks for more. */
+uint32_t model_job_gates(const struct trace_job *spec);
+/* The policy that let it pass is no longer in force. */
+bool model_job_has_lapsed(const struct model *m, const struct model_job *j);
 
 /* As if it had just been submitted, but for its attempt number. */
 void model_job_reset(struct model_job *j, int64_t time_ms);

@@ -33,16 +33,19 @@ void model_limit_set(struct model *m, const struct trace_limit *r) {
 bool model_limit_has_room(const struct model *m, struct trace_bytes tenant, uint64_t jobs, uint64_t bytes) {
     const struct model_room *room = room_of(m, tenant);
     if (room == NULL || jobs == 0) return true;
+    bool has_bytes = bytes > 0; /* children of a foreach job have none */
     for (uint32_t i = 0; i < m->flow_count; i++) {
         const struct model_flow *f = &m->flows[i];
         if (f->forgotten || !is_text(f->tenant, tenant)) continue;
         for (uint32_t k = 0; k < f->job_count; k++) {
+            for (uint32_t c = 0; c < f->jobs[k].child_count; c++)
+                jobs += !trace_is_terminal(f->jobs[k].children[c].state);
             if (trace_is_terminal(f->jobs[k].state)) continue;
             jobs++;
             bytes += f->jobs[k].spec.message_bytes;
         }
     }
-    return (room->queued == 0 || jobs <= room->queued) && (room->bytes == 0 || bytes <= room->bytes);
+    return (room->queued == 0 || jobs <= room->queued) && (room->bytes == 0 || !has_bytes || bytes <= room->bytes);
 }
 
 void model_limits_free(struct model *m) {

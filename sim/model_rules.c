@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "model_service.h"
 #include "panic.h"
 
 struct ended { /* by numbers, since nothing here may hold a pointer across a growing array */
@@ -34,6 +35,9 @@ void model_rules_move(struct model *m, struct model_job *j, enum trace_state sta
     j->state = state;
 }
 
+static void child_ended(struct model *m, struct model_flow *f, struct model_job *whole, bool badly, struct wave *w);
+static void call_children_off(struct model *m, struct model_flow *f, struct model_job *whole, struct wave *w);
+
 static void end(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state state,
                 enum trace_cause cause, uint32_t root, struct wave *w) {
     REQUIRE(trace_is_terminal(state));
@@ -45,7 +49,117 @@ static void end(struct model *m, struct model_flow *f, struct model_job *j, enum
     j->has_question = false;
     j->waits_for_time = false;
     j->discarded = false;
+    if (j->child_of != TRACE_NO_JOB) {
+        child_ended(m, f, &f->jobs[j->child_of], state != TS_SUCCEEDED, w);
+        return;
+    }
     wave_push(w, f->id, ordinal_of(f, j));
+    j->is_open = false;
+    if (state == TS_SUCCEEDED || j->children == NULL) return;
+    if (j->called_off == TC_NONE) j->called_off = cause == TC_REQUEST || cause == TC_SAGA ? cause : TC_UPSTREAM;
+    call_children_off(m, f, j, w);
+}
+
+/* ---- children of a foreach job ---- */
+
+static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w);
+
+static void end_called_off(struct model *m, struct model_flow *f, struct model_job *child, struct wave *w) {
+    enum trace_cause why = f->jobs[child->child_of].called_off;
+    bool asked_for = why == TC_NONE || why == TC_REQUEST; /* of all, or of this one */
+    if (asked_for || why == TC_SAGA)
+        end(m, f, child, TS_CANCELLED, asked_for ? TC_REQUEST : TC_SAGA, TRACE_NO_JOB, w);
+    else
+        end(m, f, child, TS_CANCELLED, TC_UPSTREAM, child->child_of, w);
+}
+
+static void call_children_off(struct model *m, struct model_flow *f, struct model_job *whole, struct wave *w) {
+    for (uint32_t i = 0; i < whole->child_count; i++) {
+        struct model_job *child = &whole->children[i];
+        if (model_job_is_active(child))
+            child->stop = TX_CANCEL;
+        else if (!trace_is_terminal(child->state))
+            end_called_off(m, f, child, w);
+    }
+}
+
+static uint32_t under_way(const struct model_job *whole) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < whole->child_count; i++)
+        count += !trace_is_terminal(whole->children[i].state) && whole->children[i].past_parents;
+    return count;
+}
+
+static uint32_t ended_badly(const struct model_job *whole) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < whole->child_count; i++)
+        count += trace_is_terminal(whole->children[i].state) && whole->children[i].state != TS_SUCCEEDED;
+    return count;
+}
+
+/* The one that waits for its turn and has the lowest index; NULL = none does. */
+static struct model_job *next_child(const struct model_job *whole) {
+    for (uint32_t i = 0; i < whole->child_count; i++) {
+        if (whole->children[i].state == TS_WAITING && !whole->children[i].past_parents) return &whole->children[i];
+    }
+    return NULL;
+}
+
+/* More bad ends than it tolerates: a number, or so many of a hundred. */
+static bool has_failed(const struct model_job *whole) {
+    uint64_t bad = ended_badly(whole);
+    if (whole->spec.allow_percent > 0) return bad * 100 > (uint64_t)whole->child_count * whole->spec.allow_percent;
+    return bad > whole->spec.allow_count;
+}
+
+static void end_whole(struct model *m, struct model_flow *f, struct model_job *whole, struct wave *w) {
+    enum trace_cause why = whole->called_off;
+    if (why == TC_REQUEST || why == TC_SAGA)
+        end(m, f, whole, TS_CANCELLED, why, TRACE_NO_JOB, w);
+    else if (why == TC_DEADLINE)
+        end(m, f, whole, TS_TIMED_OUT, why, TRACE_NO_JOB, w);
+    else if (why == TC_CHILDREN || has_failed(whole))
+        end(m, f, whole, TS_FAILED, TC_CHILDREN, TRACE_NO_JOB, w);
+    else
+        end(m, f, whole, TS_SUCCEEDED, TC_NONE, TRACE_NO_JOB, w);
+}
+
+static void go_on(struct model *m, struct model_flow *f, struct model_job *whole, struct wave *w) {
+    if (!whole->is_open) return;
+    struct model_job *child = next_child(whole);
+    if (whole->called_off == TC_NONE && child != NULL) {
+        if (under_way(whole) >= whole->spec.max_parallel) return;
+        child->past_parents = true;
+        go_on_to_gates(m, f, child, w);
+        go_on(m, f, whole, w);
+    } else if (under_way(whole) == 0) {
+        end_whole(m, f, whole, w);
+    }
+}
+
+static void child_ended(struct model *m, struct model_flow *f, struct model_job *whole, bool badly, struct wave *w) {
+    if (badly && whole->is_open && whole->called_off == TC_NONE && whole->spec.fail_fast && has_failed(whole)) {
+        whole->called_off = TC_CHILDREN;
+        call_children_off(m, f, whole, w);
+    }
+    go_on(m, f, whole, w);
+}
+
+static void begin_children(struct model *m, struct model_flow *f, struct model_job *whole, struct wave *w) {
+    whole->has_question = false;
+    whole->is_open = true;
+    whole->called_off = TC_NONE;
+    model_rules_move(m, whole, TS_WAITING);
+    go_on(m, f, whole, w);
+}
+
+static void call_off(struct model *m, struct model_flow *f, struct model_job *whole, enum trace_cause cause,
+                     struct wave *w) {
+    bool is_word = cause == TC_SAGA || cause == TC_REQUEST;
+    bool stays = whole->called_off == TC_SAGA || (whole->called_off != TC_NONE && !is_word);
+    if (!stays) whole->called_off = cause;
+    call_children_off(m, f, whole, w);
+    go_on(m, f, whole, w);
 }
 
 /* ---- the way to READY ---- */
@@ -59,15 +173,27 @@ void model_rules_ask(struct model_job *j, enum trace_gate gate) {
 
 static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     j->waits_for_time = false;
+    static const enum trace_gate order[] = {TG_CONDITION, TG_EXPANSION, TG_RENDER,
+                                            TG_POLICY,    TG_APPROVAL,  TG_EXTERNAL};
+    if (model_job_has_lapsed(m, j)) {
+        j->gates_passed &= ~(TRACE_GATE_BIT(TG_POLICY) | TRACE_GATE_BIT(TG_APPROVAL));
+        j->gates_asked = model_job_gates(&j->spec);
+    }
     uint32_t left = j->gates_asked & ~j->gates_passed;
-    for (enum trace_gate g = TG_CONDITION; g < TG_OUTPUT; g++) {
-        if ((left & TRACE_GATE_BIT(g)) == 0) continue;
-        model_rules_ask(j, g);
+    for (uint32_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if ((left & TRACE_GATE_BIT(order[i])) == 0) continue;
+        model_rules_ask(j, order[i]);
         model_rules_move(m, j, TS_HELD);
         return;
     }
     j->has_question = false;
-    if (j->spec.kind == TK_WORK) {
+    if (j->spec.child != NULL) {
+        begin_children(m, f, j, w);
+    } else if (j->spec.kind == TK_SERVICE) {
+        model_rules_ask(j, TG_SERVICE);
+        model_rules_move(m, j, TS_HELD);
+        model_service_deploys(m, f->id, ordinal_of(f, j));
+    } else if (j->spec.kind == TK_WORK) {
         model_rules_move(m, j, TS_READY);
     } else {
         end(m, f, j, TS_SUCCEEDED, TC_NONE, TRACE_NO_JOB, w);
@@ -253,12 +379,33 @@ void model_rules_cancel_flow(struct model *m, struct model_flow *f, enum trace_c
     struct wave w = {0};
     for (uint32_t k = 0; k < f->job_count; k++) {
         struct model_job *j = &f->jobs[k];
-        if (model_job_is_active(j)) {
+        if (j->is_open) {
+            call_off(m, f, j, cause, &w);
+        } else if (model_job_is_active(j)) {
             j->stop = TX_CANCEL;
         } else if (!trace_is_terminal(j->state)) {
             end(m, f, j, TS_CANCELLED, cause, TRACE_NO_JOB, &w);
         }
     }
+    travel(m, &w);
+}
+
+void model_rules_call_off(struct model *m, struct model_flow *f, struct model_job *whole, enum trace_cause cause) {
+    struct wave w = {0};
+    REQUIRE(whole->is_open);
+    call_off(m, f, whole, cause, &w);
+    travel(m, &w);
+}
+
+void model_rules_end_called_off(struct model *m, struct model_flow *f, struct model_job *child) {
+    struct wave w = {0};
+    end_called_off(m, f, child, &w);
+    travel(m, &w);
+}
+
+void model_rules_go_on(struct model *m, struct model_flow *f, struct model_job *whole) {
+    struct wave w = {0};
+    go_on(m, f, whole, &w);
     travel(m, &w);
 }
 

@@ -21,6 +21,13 @@ void model_rules_end(struct model *m, struct model_flow *f, struct model_job *j,
 /* All at once, with nothing travelling before the last of them has ended. */
 void model_rules_cancel_flow(struct model *m, struct model_flow *f, enum trace_cause cause);
 
+/* A foreach job that waits for its children: no more begin, those that did stop. */
+void model_rules_call_off(struct model *m, struct model_flow *f, struct model_job *whole, enum trace_cause cause);
+/* A child that was told to stop has stopped. */
+void model_rules_end_called_off(struct model *m, struct model_flow *f, struct model_job *child);
+/* Lets children begin, or the foreach job end, if it is time. */
+void model_rules_go_on(struct model *m, struct model_flow *f, struct model_job *whole);
+
 uint32_t model_rules_parents_open(const struct model_flow *f, const struct model_job *j);
 enum trace_flow_state model_rules_flow_state(const struct model_flow *f);
 

@@ -19,6 +19,9 @@ static bool may_have_something_to_undo(const struct model_flow *f) {
     for (uint32_t k = 0; k < f->job_count; k++) {
         const struct model_job *j = &f->jobs[k];
         if (j->spec.undo != NULL && (j->entered || model_job_is_active(j))) return true;
+        for (uint32_t i = 0; j->spec.undo != NULL && i < j->child_count; i++) {
+            if (model_job_is_active(&j->children[i])) return true;
+        }
     }
     return false;
 }

@@ -92,6 +92,10 @@ void plan_draw(struct plan *p, uint64_t seed) {
     rng_init(&r, seed ^ 0x570e); /* its own stream: older seeds keep their meaning */
     p->store = maybe(&r, 60, 10, 90);
     p->keys = maybe(&r, 60, 10, 80);
+    p->services = maybe(&r, 50, 10, 70);
+    p->policy_ms = maybe(&r, 50, 300, 5000);
+    rng_init(&r, seed ^ 0xf0e);
+    p->foreach = maybe(&r, 60, 5, 60);
 }
 
 void plan_calm(struct plan *p) {

@@ -53,7 +53,10 @@
     X(meddle, "percent of client actions that are not submits")           \
     X(lease_ms, "lease of a worker")                                      \
     X(store, "percent of client actions that are about the store") \
-    X(keys, "percent of option sets that name keys or rates")
+    X(keys, "percent of option sets that name keys or rates") \
+    X(services, "percent of submits that deploy a service") \
+    X(foreach, "percent of option sets that are of foreach jobs") \
+    X(policy_ms, "between changes of the policy")
 
 struct plan {
     uint64_t seed;

@@ -106,6 +106,12 @@ static void do_add(struct simclient *c) {
     ask(c, m);
 }
 
+/* Now and then one of the first children of the flow, whether it has any or not. Drawn apart. */
+static void or_child(struct simclient *c, uint32_t *ordinal) {
+    if (c->w->plan.foreach == 0 || rng_below(&c->expand_rng, 3) != 0) return;
+    *ordinal = FIRST_CHILD_ORDINAL + rng_below(&c->expand_rng, 12);
+}
+
 static void do_cancel(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     if (flow == NULL) return;
@@ -116,6 +122,7 @@ static void do_cancel(struct simclient *c) {
         .ordinal = rng_below(&c->rng, flow->job_count),
         .reason = SLICE("changed my mind"),
     };
+    or_child(c, &m->cmd.as.cancel.ordinal);
     ask(c, m);
 }
 
@@ -163,6 +170,7 @@ static void do_quarantine(struct simclient *c) {
     if (flow == NULL) return;
     struct msg *m = message(c, CMD_VERDICT);
     m->cmd.as.verdict.job = (struct job_ref){flow->id, rng_below(&c->rng, flow->job_count)};
+    or_child(c, &m->cmd.as.verdict.job.ordinal);
     m->cmd.as.verdict.verdict = VERDICT_QUARANTINE;
     m->cmd.as.verdict.fatal = rng_below(&c->rng, 3) == 0;
     ask(c, m);
@@ -216,6 +224,23 @@ static void do_limit(struct simclient *c) {
     ask(c, m);
 }
 
+static void do_service(struct simclient *c) {
+    if (rng_below(&c->rng, 4) == 0) { /* where a service may be, so that it has to move */
+        struct msg *drain = message(c, CMD_DRAIN);
+        drain->cmd.as.worker.worker =
+            simworker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+        drain->cmd.as.worker.on = rng_below(&c->rng, 2);
+        ask(c, drain);
+        return;
+    }
+    static const enum service_desired wishes[] = {SERVICE_STOPPED, SERVICE_RUNNING, SERVICE_RUNNING, SERVICE_REMOVED};
+    struct msg *m = message(c, CMD_SERVICE);
+    m->cmd.as.service = (struct cmd_service){.tenant = workload_tenants[rng_below(&c->rng, WORKLOAD_TENANTS)],
+                                             .name = workload_services[rng_below(&c->rng, WORKLOAD_SERVICES)],
+                                             .desired = wishes[rng_below(&c->rng, 4)]};
+    ask(c, m);
+}
+
 static void act(struct simclient *c) {
     if (c->w->plan.store && rng_below(&c->store_rng, 100) < (uint32_t)c->w->plan.store) {
         simstore_act(c);
@@ -247,6 +272,13 @@ static void act(struct simclient *c) {
     case 12:
         if (c->w->plan.keys) do_limit(c);
         break;
+    case 13:
+    case 14:
+        if (c->w->plan.services)
+            do_service(c);
+        else
+            do_read(c);
+        break;
     default: do_read(c); break;
     }
 }
@@ -255,13 +287,26 @@ static void act(struct simclient *c) {
 
 static enum verdict draw_verdict(struct simclient *c, enum gate gate) {
     if (c->w->quiet) return VERDICT_ALLOW;
-    if (rng_below(&c->rng, 10) == 0) return (enum verdict)rng_below(&c->rng, VERDICT_COUNT);
+    if (rng_below(&c->rng, 10) == 0) return (enum verdict)rng_below(&c->rng, VERDICT_FAIL);
     static const enum verdict policy[] = {VERDICT_ALLOW,     VERDICT_ALLOW, VERDICT_DENY,
                                           VERDICT_CONSTRAIN, VERDICT_HOLD,  VERDICT_AGAIN};
     static const enum verdict output[] = {VERDICT_ALLOW, VERDICT_ALLOW, VERDICT_QUARANTINE, VERDICT_REDACT};
     if (gate == GATE_POLICY) return policy[rng_below(&c->rng, 6)];
     if (gate == GATE_OUTPUT) return output[rng_below(&c->rng, 4)];
     return rng_below(&c->rng, 5) ? VERDICT_ALLOW : VERDICT_DENY;
+}
+
+/* Conditions and expansions are evaluated: that may fail, and finds items. Drawn apart. */
+static void evaluate(struct simclient *c, struct msg *m, enum gate gate) {
+    struct cmd_verdict *v = &m->cmd.as.verdict;
+    bool evaluated = gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER;
+    if (evaluated && v->verdict == VERDICT_DENY && rng_below(&c->expand_rng, 3) == 0) {
+        v->verdict = VERDICT_FAIL;
+        v->fatal = false;
+    }
+    if (gate != GATE_EXPANSION || v->verdict != VERDICT_ALLOW) return;
+    v->item_count = c->w->quiet ? rng_below(&c->expand_rng, 3) : (uint32_t)rng_skewed(&c->expand_rng, 12);
+    if (v->item_count) v->items = workload_hash(&m->arena, v->item_count);
 }
 
 static void answer_question(struct simclient *c, const struct seen_question *q) {
@@ -277,7 +322,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
             wrong && rng_below(&c->rng, 2) ? workload_hash(&m->arena, 7) : arena_slice(&m->arena, q->hash),
         .verdict = draw_verdict(c, q->gate),
         .reason = SLICE("looked at it"),
-        .policy = 1,
+        .policy = c->w->policy - (!c->w->quiet && c->w->policy && rng_below(&c->store_rng, 8) == 0),
     };
     struct cmd_verdict *v = &m->cmd.as.verdict;
     if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
@@ -287,6 +332,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
         v->payload_hash = workload_hash(&m->arena, 5);
     }
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
+    evaluate(c, m, q->gate);
     tell(c, m);
 }
 
@@ -297,10 +343,22 @@ static void answer_questions(struct simclient *c, const struct msg *m) {
     }
 }
 
+/* In the end nothing is to run any more; what is being deployed may first come to its end. */
+static void remove_service(void *ctx, const struct service_view *v) {
+    struct simclient *c = ctx;
+    if (v->deploying) return;
+    struct msg *m = message(c, CMD_SERVICE);
+    m->cmd.as.service = (struct cmd_service){.tenant = arena_slice(&m->arena, v->tenant),
+                                             .name = arena_slice(&m->arena, v->name),
+                                             .desired = SERVICE_REMOVED};
+    tell(c, m);
+}
+
 static void resume_flow(void *ctx, flow_id id) {
     struct simclient *c = ctx;
     struct flow_view flow;
     if (!view_flow(engine_state(c->w->server.engine), id, &flow) || flow.state != FLOW_RUNNING) return;
+    if (flow.of_service) return;
     if (flow.paused) {
         struct msg *m = message(c, CMD_PAUSE);
         m->cmd.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = id};
@@ -352,10 +410,25 @@ static void tidy(struct simclient *c) {
         tell(c, m);
     }
     if (c->w->plan.keys) lift_limits(c);
-    if (c->w->server.up) view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
+    if (!c->w->server.up) return;
+    view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
+    view_each_service(engine_state(c->w->server.engine), remove_service, c);
+}
+
+/* Somebody edits the rules; who answers by them knows it at once. */
+static void change_policy(struct simclient *c) {
+    const struct world *w = c->w;
+    bool again = w->policy && rng_below(&c->store_rng, 4) == 0; /* the word may have been lost */
+    if (w->plan.policy_ms == 0 || w->quiet) return;
+    if (rng_below(&c->store_rng, (uint32_t)w->plan.policy_ms) >= HOUSE_US / 1000) return;
+    struct msg *m = message(c, CMD_POLICY);
+    m->cmd.tenant = slice_of(NULL, 0);
+    m->cmd.as.policy.version = again ? w->policy : ++c->w->policy;
+    tell(c, m);
 }
 
 static void keep_house(struct simclient *c) {
+    change_policy(c);
     struct msg *m = message(c, CMD_READ);
     m->read = READ_QUESTIONS;
     tell(c, m);
@@ -432,6 +505,7 @@ void simclient_receive(struct simclient *c, struct msg *m) {
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng) {
     *c = (struct simclient){.w = w, .node = node, .is_house = is_house, .rng = rng};
+    rng_init(&c->expand_rng, w->plan.seed * 64 + node + 0xf0e);
     rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
 }
 

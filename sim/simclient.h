@@ -29,6 +29,7 @@ struct simclient {
     uint32_t dead_count;
     uint32_t round; /* of the house */
     struct rng store_rng;
+    struct rng expand_rng; /* what is about foreach jobs */
     uint64_t store_versions[8]; /* of each key of simstore, the last that was told */
 };
 

@@ -188,7 +188,8 @@ static void command(struct simserver *s, struct msg *m) {
         struct call *call = pool_at(&s->calls, index);
         cmd.token = ++s->call_last;
         *call = (struct call){.token = cmd.token, .node = m->from, .request = m->request, .kind = cmd.kind};
-        if (cmd.kind == CMD_STARTED || cmd.kind == CMD_PROGRESS || cmd.kind == CMD_DONE) {
+        if (cmd.kind == CMD_STARTED || cmd.kind == CMD_PROGRESS || cmd.kind == CMD_DONE ||
+            cmd.kind == CMD_HEALTH) {
             call->job = cmd.as.attempt.job;
             call->attempt = cmd.as.attempt.attempt;
         }
@@ -211,7 +212,7 @@ static void command(struct simserver *s, struct msg *m) {
 static bool is_fast_lane(const struct msg *m) {
     return m->from == NET_SERVER || m->cmd.kind == CMD_VERDICT || m->cmd.kind == CMD_ATTACH ||
            m->cmd.kind == CMD_HEARTBEAT || m->cmd.kind == CMD_STARTED || m->cmd.kind == CMD_PROGRESS ||
-           m->cmd.kind == CMD_DONE || m->cmd.kind == CMD_DETACH;
+           m->cmd.kind == CMD_HEALTH || m->cmd.kind == CMD_DONE || m->cmd.kind == CMD_DETACH;
 }
 
 static void inbox_take(struct simserver *s, bool fast) {

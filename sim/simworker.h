@@ -9,6 +9,8 @@
  *   - messages of a lower epoch, an earlier connection or another incarnation are ignored
  *   - STOP is confirmed by DONE, DROP kills without a word
  *
+ * A service ("health=20": healthy after 20 ms, 0 = never) says when it becomes healthy, and again until it is heard.
+ *
  * A job's body is text: "ms=40 exit=0 flaky=2" runs 40 ms; its first two attempts end with 1, later ones with 0. */
 #ifndef REEVE_SIMWORKER_H
 #define REEVE_SIMWORKER_H
@@ -38,6 +40,8 @@ struct holding { /* an attempt this worker knows */
     uint32_t exit_code, signal;
     char undoes[24]; /* the job its body says it undoes */
     uint32_t undoes_len;
+    int64_t health_us; /* a service: healthy after so long; 0 = never; -1 = it is none */
+    bool has_health, healthy, health_acked;
 };
 
 struct tomb { /* an attempt that is over for this incarnation */

@@ -55,6 +55,9 @@ enum trace_cause {
     TC_NO_VERDICT,
     TC_REQUEST,
     TC_SAGA,
+    TC_UNHEALTHY,
+    TC_REPLACED,
+    TC_CHILDREN,
     TC_COUNT
 };
 
@@ -68,21 +71,42 @@ enum trace_job_kind { /* only what the rules tell apart */
     TK_GATE,
     TK_BARRIER,
     TK_EXTERNAL,
+    TK_SERVICE, /* deploys: done when what it deployed is healthy */
     TK_COUNT
 };
 
 enum trace_upstream { TU_FAIL, TU_SKIP, TU_RUN, TU_COUNT };
 
-enum trace_gate { TG_CONDITION, TG_RENDER, TG_POLICY, TG_APPROVAL, TG_EXTERNAL, TG_OUTPUT, TG_COUNT };
+enum trace_gate {
+    TG_CONDITION,
+    TG_RENDER,
+    TG_POLICY,
+    TG_APPROVAL,
+    TG_EXTERNAL,
+    TG_OUTPUT,
+    TG_SERVICE,
+    TG_EXPANSION,
+    TG_COUNT
+};
 #define TRACE_GATE_BIT(g) (1u << (g))
 
-enum trace_stop { TX_NONE, TX_CANCEL, TX_DEADLINE, TX_RUN_TIMEOUT, TX_DISPATCH_TIMEOUT, TX_COUNT };
+enum trace_stop { TX_NONE, TX_CANCEL, TX_DEADLINE, TX_RUN_TIMEOUT, TX_DISPATCH_TIMEOUT, TX_MOVE, TX_COUNT };
 
 enum trace_outcome { TO_OK, TO_EXIT, TO_LOST, TO_STOPPED, TO_REFUSED, TO_COUNT };
 
 enum trace_due { TD_START, TD_DEADLINE, TD_START_WITHIN, TD_COUNT };
 
-enum trace_verdict { TV_ALLOW, TV_DENY, TV_CONSTRAIN, TV_HOLD, TV_AGAIN, TV_QUARANTINE, TV_REDACT, TV_COUNT };
+enum trace_verdict {
+    TV_ALLOW,
+    TV_DENY,
+    TV_CONSTRAIN,
+    TV_HOLD,
+    TV_AGAIN,
+    TV_QUARANTINE,
+    TV_REDACT,
+    TV_FAIL,
+    TV_COUNT
+};
 
 #define TRACE_NO_JOB UINT32_MAX
 
@@ -136,6 +160,15 @@ struct trace_job {
     uint32_t rate_count;
     uint32_t message_bytes; /* what it counts against the bytes of its tenant */
     const struct trace_job *undo; /* its compensation; NULL = none */
+    /* A foreach job runs once per item. */
+    const struct trace_job *child; /* what each of its children is; NULL = it is no foreach job */
+    uint32_t max_parallel;
+    bool fail_fast;
+    uint32_t allow_count, allow_percent; /* one of them is 0 */
+    struct trace_bytes service;     /* TK_SERVICE: what it deploys */
+    const struct trace_job *runner; /* TK_SERVICE: what then runs; else NULL */
+    uint32_t restart_base_ms, restart_cap_ms;
+    int64_t restart_reset_ms, healthy_within_ms;
 };
 
 /* ---- records ---- */
@@ -164,6 +197,11 @@ enum trace_kind {
     TR_KEY_EXPIRED,  /* as.key */
     TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
     TR_LIMIT,        /* as.limit */
+    TR_POLICY,       /* as.policy */
+    TR_REVOKED,      /* as.job */
+    TR_SERVICE,      /* as.service */
+    TR_HEALTH,       /* as.health */
+    TR_EXPANDED,     /* as.expanded */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -182,6 +220,7 @@ enum trace_kind {
     TW_MACHINE,      /* as.machine: a worker's whole machine was paused or went on */
     TW_WHY,          /* as.why: at the end of a run, what the server says of a job that has not ended */
     TW_UNDO,         /* as.undo: by the rules the last record made a compensation a job of its flow */
+    TW_VERSION,      /* as.version: by the rules the last record made a flow that is a version of a service */
     TW_QUIET,        /* faults stopped, everything had time to finish: what is not over must have a reason */
     TRACE_KIND_COUNT
 };
@@ -253,6 +292,18 @@ struct trace_verdict_on {
     enum trace_verdict verdict;
     int64_t again_ms;
     bool fatal;
+    uint64_t policy; /* version of the rules that answered */
+};
+
+/* The children of a flow have ordinals from TRACE_FIRST_CHILD on, in the order of these records. */
+#define TRACE_FIRST_CHILD ((uint32_t)1 << 31)
+
+struct trace_expanded {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint64_t question;
+    uint32_t revision;
+    uint32_t count;
 };
 
 struct trace_key {
@@ -273,6 +324,25 @@ struct trace_limit {
     uint64_t queued, bytes;
 };
 
+struct trace_policy {
+    uint64_t version; /* now in force */
+};
+
+enum trace_desired { TY_RUNNING, TY_STOPPED, TY_REMOVED, TY_COUNT };
+
+struct trace_service {
+    struct trace_bytes tenant;
+    struct trace_bytes name;
+    enum trace_desired desired;
+};
+
+struct trace_health {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint32_t attempt;
+    bool healthy;
+};
+
 /* ---- talk ---- */
 
 enum trace_ask {
@@ -287,6 +357,7 @@ enum trace_ask {
     TQ_ATTACH,
     TQ_STARTED,
     TQ_DONE,
+    TQ_HEALTH,
     TQ_READ,
     TQ_OTHER,
     TQ_COUNT
@@ -316,7 +387,8 @@ struct trace_asked {
     uint32_t ordinal;
     uint32_t attempt;            /* started, done */
     enum trace_outcome outcome;  /* done */
-    struct trace_bytes worker;   /* attach, started, done */
+    bool healthy;                /* health */
+    struct trace_bytes worker;   /* attach, started, health, done */
     uint64_t incarnation;
 };
 
@@ -434,6 +506,15 @@ struct trace_undo {
     const struct trace_job *job;
 };
 
+struct trace_version {
+    uint64_t flow; /* its one job is number 0 */
+    struct trace_bytes tenant;
+    struct trace_bytes service;
+    const struct trace_job *runner;
+    uint64_t by_flow; /* the job that deploys it */
+    uint32_t by_ordinal;
+};
+
 struct trace_entry {
     enum trace_kind kind;
     int64_t time_ms; /* records: wall time of the batch; else the virtual wall time at which it happened */
@@ -453,6 +534,7 @@ struct trace_entry {
         struct trace_attempt attempt;
         struct trace_due_of due;
         struct trace_verdict_on verdict;
+        struct trace_expanded expanded;
         struct trace_key key;
         struct trace_limit limit;
         struct trace_asked asked;
@@ -467,6 +549,10 @@ struct trace_entry {
         struct trace_machine machine;
         struct trace_why why;
         struct trace_undo undo;
+        struct trace_policy policy;
+        struct trace_service service;
+        struct trace_health health;
+        struct trace_version version;
     } as;
 };
 
@@ -496,6 +582,15 @@ struct trace_job_state {
     enum trace_gate gate; /* of the open question */
     uint32_t revision;
     uint32_t undoes; /* ordinal + 1 of the job it is the compensation of; 0 = it is none */
+};
+
+struct trace_service_now {
+    struct trace_bytes tenant, name;
+    enum trace_desired desired;
+    uint64_t current; /* flow of the version that is to run; 0 = none */
+    bool deploying;
+    bool healthy;
+    int64_t since_ms;
 };
 
 struct trace_flow_now {

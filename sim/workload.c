@@ -31,6 +31,11 @@ const struct slice workload_rates[WORKLOAD_RATES] = {
     {(const uint8_t *)"api", 3},
     {(const uint8_t *)"mail", 4},
 };
+const struct slice workload_services[WORKLOAD_SERVICES] = {
+    {(const uint8_t *)"api", 3},
+    {(const uint8_t *)"queue", 5},
+    {(const uint8_t *)"web", 3},
+};
 static const struct slice capabilities[WORKER_CAPS_MAX] = {
     {(const uint8_t *)"docker", 6},
     {(const uint8_t *)"fast", 4},
@@ -131,8 +136,9 @@ static void draw_times(struct world *w, struct rng *r, struct options *o) {
 }
 
 static void draw_gates(struct rng *r, struct options *o) {
-    if (rng_below(r, 4) == 0) o->gates = (uint8_t)(1u << rng_below(r, GATE_COUNT));
-    if (rng_below(r, 20) == 0) o->gates |= (uint8_t)(1u << rng_below(r, GATE_COUNT));
+    const uint32_t gates = GATE_OUTPUT + 1; /* foreach jobs are drawn apart */
+    if (rng_below(r, 4) == 0) o->gates = (uint8_t)(1u << rng_below(r, gates));
+    if (rng_below(r, 20) == 0) o->gates |= (uint8_t)(1u << rng_below(r, gates));
     if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
     if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
     if (rng_below(r, 4) == 0) o->approval_ms = rng_range(r, 1000, 10000);
@@ -320,6 +326,21 @@ static void draw_undo(struct rng *r, struct arena *arena, struct options *option
     }
 }
 
+/* Some sets become those of foreach jobs, drawn from a stream of their own. */
+static void draw_foreach(const struct world *w, const struct rng *r, struct options *options, uint32_t profiles) {
+    struct rng from = *r;
+    struct rng own = rng_fork(&from, 46);
+    for (uint32_t i = 0; i < profiles; i++) {
+        struct options *o = &options[i];
+        if (!rng_chance(&own, PERCENT(w->plan.foreach)) || !runs_on_a_worker(o)) continue;
+        o->gates |= GATE_BIT(GATE_EXPANSION);
+        o->max_parallel = rng_below(&own, 5);
+        o->fail_fast = rng_below(&own, 3) == 0;
+        if (rng_below(&own, 3) == 0) o->allow_count = 1 + rng_below(&own, 3);
+        else if (rng_below(&own, 3) == 0) o->allow_percent = 1 + rng_below(&own, 100);
+    }
+}
+
 static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
@@ -327,6 +348,7 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
     struct options *options = ARENA_ARRAY(arena, struct options, profiles);
     struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, count);
     for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, &options[i]);
+    draw_foreach(w, r, options, profiles);
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
     struct rng undo = rng_fork(r, 0x5a6a);
     draw_undo(&undo, arena, options, profiles, specs, count);
@@ -334,6 +356,51 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
         (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
     if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);
     if (!w->quiet && rng_below(r, 40) == 0) spoil(r, arena, jobs, specs);
+}
+
+static void draw_service_options(struct world *w, struct rng *r, struct arena *arena, struct options *o) {
+    options_default(o);
+    o->kind = JOB_SERVICE;
+    o->priority = rng_below(r, 4);
+    o->exclusive = rng_below(r, 3) == 0;
+    o->backoff_jitter_ms = (uint32_t)rng_range(r, 0, 100);
+    o->restart_base_ms = (uint32_t)rng_range(r, 10, 300);
+    o->restart_cap_ms = (uint32_t)rng_range(r, o->restart_base_ms, 1500);
+    o->restart_reset_ms = rng_range(r, 100, 2000);
+    o->healthy_within_ms = rng_range(r, 300, 8000);
+    if (rng_below(r, 4) == 0) o->gates = GATE_BIT(rng_below(r, 2) ? GATE_POLICY : GATE_APPROVAL);
+    if (rng_below(r, 6) == 0) o->deadline_ms = world_true(w).ms + rng_range(r, 500, 10000);
+    o->demand.pool = workload_pools[0];
+    draw_keys(w, r, arena, &o->demand);
+}
+
+/* One job of the flow deploys a service. Such a flow waits for no other: what one record makes must be one version. */
+static void draw_service(struct world *w, const struct rng *from, struct arena *arena, struct cmd_jobs *jobs) {
+    struct rng copy = *from;
+    struct rng r = rng_fork(&copy, 0x5e7);
+    if (!rng_chance(&r, PERCENT(w->plan.services))) return;
+    struct options *sets = ARENA_ARRAY(arena, struct options, jobs->profile_count + 1);
+    struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, jobs->job_count);
+    memcpy(sets, jobs->profiles, jobs->profile_count * sizeof *sets);
+    memcpy(specs, jobs->jobs, jobs->job_count * sizeof *specs);
+    draw_service_options(w, &r, arena, &sets[jobs->profile_count]);
+    for (uint32_t i = 0; i < jobs->job_count; i++) {
+        uint32_t count = specs[i].parent_count;
+        while (count > 0 && specs[i].parents[count - 1].flow.v != 0) count--;
+        specs[i].parent_count = count;
+    }
+    struct job_spec *deploys = &specs[rng_below(&r, jobs->job_count)];
+    bool crashes = rng_below(&r, 3) == 0;
+    uint32_t ms = crashes ? (uint32_t)rng_range(&r, 20, 3000) : 1800000;
+    uint32_t health = rng_below(&r, 4) ? (uint32_t)rng_range(&r, 1, 500) : 0;
+    deploys->profile = jobs->profile_count;
+    deploys->service = workload_services[rng_below(&r, WORKLOAD_SERVICES)];
+    deploys->undo_profile = 0;
+    deploys->undo_body = deploys->undo_hash = slice_of(NULL, 0);
+    deploys->body = text(arena, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
+    jobs->profiles = sets;
+    jobs->profile_count++;
+    jobs->jobs = specs;
 }
 
 static void draw_submit(struct rng *r, struct msg *m) {
@@ -352,7 +419,9 @@ uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     REQUIRE(most > 0);
     uint32_t count = 1 + (uint32_t)rng_skewed(r, most - 1);
     draw_submit(r, m);
+    struct rng before = *r;
     draw_jobs(w, r, &m->arena, &m->cmd.as.submit.jobs, count, 0);
+    if (w->plan.services) draw_service(w, &before, &m->arena, &m->cmd.as.submit.jobs);
     m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;
     return count;
 }

@@ -20,6 +20,9 @@ extern const struct slice workload_topics[2];
 extern const struct slice workload_keys[WORKLOAD_KEYS];
 extern const struct slice workload_rates[WORKLOAD_RATES];
 
+#define WORKLOAD_SERVICES 3u
+extern const struct slice workload_services[WORKLOAD_SERVICES];
+
 /* What the worker at `node` offers; the first one offers everything. */
 void workload_worker(struct simworker *v, struct rng *r);
 

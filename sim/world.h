@@ -45,6 +45,7 @@ struct world {
     int64_t wall_jump_ms; /* sum of all jumps of the wall clock */
     bool quiet;           /* faults are over */
     uint32_t jobs_left;   /* that may still be submitted */
+    uint64_t policy;      /* version that the rules have */
     bool large_done;      /* the large flow of this world, if it has one, was submitted */
     struct vec flows;     /* of known_flow */
 

@@ -19,7 +19,7 @@
     X(log_level,       "info",            "debug, info, warn or error")                                        \
     X(log_format,      "text",            "text or json")                                                      \
     X(shard,           "0",               "number of this server among those that share work")                 \
-    X(archive_days,    "14",              "how long trimmed journal segments are kept")                        \
+    X(archive_days,    "30",              "how long trimmed journal segments are kept")                        \
     X(segment_bytes,   "0",               "size of a journal segment; 0 = the standard")                       \
     X(connections_max, "10000",           "connections at a time")
 

@@ -71,6 +71,12 @@ static const struct remark record_remarks[] = {
     {"limit.running", "tenant: attempts open at once; 0: no limit"},
     {"limit.queued", "tenant: jobs that have not ended; 0: no limit"},
     {"limit.bytes", "tenant: of the messages of those jobs; 0: no limit"},
+    {"expanded.ordinal", "of the foreach job, the template of its children"},
+    {"expanded.question", "the expansion question that is answered"},
+    {"expanded.revision", "of the question, as the answerer saw it"},
+    {"expanded.hash", "of what was evaluated"},
+    {"expanded.items", "SHA-256 of the blob that holds the items; empty without any"},
+    {"expanded.count", "1,000,000 at most; child i has ordinal 2^31 + i + the children of the flow before"},
     {"foreign.seen", "how it had ended when the record was made; waiting: it was open"},
     {"job.profile", "position in the record's list of option sets"},
     {"job.parents", "ordinals in this flow, ascending, each below the job's own"},
@@ -100,6 +106,10 @@ static const struct remark record_remarks[] = {
     {"options.policy_open", "for whoever asks the policy: no answer means allow"},
     {"options.approval_role", "for whoever checks the voter"},
     {"options.fatal_exits", "exit codes after which there is no retry"},
+    {"options.max_parallel", "foreach: children under way at once"},
+    {"options.fail_fast", "foreach: the rest is called off as soon as it cannot succeed any more"},
+    {"options.allow_count", "foreach: children that may end badly"},
+    {"options.allow_percent", "foreach: the same as a share of all, rounded down"},
     {"worker_info.permanent", "known also while it is away"},
 };
 

@@ -31,6 +31,8 @@
     X(pools_max,                   1000,           1,     100000,         "pools",  "worker pools") \
     X(topics_max,                  10000,          1,     100000,         "topics", "topic mappings") \
     X(topic_pools_max,             16,             1,     64,             "pools",  "pools behind one topic") \
+    X(foreach_items_max,           1000000,        0,     1000000,        "items",  "children of one foreach job; one that has not begun costs nothing, its place in the journal is kept") \
+    X(foreach_parallel_max,        4096,           1,     1000000,        "jobs",   "children of one foreach job under way at once, also when it does not say; about 100 B each") \
     X(job_keys_max,                8,              0,     16,             "names",  "concurrency keys of one job, and as many rates; an assignment looks at each") \
     X(limit_names_max,             1000000,        1,     10000000,       "names",  "keys and rates known at a time, set or named by jobs, about 150 B each") \
     X(key_width_max,               1000000,        1,     100000000,      "attempts","width of a concurrency key") \
@@ -55,6 +57,11 @@
     X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
     X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
+    X(services_max,                100000,         1,     10000000,       "services","services known at a time; each has a flow for every version it keeps") \
+    X(service_restart_ms,          3000,           1,     3600000,        "ms",     "before a service that ended is started again; doubles with each end") \
+    X(service_restart_cap_ms,      30000,          1,     86400000,       "ms",     "where that doubling ends") \
+    X(service_reset_ms,            60000,          0,     86400000,       "ms",     "how long a service must be healthy until its restarts count anew") \
+    X(service_healthy_ms,          300000,         100,   86400000,       "ms",     "how long a deployed version may take to become healthy before the one before is back") \
     X(overload_slots_percent,      90,             1,     101,            "%",      "busy slots at which a worker counts as overloaded") \
     X(overload_cpu_percent,        90,             1,     101,            "%",      "processor use at which a worker counts as overloaded") \
     X(overload_gpu_percent,        90,             1,     101,            "%",      "GPU use at which a worker counts as overloaded") \
@@ -75,7 +82,7 @@
     X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
     X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
     X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it") \
-    X(pack_bytes,                  67108864,       65536, 1073741824,     "bytes",  "a pack of small blobs or logs that has reached this is closed; rewriting one moves at most half of it") \
+    X(pack_bytes,                  16777216,       65536, 268435456,      "bytes",  "a pack of small blobs or logs that has reached this is closed; a start after a crash reads the open one") \
     X(vault_pending_bytes_max,     67108864,       262144, 4294967296,    "bytes",  "blobs and logs that wait in memory for the disk, each; beyond it senders are told to wait") \
     X(vault_reserve_bytes,         1073741824,     0,     1099511627776,  "bytes",  "free disk at which blobs and logs stop, so that the journal can go on") \
     X(blob_bytes_max,              10737418240,    1,     32212254720,    "bytes",  "one blob; the block table of a pack addresses 32 GiB") \

@@ -36,7 +36,18 @@
     X(rate_refilled_twice, "a rate gets twice the tokens that the time since brought")          \
     X(limit_forgotten, "a snapshot drops the limits that were set"        )                     \
     X(running_unlimited, "the limit on running attempts of a tenant is not looked at")          \
-    X(room_ignored, "a submit is accepted though its tenant has too much queued")
+    X(room_ignored, "a submit is accepted though its tenant has too much queued")               \
+    X(service_restarted, "a service that was stopped is started again")                         \
+    X(old_version_counts, "the health of another version counts for the one being deployed")    \
+    X(service_not_rolled_back, "a version that did not become healthy stays")                   \
+    X(drain_ignored, "a service stays on a worker that drains")                                 \
+    X(child_twice, "a child of a foreach job that succeeded is begun once more")                \
+    X(allow_off_by_one, "a foreach job tolerates one bad child more than it says")              \
+    X(parallel_off_by_one, "one child more than max_parallel is under way")                     \
+    X(false_condition_runs, "a job whose condition does not hold runs all the same")            \
+    X(expansion_forgotten, "a snapshot takes children that ended badly for good ones")             \
+    X(grant_kept, "a permission of an earlier policy counts for attempts after its change")     \
+    X(old_policy_heard, "a verdict by an earlier version of the policy is accepted")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

@@ -3,14 +3,17 @@
 
 #include "attempt.h"
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "life.h"
+#include "limits.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 #include "store.h"
 #include "timer.h"
 #include "work.h"
@@ -39,8 +42,9 @@ static uint32_t the_flow(struct state *s, uint64_t id) {
 
 static uint32_t the_job(struct state *s, uint64_t flow, uint32_t ordinal) {
     const struct flow *f = flow_at(s, the_flow(s, flow));
-    REQUIRE(ordinal < f->jobs.count);
-    return f->jobs.at[ordinal];
+    uint32_t job = ordinal < f->jobs.count ? f->jobs.at[ordinal] : expand_find_child(s, f, ordinal);
+    REQUIRE(job != 0);
+    return job;
 }
 
 static uint32_t the_worker(struct state *s, struct slice id) {
@@ -113,6 +117,10 @@ static void apply_retried(struct state *s, const struct rec_job_only *r) {
     uint32_t job = the_job(s, r->flow, r->ordinal);
     uint32_t flow = job_at(s, job)->flow;
     flow_at(s, flow)->cancelling = false;
+    if (job_at(s, job)->part == PART_CHILD) {
+        expand_retry_child(s, job);
+        return;
+    }
     job_reset(s, job);
     job_judge(s, job);
     work_sweep(s, flow, SWEEP_RETRY, r->ordinal, 0);
@@ -175,6 +183,10 @@ static void apply_due(struct state *s, const struct rec_due *r) {
     switch ((enum due_cause)r->due) {
     case DUE_START: job_advance(s, job); return;
     case DUE_DEADLINE:
+        if (j->part == PART_WHOLE) {
+            expand_call_off(s, job, CAUSE_DEADLINE, UNWIND_CONFIRM_MS);
+            return;
+        }
         if (j->state == JOB_HELD || j->state == JOB_CHECKING) question_close(s, j);
         job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);
         return;
@@ -195,6 +207,12 @@ static void apply_verdict(struct state *s, const struct rec_verdict *r) {
     question_answer(s, question, r);
 }
 
+static void apply_revoked(struct state *s, const struct rec_job_only *r) {
+    uint32_t job = the_job(s, r->flow, r->ordinal);
+    job_move(s, job, JOB_HELD, CAUSE_NONE);
+    job_advance(s, job); /* which finds that it must be asked again */
+}
+
 static void apply_key_expired(struct state *s, const struct rec_key_expired *r) {
     uint32_t key = key_find(s, tenant_find(s, r->head.tenant), r->key, &s->scratch);
     REQUIRE(key != 0);
@@ -203,6 +221,12 @@ static void apply_key_expired(struct state *s, const struct rec_key_expired *r) 
 
 static void apply_tenant(struct state *s, const struct rec_tenant *r) {
     tenant_at(s, tenant_take(s, r->name))->weight = r->weight ? r->weight : 1;
+}
+
+static void apply_service(struct state *s, const struct rec_service *r) {
+    uint32_t service = service_find(s, tenant_find(s, r->head.tenant), r->name);
+    REQUIRE(service != 0);
+    service_set(s, service, r->desired);
 }
 
 static void apply_limit(struct state *s, const struct rec_limit *r) {
@@ -238,12 +262,21 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
+    case REC_POLICY: s->policy = b->as_REC_POLICY.version; break;
+    case REC_REVOKED: apply_revoked(s, &b->as_REC_REVOKED); break;
     case REC_STORE_SET: store_set(s, &b->as_REC_STORE_SET); break;
     case REC_STORE_DELETED: store_delete(s, &b->as_REC_STORE_DELETED); break;
     case REC_STORE_MEMBERS: store_members(s, &b->as_REC_STORE_MEMBERS); break;
     case REC_STORE_EXPIRY: store_expiry(s, &b->as_REC_STORE_EXPIRY); break;
     case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
+    case REC_SERVICE: apply_service(s, &b->as_REC_SERVICE); break;
+    case REC_HEALTH:
+        service_health(s, the_job(s, b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal), b->as_REC_HEALTH.healthy);
+        break;
+    case REC_EXPANDED:
+        expand_answer(s, the_job(s, b->as_REC_EXPANDED.flow, b->as_REC_EXPANDED.ordinal), &b->as_REC_EXPANDED);
+        break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     work_end(s);

@@ -2,6 +2,7 @@
 #include "attempt.h"
 
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "life.h"
@@ -10,6 +11,7 @@
 #include "question.h"
 #include "quota.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 
 static uint64_t *taken_of(struct worker *w, struct slice name) {
@@ -108,13 +110,24 @@ void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t
     emit_attempt(s, EFFECT_STOP, &effect);
 }
 
-int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
-    int64_t delay = o->backoff_base_ms;
-    for (uint32_t i = 0; i < used && delay < o->backoff_cap_ms; i++) delay *= 2;
-    if (delay > o->backoff_cap_ms) delay = o->backoff_cap_ms;
-    if (o->backoff_jitter_ms == 0) return delay;
+static int64_t doubled(int64_t base_ms, int64_t cap_ms, uint32_t times) {
+    int64_t delay = base_ms;
+    for (uint32_t i = 0; i < times && delay < cap_ms; i++) delay *= 2;
+    return delay < cap_ms ? delay : cap_ms;
+}
+
+static int64_t jitter_ms(const struct options *o, uint64_t seed, struct job_ref ref) {
+    if (o->backoff_jitter_ms == 0) return 0;
     uint64_t drawn = hash_mix(seed ^ hash_mix(ref.flow.v ^ hash_mix(ref.ordinal)));
-    return delay + (int64_t)(drawn % o->backoff_jitter_ms);
+    return (int64_t)(drawn % o->backoff_jitter_ms);
+}
+
+int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
+    return doubled(o->backoff_base_ms, o->backoff_cap_ms, used) + jitter_ms(o, seed, ref);
+}
+
+int64_t restart_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
+    return doubled(o->restart_base_ms, o->restart_cap_ms, used ? used - 1 : 0) + jitter_ms(o, seed, ref);
 }
 
 /* ---- the end of an attempt ---- */
@@ -128,7 +141,7 @@ static enum end judge(enum stop_cause stop, enum outcome outcome) {
     return outcome == OUTCOME_OK ? END_SUCCESS : END_FAILURE;
 }
 
-static enum job_cause failure_cause(enum stop_cause stop, enum outcome outcome) {
+enum job_cause attempt_cause(enum stop_cause stop, enum outcome outcome) {
     if (stop == STOP_RUN_TIMEOUT) return CAUSE_RUN_TIMEOUT;
     if (stop == STOP_DISPATCH_TIMEOUT) return CAUSE_DISPATCH;
     switch (outcome) {
@@ -165,6 +178,11 @@ static bool is_fatal_exit(const struct options *o, const struct rec_ended *rec) 
     return false;
 }
 
+static enum job_cause stop_cause(const struct state *s, struct job *j, bool by_saga) {
+    if (by_saga) return CAUSE_SAGA;
+    return j->part == PART_CHILD ? expand_stop_cause(s, j) : CAUSE_REQUEST;
+}
+
 static void succeed(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
     struct arena *arena = &flow_at(s, j->flow)->arena;
@@ -192,14 +210,18 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     j->link = 0;
     if (rec->outcome != OUTCOME_LOST) j->done_attempt = rec->attempt;
     if (rec->outcome == OUTCOME_OK) saga_enter(s, j); /* whatever becomes of the job, its effects are real */
+    if (flow_at(s, j->flow)->of_service) {
+        service_attempt_over(s, job, stop, rec->outcome);
+        return;
+    }
     switch (judge(stop, rec->outcome)) {
-    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, called_off ? CAUSE_SAGA : CAUSE_REQUEST); break;
+    case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, stop_cause(s, j, called_off)); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
     case END_SUCCESS: succeed(s, job, rec); break;
     case END_FAILURE: {
         /* the exit code of an attempt that was stopped is the stop's, not the job's */
         bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));
-        fail(s, job, failure_cause(stop, rec->outcome), fatal);
+        fail(s, job, attempt_cause(stop, rec->outcome), fatal);
         break;
     }
     }

@@ -13,6 +13,11 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec);
 /* The delay before the next attempt of a job that failed `used` times, jitter included. */
 int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref);
 
+/* The same for the restart of a service. */
+int64_t restart_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref);
+/* What an attempt that did not end well failed by. */
+enum job_cause attempt_cause(enum stop_cause stop, enum outcome outcome);
+
 /* Counts a run in at, or off, its worker. Loading a snapshot restores runs through it, in order of their fences. */
 void run_attach(struct state *s, uint32_t run);
 

@@ -2,11 +2,14 @@
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
 #include "class.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
+#include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 #include "store.h"
 
 static enum err misfit(struct why *why, const char *what) {
@@ -27,6 +30,7 @@ static enum err check_foreign(const struct state *s, const struct rec_job *job, 
         FITS(parent != 0, "an edge from a job that is not there");
         const struct job *p = job_at(s, parent);
         FITS(!job_state_is_terminal(p->state) || (p->flags & JOBF_UNTOLD), "an edge from a job that has ended");
+        FITS(!flow_at(s, p->flow)->of_service, "an edge from a service");
     }
     return ERR_OK;
 }
@@ -36,6 +40,42 @@ static enum err check_undo(const struct rec_job *job, uint32_t profile_count, st
     FITS(job->undo_profile <= profile_count, "a compensation without options");
     FITS(job->undo_profile == 0 || job->name.len + UNDO_SUFFIX_BYTES <= UNDO_NAME_BYTES_MAX,
          "a name too long for a compensation");
+    return ERR_OK;
+}
+
+/* Options for children are a foreach job's, and ask nothing before they run. (Without them it gets no items.) */
+static enum err check_children(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
+    if (job->child_profile == 0) return ERR_OK;
+    FITS(job->child_profile <= profiles->count, "children without options");
+    const struct options *sets = profiles->at;
+    struct options own, child;
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    enum err e = tlv_decode(&options_desc, sets[job->profile].raw, TLV_STRICT, &scratch, &own, why);
+    if (e == ERR_OK) e = tlv_decode(&options_desc, sets[job->child_profile - 1].raw, TLV_STRICT, &scratch, &child, why);
+    arena_fini(&scratch);
+    if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+    FITS(options_expand(&own) && job->runner_profile == 0, "children of no foreach job");
+    FITS(!(child.gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
+    return ERR_OK;
+}
+
+/* Sets of options came as bytes; of what a service runs two facts matter here. */
+static enum err check_runner(const struct rec_job *job, const struct tlv_list *profiles, struct why *why) {
+    FITS((job->runner_profile != 0) == (job->service.len > 0), "a service without options, or options without one");
+    if (job->runner_profile == 0) return ERR_OK;
+    FITS(job->runner_profile <= profiles->count, "a service without options");
+    const struct options *sets = profiles->at;
+    struct options own, runner;
+    struct arena scratch;
+    arena_init(&scratch, 512, 1u << 20);
+    enum err e = tlv_decode(&options_desc, sets[job->profile].raw, TLV_STRICT, &scratch, &own, why);
+    if (e == ERR_OK)
+        e = tlv_decode(&options_desc, sets[job->runner_profile - 1].raw, TLV_STRICT, &scratch, &runner, why);
+    arena_fini(&scratch);
+    if (e != ERR_OK) return why_wrap(why, ERR_CORRUPT, "options");
+    FITS(runner.kind == JOB_SERVICE && runner.gates == 0, "a service that cannot run");
+    FITS(own.kind == JOB_SERVICE && job->undo_profile == 0, "a service deployed by another kind of job");
     return ERR_OK;
 }
 
@@ -89,6 +129,8 @@ static enum err check_jobs(const struct state *s, uint32_t first, const struct t
             FITS(k == 0 || list[i].parents.at[k] > list[i].parents.at[k - 1], "parents out of order");
         }
         enum err e = check_undo(&list[i], profiles->count, why);
+        if (e == ERR_OK) e = check_children(&list[i], profiles, why);
+        if (e == ERR_OK) e = check_runner(&list[i], profiles, why);
         if (e == ERR_OK) e = check_foreign(s, &list[i], why);
         if (e != ERR_OK) return e;
     }
@@ -119,6 +161,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
 static enum err check_added(const struct state *s, const struct rec_added *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "jobs for a flow that is not there");
+    FITS(!flow_at(s, flow)->of_service, "jobs for a service");
     FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
     if (e == ERR_OK) e = check_options(s, flow_at(s, flow)->tenant, &r->profiles, why);
@@ -130,9 +173,14 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     uint32_t job = job_find(s, (struct job_ref){{b->flow}, b->ordinal});
     FITS(job != 0, "a job that is not there");
     const struct job *j = job_at(s, job);
+    FITS(!flow_at(s, j->flow)->of_service, "a service");
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
     FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
+    if (r->kind == REC_RETRIED && j->part == PART_CHILD) {
+        const struct job *whole = expand_whole(s, j);
+        FITS(!job_state_is_terminal(whole->state) || whole->cause == CAUSE_CHILDREN, "a child of a job that is over");
+    }
     return ERR_OK;
 }
 
@@ -140,6 +188,7 @@ static enum err check_flow_only(const struct state *s, const struct record *r, s
     uint32_t flow = flow_find(s, (flow_id){r->body.as_REC_RERUN.flow});
     FITS(flow != 0, "a flow that is not there");
     const struct flow *f = flow_at(s, flow);
+    FITS(!f->of_service, "a service");
     if (r->kind == REC_CONTINUED) {
         FITS(f->is_working, "a flow without work");
     } else {
@@ -175,8 +224,12 @@ static enum err check_due(const struct state *s, const struct rec_due *r, struct
     const struct job *j = job_at(s, job);
     bool fits = false;
     if (r->due == DUE_START) fits = j->state == JOB_WAITING && j->parents_open == 0;
+    if (flow_at(s, j->flow)->of_service) {
+        FITS(r->due == DUE_START, "a service has no deadline");
+    }
     if (r->due == DUE_START_WITHIN) fits = j->state == JOB_READY;
-    if (r->due == DUE_DEADLINE) fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state);
+    if (r->due == DUE_DEADLINE)
+        fits = !job_state_is_terminal(j->state) && !job_state_is_active(j->state) && j->part != PART_ENDING;
     FITS(fits, "a job that waits for something else");
     return ERR_OK;
 }
@@ -196,6 +249,26 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
     bool of_output = question_at(s, question)->gate == GATE_OUTPUT;
     FITS(r->verdict != VERDICT_QUARANTINE || of_output, "a quarantine of no output");
     FITS(r->verdict != VERDICT_HOLD || !of_output, "a hold of an output");
+    FITS(r->verdict == VERDICT_DENY || question_at(s, question)->gate != GATE_SERVICE, "a verdict on health");
+    FITS(r->verdict != VERDICT_FAIL || !of_output, "an output that could not be evaluated");
+    bool passes = r->verdict != VERDICT_DENY && r->verdict != VERDICT_AGAIN && r->verdict != VERDICT_FAIL;
+    FITS(!passes || question_at(s, question)->gate != GATE_EXPANSION, "an expansion without items");
+    return ERR_OK;
+}
+
+static enum err check_expanded(const struct state *s, const struct rec_expanded *r, struct why *why) {
+    uint32_t question = map_get(&s->question_by_id, r->question);
+    FITS(question != 0, "a question that is not open");
+    const struct question *q = question_at(s, question);
+    const struct job *j = job_at(s, q->job);
+    FITS(q->gate == GATE_EXPANSION && j->extra && extra_at(s, j->extra)->child_profile, "items for no foreach job");
+    FITS(q->job == job_find(s, (struct job_ref){{r->flow}, r->ordinal}), "a question about another job");
+    const struct flow *f = flow_at(s, j->flow);
+    const struct u32vec *all = f->fan ? &fan_at(s, f->fan)->expansions : NULL;
+    const struct expansion *last = all ? expansion_at(s, all->at[all->count - 1]) : NULL;
+    uint64_t first = last ? (uint64_t)last->first + last->count : FIRST_CHILD_ORDINAL;
+    FITS(r->count <= EXPAND_ITEMS_MAX && first + r->count < NO_ORDINAL, "too many items");
+    FITS(r->items.len == 32 || r->count == 0, "items that are nowhere");
     return ERR_OK;
 }
 
@@ -207,6 +280,7 @@ static enum err check_paused(const struct state *s, const struct rec_paused *r, 
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     FITS(flow_at(s, flow)->sweep == SWEEP_NONE, "a flow that has not settled");
+    FITS(!flow_at(s, flow)->of_service, "a service");
     return ERR_OK;
 }
 
@@ -214,6 +288,7 @@ static enum err check_cancelled(const struct state *s, const struct rec_cancelle
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     FITS(!r->whole || flow_at(s, flow)->unwinding == UNWIND_NONE, "a flow that unwinds");
+    FITS(!flow_at(s, flow)->of_service, "a service");
     FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
     return ERR_OK;
 }
@@ -274,6 +349,22 @@ static enum err check_limit(const struct rec_limit *r, struct why *why) {
     return ERR_OK;
 }
 
+static enum err check_health(const struct state *s, const struct rec_health *r, struct why *why) {
+    enum err e = check_active(s, r->flow, r->ordinal, r->attempt, why);
+    if (e != ERR_OK) return e;
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow_at(s, flow)->of_service, "the health of what is no service");
+    return ERR_OK;
+}
+
+static enum err check_revoked(const struct state *s, const struct rec_job_only *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0, "a job that is not there");
+    FITS(job_at(s, job)->state == JOB_READY, "a job that is not ready");
+    FITS(policy_has_lapsed(s, job_at(s, job)), "a permission that holds");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -313,12 +404,20 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;
     case REC_TOPIC: FITS(b->as_REC_TOPIC.name.len > 0, "a topic without a name"); return ERR_OK;
     case REC_TENANT: FITS(b->as_REC_TENANT.name.len > 0, "a tenant without a name"); return ERR_OK;
+    case REC_POLICY: FITS(b->as_REC_POLICY.version > s->policy, "a policy that falls back"); return ERR_OK;
+    case REC_REVOKED: return check_revoked(s, &b->as_REC_REVOKED, why);
     case REC_STORE_SET:
     case REC_STORE_DELETED:
     case REC_STORE_MEMBERS:
     case REC_STORE_EXPIRY:
     case REC_STORE_EXPIRED: return check_store(s, r, why);
     case REC_LIMIT: return check_limit(&b->as_REC_LIMIT, why);
+    case REC_SERVICE:
+        FITS(service_find(s, tenant_find(s, b->as_REC_SERVICE.head.tenant), b->as_REC_SERVICE.name),
+             "a service that is not there");
+        return ERR_OK;
+    case REC_HEALTH: return check_health(s, &b->as_REC_HEALTH, why);
+    case REC_EXPANDED: return check_expanded(s, &b->as_REC_EXPANDED, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

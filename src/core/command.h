@@ -32,6 +32,9 @@ enum command_kind {
     CMD_TENANT,
     CMD_STORE,
     CMD_LIMIT,
+    CMD_POLICY,
+    CMD_SERVICE,
+    CMD_HEALTH,
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -58,6 +61,7 @@ struct job_spec {
     uint32_t undo_profile;  /* of its compensation: position + 1 in the command's option sets; 0 = it has none */
     struct slice undo_body;
     struct slice undo_hash; /* 32 bytes; needed when the compensation's options have the policy gate */
+    struct slice service;   /* that a job of kind service deploys */
 };
 
 struct cmd_jobs {
@@ -123,12 +127,13 @@ struct cmd_worker { /* detach, heartbeat, drain */
     bool on; /* drain */
 };
 
-struct cmd_attempt { /* started, progress, done */
+struct cmd_attempt { /* started, progress, health, done */
     struct slice worker;
     uint64_t incarnation;
     struct job_ref job;
     uint32_t attempt;
     uint32_t percent; /* progress */
+    bool healthy;     /* health: of a service, sent when it changes */
     enum outcome outcome;
     uint32_t exit_code;
     uint32_t signal;
@@ -150,8 +155,12 @@ struct cmd_verdict {
     struct slice payload;
     struct slice payload_hash; /* 32 bytes, with a rendered body */
     int64_t again_ms;
-    uint64_t policy;
+    uint64_t policy; /* version of the rules that answered; not below the one in force, for questions to a policy */
+    struct slice items;  /* with the yes to an expansion: hash of the blob that holds them, 32 bytes; empty for none */
+    uint32_t item_count;
     bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
+    struct slice result;      /* with an external allow: what the other system gave back */
+    struct slice result_hash; /* 32 bytes; names a blob when `result` is empty */
 };
 
 struct cmd_pool {
@@ -230,6 +239,16 @@ struct cmd_limit { /* see rec_limit */
     uint64_t queued, bytes;
 };
 
+struct cmd_policy {
+    uint64_t version; /* now in force */
+};
+
+struct cmd_service {
+    struct slice tenant; /* whose; a caller of a tenant may leave it out */
+    struct slice name;
+    enum service_desired desired;
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -251,6 +270,8 @@ struct command {
         struct cmd_tenant tenant_set;
         struct cmd_store store;
         struct cmd_limit limit;
+        struct cmd_service service;
+        struct cmd_policy policy;
     } as;
 };
 

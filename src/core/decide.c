@@ -7,6 +7,7 @@
 #include "flow.h"
 #include "panic.h"
 #include "question.h"
+#include "service.h"
 
 typedef enum err (*decide_fn)(struct decision *d, const struct command *cmd);
 
@@ -28,6 +29,8 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
     [CMD_STORE] = decide_store,
     [CMD_LIMIT] = decide_limit,
+    [CMD_POLICY] = decide_policy,
+    [CMD_SERVICE] = decide_service,     [CMD_HEALTH] = decide_health,
 };
 
 void decide(struct decision *d, const struct command *cmd) {
@@ -106,6 +109,10 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
     char text[FLOW_TEXT_BYTES] = "f?";
     if (id.v) flow_text(s->shard, id, text);
     if (!visible) return refuse(d, ERR_NOT_FOUND, "there is no flow %s", text);
+    uint32_t service = service_of_flow(s, flow_at(s, flow));
+    if (service)
+        return refuse(d, ERR_STATE, "flow %s is a version of service %.*s: speak to the service", text,
+                      SLICE_FMT(service_name(service_at(s, service))));
     *ret = flow;
     return ERR_OK;
 }
@@ -121,8 +128,9 @@ enum err decide_settled_job(struct decision *d, const struct command *cmd, struc
     enum err e = decide_flow(d, cmd, ref.flow, &flow);
     if (e != ERR_OK) return e;
     const struct flow *f = flow_at(d->state, flow);
-    if (ref.ordinal >= f->jobs.count) return refuse(d, ERR_NOT_FOUND, "the flow has no job number %u", ref.ordinal);
+    uint32_t job = job_find(d->state, ref);
+    if (job == 0) return decide_no_struct(d, f, ref.ordinal);
     if (flow_is_settling(f)) return refuse(d, ERR_BUSY, "an earlier change of the flow is still being worked through");
-    *ret = f->jobs.at[ref.ordinal];
+    *ret = job;
     return ERR_OK;
 }

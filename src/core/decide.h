@@ -59,17 +59,35 @@ enum err decide_store(struct decision *d, const struct command *cmd);
 /* The time of a key of the store has come: a record, or nothing when its namespace is gone already. */
 void decide_item_timer(struct decision *d, struct state *indices, uint32_t item);
 enum err decide_limit(struct decision *d, const struct command *cmd);
+enum err decide_policy(struct decision *d, const struct command *cmd);
+/* Asks the next of the open questions to the policy, after a change of it; false when there are no more. */
+bool decide_ask_policy(struct decision *d, struct live *live, uint32_t most);
+enum err decide_service(struct decision *d, const struct command *cmd);
+enum err decide_health(struct decision *d, const struct command *cmd);
+/* The worker begins to drain: its services leave it. */
+void decide_move_services(struct decision *d, uint32_t worker);
 
 /* Checks shared by them. */
 enum err decide_name(struct decision *d, struct slice name, const char *what);
 enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */
 enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, uint32_t *ret);
+/* The job whose open attempt the message is about. A later incarnation of the worker may still deliver a result. */
+enum err decide_fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret);
+void decide_has_started(struct decision *d, struct job_ref job, uint32_t attempt);
 /* Refuses when the flow failed fatally and its compensations run, or ran. */
 enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);
 /* Whether the tenant (0 = a new one) has room for these jobs; for those of a flow that would start again. */
 enum err decide_room(struct decision *d, uint32_t tenant, const struct tlv_list *jobs);
 enum err decide_room_again(struct decision *d, const struct flow *f);
+enum err decide_room_children(struct decision *d, uint32_t tenant, uint32_t count);
+
+/* The yes to an expansion question. */
+enum err decide_expand(struct decision *d, const struct command *cmd, const struct question *q);
+/* Refuses, because the ordinal is of no job, or of a child without a struct. */
+enum err decide_no_struct(struct decision *d, const struct flow *f, uint32_t ordinal);
+/* Whether a dead child may be retried, as its foreach job stands. */
+enum err decide_retry_child(struct decision *d, const struct job *child);
 
 #endif

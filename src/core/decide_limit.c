@@ -138,5 +138,16 @@ enum err decide_room_again(struct decision *d, const struct flow *f) {
         const struct job *j = job_at(s, f->jobs.at[i]);
         if (job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED) bytes += job_text(j).len;
     }
+    const struct u32vec *all = f->fan ? &fan_at(s, f->fan)->expansions : NULL;
+    for (uint32_t i = 0; all && i < all->count; i++) {
+        const struct expansion *x = expansion_at(s, all->at[i]);
+        jobs += x->bad + (x->cause == CAUSE_NONE ? 0 : x->count - x->next);
+    }
     return check_room(d, t, jobs, bytes);
+}
+
+/* Children have no messages of their own. */
+enum err decide_room_children(struct decision *d, uint32_t tenant, uint32_t count) {
+    const struct tenant *t = tenant_at(d->state, tenant);
+    return t->queued_max == 0 || MUTANT(room_ignored) ? ERR_OK : check_room(d, t, count, 0);
 }

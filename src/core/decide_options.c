@@ -105,7 +105,12 @@ static enum err check_waits(struct decision *d, const struct options *o) {
                  {o->prefer_ms, "the time of a preference"},
                  {o->approval_ms, "the time of an approval"},
                  {o->backoff_base_ms, "backoff"},
-                 {o->backoff_cap_ms, "backoff cap"}};
+                 {o->backoff_cap_ms, "backoff cap"},
+                 {o->restart_base_ms, "the time before a restart"},
+                 {o->restart_cap_ms, "the longest time before a restart"},
+                 {o->restart_reset_ms, "the healthy time that forgives restarts"},
+                 {o->healthy_within_ms, "the time to become healthy"},
+                 {o->stop_within_ms, "the time to stop"}};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
         enum err e = check_wait(d, waits[i].ms, waits[i].what);
         if (e != ERR_OK) return e;
@@ -127,12 +132,42 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
         return refuse(d, ERR_LIMIT, "more than %lld retries (retries_max)", (long long)d->limits->retries_max);
     if (o->quorum > d->limits->quorum_max)
         return refuse(d, ERR_LIMIT, "a quorum above %lld (quorum_max)", (long long)d->limits->quorum_max);
-    if (o->gates >= GATE_BIT(GATE_COUNT)) return refuse(d, ERR_INVALID, "there is no such gate");
+    if (o->gates & GATE_BIT(GATE_SERVICE)) return refuse(d, ERR_INVALID, "there is no such gate");
     if (o->fatal_exits.count > 256) return refuse(d, ERR_LIMIT, "more than 256 fatal exit codes");
     return ERR_OK;
 }
 
+static enum err check_foreach(struct decision *d, const struct options *o) {
+    if (!options_expand(o)) {
+        if (o->max_parallel || o->fail_fast || o->allow_count || o->allow_percent)
+            return refuse(d, ERR_INVALID, "max_parallel, fail_fast and allow are of foreach jobs");
+        return ERR_OK;
+    }
+    if (o->kind == JOB_GATE || o->kind == JOB_BARRIER || o->kind == JOB_EXTERNAL || o->kind == JOB_SERVICE)
+        return refuse(d, ERR_INVALID, "a foreach is over jobs that run on a worker and end");
+    if (o->max_parallel > d->limits->foreach_parallel_max)
+        return refuse(d, ERR_LIMIT, "max_parallel is above %lld (foreach_parallel_max)",
+                      (long long)d->limits->foreach_parallel_max);
+    if (o->allow_percent > 100) return refuse(d, ERR_INVALID, "allow is between 0 and 100 %%");
+    if (o->allow_percent && o->allow_count) return refuse(d, ERR_INVALID, "allow is a number or a share, not both");
+    return ERR_OK;
+}
+
+static void fill_service(const struct decision *d, struct options *o) {
+    if (o->kind != JOB_SERVICE) {
+        o->restart_base_ms = o->restart_cap_ms = o->stop_within_ms = 0;
+        o->restart_reset_ms = o->healthy_within_ms = 0;
+        return;
+    }
+    if (o->restart_base_ms == 0) o->restart_base_ms = (uint32_t)d->limits->service_restart_ms;
+    if (o->restart_cap_ms == 0) o->restart_cap_ms = (uint32_t)d->limits->service_restart_cap_ms;
+    if (o->restart_reset_ms == 0) o->restart_reset_ms = d->limits->service_reset_ms;
+    if (o->healthy_within_ms == 0) o->healthy_within_ms = d->limits->service_healthy_ms;
+    if (o->stop_within_ms == 0) o->stop_within_ms = (uint32_t)d->limits->stop_confirm_ms;
+}
+
 static void fill_defaults(struct decision *d, struct options *o) {
+    fill_service(d, o);
     if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
     if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
     if (o->delay_from_submit) { /* known now, also for jobs that are added later: recorded as the time itself */
@@ -146,6 +181,7 @@ static void fill_defaults(struct decision *d, struct options *o) {
     /* a policy may ask for an approval that the job did not */
     uint8_t expiring = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL) | GATE_BIT(GATE_EXTERNAL);
     if ((o->gates & expiring) && o->approval_ms == 0) o->approval_ms = d->limits->approval_ms;
+    if (options_expand(o) && o->max_parallel == 0) o->max_parallel = (uint32_t)d->limits->foreach_parallel_max;
     bool prefers = o->affinity || o->preferred_worker.len || o->preferred_pool.len;
     if (prefers && o->prefer_ms == 0) o->prefer_ms = d->limits->lease_ms;
     if (!prefers) o->prefer_ms = 0;
@@ -154,6 +190,7 @@ static void fill_defaults(struct decision *d, struct options *o) {
 enum err decide_options(struct decision *d, const struct options *given, struct options *ret) {
     struct options o = *given;
     enum err e = check_numbers(d, &o);
+    if (e == ERR_OK) e = check_foreach(d, &o);
     if (e == ERR_OK) e = complete_demand(d, &o.demand);
     if (e == ERR_OK) e = check_waits(d, &o);
     if (e == ERR_OK) e = optional_name(d, o.preferred_worker, "a worker");
@@ -181,6 +218,37 @@ void decide_undo_options(const struct decision *d, const struct options *complet
     ret->deadline_ms = 0;
     ret->on_upstream = UPSTREAM_FAIL;
     ret->affinity = false;
+    ret->max_parallel = ret->allow_count = ret->allow_percent = 0; /* of a foreach job there is one compensation */
+    ret->fail_fast = false;
+}
+
+/* What is asked before a foreach job and the absolute times are its own, for all children at once; what is asked of an
+ * output, each child's. */
+void decide_child_options(struct options *whole, struct options *ret) {
+    *ret = *whole;
+    ret->gates &= GATE_BIT(GATE_OUTPUT);
+    ret->delay_ms = 0;
+    ret->not_before_ms = 0;
+    ret->deadline_ms = 0;
+    ret->max_parallel = ret->allow_count = ret->allow_percent = 0;
+    ret->fail_fast = false;
+    whole->gates &= (uint8_t)~GATE_BIT(GATE_OUTPUT);
+}
+
+/* What a deployment leaves running: its questions and times were about the job that deploys. */
+void decide_runner_options(const struct options *complete, struct options *ret) {
+    *ret = *complete;
+    ret->gates = 0;
+    ret->approval_ms = 0;
+    ret->quorum = 1;
+    ret->four_eyes = ret->policy_open = false;
+    ret->approval_role = slice_of(NULL, 0);
+    ret->retries = 0;
+    ret->on_upstream = UPSTREAM_FAIL;
+    ret->affinity = false;
+    ret->delay_ms = ret->not_before_ms = ret->deadline_ms = 0;
+    ret->start_within_ms = ret->run_timeout_ms = 0;
+    ret->fatal_exits = (struct tlv_u32s){0};
 }
 
 /* ---- workers ---- */

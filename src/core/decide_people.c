@@ -1,5 +1,6 @@
 /* decide_people.c: what people and programs ask about flows, jobs, pools and tenants. See decide.h. */
 #include "decide.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
@@ -41,6 +42,7 @@ enum err decide_cancel(struct decision *d, const struct command *cmd) {
         if (job_state_is_terminal(j->state))
             return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
         if (job_state_is_active(j->state) && run_at(d->state, j->link)->stop == STOP_CANCEL) return ERR_OK;
+        if (j->part == PART_ENDING && expansion_of(d->state, j)->cause == CAUSE_REQUEST) return ERR_OK;
     }
     struct rec_cancelled *rec = &decide_record(d, REC_CANCELLED, cmd)->body.as_REC_CANCELLED;
     rec->flow = c->flow.v;
@@ -89,7 +91,8 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
         e = decide_not_unwound(d, flow_at(d->state, j->flow), "only its compensations can be retried");
         if (e != ERR_OK) return e;
     }
-    if (kind == REC_RETRIED) e = decide_room_again(d, flow_at(d->state, j->flow));
+    if (kind == REC_RETRIED && j->part == PART_CHILD) e = decide_retry_child(d, j);
+    if (kind == REC_RETRIED && e == ERR_OK) e = decide_room_again(d, flow_at(d->state, j->flow));
     if (e != ERR_OK) return e;
     struct rec_job_only *rec = &decide_record(d, kind, cmd)->body.as_REC_RETRIED;
     rec->flow = cmd->as.job.flow.v;
@@ -139,6 +142,7 @@ static bool verdict_fits(enum verdict verdict, enum gate gate) {
     case VERDICT_HOLD: return gate == GATE_POLICY;
     case VERDICT_QUARANTINE:
     case VERDICT_REDACT: return gate == GATE_OUTPUT;
+    case VERDICT_FAIL: return gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER;
     case VERDICT_COUNT: break;
     }
     return false;
@@ -166,6 +170,8 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
     uint32_t flow = 0;
     enum err e = decide_flow(d, cmd, job_ref_of(s, job_at(s, q->job)).flow, &flow);
     if (e != ERR_OK) return e;
+    if (q->gate == GATE_SERVICE)
+        return refuse(d, ERR_INVALID, "whether a service is healthy is its worker's word, not a verdict");
     if (c->revision != q->revision && !MUTANT(verdict_unfenced))
         return refuse(d, ERR_STALE, "the question was asked anew since (revision %u, not %u)", q->revision,
                       c->revision);
@@ -175,6 +181,11 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
         return refuse(d, ERR_INVALID, "a condition that does not hold is no failure: it cannot be fatal");
     if (c->verdict == VERDICT_HOLD && question_is_soft(s, job_at(s, q->job), q->gate))
         return refuse(d, ERR_INVALID, "a compensation waits for no approval: allow it or deny it");
+    if (question_is_of_policy(q->gate) && c->policy < s->policy && !MUTANT(old_policy_heard))
+        return refuse(d, ERR_STALE, "the verdict is by version %llu of the policy, in force is %llu",
+                      (unsigned long long)c->policy, (unsigned long long)s->policy);
+    if ((c->result.len || c->result_hash.len) && (q->gate != GATE_EXTERNAL || c->verdict != VERDICT_ALLOW))
+        return refuse(d, ERR_INVALID, "only an external question is answered with a result");
     if (!verdict_fits(c->verdict, q->gate)) return refuse(d, ERR_INVALID, "that verdict does not answer this question");
     if (c->verdict == VERDICT_AGAIN &&
         (c->again_ms < d->in->wall.ms || c->again_ms > d->in->wall.ms + d->limits->delay_ms_max))
@@ -193,6 +204,10 @@ static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {
     if (c->payload.len > (size_t)most)
         return refuse(d, ERR_LIMIT, "the payload is longer than %lld bytes", (long long)most);
     if (c->payload_hash.len != 0 && c->payload_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
+    if (c->result.len > (size_t)d->limits->result_bytes_max)
+        return refuse(d, ERR_LIMIT, "a result above %lld bytes must be a blob (result_bytes_max)",
+                      (long long)d->limits->result_bytes_max);
+    if (c->result_hash.len != 0 && c->result_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (c->hash.len != 0 && c->hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     return ERR_OK;
 }
@@ -213,6 +228,8 @@ static void record_verdict(struct decision *d, const struct command *cmd, struct
     rec->again_ms = c->verdict == VERDICT_AGAIN ? c->again_ms : 0;
     rec->policy = c->policy;
     rec->fatal = c->fatal;
+    rec->result = c->result;
+    rec->result_hash = c->result_hash;
 }
 
 static enum err decide_late_quarantine(struct decision *d, const struct command *cmd) {
@@ -243,6 +260,8 @@ enum err decide_verdict(struct decision *d, const struct command *cmd) {
     const struct question *q = question_at(d->state, question);
     e = check_question(d, cmd, q);
     if (e != ERR_OK) return e;
+    if (q->gate == GATE_EXPANSION && c->verdict == VERDICT_ALLOW) return decide_expand(d, cmd, q);
+    if (c->item_count || c->items.len) return refuse(d, ERR_INVALID, "items answer an expansion only");
     record_verdict(d, cmd, job_ref_of(d->state, job_at(d->state, q->job)), q->gate);
     return ERR_OK;
 }

@@ -6,6 +6,7 @@
 #include "panic.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 
 struct known_ctx {
     const struct state *state;
@@ -62,11 +63,16 @@ static uint64_t options_bytes(const struct options *o) {
 static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     uint64_t bytes = 1024, reserve = 0;
     uint64_t questions = d->state->questions.count;
-    bool has_undo = false;
+    bool has_undo = false, has_runner = false;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
-        bytes += 64 + spec->name.len + spec->body.len;
+        bytes += 64 + spec->name.len + spec->body.len + spec->service.len;
+        if (spec->service.len) {
+            questions++;
+            has_runner = true;
+            reserve += ATTEMPT_RECORD_BYTES;
+        }
         if (spec->undo_profile) {
             const struct options *undo = &jobs->profiles[spec->undo_profile - 1];
             questions += spec->undo_hash.len != 0;
@@ -77,7 +83,10 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
         for (uint32_t k = 0; k < spec->parent_count; k++) bytes += spec->parents[k].flow.v ? 32 : 5;
         reserve += (uint64_t)(jobs->profiles[spec->profile].retries + 1) * ATTEMPT_RECORD_BYTES;
     }
-    for (uint32_t i = 0; i < jobs->profile_count; i++) bytes += options_bytes(&jobs->profiles[i]) << has_undo;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) {
+        uint64_t times = 1u + has_undo + has_runner + options_expand(&jobs->profiles[i]); /* sets made from it */
+        bytes += options_bytes(&jobs->profiles[i]) * times;
+    }
     if (questions > (uint64_t)d->limits->questions_max)
         return refuse(d, ERR_BUSY, "too many questions would be open at once (questions_max)");
     if (bytes > (uint64_t)d->limits->submit_bytes_max)
@@ -91,9 +100,20 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
 
 /* ---- single jobs ---- */
 
+/* Children are called by the name of their foreach job and their index: `map[17]`. */
+static bool is_child_name(struct slice name) {
+    size_t at = name.len;
+    if (at == 0 || name.ptr[--at] != ']') return false;
+    size_t end = at;
+    while (at > 0 && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9') at--;
+    return at < end && at > 0 && name.ptr[at - 1] == '[';
+}
+
 static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
     enum err e = decide_name(d, spec->name, "a job");
     if (e != ERR_OK) return e;
+    if (is_child_name(spec->name))
+        return refuse(d, ERR_INVALID, "job name %.*s is that of a child of a foreach job", SLICE_FMT(spec->name));
     if (spec->profile >= jobs->profile_count)
         return refuse(d, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(spec->name));
     if (spec->body.len > (size_t)d->limits->job_body_bytes_max)
@@ -112,7 +132,22 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
 }
 
 static bool runs_on_a_worker(const struct options *o) {
-    return o->kind != JOB_GATE && o->kind != JOB_BARRIER && o->kind != JOB_EXTERNAL;
+    return o->kind != JOB_GATE && o->kind != JOB_BARRIER && o->kind != JOB_EXTERNAL && o->kind != JOB_SERVICE;
+}
+
+static enum err check_service(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
+                              const struct job_spec *spec, const struct flow *flow) {
+    const struct state *s = d->state;
+    bool deploys = jobs->profiles[spec->profile].kind == JOB_SERVICE;
+    if (!deploys && spec->service.len == 0) return ERR_OK;
+    if (!deploys)
+        return refuse(d, ERR_INVALID, "job %.*s names a service and is not of that kind", SLICE_FMT(spec->name));
+    enum err e = decide_name(d, spec->service, "a service");
+    if (e != ERR_OK) return e;
+    uint32_t tenant = flow ? flow->tenant : tenant_find(s, cmd->tenant);
+    if (!service_find(s, tenant, spec->service) && s->services.count >= d->limits->services_max)
+        return refuse(d, ERR_BUSY, "there are %u services already (services_max)", s->services.count);
+    return ERR_OK;
 }
 
 static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
@@ -154,7 +189,8 @@ static enum err resolve_foreign(struct decision *d, struct slice tenant, const s
                                 struct rec_foreign *ret) {
     const struct state *s = d->state;
     uint32_t flow = parent->shard == s->shard ? flow_find(s, parent->flow) : 0;
-    bool own = flow && slice_eq(tenant, bytes_slice(tenant_at(s, flow_at(s, flow)->tenant)->name));
+    bool own = flow && !flow_at(s, flow)->of_service &&
+               slice_eq(tenant, bytes_slice(tenant_at(s, flow_at(s, flow)->tenant)->name));
     *ret = (struct rec_foreign){.flow = parent->flow.v, .shard = parent->shard};
     if (!own) {
         if (flow || !parent->has_seen || !job_state_is_terminal(parent->seen))
@@ -220,18 +256,30 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
                        &d->reply->why);
 }
 
-/* The option sets, and behind them those of the compensations: `ret_undo` has the position + 1 of each, by the position
- * of the set that it was made from. */
+/* Positions + 1 of sets that are made from others, by the position of the set that they are made from; 0 = none. */
+struct derived {
+    uint32_t *undo;   /* of compensations */
+    uint32_t *runner; /* of what jobs deploy */
+    uint32_t *child;  /* of the children of foreach jobs */
+};
+
+/* The option sets, and behind them those that are derived. */
 static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret,
-                               uint32_t **ret_undo) {
+                               struct derived *ret_derived) {
     uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+    uint32_t *runner = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+    uint32_t *child = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
     uint32_t count = jobs->profile_count;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
-        uint32_t from = jobs->jobs[i].undo_profile;
-        if (from && undo[from - 1] == 0) undo[from - 1] = ++count;
+        const struct job_spec *spec = &jobs->jobs[i];
+        if (spec->undo_profile && undo[spec->undo_profile - 1] == 0) undo[spec->undo_profile - 1] = ++count;
+        if (spec->service.len && runner[spec->profile] == 0) runner[spec->profile] = ++count;
     }
+    for (uint32_t i = 0; i < jobs->profile_count; i++)
+        if (options_expand(&jobs->profiles[i])) child[i] = ++count;
     if (count > d->limits->submit_profiles_max)
-        return refuse(d, ERR_LIMIT, "more than %lld different sets of options with compensations (submit_profiles_max)",
+        return refuse(d, ERR_LIMIT,
+                      "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
     struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
     uint64_t names = d->state->quotas.count;
@@ -240,11 +288,13 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         if (e != ERR_OK) return e;
         names += sets[i].demand.keys.count + sets[i].demand.rates.count;
         if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
+        if (child[i]) decide_child_options(&sets[i], &sets[child[i] - 1]);
+        if (runner[i]) decide_runner_options(&sets[i], &sets[runner[i] - 1]);
     }
     if (names > (uint64_t)d->limits->limit_names_max)
         return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, count};
-    *ret_undo = undo;
+    *ret_derived = (struct derived){undo, runner, child};
     return ERR_OK;
 }
 
@@ -257,10 +307,11 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
     for (uint32_t i = 0; e == ERR_OK && i < jobs->job_count; i++) {
         e = check_spec(d, jobs, &jobs->jobs[i]);
         if (e == ERR_OK) e = check_undo(d, jobs, &jobs->jobs[i]);
+        if (e == ERR_OK) e = check_service(d, cmd, jobs, &jobs->jobs[i], flow);
     }
-    uint32_t *undo = NULL;
+    struct derived derived = {0};
     if (e == ERR_OK) e = check_space(d, jobs);
-    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &undo);
+    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &derived);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
     if (e != ERR_OK) return e;
@@ -273,8 +324,11 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
                                    .body = spec->body,
                                    .body_hash = spec->body_hash,
                                    .undo_body = spec->undo_body,
-                                   .undo_profile = spec->undo_profile ? undo[spec->undo_profile - 1] : 0,
-                                   .undo_hash = spec->undo_hash};
+                                   .undo_profile = spec->undo_profile ? derived.undo[spec->undo_profile - 1] : 0,
+                                   .undo_hash = spec->undo_hash,
+                                   .service = spec->service,
+                                   .runner_profile = spec->service.len ? derived.runner[spec->profile] : 0,
+                                   .child_profile = derived.child[spec->profile]};
         e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }

@@ -116,6 +116,7 @@ static void question_timer(struct decision *d, struct state *indices, uint32_t q
     rec->gate = q->gate;
     rec->revision = q->revision;
     rec->hash = question_hash(s, q, d->arena);
+    rec->policy = s->policy;
     bool soft = question_is_soft(s, job_at(s, q->job), q->gate);
     rec->verdict = soft ? VERDICT_ALLOW : VERDICT_DENY;
     rec->reason = soft ? SLICE("nobody answered in time: a compensation runs") : SLICE("nobody answered in time");

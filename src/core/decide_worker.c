@@ -3,11 +3,19 @@
 #include "attempt.h"
 #include "decide.h"
 #include "decide_options.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
 #include "panic.h"
 #include "registry.h"
+
+void decide_has_started(struct decision *d, struct job_ref job, uint32_t attempt) {
+    struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
+    rec->flow = job.flow.v;
+    rec->ordinal = job.ordinal;
+    rec->attempt = attempt;
+}
 
 /* ---- attach ---- */
 
@@ -45,12 +53,8 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
         if (map_get(held_runs, key) == run) continue; /* listed twice: once is enough */
         map_put(held_runs, key, run);
         const struct job *j = job_at(s, run_at(s, run)->job);
-        if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED) {
-            struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
-            rec->flow = held->job.flow.v;
-            rec->ordinal = held->job.ordinal;
-            rec->attempt = held->attempt;
-        }
+        if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED)
+            decide_has_started(d, held->job, held->attempt);
         if (run_at(s, run)->stop != STOP_NONE && held->phase != HELD_FINISHED) {
             struct attempt_effect stop = attempt_effect_of(s, j);
             decide_effect(d, EFFECT_STOP, &stop);
@@ -147,13 +151,13 @@ enum err decide_drain(struct decision *d, const struct command *cmd) {
     struct rec_worker_drain *rec = &decide_record(d, REC_WORKER_DRAIN, cmd)->body.as_REC_WORKER_DRAIN;
     rec->worker = c->worker;
     rec->on = c->on;
+    if (c->on) decide_move_services(d, worker);
     return ERR_OK;
 }
 
 /* ---- attempts ---- */
 
-/* The job whose open attempt the message is about. A later incarnation of the worker may still deliver a result. */
-static enum err fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret) {
+enum err decide_fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret) {
     const struct state *s = d->state;
     uint32_t job = job_find(s, c->job);
     if (job == 0) return refuse(d, ERR_STALE, "the job is not known, or no longer");
@@ -172,23 +176,20 @@ static enum err fenced_job(struct decision *d, const struct cmd_attempt *c, bool
 enum err decide_started(struct decision *d, const struct command *cmd) {
     const struct cmd_attempt *c = &cmd->as.attempt;
     uint32_t job = 0;
-    enum err e = fenced_job(d, c, false, &job);
+    enum err e = decide_fenced_job(d, c, false, &job);
     if (e != ERR_OK) return e;
     if (job_at(d->state, job)->state == JOB_RUNNING) {
         d->reply->repeated = true;
         return ERR_OK;
     }
-    struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
-    rec->flow = c->job.flow.v;
-    rec->ordinal = c->job.ordinal;
-    rec->attempt = c->attempt;
+    decide_has_started(d, c->job, c->attempt);
     return ERR_OK;
 }
 
 enum err decide_progress(struct decision *d, const struct command *cmd) {
     uint32_t job = 0;
     if (cmd->as.attempt.percent > 100) return refuse(d, ERR_INVALID, "progress is between 0 and 100");
-    return fenced_job(d, &cmd->as.attempt, false, &job);
+    return decide_fenced_job(d, &cmd->as.attempt, false, &job);
 }
 
 static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
@@ -210,7 +211,10 @@ static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
 
 /* The same word twice gets the same answer: the first acknowledgement may have been lost on its way. */
 static bool acknowledged_before(const struct state *s, const struct cmd_attempt *c) {
-    uint32_t job = job_find(s, c->job);
+    uint32_t job = job_find(s, c->job), flow = job ? 0 : flow_find(s, c->job.flow);
+    const struct expansion *x = flow ? expand_find(s, flow_at(s, flow), c->job.ordinal) : NULL;
+    /* a child leaves without a trace only when its first attempt was its last word */
+    if (x && expand_bare_state(x, c->job.ordinal) == JOB_SUCCEEDED) return c->attempt == 1;
     return job != 0 && job_at(s, job)->done_attempt == c->attempt && c->attempt != 0;
 }
 
@@ -223,7 +227,7 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
         d->reply->repeated = true;
         return ERR_OK;
     }
-    e = fenced_job(d, c, true, &job);
+    e = decide_fenced_job(d, c, true, &job);
     if (e != ERR_OK) return e;
     struct rec_ended *rec = &decide_record(d, REC_ENDED, NULL)->body.as_REC_ENDED;
     rec->flow = c->job.flow.v;

@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include "class.h"
+#include "expand.h"
 #include "panic.h"
 #include "place.h"
 #include "quota.h"
@@ -228,7 +229,7 @@ static uint32_t first_job(struct round *r, uint32_t class_) {
         uint32_t job = c->head;
         const struct flow *f = flow_at(s, job_at(s, job)->flow);
         /* for a moment: its jobs are being gone through one by one, or will be */
-        if (f->sweep != SWEEP_NONE || f->unwinding == UNWIND_DUE) return 0;
+        if (f->sweep != SWEEP_NONE || f->unwinding == UNWIND_DUE || expand_is_passing(s, f)) return 0;
         if (!f->paused) return job;
         ready_park(s, job); /* may free the class, when this was the last */
     }

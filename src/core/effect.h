@@ -22,6 +22,7 @@ enum event_kind {
     EVENT_FLOW, /* submitted, grown, finished, … : `flow_state` */
     EVENT_JOB,  /* moved from one state to another */
     EVENT_WORKER,
+    EVENT_SERVICE, /* its current version, `job`, became healthy or no longer is */
 };
 
 enum flow_state { FLOW_RUNNING, FLOW_SUCCEEDED, FLOW_FAILED, FLOW_CANCELLED, FLOW_STATE_COUNT };
@@ -36,6 +37,7 @@ struct event { /* its position in the journal is (effect.lsn, effect.ordinal) */
     enum flow_state flow_state;
     wall_time time;
     int64_t due_ms; /* of a retry */
+    bool healthy;   /* of a service */
 };
 
 struct attempt_effect {

@@ -9,6 +9,7 @@
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
+#include "question.h"
 #include "snapshot.h"
 #include "store.h"
 #include "timer.h"
@@ -177,7 +178,7 @@ static void derive_effects(struct engine *e) {
     }
     for (uint32_t i = 1; i <= s->questions.high; i++) {
         const struct question *q = question_at(s, i);
-        if (q->id != 0 && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
+        if (q->id != 0 && q->gate != GATE_SERVICE && q->again.ms <= e->in.wall.ms) decide_ask(&d, q);
     }
 }
 
@@ -257,12 +258,31 @@ static void run_consequences(struct engine *e) {
     }
 }
 
+static void run_questions(struct engine *e) {
+    if (e->live.ask_next == 0) return;
+    struct reply unused = {0};
+    struct decision d = new_decision(e, &unused);
+    (void)decide_ask_policy(&d, &e->live, STEP_JOBS_MAX);
+}
+
+/* It is its turn, and the policy that let it pass is no longer in force. */
+static void revoke(struct engine *e, struct job_ref ref) {
+    struct record record = {.kind = REC_REVOKED, .version = RECORD_VERSION};
+    record.body.as_REC_REVOKED.flow = ref.flow.v;
+    record.body.as_REC_REVOKED.ordinal = ref.ordinal;
+    commit(e, &record);
+}
+
 static void run_dispatch(struct engine *e) {
     arena_reset(&e->command_arena);
     struct round *round = round_begin(&e->state, &e->live, &e->limits, e->in.wall, &e->command_arena);
     uint32_t job, worker;
     while (round && !engine_is_full(e) && round_next(round, &job, &worker)) {
         struct job_ref ref = job_ref_of(&e->state, job_at(&e->state, job));
+        if (policy_has_lapsed(&e->state, job_at(&e->state, job))) {
+            revoke(e, ref);
+            continue;
+        }
         const struct worker *w = worker_at(&e->state, worker);
         struct record record = {.kind = REC_ASSIGNED, .version = RECORD_VERSION};
         record.body.as_REC_ASSIGNED.flow = ref.flow.v;
@@ -279,6 +299,7 @@ void engine_finish(struct engine *e) {
     run_timers(e);
     run_consequences(e);
     store_sweep(&e->state, STEP_JOBS_MAX);
+    run_questions(e);
     run_dispatch(e);
 }
 
@@ -328,7 +349,8 @@ bool engine_should_fill(const struct engine *e) {
 }
 
 bool engine_has_work(const struct engine *e) {
-    return e->state.working_head != 0 || e->state.store.dropped_spaces.count || e->state.store.dropped_sets.count;
+    return e->state.working_head != 0 || e->live.ask_next != 0 || e->state.store.dropped_spaces.count ||
+           e->state.store.dropped_sets.count;
 }
 
 wall_time engine_next_due(const struct engine *e) {

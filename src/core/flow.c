@@ -2,14 +2,17 @@
 #include "flow.h"
 
 #include "class.h"
+#include "expand.h"
 #include "life.h"
 #include "panic.h"
 #include "quota.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 
 #define FLOW_CHUNK_BYTES 256
 #define FLOW_BYTES_MAX ((size_t)1 << 40)
+#define MESSAGE_BYTES_MAX ((size_t)1 << 22) /* of a job: its body and little more */
 
 /* Copies a message behind its own length; returns where the next one goes. */
 static uint8_t *keep_at(uint8_t *at, struct slice message) {
@@ -176,6 +179,19 @@ uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct
     return place_job(s, flow, profile, keep(&flow_at(s, flow)->arena, text));
 }
 
+uint32_t flow_make_job(struct state *s, uint32_t flow, uint32_t profile, const struct rec_job *rec) {
+    struct buf message;
+    buf_init(&message, MESSAGE_BYTES_MAX);
+    tlv_encode(&rec_job_desc, rec, &message);
+    ENSURE(!message.full);
+    uint32_t index = flow_place_job(s, flow, profile, buf_slice(&message));
+    buf_fini(&message);
+    job_enter(s, index);
+    quota_count_job(s, job_at(s, index), 1);
+    flow_index_names(s, flow_at(s, flow));
+    return index;
+}
+
 /* Appends at the end of the parent's ring, so that its children are visited in order of ordinals, live as after a
  * restart: `work_edge` counts on it. */
 static void add_edge(struct state *s, struct flow *f, uint32_t parent, uint32_t child) {
@@ -235,6 +251,8 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         text = keep_at(text, list[i].raw);
         struct job *j = job_at(s, index);
         if (list[i].undo_profile) saga_name(s, j, profile_index[list[i].undo_profile - 1]);
+        if (list[i].child_profile) expand_name(s, j, profile_index[list[i].child_profile - 1]);
+        if (list[i].runner_profile) service_name_runner(s, j, profile_index[list[i].runner_profile - 1]);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
@@ -274,6 +292,7 @@ void flow_forget(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->state != FLOW_RUNNING);
     REQUIRE(!f->is_working);
+    expand_forget(s, f);
     for (uint32_t i = 0; i < f->jobs.count; i++) {
         uint32_t index = f->jobs.at[i];
         struct job *j = job_at(s, index);
@@ -282,8 +301,10 @@ void flow_forget(struct state *s, uint32_t flow) {
         drop_foreign_edges(s, f, j);
         s->by_state[j->state]--;
         if (j->extra) {
-            uint32_t undo_profile = extra_at(s, j->extra)->undo_profile;
-            if (undo_profile) profile_unref(s, undo_profile);
+            const struct extra *x = extra_at(s, j->extra);
+            if (x->undo_profile) profile_unref(s, x->undo_profile);
+            if (x->runner_profile) profile_unref(s, x->runner_profile);
+            if (x->child_profile) profile_unref(s, x->child_profile);
             pool_free(&s->extras, j->extra);
         }
         profile_unref(s, j->profile);

@@ -34,6 +34,8 @@ struct extra *job_extra(struct state *s, struct job *j);
 /* For loading a snapshot: puts a job under the next ordinal; `text` is copied into the flow's arena. */
 uint32_t flow_place_job(struct state *s, uint32_t flow, uint32_t profile, struct slice text);
 void flow_index_names(struct state *s, struct flow *f);
+/* A job that apply itself makes: under the next ordinal, WAITING, judged by nobody yet. */
+uint32_t flow_make_job(struct state *s, uint32_t flow, uint32_t profile, const struct rec_job *rec);
 void flow_link_parents(struct state *s, uint32_t flow, const struct job *j, const struct tlv_u32s *parents);
 
 #endif

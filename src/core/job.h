@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define JOB_STATE_TABLE(X)                                                                   \
-    X(JOB_WAITING, "waiting", "for parents or for a time")                                   \
+    X(JOB_WAITING, "waiting", "for parents, for a time or for its children")                 \
     X(JOB_HELD, "held", "before a question")                                                 \
     X(JOB_READY, "ready", "for a worker")                                                    \
     X(JOB_DISPATCHED, "dispatched", "given to a worker")                                     \
@@ -40,7 +40,10 @@ enum job_state {
     X(CAUSE_VERDICT, "verdict")                                                              \
     X(CAUSE_NO_VERDICT, "no_verdict") /* nobody answered in time */                          \
     X(CAUSE_REQUEST, "request")     /* someone asked for it */                               \
-    X(CAUSE_SAGA, "saga")           /* its flow failed fatally and is unwound */
+    X(CAUSE_SAGA, "saga")           /* its flow failed fatally and is unwound */            \
+    X(CAUSE_UNHEALTHY, "unhealthy") /* what it deployed did not become healthy in time */    \
+    X(CAUSE_REPLACED, "replaced")   /* a later deployment of the same service came first */     \
+    X(CAUSE_CHILDREN, "children")   /* more of its children ended badly than it allows */
 
 enum job_cause {
 #define X(cause, word) cause,
@@ -81,7 +84,8 @@ bool job_may_move(enum job_state from, enum job_state to);
 
 /* Ended in a way that needs a person: on the dead-letter list until retried or discarded. */
 static inline bool job_is_dead_letter(enum job_state s, enum job_cause c) {
-    return (s == JOB_FAILED && c != CAUSE_UPSTREAM) || s == JOB_TIMED_OUT || s == JOB_DENIED || s == JOB_QUARANTINED;
+    bool by_others = c == CAUSE_UPSTREAM || c == CAUSE_CHILDREN; /* those are on the list themselves */
+    return (s == JOB_FAILED && !by_others) || s == JOB_TIMED_OUT || s == JOB_DENIED || s == JOB_QUARANTINED;
 }
 
 #endif

@@ -4,12 +4,14 @@
 #include "attempt.h"
 #include "class.h"
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 #include "work.h"
 
@@ -24,7 +26,9 @@ static uint64_t reserve_of(const struct state *s, const struct job *j) {
 
 /* It may yet enter its compensation, though it be told to stop. */
 static bool has_undo_under_way(const struct state *s, const struct job *j) {
-    return job_state_is_active(j->state) && j->extra && extra_at(s, j->extra)->undo_profile;
+    if (!job_state_is_active(j->state)) return false;
+    if (j->part == PART_CHILD) j = expand_whole(s, j);
+    return j->extra && extra_at(s, j->extra)->undo_profile;
 }
 
 void dead_push(struct state *s, uint32_t index) {
@@ -58,7 +62,7 @@ void dead_remove(struct state *s, uint32_t index) {
 
 static void enter(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
-    f->by_state[j->state]++;
+    if (j->part != PART_CHILD) f->by_state[j->state]++;
     if (has_undo_under_way(s, j)) f->undo_active++;
     s->by_state[j->state]++;
     if (j->state == JOB_READY) ready_push(s, index);
@@ -73,7 +77,7 @@ void job_enter(struct state *s, uint32_t index) {
 
 static void leave(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
-    f->by_state[j->state]--;
+    if (j->part != PART_CHILD) f->by_state[j->state]--;
     if (has_undo_under_way(s, j)) f->undo_active--;
     s->by_state[j->state]--;
     if (j->state == JOB_READY)
@@ -93,6 +97,12 @@ static void count_open(struct state *s, const struct job *j, int sign) {
 void job_spend(struct state *s, struct job *j) {
     s->reserved_bytes -= reserve_of(s, j);
     j->used++;
+    s->reserved_bytes += reserve_of(s, j);
+}
+
+void job_forgive(struct state *s, struct job *j) {
+    s->reserved_bytes -= reserve_of(s, j);
+    j->used = 0;
     s->reserved_bytes += reserve_of(s, j);
 }
 
@@ -135,6 +145,11 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
     struct job *j = job_at(s, index);
     job_move(s, index, to, cause);
     if (MUTANT(forget_cascade) && to == JOB_FAILED) return;
+    if (j->part == PART_CHILD) {
+        expand_child_ended(s, index);
+        return;
+    }
+    if (expansion_of(s, j)) expand_job_ended(s, index);
     work_push(s, j);
 }
 
@@ -143,8 +158,9 @@ static enum gate next_gate(const struct state *s, const struct job *j) {
     uint32_t wanted = job_options(s, j)->gates;
     if (j->flags & JOBF_APPROVE) wanted |= GATE_BIT(GATE_APPROVAL);
     wanted &= ~(uint32_t)j->gates;
-    for (uint32_t gate = GATE_CONDITION; gate < GATE_OUTPUT; gate++)
-        if (wanted & GATE_BIT(gate)) return (enum gate)gate;
+    if (wanted == 0) return GATE_COUNT;
+    for (uint32_t i = 0; i < INPUT_GATE_COUNT; i++)
+        if (wanted & GATE_BIT(gates_in_order[i])) return (enum gate)gates_in_order[i];
     return GATE_COUNT;
 }
 
@@ -167,10 +183,15 @@ void job_advance(struct state *s, uint32_t index) {
         job_set_timer(s, index);
         return;
     }
+    if (policy_has_lapsed(s, j)) policy_lapse(s, j);
     enum gate gate = next_gate(s, j);
     if (gate != GATE_COUNT) {
         if (j->state == JOB_WAITING) job_move(s, index, JOB_HELD, CAUSE_NONE);
         question_open(s, index, gate);
+    } else if (options_expand(o)) {
+        expand_begin(s, index);
+    } else if (o->kind == JOB_SERVICE && service_is_deployed_by(s, j)) {
+        service_deploy(s, index);
     } else if (ends_in_apply(o->kind)) {
         job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
     } else {
@@ -187,6 +208,7 @@ static enum job_state upstream_end(const struct options *o, enum job_state paren
 }
 
 static bool has_not_started(const struct job *j) {
+    if (j->part == PART_WHOLE || j->part == PART_ENDING) return false; /* its children have */
     return j->state == JOB_WAITING || j->state == JOB_HELD || j->state == JOB_READY;
 }
 
@@ -271,6 +293,10 @@ void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec) {
 void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     struct job *j = job_at(s, index);
     enum job_cause cause = flow_at(s, j->flow)->sweep == SWEEP_UNWIND ? CAUSE_SAGA : CAUSE_REQUEST;
+    if (j->part == PART_WHOLE || j->part == PART_ENDING) {
+        expand_call_off(s, index, cause, confirm_ms);
+        return;
+    }
     switch ((enum job_state)j->state) {
     case JOB_HELD:
     case JOB_CHECKING:
@@ -301,15 +327,25 @@ void job_reset(struct state *s, uint32_t index) {
     j->root = NO_ORDINAL;
     j->due.ms = 0;
     j->flags &= (uint8_t) ~(JOBF_TIMED | JOBF_APPROVE | JOBF_PREFER_OVER | JOBF_LATE);
-    if (j->extra) { /* what the attempts left; the compensation is of the job */
+    if (j->extra) { /* what the attempts left; compensation and children are of the job */
         struct extra *x = extra_at(s, j->extra);
-        *x = (struct extra){.undo_profile = x->undo_profile, .undoes = x->undoes, .entered = x->entered};
-        if (x->undo_profile == 0 && x->undoes == 0) {
+        *x = (struct extra){.child_profile = x->child_profile,
+                            .expansion = x->expansion,
+                            .undo_profile = x->undo_profile,
+                            .undoes = x->undoes,
+                            .runner_profile = x->runner_profile,
+                            .entered = x->entered};
+        bool of_the_job = x->undo_profile || x->undoes || x->runner_profile || x->child_profile;
+        if (!of_the_job) {
             pool_free(&s->extras, j->extra);
             j->extra = 0;
         }
     }
     job_move(s, index, JOB_WAITING, CAUSE_NONE);
+    if (expansion_of(s, j)) { /* it keeps its items, and the children that did well */
+        j->gates = GATE_BIT(GATE_EXPANSION);
+        expand_reopen(s, index);
+    }
 }
 
 void job_quarantine_late(struct state *s, uint32_t index) {

@@ -12,6 +12,7 @@ void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause
 
 /* Counts one failed attempt against the budget. */
 void job_spend(struct state *s, struct job *j);
+void job_forgive(struct state *s, struct job *j); /* all of them */
 
 /* Ends a job: as job_move, and its children and its flow hear of it. */
 void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cause cause);

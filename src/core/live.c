@@ -83,6 +83,8 @@ void live_note(struct live *l, const struct state *s, const struct limits *limit
         note_heartbeat(l, s, limits, in, &cmd->as.worker);
     else if (cmd->kind == CMD_STORE)
         note_watch(l, s, cmd);
+    else if (cmd->kind == CMD_POLICY)
+        l->ask_next = 1;
     else if (cmd->kind == CMD_DETACH)
         live_worker(l, s, worker_find(s, cmd->as.worker.worker))->attached = false;
 }

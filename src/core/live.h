@@ -27,6 +27,7 @@ struct live {
     uint64_t stale_refused;
     mono_time lease_next;     /* no lease ends before this */
     struct watches watches;   /* of the store */
+    uint32_t ask_next;        /* after a change of the policy: the next question to look at; 0 = all were */
 };
 
 void live_init(struct live *l);

@@ -3,6 +3,7 @@
 #include "batch.h"
 #include "buf.h"
 #include "class.h"
+#include "expand.h"
 #include "flow.h"
 #include "heap.h"
 #include "life.h"
@@ -12,6 +13,7 @@
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "service.h"
 #include "snapshot.h"
 #include "store.h"
 #include "timer.h"
@@ -28,6 +30,8 @@ struct loader {
     uint64_t objects;
     uint32_t flow; /* whose jobs are coming */
     uint32_t jobs_left;
+    uint32_t expansion; /* whose children are coming */
+    uint32_t children_left;
     uint32_t item; /* of the store, whose members are coming */
     uint32_t members_left;
     bool has_header, has_end;
@@ -73,6 +77,7 @@ static enum err load_header(struct loader *l, const struct snap_header *o, struc
     s->flow_last = o->flow_last;
     s->question_last = o->question_last;
     s->worker_last = o->worker_last;
+    s->policy = o->policy;
     l->has_header = true;
     return ERR_OK;
 }
@@ -185,7 +190,8 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
 }
 
 static void load_extra(struct state *s, struct job *j, const struct snap_job *o) {
-    if (!(o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len)) return;
+    bool has_slices = o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len;
+    if (!has_slices && o->policy == 0) return;
     struct arena *arena = &flow_at(s, j->flow)->arena;
     struct extra *x = job_extra(s, j);
     x->result = arena_slice(arena, o->result);
@@ -193,6 +199,7 @@ static void load_extra(struct state *s, struct job *j, const struct snap_job *o)
     x->constraints = arena_slice(arena, o->constraints);
     x->body = arena_slice(arena, o->body);
     x->body_hash = arena_slice(arena, o->body_hash);
+    x->policy = o->policy;
 }
 
 static enum err load_undo(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t undo_profile,
@@ -204,19 +211,23 @@ static enum err load_undo(struct loader *l, struct job *j, const struct rec_job 
     return ERR_OK;
 }
 
-static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t profile, uint32_t undo_profile,
-                         struct why *why) {
+static enum err load_runner(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t runner_profile,
+                            struct why *why) {
     struct state *s = l->state;
-    struct rec_job rec;
-    enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
-    if (e != ERR_OK) return e;
-    FITS(rec.name.len > 0, "a job without a name");
-    FITS(o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0, "a job that cannot be");
-    FITS(moment_fits(o->since_ms) && moment_fits(o->due_ms), "a job of a time that cannot be");
-    uint32_t index = flow_place_job(s, l->flow, profile, o->text);
-    struct job *j = job_at(s, index);
-    for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
-    flow_link_parents(s, l->flow, j, &rec.parents);
+    FITS((rec->service.len > 0) == (runner_profile != 0), "a service without options, or options without one");
+    if (runner_profile == 0) return ERR_OK;
+    const struct options *o = &profile_at(s, runner_profile)->options;
+    FITS(o->kind == JOB_SERVICE && o->gates == 0, "a service that cannot run");
+    FITS(job_options(s, j)->kind == JOB_SERVICE, "a service deployed by another kind of job");
+    service_name_runner(s, j, runner_profile);
+    return ERR_OK;
+}
+
+static bool job_object_fits(const struct snap_job *o) {
+    return o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 && moment_fits(o->since_ms) && moment_fits(o->due_ms);
+}
+
+static void load_job_facts(struct state *s, struct job *j, const struct snap_job *o) {
     j->state = o->state;
     j->cause = o->cause;
     j->flags = o->flags & (uint8_t)~JOBF_DEAD;
@@ -231,7 +242,36 @@ static enum err load_job(struct loader *l, const struct snap_job *o, uint32_t pr
     j->parents_open = o->parents_open;
     load_extra(s, j, o);
     if (!job_state_is_terminal(j->state)) quota_count_job(s, j, 1);
-    e = load_undo(l, j, &rec, undo_profile, why);
+}
+
+struct job_profiles {
+    uint32_t own, undo, runner, child; /* 0 = none, but for the first */
+};
+
+static enum err check_children(const struct state *s, struct job_profiles profiles, struct why *why) {
+    const struct options *child = &profile_at(s, profiles.child)->options;
+    FITS(options_expand(&profile_at(s, profiles.own)->options) && profiles.runner == 0, "children of no foreach job");
+    FITS(!(child->gates & ~GATE_BIT(GATE_OUTPUT)), "a question before a child");
+    return ERR_OK;
+}
+
+static enum err load_job(struct loader *l, const struct snap_job *o, struct job_profiles profiles, struct why *why) {
+    struct state *s = l->state;
+    struct rec_job rec;
+    enum err e = tlv_decode(&rec_job_desc, o->text, TLV_STRICT, &l->arena, &rec, why);
+    if (e != ERR_OK) return e;
+    FITS(rec.name.len > 0, "a job without a name");
+    FITS(job_object_fits(o), "a job, or a time of one, that cannot be");
+    e = profiles.child ? check_children(s, profiles, why) : ERR_OK;
+    if (e != ERR_OK) return e;
+    uint32_t index = flow_place_job(s, l->flow, profiles.own, o->text);
+    struct job *j = job_at(s, index);
+    for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
+    flow_link_parents(s, l->flow, j, &rec.parents);
+    load_job_facts(s, j, o);
+    if (profiles.child) expand_name(s, j, profiles.child);
+    e = load_undo(l, j, &rec, profiles.undo, why);
+    if (e == ERR_OK) e = load_runner(l, j, &rec, profiles.runner, why);
     if (e != ERR_OK) return e;
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
     if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
@@ -259,12 +299,100 @@ static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct wh
     for (uint32_t i = 0; i < o->jobs.count; i++) {
         FITS(jobs[i].profile < o->profiles.count, "a job without options");
         FITS(jobs[i].undo_profile <= o->profiles.count, "a compensation without options");
-        uint32_t undo_profile = jobs[i].undo_profile ? index[jobs[i].undo_profile - 1] : 0;
-        enum err e = load_job(l, &jobs[i], index[jobs[i].profile], undo_profile, why);
+        FITS(jobs[i].runner_profile <= o->profiles.count, "a service without options");
+        FITS(jobs[i].child_profile <= o->profiles.count, "children without options");
+        struct job_profiles own = {.own = index[jobs[i].profile],
+                                   .undo = jobs[i].undo_profile ? index[jobs[i].undo_profile - 1] : 0,
+                                   .runner = jobs[i].runner_profile ? index[jobs[i].runner_profile - 1] : 0,
+                                   .child = jobs[i].child_profile ? index[jobs[i].child_profile - 1] : 0};
+        enum err e = load_job(l, &jobs[i], own, why);
         if (e != ERR_OK) return e;
     }
     l->jobs_left -= o->jobs.count;
     return l->jobs_left == 0 ? finish_flow(l, why) : ERR_OK;
+}
+
+/* ---- foreach jobs ---- */
+
+static enum err finish_expansion(struct loader *l) {
+    struct state *s = l->state;
+    uint32_t flow = job_at(s, expansion_at(s, l->expansion)->job)->flow;
+    expand_restore(s, l->expansion);
+    if (!flow_at(s, flow)->is_working) work_restore(s, flow);
+    l->expansion = 0;
+    return ERR_OK;
+}
+
+static enum err load_expansion(struct loader *l, const struct snap_expansion *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t job = job_find(s, (struct job_ref){{o->flow}, o->job});
+    FITS(l->expansion == 0, "a foreach before the children of the last are whole");
+    FITS(job != 0 && job_at(s, job)->part == PART_NONE, "children of no job");
+    const struct job *j = job_at(s, job);
+    FITS(j->extra && extra_at(s, j->extra)->child_profile && !expansion_of(s, j), "children of no foreach, or twice");
+    FITS(j->gates & GATE_BIT(GATE_EXPANSION), "items of a foreach that has none yet");
+    FITS(o->count <= EXPAND_ITEMS_MAX && o->next <= o->count && o->made <= o->next, "more children than there are");
+    FITS(o->first >= FIRST_CHILD_ORDINAL && (uint64_t)o->first + o->count < NO_ORDINAL, "children of no ordinal");
+    FITS(o->pass < SWEEP_COUNT && o->pass_next <= o->next && o->again <= o->next, "a pass over no children");
+    bool waits = j->state == JOB_WAITING && j->parents_open == 1;
+    bool is_over = job_state_is_terminal(j->state);
+    FITS(!is_over || o->pass == SWEEP_NONE || o->pass == SWEEP_CANCEL, "children that begin again after all is over");
+    FITS(!o->is_open || waits, "a foreach that waits for children and does not");
+    FITS(!o->is_open || o->cause == CAUSE_NONE || o->cause == CAUSE_REQUEST || o->cause == CAUSE_SAGA ||
+             o->cause == CAUSE_DEADLINE || o->cause == CAUSE_CHILDREN,
+         "a foreach called off for no reason");
+    l->expansion = expand_make(s, job, o->count, o->items);
+    struct expansion *x = expansion_at(s, l->expansion);
+    FITS(x->first == o->first, "children out of order");
+    x->next = o->next;
+    x->cause = o->cause;
+    x->pass = o->pass;
+    x->pass_next = o->pass_next;
+    x->confirm_ms = o->confirm_ms;
+    x->again = o->again;
+    x->is_open = o->is_open;
+    l->children_left = o->made;
+    return l->children_left == 0 ? finish_expansion(l) : ERR_OK;
+}
+
+static enum err load_child(struct loader *l, const struct snap_child *o, struct why *why) {
+    struct state *s = l->state;
+    const struct expansion *x = expansion_at(s, l->expansion);
+    const struct snap_job *job = &o->job;
+    bool over = job_state_is_terminal(job->state), waits = job->state == JOB_WAITING && job->parents_open;
+    FITS(o->item < x->next && !map_get(&x->made, o->item), "a child twice, or one that has not begun");
+    FITS(job_object_fits(job) && job->state != JOB_HELD, "a child that cannot be");
+    FITS(job->parents_open <= (job->state == JOB_WAITING), "a child with parents");
+    FITS((job->flags & (JOBF_UNTOLD | JOBF_LATE | JOBF_APPROVE)) == 0, "a child with a part in the graph");
+    FITS(over || waits || x->is_open, "a child under way of a job that is not");
+    bool reached = x->pass == SWEEP_CANCEL && o->item >= x->pass_next;
+    FITS(!waits || reached || !job_state_is_terminal(job_at(s, x->job)->state), "a child that waits for ever");
+    FITS(!waits || o->item >= x->again, "a child that nobody looks for");
+    uint32_t index = expand_make_child(s, l->expansion, o->item);
+    struct job *j = job_at(s, index);
+    load_job_facts(s, j, job);
+    expand_count_child(s, index);
+    if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
+    if (job->flags & JOBF_DEAD) {
+        FITS(over, "a dead letter that lives");
+        dead_push(s, index);
+    }
+    return ERR_OK;
+}
+
+static enum err load_children(struct loader *l, const struct snap_children *o, struct why *why) {
+    const struct state *s = l->state;
+    FITS(l->expansion != 0, "children of no foreach");
+    FITS(o->children.count > 0 && o->children.count <= l->children_left, "more children than the foreach has");
+    struct job_ref ref = job_ref_of(s, job_at(s, expansion_at(s, l->expansion)->job));
+    FITS(ref.flow.v == o->flow && ref.ordinal == o->job, "children of another foreach");
+    const struct snap_child *list = o->children.at;
+    for (uint32_t i = 0; i < o->children.count; i++) {
+        enum err e = load_child(l, &list[i], why);
+        if (e != ERR_OK) return e;
+    }
+    l->children_left -= o->children.count;
+    return l->children_left == 0 ? finish_expansion(l) : ERR_OK;
 }
 
 /* ---- what refers to jobs ---- */
@@ -364,6 +492,7 @@ static enum err load_members(struct loader *l, const struct snap_members *o, str
 static enum err load_end(struct loader *l, const struct snap_end *o, struct why *why) {
     FITS(l->flow == 0, "it ends inside a flow");
     FITS(l->members_left == 0, "it ends inside a set");
+    FITS(l->expansion == 0, "it ends inside a foreach");
     FITS(o->objects == l->objects, "objects are missing");
     FITS(o->digest_lo == l->digest.lo && o->digest_hi == l->digest.hi, "the digest is another");
     l->has_end = true;
@@ -405,6 +534,62 @@ static enum err load_limit(struct loader *l, const struct snap_limit *o, struct 
     return ERR_OK;
 }
 
+/* A flow that may be a version: one job that can run, and be stopped at most by the service. */
+static enum err load_version(struct loader *l, uint32_t service, uint64_t id, uint32_t *ret, struct why *why) {
+    struct state *s = l->state;
+    *ret = 0;
+    if (id == 0) return ERR_OK;
+    uint32_t flow = flow_find(s, (flow_id){id});
+    FITS(flow != 0 && !flow_at(s, flow)->of_service, "a version that is not there, or twice");
+    const struct flow *f = flow_at(s, flow);
+    FITS(f->jobs.count == 1 && f->tenant == service_at(s, service)->tenant, "a version that is none");
+    FITS(f->unwinding == UNWIND_NONE && f->sweep == SWEEP_NONE && f->foreign.count == 0 && f->state == FLOW_RUNNING,
+         "a version with a past");
+    const struct job *j = job_at(s, f->jobs.at[0]);
+    const struct options *o = job_options(s, j);
+    FITS(o->kind == JOB_SERVICE && o->gates == 0, "a version that cannot run");
+    FITS(!job_state_is_terminal(j->state) || j->state == JOB_CANCELLED, "a version that ended by itself");
+    FITS(j->state != JOB_HELD && j->state != JOB_CHECKING && !service_is_deployed_by(s, j), "a version that asks");
+    FITS(!(j->flags & (JOBF_UNTOLD | JOBF_DEAD)), "a version with consequences");
+    service_link(s, service, flow);
+    *ret = flow;
+    return ERR_OK;
+}
+
+static bool has_attempt(const struct state *s, uint32_t flow) {
+    return flow && job_state_is_active(job_at(s, flow_at(s, flow)->jobs.at[0])->state);
+}
+
+static enum err load_service(struct loader *l, const struct snap_service *o, struct why *why) {
+    struct state *s = l->state;
+    uint32_t tenant = tenant_find(s, o->tenant);
+    FITS(tenant != 0 && o->name.len > 0 && !service_find(s, tenant, o->name), "a service twice, or of nobody");
+    FITS(moment_fits(o->since_ms), "a time that cannot be");
+    FITS(o->current || o->previous || o->retiring, "a service without a version");
+    uint32_t index = service_make(s, tenant, o->name);
+    struct service *v = service_at(s, index);
+    v->desired = o->desired;
+    v->healthy = o->healthy;
+    v->since.ms = o->since_ms;
+    v->version_last = o->version_last;
+    v->current.number = o->current_number;
+    v->previous.number = o->previous_number;
+    enum err e = load_version(l, index, o->current, &v->current.flow, why);
+    if (e == ERR_OK) e = load_version(l, index, o->previous, &v->previous.flow, why);
+    if (e == ERR_OK) e = load_version(l, index, o->retiring, &v->retiring, why);
+    if (e != ERR_OK) return e;
+    FITS(has_attempt(s, v->current.flow) + has_attempt(s, v->previous.flow) + has_attempt(s, v->retiring) <= 1,
+         "two versions that run");
+    if (o->deployer == 0) return ERR_OK;
+    uint32_t job = job_find(s, (struct job_ref){{o->deployer}, o->deployer_ordinal});
+    FITS(job != 0 && v->current.flow != 0, "a deployment by no job");
+    const struct job *j = job_at(s, job);
+    FITS(flow_at(s, j->flow)->tenant == tenant && service_is_deployed_by(s, j), "a deployment by another job");
+    FITS(j->state == JOB_HELD && j->link && question_at(s, j->link)->gate == GATE_SERVICE, "a deployment that is over");
+    v->deployer = job;
+    return ERR_OK;
+}
+
 static enum err load_object(struct loader *l, enum object_kind kind, const void *o, struct why *why) {
     FITS(l->has_header != (kind == OBJ_HEADER), "the header is not first");
     FITS(!l->has_end, "objects after the end");
@@ -423,6 +608,9 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_ITEM: return load_item(l, o, why);
     case OBJ_MEMBERS: return load_members(l, o, why);
     case OBJ_LIMIT: return load_limit(l, o, why);
+    case OBJ_EXPANSION: return load_expansion(l, o, why);
+    case OBJ_CHILDREN: return load_children(l, o, why);
+    case OBJ_SERVICE: return load_service(l, o, why);
     case OBJ_KIND_END: break;
     }
     return misfit(why, "an object of no kind");

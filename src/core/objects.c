@@ -17,6 +17,7 @@ static const struct tlv_field header_fields[] = {
     TLV_FIELD(5, TLV_U64, snap_header, flow_last),
     TLV_FIELD(6, TLV_U64, snap_header, question_last),
     TLV_FIELD(7, TLV_U32, snap_header, worker_last),
+    TLV_FIELD(90, TLV_U64, snap_header, policy),
 };
 static const struct tlv_field tenant_fields[] = {
     TLV_FIELD(1, TLV_TEXT, snap_tenant, name, .max = TEXT_MAX),
@@ -97,6 +98,9 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
     TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
     TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
+    TLV_FIELD(70, TLV_U32, snap_job, child_profile),
+    TLV_FIELD(80, TLV_U32, snap_job, runner_profile),
+    TLV_FIELD(90, TLV_U64, snap_job, policy),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {
@@ -148,6 +152,31 @@ static const struct tlv_field item_fields[] = {
 static const struct tlv_field members_fields[] = {
     TLV_FIELD(1, TLV_LIST, snap_members, members, .max = 4096, .sub = &rec_store_item_desc),
 };
+static const struct tlv_field expansion_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_expansion, flow),
+    TLV_FIELD(2, TLV_U32, snap_expansion, job),
+    TLV_FIELD(3, TLV_U32, snap_expansion, first),
+    TLV_FIELD(4, TLV_U32, snap_expansion, count),
+    TLV_FIELD(5, TLV_U32, snap_expansion, next),
+    TLV_FIELD(6, TLV_HASH, snap_expansion, items),
+    TLV_FIELD(7, TLV_ENUM, snap_expansion, cause, .max = JOB_CAUSE_COUNT, .names = job_cause_words),
+    TLV_FIELD(8, TLV_U8, snap_expansion, pass),
+    TLV_FIELD(9, TLV_U32, snap_expansion, pass_next),
+    TLV_FIELD(10, TLV_U32, snap_expansion, confirm_ms),
+    TLV_FIELD(11, TLV_U32, snap_expansion, again),
+    TLV_FIELD(12, TLV_BOOL, snap_expansion, is_open),
+    TLV_FIELD(13, TLV_U32, snap_expansion, made),
+};
+static const struct tlv_field child_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_child, item),
+    TLV_FIELD(2, TLV_MSG, snap_child, job, .sub = &job_desc),
+};
+static const struct tlv_desc child_desc = TLV_DESC("child", snap_child, child_fields);
+static const struct tlv_field children_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_children, flow),
+    TLV_FIELD(2, TLV_U32, snap_children, job),
+    TLV_FIELD(3, TLV_LIST, snap_children, children, .sub = &child_desc),
+};
 static const struct tlv_field end_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_end, objects),
     TLV_FIELD(2, TLV_U64, snap_end, digest_lo),
@@ -167,6 +196,22 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(11, TLV_U64, snap_limit, bytes),
 };
 
+static const struct tlv_field service_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_service, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_TEXT, snap_service, name, .max = TEXT_MAX),
+    TLV_FIELD(3, TLV_ENUM, snap_service, desired, .max = SERVICE_DESIRED_COUNT, .names = service_desired_words),
+    TLV_FIELD(4, TLV_BOOL, snap_service, healthy),
+    TLV_FIELD(5, TLV_I64, snap_service, since_ms),
+    TLV_FIELD(6, TLV_U32, snap_service, version_last),
+    TLV_FIELD(7, TLV_U64, snap_service, current),
+    TLV_FIELD(8, TLV_U64, snap_service, previous),
+    TLV_FIELD(9, TLV_U64, snap_service, retiring),
+    TLV_FIELD(10, TLV_U32, snap_service, current_number),
+    TLV_FIELD(11, TLV_U32, snap_service, previous_number),
+    TLV_FIELD(12, TLV_U64, snap_service, deployer),
+    TLV_FIELD(13, TLV_U32, snap_service, deployer_ordinal),
+};
+
 static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
     [OBJ_TENANT] = TLV_DESC("tenant", snap_tenant, tenant_fields),
@@ -182,6 +227,9 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_ITEM] = TLV_DESC("item", snap_item, item_fields),
     [OBJ_MEMBERS] = TLV_DESC("members", snap_members, members_fields),
     [OBJ_LIMIT] = TLV_DESC("limit", snap_limit, limit_fields),
+    [OBJ_EXPANSION] = TLV_DESC("expansion", snap_expansion, expansion_fields),
+    [OBJ_CHILDREN] = TLV_DESC("children", snap_children, children_fields),
+    [OBJ_SERVICE] = TLV_DESC("service", snap_service, service_fields),
 };
 /* clang-format on */
 

@@ -18,7 +18,10 @@
     X(OBJ_END, 11, snap_end, "end", "number of objects before it and their digest; always last")   \
     X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
     X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
-    X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows")
+    X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
+    X(OBJ_EXPANSION, 50, snap_expansion, "expansion", "a foreach job that got its items, by ordinal, after all flows") \
+    X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index") \
+    X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -33,6 +36,7 @@ struct snap_header {
     int64_t now_ms;
     uint64_t flow_last, question_last;
     uint32_t worker_last;
+    uint64_t policy;
 };
 struct snap_tenant {
     struct slice name;
@@ -93,6 +97,9 @@ struct snap_job {
     uint32_t parents_open;
     struct slice result, result_hash, constraints, body, body_hash;
     uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
+    uint32_t child_profile; /* the same, of a foreach job's children */
+    uint32_t runner_profile; /* the same, of what it deploys */
+    uint64_t policy; /* version that let it pass */
 };
 struct snap_jobs {
     uint64_t flow;
@@ -145,6 +152,36 @@ struct snap_limit {
     int64_t filled_ms;
     uint32_t running;
     uint64_t queued, bytes;
+};
+struct snap_expansion {
+    uint64_t flow;
+    uint32_t job; /* ordinal of the foreach job */
+    uint32_t first, count, next;
+    struct slice items;
+    uint8_t cause, pass;
+    uint32_t pass_next, confirm_ms, again;
+    bool is_open;
+    uint32_t made; /* children that follow: those with anything to tell */
+};
+struct snap_child {
+    uint32_t item;
+    struct snap_job job; /* without text and profile, which are those of the foreach job */
+};
+struct snap_children {
+    uint64_t flow;
+    uint32_t job; /* ordinal of the foreach job */
+    struct tlv_list children;
+};
+struct snap_service {
+    struct slice tenant, name;
+    uint8_t desired;
+    bool healthy;
+    int64_t since_ms;
+    uint32_t version_last;
+    uint64_t current, previous, retiring; /* flows; 0 = none */
+    uint32_t current_number, previous_number;
+    uint64_t deployer; /* flow; 0 = none */
+    uint32_t deployer_ordinal;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -68,6 +68,15 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(25, TLV_BOOL, options, policy_open),
     TLV_FIELD(26, TLV_TEXT, options, approval_role, .max = 255),
     TLV_FIELD(27, TLV_U32S, options, fatal_exits, .max = 256),
+    TLV_FIELD(70, TLV_U32, options, max_parallel),
+    TLV_FIELD(71, TLV_BOOL, options, fail_fast),
+    TLV_FIELD(72, TLV_U32, options, allow_count),
+    TLV_FIELD(73, TLV_U32, options, allow_percent),
+    TLV_FIELD(80, TLV_U32, options, restart_base_ms),
+    TLV_FIELD(81, TLV_U32, options, restart_cap_ms),
+    TLV_FIELD(82, TLV_I64, options, restart_reset_ms),
+    TLV_FIELD(83, TLV_I64, options, healthy_within_ms),
+    TLV_FIELD(84, TLV_U32, options, stop_within_ms),
     TLV_FIELD(0, TLV_RAW, options, raw),
 };
 const struct tlv_desc options_desc = TLV_DESC("options", options, options_fields);
@@ -99,6 +108,9 @@ void options_default(struct options *o) {
     };
 }
 
+const uint8_t gates_in_order[INPUT_GATE_COUNT] = {GATE_CONDITION, GATE_EXPANSION, GATE_RENDER,
+                                                  GATE_POLICY,    GATE_APPROVAL,  GATE_EXTERNAL};
+
 bool time_fits(int64_t ms) {
     return ms >= 0 && ms <= TIME_MS_MAX;
 }
@@ -106,9 +118,11 @@ bool time_fits(int64_t ms) {
 bool options_fit(const struct options *o) {
     const int64_t times[] = {o->delay_ms,        o->not_before_ms,       o->deadline_ms,
                              o->start_within_ms, o->dispatch_timeout_ms, o->run_timeout_ms,
-                             o->prefer_ms,       o->approval_ms};
+                             o->prefer_ms,       o->approval_ms,         o->restart_reset_ms,
+                             o->healthy_within_ms};
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         if (!time_fits(times[i])) return false;
+    if (options_expand(o) && (o->max_parallel == 0 || o->allow_percent > 100)) return false;
     return (o->demand.pool.len > 0 || o->demand.topic.len > 0) && o->quorum > 0 && o->quorum <= 64;
 }
 

@@ -11,7 +11,7 @@ enum job_kind {
     JOB_COMMAND,
     JOB_SCRIPT,
     JOB_ARCHIVE,
-    JOB_SERVICE,
+    JOB_SERVICE,  /* deploys a service: ends in apply, when that is healthy */
     JOB_HTTP,
     JOB_NOOP,
     JOB_SLEEP,
@@ -24,17 +24,21 @@ enum job_kind {
 
 enum on_upstream { UPSTREAM_FAIL, UPSTREAM_SKIP, UPSTREAM_RUN, UPSTREAM_COUNT };
 
-/* Questions a job may stand before, in the order in which they are asked. Bits of `options.gates`. */
+/* Questions a job may stand before. Bits of `options.gates`. */
 enum gate {
     GATE_CONDITION,
     GATE_RENDER,
     GATE_POLICY,
     GATE_APPROVAL,
     GATE_EXTERNAL,
-    GATE_OUTPUT, /* after the run, in CHECKING */
+    GATE_OUTPUT,    /* after the run, in CHECKING */
+    GATE_SERVICE,   /* of a job that deploys, after all others: the engine itself answers; no option asks for it */
+    GATE_EXPANSION, /* a foreach job: over which items? Asked behind the condition; see gates_in_order */
     GATE_COUNT
 };
 #define GATE_BIT(g) ((uint8_t)(1u << (g)))
+#define INPUT_GATE_COUNT 6u
+extern const uint8_t gates_in_order[INPUT_GATE_COUNT]; /* all but GATE_OUTPUT, as they are asked */
 
 struct name_item {
     struct slice name;
@@ -93,6 +97,15 @@ struct options {
     bool policy_open;       /* no answer from the policy: allow */
     struct slice approval_role;
     struct tlv_u32s fatal_exits;
+    uint32_t max_parallel;  /* foreach: children under way at once */
+    bool fail_fast;         /* foreach: call the rest off as soon as it cannot succeed any more */
+    uint32_t allow_count;   /* foreach: children that may end badly, */
+    uint32_t allow_percent; /* or their share of all, rounded down */
+    uint32_t restart_base_ms;  /* services, so to the end: before the first restart; doubles with each */
+    uint32_t restart_cap_ms;
+    int64_t restart_reset_ms;  /* healthy for so long: the next restart is the first again */
+    int64_t healthy_within_ms; /* from its deployment; else back to the version before */
+    uint32_t stop_within_ms;   /* how long a worker may take to confirm that it stopped */
     struct slice raw;
 };
 
@@ -120,6 +133,9 @@ extern const struct tlv_desc name_item_desc, label_desc, resource_desc, demand_d
 
 /* The latest time and the longest wait that a record may name: sums of a few of them stay numbers. */
 #define TIME_MS_MAX (INT64_MAX / 16)
+
+/* Its jobs run once per item: a foreach job. */
+static inline bool options_expand(const struct options *o) { return o->gates & GATE_BIT(GATE_EXPANSION); }
 
 /* Whether apply can work with options that come from a file; decide asks for far more. */
 bool options_fit(const struct options *o);

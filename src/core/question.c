@@ -5,8 +5,10 @@
 #include "flow.h"
 #include "hash.h"
 #include "life.h"
+#include "mutant.h"
 #include "panic.h"
 #include "saga.h"
+#include "service.h"
 #include "timer.h"
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
@@ -22,6 +24,20 @@ struct slice question_hash(const struct state *s, const struct question *q, stru
 wall_time question_due(const struct state *s, const struct question *q) {
     bool asleep = q->again.ms > s->now.ms && q->again.ms < q->deadline.ms;
     return asleep ? q->again : q->deadline;
+}
+
+bool policy_is_later(const struct state *s, const struct job *j) {
+    if (MUTANT(grant_kept)) return false;
+    return s->policy > (j->extra ? extra_at(s, j->extra)->policy : 0);
+}
+
+void policy_lapse(struct state *s, struct job *j) {
+    REQUIRE(policy_has_lapsed(s, j));
+    j->gates &= (uint8_t) ~(GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL));
+    j->flags &= (uint8_t)~JOBF_APPROVE;
+    if (j->extra == 0) return;
+    extra_at(s, j->extra)->constraints = slice_of(NULL, 0);
+    extra_at(s, j->extra)->policy = 0;
 }
 
 bool question_is_soft(const struct state *s, const struct job *j, enum gate gate) {
@@ -49,11 +65,13 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     bool soft = question_is_soft(s, j, gate);
     bool expires = (gate == GATE_APPROVAL || gate == GATE_EXTERNAL || soft) && o->approval_ms > 0;
     q->deadline.ms = expires ? s->now.ms + o->approval_ms : TIME_NEVER;
+    if (gate == GATE_SERVICE) q->deadline.ms = s->now.ms + o->healthy_within_ms;
     if (gate == GATE_APPROVAL && o->quorum > 1)
         q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, o->quorum);
     j->link = index;
     map_put(&s->question_by_id, q->id, index);
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    if (gate == GATE_SERVICE) return; /* nobody outside is asked */
     struct question_effect effect = question_effect_of(s, q);
     emit_question(s, &effect);
 }
@@ -62,10 +80,12 @@ void question_close(struct state *s, struct job *j) {
     REQUIRE(j->state == JOB_HELD || j->state == JOB_CHECKING);
     REQUIRE(j->link != 0);
     struct question *q = question_at(s, j->link);
+    uint32_t deployer = q->gate == GATE_SERVICE ? q->job : 0;
     timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
     map_del(&s->question_by_id, q->id);
     pool_free(&s->questions, j->link);
     j->link = 0;
+    if (deployer) service_give_up(s, deployer);
 }
 
 static void ask_again(struct state *s, uint32_t index, int64_t again_ms) {
@@ -90,8 +110,18 @@ static bool vote(const struct state *s, struct question *q, struct slice princip
     return q->votes >= quorum;
 }
 
+/* Until a policy is told of, nothing is known that a permission could be older than. */
+static void keep_policy(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
+    if (gate == GATE_POLICY && s->policy) job_extra(s, j)->policy = rec->policy;
+}
+
 static void keep_payload(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
     struct arena *arena = &flow_at(s, j->flow)->arena;
+    if (gate == GATE_EXTERNAL && (rec->result.len || rec->result_hash.len)) {
+        struct extra *x = job_extra(s, j);
+        x->result = arena_slice(arena, rec->result);
+        x->result_hash = arena_slice(arena, rec->result_hash);
+    }
     if (rec->verdict == VERDICT_CONSTRAIN) {
         job_extra(s, j)->constraints = arena_slice(arena, rec->payload);
     } else if (rec->verdict == VERDICT_REDACT) {
@@ -107,6 +137,10 @@ static void keep_payload(struct state *s, struct job *j, enum gate gate, const s
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
+    if (gate == GATE_SERVICE) {
+        job_finish(s, job, JOB_FAILED, CAUSE_UNHEALTHY);
+        return;
+    }
     /* a condition that does not hold is no failure, nor is a compensation that a policy forbids */
     bool skip = gate == GATE_CONDITION || question_is_soft(s, job_at(s, job), gate);
     job_finish(s, job, skip ? JOB_SKIPPED : JOB_DENIED, cause);
@@ -134,6 +168,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_CONSTRAIN:
     case VERDICT_REDACT:
         keep_payload(s, j, gate, rec);
+        keep_policy(s, j, gate, rec);
         if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
         question_close(s, j);
         pass(s, job, gate);
@@ -141,11 +176,19 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_HOLD:
         question_close(s, j);
         j->flags |= JOBF_APPROVE;
+        keep_policy(s, j, gate, rec);
         pass(s, job, gate);
         return;
     case VERDICT_DENY:
         question_close(s, j);
-        deny(s, job, gate, rec);
+        if (MUTANT(false_condition_runs) && gate == GATE_CONDITION)
+            pass(s, job, gate);
+        else
+            deny(s, job, gate, rec);
+        return;
+    case VERDICT_FAIL:
+        question_close(s, j);
+        job_finish(s, job, JOB_FAILED, CAUSE_VERDICT);
         return;
     case VERDICT_QUARANTINE:
         question_close(s, j);

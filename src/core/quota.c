@@ -179,7 +179,7 @@ void quota_count_run(struct state *s, const struct job *j, int sign) {
 
 void quota_count_job(struct state *s, const struct job *j, int sign) {
     struct tenant *t = tenant_at(s, flow_at(s, j->flow)->tenant);
-    uint64_t bytes = job_text(j).len;
+    uint64_t bytes = j->part == PART_CHILD ? 0 : job_text(j).len; /* a child has the message of its foreach job */
     REQUIRE(sign > 0 || (t->queued > 0 && t->queued_bytes >= bytes));
     t->queued += (uint64_t)(int64_t)sign;
     t->queued_bytes += (uint64_t)(int64_t)sign * bytes;

@@ -43,6 +43,9 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(51, TLV_U32, rec_job, undo_profile),
     TLV_FIELD(52, TLV_U32, rec_job, undoes),
     TLV_FIELD(53, TLV_HASH, rec_job, undo_hash),
+    TLV_FIELD(70, TLV_U32, rec_job, child_profile),
+    TLV_FIELD(80, TLV_TEXT, rec_job, service, .max = NAME_MAX_BYTES),
+    TLV_FIELD(81, TLV_U32, rec_job, runner_profile),
     TLV_FIELD(0, TLV_RAW, rec_job, raw),
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
@@ -133,7 +136,8 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_attempt, attempt),
 };
 
-static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout"};
+static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
+                                                "move"};
 static const struct tlv_field stopping_fields[] = {
     HEAD(rec_stopping),
     TLV_FIELD(4, TLV_U64, rec_stopping, flow),
@@ -169,8 +173,9 @@ static const struct tlv_field due_fields[] = {
 };
 
 static const char *const verdict_words[VERDICT_COUNT] = {"allow", "deny", "constrain", "hold", "again", "quarantine",
-                                                         "redact"};
-static const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy", "approval", "external", "output"};
+                                                         "redact", "fail"};
+static const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy",  "approval",
+                                                   "external",  "output", "service", "expansion"};
 static const struct tlv_field verdict_fields[] = {
     HEAD(rec_verdict),
     TLV_FIELD(4, TLV_U64, rec_verdict, flow),
@@ -186,6 +191,13 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
     TLV_FIELD(15, TLV_U64, rec_verdict, policy),
     TLV_FIELD(16, TLV_BOOL, rec_verdict, fatal),
+    TLV_FIELD(90, TLV_BYTES, rec_verdict, result, .max = 65536),
+    TLV_FIELD(91, TLV_HASH, rec_verdict, result_hash),
+};
+
+static const struct tlv_field policy_fields[] = {
+    HEAD(rec_policy),
+    TLV_FIELD(4, TLV_U64, rec_policy, version),
 };
 
 static const struct tlv_field key_expired_fields[] = {
@@ -272,6 +284,32 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(12, TLV_U64, rec_limit, bytes),
 };
 
+const char *const service_desired_words[SERVICE_DESIRED_COUNT] = {"running", "stopped", "removed"};
+static const struct tlv_field service_fields[] = {
+    HEAD(rec_service),
+    TLV_FIELD(4, TLV_TEXT, rec_service, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_ENUM, rec_service, desired, .max = SERVICE_DESIRED_COUNT, .names = service_desired_words),
+};
+
+static const struct tlv_field health_fields[] = {
+    HEAD(rec_health),
+    TLV_FIELD(4, TLV_U64, rec_health, flow),
+    TLV_FIELD(5, TLV_U32, rec_health, ordinal),
+    TLV_FIELD(6, TLV_U32, rec_health, attempt),
+    TLV_FIELD(7, TLV_BOOL, rec_health, healthy),
+};
+
+static const struct tlv_field expanded_fields[] = {
+    HEAD(rec_expanded),
+    TLV_FIELD(4, TLV_U64, rec_expanded, flow),
+    TLV_FIELD(5, TLV_U32, rec_expanded, ordinal),
+    TLV_FIELD(6, TLV_U64, rec_expanded, question),
+    TLV_FIELD(7, TLV_U32, rec_expanded, revision),
+    TLV_FIELD(8, TLV_HASH, rec_expanded, hash),
+    TLV_FIELD(9, TLV_HASH, rec_expanded, items),
+    TLV_FIELD(10, TLV_U32, rec_expanded, count),
+};
+
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
 static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
@@ -298,6 +336,10 @@ static const struct tlv_desc rec_store_keys_desc = DESC(rec_store_keys, store_ke
 static const struct tlv_desc rec_store_members_desc = DESC(rec_store_members, store_members_fields);
 static const struct tlv_desc rec_store_expiry_desc = DESC(rec_store_expiry, store_expiry_fields);
 static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
+static const struct tlv_desc rec_policy_desc = DESC(rec_policy, policy_fields);
+static const struct tlv_desc rec_service_desc = DESC(rec_service, service_fields);
+static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);
+static const struct tlv_desc rec_expanded_desc = DESC(rec_expanded, expanded_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {

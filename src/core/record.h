@@ -39,12 +39,17 @@
     X(REC_POOL,             21, rec_pool,          "pool",            "a pool was set")                        \
     X(REC_TOPIC,            22, rec_topic,         "topic",           "a topic was mapped to pools")           \
     X(REC_TENANT,           23, rec_tenant,        "tenant",          "a tenant was set")                      \
+    X(REC_POLICY,           24, rec_policy,        "policy",          "the policy has a new version")          \
+    X(REC_REVOKED,          25, rec_job_only,      "revoked",         "a permission of an earlier policy is void") \
     X(REC_STORE_SET,        30, rec_store_set,     "store_set",       "keys of the store got values, all at once") \
     X(REC_STORE_DELETED,    31, rec_store_keys,    "store_deleted",   "keys of the store were deleted, all at once") \
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
     X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
-    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")   \
+    X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
+    X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")        \
+    X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -87,6 +92,9 @@ struct rec_job {
     uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
     uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
     struct slice undo_hash;   /* of the compensation, as body_hash */
+    uint32_t child_profile;   /* a foreach job: position + 1 of its children's options in the record's list; else 0 */
+    struct slice service;     /* that it deploys, by its name; empty = none */
+    uint32_t runner_profile;  /* of what it deploys: position + 1 in the record's list; 0 = it deploys nothing */
     struct slice raw;         /* this message as bytes */
 };
 
@@ -180,7 +188,15 @@ struct rec_attempt {
 };
 
 /* Why a running attempt is being stopped; decides what its end counts as. */
-enum stop_cause { STOP_NONE, STOP_CANCEL, STOP_DEADLINE, STOP_RUN_TIMEOUT, STOP_DISPATCH_TIMEOUT, STOP_COUNT };
+enum stop_cause {
+    STOP_NONE,
+    STOP_CANCEL,
+    STOP_DEADLINE,
+    STOP_RUN_TIMEOUT,
+    STOP_DISPATCH_TIMEOUT,
+    STOP_MOVE, /* of a service: its worker drains */
+    STOP_COUNT
+};
 
 struct rec_stopping {
     struct rec_head head;
@@ -239,6 +255,7 @@ enum verdict {
     VERDICT_AGAIN,      /* ask again at `again_ms` */
     VERDICT_QUARANTINE, /* of an output */
     VERDICT_REDACT,     /* of an output: allow, with `payload` in place of the result */
+    VERDICT_FAIL,       /* of a condition, an expansion, a template: it could not be evaluated, the job fails */
     VERDICT_COUNT
 };
 
@@ -257,6 +274,13 @@ struct rec_verdict {
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
     bool fatal;         /* a deny or quarantine: the flow's saga unwinds */
+    struct slice result;      /* with an external allow: what the other system gave back */
+    struct slice result_hash; /* SHA-256 of it; names a blob when `result` is empty */
+};
+
+struct rec_policy {
+    struct rec_head head;
+    uint64_t version; /* rises */
 };
 
 struct rec_key_expired {
@@ -350,6 +374,40 @@ struct rec_limit {
     uint32_t running;     /* tenant: attempts open at once; 0 = no limit, so in the next two */
     uint64_t queued;      /* tenant: jobs that have not ended */
     uint64_t bytes;       /* tenant: of the messages of those jobs */
+};
+
+/* What a service is meant to do. A deployment makes it running. */
+enum service_desired { SERVICE_RUNNING, SERVICE_STOPPED, SERVICE_REMOVED, SERVICE_DESIRED_COUNT };
+extern const char *const service_desired_words[];
+
+struct rec_service {
+    struct rec_head head; /* tenant: whose */
+    struct slice name;
+    uint8_t desired;
+};
+
+struct rec_health {
+    struct rec_head head;
+    uint64_t flow; /* the version */
+    uint32_t ordinal;
+    uint32_t attempt;
+    bool healthy;
+};
+
+/* The answer to the expansion question of a foreach job. Nothing else is recorded of a child before it is assigned:
+ * children are named by their index, and their ordinals are FIRST_CHILD_ORDINAL and up in the order of expansions. */
+#define EXPAND_ITEMS_MAX 1000000u
+#define FIRST_CHILD_ORDINAL ((uint32_t)1 << 31)
+
+struct rec_expanded {
+    struct rec_head head; /* principal: the evaluator */
+    uint64_t flow;
+    uint32_t ordinal;     /* of the foreach job, which is also the template of its children */
+    uint64_t question;
+    uint32_t revision;
+    struct slice hash;    /* of what was evaluated */
+    struct slice items;   /* SHA-256 of the blob that holds them; empty when there are none */
+    uint32_t count;
 };
 
 union record_body {

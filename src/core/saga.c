@@ -1,18 +1,15 @@
 /* saga.c: see saga.h. */
 #include "saga.h"
 
-#include "buf.h"
 #include "class.h"
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "life.h"
 #include "limits.h"
 #include "mutant.h"
 #include "panic.h"
-#include "quota.h"
 #include "work.h"
-
-#define MESSAGE_BYTES_MAX ((size_t)1 << 22) /* of a job: its body and little more */
 
 void saga_name(struct state *s, struct job *j, uint32_t undo_profile) {
     REQUIRE(undo_profile != 0);
@@ -54,6 +51,7 @@ void saga_reserve(struct state *s, const struct flow *f, enum flow_state to) {
 /* Each once: a job that is tried again and succeeds again keeps its first place. The room in the journal goes over from
  * the job to the flow. */
 void saga_enter(struct state *s, struct job *j) {
+    if (j->part == PART_CHILD) j = expand_whole(s, j); /* one compensation for all children */
     struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
     if (x == NULL || x->undo_profile == 0 || x->entered) return;
     REQUIRE(x->undoes == 0);
@@ -101,16 +99,8 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
     job_record(undone, &s->scratch, &spec);
     struct rec_job undo = {
         .name = undo_name(s, spec.name), .body = spec.undo_body, .body_hash = spec.undo_hash, .undoes = ordinal + 1};
-    struct buf message;
-    buf_init(&message, MESSAGE_BYTES_MAX);
-    tlv_encode(&rec_job_desc, &undo, &message);
-    ENSURE(!message.full);
-    uint32_t index = flow_place_job(s, flow, extra_at(s, undone->extra)->undo_profile, buf_slice(&message));
-    buf_fini(&message);
+    uint32_t index = flow_make_job(s, flow, extra_at(s, undone->extra)->undo_profile, &undo);
     job_extra(s, job_at(s, index))->undoes = ordinal + 1;
-    job_enter(s, index);
-    quota_count_job(s, job_at(s, index), 1);
-    flow_index_names(s, f);
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = FLOW_RUNNING};
     emit_event(s, &event);
     job_judge_as(s, index, &undo);

@@ -2,14 +2,17 @@
 #include "snapshot.h"
 
 #include "buf.h"
+#include "expand.h"
 #include "flow.h"
 #include "hash.h"
 #include "heap.h"
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
+#include "service.h"
 #include "store.h"
 #include "quota.h"
+#include "store.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
 #define CHUNK_JOBS_MAX 256u
@@ -47,7 +50,8 @@ static void put_header(struct writer *w) {
                             .now_ms = s->now.ms,
                             .flow_last = s->flow_last,
                             .question_last = s->question_last,
-                            .worker_last = s->worker_last};
+                            .worker_last = s->worker_last,
+                            .policy = s->policy};
     put(w, OBJ_HEADER, &o);
 }
 
@@ -162,6 +166,7 @@ static struct snap_job job_object(const struct state *s, const struct job *j) {
         o.constraints = x->constraints;
         o.body = x->body;
         o.body_hash = x->body_hash;
+        o.policy = x->policy;
     }
     return o;
 }
@@ -191,7 +196,7 @@ static uint32_t chunk_profile(uint32_t *known, uint32_t *count, uint32_t profile
 static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first) {
     const struct state *s = w->state;
     struct snap_job *jobs = ARENA_ARRAY(&w->arena, struct snap_job, CHUNK_JOBS_MAX);
-    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 2 * CHUNK_JOBS_MAX); /* its own and its compensation's */
+    uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 4 * CHUNK_JOBS_MAX); /* its own and those of what it may make */
     uint32_t profile_count = 0, count = 0;
     size_t bytes = 0;
     for (; first + count < f->jobs.count && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; count++) {
@@ -200,6 +205,10 @@ static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first
         jobs[count].profile = chunk_profile(known, &profile_count, j->profile);
         uint32_t undo_profile = j->extra ? extra_at(s, j->extra)->undo_profile : 0;
         if (undo_profile) jobs[count].undo_profile = chunk_profile(known, &profile_count, undo_profile) + 1;
+        uint32_t runner = j->extra ? extra_at(s, j->extra)->runner_profile : 0;
+        if (runner) jobs[count].runner_profile = chunk_profile(known, &profile_count, runner) + 1;
+        uint32_t child_profile = j->extra ? extra_at(s, j->extra)->child_profile : 0;
+        if (child_profile) jobs[count].child_profile = chunk_profile(known, &profile_count, child_profile) + 1;
         bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len;
     }
     struct snap_profile *profiles = ARENA_ARRAY(&w->arena, struct snap_profile, profile_count + 1);
@@ -221,6 +230,63 @@ static void put_flows(struct writer *w) {
         for (uint32_t first = 0; first < f->jobs.count && w->err == ERR_OK;) first += put_chunk(w, f, first);
     }
     heap_fini(&by_id);
+}
+
+/* One object with children that have something to tell; returns from which index on to look for the next. */
+static uint32_t put_children(struct writer *w, const struct expansion *x, uint32_t item) {
+    const struct state *s = w->state;
+    struct snap_child *children = ARENA_ARRAY(&w->arena, struct snap_child, CHUNK_JOBS_MAX);
+    uint32_t count = 0;
+    size_t bytes = 0;
+    for (; item < x->next && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; item++) {
+        uint32_t child = map_get(&x->made, item);
+        if (child == 0 || (MUTANT(expansion_forgotten) && job_at(s, child)->state == JOB_FAILED)) continue;
+        children[count] = (struct snap_child){item, job_object(s, job_at(s, child))};
+        children[count].job.text = slice_of(NULL, 0);
+        bytes += children[count++].job.result.len;
+    }
+    struct job_ref ref = job_ref_of(s, job_at(s, x->job));
+    struct snap_children o = {.flow = ref.flow.v, .job = ref.ordinal, .children = {children, count}};
+    if (count) put(w, OBJ_CHILDREN, &o);
+    return item;
+}
+
+static uint32_t children_to_put(const struct state *s, const struct expansion *x) {
+    uint32_t count = x->made.count;
+    for (uint32_t item = 0; MUTANT(expansion_forgotten) && item < x->next; item++) {
+        uint32_t child = map_get(&x->made, item);
+        count -= child && job_at(s, child)->state == JOB_FAILED;
+    }
+    return count;
+}
+
+static void put_expansions(struct writer *w, const struct flow *f) {
+    const struct state *s = w->state;
+    const struct u32vec *all = &fan_at(s, f->fan)->expansions;
+    for (uint32_t i = 0; i < all->count && w->err == ERR_OK; i++) {
+        const struct expansion *x = expansion_at(s, all->at[i]);
+        struct snap_expansion o = {.flow = f->id,
+                                   .job = job_at(s, x->job)->ordinal,
+                                   .first = x->first,
+                                   .count = x->count,
+                                   .next = x->next,
+                                   .items = x->items,
+                                   .cause = x->cause,
+                                   .pass = x->pass,
+                                   .pass_next = x->pass_next,
+                                   .confirm_ms = x->confirm_ms,
+                                   .again = x->again,
+                                   .is_open = x->is_open,
+                                   .made = children_to_put(s, x)};
+        put(w, OBJ_EXPANSION, &o);
+        for (uint32_t item = 0; o.made && item < x->next && w->err == ERR_OK;) item = put_children(w, x, item);
+    }
+}
+
+static void put_fans(struct writer *w) {
+    const struct state *s = w->state;
+    for (uint32_t i = 1; i <= s->flows.high && s->expansions.count && w->err == ERR_OK; i++)
+        if (flow_at(s, i)->id && flow_at(s, i)->fan) put_expansions(w, flow_at(s, i));
 }
 
 static void put_run(struct writer *w, const struct run *r) {
@@ -286,6 +352,35 @@ static void put_rest(struct writer *w) {
     }
 }
 
+static uint64_t flow_id_of(const struct state *s, uint32_t flow) {
+    return flow ? flow_at(s, flow)->id : 0;
+}
+
+static void put_services(struct writer *w) {
+    const struct state *s = w->state;
+    for (uint32_t i = 1; i <= s->services.high; i++) {
+        const struct service *v = service_at(s, i);
+        if (v->key == NULL) continue;
+        struct snap_service o = {.tenant = bytes_slice(tenant_at(s, v->tenant)->name),
+                                 .name = service_name(v),
+                                 .desired = v->desired,
+                                 .healthy = v->healthy,
+                                 .since_ms = v->since.ms,
+                                 .version_last = v->version_last,
+                                 .current = flow_id_of(s, v->current.flow),
+                                 .previous = flow_id_of(s, v->previous.flow),
+                                 .retiring = flow_id_of(s, v->retiring),
+                                 .current_number = v->current.number,
+                                 .previous_number = v->previous.number};
+        if (v->deployer) {
+            struct job_ref ref = job_ref_of(s, job_at(s, v->deployer));
+            o.deployer = ref.flow.v;
+            o.deployer_ordinal = ref.ordinal;
+        }
+        put(w, OBJ_SERVICE, &o);
+    }
+}
+
 static void put_members(struct writer *w, uint32_t set) {
     const struct store *t = &w->state->store;
     struct order_place place;
@@ -330,8 +425,10 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_names(&w);
     put_limits(&w);
     put_flows(&w);
+    put_fans(&w);
     put_runs(&w);
     put_rest(&w);
+    put_services(&w);
     put_store(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);

@@ -38,6 +38,11 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->pools, sizeof(struct pool_), POOL_MAX);
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
     pool_init(&s->quotas, sizeof(struct quota), POOL_MAX);
+    pool_init(&s->services, sizeof(struct service), POOL_MAX);
+    index_init(&s->service_by_name);
+    map_init(&s->service_by_flow);
+    pool_init(&s->expansions, sizeof(struct expansion), POOL_MAX);
+    pool_init(&s->fans, sizeof(struct fan), POOL_MAX);
     map_init(&s->flow_by_id);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
@@ -79,6 +84,11 @@ void state_fini(struct state *s) {
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     store_fini(&s->store);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
+    FINI_POOL(s, services, service, it->key != NULL, bytes_free(it->key));
+    index_fini(&s->service_by_name);
+    map_fini(&s->service_by_flow);
+    FINI_POOL(s, expansions, expansion, it->job != 0, map_fini(&it->made));
+    FINI_POOL(s, fans, fan, it->expansions.at != NULL, u32vec_fini(&it->expansions));
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
     pool_fini(&s->runs);
@@ -106,7 +116,11 @@ size_t state_bytes(const struct state *s) {
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
+    bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
+    bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans);
+    for (uint32_t i = 1; i <= s->expansions.high; i++)
+        if (expansion_at(s, i)->job) bytes += map_bytes(&expansion_at(s, i)->made);
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);

@@ -41,11 +41,22 @@ enum job_flag {
 };
 #define JOBF_FACTS (JOBF_TIMED | JOBF_UNTOLD | JOBF_DEAD | JOBF_LATE | JOBF_APPROVE)
 
+/* What a job is to an expansion (expand.h). Follows from other facts. */
+enum part {
+    PART_NONE,
+    PART_CHILD,  /* one of the children of a foreach job */
+    PART_WHOLE,  /* the foreach job itself, while its children may begin */
+    PART_ENDING, /* the foreach job, while those of its children that began before it was called off end */
+};
+
 struct job {
     uint32_t flow;    /* 0 in a free slot */
     uint32_t ordinal;
     uint32_t profile;
-    uint32_t last_child;   /* index: position + 1 in flow.edges of the newest edge; the edges form a ring */
+    union {
+        uint32_t last_child; /* index: position + 1 in flow.edges of the newest edge; the edges form a ring */
+        uint32_t expansion;  /* index: PART_CHILD has no edges: the expansion it is of */
+    };
     const uint8_t *text;   /* its message as recorded: u32 length, then rec_job bytes; in the flow's arena, unaligned */
     wall_time since;       /* in this state */
     wall_time due;         /* WAITING with JOBF_TIMED: when it may go on */
@@ -63,16 +74,50 @@ struct job {
     uint8_t cause;
     uint8_t flags;
     uint8_t gates;         /* questions already passed */
+    uint8_t part;          /* index: enum part */
 };
 
 /* What few jobs have. Slices lie in the flow's arena. */
 struct extra {
+    uint32_t child_profile; /* of its children, 0 = it is no foreach job */
+    uint32_t expansion;    /* index: of a foreach job that got its items */
     uint32_t undo_profile; /* of its compensation, 0 = none */
     uint32_t undoes;       /* index: rec_job.undoes */
+    uint32_t runner_profile; /* of what it deploys, 0 = nothing */
     bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
+    uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
+};
+
+/* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with
+ * nothing to tell (its first attempt succeeded and left no result) costs nothing any more: it is below `next`, and not
+ * in `made`. All others are jobs with a struct. */
+struct expansion {
+    uint32_t job;       /* the foreach job; 0 in a free slot */
+    uint32_t first;     /* ordinal of child 0 */
+    uint32_t count;
+    uint32_t next;
+    struct slice items; /* hash of the blob with the items, in the flow's arena */
+    uint8_t cause;      /* enum job_cause: why those that have not begun are called off; CAUSE_NONE = they are not */
+    uint8_t pass;       /* enum sweep: a pass over all children with a struct that is under way */
+    uint32_t pass_next;
+    uint32_t confirm_ms; /* SWEEP_CANCEL */
+    uint32_t again;      /* no child below this index waits for room */
+    bool is_open;       /* the foreach job is past its questions and has not ended */
+    bool is_busy;       /* index: on the list of its flow */
+    uint32_t busy_next; /* index */
+    uint32_t under_way; /* index: children that have begun and not ended */
+    uint32_t waiting;   /* index: children that were reset and wait for room: WAITING, one parent open */
+    uint32_t bad;       /* index: children with a struct that ended, not well */
+    struct map made;    /* index: struct job by the index of the child */
+};
+
+/* What a flow with foreach jobs has beside the rest. */
+struct fan {
+    struct u32vec expansions;      /* by first ordinal, which is the order in which they came */
+    uint32_t busy_head, busy_tail; /* index: expansions with something to do, ascending */
 };
 
 struct edge { /* index: from a job to a child in the same flow */
@@ -102,6 +147,7 @@ struct flow {
     uint8_t state;      /* enum flow_state */
     bool paused, more, cancelling;
     uint8_t sweep;      /* a pass over all jobs that is under way */
+    bool of_service;    /* index: it is a version of a service */
     uint32_t sweep_next;
     uint32_t sweep_root; /* SWEEP_RETRY: whose victims are reset */
     uint32_t sweep_confirm_ms; /* SWEEP_CANCEL */
@@ -125,7 +171,8 @@ struct flow {
     uint32_t parked;     /* index: first job of the parked list */
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */
-    uint32_t by_state[JOB_STATE_COUNT]; /* index */
+    uint32_t by_state[JOB_STATE_COUNT]; /* index; children count in that of their foreach job */
+    uint32_t fan;        /* struct fan, 0 = none */
 };
 #define FLOW_INDEX_MIN 16u
 
@@ -253,6 +300,26 @@ struct topic {
     struct tlv_list pools;
 };
 
+struct version {
+    uint32_t flow;   /* 0 = none */
+    uint32_t number; /* counts the deployments of its service */
+};
+
+/* See service.h. It lives as long as one of its versions does. */
+struct service {
+    struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
+    uint32_t tenant;
+    uint8_t desired;      /* enum service_desired */
+    bool healthy;         /* the open attempt of the current version, by the last word of its worker */
+    wall_time since;      /* of that word, or of the end of the attempt */
+    uint32_t version_last;
+    struct version current;  /* what is to run */
+    struct version previous; /* what ran before, while a deployment is under way */
+    uint32_t retiring;    /* flow of a version that is not to come back and whose worker has not let it go yet */
+    uint32_t deployer;    /* the job that deploys the current version; 0 = it is accepted */
+    uint32_t flow_count;  /* index: versions that are not forgotten */
+};
+
 enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM };
 
 struct state {
@@ -265,15 +332,20 @@ struct state {
     uint64_t flow_last; /* numbers handed out */
     uint64_t question_last;
     uint32_t worker_last;
+    uint64_t policy;    /* version in force; 0 = none was told */
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;
     struct pool quotas;
+    struct pool services;
+    struct pool expansions, fans;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
     struct index profile_by_key, class_by_key, key_by_text, worker_by_id, tenant_by_name, pool_by_name, topic_by_name;
     struct index quota_by_text;
+    struct index service_by_name;
+    struct map service_by_flow; /* by id of the flow */
     struct heap timers;
     uint32_t flow_recent, worker_recent, profile_recent; /* of the last record: the next is often about the same */
     uint32_t ready_classes;          /* list of classes with ready jobs */
@@ -319,7 +391,11 @@ static inline struct key *key_at(const struct state *s, uint32_t i) { return poo
 static inline struct tenant *tenant_at(const struct state *s, uint32_t i) { return pool_at(&s->tenants, i); }
 static inline struct pool_ *pool_entry(const struct state *s, uint32_t i) { return pool_at(&s->pools, i); }
 static inline struct quota *quota_at(const struct state *s, uint32_t i) { return pool_at(&s->quotas, i); }
+static inline struct service *service_at(const struct state *s, uint32_t i) { return pool_at(&s->services, i); }
 static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
+
+static inline struct expansion *expansion_at(const struct state *s, uint32_t i) { return pool_at(&s->expansions, i); }
+static inline struct fan *fan_at(const struct state *s, uint32_t i) { return pool_at(&s->fans, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {
     return &profile_at(s, j->profile)->options;
@@ -328,17 +404,19 @@ static inline const struct options *job_options(const struct state *s, const str
 static inline uint32_t job_undoes(const struct state *s, const struct job *j) {
     return j->extra ? extra_at(s, j->extra)->undoes : 0;
 }
+uint32_t expand_find_child(const struct state *s, const struct flow *f, uint32_t ordinal); /* expand.h */
 static inline uint32_t flow_find(const struct state *s, flow_id id) {
     uint32_t recent = s->flow_recent;
     if (recent && flow_at(s, recent)->id == id.v) return recent;
     return map_get(&s->flow_by_id, id.v);
 }
-/* Pool index of a job, 0 when there is no such flow or ordinal. */
+/* Pool index of a job, 0 when there is no such flow or ordinal, or when it is a child without a struct. */
 static inline uint32_t job_find(const struct state *s, struct job_ref ref) {
     uint32_t f = flow_find(s, ref.flow);
     if (f == 0) return 0;
     const struct flow *flow = flow_at(s, f);
-    return ref.ordinal < flow->jobs.count ? flow->jobs.at[ref.ordinal] : 0;
+    if (ref.ordinal < flow->jobs.count) return flow->jobs.at[ref.ordinal];
+    return flow->fan ? expand_find_child(s, flow, ref.ordinal) : 0;
 }
 static inline struct job_ref job_ref_of(const struct state *s, const struct job *j) {
     return (struct job_ref){{flow_at(s, j->flow)->id}, j->ordinal};

@@ -58,6 +58,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
     int64_t due = TIME_NEVER;
     switch ((enum job_state)j->state) {
     case JOB_WAITING:
+        if (j->part == PART_ENDING) return (wall_time){TIME_NEVER}; /* its children have their own clocks */
         if (j->parents_open == 0 && (j->flags & JOBF_TIMED)) due = j->due.ms;
         break;
     case JOB_READY:

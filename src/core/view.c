@@ -1,6 +1,7 @@
 /* view.c: see view.h. */
 #include "view.h"
 
+#include "expand.h"
 #include "flow.h"
 #include "heap.h"
 #include "live.h"
@@ -30,6 +31,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .more = f->more,
                               .cancelling = f->cancelling,
                               .settling = f->is_working,
+                              .of_service = f->of_service,
                               .unwinding = f->unwinding,
                               .undo_count = f->entered.count,
                               .job_count = f->jobs.count,
@@ -37,6 +39,23 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .created = f->created,
                               .finished = f->finished};
     return true;
+}
+
+static void fill_extra(const struct extra *x, struct job_view *ret) {
+    if (x->body.len) ret->body = x->body;
+    if (x->body_hash.len) ret->body_hash = x->body_hash;
+    if (x->constraints.len) ret->constraints = x->constraints;
+    ret->result = x->result;
+    ret->result_hash = x->result_hash;
+}
+
+static void fill_child(const struct state *s, const struct expansion *x, uint32_t ordinal, struct job_view *ret) {
+    const struct job *whole = job_at(s, x->job);
+    fill_extra(extra_at(s, whole->extra), ret);
+    ret->item = ordinal - x->first;
+    ret->whole = whole->ordinal;
+    ret->items = x->items;
+    ret->has_undo = false;
 }
 
 static void fill_job(const struct state *s, const struct job *j, struct job_view *ret) {
@@ -61,32 +80,83 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .root = j->root,
                              .dead_letter = (j->flags & JOBF_DEAD) != 0,
                              .has_undo = rec.undo_profile != 0,
-                             .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL};
+                             .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL,
+                             .item = NO_ORDINAL};
     arena_fini(&arena);
-    if (j->extra) {
-        const struct extra *x = extra_at(s, j->extra);
-        if (x->body.len) ret->body = x->body;
-        if (x->body_hash.len) ret->body_hash = x->body_hash;
-        ret->result = x->result;
-        ret->result_hash = x->result_hash;
-        ret->constraints = x->constraints;
-    }
+    if (j->part == PART_CHILD) fill_child(s, expansion_at(s, j->expansion), j->ordinal, ret);
+    if (j->extra) fill_extra(extra_at(s, j->extra), ret);
     if (job_state_is_active(j->state)) ret->stop = run_at(s, j->link)->stop;
     if (j->state == JOB_HELD || j->state == JOB_CHECKING) ret->question.v = question_at(s, j->link)->id;
 }
 
+/* A child without a struct: what follows from its foreach job. */
+static bool bare_child(const struct state *s, struct job_ref ref, struct job_view *ret) {
+    uint32_t flow = flow_find(s, ref.flow);
+    const struct expansion *x = flow ? expand_find(s, flow_at(s, flow), ref.ordinal) : NULL;
+    if (x == NULL) return false;
+    const struct job *whole = job_at(s, x->job);
+    fill_job(s, whole, ret);
+    ret->ref = ref;
+    ret->state = expand_bare_state(x, ref.ordinal);
+    bool cancelled = ret->state == JOB_CANCELLED, succeeded = ret->state == JOB_SUCCEEDED;
+    ret->cause = cancelled ? expand_child_cause(x) : CAUSE_NONE;
+    ret->root = ret->cause == CAUSE_UPSTREAM ? whole->ordinal : NO_ORDINAL;
+    ret->attempt = succeeded;
+    ret->used = ret->parents_open = ret->worker = 0;
+    ret->since.ms = ret->due.ms = 0;
+    ret->options = &profile_at(s, extra_at(s, whole->extra)->child_profile)->options;
+    ret->dead_letter = false;
+    ret->question.v = 0;
+    fill_child(s, x, ref.ordinal, ret);
+    return true;
+}
+
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret) {
     uint32_t job = job_find(s, ref);
-    if (job == 0) return false;
+    if (job == 0) return bare_child(s, ref, ret);
     fill_job(s, job_at(s, job), ret);
+    return true;
+}
+
+bool view_expansion(const struct state *s, struct job_ref ref, struct expansion_view *ret) {
+    uint32_t job = job_find(s, ref);
+    const struct job *j = job ? job_at(s, job) : NULL;
+    const struct expansion *x = j && j->part != PART_CHILD ? expansion_of(s, j) : NULL;
+    if (x == NULL) return false;
+    *ret = (struct expansion_view){.first = x->first,
+                                   .count = x->count,
+                                   .items = x->items,
+                                   .begun = x->next,
+                                   .under_way = x->under_way,
+                                   .bad = x->bad,
+                                   .allowed = expand_allowed(job_options(s, j), x->count),
+                                   .called_off = x->cause != CAUSE_NONE};
+    return true;
+}
+
+/* `name[17]`: splits it; false when it is no name of a child. */
+static bool child_name(struct slice name, struct slice *ret_whole, uint32_t *ret_item) {
+    size_t at = name.len;
+    uint64_t item = 0, unit = 1;
+    if (at < 4 || name.ptr[--at] != ']') return false;
+    for (; at > 0 && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9' && unit < EXPAND_ITEMS_MAX * 10ull; unit *= 10)
+        item += unit * (uint64_t)(name.ptr[--at] - '0');
+    if (unit == 1 || at < 2 || name.ptr[at - 1] != '[') return false;
+    *ret_whole = slice_of(name.ptr, at - 1);
+    *ret_item = (uint32_t)item;
     return true;
 }
 
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret) {
     uint32_t index = flow_find(s, flow);
     if (index == 0) return false;
-    uint32_t ordinal = flow_job_by_name(s, flow_at(s, index), name);
-    return ordinal != NO_ORDINAL && view_job(s, (struct job_ref){flow, ordinal}, ret);
+    const struct flow *f = flow_at(s, index);
+    uint32_t ordinal = flow_job_by_name(s, f, name), item = 0;
+    if (ordinal != NO_ORDINAL) return view_job(s, (struct job_ref){flow, ordinal}, ret);
+    if (!child_name(name, &name, &item)) return false;
+    ordinal = flow_job_by_name(s, f, name);
+    const struct expansion *x = ordinal == NO_ORDINAL ? NULL : expansion_of(s, job_at(s, f->jobs.at[ordinal]));
+    return x && item < x->count && view_job(s, (struct job_ref){flow, x->first + item}, ret);
 }
 
 uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, uint32_t max) {
@@ -214,8 +284,10 @@ void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *
 void view_each_question(const struct state *s, view_question_fn each, void *ctx) {
     struct heap by_id;
     heap_init(&by_id, NULL, NULL);
-    for (uint32_t i = 1; i <= s->questions.high; i++)
-        if (question_at(s, i)->id) heap_push(&by_id, (int64_t)question_at(s, i)->id, i);
+    for (uint32_t i = 1; i <= s->questions.high; i++) {
+        const struct question *q = question_at(s, i);
+        if (q->id && q->gate != GATE_SERVICE) heap_push(&by_id, (int64_t)q->id, i); /* that one nobody answers */
+    }
     while (by_id.count) {
         struct question_view view;
         fill_question(s, question_at(s, (uint32_t)heap_pop(&by_id).ref), &view);
@@ -248,6 +320,8 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .questions = s->questions.count,
                                  .keys = s->keys.count,
                                  .limits = s->quotas.count,
+                                 .services = s->services.count,
+                                 .policy = s->policy,
                                  .dead_letters = s->dead_count,
                                  .stale_refused = l ? l->stale_refused : 0,
                                  .bytes = state_bytes(s),

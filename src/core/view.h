@@ -14,6 +14,7 @@ struct flow_view {
     enum flow_state state;
     bool paused, more, cancelling;
     bool settling; /* a long consequence is not yet through */
+    bool of_service; /* made by the engine for one version of a service */
     enum unwinding unwinding;
     uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
@@ -43,6 +44,16 @@ struct job_view {
     bool dead_letter;
     bool has_undo;         /* it has a compensation */
     uint32_t undoes;       /* ordinal of the job it is the compensation of, or UINT32_MAX */
+    uint32_t item;         /* of a child: its index; people know it as name[item]. UINT32_MAX = it is no child */
+    uint32_t whole;        /* of a child: ordinal of its foreach job, whose name, body and constraints it has */
+    struct slice items;    /* of a child: hash of the blob that holds the items */
+};
+
+struct expansion_view { /* of a foreach job that got its items */
+    uint32_t first, count; /* ordinals of its children */
+    struct slice items;
+    uint32_t begun, under_way, bad, allowed;
+    bool called_off; /* no more begin */
 };
 
 struct question_view {
@@ -67,8 +78,10 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
-bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret);
+bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
+/* False for jobs that are no foreach jobs, or have no items yet. */
+bool view_expansion(const struct state *s, struct job_ref ref, struct expansion_view *ret);
 /* The parents of a job in its own flow, as ordinals, into `ret` (at most `max`); the count. */
 uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, uint32_t max);
 bool view_question(const struct state *s, question_id id, struct question_view *ret);
@@ -101,10 +114,29 @@ struct limit_view {
 bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
                 struct limit_view *ret);
 
+struct service_view {
+    struct slice tenant, name;
+    enum service_desired desired;
+    uint32_t version;          /* that is to run, counted from the first deployment; 0 = none */
+    uint32_t previous_version; /* that comes back when the deployment fails; 0 = none, or no deployment is under way */
+    bool deploying;
+    struct job_ref deployer;   /* while deploying */
+    struct job_ref runner;     /* its attempts are those of the service; flow 0 = there is no version */
+    bool healthy;
+    wall_time since;           /* healthy or not */
+    uint32_t restarts;         /* that count for the time before the next */
+    wall_time due;             /* of the next start, while it waits for that; else TIME_NEVER */
+};
+bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
+typedef void (*view_service_fn)(void *ctx, const struct service_view *v);
+void view_each_service(const struct state *s, view_service_fn each, void *ctx);
+
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
     uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
+    uint64_t services;
+    uint64_t policy;        /* version in force */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */
@@ -117,6 +149,8 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_NOTHING, "nothing", "it is running, or over")                                                  \
     X(BLOCK_SETTLING, "settling", "a long consequence of an earlier change is still being worked through") \
     X(BLOCK_PARENTS, "parents", "it waits for other jobs")                                                 \
+    X(BLOCK_CHILDREN, "children", "it waits for its children")                                             \
+    X(BLOCK_PARALLEL, "max_parallel", "as many children of its foreach job are under way as may be")       \
     X(BLOCK_TIME, "time", "it waits for a time")                                                           \
     X(BLOCK_QUESTION, "question", "someone must answer first")                                             \
     X(BLOCK_PAUSED, "paused", "its flow, pool or tenant is paused")                                        \
@@ -132,7 +166,11 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_CAPACITY, "capacity", "all workers that could take it are full")                               \
     X(BLOCK_QUEUE, "queue", "a worker is free, others come first")                                         \
     X(BLOCK_STOPPING, "stopping", "its worker was told to stop it and has not confirmed")                  \
-    X(BLOCK_START, "start", "its worker has it and has not said that it runs")
+    X(BLOCK_START, "start", "its worker has it and has not said that it runs")                             \
+    X(BLOCK_VERSION, "version", "another version of its service has not stopped yet")                      \
+    X(BLOCK_HEALTH, "health", "what it deployed has not become healthy yet")                               \
+    X(BLOCK_STOPPED, "stopped", "someone asked its service to stop")                                       \
+    X(BLOCK_POLICY, "policy", "the policy has changed since it let it pass: when it is its turn it is asked again")
 
 enum block {
 #define X(block, word, text) block,
@@ -146,7 +184,8 @@ const char *block_text(enum block b);
 struct why_job {
     enum block block;
     uint32_t parents_open;     /* parents */
-    struct job_ref parent;     /* parents: the first open one of its own flow, ordinal UINT32_MAX = in another flow */
+    struct job_ref parent;     /* of a child: its foreach job; parents: the first open one of its own flow, ordinal
+                                  UINT32_MAX = in another flow */
     wall_time until;           /* time, preference, question, rate: when it ends by itself; TIME_NEVER */
     struct slice limit;        /* key_limit, rate_limit: its name */
     question_id question;
@@ -154,5 +193,8 @@ struct why_job {
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
+/* The same for a service: why it is not running, or not healthy. */
+bool view_why_service(const struct state *s, const struct live *l, const struct limits *limits, struct slice tenant,
+                      struct slice name, struct why_job *ret);
 
 #endif

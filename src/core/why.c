@@ -1,9 +1,11 @@
 /* why.c: the one reason why a job is not running. The order of BLOCK_TABLE is the order of the answer. */
 #include "class.h"
+#include "expand.h"
 #include "flow.h"
 #include "live.h"
 #include "panic.h"
 #include "place.h"
+#include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "view.h"
@@ -96,6 +98,7 @@ static enum block ready_block(const struct state *s, const struct live *l, const
     if (pool_block(s, &c->demand) == BLOCK_PAUSED) return BLOCK_PAUSED; /* a pause comes before limits */
     enum block limit = limit_block(s, c, ret);
     if (limit != BLOCK_NOTHING) return limit;
+    if (policy_has_lapsed(s, j)) return BLOCK_POLICY;
     switch (best_fit(s, l, limits, c)) {
     case FIT_YES: return BLOCK_QUEUE;
     case FIT_OTHER_POOL:
@@ -120,8 +123,29 @@ static void why_ready(const struct state *s, const struct live *l, const struct 
         ret->until.ms = j->since.ms + o->start_within_ms;
 }
 
+static void why_no_room(const struct state *s, const struct expansion *x, struct why_job *ret) {
+    const struct job *whole = job_at(s, x->job);
+    ret->block = flow_at(s, whole->flow)->is_working ? BLOCK_SETTLING : x->is_open ? BLOCK_PARALLEL : BLOCK_PARENTS;
+    ret->parents_open = 1;
+    ret->parent = job_ref_of(s, whole);
+}
+
+/* A child that never began, or left nothing behind. */
+static bool why_bare(const struct state *s, struct job_ref ref, struct why_job *ret) {
+    uint32_t flow = flow_find(s, ref.flow);
+    const struct expansion *x = flow ? expand_find(s, flow_at(s, flow), ref.ordinal) : NULL;
+    if (x && expand_bare_state(x, ref.ordinal) == JOB_WAITING) why_no_room(s, x, ret);
+    return x != NULL;
+}
+
 static void why_waiting(const struct state *s, const struct job *j, struct why_job *ret) {
-    if (j->parents_open) {
+    if (j->part == PART_CHILD && j->parents_open) {
+        why_no_room(s, expansion_at(s, j->expansion), ret);
+    } else if (j->part == PART_WHOLE || j->part == PART_ENDING) {
+        ret->block = BLOCK_CHILDREN;
+    } else if (j->parents_open && flow_at(s, j->flow)->of_service) {
+        ret->block = BLOCK_VERSION;
+    } else if (j->parents_open) {
         ret->block = BLOCK_PARENTS;
         ret->parents_open = j->parents_open;
         ret->parent = open_parent(s, j);
@@ -146,15 +170,15 @@ static void why_active(const struct state *s, const struct job *j, struct why_jo
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret) {
     uint32_t index = job_find(s, ref);
-    if (index == 0) return false;
-    const struct job *j = job_at(s, index);
     *ret = (struct why_job){.block = BLOCK_NOTHING, .until = {TIME_NEVER}};
+    if (index == 0) return why_bare(s, ref, ret);
+    const struct job *j = job_at(s, index);
     switch ((enum job_state)j->state) {
     case JOB_WAITING: why_waiting(s, j, ret); break;
     case JOB_HELD:
     case JOB_CHECKING: {
         const struct question *q = question_at(s, j->link);
-        ret->block = BLOCK_QUESTION;
+        ret->block = q->gate == GATE_SERVICE ? BLOCK_HEALTH : BLOCK_QUESTION;
         ret->question.v = q->id;
         ret->until = q->deadline;
         break;

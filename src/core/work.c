@@ -3,14 +3,16 @@
 
 #include "class.h"
 #include "effects.h"
+#include "expand.h"
 #include "flow.h"
 #include "life.h"
 #include "limits.h"
 #include "panic.h"
 #include "saga.h"
+#include "service.h"
 
-static bool has_work(const struct flow *f) {
-    return f->work_head < f->work.count || f->sweep != SWEEP_NONE;
+static bool has_work(const struct state *s, const struct flow *f) {
+    return f->work_head < f->work.count || f->sweep != SWEEP_NONE || expand_has_work(s, f);
 }
 
 void work_touch(struct state *s, uint32_t flow) {
@@ -117,7 +119,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
     case SWEEP_UNWIND: job_cancel(s, index, f->sweep_confirm_ms); break;
     case SWEEP_RETRY:
         /* a job that still waits for its parents waits anew for those that start again */
-        if (j->state == JOB_WAITING && j->parents_open > 0) job_judge(s, index);
+        if (j->state == JOB_WAITING && j->parents_open > 0 && j->part == PART_NONE) job_judge(s, index);
         if (!ended_badly || j->cause != CAUSE_UPSTREAM || j->root != f->sweep_root) break;
         job_reset(s, index);
         job_judge(s, index);
@@ -129,6 +131,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
         break;
     case SWEEP_RESUME:
         if (j->state == JOB_READY && (j->flags & JOBF_PARKED)) ready_unpark(s, index);
+        if (j->part != PART_NONE) expand_resume(s, index);
         break;
     case SWEEP_NONE:
     case SWEEP_COUNT: PANIC("a sweep of no kind");
@@ -186,9 +189,11 @@ static void wait_for_continue(struct state *s, uint32_t flow) {
  * sweep begins while a cascade is under way (decide answers "busy"). */
 static void work_on(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    for (; s->budget > 0 && has_work(f); s->budget--) {
+    for (; s->budget > 0 && has_work(s, f); s->budget--) {
         if (f->sweep != SWEEP_NONE)
             sweep_next(s, flow);
+        else if (expand_has_work(s, f))
+            expand_step(s, flow);
         else
             tell_next(s, flow);
     }
@@ -205,6 +210,7 @@ static void settled(struct state *s, uint32_t flow) {
     f->is_working = false;
     saga_next(s, flow);
     check_end(s, f);
+    if (f->of_service) service_settled(s, flow); /* which may forget it */
 }
 
 static void work_through(struct state *s) {
@@ -215,7 +221,7 @@ static void work_through(struct state *s) {
         s->fresh_head = f->working;
         if (s->fresh_head == 0) s->fresh_tail = 0;
         f->working = 0;
-        if (has_work(f)) {
+        if (has_work(s, f)) {
             wait_for_continue(s, flow);
         } else {
             settled(s, flow);
@@ -260,7 +266,7 @@ void work_continue(struct state *s, uint32_t flow) {
 
 void work_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    if (!has_work(f) && f->unwinding != UNWIND_DUE) return;
+    if (!has_work(s, f) && f->unwinding != UNWIND_DUE) return;
     if (f->work_edge) {
         const struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
         ENSURE(parent->last_child != 0);

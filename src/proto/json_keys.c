@@ -12,9 +12,10 @@ struct json_key {
     uint32_t offset;
 };
 
+/* The last seven bytes and the length: names that are numbered differ at their end. */
 static uint64_t mark_of(struct slice key) {
     uint64_t mark = 0;
-    memcpy(&mark, key.ptr, key.len < 7 ? key.len : 7);
+    for (size_t i = key.len > 7 ? key.len - 7 : 0; i < key.len; i++) mark = mark << 8 | key.ptr[i];
     return mark << 8 | (key.len & 0xff);
 }
 

@@ -1,6 +1,6 @@
 /* json_keys.h: the keys of the JSON objects that are open, to find one that occurs twice. Part of json_read.h.
  *
- * They are looked at when their object ends: few are compared each with each, by a mark made of length and first bytes;
+ * They are looked at when their object ends: few are compared each with each, by a mark made of length and last bytes;
  * many are sorted first. The time of a heapsort does not depend on luck, so no input makes this slow. */
 #ifndef REEVE_JSON_KEYS_H
 #define REEVE_JSON_KEYS_H

@@ -252,11 +252,11 @@ static enum err read_token(struct json_read *r, struct json_token *ret) {
     return ERR_LIMIT; /* too long from the beginning, or refused before */
 }
 
-enum err json_read_next(struct json_read *r, struct json_token *ret) {
-    struct json_token token = {0};
+enum err json_read_next(struct json_read *r, const struct json_token **ret) {
+    r->token = (struct json_token){.kind = JSON_NULL};
     skip_space(r);
-    enum err e = read_token(r, &token);
-    if (e == ERR_OK) *ret = token;
+    enum err e = read_token(r, &r->token);
+    if (e == ERR_OK) *ret = &r->token;
     return e;
 }
 
@@ -264,7 +264,7 @@ enum err json_read_skip(struct json_read *r) {
     REQUIRE(r->depth > 0);
     uint32_t outside = r->depth - 1;
     while (r->depth > outside) {
-        struct json_token token;
+        const struct json_token *token;
         enum err e = json_read_next(r, &token);
         if (e) return e;
     }

@@ -47,7 +47,8 @@ struct json_read {
     const uint8_t *at, *end;
     struct arena *arena;
     struct why *why;
-    uint8_t expected; /* what may come next */
+    struct json_token token; /* the last */
+    uint8_t expected;        /* what may come next */
     uint32_t depth, depth_max;
     uint64_t is_object[JSON_READ_DEPTH_MAX / 64]; /* a bit per level */
     struct json_keys keys;
@@ -59,8 +60,8 @@ struct json_read {
 void json_read_init(struct json_read *r, struct slice in, const struct limits *limits, struct arena *arena,
                     struct why *why);
 /* ERR_INVALID for what is not JSON, ERR_LIMIT for what is too long, too deep or more than the arena holds. After a
- * refusal the reader is of no further use. */
-CHECKED enum err json_read_next(struct json_read *r, struct json_token *ret);
+ * refusal the reader is of no further use. The token is valid until the next call. */
+CHECKED enum err json_read_next(struct json_read *r, const struct json_token **ret);
 /* After JSON_OBJECT or JSON_ARRAY: reads up to and with its end. */
 CHECKED enum err json_read_skip(struct json_read *r);
 

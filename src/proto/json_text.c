@@ -1,26 +1,37 @@
 /* json_text.c: see json_text.h. Most texts are plain: eight bytes are looked at in one step. */
 #include "json_text.h"
 
-#include "utf8.h"
+#include <endian.h>
 
-/* Eight bytes at once: whether all are plain, that is neither quote, backslash, control character nor above 0x7f. */
-static inline bool are_plain(const uint8_t *at) {
-    uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u, v;
-    memcpy(&v, at, sizeof v);
-    uint64_t quote = v ^ ones * '"', escape = v ^ ones * '\\';
-    uint64_t special = ((quote - ones) & ~quote) | ((escape - ones) & ~escape) | (v - ones * 0x20) | v;
-    return (special & highs) == 0;
-}
+#include "utf8.h"
 
 static inline bool is_plain(uint8_t c) {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+/* The top bit of each of eight bytes that is not plain: quote, backslash, control character or above 0x7f. A borrow may
+ * set bits behind the first of them, never before it. */
+static inline uint64_t specials_in(const uint8_t *at) {
+    uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u, v;
+    memcpy(&v, at, sizeof v);
+    v = le64toh(v);
+    uint64_t quote = v ^ ones * '"', escape = v ^ ones * '\\';
+    return (((quote - ones) & ~quote) | ((escape - ones) & ~escape) | (v - ones * 0x20) | v) & highs;
+}
+
+static inline const uint8_t *skip_ascii(const uint8_t *p, const uint8_t *end) {
+    for (; end - p >= 8; p += 8) {
+        uint64_t specials = specials_in(p);
+        if (specials) return p + __builtin_ctzll(specials) / 8;
+    }
+    while (p < end && is_plain(*p)) p++;
+    return p;
+}
+
 /* Moves over plain bytes and UTF-8 sequences; stops at a quote, an escape, a bad byte or the end. */
 static const uint8_t *skip_plain(const uint8_t *p, const uint8_t *end) {
     for (;;) {
-        while (end - p >= 8 && are_plain(p)) p += 8;
-        while (p < end && is_plain(*p)) p++;
+        p = skip_ascii(p, end);
         if (p == end || *p < 0x80) return p;
         size_t len = utf8_sequence(slice_of(p, (size_t)(end - p)));
         if (len == 0) return p;

@@ -41,22 +41,22 @@ enum err json_tree_read(struct slice in, const struct limits *limits, struct are
     const struct json_node *root = NULL;
     json_read_init(&r, in, limits, arena, why);
     for (;;) {
-        struct json_token token;
+        const struct json_token *token;
         enum err e = json_read_next(&r, &token);
         if (e) return e;
-        if (token.kind == JSON_OVER) break;
-        if (token.kind == JSON_OBJECT_END || token.kind == JSON_ARRAY_END) {
+        if (token->kind == JSON_OVER) break;
+        if (token->kind == JSON_OBJECT_END || token->kind == JSON_ARRAY_END) {
             depth--;
             continue;
         }
-        struct json_node *node = node_new(arena, &token);
+        struct json_node *node = node_new(arena, token);
         if (!node) return why_set(why, ERR_LIMIT, "no room for a JSON text of %zu bytes", in.len);
         if (depth > 0) {
             hang_under(&levels[depth - 1], node);
         } else {
             root = node;
         }
-        if (token.kind == JSON_OBJECT || token.kind == JSON_ARRAY) levels[depth++] = (struct level){node, NULL};
+        if (token->kind == JSON_OBJECT || token->kind == JSON_ARRAY) levels[depth++] = (struct level){node, NULL};
     }
     ENSURE(root != NULL);
     *ret = root;

@@ -124,7 +124,8 @@ const char *wire_word(uint8_t opcode);             /* "unknown" */
 
 /* A whole frame. The message must fit its table (tlv_check). */
 void wire_put(struct buf *out, enum wire_op op, uint8_t flags, uint32_t request, const void *message);
-/* Fills the struct of the frame's opcode; fields that are not known are skipped. ERR_UNSUPPORTED: such an opcode. */
+/* Fills the struct of the frame's opcode (on failure it means nothing). Fields that are not known are skipped; an
+ * opcode that is not known is ERR_UNSUPPORTED. */
 CHECKED enum err wire_take(const struct frame *frame, struct arena *arena, void *ret, struct why *why);
 
 #endif

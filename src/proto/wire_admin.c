@@ -5,7 +5,7 @@
 static const char *const catch_up_words[WIRE_CATCH_UP_COUNT] = {"all", "last", "none"};
 static const char *const overlap_words[WIRE_OVERLAP_COUNT] = {"skip", "queue", "replace"};
 static const char *const schedule_op_words[WIRE_SCHEDULE_OP_COUNT] = {"remove", "pause", "resume", "backfill"};
-static const char *const desired_words[WIRE_DESIRED_COUNT] = {"up", "down", "restart", "gone"};
+static const char *const desired_words[WIRE_DESIRED_COUNT] = {"running", "stopped", "removed"};
 static const char *const pool_state_words[WIRE_POOL_STATE_COUNT] = {"active", "draining", "inactive"};
 static const char *const limit_kind_words[WIRE_LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
 

@@ -8,7 +8,7 @@ const char *const wire_job_kind_words[WIRE_JOB_KIND_COUNT] = {
 static const char *const upstream_words[WIRE_UPSTREAM_COUNT] = {"fail", "skip", "run"};
 static const char *const scope_words[WIRE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
 static const char *const verdict_words[WIRE_VERDICT_COUNT] = {
-    "allow", "deny", "constrain", "hold", "again", "quarantine", "redact",
+    "allow", "deny", "constrain", "hold", "again", "quarantine", "redact", "fail",
 };
 
 static const struct tlv_field demand_fields[] = {
@@ -53,6 +53,15 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(25, TLV_BOOL, wire_options, policy_open),
     TLV_FIELD(26, TLV_TEXT, wire_options, approval_role, .max = WIRE_NAME_MAX),
     TLV_FIELD(27, TLV_U32S, wire_options, fatal_exits, .max = 256),
+    TLV_FIELD(28, TLV_U32, wire_options, max_parallel),
+    TLV_FIELD(29, TLV_BOOL, wire_options, fail_fast),
+    TLV_FIELD(30, TLV_U32, wire_options, allow_count),
+    TLV_FIELD(31, TLV_U32, wire_options, allow_percent),
+    TLV_FIELD(32, TLV_U32, wire_options, restart_base_ms),
+    TLV_FIELD(33, TLV_U32, wire_options, restart_cap_ms),
+    TLV_FIELD(34, TLV_I64, wire_options, restart_reset_ms),
+    TLV_FIELD(35, TLV_I64, wire_options, healthy_within_ms),
+    TLV_FIELD(36, TLV_U32, wire_options, stop_within_ms),
 };
 const struct tlv_desc wire_options_desc = TLV_DESC("options", wire_options, options_fields);
 
@@ -64,6 +73,8 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(5, TLV_BYTES, wire_job, body, .max = WIRE_BODY_MAX),
     TLV_FIELD(6, TLV_U32, wire_job, undo_options),
     TLV_FIELD(7, TLV_BYTES, wire_job, undo_body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(8, TLV_U32, wire_job, child_options),
+    TLV_FIELD(9, TLV_TEXT, wire_job, service, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_job_desc = TLV_DESC("job", wire_job, job_fields);
 
@@ -136,6 +147,8 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(8, TLV_I64, wire_verdict, again_ms),
     TLV_FIELD(9, TLV_U64, wire_verdict, policy),
     TLV_FIELD(10, TLV_BOOL, wire_verdict, fatal),
+    TLV_FIELD(11, TLV_HASH, wire_verdict, items),
+    TLV_FIELD(12, TLV_U32, wire_verdict, item_count),
 };
 const struct tlv_desc wire_verdict_desc = TLV_DESC("verdict", wire_verdict, verdict_fields);
 

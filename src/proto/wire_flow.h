@@ -60,6 +60,12 @@ struct wire_options {
     bool four_eyes, policy_open;
     struct slice approval_role;
     struct tlv_u32s fatal_exits;
+    uint32_t max_parallel; /* foreach, so the next three: children under way at once */
+    bool fail_fast;        /* call the rest off as soon as it cannot succeed any more */
+    uint32_t allow_count, allow_percent; /* of children that may end badly */
+    uint32_t restart_base_ms, restart_cap_ms; /* services, so to the end */
+    int64_t restart_reset_ms, healthy_within_ms;
+    uint32_t stop_within_ms;
 };
 
 struct wire_job {
@@ -70,6 +76,8 @@ struct wire_job {
     struct slice body;           /* a `run` message (wire_run.h); opaque to the engine */
     uint32_t undo_options;       /* of its compensation: position + 1; 0 = it has none */
     struct slice undo_body;
+    uint32_t child_options; /* foreach: of its children: position + 1; 0 = its own */
+    struct slice service;   /* kind service: the one it deploys */
 };
 
 struct wire_jobs { /* part of a flow */
@@ -133,6 +141,7 @@ enum wire_verdict_word {
     WIRE_VERDICT_AGAIN,
     WIRE_VERDICT_QUARANTINE,
     WIRE_VERDICT_REDACT,
+    WIRE_VERDICT_FAIL, /* it could not be evaluated */
     WIRE_VERDICT_COUNT
 };
 
@@ -147,6 +156,8 @@ struct wire_verdict { /* approve and reject are allow and deny */
     int64_t again_ms;
     uint64_t policy;
     bool fatal;
+    struct slice items; /* with the yes to an expansion: hash of the blob that holds them */
+    uint32_t item_count;
 };
 
 struct wire_complete { /* the word from outside that an external job waits for */

@@ -72,6 +72,15 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
     ret->policy_open = w->policy_open;
     ret->approval_role = w->approval_role;
     ret->fatal_exits = w->fatal_exits;
+    ret->max_parallel = w->max_parallel;
+    ret->fail_fast = w->fail_fast;
+    ret->allow_count = w->allow_count;
+    ret->allow_percent = w->allow_percent;
+    ret->restart_base_ms = w->restart_base_ms;
+    ret->restart_cap_ms = w->restart_cap_ms;
+    ret->restart_reset_ms = w->restart_reset_ms;
+    ret->healthy_within_ms = w->healthy_within_ms;
+    ret->stop_within_ms = w->stop_within_ms;
 }
 
 /* Bodies that someone may be asked about carry their hash. */
@@ -153,7 +162,11 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
                              .profile = w->options,
                              .body = w->body,
                              .undo_profile = w->undo_options,
-                             .undo_body = w->undo_body};
+                             .undo_body = w->undo_body,
+                             .service = w->service};
+    if (w->child_options != 0)
+        return why_set(why, ERR_UNSUPPORTED, "job %.*s: its children cannot have options of their own yet",
+                       SLICE_FMT(w->name));
     if (w->options >= part->options.count || w->undo_options > part->options.count)
         return why_set(why, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(w->name));
     if (is_asked_about(&profiles[w->options])) ret->body_hash = hash_of(s, r->arena, w->body);
@@ -371,6 +384,8 @@ void ask_verdict(struct server *s, struct request *r) {
                                           .payload = m->payload,
                                           .again_ms = m->again_ms,
                                           .policy = m->policy,
+                                          .items = m->items,
+                                          .item_count = m->item_count,
                                           .fatal = m->fatal};
     send_verdict(s, r, &cmd, e, &why);
 }
@@ -389,6 +404,6 @@ void ask_complete(struct server *s, struct request *r) {
                                           .hash = q.hash,
                                           .verdict = m->failed ? VERDICT_DENY : VERDICT_ALLOW,
                                           .reason = m->reason,
-                                          .payload = m->output};
+                                          .result = m->failed ? (struct slice){0} : m->output};
     send_verdict(s, r, &cmd, e, &why);
 }

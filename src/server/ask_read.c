@@ -257,7 +257,7 @@ void ask_why(struct server *s, struct request *r) {
     (void)view_why(server_state(s), engine_live(s->engine), s->limits, job.ref, &reason);
     arena_reset(&s->show);
     struct wire_reason got = {.lsn = engine_lsn(s->engine),
-                              .job = show_job_name(s, job.ref, job.name),
+                              .job = show_job_name(s, &job),
                               .state = slice_str(job_state_word(job.state)),
                               .code = slice_str(block_word(reason.block)),
                               .text = slice_str(block_text(reason.block)),
@@ -269,7 +269,7 @@ void ask_why(struct server *s, struct request *r) {
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
     if (reason.block == BLOCK_PARENTS && reason.parent.ordinal != UINT32_MAX &&
         view_job(server_state(s), reason.parent, &parent))
-        got.parent = show_job_name(s, parent.ref, parent.name);
+        got.parent = show_job_name(s, &parent);
     if ((reason.block == BLOCK_STOPPING || reason.block == BLOCK_START) &&
         view_worker(server_state(s), NULL, reason.worker, &worker))
         got.worker = worker.id;
@@ -290,6 +290,7 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("jobs"), n.jobs},
         {SLICE("workers"), n.workers},
         {SLICE("questions"), n.questions},
+        {SLICE("services"), n.services},
         {SLICE("idempotency_keys"), n.keys},
         {SLICE("dead_letters"), n.dead_letters},
         {SLICE("store_keys"), n.store_keys},

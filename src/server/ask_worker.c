@@ -156,10 +156,22 @@ void ask_progress(struct server *s, struct request *r) {
     }
 }
 
+void ask_health(struct server *s, struct request *r) {
+    const struct wire_health *m = r->message;
+    const struct wire_health_item *list = m->items.at;
+    for (uint32_t i = 0; i < m->items.count; i++) {
+        struct command cmd = {.kind = CMD_HEALTH};
+        cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
+        cmd.as.attempt.healthy = list[i].healthy;
+        engine_command(s->engine, &cmd);
+    }
+}
+
 /* ---- the end of attempts ---- */
 
 /* Up to which ticket the logs of these ends must be durable; 0 = they are. */
-static enum err logs_ticket(struct server *s, const struct wire_done *m, uint64_t *ret, struct why *why) {
+static enum err logs_ticket(struct server *s, struct session *n, const struct wire_done *m, uint64_t *ret,
+                            struct why *why) {
     const struct wire_end *ends = m->ends.at;
     uint64_t ticket = 0;
     for (uint32_t i = 0; i < m->ends.count; i++) {
@@ -168,9 +180,12 @@ static enum err logs_ticket(struct server *s, const struct wire_done *m, uint64_
         struct log_state log;
         if (ends[i].log_bytes == 0) continue;
         joblogs_state(s->vault.logs, &key, &log);
-        if (log.end < ends[i].log_bytes)
+        if (log.end < ends[i].log_bytes) {
+            stream_log_mark(n, &key, &log);
+            stream_log_ack(s, n);
             return why_set(why, ERR_CONFLICT, "of the log only %llu bytes of %llu came: send the rest, then done again",
                            (unsigned long long)log.end, (unsigned long long)ends[i].log_bytes);
+        }
         if (!log.synced && log.ticket > ticket) ticket = log.ticket;
     }
     *ret = ticket;
@@ -210,7 +225,7 @@ void ask_done(struct server *s, struct request *r) {
         session_error(s, r->session, r->id, ERR_INVALID, "done without an end");
         return;
     }
-    enum err e = logs_ticket(s, m, &ticket, &why);
+    enum err e = logs_ticket(s, r->session, m, &ticket, &why);
     if (e != ERR_OK) {
         session_error(s, r->session, r->id, e, why.text);
         return;

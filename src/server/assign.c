@@ -41,7 +41,7 @@ static void fill(struct server *s, const struct attempt_effect *a, const struct 
     (void)view_flow(server_state(s), a->job.flow, &flow);
     *ret = (struct wire_assignment){.attempt = wire_attempt_of(s, a),
                                     .fence = a->fence,
-                                    .job = show_job_name(s, a->job, job->name),
+                                    .job = show_job_name(s, job),
                                     .kind = job->options->kind,
                                     .body = job->body,
                                     .tenant = flow.tenant,
@@ -51,6 +51,13 @@ static void fill(struct server *s, const struct attempt_effect *a, const struct 
                                     .exclusive = job->options->exclusive,
                                     .compensation = job->undoes != UINT32_MAX};
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job);
+    if (job->item != UINT32_MAX) { /* a child of a foreach job: which of the items is its own */
+        struct wire_pair *env = ARENA_NEW(&s->show, struct wire_pair);
+        char *index = arena_alloc(&s->show, 16);
+        snprintf(index, 16, "%u", job->item);
+        *env = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
+        ret->env = (struct tlv_list){env, 1};
+    }
 }
 
 /* May come in the middle of another answer, whose parts are in the same arena. */

@@ -264,6 +264,7 @@ enum err auth_check(struct auth *a, struct slice text, wall_time now, struct cal
             return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
         t->used_ms = now.ms;
         *ret = t->caller;
+        memcpy(ret->id, t->id, sizeof ret->id);
         return ERR_OK;
     }
     return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");

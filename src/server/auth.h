@@ -36,6 +36,7 @@ enum role {
 extern const char *const role_words[ROLE_COUNT];
 
 struct caller {
+    char id[AUTH_ID_BYTES]; /* of the token; empty: there was none */
     char name[AUTH_NAME_MAX];
     char tenant[AUTH_NAME_MAX]; /* empty: of all tenants */
     uint32_t roles;             /* ROLE_BITs; 0 = nobody */

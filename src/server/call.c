@@ -60,6 +60,7 @@ void call_fail(struct server *s, const struct request *r, enum err e, const char
 
 void call_read(struct server *s, const struct request *r, struct call *c, struct slice frames) {
     struct command cmd = {.kind = CMD_READ};
+    c->is_read = true;
     c->held = bytes_new(frames);
     call_command(s, r, c, 0, &cmd);
 }
@@ -154,7 +155,7 @@ static void answer_attached(struct server *s, struct session *n, const struct ca
 
 static void answer(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
     const struct part *p = &c->parts[0];
-    if (c->held != NULL) {
+    if (c->is_read) {
         if (p->err == ERR_OK)
             session_send_bytes(s, n, bytes_slice(c->held));
         else

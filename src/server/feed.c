@@ -351,7 +351,7 @@ static void state_event(void *ctx, const struct job_view *job) {
     x->list[x->count++] = (struct wire_event){.lsn = engine_lsn(x->s->engine),
                                               .kind = SLICE("job"),
                                               .time_ms = job->since.ms,
-                                              .target = show_job_name(x->s, job->ref, job->name),
+                                              .target = show_job_name(x->s, job),
                                               .to = slice_str(job_state_word(job->state)),
                                               .attempt = job->attempt};
 }

@@ -70,13 +70,15 @@ static const serve_fn routes[256] = {
     [WIRE_TENANT] = ask_tenant,
     [WIRE_LIMIT] = ask_limit,
     [WIRE_DRAIN] = ask_drain,
+    [WIRE_SERVICE_SET] = ask_service_set,
+    [WIRE_SERVICE_LS] = ask_service_ls,
     [WIRE_ATTACH] = ask_attach,
     [WIRE_HEARTBEAT] = ask_heartbeat,
     [WIRE_CREDIT] = ask_credit,
     [WIRE_DETACH] = ask_detach,
     [WIRE_STARTED] = ask_started,
     [WIRE_PROGRESS] = ask_progress,
-    [WIRE_HEALTH] = serve_nothing,
+    [WIRE_HEALTH] = ask_health,
     [WIRE_LOG] = stream_log,
     [WIRE_DONE] = ask_done,
 };
@@ -86,9 +88,11 @@ static bool needs_attach(uint8_t op) {
     return op >= WIRE_HEARTBEAT && wire_info(op)->sender == WIRE_FROM_WORKER;
 }
 
-static enum err check(const struct session *n, uint8_t op, struct why *why) {
-    if (routes[op] == NULL) return why_set(why, ERR_UNSUPPORTED, "this server cannot do %s yet", wire_word(op));
+static enum err check(const struct server *s, const struct session *n, uint8_t op, struct why *why) {
+    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(s->engine).ms)
+        return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
     if (op == WIRE_HELLO) return why_set(why, ERR_STATE, "hello was said already");
+    if (routes[op] == NULL) return why_set(why, ERR_UNSUPPORTED, "this server cannot do %s yet", wire_word(op));
     if (!role_may(n->who.roles, op) && op != WIRE_PONG && op != WIRE_ERROR)
         return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(op));
     if (needs_attach(op) && n->attach == ATTACH_NONE)
@@ -101,7 +105,7 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
     struct why why = {{0}};
     if (n == NULL || n->state != SESSION_OPEN) return; /* nobody is there any more */
     s->request_count++;
-    enum err e = check(n, entry->op, &why);
+    enum err e = check(s, n, entry->op, &why);
     struct frame f = {.opcode = entry->op, .request = entry->request, .body = entry->body};
     arena_reset(&s->arena);
     void *message = arena_alloc(&s->arena, wire_info(entry->op)->desc->size);

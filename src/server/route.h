@@ -31,6 +31,8 @@ void ask_topic(struct server *s, struct request *r);
 void ask_tenant(struct server *s, struct request *r);
 void ask_limit(struct server *s, struct request *r);
 void ask_drain(struct server *s, struct request *r);
+void ask_service_set(struct server *s, struct request *r);
+void ask_service_ls(struct server *s, struct request *r);
 void ask_token_new(struct server *s, struct request *r);
 void ask_token_revoke(struct server *s, struct request *r);
 void ask_token_ls(struct server *s, struct request *r);
@@ -40,6 +42,7 @@ void ask_heartbeat(struct server *s, struct request *r);
 void ask_credit(struct server *s, struct request *r);
 void ask_detach(struct server *s, struct request *r);
 void ask_started(struct server *s, struct request *r);
+void ask_health(struct server *s, struct request *r);
 void ask_progress(struct server *s, struct request *r);
 void ask_done(struct server *s, struct request *r);
 /* Ends whose logs are durable by now. */

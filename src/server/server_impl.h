@@ -44,7 +44,9 @@ struct session {
     bool watches;   /* keys of the store, or did */
     struct u32vec watch_ids; /* requests that watch */
     bool kv_gap;    /* a message of the store was left out */
-    bool paused;
+    bool paused;        /* not read: its logs wait for the disk */
+    bool choked;        /* not read: it does not take its answers */
+    uint64_t sent_bytes; /* since it was last looked at whether it does */
 
     enum attach_state attach;
     struct bytes *worker; /* its id */
@@ -81,7 +83,8 @@ struct call {
     struct part one; /* the only part, mostly */
     struct part *parts;
     struct arena arena;
-    struct bytes *held; /* of a read: the frames, made when it was decided */
+    bool is_read;
+    struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
     uint64_t sent_ms;   /* of a heartbeat */
 };
 

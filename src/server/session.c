@@ -9,6 +9,7 @@
 
 #define HELLO_MS_MAX 10000
 #define BUSY_RETRY_MS 250
+#define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
 
 struct session *session_of(const struct server *s, conn_id conn) {
@@ -18,11 +19,30 @@ struct session *session_of(const struct server *s, conn_id conn) {
 
 /* ---- out ---- */
 
+static void read_or_not(struct server *s, struct session *n) {
+    s->world.net->ops->pause(s->world.net, n->conn, n->paused || n->choked);
+}
+
+void session_pause(struct server *s, struct session *n, bool on) {
+    n->paused = on;
+    read_or_not(s, n);
+}
+
+/* Whoever does not take its answers may ask no further questions. */
+static void choke(struct server *s, struct session *n) {
+    n->sent_bytes = 0;
+    n->choked = s->world.net->ops->unsent(s->world.net, n->conn) > UNSENT_MAX;
+    if (n->choked) read_or_not(s, n);
+}
+
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->attach == ATTACH_ASKED)
+    if (n->attach == ATTACH_ASKED) {
         buf_put_slice(&n->early, frames);
-    else
-        s->world.net->ops->send(s->world.net, n->conn, frames);
+        return;
+    }
+    s->world.net->ops->send(s->world.net, n->conn, frames);
+    n->sent_bytes += frames.len;
+    if (n->sent_bytes > UNSENT_MAX) choke(s, n);
 }
 
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
@@ -270,8 +290,13 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     *(conn_id *)vec_push(&s->strangers) = conn;
 }
 
+/* The pass of this turn goes on with its streams. */
 static void drained(void *ctx, conn_id conn) {
-    (void)ctx, (void)conn; /* the pass of this turn goes on with its streams */
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL || !n->choked) return;
+    n->choked = false;
+    read_or_not(s, n);
 }
 
 static void closed(void *ctx, conn_id conn, const char *why) {

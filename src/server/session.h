@@ -17,6 +17,7 @@ void session_tell_gone(struct server *s);
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
                   const void *message);
 void session_send_bytes(struct server *s, struct session *n, struct slice frames);
+void session_pause(struct server *s, struct session *n, bool on); /* while on, it is not read */
 /* An answer that ends the request. No answer to request 0. */
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message);
 void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text);

@@ -1,11 +1,14 @@
 /* show.c: see show.h. */
 #include "show.h"
 
+#include <stdio.h>
+
 #include "ids.h"
 
 static const char *const gate_words[GATE_COUNT] = {
-    [GATE_CONDITION] = "condition", [GATE_RENDER] = "render",     [GATE_POLICY] = "policy",
-    [GATE_APPROVAL] = "approval",   [GATE_EXTERNAL] = "external", [GATE_OUTPUT] = "output",
+    [GATE_CONDITION] = "condition", [GATE_RENDER] = "render",       [GATE_POLICY] = "policy",
+    [GATE_APPROVAL] = "approval",   [GATE_EXTERNAL] = "external",   [GATE_OUTPUT] = "output",
+    [GATE_SERVICE] = "service",     [GATE_EXPANSION] = "expansion",
 };
 
 struct slice show_flow_name(struct server *s, flow_id id) {
@@ -14,13 +17,16 @@ struct slice show_flow_name(struct server *s, flow_id id) {
     return slice_str(text);
 }
 
-struct slice show_job_name(struct server *s, struct job_ref ref, struct slice name) {
-    char *text = arena_alloc(&s->show, FLOW_TEXT_BYTES + 1 + name.len);
-    flow_text(s->options.shard, ref.flow, text);
+struct slice show_job_name(struct server *s, const struct job_view *v) {
+    size_t room = FLOW_TEXT_BYTES + v->name.len + 16;
+    char *text = arena_alloc(&s->show, room);
+    flow_text(s->options.shard, v->ref.flow, text);
     size_t len = strlen(text);
-    text[len] = '/';
-    if (name.len > 0) memcpy(text + len + 1, name.ptr, name.len);
-    return slice_of(text, len + 1 + name.len);
+    text[len++] = '/';
+    if (v->name.len > 0) memcpy(text + len, v->name.ptr, v->name.len);
+    len += v->name.len;
+    if (v->item != UINT32_MAX) len += (size_t)snprintf(text + len, room - len, "[%u]", v->item);
+    return slice_of(text, len);
 }
 
 static int64_t shown_ms(wall_time t) {
@@ -78,7 +84,7 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
     const struct options *o = v->options;
     struct worker_view worker;
     struct job_view root;
-    *ret = (struct wire_job_view){.job = show_job_name(s, v->ref, v->name),
+    *ret = (struct wire_job_view){.job = show_job_name(s, v),
                                   .state = slice_str(job_state_word(v->state)),
                                   .kind = slice_str(wire_job_kind_words[o->kind]),
                                   .attempt = v->attempt,
@@ -91,7 +97,7 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
     if (v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
     if (view_worker(server_state(s), NULL, v->worker, &worker)) ret->worker = worker.id;
     if (v->root != UINT32_MAX && view_job(server_state(s), (struct job_ref){v->ref.flow, v->root}, &root))
-        ret->root = show_job_name(s, root.ref, root.name);
+        ret->root = show_job_name(s, &root);
     /* Output that is being judged is for those who judge it. */
     if (v->state != JOB_CHECKING) {
         ret->result = v->result;
@@ -116,7 +122,7 @@ void show_question(struct server *s, const struct question_view *v, struct wire_
                                        .four_eyes = v->four_eyes,
                                        .role = v->role};
     if (!view_job(server_state(s), v->job, &job)) return;
-    ret->job = show_job_name(s, job.ref, job.name);
+    ret->job = show_job_name(s, &job);
     ret->body = job.body;
 }
 
@@ -146,13 +152,17 @@ void show_event(struct server *s, const struct effect *e, struct wire_event *ret
         break;
     case EVENT_JOB:
         ret->kind = SLICE("job");
-        ret->target = view_job(server_state(s), v->job, &job) ? show_job_name(s, v->job, job.name)
-                                                              : show_flow_name(s, v->job.flow);
+        ret->target = view_job(server_state(s), v->job, &job) ? show_job_name(s, &job) : show_flow_name(s, v->job.flow);
         ret->from = slice_str(job_state_word(v->from));
         ret->to = slice_str(job_state_word(v->to));
         ret->due_ms = v->due_ms;
         break;
     case EVENT_WORKER: ret->kind = SLICE("worker"); break;
+    case EVENT_SERVICE:
+        ret->kind = SLICE("service");
+        if (view_job(server_state(s), v->job, &job)) ret->target = show_job_name(s, &job);
+        ret->to = v->healthy ? SLICE("healthy") : SLICE("unhealthy");
+        break;
     }
     if (v->kind == EVENT_JOB && v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
 }

@@ -5,7 +5,7 @@
 #include "server_impl.h"
 
 struct slice show_flow_name(struct server *s, flow_id id);
-struct slice show_job_name(struct server *s, struct job_ref ref, struct slice name);
+struct slice show_job_name(struct server *s, const struct job_view *v); /* flow/name, of a child flow/name[item] */
 void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret);
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret);
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret);

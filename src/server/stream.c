@@ -286,8 +286,7 @@ static void pause_workers(struct server *s, bool on) {
         struct session *n = pool_at(&s->sessions, i);
         if (n->conn.v == 0 || n->attach == ATTACH_NONE || n->paused == on) continue;
         if (on && n->marks.count == 0) continue;
-        n->paused = on;
-        s->world.net->ops->pause(s->world.net, n->conn, on);
+        session_pause(s, n, on);
     }
 }
 
@@ -312,6 +311,13 @@ static void mark_add(struct session *n, const struct log_key *key, const struct 
     *(struct log_mark *)vec_push(&n->marks) = (struct log_mark){*key, log->end, log->ticket};
 }
 
+/* What others run, or nobody any more, is not this worker's to write about. */
+static bool is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
+    struct job_view job;
+    return a->shard == s->options.shard && view_job(server_state(s), (struct job_ref){{a->flow}, a->ordinal}, &job) &&
+           job.attempt == a->attempt && job.worker == n->worker_number;
+}
+
 static enum err append(struct server *s, struct request *r, const struct wire_log_batch *b, struct why *why) {
     struct log_key key = {.flow = b->attempt.flow,
                           .shard = b->attempt.shard,
@@ -330,27 +336,22 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
                                        .time = {from[i].time_ms},
                                        .bytes = from[i].data};
     }
+    if (!is_own(s, r->session, &b->attempt)) { /* it may forget what it wrote */
+        mark_add(r->session, &key, &(struct log_state){.end = offset});
+        return ERR_OK;
+    }
     enum err e = joblogs_append(s->vault.logs, &key, from[0].offset, pieces, b->pieces.count,
                                 (uint64_t)s->limits->log_bytes_max, &log, why);
     if (e == ERR_OK || e == ERR_CONFLICT) mark_add(r->session, &key, &log); /* tells the worker where we are */
     return e == ERR_CONFLICT ? ERR_OK : e;
 }
 
-void stream_log(struct server *s, struct request *r) {
-    const struct wire_log *m = r->message;
-    const struct wire_log_batch *batches = m->batches.at;
-    struct why why = {{0}};
-    for (uint32_t i = 0; i < m->batches.count; i++) {
-        enum err e = append(s, r, &batches[i], &why);
-        if (e == ERR_OK) continue;
-        /* What was not taken must come again, and the worker sends it again when it comes back. */
-        session_refuse(s, r->session, r->id, e, why.text);
-        return;
-    }
-    if (is_crowded(s)) pause_workers(s, true);
+void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log) {
+    mark_add(n, key, log);
 }
 
-static void acknowledge(struct server *s, struct session *n) {
+void stream_log_ack(struct server *s, struct session *n) {
+    if (n->marks.count == 0) return;
     uint64_t durable = joblogs_durable(s->vault.logs);
     struct wire_log_mark *list = ARENA_ARRAY(&s->show, struct wire_log_mark, n->marks.count);
     uint32_t count = 0, kept = 0;
@@ -368,12 +369,28 @@ static void acknowledge(struct server *s, struct session *n) {
     if (count > 0) session_send(s, n, WIRE_LOG_ACK, 0, 0, &m);
 }
 
+void stream_log(struct server *s, struct request *r) {
+    const struct wire_log *m = r->message;
+    const struct wire_log_batch *batches = m->batches.at;
+    struct why why = {{0}};
+    for (uint32_t i = 0; i < m->batches.count; i++) {
+        enum err e = append(s, r, &batches[i], &why);
+        if (e == ERR_OK) continue;
+        /* What was not taken must come again, and the worker sends it again when it comes back. */
+        session_refuse(s, r->session, r->id, e, why.text);
+        return;
+    }
+    arena_reset(&s->show);
+    stream_log_ack(s, r->session); /* what came twice is durable already */
+    if (is_crowded(s)) pause_workers(s, true);
+}
+
 void streams_flushed(struct server *s) {
     arena_reset(&s->show);
     s->streams.flying_bytes = 0;
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);
-        if (n->conn.v != 0 && n->marks.count > 0) acknowledge(s, n);
+        if (n->conn.v != 0 && n->marks.count > 0) stream_log_ack(s, n);
     }
     if (s->streams.paused && !is_crowded(s)) pause_workers(s, false);
     upload_flushed(s);

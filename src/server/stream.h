@@ -45,5 +45,8 @@ void stream_blob_get(struct server *s, struct request *r);
 void stream_blob_ls(struct server *s, struct request *r);
 void stream_logs(struct server *s, struct request *r);
 void stream_log(struct server *s, struct request *r); /* from a worker */
+/* Notes how far a log is, for the next acknowledgement; acknowledges what is durable by now. */
+void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log);
+void stream_log_ack(struct server *s, struct session *n);
 
 #endif

@@ -1,7 +1,7 @@
 /* blob.c: the index of blobs, small blobs, listing, marking and sweeping. See blob.h.
  *
- * Guarantees: a blob is shown when it is durable and not before; one that a mark of the present sweep names, or that was
- * put within the grace time, is never dropped. Must not: touch the disk outside of the open, a reader and the flush. */
+ * Guarantees: a blob is shown when it is durable and not before; one that a mark of the present sweep names, or that
+ * was put within the grace time, is never dropped. Must not: touch the disk but in the open, a reader and the flush. */
 #include "blob.h"
 
 #include "blob_impl.h"
@@ -60,6 +60,13 @@ static int64_t now(const struct blobs *b) {
 void blob_touch(struct blobs *b, uint32_t index) {
     blob_at(b, index)->touched_ms = now(b);
     blob_at(b, index)->mark = b->sweep;
+}
+
+void blob_pin(struct blob_put *put, uint32_t index) {
+    struct blob *x = blob_at(put->blobs, index);
+    x->pins++;
+    memcpy(put->hash.at, x->key + 4, DIGEST_BYTES);
+    put->pinned = index;
 }
 
 uint32_t blob_enter(struct blobs *b, uint32_t tenant, const uint8_t *hash, struct pack_place place, uint64_t bytes) {
@@ -201,11 +208,10 @@ enum err blob_put_begin(struct blobs *b, struct slice tenant, struct blob_put **
 bool blob_put_done(struct blob_put *put, blob_hash *ret_hash, uint64_t *ret_bytes) {
     struct blobs *b = put->blobs;
     if (put->state != PUT_SETTLED || put->aboard) return false;
-    uint32_t i = blob_find(b, put->tenant, put->hash.at);
-    ENSURE(i != 0); /* within its grace time */
-    if (blob_at(b, i)->ticket > packs_durable(b->packs)) return false;
+    const struct blob *x = blob_at(b, put->pinned);
+    if (x->ticket > packs_durable(b->packs)) return false;
     *ret_hash = put->hash;
-    *ret_bytes = blob_at(b, i)->bytes;
+    *ret_bytes = x->bytes;
     big_put_free(put);
     return true;
 }
@@ -328,7 +334,7 @@ bool blobs_sweep_step(struct blobs *b, uint32_t count_max, uint64_t *ret_dropped
     int64_t before = now(b) - b->options.grace_ms;
     for (; count_max > 0 && b->sweep_at <= b->pool.high; b->sweep_at++, count_max--) {
         struct blob *x = blob_at(b, b->sweep_at);
-        if (x->place.pack == 0 || x->mark == b->sweep || x->touched_ms > before) continue;
+        if (x->place.pack == 0 || x->mark == b->sweep || x->pins > 0 || x->touched_ms > before) continue;
         if (x->ticket > packs_durable(b->packs)) continue; /* somebody waits for it */
         blob_forget(b, b->sweep_at);
         (*ret_dropped)++;
@@ -389,8 +395,10 @@ enum err blobs_open(struct disk *disk, struct clock *clock, struct hasher *diges
     b->zstd = packfmt_zstd_new();
     struct packs_options p = {BLOB_DIR, PACK_BLOBS, o->pack_bytes, o->pending_bytes_max, o->reserve_bytes};
     enum err e = packs_open(disk, clock, &p, &b->owner, &b->packs, why);
-    if (e != ERR_OK) blobs_close(b);
-    else *ret = b;
+    if (e != ERR_OK)
+        blobs_close(b);
+    else
+        *ret = b;
     return e;
 }
 

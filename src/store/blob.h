@@ -47,7 +47,7 @@ CHECKED enum err blobs_put(struct blobs *b, struct slice tenant, struct slice by
 uint64_t blobs_durable(const struct blobs *b);
 
 CHECKED enum err blob_put_begin(struct blobs *b, struct slice tenant, struct blob_put **ret, struct why *why);
-/* ERR_BUSY: nothing was taken, the same part again after a flush. */
+/* ERR_BUSY: nothing was taken, the same part again after a flush. A part has to be smaller than pending_bytes_max. */
 CHECKED enum err blob_put_part(struct blob_put *put, struct slice bytes, struct why *why);
 /* No more parts. ERR_BUSY: once more after a flush. */
 CHECKED enum err blob_put_end(struct blob_put *put, struct why *why);

@@ -35,6 +35,7 @@ void big_put_free(struct blob_put *put) {
         u32vec_fini(&g->offsets);
         chunks_free(&g->chunks);
     }
+    if (put->pinned != 0) blob_at(b, put->pinned)->pins--;
     chunks_free(&put->chunks);
     buf_fini(&put->whole);
     pool_free(&b->puts, put->self);
@@ -62,9 +63,6 @@ static void chunk_close(struct blob_put *put) {
 
 static enum err big_admit(struct blobs *b, uint64_t bytes, struct why *why) {
     if (b->dead) return why_set(why, ERR_IO, "blobs: a write or sync failed; nothing is taken any more");
-    if (b->big_pending_bytes + bytes > b->options.pending_bytes_max && b->big_pending_bytes > 0)
-        return why_set(why, ERR_BUSY, "blobs: %llu bytes wait for the disk, try again",
-                       (unsigned long long)b->big_pending_bytes);
     return packs_admit(b->packs, b->big_pending_bytes + bytes, why);
 }
 
@@ -90,9 +88,12 @@ enum err blob_put_end(struct blob_put *put, struct why *why) {
     uint32_t i;
     REQUIRE(put->state == PUT_OPEN);
     if (put->big == NULL) {
-        enum err e = blob_settle_small(put->blobs, put->tenant, buf_slice(&put->whole), &put->hash, &i, why);
-        if (e == ERR_OK) put->state = PUT_SETTLED;
-        return e;
+        blob_hash hash;
+        enum err e = blob_settle_small(put->blobs, put->tenant, buf_slice(&put->whole), &hash, &i, why);
+        if (e != ERR_OK) return e;
+        blob_pin(put, i);
+        put->state = PUT_SETTLED;
+        return ERR_OK;
     }
     if (put->blobs->pool.count >= put->blobs->options.blobs_max)
         return why_set(why, ERR_LIMIT, "there are %u blobs: blobs_max is reached", put->blobs->options.blobs_max);
@@ -136,10 +137,10 @@ bool big_flush_begin(struct blobs *b) {
 /* The whole file is durable and its hash known: it becomes the blob, unless that is there already. */
 static void settle(struct blobs *b, struct blob_put *put) {
     struct big *g = put->big;
-    memcpy(put->hash.at, g->hash, DIGEST_BYTES);
     uint32_t i = blob_find(b, put->tenant, g->hash);
     if (i != 0) {
         blob_touch(b, i);
+        blob_pin(put, i);
         put->state = PUT_SYNCED; /* its file goes with the next flush */
         return;
     }
@@ -148,6 +149,7 @@ static void settle(struct blobs *b, struct blob_put *put) {
     ENSURE(i != 0);
     blob_at(b, i)->big = true;
     blob_at(b, i)->ticket = BLOB_UNNAMED;
+    blob_pin(put, i);
     put->state = PUT_NAMING;
 }
 
@@ -165,11 +167,12 @@ static void put_step(struct blobs *b, struct blob_put *put) {
     }
     g->chunks.count -= g->written;
     g->written = 0;
-    if (put->state == PUT_ENDED && g->finished && !put->dropped) settle(b, put);
-    else if (put->state == PUT_SYNCED && !g->created) put->state = PUT_SETTLED;
+    if (put->state == PUT_ENDED && g->finished && !put->dropped)
+        settle(b, put);
+    else if (put->state == PUT_SYNCED && !g->created)
+        put->state = PUT_SETTLED;
     else if (put->state == PUT_NAMING && g->named) {
-        uint32_t i = blob_find(b, put->tenant, g->hash);
-        blob_at(b, i)->ticket = 0;
+        blob_at(b, put->pinned)->ticket = 0;
         put->state = PUT_SETTLED;
     }
     if (put->dropped && (put->state == PUT_SETTLED || !g->created)) big_put_free(put);
@@ -179,8 +182,10 @@ enum err big_flush_end(struct blobs *b, struct why *why) {
     bool fatal = b->big_err != ERR_OK && b->big_err != ERR_NO_SPACE; /* then nothing of it can be relied on */
     for (uint32_t i = 0; i < b->aboard.count; i++) {
         struct blob_put *put = *(struct blob_put **)vec_at(&b->aboard, i);
-        if (fatal) put->aboard = false;
-        else put_step(b, put);
+        if (fatal)
+            put->aboard = false;
+        else
+            put_step(b, put);
     }
     b->aboard.count = 0;
     if (b->big_err != ERR_OK) *why = b->big_why;

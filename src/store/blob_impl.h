@@ -21,6 +21,7 @@ struct blob {
     uint8_t key[BLOB_KEY_BYTES]; /* tenant (big-endian), hash */
     bool big;
     uint32_t mark; /* the last sweep in which something named it */
+    uint32_t pins; /* puts that ended in it and were not yet answered */
     uint64_t bytes;
     uint64_t ticket;
     int64_t touched_ms; /* monotonic */
@@ -59,6 +60,7 @@ struct blob_put {
     uint32_t self;
     enum put_state state;
     uint32_t tenant;
+    uint32_t pinned; /* the blob it became, 0 = none yet */
     bool dropped;
     bool aboard;       /* `big` is the flushing thread's now */
     uint64_t bytes;
@@ -104,6 +106,8 @@ uint32_t blob_find(const struct blobs *b, uint32_t tenant, const uint8_t *hash);
 /* Enters a blob that is not there yet; 0 = too many. */
 uint32_t blob_enter(struct blobs *b, uint32_t tenant, const uint8_t *hash, struct pack_place place, uint64_t bytes);
 void blob_touch(struct blobs *b, uint32_t index);
+/* The put is this blob now; it stays until the put is freed. */
+void blob_pin(struct blob_put *put, uint32_t index);
 struct slice blob_tenant(const struct blobs *b, uint32_t tenant);
 void blob_head(struct slice tenant, const uint8_t *hash, uint64_t bytes, struct buf *out);
 enum err blob_settle_small(struct blobs *b, uint32_t tenant, struct slice bytes, blob_hash *ret, uint32_t *ret_index,

@@ -6,7 +6,7 @@
  * joblogs_durable() reaches its ticket, and only then the worker may forget it and DONE may name it.
  *
  * Idempotent by offset: bytes that are there already are accepted once, a gap is refused with the offset expected.
- * Of a log that passes its cap the head and the tail are kept (half each); what was cut between is told by its bytes. */
+ * Of a log that passes its cap the head and the tail are kept (half each); what was cut between is told in bytes. */
 #ifndef REEVE_JOBLOG_H
 #define REEVE_JOBLOG_H
 
@@ -48,9 +48,9 @@ struct log_state {
     bool synced;        /* it is */
 };
 
-/* `offset` is that of the first byte of the first piece. `bytes_max` is the attempt's cap, 0 = none. `ret` tells how far
- * the log is now. ERR_CONFLICT: a gap (ret->end is the offset expected). ERR_BUSY, ERR_NO_SPACE: some of it may have
- * been taken (ret->end tells); send the rest again later. */
+/* `offset` is that of the first byte of the first piece. `bytes_max` is the attempt's cap, 0 = none. `ret` tells how
+ * far the log is now. ERR_CONFLICT: a gap (ret->end is the offset expected). ERR_BUSY, ERR_NO_SPACE: some of it may
+ * have been taken (ret->end tells); send the rest again later. */
 CHECKED enum err joblogs_append(struct joblogs *l, const struct log_key *key, uint64_t offset,
                                 const struct log_piece *pieces, uint32_t count, uint64_t bytes_max,
                                 struct log_state *ret, struct why *why);
@@ -58,8 +58,8 @@ CHECKED enum err joblogs_append(struct joblogs *l, const struct log_key *key, ui
 void joblogs_state(const struct joblogs *l, const struct log_key *key, struct log_state *ret);
 uint64_t joblogs_durable(const struct joblogs *l);
 
-/* Hands out pieces from `offset` on, up to about `bytes_max` bytes (at least one extent), and says where to go on; at the
- * end `ret_next` = `offset`. An offset inside the cut goes on behind it. ERR_CORRUPT names file and byte.
+/* Hands out pieces from `offset` on, up to about `bytes_max` bytes (at least one extent), and says where to go on; at
+ * the end `ret_next` = `offset`. An offset inside the cut goes on behind it. ERR_CORRUPT names file and byte.
  * `offset_of_piece` may be after `offset` asked for, when a cut lies between. */
 typedef void (*log_piece_fn)(void *ctx, uint64_t offset_of_piece, const struct log_piece *piece);
 CHECKED enum err joblogs_read(const struct joblogs *l, struct pack_reader *r, const struct log_key *key,

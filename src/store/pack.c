@@ -34,6 +34,7 @@ void pack_free(struct packs *p, uint32_t index) {
 }
 
 void pack_count(struct pack *k, uint32_t body_bytes, bool lives) {
+    k->total_count++;
     k->total_bytes += body_bytes + ENTRY_COST;
     if (!lives) return;
     k->live_count++;
@@ -106,7 +107,8 @@ enum err packs_admit(struct packs *p, uint64_t bytes, struct why *why) {
     if (p->pending_bytes + bytes > p->options.pending_bytes_max)
         return why_set(why, ERR_BUSY, "%s: %llu bytes wait for the disk, try again", p->options.dir,
                        (unsigned long long)p->pending_bytes);
-    if (p->free_bytes >= p->options.reserve_bytes && p->free_bytes - p->options.reserve_bytes >= p->pending_bytes + bytes)
+    if (p->free_bytes >= p->options.reserve_bytes &&
+        p->free_bytes - p->options.reserve_bytes >= p->pending_bytes + bytes)
         return ERR_OK;
     p->ask = true;
     return why_set(why, ERR_NO_SPACE, "%s: the disk is full up to what is kept for the journal", p->options.dir);
@@ -159,6 +161,12 @@ static void blocks_free(struct vec *blocks) {
     blocks->count = 0;
 }
 
+/* A start after a crash walks and expands the open pack, so what compresses well counts too. */
+static bool is_full(const struct packs *p, const struct pack *k) {
+    return k->file_bytes >= p->options.pack_bytes || k->total_bytes >= PACK_RAW_FACTOR * p->options.pack_bytes ||
+           k->total_count >= PACK_ENTRIES_MAX || p->rows.len >= FOOTER_ROWS_MAX;
+}
+
 /* Hands what waits for the current pack to the flush. */
 static void leg_take(struct packs *p, struct pack_flush *f) {
     struct vec empty = f->blocks;
@@ -173,7 +181,7 @@ static void leg_take(struct packs *p, struct pack_flush *f) {
     f->header = (struct pack_header){p->options.kind, k->number, k->nonce, p->clock->wall(p->clock).ms};
     f->create = k->file_bytes == 0;
     f->from = f->create ? PACK_ALIGN : pack_align(k->file_bytes, PACK_ALIGN);
-    f->close = k->file_bytes >= p->options.pack_bytes || p->rows.len >= FOOTER_ROWS_MAX;
+    f->close = is_full(p, k);
     u32vec_reserve(&f->offsets, k->offsets.count);
     for (uint32_t i = 0; i < k->offsets.count; i++) u32vec_push(&f->offsets, k->offsets.at[i]);
     f->offsets_before = k->offsets.count;
@@ -207,7 +215,7 @@ static void leg_done(struct packs *p, struct pack_flush *f) {
     for (uint32_t i = f->offsets_before; i < f->offsets.count; i++) u32vec_push(&k->offsets, f->offsets.at[i]);
     k->file_bytes = f->end;
     k->last_flush = f->number;
-    k->closed = f->close;
+    k->closed = k->full = f->close;
     p->look = p->look || f->close;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < f->blocks.count; i++) bytes += ((struct buf *)vec_at(&f->blocks, i))->len;
@@ -279,8 +287,8 @@ static enum err leg_blocks(struct pack_flush *f, struct why *why) {
     return e;
 }
 
-/* Footer and trailer, once all that they speak of is durable: a start believes a footer and reads no bodies. A full disk
- * harms nothing here; the next start walks the pack and tries again. */
+/* Footer and trailer, once all that they speak of is durable: a start believes a footer and reads no bodies. A full
+ * disk harms nothing here; the next start walks the pack and tries again. */
 static enum err leg_close(struct pack_flush *f, struct why *why) {
     struct pack_block b = {.nonce = f->header.nonce, .flush = f->number};
     uint64_t written = f->end;
@@ -321,7 +329,7 @@ void pack_flush_run(struct pack_flush *f) {
 
 enum err packs_open(struct disk *disk, struct clock *clock, const struct packs_options *o, struct pack_owner *owner,
                     struct packs **ret, struct why *why) {
-    REQUIRE(o->pack_bytes >= PACK_ALIGN && o->pack_bytes <= (1ull << 32));
+    REQUIRE(o->pack_bytes >= PACK_ALIGN && o->pack_bytes <= (1ull << 32)); /* block offsets are 32 bits, times 8 */
     struct arena birth;
     arena_init(&birth, sizeof(struct packs) + 64, sizeof(struct packs) + 4096);
     struct packs *p = ARENA_NEW(&birth, struct packs);

@@ -11,7 +11,7 @@
  *
  * One flush at a time. Who owns an entry keeps its place and says when it is dead (packs_release); a closed pack in
  * which nothing lives is removed, one that is less than half alive is moved into the open one, a few blocks with each
- * flush. Nothing tells the disk that an entry died: after a restart it is back, and its owner has to let it go again. */
+ * flush. Nothing tells the disk that an entry died: after a restart it is back, and its owner must let it go again. */
 #ifndef REEVE_PACK_H
 #define REEVE_PACK_H
 

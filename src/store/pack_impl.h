@@ -9,7 +9,10 @@
 #include "pool.h"
 
 #define ENTRY_COST 32u       /* counted per entry beside its body: head and varints */
-#define MOVE_BLOCKS 32u      /* read back per flush, about 2 MiB */
+#define MOVE_BLOCKS 32u      /* read back per flush at most, about 2 MiB */
+#define MOVE_ENTRIES 2000u   /* and about so many entries at most: the loop looks at each, a microsecond or so */
+#define PACK_RAW_FACTOR 4u   /* a pack is also full when its entries, not compressed, are so many times its size */
+#define PACK_ENTRIES_MAX 262144u
 #define FOOTER_ROWS_MAX (16u << 20)
 #define WRITE_BYTES (1u << 20)
 
@@ -18,9 +21,10 @@ struct pack {
     uint32_t number; /* never 0 */
     bool big;        /* of one large thing: never moved */
     bool closed;     /* nothing is appended any more */
+    bool full;       /* that is why */
     bool rotten;     /* something in it is unreadable: never moved, so that nothing is lost by tidying */
     bool doomed;     /* waits for its removal */
-    uint32_t live_count;
+    uint32_t live_count, total_count;
     uint64_t live_bytes, total_bytes; /* of entries, not compressed */
     uint64_t file_bytes;
     uint64_t nonce;

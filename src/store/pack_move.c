@@ -1,5 +1,6 @@
-/* pack_move.c: giving space back. A closed pack without living entries is removed; one whose file is mostly dead entries
- * or padding, or that is small, is read back a few blocks with each flush and its living entries are appended anew.
+/* pack_move.c: giving space back. A closed pack without living entries is removed; one whose file is mostly dead
+ * entries or padding, or that is small, is read back, a few blocks with each flush, and its living entries are
+ * appended anew.
  *
  * Guarantees: a pack is removed only when all that made its entries dead is durable: their copies elsewhere, or the
  * entries appended at that time (in which the owner may say why). Until then a crash leaves
@@ -14,8 +15,12 @@ static bool removable(const struct packs *p, const struct pack *k) {
 
 static bool worth_moving(const struct packs *p, const struct pack *k) {
     if (!k->closed || k->big || k->rotten || k->doomed || k->live_count == 0 || k->moved) return false;
-    return k->live_bytes * 2 < k->total_bytes || k->live_bytes * 2 < k->file_bytes ||
-           k->file_bytes * 2 < p->options.pack_bytes;
+    bool dead = k->live_bytes * 2 < k->total_bytes;
+    bool padded = k->live_bytes * 2 < k->file_bytes;
+    /* Less than half full by every measure: of a start, not of pack_push. A full one is never moved for this. */
+    bool small = !k->full && k->file_bytes * 2 < p->options.pack_bytes && k->total_count * 2 < PACK_ENTRIES_MAX &&
+                 k->total_bytes * 2 < PACK_RAW_FACTOR * p->options.pack_bytes;
+    return dead || padded || small;
 }
 
 bool pack_move_wanted(const struct packs *p) {
@@ -49,7 +54,8 @@ void pack_move_plan(struct packs *p, struct pack_flush *f) {
     f->move.pack = k->number;
     f->move.first = p->moving_block;
     f->move.offsets.count = 0;
-    for (uint32_t i = 0; i < left && i < MOVE_BLOCKS; i++)
+    uint64_t blocks = (uint64_t)MOVE_ENTRIES * k->offsets.count / (k->total_count + 1) + 1;
+    for (uint32_t i = 0; i < left && i < blocks && i < MOVE_BLOCKS; i++)
         u32vec_push(&f->move.offsets, k->offsets.at[p->moving_block + i]);
 }
 

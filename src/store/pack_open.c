@@ -79,8 +79,10 @@ static enum err walk(struct load *l) {
         if (e == ERR_CORRUPT && at % PACK_ALIGN != 0) { /* the flush may have ended here: the next begins aligned */
             uint64_t next = pack_align(at, PACK_ALIGN);
             e = packio_payload(&l->io, next, &b, &l->raw, &l->why);
-            if (e == ERR_OK && b.index == 0) at = next;
-            else if (e == ERR_OK) e = ERR_CORRUPT;
+            if (e == ERR_OK && b.index == 0)
+                at = next;
+            else if (e == ERR_OK)
+                e = ERR_CORRUPT;
         }
         if (e == ERR_OK) {
             block_take(l, at, &b);
@@ -97,8 +99,8 @@ static enum err walk(struct load *l) {
     return ERR_OK;
 }
 
-/* A pack whose header is unreadable: was anything in it ever synced? The header is written with the first flush, so blocks
- * of that one alone may be what a crash left of it. A second flush, or a footer, came after a sync. */
+/* A pack whose header is unreadable: was anything in it ever synced? The header is written with the first flush, so
+ * blocks of that one alone may be what a crash left of it. A second flush, or a footer, came after a sync. */
 static enum err was_synced(struct load *l, bool *ret) {
     uint64_t first = 0;
     bool any = false;

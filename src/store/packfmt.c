@@ -9,7 +9,7 @@
 #include "panic.h"
 
 #define LEVEL 1
-#define WORTH_BYTES 128u /* smaller payloads do not get smaller */
+#define WORTH_BYTES 128u          /* smaller payloads do not get smaller */
 #define BLOCK_MAGIC 0x4b4c4250u   /* "PBLK" */
 #define TRAILER_MAGIC 0x444e4550u /* "PEND" */
 static const char magic[8] = {'R', 'E', 'E', 'V', 'E', 'P', 'A', 'K'};
@@ -245,7 +245,8 @@ static bool row_next(struct cursor *c, uint32_t block_count, struct pack_entry *
     return true;
 }
 
-bool packfmt_footer_decode(struct slice payload, uint64_t footer_at, struct u32vec *ret, packfmt_row_fn each, void *ctx) {
+bool packfmt_footer_decode(struct slice payload, uint64_t footer_at, struct u32vec *ret, packfmt_row_fn each,
+                           void *ctx) {
     struct cursor c = cursor_of(payload);
     uint64_t count = cursor_varint(&c), at = 0;
     if (c.bad || count > cursor_left(&c)) return false; /* a byte each, at least */

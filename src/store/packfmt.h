@@ -96,7 +96,8 @@ void packfmt_row_encode(const struct pack_entry *e, struct buf *rows);
 void packfmt_footer_encode(const uint32_t *offsets, uint32_t count, struct slice rows, struct buf *out);
 typedef void (*packfmt_row_fn)(void *ctx, const struct pack_entry *e);
 /* False: it makes no sense (then some rows may have been handed out). Offsets are pushed to `ret` before the rows. */
-bool packfmt_footer_decode(struct slice payload, uint64_t footer_at, struct u32vec *ret, packfmt_row_fn each, void *ctx);
+bool packfmt_footer_decode(struct slice payload, uint64_t footer_at, struct u32vec *ret, packfmt_row_fn each,
+                           void *ctx);
 
 /* The end of a closed pack: where its footer is. */
 void packfmt_trailer_encode(uint64_t nonce, uint64_t footer_at, uint64_t trailer_at, struct buf *out);

@@ -97,8 +97,7 @@ enum err packio_block(struct packio *io, uint64_t offset, struct pack_block *ret
     return ERR_OK;
 }
 
-enum err packio_payload(struct packio *io, uint64_t offset, struct pack_block *ret, struct buf *raw,
-                        struct why *why) {
+enum err packio_payload(struct packio *io, uint64_t offset, struct pack_block *ret, struct buf *raw, struct why *why) {
     struct pack_block b;
     enum err e = packio_block(io, offset, &b, why);
     if (e != ERR_OK) return e;
@@ -108,8 +107,7 @@ enum err packio_payload(struct packio *io, uint64_t offset, struct pack_block *r
     return ERR_OK;
 }
 
-enum err packio_footer(struct packio *io, struct pack_block *ret, uint64_t *ret_at, struct buf *raw,
-                       struct why *why) {
+enum err packio_footer(struct packio *io, struct pack_block *ret, uint64_t *ret_at, struct buf *raw, struct why *why) {
     uint64_t at = 0, footer_at = 0;
     struct slice bytes = {0};
     enum err none = ERR_NOT_FOUND;

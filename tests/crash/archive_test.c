@@ -16,7 +16,7 @@
 #define SEGMENT (32u * 1024u)
 #define DAY_MS (24ll * 60 * 60 * 1000)
 #define DAYS 30u
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || !defined __OPTIMIZE__
 #define STEP 7u
 #else
 #define STEP 1u
@@ -526,7 +526,7 @@ static void every_call_of_removing_fails_once(void **state) {
     int64_t now = l.clock.ms;
     jlab_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
-    for (uint32_t i = 0; i < 3; i++) { /* snapshots one after the other, of which thinning leaves the first and the last */
+    for (uint32_t i = 0; i < 3; i++) { /* of these thinning leaves the first and the last */
         l.clock.ms = now += 1000;
         jlab_append_ok(&l, 1, 100);
         assert_int_equal(jlab_snapshot(&l, l.head.lsn, 100), ERR_OK);

@@ -171,7 +171,7 @@ static void a_header_that_does_not_continue_is_refused(void **state) {
     simdisk_free(s);
 }
 
-/* Three segments; the header of the second is gone. With its blocks: damage there. Without: the first ends too early. */
+/* Three segments; the header of the second is gone. With its blocks: damage there. Without: the first ends early. */
 static void a_segment_without_its_header_leaves_a_gap(void **state) {
     (void)state;
     for (uint32_t wiped = 0; wiped < 2; wiped++) {

@@ -108,7 +108,8 @@ static uint64_t now_us(void) {
 }
 
 static void linger(uint64_t us) {
-    for (uint64_t end = now_us() + us; now_us() < end;) {}
+    for (uint64_t end = now_us() + us; now_us() < end;) {
+    }
 }
 
 static pid_t victim_start(const char *path, uint32_t from, int *ret_pipe) {
@@ -138,16 +139,18 @@ struct promised {
 };
 
 static void hear(struct promised *p, const struct word *w) {
-    if (w->is_log) p->log[w->id] = w->end > p->log[w->id] ? w->end : p->log[w->id];
-    else if (!p->blob[w->id]) p->blob[w->id] = true, p->blob_count++;
+    if (w->is_log)
+        p->log[w->id] = w->end > p->log[w->id] ? w->end : p->log[w->id];
+    else if (!p->blob[w->id])
+        p->blob[w->id] = true, p->blob_count++;
     if (!w->is_log && w->id + 64 > p->blob_next) p->blob_next = w->id + 64;
 }
 
 static void piece_check(void *ctx, uint64_t offset, const struct log_piece *p) {
     uint32_t log = *(uint32_t *)ctx;
     for (size_t i = 0; i < p->bytes.len; i++)
-        if (p->bytes.ptr[i] != vlab_byte(100 + log, offset + i)) fail_msg("log %u is wrong at %llu", log,
-                                                                         (unsigned long long)(offset + i));
+        if (p->bytes.ptr[i] != vlab_byte(100 + log, offset + i))
+            fail_msg("log %u is wrong at %llu", log, (unsigned long long)(offset + i));
 }
 
 static void vault_check(const char *path, struct promised *p) {

@@ -47,6 +47,10 @@ static struct slice pool(struct lab *l) {
     static const char *const names[] = {"", "default", "gpu", "a"};
     return name(l, names, 4);
 }
+static struct slice service(struct lab *l) {
+    static const char *const names[] = {"api", "web", "web", ""};
+    return name(l, names, 4);
+}
 static struct slice job_name(struct lab *l) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "a-name-that-is-far-too-long", "x\n", ""};
     return name(l, names, pick(l, 8) ? 7 : 10);
@@ -140,8 +144,21 @@ static struct options options(struct lab *l) {
     options_default(&o);
     o.retries = pick(l, 3);
     o.on_upstream = (uint8_t)pick(l, 3);
-    if (pick(l, 4) == 0) o.gates = (uint8_t)pick(l, 64);
+    if (pick(l, 4) == 0) o.gates = (uint8_t)pick(l, 128);
+    if (pick(l, 4) == 0) { /* a foreach job */
+        o.gates = GATE_BIT(GATE_EXPANSION) | (pick(l, 4) == 0 ? GATE_BIT(GATE_OUTPUT) : 0);
+        o.max_parallel = pick(l, 4);
+        o.fail_fast = pick(l, 3) == 0;
+        o.allow_count = pick(l, 4) == 0 ? pick(l, 3) : 0;
+        o.allow_percent = pick(l, 8) == 0 ? pick(l, 110) : 0;
+    }
     if (pick(l, 4) == 0) o.kind = (uint8_t)pick(l, JOB_KIND_COUNT);
+    if (pick(l, 6) == 0) {
+        o.kind = JOB_SERVICE;
+        o.restart_base_ms = pick(l, 3) * 500;
+        o.restart_reset_ms = (int64_t)pick(l, 3) * 1000;
+        o.healthy_within_ms = (int64_t)pick(l, 4) * 5000;
+    }
     if (pick(l, 4) == 0) o.delay_ms = (int64_t)pick(l, 5) * 1000;
     if (pick(l, 4) == 0) o.deadline_ms = l->in.wall.ms + (int64_t)pick(l, 20) * 1000;
     if (pick(l, 4) == 0) o.start_within_ms = (int64_t)pick(l, 5) * 1000;
@@ -175,6 +192,8 @@ static struct cmd_jobs jobs(struct lab *l) {
                                     .parent_count = pick(l, 4),
                                     .body = SLICE("body"),
                                     .body_hash = slice_of(hash, pick(l, 16) ? 32 : 0)};
+        if (list[i].profile < set_count && sets[list[i].profile].kind == JOB_SERVICE) list[i].service = service(l);
+        if (pick(l, 32) == 0) list[i].service = service(l);
         if (pick(l, 4)) list[i].name = slice_of(&"abcdefg"[i % 7], 1);
         for (uint32_t k = 0; k < list[i].parent_count; k++) {
             parents[k] = (struct parent_ref){.name = job_name(l)};
@@ -188,8 +207,13 @@ static struct cmd_jobs jobs(struct lab *l) {
     return (struct cmd_jobs){sets, set_count, list, count, pick(l, 4) == 0};
 }
 
+static void draw_service(struct lab *l, struct command *cmd) {
+    cmd->as.service = (struct cmd_service){tenant(l), service(l), (enum service_desired)pick(l, 4)};
+}
+
 static struct job_ref job(struct lab *l) {
-    return (struct job_ref){{pick(l, 8)}, pick(l, 6)};
+    uint32_t first = pick(l, 4) ? 0 : FIRST_CHILD_ORDINAL;
+    return (struct job_ref){{pick(l, 8)}, first + pick(l, 6)};
 }
 
 static void draw_submit(struct lab *l, struct command *cmd) {
@@ -229,7 +253,8 @@ static void draw_attempt(struct lab *l, struct command *cmd) {
                                            .percent = pick(l, 110),
                                            .outcome = (enum outcome)(pick(l, 3) ? 0 : pick(l, OUTCOME_COUNT + 1)),
                                            .exit_code = pick(l, 4),
-                                           .result = SLICE("result")};
+                                           .healthy = pick(l, 3) != 0,
+                                           .result = pick(l, 3) ? slice_of(NULL, 0) : SLICE("result")};
     if (pick(l, 8) && view_worker(engine_state(l->engine), engine_live(l->engine), a->worker, &w))
         cmd->as.attempt.worker = w.id;
     if (pick(l, 16) == 0) cmd->as.attempt.job = job(l);
@@ -240,7 +265,7 @@ static void draw_attempt(struct lab *l, struct command *cmd) {
 static void draw_verdict(struct lab *l, struct command *cmd) {
     static const uint8_t hash[32] = {9};
     struct cmd_verdict *c = &cmd->as.verdict;
-    struct question_view q;
+    struct question_view q = {.gate = GATE_COUNT};
     c->question = l->questions[pick(l, l->question_count < RECENT ? l->question_count + 1 : RECENT)];
     c->verdict = (enum verdict)(pick(l, 2) ? 0 : pick(l, VERDICT_COUNT + 1));
     c->again_ms = l->in.wall.ms + (int64_t)pick(l, 4) * 1000;
@@ -248,9 +273,16 @@ static void draw_verdict(struct lab *l, struct command *cmd) {
         c->revision = q.revision;
         c->hash = q.hash;
     }
+    c->policy = pick(l, 4) ? UINT64_MAX : engine_lsn(l->engine) / 8;
+    if (pick(l, 8) == 0) c->result = SLICE("result");
     if (pick(l, 16) == 0) c->revision++;
     if (pick(l, 4) == 0) c->payload = SLICE("payload");
     if (pick(l, 4) == 0) c->payload_hash = slice_of(hash, 32);
+    bool items = pick(l, 16) ? q.gate == GATE_EXPANSION && c->verdict == VERDICT_ALLOW : pick(l, 2);
+    if (items) {
+        c->item_count = pick(l, 8) ? pick(l, 9) : 5000;
+        if (c->item_count || pick(l, 8) == 0) c->items = slice_of(hash, 32);
+    }
     if (pick(l, 8) == 0) {
         c->question.v = 0;
         c->verdict = VERDICT_QUARANTINE;
@@ -319,7 +351,8 @@ static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
                                     CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL,
-                                    CMD_STORE,  CMD_STORE};
+                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE,
+                                    CMD_POLICY};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
     *cmd =
         (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
@@ -347,6 +380,7 @@ static void draw(struct lab *l, struct command *cmd) {
         return;
     case CMD_STARTED:
     case CMD_PROGRESS:
+    case CMD_HEALTH:
     case CMD_DONE: draw_attempt(l, cmd); return;
     case CMD_VERDICT: draw_verdict(l, cmd); return;
     case CMD_POOL:
@@ -354,6 +388,8 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_STORE: draw_store(l, cmd); return;
     case CMD_TENANT: cmd->as.tenant_set = (struct cmd_tenant){tenant(l), pick(l, 5)}; return;
     case CMD_LIMIT: draw_limit(l, cmd); return;
+    case CMD_SERVICE: draw_service(l, cmd); return;
+    case CMD_POLICY: cmd->as.policy.version = engine_lsn(l->engine) / 8 + pick(l, 3); return;
     case CMD_READ:
     case CMD_COUNT: return;
     }
@@ -361,6 +397,8 @@ static void draw(struct lab *l, struct command *cmd) {
 
 static void look(const struct lab *l) { /* reading must not fall over either */
     struct why_job why;
+    (void)view_why_service(engine_state(l->engine), engine_live(l->engine), &l->limits, SLICE("acme"), SLICE("web"),
+                           &why);
     for (uint64_t f = 1; f < 8; f++)
         for (uint32_t i = 0; i < 6; i++)
             (void)view_why(engine_state(l->engine), engine_live(l->engine), &l->limits, (struct job_ref){{f}, i}, &why);

@@ -7,6 +7,7 @@
 
 #include "engine.h"
 #include "panic.h"
+#include "state.h"
 #include "tlvgen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,12 +48,16 @@ static void raw_frames(struct replay *r, struct slice in) {
 
 /* Most graphs should be ones that can be: a job of its own name, options that make sense, parents before it. */
 static void bias_jobs(struct tlvgen *g, struct tlv_list *profiles, struct tlv_list *jobs, uint32_t first) {
-    struct options *sets = ARENA_ARRAY(g->arena, struct options, 2);
+    struct options *sets = ARENA_ARRAY(g->arena, struct options, 3);
+    options_default(&sets[2]); /* of what services run */
+    sets[2].kind = JOB_SERVICE;
     for (uint32_t i = 0; i < 2; i++) {
         options_default(&sets[i]);
         sets[i].retries = (uint32_t)tlvgen_below(g, 3);
         sets[i].gates = (uint8_t)(tlvgen_below(g, 2) ? 0 : tlvgen_below(g, 64));
         sets[i].kind = (uint8_t)(tlvgen_below(g, 2) ? 0 : tlvgen_below(g, JOB_KIND_COUNT));
+        if (tlvgen_below(g, 4) == 0) sets[i].kind = JOB_SERVICE;
+        sets[i].healthy_within_ms = (int64_t)tlvgen_below(g, 3) * 1000;
         sets[i].on_upstream = (uint8_t)tlvgen_below(g, UPSTREAM_COUNT);
         sets[i].quorum = 1 + (uint32_t)tlvgen_below(g, 3);
         sets[i].delay_ms = (int64_t)tlvgen_below(g, 3) * 500;
@@ -68,8 +73,12 @@ static void bias_jobs(struct tlvgen *g, struct tlv_list *profiles, struct tlv_li
         list[i].profile = i & 1;
         list[i].parents = (struct tlv_u32s){parents, count};
         if (tlvgen_below(g, 4)) list[i].foreign.count = 0;
+        bool deploys = sets[i & 1].kind == JOB_SERVICE && tlvgen_below(g, 8);
+        list[i].service = deploys ? slice_of(&"uv"[i & 1], 1) : slice_of(NULL, 0);
+        list[i].runner_profile = deploys ? 3 : 0;
+        if (deploys) list[i].undo_profile = 0;
     }
-    *profiles = (struct tlv_list){sets, 2};
+    *profiles = (struct tlv_list){sets, 3};
 }
 
 static void bias(struct tlvgen *g, struct record *r) {
@@ -87,6 +96,9 @@ static void bias(struct tlvgen *g, struct record *r) {
     } else if (r->kind >= REC_STORE_SET && r->kind <= REC_STORE_EXPIRED) {
         r->body.head.tenant = SLICE("acme");
         if (tlvgen_below(g, 2)) r->body.as_REC_STORE_SET.flow = 0; /* the same place in all of them */
+    } else if (r->kind == REC_SERVICE) {
+        r->body.head.tenant = SLICE("acme");
+        r->body.as_REC_SERVICE.name = slice_of(&"uv"[tlvgen_below(g, 2)], 1);
     } else if (r->kind == REC_ASSIGNED) {
         r->body.as_REC_ASSIGNED.worker = SLICE("w");
     }
@@ -99,7 +111,6 @@ static void drawn_records(struct replay *r, struct slice in) {
     struct tlvgen g = {tlvgen_draw_byte, &source, &arena, true};
     struct buf frame;
     buf_init(&frame, (size_t)1 << 20);
-    uint64_t flows = 0;
     for (int i = 0; i < RECORDS_MAX && source.at < source.end; i++) {
         struct record record = {.version = RECORD_VERSION};
         static const enum record_kind kinds[] = {
@@ -111,7 +122,7 @@ static void drawn_records(struct replay *r, struct slice in) {
         tlvgen_fill(&g, record_desc(record.kind), &record.body);
         bias(&g, &record);
         if (record.kind == REC_SUBMITTED && (record.body.as_REC_SUBMITTED.flow & 7) < 5)
-            record.body.as_REC_SUBMITTED.flow = ++flows;
+            record.body.as_REC_SUBMITTED.flow = engine_state(r->engine)->flow_last + 1; /* services make some too */
         buf_clear(&frame);
         record_encode(&record, &frame);
         feed(r, buf_slice(&frame), (uint8_t)tlvgen_draw_byte(&source));

@@ -30,8 +30,7 @@ void vlab_init(struct vlab *l, struct disk *disk) {
 
 enum err vlab_start(struct vlab *l) {
     l->why.text[0] = 0;
-    enum err e =
-        vault_open(&l->vault, l->disk, &l->clock.clock, osdigest(), &l->limits, false, &l->why);
+    enum err e = vault_open(&l->vault, l->disk, &l->clock.clock, osdigest(), &l->limits, false, &l->why);
     l->open = e == ERR_OK;
     return e;
 }

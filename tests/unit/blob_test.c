@@ -206,6 +206,24 @@ static void a_put_that_is_dropped_leaves_nothing(void **state) {
     rig_fini(&r);
 }
 
+static void a_put_that_a_crash_cut_off_leaves_nothing(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r);
+    static uint8_t content[200000];
+    struct blob_put *p;
+    assert_int_equal(blob_put_begin(r.blobs, SLICE("acme"), &p, &r.lab.why), ERR_OK);
+    assert_int_equal(blob_put_part(p, slice_of(content, sizeof content), &r.lab.why), ERR_OK);
+    flush(&r);
+    assert_int_equal(files(r.sim, true), 1);
+    pack_reader_fini(&r.reader);
+    vlab_stop(&r.lab);
+    simdisk_crash(r.sim, SIMDISK_KEEP_ALL);
+    rig_open(&r);
+    assert_int_equal(files(r.sim, true), 0);
+    rig_fini(&r);
+}
+
 static void limits_are_refused_by_name(void **state) {
     (void)state;
     struct rig r;
@@ -285,7 +303,8 @@ static void blobs_are_listed_by_cursor(void **state) {
     struct listing l = {0};
     assert_int_equal(blobs_list(r.blobs, SLICE("acme"), NULL, 7, list_add, &l), 0); /* nothing is durable */
     flush(&r);
-    while (blobs_list(r.blobs, SLICE("acme"), l.count ? &l.hash[l.count - 1] : NULL, 7, list_add, &l) > 0) {}
+    while (blobs_list(r.blobs, SLICE("acme"), l.count ? &l.hash[l.count - 1] : NULL, 7, list_add, &l) > 0) {
+    }
     assert_int_equal(l.count, 25);
     assert_int_equal(l.bytes, 25 * 9);
     assert_int_equal(blobs_list(r.blobs, SLICE("nobody"), NULL, 7, list_add, &l), 0);
@@ -294,7 +313,8 @@ static void blobs_are_listed_by_cursor(void **state) {
 
 static uint64_t sweep(struct rig *r) {
     uint64_t dropped = 0;
-    while (!blobs_sweep_step(r->blobs, 3, &dropped)) {}
+    while (!blobs_sweep_step(r->blobs, 3, &dropped)) {
+    }
     return dropped;
 }
 
@@ -323,6 +343,33 @@ static void what_a_reference_names_is_never_swept(void **state) {
     blobs_sweep_begin(r.blobs);
     blobs_mark(r.blobs, SLICE("acme"), &a);
     assert_int_equal(sweep(&r), 3);
+    rig_fini(&r);
+}
+
+/* Its client has not been answered yet. */
+static void a_put_that_was_not_taken_is_not_swept(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r);
+    static uint8_t content[70000];
+    struct blob_put *p[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(blob_put_begin(r.blobs, SLICE("acme"), &p[i], &r.lab.why), ERR_OK);
+        assert_int_equal(blob_put_part(p[i], slice_of(content, i ? 70000 : 10), &r.lab.why), ERR_OK);
+        assert_int_equal(blob_put_end(p[i], &r.lab.why), ERR_OK);
+    }
+    flush(&r);
+    r.lab.clock.ms += 10;
+    blobs_sweep_begin(r.blobs);
+    assert_int_equal(sweep(&r), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        blob_hash hash;
+        uint64_t bytes;
+        assert_true(blob_put_done(p[i], &hash, &bytes));
+        assert_int_equal(bytes, i ? 70000 : 10);
+    }
+    blobs_sweep_begin(r.blobs);
+    assert_int_equal(sweep(&r), 2);
     rig_fini(&r);
 }
 
@@ -421,10 +468,12 @@ int main(void) {
         cmocka_unit_test(large_blobs_have_their_own_file_and_any_range),
         cmocka_unit_test(a_large_blob_put_twice_is_kept_once),
         cmocka_unit_test(a_put_that_is_dropped_leaves_nothing),
+        cmocka_unit_test(a_put_that_a_crash_cut_off_leaves_nothing),
         cmocka_unit_test(limits_are_refused_by_name),
         cmocka_unit_test(the_journals_space_is_left_alone),
         cmocka_unit_test(blobs_are_listed_by_cursor),
         cmocka_unit_test(what_a_reference_names_is_never_swept),
+        cmocka_unit_test(a_put_that_was_not_taken_is_not_swept),
         cmocka_unit_test(a_young_blob_is_not_swept),
         cmocka_unit_test(packs_without_life_are_removed_and_half_dead_ones_move),
         cmocka_unit_test(a_large_blob_swept_gives_its_file_back),

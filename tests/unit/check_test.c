@@ -4,56 +4,7 @@
 
 #include <stdio.h>
 
-#include "check.h"
-
-#define T0 1000000
-
-static struct check *c;
-static uint64_t lsn;
-static uint64_t epoch;
-static int64_t now;
-
-static int setup(void **state) {
-    (void)state;
-    c = check_new();
-    lsn = 0;
-    epoch = 1;
-    now = T0;
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    check_free(c);
-    return 0;
-}
-
-/* ---- saying things ---- */
-
-static struct trace_bytes bytes(const char *s) {
-    return (struct trace_bytes){(const uint8_t *)s, (uint32_t)strlen(s)};
-}
-
-static bool say(struct trace_entry e) {
-    e.time_ms = now;
-    if (trace_is_record(e.kind) && !e.replayed) {
-        e.lsn = ++lsn;
-        e.epoch = epoch;
-        if (e.sum == 0) e.sum = lsn * 31;
-    }
-    return check_entry(c, &e);
-}
-
-#define SAY(...)                                                                          \
-    do {                                                                                  \
-        if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c));    \
-    } while (0)
-/* The entry is objected to by the named checker. */
-#define OBJECTION(who, ...)                                                                       \
-    do {                                                                                          \
-        assert_false(say((struct trace_entry){__VA_ARGS__}));                                     \
-        if (strncmp(check_finding(c), who ": ", sizeof who + 1) != 0) fail_msg("%s", check_finding(c)); \
-    } while (0)
+#include "checkrig.h"
 
 #define PLAIN .kind = TK_WORK
 #define PARENTS(...) .parents = (const uint32_t[]){__VA_ARGS__}, \
@@ -74,17 +25,6 @@ static bool say(struct trace_entry e) {
                                                            .key_hash = bytes(hash_), .job_count = 1}
 #define ANSWER(n, what, ...) .kind = TA_ANSWERED, .as.answered = {.call = (n), .answer = (what), .lsn = lsn, \
                                                                   __VA_ARGS__}
-
-static void durable(void) {
-    SAY(.kind = TW_DURABLE, .as.durable.lsn = lsn);
-}
-
-static void restart(uint64_t head) {
-    SAY(.kind = TW_CRASHED);
-    epoch++;
-    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = epoch, .head = head});
-    lsn = head;
-}
 
 static void worker(const char *name, uint32_t slots) {
     SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes(name), .incarnation = 1, .slots = slots, .cpu_milli = 1000,
@@ -929,8 +869,6 @@ static void older_picture_arrives_late(void **state) {
     SAY(.kind = TW_SEEN, .as.seen = {.lsn = 1, .flow = 1, .state = TS_READY});
     SAY(.kind = TW_QUIET);
 }
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

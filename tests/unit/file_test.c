@@ -351,6 +351,8 @@ static void snapshots_of_any_size_and_of_none(void **state) {
         struct snapshot_info info = {2, 1, l.head.time};
         uint64_t used = simdisk_used(s);
         assert_int_equal(l.journal->ops->snapshot_put(l.journal, &info, &bad, &l.why), ERR_STATE);
+        simdisk_arm(s, SIMDISK_WRITE, SIMDISK_ERROR, 1); /* after the header */
+        assert_int_equal(jlab_snapshot(&l, 2, 3 * SNAPFILE_BLOCK_BYTES), ERR_IO);
         assert_int_equal(simdisk_used(s), used); /* and leaves nothing behind */
         jlab_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
@@ -548,6 +550,34 @@ static void a_block_that_vanishes_under_its_owner_is_damage(void **state) {
     simdisk_free(s);
 }
 
+/* Becoming a spare, and being taken over as one. */
+static void what_fails_about_spares_is_told(void **state) {
+    (void)state;
+    struct jlab l;
+    struct simdisk *s = simdisk_new(1);
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    l.options.archive_days = 0;
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 20; i++) jlab_append_ok(&l, 1, 4000);
+    assert_int_equal(jlab_snapshot(&l, 20, 10), ERR_OK);
+    simdisk_arm(s, SIMDISK_RENAME, SIMDISK_ERROR, 0);
+    assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_IO);
+    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    jlab_stop(&l);
+    simdisk_kill(s);
+    enum err e = ERR_IO;
+    for (uint64_t k = 0; e != ERR_OK; k++) { /* every file that a start opens */
+        struct simdisk *c = simdisk_clone(s);
+        l.disk = simdisk_disk(c);
+        simdisk_arm(c, SIMDISK_OPEN, SIMDISK_ERROR, k);
+        e = jlab_start(&l);
+        assert_true(e == ERR_OK || e == ERR_IO);
+        jlab_stop(&l);
+        simdisk_free(c);
+    }
+    simdisk_free(s);
+}
+
 static void space_that_cannot_be_told_is_an_error(void **state) {
     (void)state;
     struct jlab l;
@@ -587,6 +617,7 @@ int main(void) {
         cmocka_unit_test(more_snapshots_than_are_looked_at),
         cmocka_unit_test(every_damaged_snapshot_is_passed_over),
         cmocka_unit_test(a_block_that_vanishes_under_its_owner_is_damage),
+        cmocka_unit_test(what_fails_about_spares_is_told),
         cmocka_unit_test(space_that_cannot_be_told_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,8 @@
 static const char *const matrix[JOB_STATE_COUNT] = {
     /*                  W H R D R C  S F T C D Q S                                                             */
     [JOB_WAITING]     = ". H R . . .  S F T C . . S", /* a barrier ends here; cascade, deadline, cancel, skip     */
-    [JOB_HELD]        = ". . R . . .  S F T C D . S", /* a gate ends here; a verdict denies, a condition skips    */
-    [JOB_READY]       = ". . . D . .  . F T C . . S", /* start_within, deadline, cancel, a parent that fell later */
+    [JOB_HELD]        = "W . R . . .  S F T C D . S", /* a gate ends here; a verdict denies, a condition skips; foreach */
+    [JOB_READY]       = ". H . D . .  . F T C . . S", /* a permission revoked; start_within, deadline, cancel, a parent */
     [JOB_DISPATCHED]  = "W . . . R C  S F T C . . .", /* retry; its end may overtake the word that it started     */
     [JOB_RUNNING]     = "W . . . . C  S F T C . . .",
     [JOB_CHECKING]    = ". . . . . .  S . T C D Q .", /* the output's verdict, the deadline, a cancel             */
@@ -67,7 +67,7 @@ static void dead_letters(void **state) {
     for (uint32_t s = 0; s < JOB_STATE_COUNT; s++)
         for (uint32_t c = 0; c < JOB_CAUSE_COUNT; c++) {
             bool dead = s == JOB_TIMED_OUT || s == JOB_DENIED || s == JOB_QUARANTINED ||
-                        (s == JOB_FAILED && c != CAUSE_UPSTREAM);
+                        (s == JOB_FAILED && c != CAUSE_UPSTREAM && c != CAUSE_CHILDREN);
             assert_int_equal(job_is_dead_letter((enum job_state)s, (enum job_cause)c), dead);
         }
 }

@@ -159,7 +159,8 @@ static void any_bytes_and_any_pieces(void **state) {
             size_t len = test_random_below(&random, round == 0 ? 3 : round == 1 ? 200 : 180000);
             if (len > sizeof bytes - at) len = sizeof bytes - at;
             pieces[count++] = (struct log_piece){(uint32_t)test_random_below(&random, 2),
-                                                 {(int64_t)test_random_next(&random)}, slice_of(bytes + at, len)};
+                                                 {(int64_t)test_random_next(&random)},
+                                                 slice_of(bytes + at, len)};
             at += len;
         }
         assert_int_equal(joblogs_append(r.logs, &key, 0, pieces, count, 0, &r.s, &r.why), ERR_OK);
@@ -283,7 +284,8 @@ static void logs_of_forgotten_flows_leave_the_disk(void **state) {
     uint64_t before = simdisk_used(r.sim);
     for (uint32_t life = 0; life < 2; life++) {
         uint32_t cursor = 0, asked = 0;
-        while (!joblogs_sweep(r.logs, &cursor, 7, keep_even, &asked)) {}
+        while (!joblogs_sweep(r.logs, &cursor, 7, keep_even, &asked)) {
+        }
         assert_true(asked >= 9);
         flush(&r);
         assert_true(simdisk_used(r.sim) * 3 < before);

@@ -431,7 +431,8 @@ static void names_out_of_range_are_refused(void **state) {
     struct rig *r = *state;
     static char name[1000];
     memset(name, 'n', sizeof name);
-    struct cmd_limit limit = {.tenant = slice_of(name, sizeof name), .kind = LIMIT_KEY, .name = SLICE("db"), .width = 1};
+    struct cmd_limit limit = {
+        .tenant = slice_of(name, sizeof name), .kind = LIMIT_KEY, .name = SLICE("db"), .width = 1};
     assert_refused(r, set_limit(r, limit), ERR_LIMIT, "tenant");
     struct limit_view view; /* and nobody has set what cannot be */
     const struct state *s = engine_state(r->engine);

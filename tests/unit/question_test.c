@@ -86,12 +86,12 @@ static void every_pair_of_gate_and_verdict(void **state) {
     /* what becomes of the job; STATE_COUNT = refused */
     const enum job_state no = JOB_STATE_COUNT, go = JOB_READY, held = JOB_HELD;
     const enum job_state table[GATE_OUTPUT][VERDICT_COUNT] = {
-        /*                 allow deny        constrain hold again quarantine redact */
-        [GATE_CONDITION] = {go, JOB_SKIPPED, no, no, held, no, no},
-        [GATE_RENDER] = {go, JOB_DENIED, no, no, held, no, no},
-        [GATE_POLICY] = {go, JOB_DENIED, go, held, held, no, no},
-        [GATE_APPROVAL] = {go, JOB_DENIED, no, no, held, no, no},
-        [GATE_EXTERNAL] = {go, JOB_DENIED, no, no, held, no, no},
+        /*                 allow deny        constrain hold again quarantine redact fail */
+        [GATE_CONDITION] = {go, JOB_SKIPPED, no, no, held, no, no, JOB_FAILED},
+        [GATE_RENDER] = {go, JOB_DENIED, no, no, held, no, no, JOB_FAILED},
+        [GATE_POLICY] = {go, JOB_DENIED, go, held, held, no, no, no},
+        [GATE_APPROVAL] = {go, JOB_DENIED, no, no, held, no, no, no},
+        [GATE_EXTERNAL] = {go, JOB_DENIED, no, no, held, no, no, no},
     };
     uint64_t flow = 0;
     for (uint32_t gate = 0; gate < GATE_OUTPUT; gate++)
@@ -117,7 +117,7 @@ static void verdicts_on_an_output(void **state) {
     const enum job_state ends[VERDICT_COUNT] = {
         [VERDICT_ALLOW] = JOB_SUCCEEDED,  [VERDICT_DENY] = JOB_DENIED,    [VERDICT_CONSTRAIN] = JOB_SUCCEEDED,
         [VERDICT_HOLD] = JOB_STATE_COUNT, [VERDICT_AGAIN] = JOB_CHECKING, [VERDICT_QUARANTINE] = JOB_QUARANTINED,
-        [VERDICT_REDACT] = JOB_SUCCEEDED};
+        [VERDICT_REDACT] = JOB_SUCCEEDED, [VERDICT_FAIL] = JOB_STATE_COUNT};
     assert_ok(rig_attach(r, "w", 1, 20));
     for (uint32_t v = 0; v < VERDICT_COUNT; v++) {
         submit_gates(r, GATE_BIT(GATE_OUTPUT));

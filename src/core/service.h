@@ -1,0 +1,47 @@
+/* service.h: processes that are to run until someone says otherwise. Part of apply.
+ *
+ * A service has no attempts of its own. Each of its versions is a flow of one job, the *runner*, which is placed,
+ * leased, adopted, limited and stopped as any job is; what is different is only what follows from the end of an attempt
+ * (it starts again) and who decides when the job is over (the service). At most one version has anything to run: the
+ * others are over, or wait behind it.
+ *
+ *   deploy --> current waits behind previous --> runs --> healthy: accepted, the deploying job has SUCCEEDED
+ *                                  |               |
+ *                                  +---------------+-----> not in time, replaced, called off: the deploying job ends
+ *                                                          badly, current is retired, previous runs again
+ *
+ * While a deployment is under way its job is HELD before a question (GATE_SERVICE) that the engine itself answers. */
+#ifndef REEVE_SERVICE_H
+#define REEVE_SERVICE_H
+
+#include "state.h"
+
+#define SERVICE_RUNNER 0u /* ordinal of the one job of a version */
+
+uint32_t service_find(const struct state *s, uint32_t tenant, struct slice name); /* 0 = not known */
+struct slice service_name(const struct service *v);
+/* The service that a flow is a version of. */
+uint32_t service_of_flow(const struct state *s, const struct flow *f);
+
+/* A job is new: it deploys, and what it deploys has those options. */
+void service_name_runner(struct state *s, struct job *j, uint32_t profile);
+bool service_is_deployed_by(const struct state *s, const struct job *j);
+
+/* Everything the job waited for is there: it makes a version and stands before the question whether that is healthy. */
+void service_deploy(struct state *s, uint32_t job);
+/* The job no longer asks: unless the version was accepted, the service goes back to the one before. */
+void service_give_up(struct state *s, uint32_t job);
+
+/* What its worker says of the open attempt of a runner. */
+void service_health(struct state *s, uint32_t job, bool healthy);
+void service_attempt_over(struct state *s, uint32_t job, enum stop_cause stop, enum outcome outcome);
+void service_set(struct state *s, uint32_t service, enum service_desired desired);
+
+/* A flow that is a version has nothing more to work through: forgets it, or lets go what waited behind it. */
+void service_settled(struct state *s, uint32_t flow);
+
+/* For loading a snapshot: an empty service, and one of its versions. */
+uint32_t service_make(struct state *s, uint32_t tenant, struct slice name);
+void service_link(struct state *s, uint32_t service, uint32_t flow);
+
+#endif

@@ -1,0 +1,207 @@
+/* check_service_test.c: the checkers of services and of the policy see runs that break their promises, and must object;
+ * and some that do not. */
+#include "test.h"
+
+#include "check.h"
+
+static struct check *c;
+static uint64_t lsn, epoch;
+
+static int setup(void **state) {
+    (void)state;
+    c = check_new();
+    lsn = 0;
+    epoch = 1;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    check_free(c);
+    return 0;
+}
+
+static struct trace_bytes bytes(const char *s) {
+    return (struct trace_bytes){(const uint8_t *)s, (uint32_t)strlen(s)};
+}
+
+static bool say(struct trace_entry e) {
+    e.time_ms = 1000;
+    if (trace_is_record(e.kind)) {
+        e.lsn = ++lsn;
+        e.epoch = epoch;
+        e.sum = lsn * 31;
+    }
+    return check_entry(c, &e);
+}
+
+#define SAY(...)                                                                       \
+    do {                                                                               \
+        if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c)); \
+    } while (0)
+#define OBJECTION(...)                                                                        \
+    do {                                                                                      \
+        assert_false(say((struct trace_entry){__VA_ARGS__}));                                 \
+        if (strncmp(check_finding(c), "service: ", 9) != 0) fail_msg("%s", check_finding(c)); \
+    } while (0)
+
+#define VERSION(id)                                                                          \
+    .kind = TW_VERSION, .as.version = {.flow = (id),                                         \
+                                       .tenant = bytes("t"),                                 \
+                                       .service = bytes("web"),                              \
+                                       .runner = &(const struct trace_job){.kind = TK_WORK}, \
+                                       .by_flow = 1}
+#define OF(id, o, n) \
+    .as.attempt = {.flow = (id), .ordinal = (o), .attempt = (n), .worker = bytes("w"), .incarnation = 1}
+#define HEALTH(id, n) .kind = TR_HEALTH, .as.health = {.flow = (id), .attempt = (n), .healthy = true}
+#define SAID(id, n) .kind = TA_ASKED, .as.asked = {.ask = TQ_HEALTH, .flow = (id), .attempt = (n), .healthy = true}
+#define STOPPED .kind = TR_SERVICE, .as.service = {bytes("t"), bytes("web"), TY_STOPPED}
+#define SUCCEEDED .kind = TW_SEEN, .as.seen = {.lsn = lsn, .flow = 1, .state = TS_SUCCEEDED}
+#define CHILD \
+    .kind = TW_PROCESS, .as.process = {.flow = 1, .ordinal = 1, .attempt = 1, .worker = bytes("w"), .incarnation = 1}
+
+static void durable(void) {
+    SAY(.kind = TW_DURABLE, .as.durable.lsn = lsn);
+}
+
+/* Job 0 of flow 1 deploys version 2, whose first attempt is given to w; job 1 waits for it. */
+static void deploy(void) {
+    const uint32_t parent = 0;
+    const struct trace_job jobs[] = {{.kind = TK_SERVICE}, {.kind = TK_WORK, .parents = &parent, .parent_count = 1}};
+    SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 4});
+    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .tenant = bytes("t"), .jobs = jobs, .job_count = 2});
+    SAY(VERSION(2));
+    SAY(.kind = TR_ASSIGNED, OF(2, 0, 1));
+    durable();
+}
+
+static void a_service_that_becomes_healthy(void **state) {
+    (void)state;
+    deploy();
+    SAY(SAID(2, 1));
+    SAY(HEALTH(2, 1));
+    durable();
+    SAY(SUCCEEDED);
+    SAY(.kind = TR_ENDED, OF(2, 0, 1));
+    SAY(.kind = TR_ASSIGNED, OF(2, 0, 2)); /* as often as it takes */
+    SAY(.kind = TR_ASSIGNED, OF(1, 1, 1));
+    durable();
+    SAY(CHILD);
+}
+
+static void deployed_without_health(void **state) {
+    (void)state;
+    deploy();
+    OBJECTION(SUCCEEDED);
+}
+
+static void child_of_a_deployment_without_health(void **state) {
+    (void)state;
+    deploy();
+    SAY(.kind = TR_ASSIGNED, OF(1, 1, 1));
+    durable();
+    OBJECTION(CHILD);
+}
+
+static void health_that_nobody_said(void **state) {
+    (void)state;
+    deploy();
+    SAY(SAID(2, 2));
+    OBJECTION(HEALTH(2, 1));
+}
+
+static void health_of_another_version(void **state) {
+    (void)state;
+    deploy();
+    SAY(.kind = TW_VERSION, .as.version = {.flow = 3,
+                                           .tenant = bytes("t"),
+                                           .service = bytes("web"),
+                                           .runner = &(const struct trace_job){.kind = TK_WORK},
+                                           .by_flow = 7});
+    SAY(SAID(3, 1));
+    SAY(HEALTH(3, 1));
+    durable();
+    OBJECTION(SUCCEEDED);
+}
+
+static void two_versions_at_once(void **state) {
+    (void)state;
+    deploy();
+    SAY(VERSION(3));
+    OBJECTION(.kind = TR_ASSIGNED, OF(3, 0, 1));
+}
+
+static void stopped_and_started_again(void **state) {
+    (void)state;
+    deploy();
+    SAY(STOPPED);
+    SAY(.kind = TR_ENDED, OF(2, 0, 1));
+    OBJECTION(.kind = TR_ASSIGNED, OF(2, 0, 2));
+}
+
+static void a_stop_that_was_lost_is_none(void **state) {
+    (void)state;
+    deploy();
+    uint64_t head = lsn;
+    SAY(STOPPED);
+    SAY(.kind = TW_CRASHED);
+    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = ++epoch, .head = head});
+    lsn = head;
+    SAY(.kind = TR_ENDED, OF(2, 0, 1));
+    SAY(.kind = TR_ASSIGNED, OF(2, 0, 2));
+}
+
+/* ---- the policy ---- */
+
+#define POLICY(n) .kind = TR_POLICY, .as.policy.version = (n)
+#define ALLOWED(n) .kind = TR_VERDICT, .as.verdict = {.flow = 1, .gate = TG_POLICY, .verdict = TV_ALLOW, .policy = (n)}
+
+static void ask_policy(void) {
+    const struct trace_job job = {.kind = TK_WORK, .gates = TRACE_GATE_BIT(TG_POLICY)};
+    SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 4});
+    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .tenant = bytes("t"), .jobs = &job, .job_count = 1});
+}
+
+static void a_permission_in_force(void **state) {
+    (void)state;
+    ask_policy();
+    SAY(POLICY(1));
+    SAY(ALLOWED(1));
+    SAY(.kind = TR_ASSIGNED, OF(1, 0, 1));
+    SAY(POLICY(2)); /* too late for what has begun */
+}
+
+static void a_permission_of_before(void **state) {
+    (void)state;
+    ask_policy();
+    SAY(POLICY(1));
+    SAY(ALLOWED(1));
+    SAY(POLICY(2));
+    assert_false(say((struct trace_entry){.kind = TR_ASSIGNED, OF(1, 0, 1)}));
+    assert_memory_equal(check_finding(c), "policy: ", 8);
+}
+
+static void a_change_that_was_lost_is_none(void **state) {
+    (void)state;
+    ask_policy();
+    SAY(POLICY(1));
+    SAY(ALLOWED(1));
+    uint64_t head = lsn;
+    SAY(POLICY(2));
+    SAY(.kind = TW_CRASHED);
+    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = ++epoch, .head = head});
+    lsn = head;
+    SAY(.kind = TR_ASSIGNED, OF(1, 0, 1));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(a_service_that_becomes_healthy), T(deployed_without_health),        T(child_of_a_deployment_without_health),
+        T(health_that_nobody_said),        T(health_of_another_version),      T(two_versions_at_once),
+        T(stopped_and_started_again),      T(a_stop_that_was_lost_is_none),   T(a_permission_in_force),
+        T(a_permission_of_before),         T(a_change_that_was_lost_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,873 @@
+/* expand_test.c: conditions, and foreach jobs with their children: how they begin and end, how many at once, what bad
+ * ends are tolerated, and what people may do to them. */
+#include "rig.h"
+
+#include "objects.h"
+#include "record.h"
+#include "snapshot.h"
+#include "state.h"
+
+static const uint8_t items[32] = {3};
+
+enum { PLAIN, EACH, SET_COUNT };
+
+static void init_sets(struct options sets[SET_COUNT]) {
+    for (uint32_t i = 0; i < SET_COUNT; i++) {
+        sets[i] = rig_options();
+        sets[i].retries = 0;
+        sets[i].backoff_jitter_ms = 0;
+    }
+    sets[EACH].gates = GATE_BIT(GATE_EXPANSION);
+}
+
+static enum err expand(struct rig *r, struct job_ref job, uint32_t count) {
+    struct cmd_verdict c = rig_answer(r, job, VERDICT_ALLOW);
+    c.item_count = count;
+    if (count) c.items = slice_of(items, 32);
+    return rig_send_verdict(r, &c);
+}
+
+/* "a" → "map" over `count` items → "sum"; a worker with `slots`. */
+static void submit(struct rig *r, const struct options sets[SET_COUNT], uint32_t count, uint32_t slots) {
+    const char *jobs[] = {"map@1", "sum: map"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    assert_int_equal(rig_state(r, 1, 0), JOB_HELD);
+    assert_ok(expand(r, ref_of(1, 0), count));
+    if (slots) assert_ok(rig_attach(r, "w", 1, slots));
+}
+
+static void submit_plain(struct rig *r, uint32_t count, uint32_t slots) {
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    submit(r, sets, count, slots);
+}
+
+static uint32_t child(uint32_t item) {
+    return FIRST_CHILD_ORDINAL + item;
+}
+
+static struct job_view job(const struct rig *r, uint32_t ordinal) {
+    struct job_view view;
+    assert_true(view_job(engine_state(r->engine), ref_of(1, ordinal), &view));
+    return view;
+}
+
+static enum job_state state_of(const struct rig *r, uint32_t item) {
+    return job(r, child(item)).state;
+}
+
+static enum err ends(struct rig *r, uint32_t item, enum outcome outcome) {
+    return rig_done(r, "w", 1, ref_of(1, child(item)), job(r, child(item)).attempt, outcome);
+}
+
+static struct expansion_view whole(const struct rig *r) {
+    struct expansion_view x;
+    assert_true(view_expansion(engine_state(r->engine), ref_of(1, 0), &x));
+    return x;
+}
+
+static uint32_t count_states(const struct rig *r, uint32_t count, enum job_state state) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) n += state_of(r, i) == state;
+    return n;
+}
+
+/* ---- conditions ---- */
+
+static void a_condition_decides(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_CONDITION);
+    const char *jobs[] = {"a", "b: a"};
+    for (uint64_t flow = 1; flow <= 3; flow++) assert_ok(rig_submit(r, &o, jobs, 2));
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    assert_ok(rig_verdict(r, ref_of(2, 0), VERDICT_DENY, NULL));
+    struct cmd_verdict error = rig_answer(r, ref_of(3, 0), VERDICT_FAIL);
+    error.reason = SLICE("there is no output called size");
+    assert_ok(rig_send_verdict(r, &error));
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    assert_int_equal(rig_state(r, 2, 0), JOB_SKIPPED);
+    assert_int_equal(rig_state(r, 2, 1), JOB_SKIPPED);
+    assert_int_equal(rig_state(r, 3, 0), JOB_FAILED);
+    assert_int_equal(rig_job(r, 3, 0).cause, CAUSE_VERDICT);
+    assert_true(rig_job(r, 3, 0).dead_letter);
+    assert_int_equal(rig_state(r, 3, 1), JOB_FAILED);
+    assert_ok(rig_retry(r, ref_of(3, 0)));
+    assert_int_equal(rig_state(r, 3, 0), JOB_HELD);
+}
+
+/* ---- the way through ---- */
+
+static void children_run_and_the_fan_in_follows(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 3, 8);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_int_equal(rig_why(r, 1, 0).block, BLOCK_CHILDREN);
+    assert_int_equal(count_states(r, 3, JOB_DISPATCHED), 3);
+    struct job_view second = job(r, child(1));
+    assert_int_equal(second.item, 1);
+    assert_int_equal(second.whole, 0);
+    assert_true(slice_eq(second.items, slice_of(items, 32)));
+    assert_true(slice_eq(second.body, SLICE("body")));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+        rig_check_digests(r);
+        assert_ok(ends(r, i, OUTCOME_OK));
+    }
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_int_equal(rig_state(r, 1, 1), JOB_DISPATCHED);
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_ok(rig_forget(r, 1));
+    assert_int_equal(rig_counts(r).jobs, 0);
+    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+}
+
+static void no_items_succeed_at_once(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 0, 1);
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_int_equal(rig_state(r, 1, 1), JOB_DISPATCHED);
+}
+
+static void no_more_than_max_parallel(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 2;
+    submit(r, sets, 5, 8);
+    assert_int_equal(count_states(r, 5, JOB_DISPATCHED), 2);
+    assert_int_equal(state_of(r, 2), JOB_WAITING);
+    assert_int_equal(rig_why(r, 1, child(2)).block, BLOCK_PARALLEL);
+    assert_int_equal(rig_why(r, 1, child(2)).parent.ordinal, 0);
+    assert_int_equal(rig_counts(r).jobs, 4);
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    assert_int_equal(state_of(r, 2), JOB_DISPATCHED);
+    assert_int_equal(state_of(r, 3), JOB_WAITING);
+    assert_int_equal(rig_counts(r).jobs, 4);
+}
+
+static void children_have_names(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 12, 1);
+    struct job_view view;
+    const struct state *s = engine_state(r->engine);
+    assert_true(view_job_by_name(s, (flow_id){1}, SLICE("map[11]"), &view));
+    assert_int_equal(view.ref.ordinal, child(11));
+    assert_int_equal(view.item, 11);
+    const char *wrong[] = {"map[12]", "map[]", "map[1", "[1]", "sum[0]", "map[99999999999999999999]", "]", "map[x]"};
+    for (uint32_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(view_job_by_name(s, (flow_id){1}, slice_str(wrong[i]), &view));
+    struct options o = rig_options();
+    const char *taken[] = {"x[7]"};
+    assert_refused(r, rig_submit(r, &o, taken, 1), ERR_INVALID, "that of a child");
+}
+
+static void children_retry_by_themselves(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].retries = 1;
+    sets[EACH].max_parallel = 1;
+    submit(r, sets, 2, 8);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_int_equal(state_of(r, 0), JOB_WAITING);
+    assert_int_equal(state_of(r, 1), JOB_WAITING); /* the first is under way between its attempts, too */
+    assert_int_equal(rig_why(r, 1, child(0)).block, BLOCK_TIME);
+    rig_tick(r, 60000);
+    assert_ok(rig_attach(r, "w", 2, 8));
+    assert_int_equal(state_of(r, 0), JOB_DISPATCHED);
+    assert_int_equal(job(r, child(0)).attempt, 2);
+    assert_ok(rig_done(r, "w", 2, ref_of(1, child(0)), 2, OUTCOME_OK));
+    assert_int_equal(state_of(r, 1), JOB_DISPATCHED);
+}
+
+/* A child that went smoothly gives its struct back; what was said of it is still known. */
+static void a_done_child_leaves_and_is_remembered(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 2, 1);
+    uint64_t jobs = rig_counts(r).jobs;
+    assert_ok(ends(r, 0, OUTCOME_OK));
+    assert_int_equal(rig_counts(r).jobs, jobs - 1);
+    assert_int_equal(state_of(r, 0), JOB_SUCCEEDED);
+    assert_int_equal(job(r, child(0)).attempt, 1);
+    assert_int_equal(rig_why(r, 1, child(0)).block, BLOCK_NOTHING);
+    assert_ok(ends(r, 0, OUTCOME_OK)); /* the same word twice */
+    assert_true(r->reply.repeated);
+    assert_int_equal(rig_done(r, "w", 1, ref_of(1, child(0)), 2, OUTCOME_OK), ERR_STALE);
+    assert_refused(r, rig_cancel(r, ref_of(1, child(0))), ERR_STATE, "left nothing");
+    assert_refused(r, rig_cancel(r, ref_of(1, child(2))), ERR_NOT_FOUND, "no job number");
+}
+
+static void a_result_is_kept(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 2, 1);
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, child(0)), .attempt = 1, .result = SLICE("{\"n\":1}")};
+    assert_ok(rig_command(r, &cmd));
+    assert_true(slice_eq(job(r, child(0)).result, SLICE("{\"n\":1}")));
+    rig_crash(r);
+    assert_true(slice_eq(job(r, child(0)).result, SLICE("{\"n\":1}")));
+}
+
+static void an_evaluation_that_fails(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    const char *jobs[] = {"map@1", "sum: map"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_FAIL, NULL));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_state(r, 1, 1), JOB_FAILED);
+    assert_ok(rig_retry(r, ref_of(1, 0)));
+    assert_int_equal(rig_state(r, 1, 0), JOB_HELD);
+    assert_ok(expand(r, ref_of(1, 0), 1));
+    assert_int_equal(state_of(r, 0), JOB_READY);
+}
+
+static void what_is_asked_first(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].gates |= GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_APPROVAL) | GATE_BIT(GATE_OUTPUT);
+    const char *jobs[] = {"map@1", "sum: map"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    assert_refused(r, rig_verdict(r, ref_of(1, 0), VERDICT_HOLD, NULL), ERR_INVALID, "does not answer");
+    assert_ok(expand(r, ref_of(1, 0), 2));
+    assert_int_equal(rig_state(r, 1, 0), JOB_HELD); /* once for all children */
+    assert_int_equal(state_of(r, 0), JOB_WAITING);
+    rig_check_digests(r);
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    assert_int_equal(count_states(r, 2, JOB_DISPATCHED), 2);
+    assert_ok(ends(r, 0, OUTCOME_OK));
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    assert_int_equal(count_states(r, 2, JOB_CHECKING), 2);
+    assert_ok(rig_verdict(r, ref_of(1, child(1)), VERDICT_ALLOW, NULL));
+    assert_ok(rig_verdict(r, ref_of(1, child(0)), VERDICT_QUARANTINE, NULL));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+}
+
+/* ---- bad ends ---- */
+
+static void a_bad_child_fails_the_rest_ends_first(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 3, 1);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    assert_ok(ends(r, 2, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_CHILDREN);
+    assert_false(rig_job(r, 1, 0).dead_letter);
+    assert_true(job(r, child(0)).dead_letter);
+    assert_int_equal(rig_state(r, 1, 1), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 1).root, 0);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
+    assert_int_equal(rig_counts(r).dead_letters, 1);
+}
+
+static void fail_fast_calls_the_rest_off(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].fail_fast = true;
+    sets[EACH].max_parallel = 3;
+    submit(r, sets, 6, 2);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_int_equal(job(r, child(1)).stop, STOP_CANCEL);
+    assert_int_equal(state_of(r, 2), JOB_CANCELLED);
+    assert_int_equal(job(r, child(2)).cause, CAUSE_UPSTREAM);
+    assert_int_equal(state_of(r, 5), JOB_CANCELLED); /* never began */
+    assert_int_equal(job(r, child(5)).cause, CAUSE_UPSTREAM);
+    assert_int_equal(job(r, child(5)).root, 0);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_int_equal(rig_why(r, 1, 0).block, BLOCK_CHILDREN);
+    rig_check_digests(r);
+    assert_ok(ends(r, 1, OUTCOME_STOPPED));
+    assert_int_equal(job(r, child(1)).cause, CAUSE_UPSTREAM);
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+    /* one retry brings back all that was called off because of it */
+    assert_ok(rig_retry(r, ref_of(1, child(0))));
+    assert_int_equal(count_states(r, 6, JOB_WAITING) + count_states(r, 6, JOB_READY), 4);
+    for (uint32_t i = 0; i < 6; i++) {
+        rig_check_digests(r);
+        assert_ok(ends(r, i, OUTCOME_OK));
+    }
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+}
+
+static void a_number_is_tolerated(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].allow_count = 2;
+    sets[EACH].fail_fast = true;
+    submit(r, sets, 4, 1);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_ok(ends(r, 1, OUTCOME_EXIT));
+    assert_ok(ends(r, 2, OUTCOME_OK));
+    assert_ok(ends(r, 3, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_int_equal(rig_counts(r).dead_letters, 2);
+    assert_refused(r, rig_retry(r, ref_of(1, child(0))), ERR_STATE, "without it");
+    assert_ok(rig_discard(r, ref_of(1, child(0))));
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+}
+
+static void a_share_is_rounded_down(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].allow_percent = 30; /* of 9: 2 */
+    submit(r, sets, 9, 9);
+    assert_int_equal(whole(r).allowed, 2);
+    for (uint32_t i = 0; i < 9; i++) assert_ok(ends(r, i, i < 3 ? OUTCOME_EXIT : OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_ok(rig_retry(r, ref_of(1, child(1))));
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_int_equal(rig_state(r, 1, 1), JOB_WAITING);
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_int_equal(rig_state(r, 1, 1), JOB_DISPATCHED);
+}
+
+/* ---- people ---- */
+
+static void a_retried_child_waits_for_room(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 1;
+    submit(r, sets, 3, 4);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_int_equal(state_of(r, 1), JOB_DISPATCHED);
+    assert_ok(rig_retry(r, ref_of(1, child(0))));
+    assert_int_equal(state_of(r, 0), JOB_WAITING);
+    assert_int_equal(rig_why(r, 1, child(0)).block, BLOCK_PARALLEL);
+    rig_crash(r);
+    assert_ok(rig_attach_holding(r, "w", 1, &(struct held_attempt){ref_of(1, child(1)), 1, HELD_ASSIGNED}, 1));
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    assert_int_equal(state_of(r, 0), JOB_DISPATCHED); /* before the third, which never began */
+    assert_int_equal(job(r, child(0)).attempt, 2);
+    assert_int_equal(state_of(r, 2), JOB_WAITING);
+}
+
+static void cancelling_the_foreach_job(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 3;
+    submit(r, sets, 5, 2);
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_int_equal(state_of(r, 2), JOB_CANCELLED);
+    assert_int_equal(state_of(r, 4), JOB_CANCELLED);
+    assert_int_equal(job(r, child(4)).cause, CAUSE_REQUEST);
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    assert_int_equal(engine_lsn(r->engine), lsn);
+    assert_ok(ends(r, 0, OUTCOME_OK)); /* too late to count for the whole */
+    assert_ok(ends(r, 1, OUTCOME_STOPPED));
+    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+    assert_int_equal(rig_state(r, 1, 1), JOB_CANCELLED);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_CANCELLED);
+    /* a rerun does the four that were not done */
+    assert_ok(rig_rerun(r, 1));
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+}
+
+static void cancelling_the_flow(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 4, 2);
+    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_int_equal(rig_flow(r, 1).state, FLOW_RUNNING);
+    assert_ok(ends(r, 0, OUTCOME_STOPPED));
+    assert_ok(ends(r, 1, OUTCOME_STOPPED));
+    assert_int_equal(rig_flow(r, 1).state, FLOW_CANCELLED);
+    assert_ok(rig_forget(r, 1));
+    assert_int_equal(rig_counts(r).jobs, 0);
+}
+
+static void cancelling_one_child(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 2, 1);
+    assert_refused(r, rig_cancel(r, ref_of(1, child(2))), ERR_NOT_FOUND, "no job");
+    assert_ok(rig_cancel(r, ref_of(1, child(1)))); /* ready, without a slot */
+    assert_int_equal(state_of(r, 1), JOB_CANCELLED);
+    assert_ok(ends(r, 0, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+}
+
+static void a_rerun_keeps_the_good_children(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 2;
+    submit(r, sets, 6, 6);
+    for (uint32_t i = 0; i < 6; i++) assert_ok(ends(r, i, i % 2 ? OUTCOME_OK : OUTCOME_EXIT));
+    rig_tick(r, 0);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
+    uint64_t assigned = r->jobs_assigned;
+    assert_ok(rig_rerun(r, 1));
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_int_equal(count_states(r, 6, JOB_DISPATCHED), 2);
+    assert_int_equal(state_of(r, 4), JOB_WAITING);
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_int_equal(r->jobs_assigned - assigned, 4); /* three children and the sum */
+}
+
+static void a_pause_holds_children(void **state) {
+    struct rig *r = *state;
+    submit_plain(r, 3, 0);
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_int_equal(count_states(r, 3, JOB_READY), 3);
+    assert_int_equal(rig_why(r, 1, child(0)).block, BLOCK_PAUSED);
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, false));
+    assert_int_equal(count_states(r, 3, JOB_DISPATCHED), 1);
+}
+
+static void a_deadline_is_for_all(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].deadline_ms = r->in.wall.ms + 1000;
+    sets[EACH].max_parallel = 2;
+    submit(r, sets, 4, 1);
+    rig_tick(r, 1000);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    assert_int_equal(state_of(r, 1), JOB_CANCELLED);
+    assert_int_equal(state_of(r, 3), JOB_CANCELLED);
+    assert_ok(ends(r, 0, OUTCOME_STOPPED));
+    assert_int_equal(rig_state(r, 1, 0), JOB_TIMED_OUT);
+    assert_int_equal(rig_counts(r).dead_letters, 1);
+    assert_refused(r, rig_retry(r, ref_of(1, child(0))), ERR_STATE, "no dead letter");
+}
+
+static void a_compensation_is_one_for_all(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    uint32_t fatal = 9;
+    init_sets(sets);
+    sets[EACH].fatal_exits = (struct tlv_u32s){&fatal, 1};
+    const char *jobs[] = {"map@1~0", "sum: map"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    assert_ok(expand(r, ref_of(1, 0), 4));
+    assert_ok(rig_attach(r, "w", 1, 3));
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    assert_int_equal(rig_flow(r, 1).undo_count, 1);
+    assert_ok(ends(r, 2, OUTCOME_OK));
+    assert_int_equal(rig_flow(r, 1).undo_count, 1);
+    rig_check_digests(r);
+    assert_ok(rig_exit(r, "w", ref_of(1, child(0)), 1, 9));
+    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_STOPPING);
+    assert_ok(ends(r, 3, OUTCOME_STOPPED));
+    assert_int_equal(job(r, child(3)).cause, CAUSE_SAGA);
+    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_COMPENSATING);
+    rig_check_digests(r);
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_DONE);
+    assert_int_equal(rig_flow(r, 1).job_count, 3);
+    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+}
+
+/* ---- limits ---- */
+
+static void what_is_refused(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    const char *jobs[] = {"map@1"};
+    init_sets(sets);
+    sets[PLAIN].max_parallel = 1;
+    assert_refused(r, rig_submit_sets(r, sets, 2, jobs, 1, false), ERR_INVALID, "are of foreach");
+    init_sets(sets);
+    sets[EACH].kind = JOB_BARRIER;
+    assert_refused(r, rig_submit_sets(r, sets, 2, jobs, 1, false), ERR_INVALID, "run on a worker");
+    init_sets(sets);
+    sets[EACH].max_parallel = (uint32_t)r->limits.foreach_parallel_max + 1;
+    assert_refused(r, rig_submit_sets(r, sets, 2, jobs, 1, false), ERR_LIMIT, "foreach_parallel_max");
+    init_sets(sets);
+    sets[EACH].allow_percent = 101;
+    assert_refused(r, rig_submit_sets(r, sets, 2, jobs, 1, false), ERR_INVALID, "100 %");
+    sets[EACH].allow_percent = 5;
+    sets[EACH].allow_count = 5;
+    assert_refused(r, rig_submit_sets(r, sets, 2, jobs, 1, false), ERR_INVALID, "not both");
+    init_sets(sets);
+    assert_ok(rig_submit_sets(r, sets, 2, jobs, 1, false));
+    assert_refused(r, expand(r, ref_of(1, 0), 1000001), ERR_LIMIT, "foreach_items_max");
+    struct cmd_verdict c = rig_answer(r, ref_of(1, 0), VERDICT_ALLOW);
+    c.item_count = 1;
+    assert_refused(r, rig_send_verdict(r, &c), ERR_INVALID, "hash of their blob");
+    r->in.journal_free_bytes = 1000 * 256;
+    assert_refused(r, expand(r, ref_of(1, 0), 1000), ERR_NO_SPACE, "no room");
+    assert_ok(expand(r, ref_of(1, 0), 999));
+    assert_int_equal(rig_counts(r).reserved_bytes, 1000 * 256);
+}
+
+static void children_count_as_queued(void **state) {
+    struct rig *r = *state;
+    struct command cmd = {.kind = CMD_LIMIT};
+    cmd.as.limit = (struct cmd_limit){.tenant = SLICE("acme"), .kind = LIMIT_TENANT, .queued = 12};
+    assert_ok(rig_command(r, &cmd));
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 2;
+    const char *jobs[] = {"map@1", "sum: map"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    assert_refused(r, expand(r, ref_of(1, 0), 13), ERR_LIMIT, "at once");
+    assert_refused(r, expand(r, ref_of(1, 0), 11), ERR_BUSY, "may have 12");
+    assert_ok(expand(r, ref_of(1, 0), 10));
+    struct limit_view limit;
+    assert_true(view_limit(engine_state(r->engine), SLICE("acme"), LIMIT_TENANT, SLICE(""), &limit));
+    assert_int_equal(limit.queued, 12);
+    assert_ok(rig_attach(r, "w", 1, 4));
+    rig_run_all(r, "w", 1);
+    assert_true(view_limit(engine_state(r->engine), SLICE("acme"), LIMIT_TENANT, SLICE(""), &limit));
+    assert_int_equal(limit.queued, 0);
+}
+
+/* ---- what a file may say ---- */
+
+/* The journal so far, and one record more. */
+static enum err replay_record(const struct rig *r, const struct record *record, struct why *why) {
+    struct engine *e = rig_replay(r);
+    struct buf frame;
+    buf_init(&frame, 1 << 20);
+    record_encode(record, &frame);
+    struct batch b = {.first_lsn = engine_lsn(e) + 1,
+                      .last_lsn = engine_lsn(e) + 1,
+                      .epoch = 100,
+                      .rules = RULES_VERSION,
+                      .time = {2000000000000},
+                      .records = buf_slice(&frame)};
+    enum err err = engine_replay(e, &b, why);
+    buf_fini(&frame);
+    engine_free(e);
+    return err;
+}
+
+#define MISFIT(r, kind_, word_, ...)                                                                            \
+    do {                                                                                                        \
+        struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
+        struct why why_ = {""};                                                                                 \
+        assert_int_equal(replay_record(r, &record_, &why_), ERR_CORRUPT);                                       \
+        if (!strstr(why_.text, word_)) fail_msg("line %d: %s", __LINE__, why_.text);                            \
+    } while (0)
+
+static void expansions_that_do_not_fit(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[PLAIN].gates = GATE_BIT(GATE_CONDITION);
+    const char *jobs[] = {"map@1", "if"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    const struct slice hash = slice_of(items, 32);
+    MISFIT(r, REC_EXPANDED, "not open", .flow = 1, .question = 9, .count = 1, .items = hash);
+    MISFIT(r, REC_EXPANDED, "no foreach", .flow = 1, .question = 2, .ordinal = 1, .count = 1, .items = hash);
+    MISFIT(r, REC_EXPANDED, "another job", .flow = 1, .question = 1, .ordinal = 1, .count = 1, .items = hash);
+    MISFIT(r, REC_EXPANDED, "too many", .flow = 1, .question = 1, .count = EXPAND_ITEMS_MAX + 1, .items = hash);
+    MISFIT(r, REC_EXPANDED, "nowhere", .flow = 1, .question = 1, .count = 1);
+    MISFIT(r, REC_VERDICT, "without items", .flow = 1, .question = 1, .gate = GATE_EXPANSION);
+    assert_ok(expand(r, ref_of(1, 0), 2));
+    MISFIT(r, REC_DUE, "waits for something", .flow = 1, .ordinal = 0, .due = DUE_START);
+    MISFIT(r, REC_EXPANDED, "not open", .flow = 1, .question = 1, .count = 1, .items = hash);
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    MISFIT(r, REC_DUE, "waits for something", .flow = 1, .ordinal = 0, .due = DUE_DEADLINE);
+    assert_ok(ends(r, 1, OUTCOME_STOPPED));
+    MISFIT(r, REC_RETRIED, "that is over", .flow = 1, .ordinal = child(0));
+    MISFIT(r, REC_RETRIED, "not there", .flow = 1, .ordinal = child(2));
+}
+
+static void foreach_jobs_that_do_not_fit(void **state) {
+    struct rig *r = *state;
+    struct options sets[3];
+    init_sets(sets);
+    sets[EACH].max_parallel = 1;
+    sets[2] = sets[EACH];
+    sets[2].gates = 0;
+    struct rec_job job = {.name = SLICE("map"), .profile = EACH, .child_profile = 3};
+    struct tlv_list jobs = {&job, 1}, profiles = {sets, 3};
+    const struct slice tenant = SLICE("acme");
+    struct record fits = {
+        .kind = REC_SUBMITTED,
+        .version = RECORD_VERSION,
+        .body.as_REC_SUBMITTED = {.head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles}};
+    struct why why = {""};
+    assert_ok(replay_record(r, &fits, &why));
+#define MISFIT_JOBS(word) \
+    MISFIT(r, REC_SUBMITTED, word, .head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles)
+    job.child_profile = 4;
+    MISFIT_JOBS("without options");
+    job.child_profile = 2;
+    MISFIT_JOBS("before a child");
+    job = (struct rec_job){.name = SLICE("map"), .profile = PLAIN, .child_profile = 3};
+    MISFIT_JOBS("no foreach job");
+    job.profile = EACH;
+    sets[EACH].max_parallel = 0;
+    MISFIT_JOBS("cannot be");
+}
+
+/* A snapshot with one thing changed in it. */
+typedef void (*change_fn)(enum object_kind kind, void *object);
+
+static struct buf changed;
+static struct digest changed_digest;
+static uint64_t changed_objects;
+
+static void put_object(enum object_kind kind, const void *object) {
+    struct buf message;
+    buf_init(&message, 1 << 20);
+    tlv_encode(object_desc(kind), object, &message);
+    if (kind != OBJ_END) {
+        digest_add(&changed_digest, kind, buf_slice(&message));
+        changed_objects++;
+    }
+    buf_put_varint(&changed, (uint64_t)kind);
+    buf_put_str(&changed, buf_slice(&message));
+    buf_fini(&message);
+}
+
+static enum err gather(void *ctx, struct slice piece, struct why *why) {
+    (void)why;
+    buf_put_slice(ctx, piece);
+    return ERR_OK;
+}
+
+static void load_changed(const struct rig *r, change_fn change, const char *text) {
+    struct buf snapshot;
+    struct why why = {""};
+    struct arena arena;
+    buf_init(&snapshot, 1 << 24);
+    buf_init(&changed, 1 << 24);
+    arena_init(&arena, 4096, 1 << 24);
+    changed_digest = (struct digest){0};
+    changed_objects = 0;
+    assert_ok(engine_snapshot(r->engine, gather, &snapshot, &why));
+    struct cursor c = cursor_of(buf_slice(&snapshot));
+    while (cursor_left(&c)) {
+        union {
+#define X(kind, number, type, word, text_) struct type as_##type;
+            OBJECT_TABLE(X)
+#undef X
+        } object;
+        enum object_kind kind = (enum object_kind)cursor_varint(&c);
+        assert_ok(tlv_decode(object_desc(kind), cursor_str(&c), TLV_STRICT, &arena, &object, &why));
+        if (kind == OBJ_END)
+            object.as_snap_end = (struct snap_end){changed_objects, changed_digest.lo, changed_digest.hi};
+        else
+            change(kind, &object);
+        put_object(kind, &object);
+    }
+    struct engine *e = engine_new(0, &r->limits);
+    enum err err = engine_load(e, buf_slice(&changed), &why);
+    if (err == ERR_OK) err = engine_load_end(e, &why);
+    if (text == NULL && err != ERR_OK) fail_msg("refused: %s", why.text);
+    if (text && err == ERR_OK) fail_msg("taken, and should not be: %s", text);
+    if (text && !strstr(why.text, text)) fail_msg("\"%s\" does not say \"%s\"", why.text, text);
+    engine_free(e);
+    arena_fini(&arena);
+    buf_fini(&snapshot);
+    buf_fini(&changed);
+}
+
+#define CHANGE(name, wanted, type, ...)                     \
+    static void name(enum object_kind kind, void *object) { \
+        struct type *o = object;                            \
+        if (kind != (wanted)) return;                       \
+        __VA_ARGS__;                                        \
+    }
+#define CHILD(o, i) (((struct snap_child *)(o)->children.at)[i])
+CHANGE(nothing, OBJ_END, snap_end, (void)o)
+CHANGE(other_job, OBJ_EXPANSION, snap_expansion, o->job = 1)
+CHANGE(no_job, OBJ_EXPANSION, snap_expansion, o->job = 7)
+CHANGE(too_far, OBJ_EXPANSION, snap_expansion, o->next = o->count + 1)
+CHANGE(too_many, OBJ_EXPANSION, snap_expansion, o->count = EXPAND_ITEMS_MAX + 1)
+CHANGE(first_wrong, OBJ_EXPANSION, snap_expansion, o->first++)
+CHANGE(first_low, OBJ_EXPANSION, snap_expansion, o->first = 5)
+CHANGE(pass_wrong, OBJ_EXPANSION, snap_expansion, o->pass = 99)
+CHANGE(cause_wrong, OBJ_EXPANSION, snap_expansion, o->cause = CAUSE_EXIT)
+CHANGE(not_open, OBJ_EXPANSION, snap_expansion, o->is_open = false)
+CHANGE(again_late, OBJ_EXPANSION, snap_expansion, o->again = o->next)
+CHANGE(made_more, OBJ_EXPANSION, snap_expansion, o->made++)
+CHANGE(made_less, OBJ_EXPANSION, snap_expansion, o->made--)
+CHANGE(gate_open, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].gates = 0)
+CHANGE(no_children, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].child_profile = 0)
+CHANGE(bad_children, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].child_profile = 9)
+CHANGE(not_waiting, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].parents_open = 0)
+CHANGE(twice, OBJ_CHILDREN, snap_children, CHILD(o, 1).item = CHILD(o, 0).item)
+CHANGE(elsewhere, OBJ_CHILDREN, snap_children, o->job = 1)
+CHANGE(not_begun, OBJ_CHILDREN, snap_children, CHILD(o, 1).item = 3)
+CHANGE(held, OBJ_CHILDREN, snap_children, CHILD(o, 1).job.state = JOB_HELD)
+CHANGE(parents, OBJ_CHILDREN, snap_children, CHILD(o, 0).job.parents_open = 2)
+CHANGE(untold, OBJ_CHILDREN, snap_children, CHILD(o, 0).job.flags = JOBF_UNTOLD)
+CHANGE(alive_and_dead, OBJ_CHILDREN, snap_children, CHILD(o, 1).job.flags = JOBF_DEAD)
+CHANGE(no_run, OBJ_CHILDREN, snap_children, CHILD(o, 0).job.state = JOB_RUNNING, CHILD(o, 0).job.parents_open = 0)
+
+/* Of four children the first waits to begin again, the second runs, the others have not begun. */
+static void snapshots_that_do_not_fit(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 1;
+    submit(r, sets, 4, 4);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_ok(rig_retry(r, ref_of(1, child(0))));
+    load_changed(r, nothing, NULL);
+    const struct {
+        change_fn change;
+        const char *text;
+    } changes[] = {
+        {other_job, "no foreach"},
+        {no_job, "no job"},
+        {too_far, "more children"},
+        {too_many, "more children"},
+        {first_wrong, "out of order"},
+        {first_low, "no ordinal"},
+        {pass_wrong, "pass over"},
+        {cause_wrong, "no reason"},
+        {not_open, "under way"},
+        {again_late, "nobody looks"},
+        {made_more, "more children than there are"},
+        {made_less, "more children than the foreach has"},
+        {gate_open, "none yet"},
+        {no_children, "no foreach"},
+        {bad_children, "children without options"},
+        {not_waiting, "and does not"},
+        {twice, "twice"},
+        {elsewhere, "another foreach"},
+        {not_begun, "not begun"},
+        {held, "cannot be"},
+        {parents, "with parents"},
+        {untold, "part in the graph"},
+        {alive_and_dead, "that lives"},
+        {no_run, "without its attempt"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) load_changed(r, changes[i].change, changes[i].text);
+}
+
+/* ---- many ---- */
+
+/* More children at once than one record may begin, and more to call off; followed through each step. */
+static void long_consequences_take_steps(void **state) {
+    struct rig *r = *state;
+    enum { MANY = 10000 };
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    r->limits.foreach_parallel_max = MANY;
+    rig_crash(r); /* limits are taken over at birth */
+    const char *jobs[] = {"map@1", "sum: map"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(expand(r, ref_of(1, 0), MANY));
+    assert_int_equal(engine_lsn(r->engine) - lsn, 3); /* one record, two that continue it */
+    assert_int_equal(whole(r).under_way, MANY);
+    rig_check_digests(r);
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+    rig_check_digests(r);
+    assert_ok(rig_rerun(r, 1));
+    assert_int_equal(whole(r).under_way, MANY);
+    assert_ok(rig_attach(r, "w", 1, 100));
+    assert_int_equal(count_states(r, MANY, JOB_DISPATCHED), 100);
+}
+
+/* A waiting child is a number: memory does not grow with them. */
+static void waiting_children_cost_nothing(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[EACH].max_parallel = 4;
+    const char *jobs[] = {"map@1"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 1, false));
+    uint64_t before = rig_counts(r).bytes;
+    assert_ok(expand(r, ref_of(1, 0), 1000000));
+    assert_true(rig_counts(r).bytes - before < 1000000);
+    assert_int_equal(rig_why(r, 1, child(999999)).block, BLOCK_PARALLEL);
+}
+
+/* One expansion behind the other: ordinals go on, names lead to the right one. */
+static void several_foreach_jobs_in_a_flow(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    const char *jobs[] = {"a@1", "b@1", "none@1", "c@1", "end: a b none c"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, jobs, 5, false));
+    assert_ok(expand(r, ref_of(1, 3), 2));
+    assert_ok(expand(r, ref_of(1, 2), 0));
+    assert_ok(expand(r, ref_of(1, 0), 3));
+    assert_ok(expand(r, ref_of(1, 1), 1));
+    struct job_view view;
+    assert_true(view_job_by_name(engine_state(r->engine), (flow_id){1}, SLICE("a[2]"), &view));
+    assert_int_equal(view.ref.ordinal, child(4));
+    assert_true(view_job_by_name(engine_state(r->engine), (flow_id){1}, SLICE("b[0]"), &view));
+    assert_int_equal(view.ref.ordinal, child(5));
+    rig_check_digests(r);
+    assert_ok(rig_attach(r, "w", 1, 3));
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+}
+
+/* A phase is one barrier between the jobs before and those behind it, not an edge for each pair. */
+static void a_phase_is_a_barrier(void **state) {
+    struct rig *r = *state;
+    struct options sets[SET_COUNT];
+    init_sets(sets);
+    sets[1] = rig_options();
+    sets[1].kind = JOB_BARRIER;
+    const char *flow[] = {"a", "b", "p@1: a b", "c: p", "d: p"};
+    assert_ok(rig_submit_sets(r, sets, SET_COUNT, flow, 5, false));
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 3), JOB_WAITING);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
+    assert_int_equal(rig_state(r, 1, 2), JOB_SUCCEEDED);
+    assert_int_equal(rig_state(r, 1, 3), JOB_DISPATCHED);
+    assert_int_equal(rig_state(r, 1, 4), JOB_DISPATCHED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(a_condition_decides),
+        RIG_TEST(children_run_and_the_fan_in_follows),
+        RIG_TEST(no_items_succeed_at_once),
+        RIG_TEST(no_more_than_max_parallel),
+        RIG_TEST(children_have_names),
+        RIG_TEST(children_retry_by_themselves),
+        RIG_TEST(a_done_child_leaves_and_is_remembered),
+        RIG_TEST(a_result_is_kept),
+        RIG_TEST(an_evaluation_that_fails),
+        RIG_TEST(what_is_asked_first),
+        RIG_TEST(a_bad_child_fails_the_rest_ends_first),
+        RIG_TEST(fail_fast_calls_the_rest_off),
+        RIG_TEST(a_number_is_tolerated),
+        RIG_TEST(a_share_is_rounded_down),
+        RIG_TEST(a_retried_child_waits_for_room),
+        RIG_TEST(cancelling_the_foreach_job),
+        RIG_TEST(cancelling_the_flow),
+        RIG_TEST(cancelling_one_child),
+        RIG_TEST(a_rerun_keeps_the_good_children),
+        RIG_TEST(a_pause_holds_children),
+        RIG_TEST(a_deadline_is_for_all),
+        RIG_TEST(a_compensation_is_one_for_all),
+        RIG_TEST(what_is_refused),
+        RIG_TEST(children_count_as_queued),
+        RIG_TEST(expansions_that_do_not_fit),
+        RIG_TEST(foreach_jobs_that_do_not_fit),
+        RIG_TEST(snapshots_that_do_not_fit),
+        RIG_TEST(long_consequences_take_steps),
+        RIG_TEST(waiting_children_cost_nothing),
+        RIG_TEST(several_foreach_jobs_in_a_flow),
+        RIG_TEST(a_phase_is_a_barrier),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
