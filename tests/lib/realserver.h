@@ -11,6 +11,7 @@ struct realserver {
     char socket[80];  /* unix:… */
     char admin[80], worker[80]; /* tokens */
     const char *flags[16];      /* further ones, set before the start */
+    bool quiet;       /* it logs nothing when it is ready: look for its address instead */
     pid_t pid;        /* 0: it does not run */
     int errors;       /* its standard error */
 };
