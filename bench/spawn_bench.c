@@ -1,9 +1,8 @@
-/* spawn_bench.c: what it costs to run /bin/true as a job: through nursery and keeper, with a workspace made and removed,
- * two in flight. The floor S does the same with nothing around: posix_spawn with setsid, two pipes read to their end, a
- * directory made and removed.
+/* spawn_bench.c: what it costs to run /bin/true as a job: through nursery and keeper, with a workspace made and
+ * removed, two in flight. The floor S does the same with nothing around: posix_spawn with setsid, two pipes read to
+ * their end, a directory made and removed.
  *
  * Usage: spawn_bench [COUNT] */
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>

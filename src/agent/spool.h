@@ -1,8 +1,9 @@
-/* spool.h: what a worker owes, on its disk: who it is, ends of attempts that the server has not acknowledged,
- * and output that it has not taken yet. Survives the worker; what a killed worker's processes had not finished does not count.
+/* spool.h: what a worker owes, on its disk: who it is, ends of attempts that the server has not acknowledged, and
+ * output that it has not taken yet. Survives the worker; what a killed worker's processes had not finished does not
+ * count.
  *
- * `worker`: id, incarnation, highest epoch seen. `spool/S-F-O-A`: the pieces of one attempt's log without gaps,
- * then its end; each as length, CRC-32C, kind, message of the wire. A file without an end is of an attempt that died with its
+ * `worker`: id, incarnation, highest epoch seen. `spool/S-F-O-A`: the pieces of one attempt's log in order, then its
+ * end; each as length, CRC-32C, kind, message of the wire. A file without an end is of an attempt that died with its
  * worker, and is removed at the start. */
 #ifndef REEVE_SPOOL_H
 #define REEVE_SPOOL_H

@@ -225,12 +225,12 @@ enum err workload_make(struct agent *a, struct attempt *t, const struct wire_ass
 
 static enum err json_check(struct agent *a, struct slice text, struct why *why) {
     struct json_read r;
-    struct json_token token = {0};
+    const struct json_token *token = NULL;
     json_read_init(&r, text, &a->o.limits, &a->arena, why);
     do {
         enum err e = json_read_next(&r, &token);
         if (e != ERR_OK) return e;
-    } while (token.kind != JSON_OVER);
+    } while (token->kind != JSON_OVER);
     return ERR_OK;
 }
 

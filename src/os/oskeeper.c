@@ -2,8 +2,8 @@
  * itself. One thread; blocks where it likes; ends with _exit, so that nothing of the worker's is flushed twice.
  *
  * Guarantees: a keeper tells the end of its job, takes the next one, or ends, only when it has no child left. Must not:
- * trust that a kill arrives at once (a process may sit in the kernel), or that what it sees in /proc is all there is: it
- * kills in rounds, until the kernel says that there is no child. */
+ * trust that a kill arrives at once (a process may sit in the kernel), or that what it sees in /proc is all there is:
+ * it kills in rounds, until the kernel says that there is no child. */
 #include "oskeeper.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* osspace.c: see osspace.h.
  *
  * A job may leave a million files, and the loop must not wait for their end: a directory with more than a few is moved
- * aside under a fresh name, which is one rename, and a thread removes what lies there. After a crash it lies there still, and goes at the
- * next start. Must not: follow a link that a job has made. */
+ * aside under a fresh name, which is one rename, and a thread removes what lies there. After a crash it lies there
+ * still, and goes at the next start. Must not: follow a link that a job has made. */
 #include "osspace.h"
 
 #include <dirent.h>

@@ -65,7 +65,7 @@ static void argv_scripts_and_inner_kinds_run(void **state) {
         {.name = "sleep", .kind = WIRE_JOB_SLEEP, .run = {.sleep_ms = 20}},
         {.name = "fail", .kind = WIRE_JOB_FAIL, .run = {.exit_code = 9}},
         {.name = "missing", .run = {.argv = {&(struct wire_arg){SLICE("no-such-program")}, 1}}},
-        {.name = "service", .kind = WIRE_JOB_SERVICE},
+        {.name = "archive", .kind = WIRE_JOB_ARCHIVE},
     };
     struct slice flow = agentlab_submit(&l, jobs, sizeof jobs / sizeof jobs[0]);
     agentlab_until(&l, flow, "x", "succeeded");
@@ -84,7 +84,7 @@ static void argv_scripts_and_inner_kinds_run(void **state) {
     assert_true(slice_eq(job->cause, SLICE("rejected")));
     job = agentlab_until(&l, flow, "missing", "failed");
     assert_true(slice_eq(job->cause, SLICE("rejected")));
-    agentlab_until(&l, flow, "service", "failed");
+    agentlab_until(&l, flow, "archive", "failed");
     agentlab_close(&l);
 }
 
