@@ -117,7 +117,6 @@ static void fds_close(const int fds[KEEPER_FD_COUNT]) {
 struct keeper {
     int control, signals; /* control -1: the worker is gone */
     bool is_busy;         /* with what follows */
-    uint64_t number;      /* of the job */
     pid_t job;
     int64_t kill_at_ms;
     bool is_killing; /* everything: again and again until nothing is left */
@@ -194,16 +193,15 @@ static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
     return pid;
 }
 
-static void keeper_start(struct keeper *k, const struct keeper_message *m, const int fds[KEEPER_FD_COUNT]) {
+static void keeper_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     int control = k->control, signals = k->signals;
-    *k = (struct keeper){
-        .control = control, .signals = signals, .is_busy = true, .number = m->job, .kill_at_ms = TIME_NEVER};
+    *k = (struct keeper){.control = control, .signals = signals, .is_busy = true, .kill_at_ms = TIME_NEVER};
     k->job = job_start(fds);
     if (k->job <= 0) k->status = EXIT_CANNOT_RUN << 8;
 }
 
 static void keeper_say_ended(struct keeper *k) {
-    struct keeper_message m = {.word = KEEPER_ENDED, .job = k->number};
+    struct keeper_message m = {.word = KEEPER_ENDED};
     if (WIFSIGNALED(k->status))
         m.exit_signal = (uint32_t)WTERMSIG(k->status);
     else
@@ -246,8 +244,8 @@ static void keeper_hear(struct keeper *k) {
     }
     if (got == 0) return;
     if (m.word == KEEPER_ORDER && !k->is_busy) {
-        keeper_start(k, &m, fds);
-    } else if (k->is_busy && m.job == k->number) {
+        keeper_start(k, fds);
+    } else if (k->is_busy) {
         if (m.word == KEEPER_KILL_AT)
             k->kill_at_ms = m.kill_at_ms;
         else if (m.signal == SIGKILL)

@@ -17,7 +17,8 @@
 
 #include "err.h"
 
-/* One process image writes and reads these (the keeper is a fork of it), so plain structs may travel. */
+/* Words arrive in order, so one that comes after the end of its job finds the keeper idle, and is ignored. One process
+ * image writes and reads these (the keeper is a fork of it), so plain structs may travel. */
 enum keeper_word {
     KEEPER_NEW = 1, /* to the nursery, with the keeper's end of its control socket */
     KEEPER_ORDER,   /* with descriptors: run this */
@@ -29,7 +30,6 @@ enum keeper_word {
 struct keeper_message {
     uint32_t word; /* enum keeper_word */
     int32_t signal;
-    uint64_t job; /* a number from the order: a word that comes late must not reach the next job */
     int64_t kill_at_ms; /* monotonic */
     uint32_t exit_code, exit_signal;
     uint64_t cpu_ms, memory_bytes_max;

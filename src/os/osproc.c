@@ -170,7 +170,7 @@ static enum err order_write(const struct proc_spec *s, const char *program, int 
 
 /* Gives the order to a keeper that has nothing to do, or to a new one. */
 static enum err order_send(struct osproc *o, struct entry *e, const int fds[KEEPER_FD_COUNT], struct why *why) {
-    struct keeper_message order = {.word = KEEPER_ORDER, .job = e->id}, call = {.word = KEEPER_NEW};
+    struct keeper_message order = {.word = KEEPER_ORDER}, call = {.word = KEEPER_NEW};
     uint32_t count = fds[KEEPER_FD_IN] >= 0 ? KEEPER_FD_COUNT : KEEPER_FD_IN;
     while (o->idle.count > 0) {
         int control = (int)o->idle.at[--o->idle.count];
@@ -281,12 +281,12 @@ static void say(struct osproc *o, proc_id id, const struct keeper_message *m) {
 }
 
 static void op_signal(struct proc *p, proc_id id, int number) {
-    struct keeper_message m = {.word = KEEPER_SIGNAL, .job = id.v, .signal = number};
+    struct keeper_message m = {.word = KEEPER_SIGNAL, .signal = number};
     say(of(p), id, &m);
 }
 
 static void op_kill_at(struct proc *p, proc_id id, int64_t mono_ms) {
-    struct keeper_message m = {.word = KEEPER_KILL_AT, .job = id.v, .kill_at_ms = mono_ms};
+    struct keeper_message m = {.word = KEEPER_KILL_AT, .kill_at_ms = mono_ms};
     say(of(p), id, &m);
 }
 
@@ -338,7 +338,7 @@ static void hear_control(struct osproc *o, struct entry *e) {
     struct keeper_message m;
     ssize_t got = recv(e->fds[WATCH_CONTROL], &m, sizeof m, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    bool is_told = got == (ssize_t)sizeof m && m.job == e->id;
+    bool is_told = got == (ssize_t)sizeof m;
     if (is_told) {
         e->exit_code = m.exit_code;
         e->signal = m.exit_signal;
