@@ -21,6 +21,7 @@
     X(shard,           "0",               "number of this server among those that share work")                 \
     X(archive_days,    "30",              "how long trimmed journal segments are kept")                        \
     X(segment_bytes,   "0",               "size of a journal segment; 0 = the standard")                       \
+    X(compact_bytes,   "268435456",       "bytes appended to the journal between two compactions; 0 = never")  \
     X(connections_max, "10000",           "connections at a time")
 
 enum setting_id {

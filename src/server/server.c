@@ -22,6 +22,7 @@
 #define CALLS_MAX 1000001u
 #define HERE_REQUESTS_MAX 512u /* more than these in one pass, and the journal's thread does the append */
 #define FULL_RETRY_MS 200
+#define BLOCK_BYTES 4096u /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
 #define PASS_REQUESTS_MAX 65536u
@@ -86,6 +87,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         if (r->seal) return;
         s->append = APPEND_NONE;
         s->appended_ms = s->now_ms;
+        s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
         engine_durable(s->engine, r->last_lsn);
         return;
     case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
@@ -242,6 +244,29 @@ void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
 
 const struct net_handler *server_handler(struct server *s) {
     return &s->handler;
+}
+
+/* ---- compaction ---- */
+
+bool server_wants_compact(const struct server *s) {
+    return !s->compacting && !s->draining && s->options.compact_bytes != 0 &&
+           s->appended_bytes >= s->options.compact_bytes;
+}
+
+void server_compact(struct server *s, void (*start)(void *ctx), void *ctx) {
+    REQUIRE(!s->compacting);
+    s->compacting = true;
+    s->appended_bytes = 0;
+    writer_chore(s->writer, start, ctx);
+}
+
+bool server_compact_started(struct server *s) {
+    return s->compacting && writer_chore_take(s->writer);
+}
+
+void server_compacted(struct server *s, bool well) {
+    s->compacting = false;
+    if (well) writer_trim(s->writer, 0);
 }
 
 /* ---- stopping ---- */

@@ -132,6 +132,8 @@ struct server {
     int64_t append_again_ms; /* full: when it is tried again */
     int64_t appended_ms;     /* last; 0 = sealed since */
     int64_t fill_by_ms;      /* 0 = not waiting for more */
+    uint64_t appended_bytes; /* since the last compaction */
+    bool compacting;
     uint32_t served;         /* requests of the present pass */
     int64_t vault_again_ms;  /* no space: when it is tried again */
 

@@ -637,6 +637,35 @@ static void what_makes_no_sense_is_refused(void **state) {
     wireclient_close(&c);
 }
 
+/* Small segments and an eager compaction: the journal is folded while it grows, and a start finds everything. */
+static void the_journal_is_folded_while_it_grows(void **state) {
+    (void)state;
+    static const char *const flags[] = {"--segment-bytes", "1048576", "--compact-bytes", "1048576", "--log-level",
+                                        "debug",           NULL};
+    struct wireclient c;
+    realserver_kill(&server);
+    for (int i = 0; flags[i] != NULL; i++) server.flags[i] = flags[i];
+    realserver_start(&server);
+    open_admin(&c);
+    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    static uint8_t body[60000];
+    struct wire_job job = {.name = SLICE("big"), .body = slice_of(body, sizeof body)};
+    struct wire_flow flow = {.name = SLICE("folded"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
+    struct wire_submit m = {{&flow, 1}};
+    for (int i = 0; i < 120; i++) {
+        (void)wireclient_ask(&c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+        wireclient_forget(&c);
+    }
+    assert_true(realserver_says(&server, "compaction   done"));
+    wireclient_close(&c);
+    realserver_kill(&server);
+    realserver_start(&server);
+    open_admin(&c);
+    struct wire_list list = {.what = WIRE_LIST_FLOWS, .name = SLICE("folded"), .most = 1000};
+    assert_int_equal(((const struct wire_listed *)wireclient_ask(&c, WIRE_LIST, &list, WIRE_LISTED))->flows.count, 120);
+    wireclient_close(&c);
+}
+
 static void a_terminated_server_answers_and_seals(void **state) {
     (void)state;
     struct wireclient c;
@@ -672,6 +701,7 @@ int main(void) {
         TEST(strangers_are_refused),
         TEST(roles_bound_what_a_token_may),
         TEST(what_makes_no_sense_is_refused),
+        TEST(the_journal_is_folded_while_it_grows),
         TEST(a_terminated_server_answers_and_seals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

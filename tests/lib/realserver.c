@@ -95,6 +95,10 @@ void realserver_start(struct realserver *s) {
     snprintf(s->socket, sizeof s->socket, "unix:%s/reeve.sock", s->data);
 }
 
+bool realserver_says(struct realserver *s, const char *words) {
+    return hear(s, words);
+}
+
 static int reap(struct realserver *s) {
     int status = 0;
     assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
