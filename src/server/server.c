@@ -67,7 +67,10 @@ static void release(struct server *s) {
     while (engine_effect(s->engine, &e)) {
         switch (e.kind) {
         case EFFECT_ANSWER: call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply); break;
-        case EFFECT_EVENT: feed_event(s, &e); break;
+        case EFFECT_EVENT:
+            feed_event(s, &e);
+            retain_event(s, &e);
+            break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
@@ -198,6 +201,7 @@ void server_pass(struct server *s) {
     vault_turn(s);
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
+    retain_turn(s);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -205,6 +209,7 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     release(s);
     seal_when_idle(s);
+    retain_sweep(s);
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
@@ -228,6 +233,7 @@ mono_time server_next(struct server *s) {
         next = earlier(next, s->now_ms + (wait > 0 ? wait : 0));
     }
     next = earlier(next, engine_next_lease(s->engine).ms);
+    next = earlier(next, retain_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -300,7 +306,9 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 }
 
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
-    return engine_replay(ctx, batch, why);
+    struct server *s = ctx;
+    s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    return engine_replay(s->engine, batch, why);
 }
 
 /* The journal is read before it is taken over: damage is refused before anything is written. */
@@ -312,7 +320,7 @@ static enum err recover(struct server *s, struct why *why) {
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
     if (snapshot.lsn > 0) e = engine_load_end(s->engine, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
-    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay, s->engine, why);
+    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay, s, why);
     if (e == ERR_OK) e = s->journal->ops->acquire(s->journal, s->options.shard, &head, why);
     if (e != ERR_OK) return why_wrap(why, e, "journal");
     if (head.lsn != engine_lsn(s->engine))
@@ -415,6 +423,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     struct inputs in;
     feed_init(s);
     streams_init(s);
+    retain_init(s);
     inputs(s, &in);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
@@ -429,6 +438,7 @@ void server_close(struct server *s) {
     call_free_all(s);
     feed_fini(s);
     streams_fini(s);
+    retain_fini(s);
     stores_close(s, clean);
     server_free(s);
 }

@@ -12,6 +12,7 @@
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
+#include "retain.h"
 #include "server.h"
 #include "stream.h"
 #include "vault.h"
@@ -154,6 +155,7 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
+    struct retain retain;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

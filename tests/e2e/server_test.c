@@ -637,6 +637,32 @@ static void what_makes_no_sense_is_refused(void **state) {
     wireclient_close(&c);
 }
 
+static void finished_flows_leave_in_time_and_their_logs_with_them(void **state) {
+    (void)state;
+    struct wireclient c, w;
+    realserver_kill(&server);
+    server.flags[0] = "--finished-keep-ms";
+    server.flags[1] = "1000";
+    realserver_start(&server);
+    open_admin(&c);
+    struct slice running = submit_noop(&c, SLICE("stays"), (struct slice){0});
+    attach(&w, "w", 1, NULL, 0);
+    struct wire_attempt stays = ((struct wire_assignment *)next_assign(&w)->assignments.at)->attempt;
+    say_started(&w, stays);
+    struct slice flow = submit_noop(&c, SLICE("goes"), (struct slice){0});
+    struct wire_attempt a = ((struct wire_assignment *)next_assign(&w)->assignments.at)->attempt;
+    say_done(&w, &a, 0, (struct slice){0});
+    wait_over(&c, flow, "succeeded");
+    struct wire_get m = {.target = flow};
+    struct wiregot got;
+    do assert_true(wireclient_try(&c, WIRE_GET, &m, &got)); /* until it is gone; the answer is the event */
+    while (got.op == WIRE_GOT);
+    assert_true(slice_eq(((const struct wire_error *)got.message)->code, SLICE("not_found")));
+    (void)get(&c, running);
+    wireclient_close(&c);
+    wireclient_close(&w);
+}
+
 /* Small segments and an eager compaction: the journal is folded while it grows, and a start finds everything. */
 static void the_journal_is_folded_while_it_grows(void **state) {
     (void)state;
@@ -701,6 +727,7 @@ int main(void) {
         TEST(strangers_are_refused),
         TEST(roles_bound_what_a_token_may),
         TEST(what_makes_no_sense_is_refused),
+        TEST(finished_flows_leave_in_time_and_their_logs_with_them),
         TEST(the_journal_is_folded_while_it_grows),
         TEST(a_terminated_server_answers_and_seals),
     };
