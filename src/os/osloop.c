@@ -1,7 +1,8 @@
 /* osloop.c: turns of the loop, descriptors and signals. See osloop.h; connections are in osnet.c.
  *
- * A turn of libuv is: timers, idle, prepare, poll, check, closing. Everything of ours happens in `check`. The timer only
- * bounds how long `poll` waits; libuv may run it before the next poll, so its callback makes that one return at once. */
+ * A turn of libuv is: timers, idle, prepare, poll, check, closing. Everything of ours happens in `check`. The timer
+ * only bounds how long `poll` waits; libuv may run it before the next poll, so its callback makes that one return at
+ * once. */
 #include "osloop.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* osloop_impl.h: the insides of the loop, shared by osloop.c (turns, descriptors, signals) and osnet.c (connections). */
+/* osloop_impl.h: the insides of the loop, shared by osloop.c (turns, descriptors, signals) and osnet.c
+ * (connections). */
 #ifndef REEVE_OSLOOP_IMPL_H
 #define REEVE_OSLOOP_IMPL_H
 
