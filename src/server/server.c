@@ -10,6 +10,7 @@
 
 #include "assign.h"
 #include "call.h"
+#include "hash.h"
 #include "panic.h"
 #include "route.h"
 #include "server_impl.h"
@@ -22,7 +23,9 @@
 #define CALLS_MAX 1000001u
 #define HERE_REQUESTS_MAX 512u /* more than these in one pass, and the journal's thread does the append */
 #define FULL_RETRY_MS 200
-#define BLOCK_BYTES 4096u /* about what a batch takes beside its records, with the padding */
+#define ROOM_MS 50
+#define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
+#define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
 #define PASS_REQUESTS_MAX 65536u
@@ -47,17 +50,26 @@ enum err server_failed(const struct server *s, struct why *why) {
     return s->failed;
 }
 
+/* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
+static uint64_t journal_room(struct server *s) {
+    struct why why;
+    bool old = s->now_ms >= s->room_ms + ROOM_MS || s->room_ms == 0;
+    if (old || s->room_bytes < ROOM_LOW_BYTES) {
+        s->room_ms = s->now_ms;
+        if (file_space(s->journal, &s->room_bytes, &why) != ERR_OK) s->room_bytes = 0;
+    }
+    return s->room_bytes;
+}
+
 static void inputs(struct server *s, struct inputs *ret) {
     struct clock *c = s->world.clock;
-    struct why why;
     mono_time mono = c->mono(c);
-    uint64_t room = 0;
-    if (file_space(s->journal, &room, &why) != ERR_OK) room = 0;
     s->now_ms = mono.ms;
+    s->seed = hash_mix(s->seed + 0x9e3779b97f4a7c15u); /* jitter and ties: good enough, and no system call */
     *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, c->wall(c), mono),
                            .mono = mono,
-                           .random = c->random(c),
-                           .journal_free_bytes = room};
+                           .random = s->seed,
+                           .journal_free_bytes = journal_room(s)};
 }
 
 /* ---- effects ---- */
@@ -84,6 +96,10 @@ static void release(struct server *s) {
 
 /* ---- appends ---- */
 
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
 static void append_ended(struct server *s, const struct writer_result *r) {
     switch (r->outcome) {
     case JOURNAL_DURABLE:
@@ -91,6 +107,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->append = APPEND_NONE;
         s->appended_ms = s->now_ms;
         s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
+        s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
         engine_durable(s->engine, r->last_lsn);
         return;
     case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
@@ -139,9 +156,11 @@ static void append_start(struct server *s) {
 static void append_take(struct server *s) {
     struct writer_result r;
     struct writer_trim_result t;
+    if (!writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
     if (writer_take(s->writer, &r)) append_ended(s, &r);
-    if (writer_trim_take(s->writer, &t) && t.err != ERR_OK)
-        server_log(s, SERVER_WARN, "trim", "%s: %s", err_word(t.err), t.why.text);
+    if (!writer_trim_take(s->writer, &t)) return;
+    s->trimming = false;
+    if (t.err != ERR_OK) server_log(s, SERVER_WARN, "trim", "%s: %s", err_word(t.err), t.why.text);
 }
 
 static void seal_when_idle(struct server *s) {
@@ -155,6 +174,7 @@ static void seal_when_idle(struct server *s) {
 static void vault_turn(struct server *s) {
     struct why why = {{0}};
     bool flew = s->vault.logs_fly || s->vault.blobs_fly;
+    if (!flew) return;
     enum err e = vault_take(&s->vault, &why);
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
@@ -272,6 +292,7 @@ bool server_compact_started(struct server *s) {
 
 void server_compacted(struct server *s, bool well) {
     s->compacting = false;
+    s->trimming |= well;
     if (well) writer_trim(s->writer, 0);
 }
 
@@ -328,6 +349,7 @@ static enum err recover(struct server *s, struct why *why) {
                        (unsigned long long)head.lsn, (unsigned long long)engine_lsn(s->engine));
     struct clock *c = s->world.clock;
     s->epoch = head.epoch;
+    s->seed = c->random(c);
     batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), head.time);
     return ERR_OK;
 }

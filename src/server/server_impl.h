@@ -134,6 +134,10 @@ struct server {
     int64_t appended_ms;     /* last; 0 = sealed since */
     int64_t fill_by_ms;      /* 0 = not waiting for more */
     uint64_t appended_bytes; /* since the last compaction */
+    uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
+    int64_t room_ms;
+    uint64_t seed; /* of the randomness of passes */
+    bool trimming;
     bool compacting;
     uint32_t served;         /* requests of the present pass */
     int64_t vault_again_ms;  /* no space: when it is tried again */
