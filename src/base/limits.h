@@ -102,9 +102,7 @@
     X(blobs_max,                   4000000,        1,     400000000,      "blobs",  "blobs of all tenants, about 130 B of memory each") \
     X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
     X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \
-    X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it") \
-    X(finished_keep_ms,            604800000,      1000,  315576000000,   "ms",     "how long a finished flow stays in memory, where it can be looked at, retried and run again") \
-    X(finished_keep_max,           1000000,        0,     100000000,      "flows",  "finished flows in memory; beyond it the oldest go earlier")
+    X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
 /* clang-format on */
 
 struct limits {

@@ -79,14 +79,12 @@ static void release(struct server *s) {
     while (engine_effect(s->engine, &e)) {
         switch (e.kind) {
         case EFFECT_ANSWER: call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply); break;
-        case EFFECT_EVENT:
-            feed_event(s, &e);
-            retain_event(s, &e);
-            break;
+        case EFFECT_EVENT: feed_event(s, &e); break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
-        case EFFECT_QUESTION: break; /* listed for who asks; nobody answers by himself yet */
+        case EFFECT_SLOTS_WANTED: break; /* schedules cannot be made yet */
+        case EFFECT_QUESTION: break;     /* listed for who asks; nobody answers by himself yet */
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
         }
@@ -460,7 +458,6 @@ void server_close(struct server *s) {
     call_free_all(s);
     feed_fini(s);
     streams_fini(s);
-    retain_fini(s);
     stores_close(s, clean);
     server_free(s);
 }

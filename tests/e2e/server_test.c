@@ -250,6 +250,66 @@ static void a_worker_runs_a_chain_with_results_and_logs(void **state) {
     wireclient_close(&c);
 }
 
+static uint8_t log_byte(uint64_t offset) {
+    return (uint8_t)(offset * 2654435761u >> 13);
+}
+
+static void send_log(struct wireclient *w, struct wire_attempt a, uint64_t offset, uint32_t bytes) {
+    static uint8_t data[65536];
+    for (uint32_t i = 0; i < bytes; i++) data[i] = log_byte(offset + i);
+    struct wire_log_piece piece = {.offset = offset, .data = slice_of(data, bytes), .stream = WIRE_STREAM_ERR};
+    struct wire_log_batch batch = {.attempt = a, .pieces = {&piece, 1}};
+    struct wire_log log = {{&batch, 1}};
+    assert_true(wireclient_tell(w, WIRE_LOG, &log));
+}
+
+/* Reads what follows of a stream of log until `upto`, or to its end. */
+static uint64_t follow_log(struct wireclient *c, uint32_t request, uint64_t at, uint64_t upto) {
+    struct wiregot got;
+    do {
+        assert_true(wireclient_next(c, WIRECLIENT_WAIT_MS, &got));
+        assert_int_equal(got.request, request);
+        assert_int_equal(got.op, WIRE_LOG_DATA);
+        const struct wire_log_data *d = got.message;
+        const struct wire_log_piece *pieces = d->pieces.at;
+        for (uint32_t i = 0; i < d->pieces.count; i++) {
+            assert_int_equal(pieces[i].offset, at);
+            for (size_t k = 0; k < pieces[i].data.len; k++)
+                if (pieces[i].data.ptr[k] != log_byte(at + k)) fail_msg("byte %lu differs", (unsigned long)(at + k));
+            at += pieces[i].data.len;
+        }
+        assert_int_equal(d->over, !(got.flags & FRAME_MORE));
+        wireclient_forget(c);
+    } while (at < upto && (got.flags & FRAME_MORE));
+    return at;
+}
+
+static void a_log_is_followed_while_it_is_written(void **state) {
+    (void)state;
+    struct wireclient c, w;
+    uint64_t end = (uint64_t)24 << 20;
+    open_admin(&c);
+    struct slice flow = submit_noop(&c, SLICE("talks"), (struct slice){0});
+    attach(&w, "talker", 1, NULL, 0);
+    struct wire_attempt a = ((struct wire_assignment *)next_assign(&w)->assignments.at)->attempt;
+    say_started(&w, a);
+    send_log(&w, a, 0, 1000);
+    hear_log_ack(&w, a, 1000);
+    struct wire_logs m = {.job = flow, .follow = true};
+    uint32_t request = wireclient_send(&c, WIRE_LOGS, &m);
+    uint64_t at = follow_log(&c, request, 0, 1000);
+    for (uint64_t offset = 1000; offset < end; offset += 65536) {
+        send_log(&w, a, offset, offset + 65536 <= end ? 65536 : (uint32_t)(end - offset));
+        if (offset % (1 << 20) < 65536 && at < offset) at = follow_log(&c, request, at, offset);
+    }
+    at = follow_log(&c, request, at, end);
+    assert_int_equal(at, end);
+    say_done(&w, &a, end, (struct slice){0});
+    assert_int_equal(follow_log(&c, request, at, UINT64_MAX), end); /* it ends when the attempt does */
+    wireclient_close(&c);
+    wireclient_close(&w);
+}
+
 static void a_running_attempt_is_adopted_after_a_kill(void **state) {
     (void)state;
     struct wireclient c, w;
@@ -641,7 +701,7 @@ static void finished_flows_leave_in_time_and_their_logs_with_them(void **state) 
     (void)state;
     struct wireclient c, w;
     realserver_kill(&server);
-    server.flags[0] = "--finished-keep-ms";
+    server.flags[0] = "--retention-ms";
     server.flags[1] = "1000";
     realserver_start(&server);
     open_admin(&c);
@@ -717,6 +777,7 @@ int main(void) {
         TEST(nothing_acknowledged_is_lost_in_a_flood),
         TEST(a_key_answers_twice_the_same),
         TEST(a_worker_runs_a_chain_with_results_and_logs),
+        TEST(a_log_is_followed_while_it_is_written),
         TEST(a_running_attempt_is_adopted_after_a_kill),
         TEST(a_second_connection_of_a_worker_takes_over),
         TEST(a_subscriber_hears_everything_in_order),
