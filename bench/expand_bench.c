@@ -2,8 +2,8 @@
  * every child, in memory. Two workers with 1,000 slots each; what was assigned in a pass is completed in the next.
  *
  *   child     processor time per child, beside its floor of the same run: as many jobs of one flow, submitted as such
- *   waiting   bytes of memory per child that has not begun (the flow and its one child under way are part of it),
- *             and of a job that waits for a worker
+ *   waiting   bytes of memory per child that has not begun, the flow and its one child under way included; and of a
+ *             job that waits for a worker
  *   ended     bytes that are left when all children but one have ended
  *
  * Timed by the processor time of the thread.
@@ -194,10 +194,11 @@ static double time_jobs(uint32_t count, double *ret_bytes) {
     return seconds / count * 1e6;
 }
 
-/* With one child under way, whose chunk of structs is all there is. */
+/* Beside a small one, which has taken the first chunks of memory that any flow takes. */
 static double waiting_bytes(uint32_t count) {
     struct rig r;
     rig_init(&r);
+    expand(&r, 2, 1);
     uint64_t before = memory(&r);
     expand(&r, count, 1);
     double bytes = (double)(memory(&r) - before) / count;

@@ -93,6 +93,20 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
         e.replayed = telling == TELL_REPLAYED;
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
+        if (e.kind == TR_FORGOTTEN && telling == TELL_LIVE) {
+            e.as.job.keep_ms = a->w->plan.limits.retention_ms;
+            e.as.job.dead_keep_ms = a->w->plan.limits.dead_letter_ms;
+            e.as.job.projected_lsn = a->w->server.projected_lsn;
+        }
+        if (e.kind == TR_SCHEDULE) { /* what the rules depend on and the record does not say */
+            e.as.schedule.late_ms = a->w->plan.limits.schedule_late_ms;
+            e.as.schedule.catch_up_max = (uint32_t)a->w->plan.limits.schedule_catch_up_max;
+            e.as.schedule.waiting_max = (uint32_t)a->w->plan.limits.schedule_waiting_max;
+        }
+        if (e.kind == TR_MEMO_KEPT || e.kind == TR_MEMO_DROPPED) {
+            e.as.memo.standard_ms = a->w->plan.limits.memo_ms;
+            e.as.memo.most = (uint32_t)a->w->plan.limits.memo_tenant_max;
+        }
         if (telling == TELL_LIVE) note_record(a, &e);
         if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);
@@ -132,6 +146,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
         [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
         [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
         [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED,
+        [EFFECT_SLOTS_WANTED] = TE_SLOTS,
     };
     judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
@@ -165,6 +180,12 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_LIMIT:
     case CMD_POLICY:
     case CMD_SERVICE:
+    case CMD_PROJECTED:
+    case CMD_SCHEDULE:
+    case CMD_SCHEDULE_REMOVE:
+    case CMD_SCHEDULE_PAUSE:
+    case CMD_SCHEDULE_BACKFILL:
+    case CMD_SCHEDULE_SLOTS:
     case CMD_COUNT: break;
     }
     return TQ_OTHER;
@@ -180,10 +201,11 @@ static void asked_attempt(struct trace_asked *q, const struct cmd_attempt *c) {
     q->healthy = c->healthy;
 }
 
-void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd) {
+void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd, wall_time decided) {
     struct trace_entry e = {.kind = TA_ASKED};
     struct trace_asked *q = &e.as.asked;
     q->call = call;
+    q->decided_ms = decided.ms;
     q->ask = ask_of(cmd->kind);
     q->tenant = bytes(cmd->tenant);
     e.principal = bytes(cmd->principal);
@@ -319,6 +341,17 @@ struct comparison {
     struct vec flows, jobs, services;
 };
 
+/* A result says who made it, unless somebody redacted it since. */
+static void check_given(struct world *w, const struct job_view *job) {
+    char by[64];
+    int len = snprintf(by, sizeof by, "{\"by\":\"%lu/%u\"}", (unsigned long)job->from.flow.v, job->from.ordinal);
+    if (job->from.flow.v == 0 || slice_eq(job->result, SLICE("{}"))) return;
+    if (!slice_eq(job->result, slice_of(by, (size_t)len)))
+        world_red(w, "memo", "%lu/%u was given another result than that of %lu/%u: %.*s",
+                  (unsigned long)job->ref.flow.v, job->ref.ordinal, (unsigned long)job->from.flow.v,
+                  job->from.ordinal, SLICE_FMT(job->result));
+}
+
 static void compare_job(void *ctx, const struct job_view *job) {
     struct comparison *c = ctx;
     struct trace_job_state *s = vec_push(&c->jobs);
@@ -345,7 +378,10 @@ static void compare_job(void *ctx, const struct job_view *job) {
         .stop = adapter_stop(job->stop),
         .dead_letter = job->dead_letter,
         .undoes = job->undoes + 1, /* none is the largest number */
+        .from_flow = job->from.flow.v,
+        .from_ordinal = job->from.ordinal,
     };
+    check_given(w, job);
     if (job->question.v == 0 || !view_question(c->state, job->question, &q)) return;
     s->has_question = true;
     s->gate = adapter_gate(q.gate);
@@ -397,6 +433,50 @@ static void compare_service(void *ctx, const struct service_view *v) {
     };
 }
 
+static void compare_schedule(void *ctx, const struct schedule_view *v) {
+    *(struct trace_schedule_now *)vec_push(ctx) = (struct trace_schedule_now){
+        .tenant = bytes(v->tenant),
+        .name = bytes(v->name),
+        .after_ms = v->after.ms,
+        .paused = v->paused,
+        .flow = v->flow.v,
+        .waiting = v->waiting,
+        .fired = v->fired,
+        .missed = v->missed,
+        .skipped = v->skipped,
+    };
+}
+
+static void compare_schedules(struct adapter *a, const struct engine *e) {
+    char text[MODEL_TEXT_BYTES];
+    struct vec schedules;
+    vec_init(&schedules, sizeof(struct trace_schedule_now));
+    view_each_schedule(engine_state(e), compare_schedule, &schedules);
+    if (!model_compare_schedules(a->model, (struct trace_schedule_now *)(void *)schedules.at, schedules.count, text))
+        world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
+    vec_fini(&schedules);
+}
+
+static void compare_memo(void *ctx, const struct memo_view *v) {
+    *(struct trace_memo *)vec_push(ctx) = (struct trace_memo){
+        .from_flow = v->from.flow.v,
+        .from_ordinal = v->from.ordinal,
+        .tenant = bytes(v->tenant),
+        .key = bytes(v->key),
+        .expires_ms = v->expires.ms,
+    };
+}
+
+static void compare_memos(struct adapter *a, const struct engine *e) {
+    char text[MODEL_TEXT_BYTES];
+    struct vec memos;
+    vec_init(&memos, sizeof(struct trace_memo));
+    view_each_memo(engine_state(e), compare_memo, &memos);
+    if (!model_compare_memos(a->model, (struct trace_memo *)(void *)memos.at, memos.count, text))
+        world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
+    vec_fini(&memos);
+}
+
 void adapter_compare(struct adapter *a, const struct engine *e) {
     char text[MODEL_TEXT_BYTES];
     if (a->told_lsn != engine_lsn(e)) return;
@@ -414,6 +494,8 @@ void adapter_compare(struct adapter *a, const struct engine *e) {
     vec_fini(&c.flows);
     vec_fini(&c.jobs);
     vec_fini(&c.services);
+    compare_schedules(a, e);
+    compare_memos(a, e);
 }
 
 struct quiet {
@@ -441,4 +523,9 @@ static void quiet_flow(void *ctx, flow_id id) {
 void adapter_quiet(struct adapter *a, const struct engine *e) {
     view_each_flow(engine_state(e), quiet_flow, &(struct quiet){a, e});
     judge(a, &(struct trace_entry){.kind = TW_QUIET});
+    char text[MODEL_TEXT_BYTES];
+    const struct limits *l = &a->w->plan.limits;
+    int64_t settled_ms = a->w->server.batch_clock.last.ms - l->schedule_retry_ms - 1000;
+    if (a->told_lsn == engine_lsn(e) && !model_schedules_done(a->model, settled_ms, text))
+        world_red(a->w, "model", "at the end: %s", text);
 }

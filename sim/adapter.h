@@ -36,7 +36,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
 void adapter_crashed(struct adapter *a);
 void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head);
 
-void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd);
+void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd, wall_time decided);
 void adapter_answered(struct adapter *a, struct msg *m); /* the answer has arrived */
 
 /* Shows an entry that others made to the checkers; an error in their words. */

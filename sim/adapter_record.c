@@ -6,6 +6,7 @@
 #include "hash.h"
 #include "panic.h"
 #include "record.h"
+#include "simschedule.h"
 
 static struct trace_bytes bytes(struct slice s) {
     return (struct trace_bytes){s.ptr, (uint32_t)s.len};
@@ -189,6 +190,7 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->key_count = o->demand.keys.count;
     ret->rates = names(arena, &o->demand.rates);
     ret->rate_count = o->demand.rates.count;
+    ret->cache_ms = o->cache_ms;
     ret->max_parallel = o->max_parallel;
     ret->fail_fast = o->fail_fast;
     ret->allow_count = o->allow_count;
@@ -242,6 +244,7 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
             .foreign = others,
             .foreign_count = from[i].foreign.count,
             .message_bytes = (uint32_t)from[i].raw.len,
+            .cache_key = bytes(from[i].cache_key),
         };
         REQUIRE(from[i].profile < profiles->count);
         job_options(arena, &options[from[i].profile], &ret[i]);
@@ -281,7 +284,59 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .more = r->more,
         .jobs = jobs(arena, &r->jobs, &r->profiles),
         .job_count = r->jobs.count,
+        .schedule = bytes(r->schedule),
+        .slot_ms = r->slot_ms,
+        .fire = (enum trace_fire)r->fire,
     };
+}
+
+/* "every MS from MS": what the stand-in for a calendar understands; see simschedule.h. */
+static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
+    struct simschedule_series series = simschedule_parse(r->expression);
+    e->as.schedule = (struct trace_schedule){
+        .tenant = bytes(r->head.tenant),
+        .name = bytes(r->name),
+        .every_ms = series.every_ms,
+        .anchor_ms = series.anchor_ms,
+        .start_ms = r->start_ms,
+        .end_ms = r->end_ms,
+        .after_ms = r->after_ms,
+        .catch_up = (enum trace_catch_up)r->catch_up,
+        .overlap = (enum trace_overlap)r->overlap,
+        .paused = r->paused,
+    };
+}
+
+static enum trace_slot_end slot_end(uint8_t what) {
+    switch ((enum slot_end)what) {
+    case SLOT_MISSED: return TSLOT_MISSED;
+    case SLOT_OVERLAP: return TSLOT_OVERLAP;
+    case SLOT_FULL: return TSLOT_FULL;
+    case SLOT_QUEUED: return TSLOT_QUEUED;
+    case SLOT_REPLACES: return TSLOT_REPLACES;
+    case SLOT_FIRED:
+    case SLOT_PAUSED:
+    case SLOT_END_COUNT: break;
+    }
+    return TSLOT_COUNT;
+}
+
+static void slot(const struct rec_schedule_slot *r, struct trace_entry *e) {
+    e->as.slot = (struct trace_slot){.tenant = bytes(r->head.tenant),
+                                     .name = bytes(r->name),
+                                     .what = slot_end(r->what),
+                                     .slot_ms = r->slot_ms,
+                                     .count = r->count};
+}
+
+static void backfill(struct arena *arena, const struct rec_schedule_backfill *r, struct trace_entry *e) {
+    const struct rec_slot *from = r->slots.at;
+    int64_t *slots = ARENA_ARRAY(arena, int64_t, r->slots.count + 1);
+    for (uint32_t i = 0; i < r->slots.count; i++) slots[i] = from[i].slot_ms;
+    e->as.slot = (struct trace_slot){.tenant = bytes(r->head.tenant),
+                                     .name = bytes(r->name),
+                                     .slots = slots,
+                                     .slot_count = r->slots.count};
 }
 
 static void worker(struct arena *arena, const struct rec_worker *r, struct trace_entry *e) {
@@ -331,6 +386,7 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
         .again_ms = r->again_ms,
         .fatal = r->fatal,
         .policy = r->policy,
+        .cache_key = bytes(r->cache_key),
     };
 }
 
@@ -354,6 +410,22 @@ static void limited(const struct rec_limit *r, struct trace_entry *e) {
         .queued = r->queued,
         .bytes = r->bytes,
     };
+}
+
+static void memo(const struct record *r, struct trace_entry *e) {
+    const union record_body *b = &r->body;
+    if (r->kind == REC_MEMO_KEPT)
+        e->as.memo = (struct trace_memo){.flow = b->as_REC_MEMO_KEPT.flow,
+                                         .ordinal = b->as_REC_MEMO_KEPT.ordinal,
+                                         .expires_ms = b->as_REC_MEMO_KEPT.expires_ms};
+    else if (r->kind == REC_MEMO_HIT)
+        e->as.memo = (struct trace_memo){.flow = b->as_REC_MEMO_HIT.flow,
+                                         .ordinal = b->as_REC_MEMO_HIT.ordinal,
+                                         .from_flow = b->as_REC_MEMO_HIT.from_flow,
+                                         .from_ordinal = b->as_REC_MEMO_HIT.from_ordinal};
+    else
+        e->as.memo =
+            (struct trace_memo){.tenant = bytes(b->head.tenant), .key = bytes(b->as_REC_MEMO_DROPPED.key)};
 }
 
 static enum trace_kind kind_of(enum record_kind kind) {
@@ -389,6 +461,14 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_SERVICE: return TR_SERVICE;
     case REC_HEALTH: return TR_HEALTH;
     case REC_EXPANDED: return TR_EXPANDED;
+    case REC_SCHEDULE: return TR_SCHEDULE;
+    case REC_SCHEDULE_REMOVED: return TR_SCHEDULE_REMOVED;
+    case REC_SCHEDULE_PAUSED: return TR_SCHEDULE_PAUSED;
+    case REC_SCHEDULE_SLOT: return TR_SCHEDULE_SLOT;
+    case REC_SCHEDULE_BACKFILL: return TR_SCHEDULE_BACKFILL;
+    case REC_MEMO_KEPT: return TR_MEMO_KEPT;
+    case REC_MEMO_HIT: return TR_MEMO_HIT;
+    case REC_MEMO_DROPPED: return TR_MEMO_DROPPED;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -419,10 +499,10 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
                                            bytes(b->as_REC_PAUSED.name), b->as_REC_PAUSED.on};
         break;
     case REC_RETRIED:
-        e->as.job = (struct trace_ref){b->as_REC_RETRIED.flow, b->as_REC_RETRIED.ordinal};
+        e->as.job = (struct trace_ref){.flow = b->as_REC_RETRIED.flow, .ordinal = b->as_REC_RETRIED.ordinal};
         break;
     case REC_DISCARDED:
-        e->as.job = (struct trace_ref){b->as_REC_DISCARDED.flow, b->as_REC_DISCARDED.ordinal};
+        e->as.job = (struct trace_ref){.flow = b->as_REC_DISCARDED.flow, .ordinal = b->as_REC_DISCARDED.ordinal};
         break;
     case REC_RERUN: e->as.job.flow = b->as_REC_RERUN.flow; break;
     case REC_FORGOTTEN: e->as.job.flow = b->as_REC_FORGOTTEN.flow; break;
@@ -463,7 +543,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_POLICY: e->as.policy.version = b->as_REC_POLICY.version; break;
     case REC_REVOKED:
-        e->as.job = (struct trace_ref){b->as_REC_REVOKED.flow, b->as_REC_REVOKED.ordinal};
+        e->as.job = (struct trace_ref){.flow = b->as_REC_REVOKED.flow, .ordinal = b->as_REC_REVOKED.ordinal};
         break;
     case REC_SERVICE:
         e->as.service = (struct trace_service){bytes(b->as_REC_SERVICE.head.tenant), bytes(b->as_REC_SERVICE.name),
@@ -474,6 +554,22 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
                                              b->as_REC_HEALTH.healthy};
         break;
     case REC_EXPANDED: expanded(&b->as_REC_EXPANDED, e); break;
+    case REC_SCHEDULE: schedule(&b->as_REC_SCHEDULE, e); break;
+    case REC_SCHEDULE_REMOVED:
+        e->as.slot.tenant = bytes(b->head.tenant);
+        e->as.slot.name = bytes(b->as_REC_SCHEDULE_REMOVED.name);
+        break;
+    case REC_SCHEDULE_PAUSED:
+        e->as.slot = (struct trace_slot){.tenant = bytes(b->head.tenant),
+                                         .name = bytes(b->as_REC_SCHEDULE_PAUSED.name),
+                                         .on = b->as_REC_SCHEDULE_PAUSED.on,
+                                         .slot_ms = b->as_REC_SCHEDULE_PAUSED.after_ms};
+        break;
+    case REC_SCHEDULE_SLOT: slot(&b->as_REC_SCHEDULE_SLOT, e); break;
+    case REC_SCHEDULE_BACKFILL: backfill(arena, &b->as_REC_SCHEDULE_BACKFILL, e); break;
+    case REC_MEMO_KEPT:
+    case REC_MEMO_HIT:
+    case REC_MEMO_DROPPED: memo(r, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -495,6 +591,19 @@ const char *adapter_record(struct cursor *c, struct arena *arena, struct trace_e
 
 /* ---- for people ---- */
 
+static void schedule_text(const struct trace_entry *e, const char *word, char *out, size_t len) {
+    if (e->kind == TR_SCHEDULE) {
+        const struct trace_schedule *s = &e->as.schedule;
+        snprintf(out, len, "schedule %.*s every %ld after %ld until %ld, catch-up %d, overlap %d",
+                 (int)s->name.len, s->name.at, (long)s->every_ms, (long)s->after_ms, (long)s->end_ms,
+                 (int)s->catch_up, (int)s->overlap);
+    } else {
+        const struct trace_slot *s = &e->as.slot;
+        snprintf(out, len, "%s %.*s: what %d, %lu until %ld, on=%d", word, (int)s->name.len, s->name.at,
+                 (int)s->what, (unsigned long)s->count, (long)s->slot_ms, s->on);
+    }
+}
+
 const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len) {
     static const char *const words[] = {
         [TR_OPENED] = "opened",       [TR_SUBMITTED] = "submitted",
@@ -511,6 +620,14 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
         [TR_STORE] = "store",         [TR_SERVICE] = "service",
         [TR_HEALTH] = "health",       [TR_EXPANDED] = "expanded",
         [TR_POLICY] = "policy",       [TR_REVOKED] = "revoked",
+        [TR_SCHEDULE] = "schedule",
+        [TR_SCHEDULE_REMOVED] = "schedule removed",
+        [TR_SCHEDULE_PAUSED] = "schedule paused",
+        [TR_SCHEDULE_SLOT] = "slot",
+        [TR_SCHEDULE_BACKFILL] = "backfill",
+        [TR_MEMO_KEPT] = "kept",
+        [TR_MEMO_HIT] = "hit",
+        [TR_MEMO_DROPPED] = "dropped",
     };
     static const char *const outcomes[] = {[TO_OK] = "ok",
                                            [TO_EXIT] = "exit",
@@ -528,11 +645,20 @@ const char *adapter_record_text(const struct trace_entry *e, char *out, size_t l
                  e->kind == TR_ENDED ? outcomes[a->outcome] : "");
     } else if (e->kind == TR_SUBMITTED || e->kind == TR_ADDED) {
         flow = e->as.jobs.flow;
-        snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
-                 e->as.jobs.more ? ", more" : "");
+        int at = snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
+                          e->as.jobs.more ? ", more" : "");
+        if (e->kind == TR_SUBMITTED && e->as.jobs.schedule.len)
+            snprintf(out + at, len - (size_t)at, ", slot %ld (%d) of %.*s", (long)e->as.jobs.slot_ms,
+                     (int)e->as.jobs.fire, (int)e->as.jobs.schedule.len, e->as.jobs.schedule.at);
+    } else if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) {
+        schedule_text(e, word, out, len);
     } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
         snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
                  e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);
+    } else if (e->kind == TR_MEMO_KEPT || e->kind == TR_MEMO_HIT || e->kind == TR_MEMO_DROPPED) {
+        flow = e->as.memo.flow;
+        snprintf(out, len, "%s %lu/%u from %lu/%u until %ld", word, flow, e->as.memo.ordinal,
+                 (unsigned long)e->as.memo.from_flow, e->as.memo.from_ordinal, (long)e->as.memo.expires_ms);
     } else if (e->kind == TR_DUE) {
         flow = e->as.due.flow;
         snprintf(out, len, "due %lu/%u (%d)", flow, e->as.due.ordinal, (int)e->as.due.due);

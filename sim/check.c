@@ -12,6 +12,7 @@
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
+#include "check_memo.h"
 #include "check_store.h"
 #include "check_policy.h"
 #include "check_saga.h"
@@ -38,6 +39,7 @@ static const struct checker checkers[] = {
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
     {"service", check_service_new, check_service_free, check_service_entry},
     {"policy", check_policy_new, check_policy_free, check_policy_entry},
+    {"memo", check_memo_new, check_memo_free, check_memo_entry},
     {"end", check_end_new, check_end_free, check_end_entry},
     {"expand", check_expand_new, check_expand_free, check_expand_entry},
     {"store", check_store_new, check_store_free, check_store_entry},

@@ -127,6 +127,7 @@ static void fill_job(struct check_job *j, const struct trace_job *spec, uint64_t
         .parent_count = spec->parent_count,
         .foreign = copy(spec->foreign, spec->foreign_count * sizeof *spec->foreign),
         .foreign_count = spec->foreign_count,
+        .cache_key = check_bytes_copy(spec->cache_key),
     };
     j->resources = calloc((size_t)spec->resource_count + 1, sizeof *j->resources);
     REQUIRE(j->resources != NULL);
@@ -240,6 +241,19 @@ static void deployed(struct check_history *h, const struct trace_version *r) {
     f->jobs[0].retries = UINT32_MAX; /* it is started again for ever */
 }
 
+static void given(struct check_history *h, const struct trace_entry *e) {
+    struct check_job *j = check_history_job(h, e->as.memo.flow, e->as.memo.ordinal);
+    if (j == NULL) return;
+    j->given_lsn = e->lsn;
+    j->from_flow = e->as.memo.from_flow;
+    j->from_ordinal = e->as.memo.from_ordinal;
+}
+
+static void judged(struct check_history *h, const struct trace_verdict_on *r) {
+    struct check_job *j = check_history_job(h, r->flow, r->ordinal);
+    if (j != NULL && r->cache_key.len) j->is_rekeyed = true;
+}
+
 static void forgotten(struct check_history *h, const struct trace_entry *e) {
     struct check_flow *f = check_history_flow(h, e->as.job.flow);
     if (f != NULL) f->forgotten_lsn = e->lsn;
@@ -279,6 +293,7 @@ static void job_fini(struct check_job *j) {
     for (uint32_t i = 0; i < j->rate_count; i++) free(j->rates[i].at);
     free(j->keys);
     free(j->rates);
+    free(j->cache_key.at);
     free(j->name.at);
     free(j->resources);
     free(j->parents);
@@ -296,6 +311,7 @@ static void flow_fini(struct check_flow *f) {
 }
 
 static void job_take_back(struct check_job *j, uint64_t head) {
+    if (j->given_lsn > head) j->given_lsn = 0;
     while (j->attempt_count > 0 && j->attempts[j->attempt_count - 1].assigned_lsn > head)
         free(j->attempts[--j->attempt_count].worker.at);
     for (uint32_t i = 0; i < j->attempt_count; i++) {
@@ -344,6 +360,8 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_ASSIGNED: assigned(h, e); break;
     case TR_ENDED: ended(h, e); break;
     case TR_KEY_EXPIRED: key_expired(h, e); break;
+    case TR_MEMO_HIT: given(h, e); break;
+    case TR_VERDICT: judged(h, &e->as.verdict); break;
     case TW_UNDO: made(h, &e->as.undo); break;
     case TW_VERSION: deployed(h, &e->as.version); break;
     case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;

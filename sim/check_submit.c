@@ -9,8 +9,9 @@ struct call {
     uint64_t call;
     struct check_bytes tenant, key, key_hash;
     uint32_t job_count;
-    uint64_t flow;  /* 0 = not acknowledged */
-    bool first;     /* its answer did not say "repeated" */
+    uint64_t flow; /* 0 = not acknowledged */
+    int64_t decided_ms;
+    bool first; /* its answer did not say "repeated" */
 };
 
 struct notes {
@@ -48,6 +49,7 @@ static void asked(struct notes *n, const struct trace_asked *a) {
         .key = check_bytes_copy(a->key),
         .key_hash = check_bytes_copy(a->key_hash),
         .job_count = a->job_count,
+        .decided_ms = a->decided_ms,
     };
 }
 
@@ -77,6 +79,8 @@ static bool accepted(struct notes *n, const struct check_history *h, struct call
                             f->first_count, a->job_count);
     if (c->key.len > 0 && check_history_key(h, view(c->tenant), view(c->key), a->lsn) != f)
         return check_object(text, "a repeat got another answer than the first, flow %llu", id);
+    if (a->repeated && c->decided_ms >= f->key_expires_ms)
+        return check_object(text, "the key of flow %llu was served after its time", id);
     for (uint32_t i = 0; i < n->count; i++) {
         const struct call *other = &n->calls[i];
         if (other == c || other->flow != a->flow) continue;
@@ -92,6 +96,9 @@ static bool in_conflict(const struct check_history *h, const struct call *c, uin
     if (c->key.len == 0) return true;
     const struct check_flow *f = check_history_key(h, view(c->tenant), view(c->key), lsn);
     if (f == NULL) return check_object(text, "a submit was in conflict with nothing");
+    if (c->decided_ms >= f->key_expires_ms)
+        return check_object(text, "a submit was in conflict with flow %llu, whose key is over",
+                            (unsigned long long)f->id);
     if (check_bytes_equal(f->key_hash, view(c->key_hash)))
         return check_object(text, "a repeat of flow %llu was answered as a conflict", (unsigned long long)f->id);
     return true;

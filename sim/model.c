@@ -8,8 +8,10 @@
 
 #include "model_job.h"
 #include "model_limit.h"
+#include "model_memo.h"
 #include "model_rules.h"
 #include "model_saga.h"
+#include "model_schedule.h"
 #include "model_service.h"
 #include "panic.h"
 
@@ -34,6 +36,8 @@ void model_free(struct model *m) {
     model_flows_free(m);
     model_limits_free(m);
     model_services_free(m);
+    model_schedules_free(m);
+    model_memos_free(m);
     free(m);
 }
 
@@ -89,6 +93,8 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
         return object(text, "flow %llu submitted twice", (unsigned long long)r->flow);
     if (!jobs_are_sound(m, r, 0, text)) return false;
     if (!has_room(m, r->tenant, r)) return object(text, "submitted though its tenant has too much queued");
+    if (r->schedule.len && !model_schedule_may_fire(m, r, text)) return false;
+    if (r->schedule.len) model_schedule_fired(m, r);
     take_jobs(m, model_flow_push(m, r->flow, e->principal, r->tenant), r);
     return true;
 }
@@ -194,9 +200,28 @@ static bool discarded(struct model_job *j, char *text) {
     return true;
 }
 
-static bool forgotten(struct model_flow *f, char *text) {
+/* What the engine forgets by itself is in the history, and was over for long enough. */
+static bool may_leave(const struct model *m, const struct model_flow *f, const struct trace_ref *r, char *text) {
+    int64_t end_ms = 0;
+    bool dead = false;
+    for (uint32_t i = 0; i < f->job_count; i++) {
+        dead |= model_job_is_dead_letter(&f->jobs[i]);
+        if (f->jobs[i].since_ms > end_ms) end_ms = f->jobs[i].since_ms;
+    }
+    if (f->touched_lsn > r->projected_lsn)
+        return object(text, "flow %llu forgotten, the history is at %llu and has not seen %llu",
+                      (unsigned long long)f->id, (unsigned long long)r->projected_lsn,
+                      (unsigned long long)f->touched_lsn);
+    if (m->time_ms < end_ms + (dead ? r->dead_keep_ms : r->keep_ms))
+        return object(text, "flow %llu forgotten %lld ms after its end%s", (unsigned long long)f->id,
+                      (long long)(m->time_ms - end_ms), dead ? ", with a dead letter" : "");
+    return true;
+}
+
+static bool forgotten(const struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     if (model_rules_flow_state(f) == TF_RUNNING)
         return object(text, "flow %llu forgotten before its end", (unsigned long long)f->id);
+    if (e->principal.len == 0 && e->as.job.projected_lsn && !may_leave(m, f, &e->as.job, text)) return false;
     f->forgotten = true;
     return true;
 }
@@ -210,6 +235,7 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (f->paused) return object(text, "assigned while its flow is paused");
     if (model_job_has_lapsed(m, j)) return object(text, "assigned by permission of an earlier policy");
     if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
+    if (!f->stepped && model_memo_for(m, f, j)) return object(text, "assigned while a result with its key is kept");
     j->attempt++;
     if (f->of_service) {
         free(j->worker.at);
@@ -268,6 +294,23 @@ static void attempt_succeeded(struct model *m, struct model_flow *f, struct mode
     } else {
         model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE);
     }
+}
+
+/* A result that is kept: as if an attempt had brought it. */
+static bool hit(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_memo *r, char *text) {
+    if (j->state != TS_READY) return object(text, "given a result while %s", model_state_word(j->state));
+    if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "given a result after its deadline");
+    const struct model_memo *memo = model_memo_for(m, f, j);
+    if (memo == NULL) return object(text, "given a result that is not kept");
+    uint64_t flow;
+    uint32_t ordinal;
+    model_memo_from(memo, &flow, &ordinal);
+    if (flow != r->from_flow || ordinal != r->from_ordinal)
+        return object(text, "given the result of another job than the one that is kept");
+    j->from_flow = flow;
+    j->from_ordinal = ordinal;
+    attempt_succeeded(m, f, j);
+    return true;
 }
 
 static bool is_fatal_exit(const struct trace_job *spec, uint32_t code) {
@@ -415,6 +458,7 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
         if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
         if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return object(text, "nobody said yes");
         if (j->gate == TG_POLICY) j->grant = m->policy ? e->as.verdict.policy : 0;
+        if (j->gate == TG_RENDER && e->as.verdict.cache_key.len) j->key = model_key_of(e->as.verdict.cache_key);
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_DENY: return denied(m, f, j, e);
@@ -443,6 +487,7 @@ static bool output_verdict(struct model *m, struct model_flow *f, struct model_j
     case TV_REDACT: model_rules_end(m, f, j, TS_SUCCEEDED, TC_NONE); return true;
     case TV_DENY:
     case TV_QUARANTINE:
+        model_memo_taint(m, f, j);
         model_rules_end(m, f, j, e->as.verdict.verdict == TV_DENY ? TS_DENIED : TS_QUARANTINED, cause);
         if (e->as.verdict.fatal) model_saga_fatal(m, f);
         return true;
@@ -458,6 +503,7 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
                     char *text) {
     const struct trace_verdict_on *r = &e->as.verdict;
     if (j->state == TS_SUCCEEDED && r->gate == TG_OUTPUT && r->verdict == TV_QUARANTINE) {
+        model_memo_taint(m, f, j);
         model_rules_end(m, f, j, TS_QUARANTINED, TC_VERDICT);
         if (r->fatal) model_saga_fatal(m, f);
         return true;
@@ -496,7 +542,7 @@ static bool about_flow(struct model *m, struct model_flow *f, const struct trace
     case TR_CANCELLED: return flow_cancelled(m, f, text);
     case TR_PAUSED: f->paused = e->as.pause.on; return true;
     case TR_RERUN: return rerun(m, f, text);
-    case TR_FORGOTTEN: return forgotten(f, text);
+    case TR_FORGOTTEN: return forgotten(m, f, e, text);
     case TR_CONTINUED: f->stepped = true; return true;
     default: PANIC("not a record about a flow");
     }
@@ -517,6 +563,8 @@ static bool about_job(struct model *m, struct model_flow *f, struct model_job *j
     case TR_REVOKED: return revoked(m, f, j, text);
     case TR_HEALTH: return model_service_health(m, f, j, &e->as.health, text);
     case TR_EXPANDED: return expanded(m, f, j, &e->as.expanded, text);
+    case TR_MEMO_KEPT: return model_memo_kept(m, f, j, &e->as.memo, text);
+    case TR_MEMO_HIT: return hit(m, f, j, &e->as.memo, text);
     default: PANIC("not a record about a job");
     }
 }
@@ -560,8 +608,15 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_flow = e->as.health.flow;
         *ret_ordinal = e->as.health.ordinal;
         return true;
-    case TR_POLICY: case TR_SERVICE: case TW_VERSION:
+    case TR_MEMO_KEPT:
+    case TR_MEMO_HIT:
+        *ret_flow = e->as.memo.flow;
+        *ret_ordinal = e->as.memo.ordinal;
+        return true;
+    case TR_POLICY: case TR_SERVICE: case TW_VERSION: case TR_MEMO_DROPPED:
     case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
+    case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
+    case TR_SCHEDULE_BACKFILL:
     case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
     case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
     case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
@@ -588,13 +643,17 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
     if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on);
     if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false);
+    if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
+    if (e->kind == TR_MEMO_DROPPED) return model_memo_dropped(m, &e->as.memo, text);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
+    if (f != NULL && f->forgotten && e->kind == TR_CONTINUED) return true; /* a large one leaves in steps */
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
     if (f->of_service && !is_of_attempt(e->kind))
         return object(text, "flow %llu is of a service", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
                      e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
+    if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN && e->kind != TR_MEMO_KEPT) f->touched_lsn = e->lsn;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     struct model_job *j = model_job_find(m, id, ordinal);
     if (j == NULL) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);

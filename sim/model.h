@@ -34,6 +34,14 @@ bool model_compare(const struct model *m, const struct trace_flow_now *flows, ui
 /* The same for services. */
 bool model_compare_services(const struct model *m, const struct trace_service_now *services, uint32_t count,
                             char text[MODEL_TEXT_BYTES]);
+/* The same for schedules. */
+bool model_compare_schedules(const struct model *m, const struct trace_schedule_now *now, uint32_t count,
+                             char text[MODEL_TEXT_BYTES]);
+/* The same for results that are kept. */
+bool model_compare_memos(const struct model *m, const struct trace_memo *now, uint32_t count,
+                         char text[MODEL_TEXT_BYTES]);
+/* At the end of a run: every slot up to that time was dealt with. */
+bool model_schedules_done(const struct model *m, int64_t time_ms, char text[MODEL_TEXT_BYTES]);
 
 /* What the model itself thinks; false when it knows no such flow or job (or has forgotten it). */
 bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret);

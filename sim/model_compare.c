@@ -84,6 +84,8 @@ static struct trace_job_state tell(const struct model_flow *f, const struct mode
         .gate = j->has_question ? j->gate : TG_CONDITION,
         .revision = j->has_question ? j->revision : 0,
         .undoes = j->undoes == TRACE_NO_JOB ? 0 : j->undoes + 1,
+        .from_flow = j->from_flow,
+        .from_ordinal = j->from_ordinal,
     };
 }
 
@@ -212,6 +214,9 @@ static bool same_job(const struct model_flow *f, const struct model_job *j, cons
     if (now->dead_letter != must.dead_letter)
         return differ(text, "dead letter %d, must be %d", now->dead_letter, must.dead_letter);
     if (now->undoes != must.undoes) return differ(text, "undoes %u - 1, must undo %u - 1", now->undoes, must.undoes);
+    if (now->from_flow != must.from_flow || now->from_ordinal != must.from_ordinal)
+        return differ(text, "has the result of %llu/%u, must have that of %llu/%u", (unsigned long long)now->from_flow,
+                      now->from_ordinal, (unsigned long long)must.from_flow, must.from_ordinal);
     if (now->root != must.root) return differ(text, "root %u, must be %u", now->root, must.root);
     if (waits_for_parents(j) && now->parents_open != must.parents_open)
         return differ(text, "waits for %u parents, must wait for %u", now->parents_open, must.parents_open);

@@ -51,6 +51,12 @@ struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_by
     return f;
 }
 
+struct model_key model_key_of(struct trace_bytes b) {
+    struct model_key key = {.is = b.len == sizeof key.at};
+    if (key.is) memcpy(key.at, b.at, b.len);
+    return key;
+}
+
 /* Gates every job of its kind stands before, besides those it asks for. */
 uint32_t model_job_gates(const struct trace_job *spec) {
     uint32_t gates = spec->gates;
@@ -64,6 +70,8 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
     struct model_job *j = &f->jobs[f->job_count++];
     *j = (struct model_job){.spec = *spec, .submit_ms = time_ms, .undoes = TRACE_NO_JOB, .child_of = TRACE_NO_JOB};
     j->spec.name = (struct trace_bytes){0}; /* names decide nothing */
+    j->spec.cache_key = (struct trace_bytes){0};
+    j->first_key = model_key_of(spec->cache_key);
     j->spec.resources = NULL;
     j->spec.resource_count = 0;
     j->spec.keys = j->spec.rates = NULL;
@@ -127,7 +135,10 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
         .child_count = j->child_count,
         .first_child = j->first_child,
         .child_of = j->child_of,
+        .has_begun = j->has_begun,
         .gates_passed = j->children != NULL ? TRACE_GATE_BIT(TG_EXPANSION) : 0, /* it keeps its items */
+        .first_key = j->first_key,
+        .key = j->first_key,
         .state = TS_WAITING,
         .since_ms = time_ms,
         .attempt = j->attempt,

@@ -13,6 +13,11 @@ struct model_text { /* a copy of trace_bytes */
     uint32_t len;
 };
 
+struct model_key {
+    bool is;
+    uint8_t at[32];
+};
+
 struct model_job {
     /* What it is. Arrays are copies. */
     struct trace_job spec;         /* without `foreign`; `undo` and `runner` are copies too */
@@ -20,6 +25,10 @@ struct model_job {
     int64_t submit_ms;
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     bool entered;    /* its compensation is to run when the flow unwinds */
+    struct model_key first_key; /* as submitted */
+    struct model_key key;       /* that, or of its rendered spec */
+    uint64_t from_flow;         /* whose result it was given; 0 = nobody's */
+    uint32_t from_ordinal;
 
     /* A foreach job that got its items, and its children: all of them, from the beginning. */
     struct model_job *children;
@@ -42,6 +51,7 @@ struct model_job {
 
     /* How far it is on its way to READY. Forgotten when it is reset. */
     bool past_parents; /* of a child: it had its turn */
+    bool has_begun;    /* of a child: it once had */
     bool waits_for_time;
     int64_t due_least_ms, due_most_ms; /* while waits_for_time */
     uint32_t gates_asked;  /* TRACE_GATE_BITs: what the job asks for and what a verdict added */
@@ -63,6 +73,7 @@ struct model_flow {
     bool paused;
     bool of_service; /* it is a version of a service */
     bool forgotten;
+    uint64_t touched_lsn; /* of the last record that could have ended it */
     bool stepped; /* a consequence took several records: the moment it reached a job is not known */
     struct model_job *jobs;
     uint32_t job_count;
@@ -104,6 +115,8 @@ struct model_room { /* what a tenant may have queued; 0 = no limit */
     struct model_text tenant;
     uint64_t queued, bytes;
 };
+struct model_schedule; /* model_schedule.c */
+struct model_memo;     /* model_memo.c */
 
 struct model {
     struct model_flow *flows;
@@ -123,12 +136,17 @@ struct model {
     uint32_t made_version_count;
     struct model_text *drains; /* workers that drain */
     uint32_t drain_count;
+    struct model_schedule *schedules;
+    uint32_t schedule_count;
+    struct model_memo *memos; /* oldest first */
+    uint32_t memo_count;
 };
 
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */
 struct model_job *model_job_find(const struct model *m, uint64_t flow, uint32_t ordinal);
 
 struct model_text model_text_copy(struct trace_bytes b);
+struct model_key model_key_of(struct trace_bytes b);
 struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter,
                                    struct trace_bytes tenant);
 void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t time_ms);

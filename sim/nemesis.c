@@ -79,6 +79,10 @@ static void strike_digest(struct world *w) {
     if (w->server.up) simserver_compare(&w->server);
 }
 
+static void strike_history(struct world *w) {
+    simserver_history(&w->server, (uint64_t)rng_skewed(&w->rng, 200));
+}
+
 static void strike_worker_kill(struct world *w) {
     struct simworker *v = any_worker(w);
     simworker_kill(v, pause_ms(w));
@@ -102,6 +106,7 @@ static void strike_machine_stop(struct world *w) {
     X(full)             \
     X(snapshot)         \
     X(digest)           \
+    X(history)          \
     X(worker_kill)      \
     X(worker_stop)      \
     X(machine_stop)
@@ -130,8 +135,9 @@ static void plan_next(struct world *w, uint64_t which) {
 
 static void strike(void *ctx, uint64_t which) {
     struct world *w = ctx;
-    if (w->quiet && plagues[which].strike != strike_snapshot && plagues[which].strike != strike_digest)
-        return;
+    bool goes_on = plagues[which].strike == strike_snapshot || plagues[which].strike == strike_digest ||
+                   plagues[which].strike == strike_history;
+    if (w->quiet && !goes_on) return;
     plagues[which].strike(w);
     plan_next(w, which);
 }

@@ -79,6 +79,30 @@ static void draw_limits(struct plan *p, struct rng *r) {
     l->overload_slots_percent = rng_chance(r, PERCENT(70)) ? 90 : 50;
 }
 
+/* From a stream of its own: half of all seeds stay what they were before there were schedules and a history. */
+static void draw_schedules(struct plan *p) {
+    struct rng r;
+    struct limits *l = &p->limits;
+    rng_init(&r, p->seed ^ 0x5c4edu);
+    p->schedules = maybe(&r, 50, 5, 40);
+    p->history_ms = p->schedules ? maybe(&r, 60, 100, 2000) : 0;
+    l->retention_ms = rng_range(&r, 0, 3000);
+    l->dead_letter_ms = rng_range(&r, 3000, 30000);
+    l->schedule_catch_up_max = rng_range(&r, 0, 5);
+    l->schedule_waiting_max = rng_range(&r, 1, 6);
+    l->schedule_slots_max = rng_range(&r, 6, 40);
+    l->schedule_late_ms = rng_range(&r, 100, 3000);
+    l->schedule_retry_ms = rng_range(&r, 20, 1000);
+}
+
+static void draw_memos(struct plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0x3e30u);
+    p->memos = maybe(&r, 50, 10, 90);
+    p->limits.memo_ms = rng_range(&r, 500, 10000);
+    p->limits.memo_tenant_max = rng_chance(&r, PERCENT(50)) ? rng_range(&r, 0, 5) : 100;
+}
+
 void plan_draw(struct plan *p, uint64_t seed) {
     struct rng r;
     rng_init(&r, seed);
@@ -96,6 +120,8 @@ void plan_draw(struct plan *p, uint64_t seed) {
     p->policy_ms = maybe(&r, 50, 300, 5000);
     rng_init(&r, seed ^ 0xf0e);
     p->foreach = maybe(&r, 60, 5, 60);
+    draw_schedules(p);
+    draw_memos(p);
 }
 
 void plan_calm(struct plan *p) {

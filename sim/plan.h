@@ -56,7 +56,10 @@
     X(keys, "percent of option sets that name keys or rates") \
     X(services, "percent of submits that deploy a service") \
     X(foreach, "percent of option sets that are of foreach jobs") \
-    X(policy_ms, "between changes of the policy")
+    X(policy_ms, "between changes of the policy") \
+    X(history_ms, "between words of the history, after which flows leave") \
+    X(schedules, "percent of other client actions that are about schedules") \
+    X(memos, "percent of jobs with a cache key")
 
 struct plan {
     uint64_t seed;

@@ -176,6 +176,27 @@ static void do_quarantine(struct simclient *c) {
     ask(c, m);
 }
 
+static void do_schedule(struct simclient *c) {
+    struct msg *m = message(c, CMD_SCHEDULE);
+    m->cmd.tenant = workload_tenants[c->node % WORKLOAD_TENANTS];
+    uint32_t what = rng_below(&c->side, 8);
+    if (what < 4) {
+        workload_schedule(c->w, &c->side, m);
+    } else {
+        m->cmd.as.schedule_name.name = workload_schedule_name(&m->arena, rng_below(&c->side, WORKLOAD_SCHEDULES));
+        m->cmd.as.schedule_name.on = rng_below(&c->side, 2);
+        m->cmd.kind = what == 4 ? CMD_SCHEDULE_REMOVE : what == 5 ? CMD_SCHEDULE_BACKFILL : CMD_SCHEDULE_PAUSE;
+    }
+    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) {
+        int64_t *slots = ARENA_ARRAY(&m->arena, int64_t, 3);
+        int64_t now_ms = c->w->server.batch_clock.last.ms;
+        for (uint32_t i = 0; i < 3; i++) slots[i] = now_ms - 9000 + i * rng_range(&c->side, 0, 4000);
+        m->cmd.as.schedule_name.slots = slots;
+        m->cmd.as.schedule_name.slot_count = rng_below(&c->side, 4);
+    }
+    ask(c, m);
+}
+
 static void do_read(struct simclient *c) {
     struct known_flow *flow = any_flow(c);
     struct msg *m = message(c, CMD_READ);
@@ -256,6 +277,10 @@ static void act(struct simclient *c) {
         do_submit(c);
         return;
     }
+    if (rng_below(&c->side, 100) < (uint32_t)c->w->plan.schedules) {
+        do_schedule(c);
+        return;
+    }
     switch (rng_below(&c->rng, 16)) {
     case 0: do_conflict(c); break;
     case 1: do_add(c); break;
@@ -330,6 +355,8 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
         v->payload = SLICE("ms=5 exit=0");
         v->payload_hash = workload_hash(&m->arena, 5);
+        struct rng from = c->rng, own = rng_fork(&from, 0x3e30);
+        if (rng_chance(&own, PERCENT(c->w->plan.memos))) v->cache_key = workload_cache_key(&m->arena, &own);
     }
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
     evaluate(c, m, q->gate);
@@ -386,6 +413,15 @@ static void lift_limits(struct simclient *c) {
     }
 }
 
+static void resume_schedule(void *ctx, const struct schedule_view *schedule) {
+    struct simclient *c = ctx;
+    if (!schedule->paused) return;
+    struct msg *m = message(c, CMD_SCHEDULE_PAUSE);
+    m->cmd.tenant = arena_slice(&m->arena, schedule->tenant);
+    m->cmd.as.schedule_name.name = arena_slice(&m->arena, schedule->name);
+    tell(c, m);
+}
+
 /* Undoes whatever a person may have done that keeps jobs from running. */
 static void tidy(struct simclient *c) {
     for (uint32_t i = 0; i < 2; i++) {
@@ -412,6 +448,7 @@ static void tidy(struct simclient *c) {
     if (c->w->plan.keys) lift_limits(c);
     if (!c->w->server.up) return;
     view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
+    view_each_schedule(engine_state(c->w->server.engine), resume_schedule, c);
     view_each_service(engine_state(c->w->server.engine), remove_service, c);
 }
 
@@ -507,6 +544,7 @@ void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is
     *c = (struct simclient){.w = w, .node = node, .is_house = is_house, .rng = rng};
     rng_init(&c->expand_rng, w->plan.seed * 64 + node + 0xf0e);
     rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
+    rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node); /* draws nothing from the other streams */
 }
 
 void simclient_fini(struct simclient *c) {

@@ -17,6 +17,7 @@ struct world;
 struct simclient {
     struct world *w;
     struct rng rng;
+    struct rng side; /* for what came later than the first seeds */
     uint32_t node;
     bool is_house;
     uint64_t request;

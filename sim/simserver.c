@@ -3,6 +3,7 @@
 
 #include "panic.h"
 #include "simstore.h"
+#include "simschedule.h"
 #include "world.h"
 
 #define INBOX_MAX 100000u
@@ -197,9 +198,10 @@ static void command(struct simserver *s, struct msg *m) {
     }
     WORLD_NOTE(s->w, m->from, cmd.kind, cmd.token, "server: node %u asks %d (call %lu)", m->from,
                (int)cmd.kind, (unsigned long)cmd.token);
-    adapter_asked(&s->w->adapter, cmd.token, &cmd);
+    adapter_asked(&s->w->adapter, cmd.token, &cmd, engine_now(s->engine));
     uint64_t before = engine_lsn(s->engine);
     engine_command(s->engine, &cmd);
+    if (cmd.kind == CMD_PROJECTED && cmd.as.lsn > s->projected_lsn) s->projected_lsn = cmd.as.lsn;
     if (index != 0) {
         struct call *call = pool_at(&s->calls, index);
         call->lsn = engine_lsn(s->engine);
@@ -277,6 +279,15 @@ void simserver_hang_up(struct simserver *s, uint32_t node) {
     m->cmd.as.worker.incarnation = session->incarnation;
     *(struct msg **)vec_push(&s->inbox) = m;
     plan_pass(s, 0);
+}
+
+void simserver_history(struct simserver *s, uint64_t lag) {
+    if (!s->up || s->durable_lsn <= lag) return;
+    struct msg *m = simnet_msg(&s->w->net, MSG_COMMAND, NET_SERVER, NET_SERVER);
+    m->cmd.kind = CMD_PROJECTED;
+    m->cmd.as.lsn = s->durable_lsn - lag;
+    simserver_receive(s, m);
+    simnet_unref(&s->w->net, m);
 }
 
 /* ---- effects ---- */
@@ -377,6 +388,7 @@ static bool release(struct simserver *s) {
         case EFFECT_QUESTION: send_question(s, &e); break;
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: simstore_released(s, &e); break;
+        case EFFECT_SLOTS_WANTED: simschedule_wanted(s, &e.as.slots); break;
         }
         if (e.kind != EFFECT_EVENT && crash_at_effect(s)) return false;
     }
@@ -529,6 +541,7 @@ void simserver_start(struct simserver *s) {
     if (!simserver_recover(s)) return;
     s->up = true;
     s->refused_opens = 0;
+    s->projected_lsn = 0;
     s->opened_ms = simserver_mono(s).ms;
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) s->heard_ms[i] = s->opened_ms;
     memset(s->lapsed, 0, sizeof s->lapsed);

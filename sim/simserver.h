@@ -47,6 +47,7 @@ struct simserver {
     uint64_t epoch;
     uint64_t durable_lsn;
     uint64_t released_lsn; /* highest LSN anything outside was told about */
+    uint64_t projected_lsn; /* how far the history says it is, in this life */
     int64_t opened_ms;
     int64_t tick_at_us; /* earliest planned tick; 0 = none */
     bool pass_planned;
@@ -79,6 +80,7 @@ void simserver_receive(struct simserver *s, struct msg *m);
 void simserver_hang_up(struct simserver *s,
                        uint32_t node); /* the connection to a worker is noticed to be gone */
 void simserver_snapshot(struct simserver *s);
+void simserver_history(struct simserver *s, uint64_t lag); /* a history that is so many records behind says so */
 void simserver_compare(struct simserver *s); /* live state, full replay and snapshot plus tail must agree */
 bool simserver_is_still(const struct simserver *s); /* up, and everything applied is durable */
 

@@ -108,6 +108,11 @@ enum trace_verdict {
     TV_COUNT
 };
 
+enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
+enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
+enum trace_slot_end { TSLOT_MISSED, TSLOT_OVERLAP, TSLOT_FULL, TSLOT_QUEUED, TSLOT_REPLACES, TSLOT_COUNT };
+enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_COUNT };
+
 #define TRACE_NO_JOB UINT32_MAX
 
 /* ---- what a job is ---- */
@@ -169,6 +174,8 @@ struct trace_job {
     const struct trace_job *runner; /* TK_SERVICE: what then runs; else NULL */
     uint32_t restart_base_ms, restart_cap_ms;
     int64_t restart_reset_ms, healthy_within_ms;
+    struct trace_bytes cache_key; /* 32 bytes; len 0 = none */
+    int64_t cache_ms;             /* how long its result may be used again; 0 = the standard time */
 };
 
 /* ---- records ---- */
@@ -202,6 +209,14 @@ enum trace_kind {
     TR_SERVICE,      /* as.service */
     TR_HEALTH,       /* as.health */
     TR_EXPANDED,     /* as.expanded */
+    TR_SCHEDULE,          /* as.schedule */
+    TR_SCHEDULE_REMOVED,  /* as.slot: names alone */
+    TR_SCHEDULE_PAUSED,   /* as.slot: on; slot_ms = slots up to this were called off */
+    TR_SCHEDULE_SLOT,     /* as.slot: what, slot_ms, count */
+    TR_SCHEDULE_BACKFILL, /* as.slot: slots */
+    TR_MEMO_KEPT,    /* as.memo: flow, ordinal, expires_ms */
+    TR_MEMO_HIT,     /* as.memo: flow, ordinal, and whose result it was given */
+    TR_MEMO_DROPPED, /* as.memo: tenant, key */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -238,11 +253,40 @@ struct trace_jobs {
     bool more;
     const struct trace_job *jobs; /* ordinals go on where the flow's jobs end */
     uint32_t job_count;
+    struct trace_bytes schedule;  /* that made it; len 0 = a client did */
+    int64_t slot_ms;
+    enum trace_fire fire;
+};
+
+/* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
+struct trace_schedule {
+    struct trace_bytes tenant, name;
+    int64_t every_ms, anchor_ms;
+    int64_t start_ms, end_ms; /* 0 = none */
+    int64_t after_ms;
+    enum trace_catch_up catch_up;
+    enum trace_overlap overlap;
+    bool paused;
+    int64_t late_ms;      /* later than this is missed */
+    uint32_t catch_up_max, waiting_max;
+};
+
+struct trace_slot {
+    struct trace_bytes tenant, name;
+    enum trace_slot_end what;
+    int64_t slot_ms;
+    uint64_t count;
+    bool on;
+    const int64_t *slots;
+    uint32_t slot_count;
 };
 
 struct trace_ref {
     uint64_t flow;
     uint32_t ordinal;
+    /* A flow forgotten by the engine itself: how long it must stay, and how far the history was. */
+    int64_t keep_ms, dead_keep_ms;
+    uint64_t projected_lsn;
 };
 
 struct trace_pause {
@@ -293,6 +337,7 @@ struct trace_verdict_on {
     int64_t again_ms;
     bool fatal;
     uint64_t policy; /* version of the rules that answered */
+    struct trace_bytes cache_key; /* of a rendered spec; len 0 = none */
 };
 
 /* The children of a flow have ordinals from TRACE_FIRST_CHILD on, in the order of these records. */
@@ -304,6 +349,18 @@ struct trace_expanded {
     uint64_t question;
     uint32_t revision;
     uint32_t count;
+};
+
+/* A result that is kept; in a record some of it, in a comparison all but the job. */
+struct trace_memo {
+    uint64_t flow;
+    uint32_t ordinal;
+    uint64_t from_flow; /* the job that ran */
+    uint32_t from_ordinal;
+    struct trace_bytes tenant, key;
+    int64_t expires_ms;
+    int64_t standard_ms; /* how long one is kept whose job does not say */
+    uint32_t most;       /* of one tenant */
 };
 
 struct trace_key {
@@ -390,6 +447,7 @@ struct trace_asked {
     bool healthy;                /* health */
     struct trace_bytes worker;   /* attach, started, health, done */
     uint64_t incarnation;
+    int64_t decided_ms;          /* time of its batch */
 };
 
 struct trace_answered {
@@ -455,6 +513,7 @@ enum trace_effect {
     TE_STOP,
     TE_DROP,
     TE_QUESTION,
+    TE_SLOTS,
     TE_CHANGED,
     TE_PUBLISHED,
     TE_COUNT
@@ -537,6 +596,9 @@ struct trace_entry {
         struct trace_expanded expanded;
         struct trace_key key;
         struct trace_limit limit;
+        struct trace_schedule schedule;
+        struct trace_slot slot;
+        struct trace_memo memo;
         struct trace_asked asked;
         struct trace_answered answered;
         struct trace_store store;
@@ -582,6 +644,17 @@ struct trace_job_state {
     enum trace_gate gate; /* of the open question */
     uint32_t revision;
     uint32_t undoes; /* ordinal + 1 of the job it is the compensation of; 0 = it is none */
+    uint64_t from_flow; /* whose result it was given; 0 = nobody's */
+    uint32_t from_ordinal;
+};
+
+struct trace_schedule_now {
+    struct trace_bytes tenant, name;
+    int64_t after_ms;
+    bool paused;
+    uint64_t flow;
+    uint32_t waiting;
+    uint64_t fired, missed, skipped;
 };
 
 struct trace_service_now {

@@ -341,6 +341,23 @@ static void draw_foreach(const struct world *w, const struct rng *r, struct opti
     }
 }
 
+/* A key says that jobs have the same result: few keys, so that they meet. From a stream of its own. */
+struct slice workload_cache_key(struct arena *arena, struct rng *r) {
+    return workload_hash(arena, 0xcac4e + rng_below(r, 6));
+}
+
+static void draw_memos(const struct world *w, struct rng *r, struct arena *arena, struct options *options,
+                       uint32_t profiles, struct job_spec *specs, uint32_t count) {
+    for (uint32_t i = 0; i < profiles; i++) {
+        if (w->plan.memos && rng_below(r, 2)) options[i].cache_ms = rng_range(r, 100, 8000);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool fits = runs_on_a_worker(&options[specs[i].profile]) && specs[i].undo_profile == 0;
+        if (!rng_chance(r, PERCENT(w->plan.memos)) || !fits) continue;
+        specs[i].cache_key = workload_cache_key(arena, r);
+    }
+}
+
 static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
@@ -352,6 +369,8 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struc
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
     struct rng undo = rng_fork(r, 0x5a6a);
     draw_undo(&undo, arena, options, profiles, specs, count);
+    struct rng from = *r, memos = rng_fork(&from, 0x3e30); /* a seed without them draws what it always drew */
+    draw_memos(w, &memos, arena, options, profiles, specs, count);
     *jobs =
         (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
     if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);
@@ -409,7 +428,7 @@ static void draw_submit(struct rng *r, struct msg *m) {
     s->name = SLICE("flow");
     s->key_hash = workload_hash(&m->arena, rng_u64(r));
     if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->from, (uint32_t)(rng_u64(r) >> 40));
-    if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 1000, 20000);
+    if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 20, 2000);
     if (rng_below(r, 10) == 0) s->trace = SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
 
@@ -464,4 +483,44 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
     *jobs = (struct cmd_jobs){.profiles = options, .profile_count = 2, .jobs = specs, .job_count = count};
     (void)w;
     return count;
+}
+
+struct slice workload_schedule_name(struct arena *arena, uint32_t n) {
+    return text(arena, "s%u", n);
+}
+
+/* A flow made every second needs jobs that end: no gates, no places that few workers have. */
+void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
+    int64_t now_ms = w->server.batch_clock.last.ms;
+    struct cmd_schedule *s = &m->cmd.as.schedule;
+    m->cmd.kind = CMD_SCHEDULE;
+    uint32_t count = 1 + rng_below(r, 3);
+    struct options *options = ARENA_NEW(&m->arena, struct options);
+    struct job_spec *specs = ARENA_ARRAY(&m->arena, struct job_spec, count);
+    struct parent_ref *root = ARENA_NEW(&m->arena, struct parent_ref);
+    options_default(options);
+    options->demand.pool = workload_pools[0];
+    options->retries = rng_below(r, 3);
+    options->delay_ms = rng_below(r, 4) == 0 ? rng_range(r, 0, 500) : 0;
+    options->delay_from_submit = rng_below(r, 2);
+    options->exclusive = rng_below(r, 4) == 0;
+    root->name = job_name(&m->arena, 0, 0);
+    for (uint32_t i = 0; i < count; i++)
+        specs[i] = (struct job_spec){.name = job_name(&m->arena, 0, i),
+                                     .parents = root,
+                                     .parent_count = i > 0,
+                                     .body = draw_body(r, &m->arena)};
+    *s = (struct cmd_schedule){
+        .name = workload_schedule_name(&m->arena, rng_below(r, WORKLOAD_SCHEDULES)),
+        .catch_up = (enum catch_up)rng_below(r, CATCH_UP_COUNT),
+        .overlap = (enum overlap)rng_below(r, OVERLAP_COUNT),
+        .paused = rng_below(r, 8) == 0,
+        .start_ms = rng_below(r, 4) ? 0 : now_ms + rng_range(r, 0, 2000),
+        .end_ms = now_ms + rng_range(r, 1000, 15000),
+        .jobs = {.profiles = options, .profile_count = 1, .jobs = specs, .job_count = count},
+    };
+    if (s->end_ms < s->start_ms) s->end_ms = s->start_ms;
+    /* few different expressions, so that some are set again unchanged */
+    int64_t every = 200 << rng_below(r, 5);
+    s->expression = text(&m->arena, "every %u from %u000000000", (uint32_t)every, 1700u);
 }

@@ -34,7 +34,12 @@ uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flo
 
 /* … with a change of some limit of some tenant. */
 void workload_limit(struct rng *r, struct cmd_limit *c);
+/* … with a schedule that ends by itself after some seconds. */
+void workload_schedule(struct world *w, struct rng *r, struct msg *m);
+struct slice workload_schedule_name(struct arena *arena, uint32_t n);
+#define WORKLOAD_SCHEDULES 3u
 
+struct slice workload_cache_key(struct arena *arena, struct rng *r);
 struct slice workload_hash(struct arena *arena, uint64_t what); /* 32 bytes */
 
 #endif

@@ -157,6 +157,25 @@ static uint32_t open_jobs(struct world *w, bool print) {
     return open.count;
 }
 
+static void count_schedule(void *ctx, const struct schedule_view *schedule) {
+    struct open_jobs *open = ctx;
+    const struct engine *e = open->w->server.engine;
+    struct why_schedule why = {0};
+    bool known =
+        view_why_schedule(engine_state(e), engine_live(e), &open->w->plan.limits, schedule->revision, &why);
+    if (known && why.block == SCHEDULE_BLOCK_OVER) return;
+    open->count++;
+    if (open->print)
+        printf("  open: schedule %.*s after %" PRId64 ": %s\n", SLICE_FMT(schedule->name), schedule->after.ms,
+               known ? schedule_block_word(why.block) : "unknown to view_why_schedule");
+}
+
+static uint32_t open_schedules(struct world *w, bool print) {
+    struct open_jobs open = {.w = w, .print = print};
+    view_each_schedule(engine_state(w->server.engine), count_schedule, &open);
+    return open.count;
+}
+
 static bool is_over(struct world *w) {
     if (!simserver_is_still(&w->server) || engine_has_work(w->server.engine)) return false;
     for (uint32_t i = 0; i < w->plan.clients; i++) {
@@ -165,7 +184,7 @@ static bool is_over(struct world *w) {
     for (uint32_t i = 0; i < w->plan.workers; i++) {
         if (w->workers[i].held.count > 0 || !w->workers[i].attached) return false;
     }
-    return open_jobs(w, false) == 0;
+    return open_jobs(w, false) == 0 && open_schedules(w, false) == 0;
 }
 
 static void run_until(struct world *w, int64_t until_us) {
@@ -176,6 +195,7 @@ static void run_until(struct world *w, int64_t until_us) {
 static void report_stuck(struct world *w) {
     if (!w->server.up) world_red(w, "liveness", "the server does not come up");
     open_jobs(w, w->text);
+    open_schedules(w, w->text);
     for (uint32_t i = 0; i < w->plan.workers; i++) {
         const struct simworker *v = &w->workers[i];
         if (!w->text || (v->held.count == 0 && v->attached)) continue;

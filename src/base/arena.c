@@ -51,6 +51,18 @@ void arena_fini(struct arena *a) {
     a->bytes = 0;
 }
 
+bool arena_release(struct arena *a, size_t bytes) {
+    a->next = a->end = NULL;
+    for (size_t freed = 0; a->chunk && freed < bytes;) {
+        struct arena_chunk *older = a->chunk->older;
+        freed += a->chunk->bytes;
+        a->bytes -= a->chunk->bytes;
+        free(a->chunk);
+        a->chunk = older;
+    }
+    return a->chunk == NULL;
+}
+
 void arena_reset(struct arena *a) {
     if (!a->chunk) return;
     free_list(a->chunk->older);

@@ -5,6 +5,7 @@
 #ifndef REEVE_ARENA_H
 #define REEVE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct arena {
 
 void arena_init(struct arena *a, size_t chunk_bytes, size_t bytes_max); /* takes no memory yet */
 void arena_fini(struct arena *a);
+/* Ends an arena in steps: frees chunks until `bytes` are given back. True when nothing is left. */
+bool arena_release(struct arena *a, size_t bytes);
 void arena_reset(struct arena *a); /* keeps the newest chunk for reuse */
 void *arena_alloc(struct arena *a, size_t bytes);
 void *arena_space(struct arena *a, size_t bytes); /* not zeroed: for what is written over at once */

@@ -79,6 +79,19 @@
     X(session_watches_max,         1000,           1,     1000000,        "watches","watches of one session") \
     X(batch_bytes_max,             20971520,       1048576, 134217728,    "bytes",  "one batch; the largest submit fits into it") \
     X(batch_records_max,           65536,          1,     1000000,        "records","records after which a batch is closed") \
+    X(ended_flows_max,             2000000,        1,     100000000,      "flows",  "finished flows in memory; a history that lags slows admission instead of filling it") \
+    X(memo_ms,                     86400000,       1,     31622400000,    "ms",     "how long a result may be used again, unless its job says otherwise") \
+    X(memo_tenant_max,             100000,         0,     10000000,       "results","results kept for one tenant; the oldest make room") \
+    X(memo_tenant_bytes_max,       67108864,       0,     1099511627776,  "bytes",  "the same with what it costs to keep them") \
+    X(retention_ms,                3600000,        0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it") \
+    X(dead_letter_ms,              2592000000,     0,     315576000000,   "ms",     "the same for a flow with dead letters that nobody retried or discarded") \
+    X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \
+    X(schedule_bytes_max,          262144,         1024,  16777216,       "bytes",  "a schedule with the flow it makes; kept in memory") \
+    X(schedule_slots_max,          128,            2,     10000,          "slots",  "slots of one schedule known ahead; further ones are asked for") \
+    X(schedule_catch_up_max,       100,            0,     1000,           "slots",  "missed slots that are run later; the oldest beyond are counted and left out") \
+    X(schedule_waiting_max,        100,            1,     10000,          "slots",  "slots of one schedule that wait for an earlier flow, backfills included") \
+    X(schedule_late_ms,            60000,          100,   86400000,       "ms",     "how late a slot may be and still count as on time, not as missed") \
+    X(schedule_retry_ms,           5000,           10,    3600000,        "ms",     "when slots that did not come are asked for again, and a flow without room is tried again") \
     X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
     X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
     X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it") \

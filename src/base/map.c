@@ -2,7 +2,6 @@
  * removal that shifts later entries of the run back, so that a look-up may stop at the first free slot. */
 #include "map.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "hash.h"
@@ -193,6 +192,18 @@ size_t index_bytes(const struct index *x) {
 void lean_fini(struct lean_index *x) {
     free(x->values);
     *x = (struct lean_index){0};
+}
+
+bool lean_release(struct lean_index *x, size_t bytes) {
+    uint64_t slots = (uint64_t)x->mask + 1, step = bytes / sizeof *x->values + 1;
+    if (x->values == NULL || slots <= step) {
+        lean_fini(x);
+        return true;
+    }
+    uint32_t *rest = reallocarray(x->values, slots - step, sizeof *rest); /* a large block shrinks in place */
+    if (!rest) PANIC("out of memory");
+    *x = (struct lean_index){.values = rest, .mask = (uint32_t)(slots - step - 1)};
+    return false;
 }
 
 static void lean_place(struct lean_index *x, struct slice key, uint32_t value) {

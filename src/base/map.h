@@ -6,6 +6,7 @@
 #ifndef REEVE_MAP_H
 #define REEVE_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,6 +61,8 @@ struct lean_index {
 };
 
 void lean_fini(struct lean_index *x);
+/* Ends it in steps: gives back about `bytes`. True when nothing is left; before that it is no table any more. */
+bool lean_release(struct lean_index *x, size_t bytes);
 uint32_t lean_get(const struct lean_index *x, struct slice key, index_key_fn key_of, const void *ctx);
 void lean_put(struct lean_index *x, struct slice key, uint32_t value, index_key_fn key_of, const void *ctx);
 void lean_reserve(struct lean_index *x, uint32_t count, index_key_fn key_of, const void *ctx);

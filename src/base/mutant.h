@@ -45,9 +45,17 @@
     X(allow_off_by_one, "a foreach job tolerates one bad child more than it says")              \
     X(parallel_off_by_one, "one child more than max_parallel is under way")                     \
     X(false_condition_runs, "a job whose condition does not hold runs all the same")            \
-    X(expansion_forgotten, "a snapshot takes children that ended badly for good ones")             \
+    X(expansion_forgotten, "a snapshot takes children that ended badly for good ones")          \
     X(grant_kept, "a permission of an earlier policy counts for attempts after its change")     \
-    X(old_policy_heard, "a verdict by an earlier version of the policy is accepted")
+    X(old_policy_heard, "a verdict by an earlier version of the policy is accepted")            \
+    X(forgot_unprojected, "a flow leaves memory before the history has its end")                \
+    X(dead_letter_forgotten, "a flow leaves memory with a dead letter nobody has seen")         \
+    X(expired_key_served, "a submit is answered from an idempotency key whose time is over")    \
+    X(memo_expired_served, "a result is used again after its time")                             \
+    X(memo_quarantined_served, "a result that was quarantined is used again")                   \
+    X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
+    X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
+    X(overlap_ignored, "a slot fires while the flow of an earlier one is running")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

@@ -25,6 +25,23 @@ void u32vec_fini(struct u32vec *v) {
     *v = (struct u32vec){0};
 }
 
+/* What is left of that many after a step of `bytes`. A large block shrinks in place. */
+static uint32_t slots_without(uint32_t slots, size_t bytes, size_t elem_bytes) {
+    uint64_t step = bytes / elem_bytes + 1;
+    return slots > step ? slots - (uint32_t)step : 0;
+}
+
+bool u32vec_release(struct u32vec *v, size_t bytes) {
+    v->slots = slots_without(v->slots, bytes, sizeof *v->at);
+    if (v->slots == 0) {
+        u32vec_fini(v);
+        return true;
+    }
+    if (v->count > v->slots) v->count = v->slots;
+    v->at = slots_resize(v->at, v->slots, sizeof *v->at);
+    return false;
+}
+
 void u32vec_reserve(struct u32vec *v, uint32_t slots) {
     if (slots <= v->slots) return;
     v->at = slots_resize(v->at, slots, sizeof *v->at);
@@ -45,6 +62,17 @@ void vec_init(struct vec *v, size_t elem_bytes) {
 void vec_fini(struct vec *v) {
     free(v->at);
     *v = (struct vec){.elem_bytes = v->elem_bytes};
+}
+
+bool vec_release(struct vec *v, size_t bytes) {
+    v->slots = slots_without(v->slots, bytes, v->elem_bytes);
+    if (v->slots == 0) {
+        vec_fini(v);
+        return true;
+    }
+    if (v->count > v->slots) v->count = v->slots;
+    v->at = slots_resize(v->at, v->slots, v->elem_bytes);
+    return false;
 }
 
 void vec_reserve(struct vec *v, uint32_t slots) {

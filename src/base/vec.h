@@ -2,6 +2,7 @@
 #ifndef REEVE_VEC_H
 #define REEVE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,8 @@ struct u32vec {
 };
 
 void u32vec_fini(struct u32vec *v);
+/* Ends an array in steps: gives back about `bytes` of its memory. True when nothing is left. */
+bool u32vec_release(struct u32vec *v, size_t bytes);
 void u32vec_reserve(struct u32vec *v, uint32_t slots); /* exact: no slack is added */
 void u32vec_push(struct u32vec *v, uint32_t value);    /* grows by half */
 
@@ -24,6 +27,7 @@ struct vec {
 
 void vec_init(struct vec *v, size_t elem_bytes);
 void vec_fini(struct vec *v);
+bool vec_release(struct vec *v, size_t bytes); /* as u32vec_release */
 void vec_reserve(struct vec *v, uint32_t slots);
 void *vec_push(struct vec *v); /* zeroed; valid until the next push */
 static inline void *vec_at(const struct vec *v, uint32_t i) {

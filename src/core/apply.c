@@ -7,12 +7,15 @@
 #include "flow.h"
 #include "life.h"
 #include "limits.h"
+#include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 #include "saga.h"
+#include "schedule.h"
 #include "service.h"
 #include "store.h"
 #include "timer.h"
@@ -67,6 +70,7 @@ static void apply_submitted(struct state *s, const struct rec_submitted *r) {
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
     if (r->key.len && !MUTANT(key_forgotten))
         key_add(s, tenant, r->key, r->key_hash, r->flow, r->jobs.count, (wall_time){r->key_expires_ms});
+    if (r->schedule.len) schedule_fired(s, schedule_find(s, tenant, r->schedule, &s->scratch), flow, r);
     flow_event(s, flow_at(s, flow));
     judge_new(s, flow, 0, &r->jobs);
     work_touch(s, flow);
@@ -128,6 +132,7 @@ static void apply_retried(struct state *s, const struct rec_job_only *r) {
 
 static void apply_discarded(struct state *s, const struct rec_job_only *r) {
     dead_remove(s, the_job(s, r->flow, r->ordinal));
+    work_touch(s, the_flow(s, r->flow));
 }
 
 static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
@@ -138,10 +143,10 @@ static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
 
 static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
     uint32_t flow = the_flow(s, r->flow);
-    struct flow *f = flow_at(s, flow);
-    for (uint32_t i = 0; i < f->jobs.count; i++) dead_remove(s, f->jobs.at[i]);
+    REQUIRE(!flow_at(s, flow)->is_working);
     store_drop_flow(s, r->flow);
-    flow_forget(s, flow);
+    flow_hide(s, flow);
+    work_sweep(s, flow, SWEEP_FORGET, 0, 0);
 }
 
 /* ---- workers and attempts ---- */
@@ -233,6 +238,18 @@ static void apply_limit(struct state *s, const struct rec_limit *r) {
     quota_set(s, tenant_take(s, r->head.tenant), r);
 }
 
+/* ---- schedules ---- */
+
+static uint32_t the_schedule(struct state *s, struct slice tenant, struct slice name) {
+    uint32_t index = schedule_find(s, tenant_find(s, tenant), name, &s->scratch);
+    REQUIRE(index != 0);
+    return index;
+}
+
+static void apply_schedule(struct state *s, const struct rec_schedule *r) {
+    schedule_set(s, tenant_take(s, r->head.tenant), r);
+}
+
 /* ---- dispatch ---- */
 
 void apply(struct state *s, const struct record *r) {
@@ -248,7 +265,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_DISCARDED: apply_discarded(s, &b->as_REC_DISCARDED); break;
     case REC_RERUN: apply_rerun(s, &b->as_REC_RERUN); break;
     case REC_FORGOTTEN: apply_forgotten(s, &b->as_REC_FORGOTTEN); break;
-    case REC_CONTINUED: work_continue(s, the_flow(s, b->as_REC_CONTINUED.flow)); break;
+    case REC_CONTINUED: work_continue(s, flow_find_any(s, (flow_id){b->as_REC_CONTINUED.flow})); break;
     case REC_WORKER: apply_worker(s, &b->as_REC_WORKER); break;
     case REC_WORKER_DRAIN: apply_worker_drain(s, &b->as_REC_WORKER_DRAIN); break;
     case REC_WORKER_GONE: apply_worker_gone(s, &b->as_REC_WORKER_GONE); break;
@@ -276,6 +293,28 @@ void apply(struct state *s, const struct record *r) {
         break;
     case REC_EXPANDED:
         expand_answer(s, the_job(s, b->as_REC_EXPANDED.flow, b->as_REC_EXPANDED.ordinal), &b->as_REC_EXPANDED);
+        break;
+    case REC_SCHEDULE: apply_schedule(s, &b->as_REC_SCHEDULE); break;
+    case REC_SCHEDULE_REMOVED:
+        schedule_remove(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name));
+        break;
+    case REC_SCHEDULE_PAUSED:
+        schedule_pause(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_PAUSED.name), &b->as_REC_SCHEDULE_PAUSED);
+        break;
+    case REC_SCHEDULE_SLOT:
+        schedule_slot(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_SLOT.name), &b->as_REC_SCHEDULE_SLOT);
+        break;
+    case REC_SCHEDULE_BACKFILL:
+        schedule_backfill(s, the_schedule(s, b->head.tenant, b->as_REC_SCHEDULE_BACKFILL.name),
+                          &b->as_REC_SCHEDULE_BACKFILL);
+        break;
+    case REC_MEMO_KEPT:
+        memo_keep(s, the_job(s, b->as_REC_MEMO_KEPT.flow, b->as_REC_MEMO_KEPT.ordinal),
+                  (wall_time){b->as_REC_MEMO_KEPT.expires_ms});
+        break;
+    case REC_MEMO_HIT: memo_hit(s, the_job(s, b->as_REC_MEMO_HIT.flow, b->as_REC_MEMO_HIT.ordinal)); break;
+    case REC_MEMO_DROPPED:
+        memo_drop(s, memo_find(s, tenant_find(s, b->head.tenant), b->as_REC_MEMO_DROPPED.key));
         break;
     case REC_KIND_END: PANIC("a record of no kind");
     }

@@ -8,7 +8,6 @@
 #include "life.h"
 #include "mutant.h"
 #include "panic.h"
-#include "question.h"
 #include "quota.h"
 #include "saga.h"
 #include "service.h"
@@ -183,22 +182,6 @@ static enum job_cause stop_cause(const struct state *s, struct job *j, bool by_s
     return j->part == PART_CHILD ? expand_stop_cause(s, j) : CAUSE_REQUEST;
 }
 
-static void succeed(struct state *s, uint32_t job, const struct rec_ended *rec) {
-    struct job *j = job_at(s, job);
-    struct arena *arena = &flow_at(s, j->flow)->arena;
-    if (rec->result.len || rec->result_hash.len) {
-        struct extra *x = job_extra(s, j);
-        x->result = arena_slice(arena, rec->result);
-        x->result_hash = arena_slice(arena, rec->result_hash);
-    }
-    if (job_options(s, j)->gates & GATE_BIT(GATE_OUTPUT)) {
-        job_move(s, job, JOB_CHECKING, CAUSE_NONE);
-        question_open(s, job, GATE_OUTPUT);
-    } else {
-        job_finish(s, job, JOB_SUCCEEDED, CAUSE_NONE);
-    }
-}
-
 void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
     REQUIRE(job_state_is_active(j->state));
@@ -217,7 +200,7 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     switch (judge(stop, rec->outcome)) {
     case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, stop_cause(s, j, called_off)); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
-    case END_SUCCESS: succeed(s, job, rec); break;
+    case END_SUCCESS: job_succeed(s, job, rec->result, rec->result_hash); break;
     case END_FAILURE: {
         /* the exit code of an attempt that was stopped is the stop's, not the job's */
         bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));

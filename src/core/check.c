@@ -5,10 +5,13 @@
 #include "expand.h"
 #include "flow.h"
 #include "hash.h"
+#include "memo.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 #include "saga.h"
+#include "schedule.h"
 #include "service.h"
 #include "store.h"
 
@@ -155,6 +158,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     arena_fini(&scratch);
     FITS(!taken, "an idempotency key used twice");
     enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    if (e == ERR_OK && r->schedule.len) e = schedule_check_fired(s, r, why);
     return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
 }
 
@@ -185,7 +189,8 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
 }
 
 static enum err check_flow_only(const struct state *s, const struct record *r, struct why *why) {
-    uint32_t flow = flow_find(s, (flow_id){r->body.as_REC_RERUN.flow});
+    flow_id id = {r->body.as_REC_RERUN.flow};
+    uint32_t flow = r->kind == REC_CONTINUED ? flow_find_any(s, id) : flow_find(s, id);
     FITS(flow != 0, "a flow that is not there");
     const struct flow *f = flow_at(s, flow);
     FITS(!f->of_service, "a service");
@@ -365,6 +370,41 @@ static enum err check_revoked(const struct state *s, const struct rec_job_only *
     return ERR_OK;
 }
 
+static enum err check_schedule(const struct state *s, const struct rec_schedule *r, struct why *why) {
+    FITS(r->head.tenant.len > 0 && r->name.len > 0, "a schedule of nobody, or without a name");
+    const struct rec_job *list = r->jobs.at;
+    for (uint32_t i = 0; i < r->jobs.count; i++)
+        FITS(list[i].foreign.count == 0, "a schedule with parents in other flows");
+    enum err e = check_options(s, tenant_find(s, r->head.tenant), &r->profiles, why);
+    return e != ERR_OK ? e : check_jobs(s, 0, &r->profiles, &r->jobs, why);
+}
+
+static enum err check_memo_kept(const struct state *s, const struct rec_memo_kept *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0 && job_at(s, job)->extra && extra_at(s, job_at(s, job)->extra)->memo, "a job without a cache key");
+    FITS(job_at(s, job)->state == JOB_SUCCEEDED, "a job that has not succeeded");
+    FITS(memo_job_at(s, extra_at(s, job_at(s, job)->extra)->memo)->from.flow.v == 0, "a result of another job");
+    FITS(time_fits(r->expires_ms), "a time that cannot be");
+    return ERR_OK;
+}
+
+static enum err check_memo_hit(const struct state *s, const struct rec_memo_hit *r, struct why *why) {
+    uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+    FITS(job != 0 && job_at(s, job)->extra && extra_at(s, job_at(s, job)->extra)->memo, "a job without a cache key");
+    FITS(job_at(s, job)->state == JOB_READY, "a job that is not ready");
+    const struct memo *m = memo_at(s, memo_job_at(s, extra_at(s, job_at(s, job)->extra)->memo)->memo);
+    FITS(memo_has_entry(m), "a result that is not kept");
+    FITS(m->from.flow.v == r->from_flow && m->from.ordinal == r->from_ordinal, "a result of another job");
+    return ERR_OK;
+}
+
+static enum err check_memo_dropped(const struct state *s, const struct rec_memo_dropped *r, struct why *why) {
+    FITS(r->key.len == MEMO_KEY_BYTES, "a result without a key");
+    uint32_t memo = memo_find(s, tenant_find(s, r->head.tenant), r->key);
+    FITS(memo != 0 && memo_has_entry(memo_at(s, memo)), "a result that is not kept");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -418,6 +458,14 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
         return ERR_OK;
     case REC_HEALTH: return check_health(s, &b->as_REC_HEALTH, why);
     case REC_EXPANDED: return check_expanded(s, &b->as_REC_EXPANDED, why);
+    case REC_SCHEDULE: return check_schedule(s, &b->as_REC_SCHEDULE, why);
+    case REC_SCHEDULE_REMOVED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_REMOVED.name, why);
+    case REC_SCHEDULE_PAUSED: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_PAUSED.name, why);
+    case REC_SCHEDULE_SLOT: return schedule_check_slot(s, &b->as_REC_SCHEDULE_SLOT, why);
+    case REC_SCHEDULE_BACKFILL: return schedule_check(s, b->head.tenant, b->as_REC_SCHEDULE_BACKFILL.name, why);
+    case REC_MEMO_KEPT: return check_memo_kept(s, &b->as_REC_MEMO_KEPT, why);
+    case REC_MEMO_HIT: return check_memo_hit(s, &b->as_REC_MEMO_HIT, why);
+    case REC_MEMO_DROPPED: return check_memo_dropped(s, &b->as_REC_MEMO_DROPPED, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

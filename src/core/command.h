@@ -35,6 +35,12 @@ enum command_kind {
     CMD_POLICY,
     CMD_SERVICE,
     CMD_HEALTH,
+    CMD_SCHEDULE,
+    CMD_SCHEDULE_REMOVE,
+    CMD_SCHEDULE_PAUSE,
+    CMD_SCHEDULE_BACKFILL,
+    CMD_SCHEDULE_SLOTS,
+    CMD_PROJECTED, /* the history is durable up to an LSN; kept in memory only, told again after a restart */
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
 };
@@ -62,6 +68,7 @@ struct job_spec {
     struct slice undo_body;
     struct slice undo_hash; /* 32 bytes; needed when the compensation's options have the policy gate */
     struct slice service;   /* that a job of kind service deploys */
+    struct slice cache_key; /* 32 bytes: a hash of all that its result depends on; empty = always run it */
 };
 
 struct cmd_jobs {
@@ -161,6 +168,7 @@ struct cmd_verdict {
     bool fatal; /* with a deny or a quarantine: the flow's saga unwinds */
     struct slice result;      /* with an external allow: what the other system gave back */
     struct slice result_hash; /* 32 bytes; names a blob when `result` is empty */
+    struct slice cache_key; /* 32 bytes, with a rendered body: of what was rendered */
 };
 
 struct cmd_pool {
@@ -249,6 +257,38 @@ struct cmd_service {
     enum service_desired desired;
 };
 
+struct cmd_schedule {
+    struct slice name;
+    struct slice expression; /* checked by the caller; the core does not read it */
+    enum catch_up catch_up;
+    enum overlap overlap;
+    bool paused;
+    int64_t start_ms, end_ms; /* wall; 0 = none */
+    struct slice flow_name;
+    const struct label *labels;
+    uint32_t label_count;
+    struct cmd_jobs jobs; /* without parents in other flows and without absolute times */
+};
+
+struct cmd_schedule_name { /* remove, pause, backfill */
+    struct slice name;
+    bool on;                /* pause */
+    const int64_t *slots;   /* backfill: slots of the past, ascending */
+    uint32_t slot_count;
+};
+
+/* The slots of a schedule that follow `after_ms`, ascending. When more than the asked number lie before now, the
+ * oldest are left out and counted in `earlier`; what room is left is filled with slots to come. Kept in memory only:
+ * after a restart, and whenever they run out, the engine asks again. */
+struct cmd_schedule_slots {
+    uint64_t revision; /* as in the effect that asked */
+    int64_t after_ms;  /* the same */
+    const int64_t *slots;
+    uint32_t slot_count;
+    uint64_t earlier;
+    bool last; /* none follows the last of them */
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -272,6 +312,10 @@ struct command {
         struct cmd_limit limit;
         struct cmd_service service;
         struct cmd_policy policy;
+        uint64_t lsn; /* projected */
+        struct cmd_schedule schedule;
+        struct cmd_schedule_name schedule_name;
+        struct cmd_schedule_slots schedule_slots;
     } as;
 };
 

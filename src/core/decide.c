@@ -31,6 +31,12 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_LIMIT] = decide_limit,
     [CMD_POLICY] = decide_policy,
     [CMD_SERVICE] = decide_service,     [CMD_HEALTH] = decide_health,
+    [CMD_PROJECTED] = decide_projected,
+    [CMD_SCHEDULE] = decide_schedule,
+    [CMD_SCHEDULE_REMOVE] = decide_schedule_remove,
+    [CMD_SCHEDULE_PAUSE] = decide_schedule_pause,
+    [CMD_SCHEDULE_BACKFILL] = decide_schedule_backfill,
+    [CMD_SCHEDULE_SLOTS] = decide_schedule_slots,
 };
 
 void decide(struct decision *d, const struct command *cmd) {

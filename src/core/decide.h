@@ -67,7 +67,26 @@ enum err decide_health(struct decision *d, const struct command *cmd);
 /* The worker begins to drain: its services leave it. */
 void decide_move_services(struct decision *d, uint32_t worker);
 
+/* The next job that asks about kept results; false when none does. Moves it along in `indices`. */
+bool decide_memo(struct decision *d, struct state *indices);
+void decide_memo_timer(struct decision *d, uint32_t memo);
+enum err decide_projected(struct decision *d, const struct command *cmd);
+enum err decide_schedule(struct decision *d, const struct command *cmd);
+enum err decide_schedule_remove(struct decision *d, const struct command *cmd);
+enum err decide_schedule_pause(struct decision *d, const struct command *cmd);
+enum err decide_schedule_backfill(struct decision *d, const struct command *cmd);
+enum err decide_schedule_slots(struct decision *d, const struct command *cmd);
+void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t schedule);
+
 /* Checks shared by them. */
+/* New jobs, for a flow (NULL: a new one) or a template: checked, ordered, completed. */
+enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
+                     const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs);
+/* Whether a job may carry a cache key. */
+enum err decide_memoised(struct decision *d, struct slice name, const struct options *o, bool has_undo);
+enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret);
+/* Whether there is room for one more tenant, if it is new. */
+enum err decide_tenant_room(struct decision *d, struct slice tenant);
 enum err decide_name(struct decision *d, struct slice name, const char *what);
 enum err decide_key(struct decision *d, struct slice key);
 /* A flow of the caller's tenant; an empty tenant (an administrator) sees all. */

@@ -110,7 +110,8 @@ static enum err check_waits(struct decision *d, const struct options *o) {
                  {o->restart_cap_ms, "the longest time before a restart"},
                  {o->restart_reset_ms, "the healthy time that forgives restarts"},
                  {o->healthy_within_ms, "the time to become healthy"},
-                 {o->stop_within_ms, "the time to stop"}};
+                 {o->stop_within_ms, "the time to stop"},
+                 {o->cache_ms, "the time of a kept result"}};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
         enum err e = check_wait(d, waits[i].ms, waits[i].what);
         if (e != ERR_OK) return e;

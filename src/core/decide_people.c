@@ -209,6 +209,7 @@ static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {
                       (long long)d->limits->result_bytes_max);
     if (c->result_hash.len != 0 && c->result_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (c->hash.len != 0 && c->hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
+    if (c->cache_key.len != 0 && c->cache_key.len != 32) return refuse(d, ERR_INVALID, "a cache key has 32 bytes");
     return ERR_OK;
 }
 
@@ -230,6 +231,7 @@ static void record_verdict(struct decision *d, const struct command *cmd, struct
     rec->fatal = c->fatal;
     rec->result = c->result;
     rec->result_hash = c->result_hash;
+    rec->cache_key = c->cache_key;
 }
 
 static enum err decide_late_quarantine(struct decision *d, const struct command *cmd) {
@@ -237,11 +239,21 @@ static enum err decide_late_quarantine(struct decision *d, const struct command 
     uint32_t job = 0;
     enum err e = decide_settled_job(d, cmd, c->job, &job);
     if (e != ERR_OK) return e;
-    if (c->verdict != VERDICT_QUARANTINE) return refuse(d, ERR_INVALID, "a late verdict can only be a quarantine");
+    if (c->verdict != VERDICT_QUARANTINE || c->cache_key.len)
+        return refuse(d, ERR_INVALID, "a late verdict can only be a quarantine");
     if (job_at(d->state, job)->state != JOB_SUCCEEDED)
         return refuse(d, ERR_STATE, "only a job that succeeded can be quarantined later");
     record_verdict(d, cmd, c->job, GATE_OUTPUT);
     return ERR_OK;
+}
+
+/* A spec that was rendered has a key of its own: what it depends on is known only now. */
+static enum err check_cache_key(struct decision *d, const struct cmd_verdict *c, const struct question *q) {
+    const struct job *j = job_at(d->state, q->job);
+    if (q->gate != GATE_RENDER || c->verdict != VERDICT_ALLOW)
+        return refuse(d, ERR_INVALID, "a cache key comes with a rendered spec, and nothing else");
+    bool has_undo = j->extra && extra_at(d->state, j->extra)->undo_profile;
+    return decide_memoised(d, job_name(j), job_options(d->state, j), has_undo);
 }
 
 enum err decide_verdict(struct decision *d, const struct command *cmd) {
@@ -259,10 +271,19 @@ enum err decide_verdict(struct decision *d, const struct command *cmd) {
     }
     const struct question *q = question_at(d->state, question);
     e = check_question(d, cmd, q);
+    if (e == ERR_OK && c->cache_key.len) e = check_cache_key(d, c, q);
     if (e != ERR_OK) return e;
     if (q->gate == GATE_EXPANSION && c->verdict == VERDICT_ALLOW) return decide_expand(d, cmd, q);
     if (c->item_count || c->items.len) return refuse(d, ERR_INVALID, "items answer an expansion only");
     record_verdict(d, cmd, job_ref_of(d->state, job_at(d->state, q->job)), q->gate);
+    return ERR_OK;
+}
+
+/* Volatile: taken in by live.c. */
+enum err decide_projected(struct decision *d, const struct command *cmd) {
+    if (cmd->as.lsn > d->state->lsn)
+        return refuse(d, ERR_INVALID, "the history cannot be at LSN %llu: the journal is at %llu",
+                      (unsigned long long)cmd->as.lsn, (unsigned long long)d->state->lsn);
     return ERR_OK;
 }
 

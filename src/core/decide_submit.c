@@ -3,6 +3,7 @@
 #include "decide_options.h"
 #include "flow.h"
 #include "graph.h"
+#include "mutant.h"
 #include "panic.h"
 #include "registry.h"
 #include "saga.h"
@@ -67,7 +68,7 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
-        bytes += 64 + spec->name.len + spec->body.len + spec->service.len;
+        bytes += 64 + spec->name.len + spec->body.len + spec->service.len + spec->cache_key.len;
         if (spec->service.len) {
             questions++;
             has_runner = true;
@@ -174,6 +175,23 @@ static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, cons
     if ((undo->gates & GATE_BIT(GATE_POLICY)) && spec->undo_hash.len == 0)
         return refuse(d, ERR_INVALID, "the compensation of job %.*s has no hash of what its policy is asked about",
                       SLICE_FMT(spec->name));
+    return ERR_OK;
+}
+
+/* What a memoised job does is its result, and nothing that somebody would have to undo. */
+static enum err check_memo(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
+    if (spec->cache_key.len == 0) return ERR_OK;
+    if (spec->cache_key.len != 32) return refuse(d, ERR_INVALID, "a cache key has 32 bytes");
+    return decide_memoised(d, spec->name, &jobs->profiles[spec->profile], spec->undo_profile != 0);
+}
+
+enum err decide_memoised(struct decision *d, struct slice name, const struct options *o, bool has_undo) {
+    if (!runs_on_a_worker(o) || o->kind == JOB_SERVICE || options_expand(o))
+        return refuse(d, ERR_INVALID, "job %.*s has a cache key, but is of a kind that leaves no result",
+                      SLICE_FMT(name));
+    if (has_undo)
+        return refuse(d, ERR_INVALID, "job %.*s has a cache key and a compensation: it cannot have both",
+                      SLICE_FMT(name));
     return ERR_OK;
 }
 
@@ -298,9 +316,8 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
     return ERR_OK;
 }
 
-static enum err build_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
-                           const struct flow *flow, flow_id own, struct tlv_list *ret_profiles,
-                           struct tlv_list *ret_jobs) {
+enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
+                     const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
     /* an administrator, who has no tenant, adds in the name of the flow's */
     struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);
@@ -308,6 +325,7 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
         e = check_spec(d, jobs, &jobs->jobs[i]);
         if (e == ERR_OK) e = check_undo(d, jobs, &jobs->jobs[i]);
         if (e == ERR_OK) e = check_service(d, cmd, jobs, &jobs->jobs[i], flow);
+        if (e == ERR_OK) e = check_memo(d, jobs, &jobs->jobs[i]);
     }
     struct derived derived = {0};
     if (e == ERR_OK) e = check_space(d, jobs);
@@ -328,7 +346,8 @@ static enum err build_jobs(struct decision *d, const struct command *cmd, const 
                                    .undo_hash = spec->undo_hash,
                                    .service = spec->service,
                                    .runner_profile = spec->service.len ? derived.runner[spec->profile] : 0,
-                                   .child_profile = derived.child[spec->profile]};
+                                   .child_profile = derived.child[spec->profile],
+                                   .cache_key = spec->cache_key};
         e = collect_foreign(d, tenant, spec, own, &list[k].foreign);
         if (e != ERR_OK) return e;
     }
@@ -345,7 +364,8 @@ static bool answer_from_key(struct decision *d, const struct command *cmd, enum 
     uint32_t index = key_find(d->state, tenant, c->key, d->arena);
     if (index == 0) return false;
     const struct key *k = key_at(d->state, index);
-    if (k->expires.ms <= d->in->wall.ms) { /* over, though the tick has not come to it yet */
+    /* over, though the tick has not come to it yet */
+    if (k->expires.ms <= d->in->wall.ms && !MUTANT(expired_key_served)) {
         struct rec_key_expired *rec = &decide_record(d, REC_KEY_EXPIRED, NULL)->body.as_REC_KEY_EXPIRED;
         rec->head.tenant = cmd->tenant;
         rec->key = c->key;
@@ -373,36 +393,49 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
     if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max)
         return refuse(d, ERR_INVALID, "the key's time is out of range");
     if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
-    if (c->label_count > d->limits->labels_max)
+    return decide_tenant_room(d, cmd->tenant);
+}
+
+enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret) {
+    if (count > d->limits->labels_max)
         return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
-    for (uint32_t i = 0; i < c->label_count; i++) {
-        e = decide_name(d, c->labels[i].key, "a label");
+    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) {
+        enum err e = decide_name(d, labels[i].key, "a label");
         if (e != ERR_OK) return e;
-        if (c->labels[i].value.len > (size_t)d->limits->name_bytes_max)
+        if (labels[i].value.len > (size_t)d->limits->name_bytes_max)
             return refuse(d, ERR_LIMIT, "a label value is too long");
+        copy[i] = labels[i];
     }
-    if (!tenant_find(d->state, cmd->tenant) && d->state->tenants.count >= d->limits->tenants_max)
+    *ret = (struct tlv_list){copy, count};
+    return ERR_OK;
+}
+
+enum err decide_tenant_room(struct decision *d, struct slice tenant) {
+    if (!tenant_find(d->state, tenant) && d->state->tenants.count >= d->limits->tenants_max)
         return refuse(d, ERR_LIMIT, "there are %u tenants already (tenants_max)", d->state->tenants.count);
     return ERR_OK;
 }
 
-static struct tlv_list copy_labels(struct decision *d, const struct label *labels, uint32_t count) {
-    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
-    for (uint32_t i = 0; i < count; i++) copy[i] = labels[i];
-    return (struct tlv_list){copy, count};
-}
-
 enum err decide_submit(struct decision *d, const struct command *cmd) {
     const struct cmd_submit *c = &cmd->as.submit;
+    struct tlv_list labels;
     enum err e = check_head(d, cmd);
+    if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &labels);
     if (e != ERR_OK) return e;
     if (c->key.len && answer_from_key(d, cmd, &e)) return e;
     if (d->state->flows.count >= d->limits->flows_max)
         return refuse(d, ERR_BUSY, "there are %u flows already (flows_max)", d->state->flows.count);
+    uint64_t over = (uint64_t)d->state->ended[ENDED_CLEAN].count + d->state->ended[ENDED_DEAD].count;
+    if (over >= (uint64_t)d->limits->ended_flows_max)
+        return refuse(d, ERR_BUSY,
+                      "%llu finished flows have not left memory (ended_flows_max): the history is at LSN %llu of %llu",
+                      (unsigned long long)over, (unsigned long long)d->live->projected_lsn,
+                      (unsigned long long)d->state->lsn);
     if (c->key.len && d->state->keys.count >= d->limits->idempotency_keys_max)
         return refuse(d, ERR_BUSY, "too many idempotency keys are alive (idempotency_keys_max)");
     struct tlv_list profiles, jobs;
-    e = build_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
+    e = decide_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
     if (e != ERR_OK) return e;
     struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, cmd)->body.as_REC_SUBMITTED;
     rec->head.tenant = cmd->tenant;
@@ -414,7 +447,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
         rec->key_hash = c->key_hash;
         rec->key_expires_ms = d->in->wall.ms + (c->key_ms ? c->key_ms : d->limits->idempotency_ms);
     }
-    rec->labels = copy_labels(d, c->labels, c->label_count);
+    rec->labels = labels;
     rec->more = c->jobs.more;
     rec->profiles = profiles;
     rec->jobs = jobs;
@@ -434,7 +467,7 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     if (e != ERR_OK) return e;
     if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");
     struct tlv_list profiles, jobs;
-    e = build_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);
+    e = decide_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);
     if (e != ERR_OK) return e;
     struct rec_added *rec = &decide_record(d, REC_ADDED, cmd)->body.as_REC_ADDED;
     rec->flow = c->flow.v;

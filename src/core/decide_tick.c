@@ -4,6 +4,7 @@
 #include "decide.h"
 #include "flow.h"
 #include "life.h"
+#include "mutant.h"
 #include "panic.h"
 #include "question.h"
 #include "timer.h"
@@ -138,12 +139,24 @@ bool decide_timer(struct decision *d, struct state *indices) {
     switch (kind) {
     case TIMER_JOB: job_timer(d, indices, index); break;
     case TIMER_QUESTION: question_timer(d, indices, index); break;
-    case TIMER_KEY: key_timer(d, index); break;
+    case TIMER_KEY:
+        if (MUTANT(expired_key_served))
+            timer_set(indices, TIMER_KEY, index, (wall_time){d->in->wall.ms + 60000});
+        else
+            key_timer(d, index);
+        break;
     case TIMER_ITEM: decide_item_timer(d, indices, index); break;
     /* a token has come: nothing to record, the dispatch of this pass looks again */
     case TIMER_QUOTA:
         timer_set(indices, TIMER_QUOTA, index, (wall_time){TIME_NEVER});
         class_release(indices, index);
+        break;
+    case TIMER_SCHEDULE: decide_schedule_timer(d, indices, index); break;
+    case TIMER_MEMO:
+        if (MUTANT(memo_expired_served))
+            timer_set(indices, TIMER_MEMO, index, (wall_time){d->in->wall.ms + 60000});
+        else
+            decide_memo_timer(d, index);
         break;
     }
     return true;

@@ -16,6 +16,7 @@ enum effect_kind {
     EFFECT_QUESTION, /* a question is open; someone outside must answer */
     EFFECT_CHANGED,   /* a key of the store that someone watches changed; lost with the watches in a crash */
     EFFECT_PUBLISHED, /* a message on a channel that someone watches */
+    EFFECT_SLOTS_WANTED, /* a schedule needs its next slots: CMD_SCHEDULE_SLOTS */
 };
 
 enum event_kind {
@@ -66,6 +67,13 @@ struct store_effect {
     struct bytes *owned; /* key and body */
 };
 
+struct slots_effect {
+    uint64_t revision; /* names the schedule: view_schedule_revision */
+    int64_t after_ms;
+    int64_t until_ms; /* no slot after this; TIME_NEVER */
+    uint32_t most; /* how many slots may be named */
+};
+
 struct effect {
     enum effect_kind kind;
     uint32_t ordinal; /* among the events of its record */
@@ -79,6 +87,7 @@ struct effect {
         struct attempt_effect attempt; /* assign, stop, drop */
         struct question_effect question;
         struct store_effect store; /* changed, published */
+        struct slots_effect slots;
     } as;
 };
 

@@ -10,12 +10,14 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "retention.h"
 #include "snapshot.h"
 #include "store.h"
 #include "timer.h"
 
-#define TIMERS_PER_PASS 4096u /* records made by time alone before other work gets its turn */
-#define STEPS_PER_PASS 4u     /* of long consequences, STEP_JOBS_MAX jobs each */
+#define TIMERS_PER_PASS 4096u    /* records made by time alone before other work gets its turn */
+#define FORGOTTEN_PER_PASS 1024u /* flows that leave before other work gets its turn */
+#define MEMOS_PER_PASS 4096u /* looks at kept results before other work gets its turn */
 #define ARENA_CHUNK_BYTES 65536
 #define ARENA_BYTES_MAX ((size_t)1 << 33)
 
@@ -25,6 +27,7 @@ struct engine {
     struct live live;
     struct limits limits;
     struct inputs in;
+    bool was_working; /* a long consequence was under way when the pass began */
     uint64_t epoch;
     struct effects effects;
 
@@ -157,6 +160,7 @@ enum err engine_replay(struct engine *e, const struct batch *b, struct why *why)
         apply(&e->state, &record);
         arena_reset(&e->record_arena);
     }
+    flow_sweep(&e->state);
     if (cursor_left(&c) != 0) return why_set(why, ERR_CORRUPT, "bytes after the last record of a batch");
     e->taken_lsn = e->durable_lsn = e->state.lsn;
     return ERR_OK;
@@ -213,6 +217,8 @@ void engine_begin(struct engine *e, const struct inputs *in) {
     REQUIRE(at.ms >= e->state.now.ms);
     e->in = *in;
     e->in.wall = at;
+    e->live.now = at;
+    e->was_working = e->state.working_head != 0;
 }
 
 bool engine_is_full(const struct engine *e) {
@@ -232,6 +238,9 @@ void engine_command(struct engine *e, const struct command *cmd) {
     e->live.stale_refused += d.stale;
     commit_decided(e);
     if (reply.err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
+    if (reply.err == ERR_OK && cmd->kind == CMD_SCHEDULE_SLOTS) /* the tick has waited for them */
+        timer_set(&e->state, TIMER_SCHEDULE, map_get(&e->state.schedule_by_revision, cmd->as.schedule_slots.revision),
+                  e->in.wall);
     if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
 }
 
@@ -250,12 +259,12 @@ static void run_timers(struct engine *e) {
     }
 }
 
+/* One step in a pass, which is half a millisecond; what a command of this pass began has had its first one. */
 static void run_consequences(struct engine *e) {
-    for (uint32_t i = 0; i < STEPS_PER_PASS && e->state.working_head && !engine_is_full(e); i++) {
-        struct record record = {.kind = REC_CONTINUED, .version = RECORD_VERSION};
-        record.body.as_REC_CONTINUED.flow = flow_at(&e->state, e->state.working_head)->id;
-        commit(e, &record);
-    }
+    if (!e->was_working || e->state.working_head == 0 || engine_is_full(e)) return;
+    struct record record = {.kind = REC_CONTINUED, .version = RECORD_VERSION};
+    record.body.as_REC_CONTINUED.flow = flow_at(&e->state, e->state.working_head)->id;
+    commit(e, &record);
 }
 
 static void run_questions(struct engine *e) {
@@ -295,11 +304,36 @@ static void run_dispatch(struct engine *e) {
     }
 }
 
+/* Before dispatch: who is given a result needs no worker. */
+static void run_memos(struct engine *e) {
+    struct reply unused = {0};
+    for (uint32_t i = 0; i < MEMOS_PER_PASS && !engine_is_full(e); i++) {
+        struct decision d = new_decision(e, &unused);
+        if (!decide_memo(&d, &e->state)) break;
+        commit_decided(e);
+    }
+}
+
+/* Finished flows that the history has and nobody needs here any longer. */
+static void run_retention(struct engine *e) {
+    uint32_t flow;
+    for (uint32_t i = 0; i < FORGOTTEN_PER_PASS && !engine_is_full(e); i++) {
+        flow = retention_next(&e->state, &e->live, &e->limits, e->in.wall);
+        if (flow == 0) return;
+        struct record record = {.kind = REC_FORGOTTEN, .version = RECORD_VERSION};
+        record.body.as_REC_FORGOTTEN.flow = flow_at(&e->state, flow)->id;
+        commit(e, &record);
+    }
+}
+
 void engine_finish(struct engine *e) {
     run_timers(e);
+    run_retention(e);
     run_consequences(e);
     store_sweep(&e->state, STEP_JOBS_MAX);
+    flow_sweep(&e->state);
     run_questions(e);
+    run_memos(e);
     run_dispatch(e);
 }
 
@@ -349,12 +383,14 @@ bool engine_should_fill(const struct engine *e) {
 }
 
 bool engine_has_work(const struct engine *e) {
-    return e->state.working_head != 0 || e->live.ask_next != 0 || e->state.store.dropped_spaces.count ||
-           e->state.store.dropped_sets.count;
+    const struct state *s = &e->state;
+    bool has_memory = s->buried.count || s->store.dropped_spaces.count || s->store.dropped_sets.count;
+    return s->working_head || s->asking.head || e->live.ask_next || has_memory;
 }
 
 wall_time engine_next_due(const struct engine *e) {
-    return timer_next(&e->state);
+    wall_time timer = timer_next(&e->state), leaving = retention_due(&e->state, &e->live, &e->limits);
+    return leaving.ms < timer.ms ? leaving : timer;
 }
 
 mono_time engine_next_lease(const struct engine *e) {

@@ -241,6 +241,7 @@ static void pass_child(struct state *s, struct expansion *x, uint32_t child) {
     case SWEEP_RESUME:
         if (j->state == JOB_READY && (j->flags & JOBF_PARKED)) ready_unpark(s, child);
         return;
+    case SWEEP_FORGET:
     case SWEEP_NONE:
     case SWEEP_COUNT: break;
     }
@@ -434,22 +435,25 @@ void expand_resume(struct state *s, uint32_t job) {
 
 /* ---- the end of a flow, and its return ---- */
 
-void expand_forget(struct state *s, struct flow *f) {
-    if (f->fan == 0) return;
+/* `next` falls with the children, so that what is left is always a whole. */
+void expand_shed(struct state *s, struct flow *f) {
     struct u32vec *all = &fan_at(s, f->fan)->expansions;
-    for (uint32_t i = 0; i < all->count; i++) {
-        struct expansion *x = expansion_at(s, all->at[i]);
-        if (x->cause == CAUSE_NONE) count_bare(s, x, -1);
-        for (uint32_t item = 0; x->made.count && item < x->next; item++) {
-            uint32_t child = map_get(&x->made, item);
-            if (child == 0) continue;
-            REQUIRE(job_state_is_terminal(job_at(s, child)->state));
-            dead_remove(s, child);
-            free_child(s, x, child);
-        }
-        map_fini(&x->made);
-        pool_free(&s->expansions, all->at[i]);
+    uint32_t index = all->at[all->count - 1];
+    struct expansion *x = expansion_at(s, index);
+    if (x->cause == CAUSE_NONE) set_cause(s, x, CAUSE_REQUEST); /* what never began counts no longer */
+    x->pass_next = x->again = 0;
+    if (x->next > 0) {
+        uint32_t child = map_get(&x->made, --x->next);
+        if (child == 0) return;
+        REQUIRE(job_state_is_terminal(job_at(s, child)->state));
+        dead_unlink(s, child);
+        free_child(s, x, child);
+        return;
     }
+    map_fini(&x->made);
+    extra_at(s, job_at(s, x->job)->extra)->expansion = 0;
+    pool_free(&s->expansions, index);
+    if (--all->count > 0) return;
     u32vec_fini(all);
     pool_free(&s->fans, f->fan);
     f->fan = 0;

@@ -71,8 +71,8 @@ enum job_cause expand_child_cause(const struct expansion *x);
 /* How many children may end badly. */
 uint32_t expand_allowed(const struct options *o, uint32_t count);
 
-/* Frees what a flow that leaves has of all this. */
-void expand_forget(struct state *s, struct flow *f);
+/* A flow leaves, child by child: frees the last of the last foreach job, or what is left of that. */
+void expand_shed(struct state *s, struct flow *f);
 
 /* Loading a snapshot: an expansion without its children, one child, and when all are there. */
 uint32_t expand_make(struct state *s, uint32_t job, uint32_t count, struct slice items);

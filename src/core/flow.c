@@ -4,6 +4,7 @@
 #include "class.h"
 #include "expand.h"
 #include "life.h"
+#include "memo.h"
 #include "panic.h"
 #include "quota.h"
 #include "saga.h"
@@ -60,8 +61,12 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
 }
 
 uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t tenant) {
-    struct flow_head head = {
-        .name = rec->name, .principal = rec->head.principal, .trace = rec->head.trace, .labels = rec->labels};
+    struct flow_head head = {.name = rec->name,
+                             .principal = rec->head.principal,
+                             .trace = rec->head.trace,
+                             .labels = rec->labels,
+                             .schedule = rec->schedule,
+                             .slot_ms = rec->slot_ms};
     REQUIRE(rec->flow > s->flow_last);
     struct buf *encoded = &s->head_bytes;
     buf_clear(encoded);
@@ -84,6 +89,13 @@ void flow_release_memory(struct flow *f) {
     vec_fini(&f->foreign);
     vec_fini(&f->seen);
     lean_fini(&f->names);
+}
+
+bool flow_release_some(struct flow *f, size_t bytes) {
+    if (!arena_release(&f->arena, bytes) || !vec_release(&f->edges, bytes)) return false;
+    if (!u32vec_release(&f->jobs, bytes) || !lean_release(&f->names, bytes)) return false;
+    flow_release_memory(f);
+    return true;
 }
 
 size_t flow_bytes(const struct flow *f) {
@@ -253,6 +265,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         if (list[i].undo_profile) saga_name(s, j, profile_index[list[i].undo_profile - 1]);
         if (list[i].child_profile) expand_name(s, j, profile_index[list[i].child_profile - 1]);
         if (list[i].runner_profile) service_name_runner(s, j, profile_index[list[i].runner_profile - 1]);
+        if (list[i].cache_key.len) memo_name(s, index, list[i].cache_key, false);
         flow_link_parents(s, flow, j, &list[i].parents);
         link_foreign(s, flow, j, &list[i].foreign);
         job_enter(s, index);
@@ -260,60 +273,4 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
     }
     for (uint32_t i = 0; i < profiles->count; i++) profile_unref(s, profile_index[i]);
     flow_index_names(s, f);
-}
-
-/* Edges that open jobs of other flows still hold to the jobs of a flow that leaves. */
-static void drop_foreign_edges(struct state *s, const struct flow *f, const struct job *j) {
-    struct rec_job rec;
-    job_record(j, &s->scratch, &rec);
-    const struct rec_foreign *list = rec.foreign.at;
-    for (uint32_t i = 0; i < rec.foreign.count; i++) {
-        uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
-        if (list[i].seen != JOB_WAITING || parent == 0) continue;
-        struct job *p = job_at(s, parent);
-        struct vec *edges = &flow_at(s, p->flow)->foreign;
-        uint32_t kept_count = 0;
-        /* the mark says whether there are such edges and nothing else: a restored state, which derives it from them,
-         * must visit the same jobs in the same step */
-        p->flags &= (uint8_t)~JOBF_FOREIGN;
-        for (uint32_t e = 0; e < edges->count; e++) {
-            struct foreign_edge edge = *(struct foreign_edge *)vec_at(edges, e);
-            if (edge.parent == list[i].ordinal) {
-                if (edge.child_flow == f->id && edge.child_ordinal == j->ordinal) continue;
-                p->flags |= JOBF_FOREIGN;
-            }
-            *(struct foreign_edge *)vec_at(edges, kept_count++) = edge;
-        }
-        edges->count = kept_count;
-    }
-}
-
-void flow_forget(struct state *s, uint32_t flow) {
-    struct flow *f = flow_at(s, flow);
-    REQUIRE(f->state != FLOW_RUNNING);
-    REQUIRE(!f->is_working);
-    expand_forget(s, f);
-    for (uint32_t i = 0; i < f->jobs.count; i++) {
-        uint32_t index = f->jobs.at[i];
-        struct job *j = job_at(s, index);
-        REQUIRE(job_state_is_terminal(j->state));
-        REQUIRE(!(j->flags & JOBF_DEAD) && j->timer == 0);
-        drop_foreign_edges(s, f, j);
-        s->by_state[j->state]--;
-        if (j->extra) {
-            const struct extra *x = extra_at(s, j->extra);
-            if (x->undo_profile) profile_unref(s, x->undo_profile);
-            if (x->runner_profile) profile_unref(s, x->runner_profile);
-            if (x->child_profile) profile_unref(s, x->child_profile);
-            pool_free(&s->extras, j->extra);
-        }
-        profile_unref(s, j->profile);
-        j->flow = 0;
-        pool_free(&s->jobs, index);
-    }
-    map_del(&s->flow_by_id, f->id);
-    flow_release_memory(f);
-    f->id = 0;
-    if (s->flow_recent == flow) s->flow_recent = 0;
-    pool_free(&s->flows, flow);
 }

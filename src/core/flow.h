@@ -11,9 +11,9 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
 struct slice flow_head_bytes(const struct flow *f);
 /* Appends jobs (rec_job) with their edges; ordinals go on. The jobs are WAITING and judged by nobody yet. */
 void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profiles, const struct tlv_list *jobs);
-/* Frees a finished flow and everything in it. */
-void flow_forget(struct state *s, uint32_t flow);
 void flow_release_memory(struct flow *f);
+/* The same in steps of about `bytes`. True when nothing is left. */
+bool flow_release_some(struct flow *f, size_t bytes);
 size_t flow_bytes(const struct flow *f);
 void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret);
 

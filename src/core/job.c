@@ -43,8 +43,8 @@ static const uint32_t moves[JOB_STATE_COUNT] = {
     [JOB_WAITING] = TO(JOB_HELD) | TO(JOB_READY) | TO(JOB_SUCCEEDED) | UNSTARTED_ENDS,
     /* a gate succeeds by its verdict; a foreach job waits for its children */
     [JOB_HELD] = TO(JOB_READY) | TO(JOB_WAITING) | TO(JOB_SUCCEEDED) | TO(JOB_DENIED) | UNSTARTED_ENDS,
-    /* the policy that let it pass is no longer in force */
-    [JOB_READY] = TO(JOB_DISPATCHED) | TO(JOB_HELD) | UNSTARTED_ENDS,
+    /* the policy that let it pass is no longer in force; a result that was kept makes an attempt needless */
+    [JOB_READY] = TO(JOB_DISPATCHED) | TO(JOB_HELD) | TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | UNSTARTED_ENDS,
     /* the word that it started may be lost: its end says so as well */
     [JOB_DISPATCHED] = TO(JOB_RUNNING) | TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | TO(JOB_WAITING) | TO(JOB_FAILED) |
                        TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED),

@@ -6,9 +6,11 @@
 #include "effects.h"
 #include "expand.h"
 #include "flow.h"
+#include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "retention.h"
 #include "quota.h"
 #include "saga.h"
 #include "service.h"
@@ -42,9 +44,20 @@ void dead_push(struct state *s, uint32_t index) {
         s->dead_head = index;
     s->dead_tail = index;
     s->dead_count++;
+    flow_at(s, j->flow)->dead_count++;
+    ended_dead_moved(s, j->flow);
 }
 
 void dead_remove(struct state *s, uint32_t index) {
+    uint32_t flow = job_at(s, index)->flow;
+    if (!(job_at(s, index)->flags & JOBF_DEAD)) return;
+    dead_unlink(s, index);
+    flow_at(s, flow)->dead_count--;
+    s->dead_count--;
+    ended_dead_moved(s, flow);
+}
+
+void dead_unlink(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     if (!(j->flags & JOBF_DEAD)) return;
     if (j->prev)
@@ -57,7 +70,6 @@ void dead_remove(struct state *s, uint32_t index) {
         s->dead_tail = j->prev;
     j->next = j->prev = 0;
     j->flags &= (uint8_t)~JOBF_DEAD;
-    s->dead_count--;
 }
 
 static void enter(struct state *s, uint32_t index, const struct job *j) {
@@ -65,7 +77,10 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
     if (j->part != PART_CHILD) f->by_state[j->state]++;
     if (has_undo_under_way(s, j)) f->undo_active++;
     s->by_state[j->state]++;
-    if (j->state == JOB_READY) ready_push(s, index);
+    if (j->state == JOB_READY) {
+        ready_push(s, index);
+        if (j->extra) memo_ask(s, index);
+    }
     job_set_timer(s, index);
 }
 
@@ -80,6 +95,7 @@ static void leave(struct state *s, uint32_t index, const struct job *j) {
     if (j->part != PART_CHILD) f->by_state[j->state]--;
     if (has_undo_under_way(s, j)) f->undo_active--;
     s->by_state[j->state]--;
+    if (j->extra) memo_unask(s, j);
     if (j->state == JOB_READY)
         ready_remove(s, index);
     else if (j->flags & JOBF_DEAD)
@@ -144,6 +160,7 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
     REQUIRE(job_state_is_terminal(to));
     struct job *j = job_at(s, index);
     job_move(s, index, to, cause);
+    if (to == JOB_SUCCEEDED && j->extra) memo_succeeded(s, index);
     if (MUTANT(forget_cascade) && to == JOB_FAILED) return;
     if (j->part == PART_CHILD) {
         expand_child_ended(s, index);
@@ -151,6 +168,22 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
     }
     if (expansion_of(s, j)) expand_job_ended(s, index);
     work_push(s, j);
+}
+
+void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash) {
+    struct job *j = job_at(s, index);
+    if (result.len || result_hash.len) {
+        struct arena *arena = &flow_at(s, j->flow)->arena;
+        struct extra *x = job_extra(s, j);
+        x->result = arena_slice(arena, result);
+        x->result_hash = arena_slice(arena, result_hash);
+    }
+    if (job_options(s, j)->gates & GATE_BIT(GATE_OUTPUT)) {
+        job_move(s, index, JOB_CHECKING, CAUSE_NONE);
+        question_open(s, index, GATE_OUTPUT);
+    } else {
+        job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
+    }
 }
 
 /* The first question a job still has to pass, or GATE_COUNT. */
@@ -334,8 +367,10 @@ void job_reset(struct state *s, uint32_t index) {
                             .undo_profile = x->undo_profile,
                             .undoes = x->undoes,
                             .runner_profile = x->runner_profile,
-                            .entered = x->entered};
-        bool of_the_job = x->undo_profile || x->undoes || x->runner_profile || x->child_profile;
+                            .entered = x->entered,
+                            .memo = x->memo};
+        memo_reset(s, index);
+        bool of_the_job = x->undo_profile || x->undoes || x->runner_profile || x->child_profile || x->memo;
         if (!of_the_job) {
             pool_free(&s->extras, j->extra);
             j->extra = 0;
@@ -352,5 +387,6 @@ void job_quarantine_late(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     REQUIRE(j->state == JOB_SUCCEEDED && !(j->flags & JOBF_UNTOLD));
     j->flags |= JOBF_LATE;
+    memo_taint(s, j);
     job_finish(s, index, JOB_QUARANTINED, CAUSE_VERDICT);
 }

@@ -17,6 +17,9 @@ void job_forgive(struct state *s, struct job *j); /* all of them */
 /* Ends a job: as job_move, and its children and its flow hear of it. */
 void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cause cause);
 
+/* It has this result: succeeded, or stands before the question about its output. */
+void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash);
+
 /* Takes a WAITING or HELD job as far as it goes by itself: time, questions, then ready or (gates, barriers) done. */
 void job_advance(struct state *s, uint32_t index);
 
@@ -42,6 +45,7 @@ void job_enter(struct state *s, uint32_t index);
 
 /* The dead-letter list. */
 void dead_push(struct state *s, uint32_t index);
+void dead_unlink(struct state *s, uint32_t index); /* off the list, and nothing else */
 void dead_remove(struct state *s, uint32_t index); /* nothing when it is not on the list */
 
 #endif

@@ -9,12 +9,16 @@ void live_init(struct live *l) {
     vec_init(&l->workers, sizeof(struct live_worker));
     vec_init(&l->shares, sizeof(uint64_t));
     watches_init(&l->watches);
+    vec_init(&l->schedules, sizeof(struct live_schedule));
 }
 
 void live_fini(struct live *l) {
     vec_fini(&l->workers);
     vec_fini(&l->shares);
     watches_fini(&l->watches);
+    for (uint32_t i = 0; i < l->schedules.count; i++)
+        vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
+    vec_fini(&l->schedules);
 }
 
 struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t worker) {
@@ -75,6 +79,28 @@ static void note_watch(struct live *l, const struct state *s, const struct comma
     }
 }
 
+const struct live_schedule *live_schedule_get(const struct live *l, const struct state *s, uint32_t schedule) {
+    if (schedule >= l->schedules.count) return NULL;
+    const struct live_schedule *known = vec_at(&l->schedules, schedule);
+    return known->revision == schedule_at(s, schedule)->revision ? known : NULL;
+}
+
+static void note_slots(struct live *l, const struct state *s, const struct cmd_schedule_slots *cmd) {
+    uint32_t index = map_get(&s->schedule_by_revision, cmd->revision);
+    REQUIRE(index != 0);
+    while (l->schedules.count <= index) {
+        struct live_schedule *fresh = vec_push(&l->schedules);
+        vec_init(&fresh->slots, sizeof(int64_t));
+    }
+    struct live_schedule *known = vec_at(&l->schedules, index);
+    known->revision = cmd->revision;
+    known->after_ms = cmd->after_ms;
+    known->earlier = cmd->earlier;
+    known->last = cmd->last;
+    known->slots.count = 0;
+    for (uint32_t i = 0; i < cmd->slot_count; i++) *(int64_t *)vec_push(&known->slots) = cmd->slots[i];
+}
+
 void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
                const struct command *cmd) {
     if (cmd->kind == CMD_ATTACH)
@@ -85,6 +111,10 @@ void live_note(struct live *l, const struct state *s, const struct limits *limit
         note_watch(l, s, cmd);
     else if (cmd->kind == CMD_POLICY)
         l->ask_next = 1;
+    else if (cmd->kind == CMD_PROJECTED)
+        l->projected_lsn = cmd->as.lsn > l->projected_lsn ? cmd->as.lsn : l->projected_lsn;
+    else if (cmd->kind == CMD_SCHEDULE_SLOTS)
+        note_slots(l, s, &cmd->as.schedule_slots);
     else if (cmd->kind == CMD_DETACH)
         live_worker(l, s, worker_find(s, cmd->as.worker.worker))->attached = false;
 }

@@ -19,6 +19,14 @@ struct live_worker {
     uint64_t served;       /* rises with each assignment; lowest = served longest ago */
 };
 
+struct live_schedule {
+    uint64_t revision; /* of the schedule the slots are for; 0 = none are known */
+    struct vec slots;  /* of int64_t, ascending; those at or before the schedule's `after_ms` are used up */
+    int64_t after_ms;  /* they follow this */
+    uint64_t earlier;  /* slots between that and the first of them that were left out */
+    bool last;         /* none follows */
+};
+
 struct live {
     struct vec workers;       /* of live_worker, by pool index */
     struct vec shares;        /* of uint64_t, by tenant: work given, divided by weight */
@@ -28,6 +36,9 @@ struct live {
     mono_time lease_next;     /* no lease ends before this */
     struct watches watches;   /* of the store */
     uint32_t ask_next;        /* after a change of the policy: the next question to look at; 0 = all were */
+    uint64_t projected_lsn;   /* history is durable up to here; 0 = nobody keeps one, or it has not said so yet */
+    wall_time now;            /* of the last pass; a batch is made only when something happens */
+    struct vec schedules;     /* of live_schedule, by pool index */
 };
 
 void live_init(struct live *l);
@@ -38,6 +49,9 @@ struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t 
 struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker);
 uint64_t *live_share(struct live *l, uint32_t tenant);
 void live_set_lease(struct live *l, struct live_worker *w, mono_time until);
+
+/* Slots known for a schedule; NULL = none since it was last changed. */
+const struct live_schedule *live_schedule_get(const struct live *l, const struct state *s, uint32_t schedule);
 
 /* Takes in what a command says about sessions, after its records are applied. */
 void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,

@@ -7,12 +7,15 @@
 #include "flow.h"
 #include "heap.h"
 #include "life.h"
+#include "memo.h"
 #include "objects.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "saga.h"
+#include "retention.h"
+#include "schedule.h"
 #include "service.h"
 #include "snapshot.h"
 #include "store.h"
@@ -142,6 +145,12 @@ static enum err finish_flow(struct loader *l, struct why *why) {
         x->entered = true;
     }
     saga_restore(s, l->flow);
+    if (flow_is_leaving(f)) {
+        FITS(f->state != FLOW_RUNNING && f->jobs.count > 0 && f->work.count == 0 && f->foreign.count == 0,
+             "a flow that leaves and is not over");
+        FITS(flow_open_jobs(f) == 0, "a flow that leaves and is not over");
+        flow_hide(s, l->flow);
+    }
     work_restore(s, l->flow);
     l->flow = 0;
     return ERR_OK;
@@ -153,7 +162,7 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     FITS(l->flow == 0, "a flow before the jobs of the last are whole");
     FITS(tenant != 0, "a flow of no tenant");
     FITS(moment_fits(o->created_ms) && moment_fits(o->finished_ms), "a flow of a time that cannot be");
-    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find(s, (flow_id){o->id}),
+    FITS(o->id != 0 && o->id < INT64_MAX && o->id <= s->flow_last && !flow_find_any(s, (flow_id){o->id}),
          "a flow twice, or without a number");
     FITS(o->rules >= 1 && o->rules <= RULES_VERSION && o->state < FLOW_STATE_COUNT && o->sweep < SWEEP_COUNT,
          "a flow by rules that are not known");
@@ -223,6 +232,18 @@ static enum err load_runner(struct loader *l, struct job *j, const struct rec_jo
     return ERR_OK;
 }
 
+static enum err load_memo(struct loader *l, uint32_t job, const struct rec_job *rec, const struct snap_job *o,
+                          struct why *why) {
+    struct state *s = l->state;
+    struct slice key = o->cache_key.len ? o->cache_key : rec->cache_key;
+    FITS(key.len || o->from_flow == 0, "a result from another job without a key");
+    if (key.len == 0) return ERR_OK;
+    memo_name(s, job, key, o->cache_key.len != 0);
+    struct memo_job *m = memo_job_at(s, extra_at(s, job_at(s, job)->extra)->memo);
+    m->from = (struct job_ref){{o->from_flow}, o->from_ordinal};
+    return ERR_OK;
+}
+
 static bool job_object_fits(const struct snap_job *o) {
     return o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 && moment_fits(o->since_ms) && moment_fits(o->due_ms);
 }
@@ -268,6 +289,8 @@ static enum err load_job(struct loader *l, const struct snap_job *o, struct job_
     struct job *j = job_at(s, index);
     for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
     flow_link_parents(s, l->flow, j, &rec.parents);
+    e = load_memo(l, index, &rec, o, why); /* while it is in no state that asks for anything */
+    if (e != ERR_OK) return e;
     load_job_facts(s, j, o);
     if (profiles.child) expand_name(s, j, profiles.child);
     e = load_undo(l, j, &rec, profiles.undo, why);
@@ -325,9 +348,12 @@ static enum err finish_expansion(struct loader *l) {
 
 static enum err load_expansion(struct loader *l, const struct snap_expansion *o, struct why *why) {
     struct state *s = l->state;
-    uint32_t job = job_find(s, (struct job_ref){{o->flow}, o->job});
+    uint32_t flow = flow_find_any(s, (flow_id){o->flow});
+    FITS(flow != 0 && o->job < flow_at(s, flow)->jobs.count, "children of no job");
+    uint32_t job = flow_at(s, flow)->jobs.at[o->job];
     FITS(l->expansion == 0, "a foreach before the children of the last are whole");
-    FITS(job != 0 && job_at(s, job)->part == PART_NONE, "children of no job");
+    FITS(job_at(s, job)->part == PART_NONE, "children of no job");
+    FITS(!flow_is_leaving(flow_at(s, flow)) || (!o->is_open && o->pass == SWEEP_NONE), "children of a flow that left");
     const struct job *j = job_at(s, job);
     FITS(j->extra && extra_at(s, j->extra)->child_profile && !expansion_of(s, j), "children of no foreach, or twice");
     FITS(j->gates & GATE_BIT(GATE_EXPANSION), "items of a foreach that has none yet");
@@ -376,6 +402,7 @@ static enum err load_child(struct loader *l, const struct snap_child *o, struct 
     if (job->flags & JOBF_DEAD) {
         FITS(over, "a dead letter that lives");
         dead_push(s, index);
+        if (flow_is_leaving(flow_at(s, j->flow))) s->dead_count--; /* out of sight, see flow_hide */
     }
     return ERR_OK;
 }
@@ -604,6 +631,8 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_RUN: return load_run(l, o, why);
     case OBJ_QUESTION: return load_question(l, o, why);
     case OBJ_KEY: return load_key(l, o, why);
+    case OBJ_SCHEDULE: return schedule_load(l->state, o, &l->arena, why);
+    case OBJ_MEMO: return memo_load(l->state, o, why);
     case OBJ_END: return load_end(l, o, why);
     case OBJ_ITEM: return load_item(l, o, why);
     case OBJ_MEMBERS: return load_members(l, o, why);
@@ -698,5 +727,6 @@ static enum err check_links(const struct state *s, struct why *why) {
 enum err loader_end(struct loader *l, struct why *why) {
     FITS(l->has_end && l->pending.len == 0, "it is cut short");
     queue_ready(l->state);
+    ended_restore(l->state);
     return check_links(l->state, why);
 }

@@ -98,6 +98,9 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(18, TLV_BYTES, snap_job, body, .max = MESSAGE_MAX),
     TLV_FIELD(19, TLV_HASH, snap_job, body_hash),
     TLV_FIELD(20, TLV_U32, snap_job, undo_profile),
+    TLV_FIELD(60, TLV_HASH, snap_job, cache_key),
+    TLV_FIELD(61, TLV_U64, snap_job, from_flow),
+    TLV_FIELD(62, TLV_U32, snap_job, from_ordinal),
     TLV_FIELD(70, TLV_U32, snap_job, child_profile),
     TLV_FIELD(80, TLV_U32, snap_job, runner_profile),
     TLV_FIELD(90, TLV_U64, snap_job, policy),
@@ -151,6 +154,43 @@ static const struct tlv_field item_fields[] = {
 };
 static const struct tlv_field members_fields[] = {
     TLV_FIELD(1, TLV_LIST, snap_members, members, .max = 4096, .sub = &rec_store_item_desc),
+};
+static const struct tlv_field note_fields[] = {
+    TLV_FIELD(1, TLV_I64, snap_note, first_ms),
+    TLV_FIELD(2, TLV_I64, snap_note, slot_ms),
+    TLV_FIELD(3, TLV_U64, snap_note, count),
+    TLV_FIELD(4, TLV_U64, snap_note, flow),
+    TLV_FIELD(5, TLV_ENUM, snap_note, what, .max = SLOT_END_COUNT, .names = slot_end_words),
+    TLV_FIELD(6, TLV_U8, snap_note, flow_state),
+};
+static const struct tlv_desc note_desc = TLV_DESC("note", snap_note, note_fields);
+static const struct tlv_field waiting_fields[] = {
+    TLV_FIELD(1, TLV_I64, snap_waiting, slot_ms),
+    TLV_FIELD(2, TLV_U8, snap_waiting, fire),
+    TLV_FIELD(3, TLV_BOOL, snap_waiting, replaces),
+};
+static const struct tlv_desc waiting_desc = TLV_DESC("waiting", snap_waiting, waiting_fields);
+static const struct tlv_field schedule_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_schedule, record, .max = MESSAGE_MAX),
+    TLV_FIELD(2, TLV_U64, snap_schedule, revision),
+    TLV_FIELD(3, TLV_BOOL, snap_schedule, paused),
+    TLV_FIELD(4, TLV_I64, snap_schedule, after_ms),
+    TLV_FIELD(5, TLV_I64, snap_schedule, fired_ms),
+    TLV_FIELD(6, TLV_U64, snap_schedule, flow),
+    TLV_FIELD(7, TLV_U64, snap_schedule, fired),
+    TLV_FIELD(8, TLV_U64, snap_schedule, missed),
+    TLV_FIELD(9, TLV_U64, snap_schedule, skipped),
+    TLV_FIELD(10, TLV_LIST, snap_schedule, waiting, .max = 100000, .sub = &waiting_desc),
+    TLV_FIELD(11, TLV_LIST, snap_schedule, notes, .max = 64, .sub = &note_desc),
+};
+static const struct tlv_field memo_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_memo, tenant, .max = TEXT_MAX),
+    TLV_FIELD(2, TLV_HASH, snap_memo, key),
+    TLV_FIELD(3, TLV_U64, snap_memo, flow),
+    TLV_FIELD(4, TLV_U32, snap_memo, ordinal),
+    TLV_FIELD(5, TLV_I64, snap_memo, expires_ms),
+    TLV_FIELD(6, TLV_BYTES, snap_memo, result, .max = MESSAGE_MAX),
+    TLV_FIELD(7, TLV_HASH, snap_memo, result_hash),
 };
 static const struct tlv_field expansion_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_expansion, flow),
@@ -223,6 +263,8 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_RUN] = TLV_DESC("run", snap_run, run_fields),
     [OBJ_QUESTION] = TLV_DESC("question", snap_question, question_fields),
     [OBJ_KEY] = TLV_DESC("key", snap_key, key_fields),
+    [OBJ_SCHEDULE] = TLV_DESC("schedule", snap_schedule, schedule_fields),
+    [OBJ_MEMO] = TLV_DESC("memo", snap_memo, memo_fields),
     [OBJ_END] = TLV_DESC("end", snap_end, end_fields),
     [OBJ_ITEM] = TLV_DESC("item", snap_item, item_fields),
     [OBJ_MEMBERS] = TLV_DESC("members", snap_members, members_fields),

@@ -19,6 +19,8 @@
     X(OBJ_ITEM, 20, snap_item, "item", "a key of the store; the members of a set follow at once, after all flows") \
     X(OBJ_MEMBERS, 21, snap_members, "members", "a run of members of the set before, ascending") \
     X(OBJ_LIMIT, 30, snap_limit, "limit", "a limit that is set, after all tenants, before all flows") \
+    X(OBJ_SCHEDULE, 40, snap_schedule, "schedule", "a schedule, after all flows") \
+    X(OBJ_MEMO, 41, snap_memo, "memo", "a result that is kept; those of a tenant in order of their age") \
     X(OBJ_EXPANSION, 50, snap_expansion, "expansion", "a foreach job that got its items, by ordinal, after all flows") \
     X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index") \
     X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows")
@@ -97,6 +99,9 @@ struct snap_job {
     uint32_t parents_open;
     struct slice result, result_hash, constraints, body, body_hash;
     uint32_t undo_profile; /* position + 1 in this object's list; 0 = no compensation */
+    struct slice cache_key; /* that came with its rendered spec */
+    uint64_t from_flow;     /* whose result it was given; 0 = nobody's */
+    uint32_t from_ordinal;
     uint32_t child_profile; /* the same, of a foreach job's children */
     uint32_t runner_profile; /* the same, of what it deploys */
     uint64_t policy; /* version that let it pass */
@@ -152,6 +157,31 @@ struct snap_limit {
     int64_t filled_ms;
     uint32_t running;
     uint64_t queued, bytes;
+};
+struct snap_note {
+    int64_t first_ms, slot_ms;
+    uint64_t count, flow;
+    uint8_t what, flow_state;
+};
+struct snap_waiting {
+    int64_t slot_ms;
+    uint8_t fire;
+    bool replaces;
+};
+struct snap_schedule {
+    struct slice record; /* rec_schedule */
+    uint64_t revision;
+    bool paused;
+    int64_t after_ms, fired_ms;
+    uint64_t flow, fired, missed, skipped;
+    struct tlv_list waiting, notes;
+};
+struct snap_memo {
+    struct slice tenant, key;
+    uint64_t flow; /* the source */
+    uint32_t ordinal;
+    int64_t expires_ms;
+    struct slice result, result_hash;
 };
 struct snap_expansion {
     uint64_t flow;

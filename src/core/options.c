@@ -68,6 +68,7 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(25, TLV_BOOL, options, policy_open),
     TLV_FIELD(26, TLV_TEXT, options, approval_role, .max = 255),
     TLV_FIELD(27, TLV_U32S, options, fatal_exits, .max = 256),
+    TLV_FIELD(60, TLV_I64, options, cache_ms),
     TLV_FIELD(70, TLV_U32, options, max_parallel),
     TLV_FIELD(71, TLV_BOOL, options, fail_fast),
     TLV_FIELD(72, TLV_U32, options, allow_count),
@@ -119,7 +120,7 @@ bool options_fit(const struct options *o) {
     const int64_t times[] = {o->delay_ms,        o->not_before_ms,       o->deadline_ms,
                              o->start_within_ms, o->dispatch_timeout_ms, o->run_timeout_ms,
                              o->prefer_ms,       o->approval_ms,         o->restart_reset_ms,
-                             o->healthy_within_ms};
+                             o->healthy_within_ms, o->cache_ms};
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         if (!time_fits(times[i])) return false;
     if (options_expand(o) && (o->max_parallel == 0 || o->allow_percent > 100)) return false;

@@ -97,6 +97,7 @@ struct options {
     bool policy_open;       /* no answer from the policy: allow */
     struct slice approval_role;
     struct tlv_u32s fatal_exits;
+    int64_t cache_ms;       /* how long its result may be used again; 0 = the standard time (memo_ms) */
     uint32_t max_parallel;  /* foreach: children under way at once */
     bool fail_fast;         /* foreach: call the rest off as soon as it cannot succeed any more */
     uint32_t allow_count;   /* foreach: children that may end badly, */

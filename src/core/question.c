@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "life.h"
+#include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 #include "saga.h"
@@ -115,7 +116,8 @@ static void keep_policy(struct state *s, struct job *j, enum gate gate, const st
     if (gate == GATE_POLICY && s->policy) job_extra(s, j)->policy = rec->policy;
 }
 
-static void keep_payload(struct state *s, struct job *j, enum gate gate, const struct rec_verdict *rec) {
+static void keep_payload(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
+    struct job *j = job_at(s, job);
     struct arena *arena = &flow_at(s, j->flow)->arena;
     if (gate == GATE_EXTERNAL && (rec->result.len || rec->result_hash.len)) {
         struct extra *x = job_extra(s, j);
@@ -133,6 +135,7 @@ static void keep_payload(struct state *s, struct job *j, enum gate gate, const s
         x->body = arena_slice(arena, rec->payload);
         x->body_hash = arena_slice(arena, rec->payload_hash);
     }
+    if (gate == GATE_RENDER && rec->cache_key.len) memo_name(s, job, rec->cache_key, true);
 }
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
@@ -142,6 +145,7 @@ static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec
         return;
     }
     /* a condition that does not hold is no failure, nor is a compensation that a policy forbids */
+    if (gate == GATE_OUTPUT) memo_taint(s, job_at(s, job));
     bool skip = gate == GATE_CONDITION || question_is_soft(s, job_at(s, job), gate);
     job_finish(s, job, skip ? JOB_SKIPPED : JOB_DENIED, cause);
     if (rec->fatal) saga_fail(s, job);
@@ -167,7 +171,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     case VERDICT_ALLOW:
     case VERDICT_CONSTRAIN:
     case VERDICT_REDACT:
-        keep_payload(s, j, gate, rec);
+        keep_payload(s, job, gate, rec);
         keep_policy(s, j, gate, rec);
         if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
         question_close(s, j);
@@ -192,6 +196,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         return;
     case VERDICT_QUARANTINE:
         question_close(s, j);
+        memo_taint(s, j);
         job_finish(s, job, JOB_QUARANTINED, CAUSE_VERDICT);
         if (rec->fatal) saga_fail(s, job);
         return;

@@ -43,6 +43,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(51, TLV_U32, rec_job, undo_profile),
     TLV_FIELD(52, TLV_U32, rec_job, undoes),
     TLV_FIELD(53, TLV_HASH, rec_job, undo_hash),
+    TLV_FIELD(60, TLV_HASH, rec_job, cache_key),
     TLV_FIELD(70, TLV_U32, rec_job, child_profile),
     TLV_FIELD(80, TLV_TEXT, rec_job, service, .max = NAME_MAX_BYTES),
     TLV_FIELD(81, TLV_U32, rec_job, runner_profile),
@@ -50,6 +51,7 @@ static const struct tlv_field job_fields[] = {
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
 
+static const char *const fire_words[FIRE_COUNT] = {"slot", "waited", "backfill"};
 static const struct tlv_field submitted_fields[] = {
     HEAD(rec_submitted),
     TLV_FIELD(4, TLV_U64, rec_submitted, flow),
@@ -61,6 +63,9 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(10, TLV_BOOL, rec_submitted, more),
     TLV_FIELD(11, TLV_LIST, rec_submitted, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_submitted, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(60, TLV_TEXT, rec_submitted, schedule, .max = NAME_MAX_BYTES),
+    TLV_FIELD(61, TLV_I64, rec_submitted, slot_ms),
+    TLV_FIELD(62, TLV_ENUM, rec_submitted, fire, .max = FIRE_COUNT, .names = fire_words),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 
@@ -191,6 +196,7 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(14, TLV_I64, rec_verdict, again_ms),
     TLV_FIELD(15, TLV_U64, rec_verdict, policy),
     TLV_FIELD(16, TLV_BOOL, rec_verdict, fatal),
+    TLV_FIELD(60, TLV_HASH, rec_verdict, cache_key),
     TLV_FIELD(90, TLV_BYTES, rec_verdict, result, .max = 65536),
     TLV_FIELD(91, TLV_HASH, rec_verdict, result_hash),
 };
@@ -284,6 +290,76 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(12, TLV_U64, rec_limit, bytes),
 };
 
+static const char *const catch_up_words[CATCH_UP_COUNT] = {"all", "last", "none"};
+static const char *const overlap_words[OVERLAP_COUNT] = {"skip", "queue", "replace"};
+static const struct tlv_field schedule_fields[] = {
+    HEAD(rec_schedule),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_TEXT, rec_schedule, expression, .max = TEXT_MAX_BYTES),
+    TLV_FIELD(6, TLV_ENUM, rec_schedule, catch_up, .max = CATCH_UP_COUNT, .names = catch_up_words),
+    TLV_FIELD(7, TLV_ENUM, rec_schedule, overlap, .max = OVERLAP_COUNT, .names = overlap_words),
+    TLV_FIELD(8, TLV_BOOL, rec_schedule, paused),
+    TLV_FIELD(9, TLV_I64, rec_schedule, start_ms),
+    TLV_FIELD(10, TLV_I64, rec_schedule, end_ms),
+    TLV_FIELD(11, TLV_I64, rec_schedule, after_ms),
+    TLV_FIELD(12, TLV_TEXT, rec_schedule, flow_name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(13, TLV_LIST, rec_schedule, labels, .max = 64, .sub = &label_desc),
+    TLV_FIELD(14, TLV_LIST, rec_schedule, profiles, .max = 10000, .sub = &options_desc),
+    TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
+};
+
+static const struct tlv_field schedule_name_fields[] = {
+    HEAD(rec_schedule_name),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_name, name, .max = NAME_MAX_BYTES),
+};
+
+static const struct tlv_field schedule_paused_fields[] = {
+    HEAD(rec_schedule_paused),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_paused, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_BOOL, rec_schedule_paused, on),
+    TLV_FIELD(6, TLV_I64, rec_schedule_paused, after_ms),
+};
+
+const char *const slot_end_words[SLOT_END_COUNT] = {"fired", "missed", "overlap", "full", "queued", "replaces",
+                                                    "paused"};
+static const struct tlv_field schedule_slot_fields[] = {
+    HEAD(rec_schedule_slot),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_slot, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_ENUM, rec_schedule_slot, what, .max = SLOT_END_COUNT, .names = slot_end_words),
+    TLV_FIELD(6, TLV_I64, rec_schedule_slot, first_ms),
+    TLV_FIELD(7, TLV_I64, rec_schedule_slot, slot_ms),
+    TLV_FIELD(8, TLV_U64, rec_schedule_slot, count),
+};
+
+static const struct tlv_field slot_fields[] = {
+    TLV_FIELD(1, TLV_I64, rec_slot, slot_ms),
+};
+static const struct tlv_desc slot_desc = TLV_DESC("slot", rec_slot, slot_fields);
+static const struct tlv_field schedule_backfill_fields[] = {
+    HEAD(rec_schedule_backfill),
+    TLV_FIELD(4, TLV_TEXT, rec_schedule_backfill, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_LIST, rec_schedule_backfill, slots, .max = 10000, .sub = &slot_desc),
+};
+
+static const struct tlv_field memo_kept_fields[] = {
+    HEAD(rec_memo_kept),
+    TLV_FIELD(4, TLV_U64, rec_memo_kept, flow),
+    TLV_FIELD(5, TLV_U32, rec_memo_kept, ordinal),
+    TLV_FIELD(6, TLV_I64, rec_memo_kept, expires_ms),
+};
+static const struct tlv_field memo_hit_fields[] = {
+    HEAD(rec_memo_hit),
+    TLV_FIELD(4, TLV_U64, rec_memo_hit, flow),
+    TLV_FIELD(5, TLV_U32, rec_memo_hit, ordinal),
+    TLV_FIELD(6, TLV_U64, rec_memo_hit, from_flow),
+    TLV_FIELD(7, TLV_U32, rec_memo_hit, from_ordinal),
+};
+static const struct tlv_field memo_dropped_fields[] = {
+    HEAD(rec_memo_dropped),
+    TLV_FIELD(4, TLV_HASH, rec_memo_dropped, key),
+};
+
 const char *const service_desired_words[SERVICE_DESIRED_COUNT] = {"running", "stopped", "removed"};
 static const struct tlv_field service_fields[] = {
     HEAD(rec_service),
@@ -336,6 +412,14 @@ static const struct tlv_desc rec_store_keys_desc = DESC(rec_store_keys, store_ke
 static const struct tlv_desc rec_store_members_desc = DESC(rec_store_members, store_members_fields);
 static const struct tlv_desc rec_store_expiry_desc = DESC(rec_store_expiry, store_expiry_fields);
 static const struct tlv_desc rec_limit_desc = DESC(rec_limit, limit_fields);
+static const struct tlv_desc rec_schedule_desc = DESC(rec_schedule, schedule_fields);
+static const struct tlv_desc rec_schedule_name_desc = DESC(rec_schedule_name, schedule_name_fields);
+static const struct tlv_desc rec_schedule_paused_desc = DESC(rec_schedule_paused, schedule_paused_fields);
+static const struct tlv_desc rec_schedule_slot_desc = DESC(rec_schedule_slot, schedule_slot_fields);
+static const struct tlv_desc rec_schedule_backfill_desc = DESC(rec_schedule_backfill, schedule_backfill_fields);
+static const struct tlv_desc rec_memo_kept_desc = DESC(rec_memo_kept, memo_kept_fields);
+static const struct tlv_desc rec_memo_hit_desc = DESC(rec_memo_hit, memo_hit_fields);
+static const struct tlv_desc rec_memo_dropped_desc = DESC(rec_memo_dropped, memo_dropped_fields);
 static const struct tlv_desc rec_policy_desc = DESC(rec_policy, policy_fields);
 static const struct tlv_desc rec_service_desc = DESC(rec_service, service_fields);
 static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);

@@ -46,7 +46,15 @@
     X(REC_STORE_MEMBERS,    32, rec_store_members, "store_members",   "members of a set of the store came or went") \
     X(REC_STORE_EXPIRY,     33, rec_store_expiry,  "store_expiry",    "a key of the store got another time to expire") \
     X(REC_STORE_EXPIRED,    34, rec_store_keys,    "store_expired",   "the time of a key of the store has come") \
-    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited")   \
+    X(REC_LIMIT,            40, rec_limit,         "limit",           "a key, a rate or a tenant was limited") \
+    X(REC_SCHEDULE,         60, rec_schedule,      "schedule",        "a schedule was set")                    \
+    X(REC_SCHEDULE_REMOVED, 61, rec_schedule_name, "schedule_removed", "a schedule is gone")                   \
+    X(REC_SCHEDULE_PAUSED,  62, rec_schedule_paused, "schedule_paused", "a schedule paused or went on")        \
+    X(REC_SCHEDULE_SLOT,    63, rec_schedule_slot, "schedule_slot",   "what became of slots that did not fire") \
+    X(REC_SCHEDULE_BACKFILL, 64, rec_schedule_backfill, "schedule_backfill", "slots of the past are to run again") \
+    X(REC_MEMO_KEPT,        65, rec_memo_kept,     "memo_kept",       "the result of a job is kept for others")  \
+    X(REC_MEMO_HIT,         66, rec_memo_hit,      "memo_hit",        "a job was given the result of another")   \
+    X(REC_MEMO_DROPPED,     67, rec_memo_dropped,  "memo_dropped",    "a result is kept no longer")    \
     X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
     X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")        \
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items")
@@ -92,6 +100,7 @@ struct rec_job {
     uint32_t undo_profile;    /* of the compensation: position + 1 in the record's list; 0 = it has none */
     uint32_t undoes;          /* a compensation, made by apply: ordinal + 1 of the job it undoes */
     struct slice undo_hash;   /* of the compensation, as body_hash */
+    struct slice cache_key;   /* hash of all that its result depends on; empty = it is not memoised */
     uint32_t child_profile;   /* a foreach job: position + 1 of its children's options in the record's list; else 0 */
     struct slice service;     /* that it deploys, by its name; empty = none */
     uint32_t runner_profile;  /* of what it deploys: position + 1 in the record's list; 0 = it deploys nothing */
@@ -109,6 +118,9 @@ struct rec_submitted {
     bool more;               /* parts follow by REC_ADDED: the flow does not end before the last */
     struct tlv_list profiles; /* of options */
     struct tlv_list jobs;     /* of rec_job; ordinals count from 0 in this order */
+    struct slice schedule;    /* the flow was made by this schedule of the tenant; empty = by a submit */
+    int64_t slot_ms;          /* for this slot of it */
+    uint8_t fire;             /* enum fire: where the slot came from */
     struct slice raw;
 };
 
@@ -274,6 +286,7 @@ struct rec_verdict {
     int64_t again_ms;
     uint64_t policy;    /* version of the rules that answered */
     bool fatal;         /* a deny or quarantine: the flow's saga unwinds */
+    struct slice cache_key; /* with a rendered body: its own */
     struct slice result;      /* with an external allow: what the other system gave back */
     struct slice result_hash; /* SHA-256 of it; names a blob when `result` is empty */
 };
@@ -376,6 +389,93 @@ struct rec_limit {
     uint64_t bytes;       /* tenant: of the messages of those jobs */
 };
 
+/* Slots missed while nothing could fire: run all of them in order, the newest alone, or none. */
+enum catch_up { CATCH_UP_ALL, CATCH_UP_LAST, CATCH_UP_NONE, CATCH_UP_COUNT };
+/* A slot comes while the flow of an earlier one is running: leave it out, let it wait, or call the earlier one off. */
+enum overlap { OVERLAP_SKIP, OVERLAP_QUEUE, OVERLAP_REPLACE, OVERLAP_COUNT };
+
+/* A named object of a tenant. The slots themselves are inputs: `expression` is opaque here. */
+struct rec_schedule {
+    struct rec_head head; /* principal: on whose behalf its flows run */
+    struct slice name;
+    struct slice expression;
+    uint8_t catch_up, overlap;
+    bool paused;
+    int64_t start_ms;   /* no slot before; 0 = none */
+    int64_t end_ms;     /* no slot after; 0 = none */
+    int64_t after_ms;   /* no slot at or before this fires */
+    struct slice flow_name;
+    struct tlv_list labels;   /* of label */
+    struct tlv_list profiles; /* of options */
+    struct tlv_list jobs;     /* of rec_job, without parents in other flows */
+    struct slice raw;
+};
+
+struct rec_schedule_name {
+    struct rec_head head;
+    struct slice name;
+};
+
+struct rec_schedule_paused {
+    struct rec_head head;
+    struct slice name;
+    bool on;
+    int64_t after_ms; /* off: slots up to this were called off by the pause */
+};
+
+/* What became of a slot. SLOT_FIRED is never recorded by itself: REC_SUBMITTED says it. */
+enum slot_end {
+    SLOT_FIRED,
+    SLOT_MISSED,   /* its time passed while nothing could fire, and catch-up leaves it out */
+    SLOT_OVERLAP,  /* an earlier flow was running: left out */
+    SLOT_FULL,     /* too many were waiting */
+    SLOT_QUEUED,   /* waits until the earlier flow is over */
+    SLOT_REPLACES, /* the same, and the earlier flow was called off for it */
+    SLOT_PAUSED,   /* called off by a pause; never recorded by itself */
+    SLOT_END_COUNT
+};
+
+struct rec_schedule_slot {
+    struct rec_head head;
+    struct slice name;
+    uint8_t what;     /* enum slot_end */
+    int64_t first_ms; /* MISSED: the first of them that was named */
+    int64_t slot_ms;  /* the slot, or the last of them */
+    uint64_t count;   /* how many slots; 1 but for MISSED */
+};
+
+struct rec_slot {
+    int64_t slot_ms;
+};
+
+struct rec_schedule_backfill {
+    struct rec_head head;
+    struct slice name;
+    struct tlv_list slots; /* of rec_slot, ascending, none of them to come */
+};
+
+struct rec_memo_kept {
+    struct rec_head head;
+    uint64_t flow; /* the job, which has succeeded */
+    uint32_t ordinal;
+    int64_t expires_ms;
+};
+
+struct rec_memo_hit {
+    struct rec_head head;
+    uint64_t flow;
+    uint32_t ordinal;
+    uint64_t from_flow; /* the source: the job that ran, in memory or not */
+    uint32_t from_ordinal;
+};
+
+struct rec_memo_dropped { /* its time is over, or it made room; one that a verdict ends needs no record of its own */
+    struct rec_head head; /* tenant: whose */
+    struct slice key;
+};
+
+enum fire { FIRE_SLOT, FIRE_WAITED, FIRE_BACKFILL, FIRE_COUNT };
+
 /* What a service is meant to do. A deployment makes it running. */
 enum service_desired { SERVICE_RUNNING, SERVICE_STOPPED, SERVICE_REMOVED, SERVICE_DESIRED_COUNT };
 extern const char *const service_desired_words[];
@@ -425,6 +525,7 @@ struct record {
 
 const struct tlv_desc *record_desc(enum record_kind kind); /* NULL for a number that is not in the table */
 const char *record_word(enum record_kind kind);
+extern const char *const slot_end_words[];
 extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
 extern const struct tlv_desc rec_store_item_desc; /* also how a snapshot keeps members */
 extern const char *const item_kind_words[];

@@ -9,6 +9,7 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
+#include "retention.h"
 #include "store.h"
 #include "work.h"
 
@@ -122,6 +123,14 @@ static void go_on(struct state *s, struct service *v) {
     if (wanted && is_clear) let_go(s, runner_of(s, wanted));
 }
 
+/* A version is a flow of one job: it leaves at once. */
+static void forget(struct state *s, uint32_t flow) {
+    flow_hide(s, flow);
+    flow_at(s, flow)->sweep = SWEEP_FORGET;
+    flow_shed_job(s, flow);
+    flow_free(s, flow);
+}
+
 void service_settled(struct state *s, uint32_t flow) {
     uint32_t index = service_of_flow(s, flow_at(s, flow));
     struct service *v = service_at(s, index);
@@ -130,7 +139,7 @@ void service_settled(struct state *s, uint32_t flow) {
         if (v->retiring == flow) v->retiring = 0;
         unlink_flow(s, index, flow);
         store_drop_flow(s, flow_at(s, flow)->id);
-        flow_forget(s, flow);
+        forget(s, flow);
     }
     if (v->flow_count)
         go_on(s, v);

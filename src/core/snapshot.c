@@ -6,13 +6,14 @@
 #include "flow.h"
 #include "hash.h"
 #include "heap.h"
+#include "memo.h"
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
 #include "service.h"
 #include "store.h"
 #include "quota.h"
-#include "store.h"
+#include "schedule.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
 #define CHUNK_JOBS_MAX 256u
@@ -167,6 +168,12 @@ static struct snap_job job_object(const struct state *s, const struct job *j) {
         o.body = x->body;
         o.body_hash = x->body_hash;
         o.policy = x->policy;
+        if (x->memo) {
+            const struct memo_job *m = memo_job_at(s, x->memo);
+            if (m->is_rendered) o.cache_key = memo_key(memo_at(s, m->memo));
+            o.from_flow = m->from.flow.v;
+            o.from_ordinal = m->from.ordinal;
+        }
     }
     return o;
 }
@@ -334,6 +341,25 @@ static void put_question(struct writer *w, const struct question *q) {
     buf_fini(&voters);
 }
 
+static void put_schedules(struct writer *w) {
+    for (uint32_t i = 1; i <= w->state->schedules.high; i++) {
+        if (schedule_at(w->state, i)->key == NULL) continue;
+        struct snap_schedule o = schedule_object(schedule_at(w->state, i), &w->arena);
+        put(w, OBJ_SCHEDULE, &o);
+    }
+}
+
+static void put_memos(struct writer *w) {
+    const struct state *s = w->state;
+    for (uint32_t t = 1; t <= s->tenants.high; t++) {
+        if (tenant_at(s, t)->name == NULL) continue;
+        for (uint32_t i = tenant_at(s, t)->memo_oldest; i; i = memo_at(s, i)->newer) {
+            struct snap_memo o = memo_object(s, memo_at(s, i));
+            put(w, OBJ_MEMO, &o);
+        }
+    }
+}
+
 static void put_rest(struct writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->questions.high; i++)
@@ -430,6 +456,8 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_rest(&w);
     put_services(&w);
     put_store(&w);
+    put_schedules(&w);
+    put_memos(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);
     return w.err;

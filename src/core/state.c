@@ -4,7 +4,9 @@
 #include "class.h"
 #include "flow.h"
 #include "limits.h"
+#include "memo.h"
 #include "panic.h"
+#include "schedule.h"
 #include "store.h"
 #include "timer.h"
 
@@ -16,6 +18,8 @@ static const struct tlv_field flow_head_fields[] = {
     TLV_FIELD(2, TLV_TEXT, flow_head, principal, .max = 255),
     TLV_FIELD(3, TLV_TEXT, flow_head, trace, .max = 255),
     TLV_FIELD(4, TLV_LIST, flow_head, labels, .max = 64, .sub = &label_desc),
+    TLV_FIELD(60, TLV_TEXT, flow_head, schedule, .max = 255),
+    TLV_FIELD(61, TLV_I64, flow_head, slot_ms),
 };
 const struct tlv_desc flow_head_desc = TLV_DESC("flow_head", flow_head, flow_head_fields);
 
@@ -43,6 +47,13 @@ void state_init(struct state *s, uint32_t shard) {
     map_init(&s->service_by_flow);
     pool_init(&s->expansions, sizeof(struct expansion), POOL_MAX);
     pool_init(&s->fans, sizeof(struct fan), POOL_MAX);
+    pool_init(&s->schedules, sizeof(struct schedule), POOL_MAX);
+    pool_init(&s->memos, sizeof(struct memo), POOL_MAX);
+    pool_init(&s->memo_jobs, sizeof(struct memo_job), POOL_MAX);
+    index_init(&s->memo_by_key);
+    index_init(&s->schedule_by_name);
+    map_init(&s->schedule_by_revision);
+    map_init(&s->leaving_by_id);
     map_init(&s->flow_by_id);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
@@ -72,6 +83,8 @@ void state_init(struct state *s, uint32_t shard) {
     pool_fini(&(s)->pool)
 
 void state_fini(struct state *s) {
+    for (uint32_t i = 0; i < s->buried.count; i++) flow_release_memory(flow_at(s, s->buried.at[i]));
+    u32vec_fini(&s->buried);
     FINI_POOL(s, flows, flow, it->id != 0, flow_release_memory(it));
     FINI_POOL(s, profiles, profile, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
     FINI_POOL(s, classes, class_, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
@@ -89,6 +102,13 @@ void state_fini(struct state *s) {
     map_fini(&s->service_by_flow);
     FINI_POOL(s, expansions, expansion, it->job != 0, map_fini(&it->made));
     FINI_POOL(s, fans, fan, it->expansions.at != NULL, u32vec_fini(&it->expansions));
+    FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
+    FINI_POOL(s, memos, memo, it->key != NULL, memo_release_memory(it));
+    pool_fini(&s->memo_jobs);
+    index_fini(&s->memo_by_key);
+    index_fini(&s->schedule_by_name);
+    map_fini(&s->schedule_by_revision);
+    map_fini(&s->leaving_by_id);
     pool_fini(&s->jobs);
     pool_fini(&s->extras);
     pool_fini(&s->runs);
@@ -121,7 +141,15 @@ size_t state_bytes(const struct state *s) {
     bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans);
     for (uint32_t i = 1; i <= s->expansions.high; i++)
         if (expansion_at(s, i)->job) bytes += map_bytes(&expansion_at(s, i)->made);
+    bytes += map_bytes(&s->leaving_by_id) + pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) +
+             map_bytes(&s->schedule_by_revision);
+    for (uint32_t i = 1; i <= s->schedules.high; i++)
+        if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
+    bytes += pool_bytes(&s->memos) + pool_bytes(&s->memo_jobs) + index_bytes(&s->memo_by_key);
+    for (uint32_t i = 1; i <= s->tenants.high; i++) bytes += tenant_at(s, i)->memo_bytes;
+    for (uint32_t i = 1; i <= s->fans.high; i++) bytes += fan_at(s, i)->expansions.slots * sizeof(uint32_t);
     bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
+    for (uint32_t i = 0; i < s->buried.count; i++) bytes += flow_bytes(flow_at(s, s->buried.at[i]));
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);
         if (f->id != 0) bytes += flow_bytes(f);

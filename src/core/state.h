@@ -84,6 +84,7 @@ struct extra {
     uint32_t undo_profile; /* of its compensation, 0 = none */
     uint32_t undoes;       /* index: rec_job.undoes */
     uint32_t runner_profile; /* of what it deploys, 0 = nothing */
+    uint32_t memo;         /* struct memo_job of a job with a cache key, 0 = it has none */
     bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
     struct slice constraints;
@@ -138,7 +139,10 @@ struct foreign_seen { /* how a parent in another flow ended, told after the chil
     uint8_t state;
 };
 
-enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_UNWIND, SWEEP_COUNT };
+enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_UNWIND, SWEEP_FORGET,
+             SWEEP_COUNT };
+/* Where a flow that is over waits for leaving memory. */
+enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
 
 struct flow {
     uint64_t id;        /* 0 in a free slot */
@@ -171,6 +175,12 @@ struct flow {
     uint32_t parked;     /* index: first job of the parked list */
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */
+    uint8_t ended;       /* index: enum ended */
+    uint32_t ended_next, ended_prev; /* index: that list */
+    uint32_t dead_count; /* index: dead letters in it */
+    wall_time settled;   /* index: time and LSN of its end, or of the last dead letter's; after a restore not before */
+    uint64_t settled_lsn;
+    uint32_t schedule;   /* index: the schedule that made it last of all, 0 = none */
     uint32_t by_state[JOB_STATE_COUNT]; /* index; children count in that of their foreach job */
     uint32_t fan;        /* struct fan, 0 = none */
 };
@@ -265,6 +275,8 @@ struct tenant {
     uint64_t queued_max, bytes_max;
     uint32_t running;                /* index: open attempts */
     uint64_t queued, queued_bytes;   /* index: jobs that have not ended, and their messages */
+    uint32_t memo_oldest, memo_newest; /* index: results kept, a list by age */
+    uint64_t memo_count, memo_bytes;   /* index: how many, and what they cost */
 };
 
 /* A limit with a name, of one tenant: a concurrency key or a rate. It lives while it is set or a profile names it. */
@@ -320,7 +332,70 @@ struct service {
     uint32_t flow_count;  /* index: versions that are not forgotten */
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM };
+struct slot_note { /* what became of a slot, or of a run of them */
+    int64_t first_ms, slot_ms;
+    uint64_t count;
+    uint64_t flow;      /* FIRED */
+    uint8_t what;       /* enum slot_end */
+    uint8_t flow_state; /* FIRED: RUNNING until the flow ended the first time */
+};
+
+struct slot_waiting {
+    int64_t slot_ms;
+    uint8_t fire; /* FIRE_WAITED or FIRE_BACKFILL */
+    bool replaces;
+};
+
+#define SCHEDULE_NOTES 16u /* part of the rules: older notes leave */
+
+struct schedule {
+    struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
+    struct bytes *record; /* rec_schedule as recorded */
+    struct slice expression, principal; /* index: point into record */
+    uint64_t revision;    /* LSN of the record that last changed which slots are to come */
+    uint32_t tenant;
+    uint8_t catch_up, overlap;
+    bool paused;
+    int64_t end_ms;       /* index, as in record */
+    int64_t after_ms;     /* every slot up to here was dealt with: none of them fires again by itself */
+    int64_t fired_ms;     /* the last slot that fired; 0 = none */
+    uint64_t flow;        /* the flow made last; it may be over or gone */
+    uint64_t fired, missed, skipped;
+    uint32_t job_count, profile_count, question_count; /* index: of its flows */
+    uint64_t job_bytes;     /* index: of its jobs, as kept */
+    uint64_t reserve_bytes; /* index: what one of its flows takes of the journal */
+    struct vec waiting;   /* of slot_waiting, next first */
+    struct vec notes;     /* of slot_note, oldest first, at most SCHEDULE_NOTES */
+    uint32_t timer;       /* index */
+};
+
+struct memo_list { /* of memo_job */
+    uint32_t head, tail;
+};
+
+/* A cache key of a tenant. It lives while a job has the key or a result is kept under it. */
+struct memo {
+    struct bytes *key;    /* index key: u32 tenant, then the key; NULL in a free slot */
+    uint32_t tenant;
+    uint32_t refs;        /* index: jobs that have the key */
+    struct memo_list waiting; /* index: ready jobs that found nothing here */
+    struct job_ref from;  /* whose result is kept; flow 0 = none is, and what follows means nothing */
+    wall_time expires;
+    struct bytes *result, *result_hash;
+    uint32_t timer;       /* index */
+    uint32_t older, newer; /* index: the tenant's list */
+};
+
+struct memo_job {
+    uint32_t job;
+    uint32_t memo;        /* of its key */
+    uint32_t next, prev;  /* index: `asking`, or the key's `waiting` */
+    bool is_listed;       /* index: on one of them */
+    bool is_rendered;     /* the key came with the rendered spec, not with the submit */
+    struct job_ref from;  /* whose result it was given; flow 0 = it has its own, or none yet */
+};
+
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE, TIMER_MEMO };
 
 struct state {
     uint32_t shard;
@@ -339,6 +414,8 @@ struct state {
     struct pool quotas;
     struct pool services;
     struct pool expansions, fans;
+    struct pool schedules;
+    struct pool memos, memo_jobs;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
@@ -346,6 +423,13 @@ struct state {
     struct index quota_by_text;
     struct index service_by_name;
     struct map service_by_flow; /* by id of the flow */
+    struct map leaving_by_id; /* flows that are no longer in flow_by_id and not yet freed */
+    struct u32vec buried;     /* flows that are gone (their id is 0) and have memory to give back */
+    struct ended_list { uint32_t head, tail, count; } ended[ENDED_COUNT];
+    struct index schedule_by_name;
+    struct map schedule_by_revision;
+    struct index memo_by_key;
+    struct memo_list asking;  /* jobs with a cache key that became ready or succeeded since decide last looked */
     struct heap timers;
     uint32_t flow_recent, worker_recent, profile_recent; /* of the last record: the next is often about the same */
     uint32_t ready_classes;          /* list of classes with ready jobs */
@@ -372,6 +456,8 @@ struct state {
 struct flow_head {
     struct slice name, principal, trace;
     struct tlv_list labels;
+    struct slice schedule; /* that made it; empty = a submit did */
+    int64_t slot_ms;
 };
 extern const struct tlv_desc flow_head_desc;
 
@@ -396,6 +482,9 @@ static inline struct topic *topic_at(const struct state *s, uint32_t i) { return
 
 static inline struct expansion *expansion_at(const struct state *s, uint32_t i) { return pool_at(&s->expansions, i); }
 static inline struct fan *fan_at(const struct state *s, uint32_t i) { return pool_at(&s->fans, i); }
+static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }
+static inline struct memo *memo_at(const struct state *s, uint32_t i) { return pool_at(&s->memos, i); }
+static inline struct memo_job *memo_job_at(const struct state *s, uint32_t i) { return pool_at(&s->memo_jobs, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {
     return &profile_at(s, j->profile)->options;

@@ -5,10 +5,12 @@
 #include "flow.h"
 #include "heap.h"
 #include "live.h"
+#include "memo.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "retention.h"
 
 #define VIEW_BYTES_MAX ((size_t)1 << 30)
 
@@ -37,21 +39,28 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
                               .created = f->created,
-                              .finished = f->finished};
+                              .finished = f->finished,
+                              .schedule = head.schedule,
+                              .slot = {head.slot_ms}};
     return true;
 }
 
-static void fill_extra(const struct extra *x, struct job_view *ret) {
+static void fill_extra(const struct state *s, const struct extra *x, struct job_view *ret) {
     if (x->body.len) ret->body = x->body;
     if (x->body_hash.len) ret->body_hash = x->body_hash;
     if (x->constraints.len) ret->constraints = x->constraints;
     ret->result = x->result;
     ret->result_hash = x->result_hash;
+    if (x->memo) {
+        const struct memo_job *m = memo_job_at(s, x->memo);
+        ret->cache_key = memo_key(memo_at(s, m->memo));
+        ret->from = m->from;
+    }
 }
 
 static void fill_child(const struct state *s, const struct expansion *x, uint32_t ordinal, struct job_view *ret) {
     const struct job *whole = job_at(s, x->job);
-    fill_extra(extra_at(s, whole->extra), ret);
+    fill_extra(s, extra_at(s, whole->extra), ret);
     ret->item = ordinal - x->first;
     ret->whole = whole->ordinal;
     ret->items = x->items;
@@ -84,7 +93,7 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .item = NO_ORDINAL};
     arena_fini(&arena);
     if (j->part == PART_CHILD) fill_child(s, expansion_at(s, j->expansion), j->ordinal, ret);
-    if (j->extra) fill_extra(extra_at(s, j->extra), ret);
+    if (j->extra) fill_extra(s, extra_at(s, j->extra), ret);
     if (job_state_is_active(j->state)) ret->stop = run_at(s, j->link)->stop;
     if (j->state == JOB_HELD || j->state == JOB_CHECKING) ret->question.v = question_at(s, j->link)->id;
 }
@@ -261,7 +270,7 @@ void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {
     struct heap by_id;
     heap_init(&by_id, NULL, NULL);
     for (uint32_t i = 1; i <= s->flows.high; i++)
-        if (flow_at(s, i)->id) heap_push(&by_id, (int64_t)flow_at(s, i)->id, i);
+        if (flow_at(s, i)->id && !flow_is_leaving(flow_at(s, i))) heap_push(&by_id, (int64_t)flow_at(s, i)->id, i);
     while (by_id.count) each(ctx, (flow_id){(uint64_t)heap_pop(&by_id).key});
     heap_fini(&by_id);
 }
@@ -308,14 +317,31 @@ void view_each_worker(const struct state *s, const struct live *l, view_worker_f
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
     for (uint32_t i = s->dead_head; i; i = job_at(s, i)->next) {
         struct job_view view;
+        if (flow_is_leaving(flow_at(s, job_at(s, i)->flow))) continue;
         fill_job(s, job_at(s, i), &view);
         each(ctx, &view);
     }
 }
 
+void view_each_memo(const struct state *s, view_memo_fn each, void *ctx) {
+    for (uint32_t t = 1; t <= s->tenants.high; t++) {
+        for (uint32_t i = tenant_at(s, t)->memo_oldest; i; i = memo_at(s, i)->newer) {
+            const struct memo *m = memo_at(s, i);
+            struct memo_view view = {.tenant = bytes_slice(tenant_at(s, t)->name),
+                                     .key = memo_key(m),
+                                     .from = m->from,
+                                     .expires = m->expires,
+                                     .result = bytes_slice(m->result),
+                                     .result_hash = bytes_slice(m->result_hash)};
+            each(ctx, &view);
+        }
+    }
+}
+
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {
-    *ret = (struct state_counts){.flows = s->flows.count,
-                                 .jobs = s->jobs.count,
+    *ret = (struct state_counts){.flows = s->flow_by_id.count,
+                                 .flows_ended = s->ended[ENDED_CLEAN].count + s->ended[ENDED_DEAD].count,
+                                 .projected_lsn = l ? l->projected_lsn : 0,
                                  .workers = s->workers.count,
                                  .questions = s->questions.count,
                                  .keys = s->keys.count,
@@ -327,7 +353,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
                                  .bytes = state_bytes(s),
                                  .reserved_bytes = s->reserved_bytes,
                                  .store_keys = s->store.item_count};
-    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->by_state[i] = s->by_state[i];
-    for (uint32_t i = 1; i <= s->flows.high; i++)
-        ret->flows_running += flow_at(s, i)->id != 0 && flow_at(s, i)->state == FLOW_RUNNING;
+    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) ret->jobs += ret->by_state[i] = s->by_state[i];
+    for (uint32_t i = 1; i <= s->tenants.high; i++) ret->memos += tenant_at(s, i)->memo_count;
+    ret->flows_running = ret->flows - ret->flows_ended;
 }

@@ -7,6 +7,7 @@
 struct state;
 struct live;
 struct limits;
+struct slot_note;
 
 struct flow_view {
     flow_id id;
@@ -20,6 +21,8 @@ struct flow_view {
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */
     wall_time created, finished;
+    struct slice schedule; /* that made it; empty = a submit did */
+    wall_time slot;
 };
 
 struct job_view {
@@ -43,6 +46,8 @@ struct job_view {
     uint32_t root;         /* ordinal of the job that dragged it down, or UINT32_MAX */
     bool dead_letter;
     bool has_undo;         /* it has a compensation */
+    struct slice cache_key; /* empty = it is not memoised */
+    struct job_ref from;   /* whose result it was given; flow 0 = it has its own, or none yet */
     uint32_t undoes;       /* ordinal of the job it is the compensation of, or UINT32_MAX */
     uint32_t item;         /* of a child: its index; people know it as name[item]. UINT32_MAX = it is no child */
     uint32_t whole;        /* of a child: ordinal of its foreach job, whose name, body and constraints it has */
@@ -113,6 +118,63 @@ struct limit_view {
 /* False when the tenant, or the name among its keys or rates, is not known. */
 bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
                 struct limit_view *ret);
+struct schedule_view {
+    struct slice tenant, name, expression, principal;
+    uint64_t revision;
+    enum catch_up catch_up;
+    enum overlap overlap;
+    bool paused;
+    wall_time end;     /* TIME_NEVER */
+    wall_time after;   /* every slot up to here was dealt with */
+    wall_time fired_slot; /* the last that fired; 0 = none */
+    flow_id flow;      /* made for it */
+    bool running;      /* that flow is not over */
+    uint32_t waiting;  /* slots that wait for an earlier flow */
+    uint64_t fired, missed, skipped;
+    const struct slot_note *notes; /* what became of the last slots, oldest first; state.h */
+    uint32_t note_count;
+};
+bool view_schedule(const struct state *s, struct slice tenant, struct slice name, struct schedule_view *ret);
+bool view_schedule_revision(const struct state *s, uint64_t revision, struct schedule_view *ret);
+typedef void (*view_schedule_fn)(void *ctx, const struct schedule_view *schedule);
+void view_each_schedule(const struct state *s, view_schedule_fn each, void *ctx); /* in order of revisions */
+
+/* Why a schedule does not fire now, the first of this list that holds. */
+#define SCHEDULE_BLOCK_TABLE(X)                                                                       \
+    X(SCHEDULE_BLOCK_PAUSED, "paused", "it is paused")                                                \
+    X(SCHEDULE_BLOCK_OVERLAP, "overlap", "a slot waits for the end of an earlier flow")               \
+    X(SCHEDULE_BLOCK_ROOM, "room", "a slot waits because a limit leaves no room for its flow")        \
+    X(SCHEDULE_BLOCK_SLOTS, "slots", "its next slots have not been worked out yet")                   \
+    X(SCHEDULE_BLOCK_OVER, "over", "no slot follows")                                                 \
+    X(SCHEDULE_BLOCK_TIME, "time", "its next slot has not come")
+
+enum schedule_block {
+#define X(block, word, text) block,
+    SCHEDULE_BLOCK_TABLE(X)
+#undef X
+    SCHEDULE_BLOCK_COUNT
+};
+const char *schedule_block_word(enum schedule_block b);
+const char *schedule_block_text(enum schedule_block b);
+
+struct why_schedule {
+    enum schedule_block block;
+    wall_time next;    /* time: when it fires; TIME_NEVER */
+    flow_id flow;      /* overlap */
+    const char *limit; /* room: the limit's name; `queued` and `bytes` are the tenant's own */
+};
+bool view_why_schedule(const struct state *s, const struct live *l, const struct limits *limits, uint64_t revision,
+                       struct why_schedule *ret);
+
+/* A result that is kept for jobs with the same cache key. */
+struct memo_view {
+    struct slice tenant, key;
+    struct job_ref from; /* the job that ran; it may have left memory */
+    wall_time expires;
+    struct slice result, result_hash;
+};
+typedef void (*view_memo_fn)(void *ctx, const struct memo_view *memo);
+void view_each_memo(const struct state *s, view_memo_fn each, void *ctx); /* those of a tenant oldest first */
 
 struct service_view {
     struct slice tenant, name;
@@ -133,10 +195,13 @@ void view_each_service(const struct state *s, view_service_fn each, void *ctx);
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;
+    uint64_t memos;         /* results kept */
     uint64_t store_keys;    /* with those whose memory is yet to be given back */
     uint64_t limits;        /* keys and rates known */
     uint64_t services;
     uint64_t policy;        /* version in force */
+    uint64_t flows_ended;   /* over, and not yet gone */
+    uint64_t projected_lsn; /* how far the history is, as it told this process; 0 = it has not */
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t stale_refused; /* messages of an earlier time, since the start of this process */
     uint64_t bytes;         /* memory held by pools, tables and flows */

@@ -1,6 +1,8 @@
 /* work.c: see work.h. */
 #include "work.h"
 
+#include <string.h>
+
 #include "class.h"
 #include "effects.h"
 #include "expand.h"
@@ -8,10 +10,13 @@
 #include "life.h"
 #include "limits.h"
 #include "panic.h"
+#include "retention.h"
 #include "saga.h"
+#include "schedule.h"
 #include "service.h"
 
 static bool has_work(const struct state *s, const struct flow *f) {
+    if (flow_is_leaving(f)) return f->jobs.count > 0;
     return f->work_head < f->work.count || f->sweep != SWEEP_NONE || expand_has_work(s, f);
 }
 
@@ -32,11 +37,20 @@ static bool is_swept(const struct flow *f) {
     return f->cancelling || f->unwinding >= UNWIND_STOPPING;
 }
 
+/* What was told makes room at the front before the list grows: a copy of millions would hold everyone up. */
+static void use_room_again(struct flow *f) {
+    if (f->work.count < f->work.slots || f->work_head == 0 || f->work_head < f->work.count / 2) return;
+    f->work.count -= f->work_head;
+    memmove(f->work.at, f->work.at + f->work_head, f->work.count * sizeof *f->work.at);
+    f->work_head = 0;
+}
+
 void work_push(struct state *s, struct job *j) {
     struct flow *f = flow_at(s, j->flow);
     bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
+        use_room_again(f);
         u32vec_push(&f->work, j->ordinal);
     }
     work_touch(s, j->flow);
@@ -57,7 +71,7 @@ void work_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root,
 static void tell_foreign(struct state *s, const struct flow *f, const struct job *parent,
                          const struct foreign_edge *edge) {
     uint32_t child_flow = flow_find(s, (flow_id){edge->child_flow});
-    ENSURE(child_flow != 0); /* a flow that leaves takes the edges to its jobs along */
+    if (child_flow == 0) return; /* it is leaving, and its sweep has not come to the edge yet */
     struct flow *other = flow_at(s, child_flow);
     ENSURE(edge->child_ordinal < other->jobs.count);
     struct foreign_seen *seen = vec_push(&other->seen);
@@ -133,6 +147,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
         if (j->state == JOB_READY && (j->flags & JOBF_PARKED)) ready_unpark(s, index);
         if (j->part != PART_NONE) expand_resume(s, index);
         break;
+    case SWEEP_FORGET:
     case SWEEP_NONE:
     case SWEEP_COUNT: PANIC("a sweep of no kind");
     }
@@ -140,6 +155,10 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
 
 static void sweep_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    if (flow_is_leaving(f)) {
+        flow_shed_job(s, flow);
+        return;
+    }
     if (f->sweep_next < f->jobs.count) sweep_job(s, f, f->jobs.at[f->sweep_next++]);
     if (f->sweep_next < f->jobs.count) return;
     f->sweep = SWEEP_NONE;
@@ -158,14 +177,20 @@ static enum flow_state end_state(const struct flow *f) {
     return f->by_state[JOB_CANCELLED] ? FLOW_CANCELLED : FLOW_SUCCEEDED;
 }
 
-static void check_end(struct state *s, struct flow *f) {
+static void check_end(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
     enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
+    /* a version of a service leaves when the service says so */
+    bool may_leave = state != FLOW_RUNNING && !f->of_service;
+    if (may_leave) ended_enter(s, flow); /* also when it is over as before: the history has to hear of it */
     if (state == (enum flow_state)f->state) return;
     saga_reserve(s, f, state);
     f->state = (uint8_t)state;
     f->finished = state == FLOW_RUNNING ? (wall_time){0} : s->now;
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = state};
     emit_event(s, &event);
+    if (f->schedule) schedule_flow_moved(s, f->schedule, state);
+    if (state == FLOW_RUNNING) ended_leave(s, flow);
 }
 
 /* ---- around a record ---- */
@@ -202,6 +227,11 @@ static void work_on(struct state *s, uint32_t flow) {
 /* A flow has no cascade and no sweep left. */
 static void settled(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    if (flow_is_leaving(f)) {
+        f->is_working = false;
+        flow_free(s, flow);
+        return;
+    }
     if (f->unwinding == UNWIND_DUE) {
         f->working = s->unwind_head;
         s->unwind_head = flow;
@@ -209,7 +239,7 @@ static void settled(struct state *s, uint32_t flow) {
     }
     f->is_working = false;
     saga_next(s, flow);
-    check_end(s, f);
+    check_end(s, flow);
     if (f->of_service) service_settled(s, flow); /* which may forget it */
 }
 

@@ -13,6 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define COMMANDS_MAX 250
 #define RECENT 16u
 
+static const uint8_t cache_keys[3][32] = {{1}, {2}, {3}};
+
 struct lab {
     struct tlvgen_bytes source;
     struct tlvgen g;
@@ -25,7 +27,8 @@ struct lab {
     struct vec batches; /* of struct batch, records by offset */
     struct attempt_effect attempts[RECENT];
     question_id questions[RECENT];
-    uint32_t attempt_count, question_count;
+    struct slots_effect wanted[RECENT];
+    uint32_t attempt_count, question_count, wanted_count;
 };
 
 static uint32_t pick(struct lab *l, uint32_t below) {
@@ -63,6 +66,7 @@ static void collect(struct lab *l) {
     while (engine_effect(l->engine, &effect)) {
         if (effect.kind == EFFECT_ASSIGN || effect.kind == EFFECT_STOP)
             l->attempts[l->attempt_count++ % RECENT] = effect.as.attempt;
+        if (effect.kind == EFFECT_SLOTS_WANTED) l->wanted[l->wanted_count++ % RECENT] = effect.as.slots;
         if (effect.kind == EFFECT_QUESTION) l->questions[l->question_count++ % RECENT] = effect.as.question.question;
     }
 }
@@ -194,6 +198,7 @@ static struct cmd_jobs jobs(struct lab *l) {
                                     .body_hash = slice_of(hash, pick(l, 16) ? 32 : 0)};
         if (list[i].profile < set_count && sets[list[i].profile].kind == JOB_SERVICE) list[i].service = service(l);
         if (pick(l, 32) == 0) list[i].service = service(l);
+        if (pick(l, 3) == 0) list[i].cache_key = slice_of(cache_keys[pick(l, 3)], pick(l, 16) ? 32 : 31);
         if (pick(l, 4)) list[i].name = slice_of(&"abcdefg"[i % 7], 1);
         for (uint32_t k = 0; k < list[i].parent_count; k++) {
             parents[k] = (struct parent_ref){.name = job_name(l)};
@@ -283,6 +288,7 @@ static void draw_verdict(struct lab *l, struct command *cmd) {
         c->item_count = pick(l, 8) ? pick(l, 9) : 5000;
         if (c->item_count || pick(l, 8) == 0) c->items = slice_of(hash, 32);
     }
+    if (pick(l, 4) == 0) c->cache_key = slice_of(cache_keys[pick(l, 3)], 32);
     if (pick(l, 8) == 0) {
         c->question.v = 0;
         c->verdict = VERDICT_QUARANTINE;
@@ -347,12 +353,53 @@ static void draw_store(struct lab *l, struct command *cmd) {
     if (pick(l, 4)) cmd->tenant = SLICE("acme");
 }
 
+/* Slots every few seconds after what was asked, at times out of order; some for a question long answered. */
+static const int64_t *draw_slots(struct lab *l, int64_t after_ms, uint32_t count) {
+    int64_t *slots = ARENA_ARRAY(&l->arena, int64_t, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        slots[i] = (i ? slots[i - 1] : after_ms) + (int64_t)pick(l, 6) * 1000 + (pick(l, 16) > 0);
+    return slots;
+}
+
+static void draw_schedule(struct lab *l, struct command *cmd) {
+    static const char *const names[] = {"s", "t", ""};
+    int64_t now = l->in.wall.ms;
+    cmd->tenant = tenant(l);
+    if (cmd->kind == CMD_SCHEDULE) {
+        struct cmd_schedule *c = &cmd->as.schedule;
+        *c = (struct cmd_schedule){.name = name(l, names, 3),
+                                   .expression = pool(l),
+                                   .catch_up = (enum catch_up)pick(l, CATCH_UP_COUNT + 1),
+                                   .overlap = (enum overlap)pick(l, OVERLAP_COUNT + 1),
+                                   .paused = pick(l, 8) == 0,
+                                   .start_ms = pick(l, 4) ? 0 : now + (int64_t)pick(l, 9) * 1000,
+                                   .end_ms = pick(l, 2) ? 0 : now + (int64_t)pick(l, 60) * 1000,
+                                   .jobs = jobs(l)};
+        c->jobs.more &= pick(l, 4) == 0;
+    } else if (cmd->kind == CMD_SCHEDULE_SLOTS) {
+        const struct slots_effect *w = &l->wanted[pick(l, l->wanted_count < RECENT ? l->wanted_count + 1 : RECENT)];
+        uint32_t count = pick(l, 6);
+        cmd->as.schedule_slots = (struct cmd_schedule_slots){
+            .revision = w->revision,
+            .after_ms = w->after_ms,
+            .slots = draw_slots(l, w->after_ms, count),
+            .slot_count = count,
+            .earlier = pick(l, 3) ? 0 : pick(l, 9),
+            .last = pick(l, 4) == 0,
+        };
+    } else {
+        uint32_t count = pick(l, 4);
+        cmd->as.schedule_name =
+            (struct cmd_schedule_name){name(l, names, 3), pick(l, 2), draw_slots(l, now - 20000, count), count};
+    }
+}
+
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
                                     CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL,
-                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE,
-                                    CMD_POLICY};
+                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE, CMD_POLICY,    CMD_SCHEDULE,
+                                    CMD_SCHEDULE_SLOTS, CMD_SCHEDULE_SLOTS};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
     *cmd =
         (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
@@ -390,6 +437,12 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_LIMIT: draw_limit(l, cmd); return;
     case CMD_SERVICE: draw_service(l, cmd); return;
     case CMD_POLICY: cmd->as.policy.version = engine_lsn(l->engine) / 8 + pick(l, 3); return;
+    case CMD_PROJECTED: cmd->as.lsn = engine_lsn(l->engine) + (pick(l, 8) == 0) - pick(l, 2); return;
+    case CMD_SCHEDULE:
+    case CMD_SCHEDULE_REMOVE:
+    case CMD_SCHEDULE_PAUSE:
+    case CMD_SCHEDULE_BACKFILL:
+    case CMD_SCHEDULE_SLOTS: draw_schedule(l, cmd); return;
     case CMD_READ:
     case CMD_COUNT: return;
     }
@@ -439,6 +492,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vec_init(&l.batches, sizeof(struct batch));
     limits_default(&l.limits);
     l.limits.name_bytes_max = 20;
+    l.limits.retention_ms = 5000;
+    l.limits.dead_letter_ms = 30000;
+    l.limits.ended_flows_max = 5;
     l.limits.flows_max = 6;
     l.limits.jobs_max = 40;
     l.limits.flow_jobs_max = 12;

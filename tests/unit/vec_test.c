@@ -36,11 +36,33 @@ static void elements_start_at_zero(void **state) {
     vec_fini(&v);
 }
 
+static void arrays_end_in_steps(void **state) {
+    (void)state;
+    struct u32vec numbers = {0};
+    struct vec v;
+    vec_init(&v, 12);
+    for (uint32_t i = 0; i < 1000; i++) {
+        u32vec_push(&numbers, i);
+        vec_push(&v);
+    }
+    uint32_t slots = numbers.slots, steps = 0;
+    assert_false(u32vec_release(&numbers, 399));
+    assert_int_equal(numbers.slots, slots - 100);
+    assert_int_equal(numbers.at[500], 500);
+    while (!u32vec_release(&numbers, 399)) steps++;
+    assert_int_equal(steps, (slots - 1) / 100 - 1);
+    assert_null(numbers.at);
+    for (steps = 1; !vec_release(&v, 1200); steps++) assert_true(v.count <= v.slots);
+    assert_in_range(steps, 1000 / 101, 1500 / 101 + 1);
+    assert_null(v.at);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_come_back_in_order),
         cmocka_unit_test(reserve_is_exact),
         cmocka_unit_test(elements_start_at_zero),
+        cmocka_unit_test(arrays_end_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,364 @@
+/* decide_schedule.c: schedules: what people ask of them, and what becomes of each slot when its time has come.
+ *
+ * A slot is *missed* when it is found more than `schedule_late_ms` after its time: the server was down, or stood still.
+ * Catch-up says what becomes of those; overlap says what becomes of a slot that comes while an earlier flow runs. Both
+ * choices are recorded slot by slot, or as a count. */
+#include "decide.h"
+#include "flow.h"
+#include "mutant.h"
+#include "panic.h"
+#include "registry.h"
+#include "schedule.h"
+#include "schedule_next.h"
+#include "timer.h"
+
+/* ---- commands ---- */
+
+static enum err find(struct decision *d, const struct command *cmd, struct slice name, uint32_t *ret) {
+    enum err e = decide_name(d, cmd->tenant, "a tenant");
+    if (e == ERR_OK) e = decide_name(d, name, "a schedule");
+    if (e != ERR_OK) return e;
+    *ret = schedule_find(d->state, tenant_find(d->state, cmd->tenant), name, d->arena);
+    if (*ret == 0) return refuse(d, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(name));
+    return ERR_OK;
+}
+
+static enum err check_settings(struct decision *d, const struct cmd_schedule *c) {
+    if (c->expression.len == 0) return refuse(d, ERR_INVALID, "a schedule needs an expression that says when");
+    if (c->expression.len > (size_t)d->limits->reason_bytes_max)
+        return refuse(d, ERR_LIMIT, "the expression is longer than %lld bytes (reason_bytes_max)",
+                      (long long)d->limits->reason_bytes_max);
+    if ((unsigned)c->catch_up >= CATCH_UP_COUNT) return refuse(d, ERR_INVALID, "catch-up is all, last or none");
+    if ((unsigned)c->overlap >= OVERLAP_COUNT) return refuse(d, ERR_INVALID, "overlap is skip, queue or replace");
+    if (c->start_ms < 0 || c->end_ms < 0) return refuse(d, ERR_INVALID, "start and end are times");
+    if (c->end_ms && c->end_ms < c->start_ms) return refuse(d, ERR_INVALID, "the schedule ends before it starts");
+    if (c->end_ms && c->end_ms <= d->in->wall.ms) return refuse(d, ERR_INVALID, "the schedule is over already");
+    if (c->jobs.more) return refuse(d, ERR_INVALID, "a schedule needs all jobs of its flow at once");
+    return ERR_OK;
+}
+
+/* A template has no times of its own: they would be the same for every slot. */
+static enum err check_template(struct decision *d, const struct cmd_jobs *jobs) {
+    for (uint32_t i = 0; i < jobs->profile_count; i++)
+        if (jobs->profiles[i].not_before_ms || jobs->profiles[i].deadline_ms)
+            return refuse(d, ERR_INVALID, "a schedule's flow cannot have a fixed start or deadline: use delays");
+    uint64_t bytes = 1024;
+    for (uint32_t i = 0; i < jobs->job_count; i++) {
+        const struct job_spec *spec = &jobs->jobs[i];
+        for (uint32_t k = 0; k < spec->parent_count; k++)
+            if (spec->parents[k].flow.v)
+                return refuse(d, ERR_INVALID, "job %.*s of a schedule's flow has a parent in another flow",
+                              SLICE_FMT(spec->name));
+        bytes += 64 + spec->name.len + spec->body.len + spec->undo_body.len + (uint64_t)spec->parent_count * 5;
+    }
+    if (bytes > (uint64_t)d->limits->schedule_bytes_max)
+        return refuse(d, ERR_LIMIT, "the schedule's flow is larger than %lld bytes (schedule_bytes_max)",
+                      (long long)d->limits->schedule_bytes_max);
+    return ERR_OK;
+}
+
+/* Like those of a submit, but a delay from the submit stays one: each flow has its own. */
+static enum err build_template(struct decision *d, const struct command *cmd, struct rec_schedule *rec) {
+    struct cmd_jobs jobs = cmd->as.schedule.jobs;
+    enum err e = check_template(d, &jobs);
+    if (e != ERR_OK) return e;
+    struct options *sets = ARENA_ARRAY(d->arena, struct options, jobs.profile_count ? jobs.profile_count : 1);
+    for (uint32_t i = 0; i < jobs.profile_count; i++) {
+        sets[i] = jobs.profiles[i];
+        sets[i].delay_from_submit = false;
+    }
+    const struct options *given = jobs.profiles;
+    jobs.profiles = sets;
+    e = decide_jobs(d, cmd, &jobs, NULL, (flow_id){0}, &rec->profiles, &rec->jobs);
+    if (e != ERR_OK) return e;
+    struct options *built = rec->profiles.at;
+    for (uint32_t i = 0; i < jobs.profile_count; i++) built[i].delay_from_submit = given[i].delay_from_submit;
+    return ERR_OK;
+}
+
+/* A schedule that keeps its expression keeps its place; another expression never promised the past. */
+static int64_t start_after(const struct decision *d, const struct cmd_schedule *c, uint32_t present) {
+    int64_t after = d->in->wall.ms;
+    if (present) {
+        const struct schedule *sc = schedule_at(d->state, present);
+        if (slice_eq(sc->expression, c->expression) && !sc->paused) after = sc->after_ms;
+    }
+    return c->start_ms > after ? c->start_ms - 1 : after;
+}
+
+enum err decide_schedule(struct decision *d, const struct command *cmd) {
+    const struct cmd_schedule *c = &cmd->as.schedule;
+    uint32_t present = schedule_find(d->state, tenant_find(d->state, cmd->tenant), c->name, d->arena);
+    struct rec_schedule rec = {.name = c->name};
+    enum err e = decide_name(d, cmd->tenant, "a tenant");
+    if (e == ERR_OK) e = decide_name(d, c->name, "a schedule");
+    if (e == ERR_OK && c->flow_name.len) e = decide_name(d, c->flow_name, "a flow");
+    if (e == ERR_OK) e = check_settings(d, c);
+    if (e == ERR_OK) e = decide_tenant_room(d, cmd->tenant);
+    if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &rec.labels);
+    if (e == ERR_OK) e = build_template(d, cmd, &rec);
+    if (e != ERR_OK) return e;
+    if (!present && d->state->schedules.count >= (uint64_t)d->limits->schedules_max)
+        return refuse(d, ERR_LIMIT, "there are %u schedules already (schedules_max)", d->state->schedules.count);
+    rec.head = (struct rec_head){.principal = cmd->principal, .tenant = cmd->tenant};
+    rec.expression = c->expression;
+    rec.catch_up = (uint8_t)c->catch_up;
+    rec.overlap = (uint8_t)c->overlap;
+    rec.paused = c->paused;
+    rec.start_ms = c->start_ms;
+    rec.end_ms = c->end_ms;
+    rec.after_ms = start_after(d, c, present);
+    rec.flow_name = c->flow_name;
+    decide_record(d, REC_SCHEDULE, cmd)->body.as_REC_SCHEDULE = rec;
+    return ERR_OK;
+}
+
+enum err decide_schedule_remove(struct decision *d, const struct command *cmd) {
+    uint32_t index = 0;
+    enum err e = find(d, cmd, cmd->as.schedule_name.name, &index);
+    if (e != ERR_OK) return e;
+    struct rec_schedule_name *rec = &decide_record(d, REC_SCHEDULE_REMOVED, cmd)->body.as_REC_SCHEDULE_REMOVED;
+    rec->head.tenant = cmd->tenant;
+    rec->name = cmd->as.schedule_name.name;
+    return ERR_OK;
+}
+
+enum err decide_schedule_pause(struct decision *d, const struct command *cmd) {
+    const struct cmd_schedule_name *c = &cmd->as.schedule_name;
+    uint32_t index = 0;
+    enum err e = find(d, cmd, c->name, &index);
+    if (e != ERR_OK) return e;
+    const struct schedule *sc = schedule_at(d->state, index);
+    if (sc->paused == c->on) return ERR_OK;
+    struct rec_schedule_paused *rec = &decide_record(d, REC_SCHEDULE_PAUSED, cmd)->body.as_REC_SCHEDULE_PAUSED;
+    rec->head.tenant = cmd->tenant;
+    rec->name = c->name;
+    rec->on = c->on;
+    if (!c->on) rec->after_ms = d->in->wall.ms; /* what came in the pause was called off by it */
+    return ERR_OK;
+}
+
+enum err decide_schedule_backfill(struct decision *d, const struct command *cmd) {
+    const struct cmd_schedule_name *c = &cmd->as.schedule_name;
+    uint32_t index = 0;
+    enum err e = find(d, cmd, c->name, &index);
+    if (e != ERR_OK) return e;
+    const struct schedule *sc = schedule_at(d->state, index);
+    if (c->slot_count == 0) return refuse(d, ERR_INVALID, "there is no slot in that range");
+    if ((uint64_t)sc->waiting.count + c->slot_count > (uint64_t)d->limits->schedule_waiting_max)
+        return refuse(d, ERR_LIMIT, "more than %lld slots would wait (schedule_waiting_max)",
+                      (long long)d->limits->schedule_waiting_max);
+    struct rec_slot *slots = ARENA_ARRAY(d->arena, struct rec_slot, c->slot_count);
+    for (uint32_t i = 0; i < c->slot_count; i++) {
+        if (i && c->slots[i] <= c->slots[i - 1]) return refuse(d, ERR_INVALID, "the slots are not in order");
+        if (c->slots[i] <= 0 || c->slots[i] > sc->after_ms)
+            return refuse(d, ERR_INVALID, "only slots of the past can be run again; later ones come by themselves");
+        slots[i].slot_ms = c->slots[i];
+    }
+    struct rec_schedule_backfill *rec = &decide_record(d, REC_SCHEDULE_BACKFILL, cmd)->body.as_REC_SCHEDULE_BACKFILL;
+    rec->head.tenant = cmd->tenant;
+    rec->name = c->name;
+    rec->slots = (struct tlv_list){slots, c->slot_count};
+    return ERR_OK;
+}
+
+/* Volatile: accepted here, kept by live.c. */
+enum err decide_schedule_slots(struct decision *d, const struct command *cmd) {
+    const struct cmd_schedule_slots *c = &cmd->as.schedule_slots;
+    uint32_t index = map_get(&d->state->schedule_by_revision, c->revision);
+    if (index == 0 || schedule_at(d->state, index)->after_ms != c->after_ms)
+        return refuse(d, ERR_STALE, "the schedule has changed or gone on since its slots were asked for");
+    if (c->slot_count > d->limits->schedule_slots_max)
+        return refuse(d, ERR_LIMIT, "more than %lld slots at once (schedule_slots_max)",
+                      (long long)d->limits->schedule_slots_max);
+    if (c->slot_count == 0 && (c->earlier || !c->last)) return refuse(d, ERR_INVALID, "a list of slots without slots");
+    for (uint32_t i = 0; i < c->slot_count; i++)
+        if (c->slots[i] <= (i ? c->slots[i - 1] : c->after_ms))
+            return refuse(d, ERR_INVALID, "the slots are not in order");
+    int64_t end_ms = schedule_at(d->state, index)->end_ms;
+    if (c->slot_count && end_ms && c->slots[c->slot_count - 1] > end_ms)
+        return refuse(d, ERR_INVALID, "a slot after the end of the schedule");
+    return ERR_OK;
+}
+
+/* ---- firing ---- */
+
+static void fire(struct decision *d, const struct schedule *sc, int64_t slot_ms, enum fire how) {
+    struct rec_schedule template;
+    enum err e = tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, d->arena, &template, NULL);
+    ENSURE(e == ERR_OK);
+    struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, NULL)->body.as_REC_SUBMITTED;
+    rec->head.principal = template.head.principal;
+    rec->head.tenant = template.head.tenant;
+    rec->flow = d->state->flow_last + 1;
+    rec->name = template.flow_name;
+    rec->labels = template.labels;
+    rec->profiles = template.profiles;
+    rec->jobs = template.jobs;
+    rec->schedule = template.name;
+    rec->slot_ms = slot_ms;
+    rec->fire = (uint8_t)how;
+}
+
+static bool has_room(const struct decision *d, const struct schedule *sc) {
+    if (schedule_refusal(d->state, d->limits, sc) != NULL) return false;
+    return d->in->journal_free_bytes == UINT64_MAX ||
+           d->state->reserved_bytes + sc->reserve_bytes <= d->in->journal_free_bytes;
+}
+
+static void record_slot(struct decision *d, const struct schedule *sc, enum slot_end what, int64_t first, int64_t last,
+                        uint64_t count) {
+    struct rec_schedule_slot *rec = &decide_record(d, REC_SCHEDULE_SLOT, NULL)->body.as_REC_SCHEDULE_SLOT;
+    rec->head.tenant = bytes_slice(tenant_at(d->state, sc->tenant)->name);
+    rec->name = schedule_name(sc);
+    rec->what = (uint8_t)what;
+    rec->first_ms = first;
+    rec->slot_ms = last;
+    rec->count = count;
+}
+
+static void put_off(struct decision *d, struct state *indices, uint32_t schedule, int64_t until_ms) {
+    (void)d;
+    timer_set(indices, TIMER_SCHEDULE, schedule, (wall_time){until_ms});
+}
+
+static void try_later(struct decision *d, struct state *indices, uint32_t schedule) {
+    put_off(d, indices, schedule, d->in->wall.ms + d->limits->schedule_retry_ms);
+}
+
+/* The slot waits, and the running flow is called off for it; false while an earlier change of the flow is still being
+ * worked through. */
+static bool replace(struct decision *d, const struct schedule *sc, int64_t slot_ms) {
+    uint32_t flow = schedule_is_running(d->state, sc) ? flow_find(d->state, (flow_id){sc->flow}) : 0;
+    if (flow && flow_is_settling(flow_at(d->state, flow))) return false;
+    record_slot(d, sc, SLOT_REPLACES, slot_ms, slot_ms, 1);
+    if (flow == 0 || flow_at(d->state, flow)->cancelling) return true;
+    struct rec_cancelled *rec = &decide_record(d, REC_CANCELLED, NULL)->body.as_REC_CANCELLED;
+    rec->head.principal = sc->principal;
+    rec->flow = sc->flow;
+    rec->whole = true;
+    rec->reason = SLICE("a later slot of its schedule replaces it");
+    rec->confirm_ms = (uint32_t)d->limits->stop_confirm_ms;
+    return true;
+}
+
+/* One slot whose time has come. */
+static void offer(struct decision *d, struct state *indices, uint32_t schedule, int64_t slot_ms) {
+    const struct schedule *sc = schedule_at(d->state, schedule);
+    bool busy = schedule_is_running(d->state, sc) || sc->waiting.count > 0;
+    if (!busy || MUTANT(overlap_ignored)) {
+        if (has_room(d, sc))
+            fire(d, sc, slot_ms, FIRE_SLOT);
+        else
+            try_later(d, indices, schedule);
+        return;
+    }
+    switch ((enum overlap)sc->overlap) {
+    case OVERLAP_SKIP: record_slot(d, sc, SLOT_OVERLAP, slot_ms, slot_ms, 1); return;
+    case OVERLAP_QUEUE: {
+        bool full = sc->waiting.count >= (uint64_t)d->limits->schedule_waiting_max;
+        record_slot(d, sc, full ? SLOT_FULL : SLOT_QUEUED, slot_ms, slot_ms, 1);
+        return;
+    }
+    case OVERLAP_REPLACE:
+        if (!replace(d, sc, slot_ms)) try_later(d, indices, schedule);
+        return;
+    case OVERLAP_COUNT: break;
+    }
+    PANIC("an overlap of no kind");
+}
+
+/* The slots that are due now: `missed` of them too late, then `count - missed` on time. */
+struct due {
+    const int64_t *slots;
+    uint32_t count, missed;
+    uint64_t earlier;
+};
+
+static struct due due_slots(const struct decision *d, const struct schedule *sc, const struct live_schedule *known) {
+    const int64_t *at = (const int64_t *)(const void *)known->slots.at;
+    uint32_t first = 0, count = 0, missed = 0;
+    while (first < known->slots.count && at[first] <= sc->after_ms) first++;
+    for (; first + count < known->slots.count && at[first + count] <= d->in->wall.ms; count++)
+        if (at[first + count] + d->limits->schedule_late_ms < d->in->wall.ms) missed++;
+    return (struct due){at + first, count, missed, sc->after_ms == known->after_ms ? known->earlier : 0};
+}
+
+/* Leaves out the first `count` of the missed slots, and whatever was not even named. */
+static void leave_out(struct decision *d, const struct schedule *sc, const struct due *due, uint32_t count) {
+    if (count + due->earlier == 0) return;
+    int64_t last =
+        count ? due->slots[count - 1] : due->slots[0] - 1; /* of those not named nothing but a bound is known */
+    record_slot(d, sc, SLOT_MISSED, count ? due->slots[0] : last, last, count + due->earlier);
+}
+
+static void catch_up(struct decision *d, struct state *indices, uint32_t schedule, const struct due *due) {
+    const struct schedule *sc = schedule_at(d->state, schedule);
+    switch ((enum catch_up)sc->catch_up) {
+    case CATCH_UP_NONE: leave_out(d, sc, due, due->missed); return;
+    case CATCH_UP_LAST:
+        if (due->count > due->missed) { /* one that is on time is newer still */
+            leave_out(d, sc, due, due->missed);
+        } else if (due->missed + due->earlier > 1) {
+            leave_out(d, sc, due, due->missed - 1);
+        } else {
+            offer(d, indices, schedule, due->slots[0]);
+        }
+        return;
+    case CATCH_UP_ALL: {
+        int64_t room = d->limits->schedule_waiting_max - (int64_t)sc->waiting.count;
+        if (room > d->limits->schedule_catch_up_max) room = d->limits->schedule_catch_up_max;
+        if (room < 0) room = 0;
+        uint32_t kept = due->missed < room ? due->missed : (uint32_t)room;
+        leave_out(d, sc, due, due->missed - kept);
+        for (uint32_t i = due->missed - kept; i < due->missed; i++) {
+            if (MUTANT(catch_up_lost) && i + 1 < due->missed) continue;
+            record_slot(d, sc, SLOT_QUEUED, due->slots[i], due->slots[i], 1);
+        }
+        return;
+    }
+    case CATCH_UP_COUNT: break;
+    }
+    PANIC("a catch-up of no kind");
+}
+
+static void want_slots(struct decision *d, const struct schedule *sc) {
+    struct effect effect = {.kind = EFFECT_SLOTS_WANTED, .lsn = d->state->lsn};
+    effect.as.slots = (struct slots_effect){sc->revision, sc->after_ms, sc->end_ms ? sc->end_ms : TIME_NEVER,
+                                            (uint32_t)d->limits->schedule_slots_max};
+    effects_push(d->effects, &effect);
+}
+
+/* Nothing is due: the timer goes to the next slot, or the shell is asked for it. */
+static void wait_for_next(struct decision *d, struct state *indices, uint32_t schedule) {
+    const struct schedule *sc = schedule_at(d->state, schedule);
+    int64_t next = schedule_next(d->state, d->live, schedule);
+    if (next == SLOTS_UNKNOWN) {
+        want_slots(d, sc);
+        try_later(d, indices, schedule);
+        return;
+    }
+    put_off(d, indices, schedule, next > d->in->wall.ms ? next : d->in->wall.ms + 1);
+}
+
+void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t schedule) {
+    const struct state *s = d->state;
+    const struct schedule *sc = schedule_at(s, schedule);
+    const struct live_schedule *known = live_schedule_get(d->live, s, schedule);
+    REQUIRE(!sc->paused);
+    if (sc->waiting.count && !schedule_is_running(s, sc)) {
+        const struct slot_waiting *next = vec_at(&sc->waiting, 0);
+        if (has_room(d, sc))
+            fire(d, sc, next->slot_ms, (enum fire)next->fire);
+        else
+            try_later(d, indices, schedule);
+        return;
+    }
+    struct due due = known ? due_slots(d, sc, known) : (struct due){0};
+    if (due.count == 0)
+        wait_for_next(d, indices, schedule);
+    else if (due.missed || due.earlier)
+        catch_up(d, indices, schedule, &due);
+    else
+        offer(d, indices, schedule, due.slots[0]);
+}

@@ -1,0 +1,331 @@
+/* retention_test.c: finished flows leave memory when the history has them, in steps when they are large. */
+#include "rig.h"
+
+#include <stdio.h>
+
+#include "state.h"
+
+#define LONG_AGO 3600000 /* the standard retention */
+
+static int setup(void **state) {
+    static struct rig rig;
+    rig_init(&rig);
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state) {
+    rig_fini(*state);
+    return 0;
+}
+
+static struct state_counts counts_of(const struct rig *r) {
+    struct state_counts c;
+    view_counts(engine_state(r->engine), engine_live(r->engine), &c);
+    return c;
+}
+
+static enum err project(struct rig *r, uint64_t lsn) {
+    struct command cmd = {.kind = CMD_PROJECTED, .as.lsn = lsn};
+    return rig_command(r, &cmd);
+}
+
+static void project_all(struct rig *r) {
+    assert_int_equal(project(r, engine_lsn(r->engine)), ERR_OK);
+}
+
+/* A flow of one job that is over at once. */
+static uint64_t finished(struct rig *r) {
+    struct options o;
+    options_default(&o);
+    o.kind = JOB_BARRIER;
+    const char *jobs[] = {"a"};
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    return r->reply.flow.v;
+}
+
+/* A flow of one job that failed. */
+static uint64_t failed(struct rig *r) {
+    struct options o;
+    options_default(&o);
+    o.start_within_ms = 1;
+    const char *jobs[] = {"a"};
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    uint64_t flow = r->reply.flow.v;
+    rig_tick(r, 1);
+    assert_int_equal(rig_state(r, flow, 0), JOB_FAILED);
+    return flow;
+}
+
+static bool is_there(const struct rig *r, uint64_t flow) {
+    struct flow_view view;
+    return view_flow(engine_state(r->engine), (flow_id){flow}, &view);
+}
+
+/* ---- who leaves when ---- */
+
+static void nothing_leaves_without_a_history(void **state) {
+    struct rig *r = *state;
+    finished(r);
+    rig_tick(r, 10 * (int64_t)LONG_AGO);
+    assert_true(is_there(r, 1));
+    assert_int_equal(project(r, engine_lsn(r->engine) + 1), ERR_INVALID); /* it cannot know the future */
+    rig_tick(r, 1);
+    assert_true(is_there(r, 1));
+}
+
+static void a_flow_leaves_when_its_time_is_over_and_the_history_has_it(void **state) {
+    struct rig *r = *state;
+    finished(r);
+    uint64_t end = engine_lsn(r->engine);
+    rig_tick(r, 1000);
+    finished(r);
+    assert_int_equal(project(r, end), ERR_OK);
+    assert_int_equal(engine_next_due(r->engine).ms, r->in.wall.ms - 1000 + LONG_AGO);
+    rig_tick(r, LONG_AGO - 1001);
+    assert_true(is_there(r, 1));
+    rig_tick(r, 1);
+    assert_false(is_there(r, 1));
+    rig_tick(r, LONG_AGO);
+    assert_true(is_there(r, 2));                   /* the history is not that far */
+    assert_int_equal(project(r, end - 1), ERR_OK); /* and does not go back */
+    assert_int_equal(counts_of(r).projected_lsn, end);
+    rig_check_digests(r);
+    project_all(r);
+    assert_false(is_there(r, 2));
+    assert_int_equal(counts_of(r).flows_ended, 0);
+    assert_int_equal(engine_next_due(r->engine).ms, TIME_NEVER);
+    rig_check_digests(r);
+}
+
+static void after_a_restart_the_history_must_say_so_again(void **state) {
+    struct rig *r = *state;
+    finished(r);
+    project_all(r);
+    rig_crash(r);
+    rig_tick(r, LONG_AGO);
+    assert_true(is_there(r, 1));
+    project_all(r);
+    assert_false(is_there(r, 1));
+}
+
+static void a_flow_that_runs_again_stays(void **state) {
+    struct rig *r = *state;
+    uint64_t flow = failed(r);
+    project_all(r);
+    struct command rerun = {.kind = CMD_RERUN, .as.flow = {flow}};
+    assert_int_equal(rig_command(r, &rerun), ERR_OK);
+    assert_int_equal(counts_of(r).flows_ended, 0);
+    rig_tick(r, 1);
+    assert_int_equal(counts_of(r).flows_ended, 1);
+    rig_tick(r, 2 * r->limits.dead_letter_ms);
+    assert_true(is_there(r, flow)); /* it ended anew, and the history has not heard of that */
+    project_all(r);
+    assert_false(is_there(r, flow));
+}
+
+static void dead_letters_keep_their_flow(void **state) {
+    struct rig *r = *state;
+    uint64_t kept = failed(r), discarded = failed(r);
+    project_all(r);
+    rig_tick(r, LONG_AGO);
+    assert_true(is_there(r, kept) && is_there(r, discarded));
+    struct command cmd = {.kind = CMD_DISCARD, .as.job = {{discarded}, 0}};
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    project_all(r);
+    rig_tick(r, LONG_AGO - 1);
+    assert_true(is_there(r, discarded)); /* its time counts from the discard */
+    rig_tick(r, 1);
+    assert_false(is_there(r, discarded));
+    assert_true(is_there(r, kept));
+    rig_check_digests(r);
+    rig_crash(r);
+    project_all(r);
+    rig_tick(r, r->limits.dead_letter_ms);
+    assert_false(is_there(r, kept));
+    assert_int_equal(counts_of(r).dead_letters, 0);
+    rig_check_digests(r);
+}
+
+static void a_late_word_counts_as_an_end(void **state) {
+    struct rig *r = *state;
+    uint64_t flow = finished(r);
+    project_all(r);
+    rig_tick(r, LONG_AGO - 1);
+    struct command cmd = {.kind = CMD_VERDICT};
+    cmd.as.verdict = (struct cmd_verdict){.job = {{flow}, 0}, .verdict = VERDICT_QUARANTINE};
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    rig_tick(r, LONG_AGO);
+    assert_true(is_there(r, flow));
+    rig_check_digests(r);
+}
+
+static void a_lagging_history_slows_admission(void **state) {
+    struct rig *r = *state;
+    r->limits.ended_flows_max = 3;
+    r->limits.retention_ms = 0;
+    rig_crash(r);
+    for (int i = 0; i < 3; i++) finished(r);
+    struct options o;
+    options_default(&o);
+    const char *jobs[] = {"a"};
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_BUSY);
+    assert_non_null(strstr(r->reply.why.text, "3 finished flows have not left memory (ended_flows_max)"));
+    assert_non_null(strstr(r->reply.why.text, "the history is at LSN 0"));
+    project_all(r);
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+}
+
+/* ---- large flows ---- */
+
+#define LARGE 30000u
+#define PART 10000u
+
+/* A flow of barriers, over at once. */
+static uint64_t large(struct rig *r) {
+    static struct job_spec specs[PART];
+    static char names[LARGE][8], body[700]; /* 7 MiB a part */
+    struct options o;
+    options_default(&o);
+    o.kind = JOB_BARRIER;
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    for (uint32_t first = 0; first < LARGE; first += PART) {
+        for (uint32_t i = 0; i < PART; i++) {
+            int len = snprintf(names[first + i], sizeof names[0], "j%u", first + i);
+            specs[i] =
+                (struct job_spec){.name = slice_of(names[first + i], (size_t)len), .body = slice_of(body, sizeof body)};
+        }
+        struct cmd_jobs jobs = {&o, 1, specs, PART, first + PART < LARGE};
+        if (first == 0)
+            cmd.as.submit.jobs = jobs;
+        else
+            cmd.as.add = (struct cmd_add){r->reply.flow, jobs};
+        assert_int_equal(rig_command(r, &cmd), ERR_OK);
+        cmd = (struct command){.kind = CMD_ADD};
+    }
+    return r->reply.flow.v;
+}
+
+static void forget(struct rig *r, uint64_t flow) {
+    struct command cmd = {.kind = CMD_FORGET, .as.flow = {flow}};
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+}
+
+/* One pass, however much is left to do. */
+static void pass(struct rig *r) {
+    r->in.wall.ms++;
+    engine_begin(r->engine, &r->in);
+    engine_finish(r->engine);
+    rig_flush(r);
+}
+
+static uint32_t jobs_held(const struct rig *r) {
+    return engine_state(r->engine)->jobs.count;
+}
+
+static void a_large_flow_leaves_in_steps_and_out_of_sight(void **state) {
+    struct rig *r = *state;
+    uint64_t flow = large(r);
+    finished(r);
+    assert_int_equal(counts_of(r).jobs, LARGE + 1);
+    forget(r, flow);
+    assert_true(engine_has_work(r->engine));
+    assert_in_range(jobs_held(r), 2, LARGE + 1 - STEP_JOBS_MAX);
+    assert_int_equal(counts_of(r).jobs, 1); /* nobody can see the rest */
+    assert_int_equal(counts_of(r).flows, 1);
+    assert_false(is_there(r, flow));
+    struct command again = {.kind = CMD_FORGET, .as.flow = {flow}};
+    rig_check_digests(r);
+    assert_int_equal(rig_command(r, &again), ERR_NOT_FOUND);
+    rig_tick(r, 0);
+    assert_int_equal(jobs_held(r), 1);
+    assert_int_equal(engine_state(r->engine)->flows.count, 1);
+    rig_check_digests(r);
+}
+
+static void its_memory_comes_back_in_steps(void **state) {
+    struct rig *r = *state;
+    uint64_t flow = large(r);
+    forget(r, flow);
+    while (jobs_held(r)) pass(r);
+    const struct state *s = engine_state(r->engine);
+    uint32_t steps = 0;
+    for (; engine_has_work(r->engine); steps++) {
+        size_t before = state_bytes(s);
+        assert_int_equal(counts_of(r).flows, 0);
+        pass(r);
+        assert_in_range(before - state_bytes(s), 0, 12 << 20);
+        assert_true(steps < 100);
+    }
+    assert_in_range(steps, 2, 10); /* of 21 MiB */
+    assert_int_equal(s->flows.count, 0);
+}
+
+/* From the journal cut after each batch, and from a snapshot taken there: the same end. */
+static void a_crash_in_the_middle_changes_nothing(void **state) {
+    struct rig *r = *state;
+    r->limits.batch_records_max = 1; /* few steps in a batch */
+    rig_crash(r);
+    uint64_t flow = large(r);
+    forget(r, flow);
+    uint32_t before = jobs_held(r), steps = 0;
+    assert_true(before > STEP_JOBS_MAX);
+    for (; engine_has_work(r->engine); steps++) {
+        struct engine *restored = rig_reload(r);
+        assert_digests_equal(r->engine, restored);
+        assert_int_equal(engine_state(restored)->jobs.count, jobs_held(r));
+        assert_false(view_flow(engine_state(restored), (flow_id){flow}, &(struct flow_view){0}));
+        engine_free(restored);
+        rig_crash(r);
+        uint32_t held = jobs_held(r);
+        pass(r);
+        assert_in_range(jobs_held(r), 0, held);
+        assert_true(held - jobs_held(r) <= 2 * STEP_JOBS_MAX); /* a batch that is full has two */
+        assert_true(steps < 100);
+    }
+    assert_int_equal(jobs_held(r), 0);
+    rig_check_digests(r);
+}
+
+/* A job in another flow still holds an edge to a job of the flow that leaves. */
+static void a_parent_may_end_while_its_child_leaves(void **state) {
+    struct rig *r = *state;
+    struct options o, gate;
+    options_default(&o);
+    assert_int_equal(rig_submit(r, &o, (const char *[]){"parent"}, 1), ERR_OK);
+    uint64_t parent = r->reply.flow.v;
+    uint64_t flow = large(r);
+    options_default(&gate);
+    struct parent_ref edge = {.name = SLICE("parent"), .flow = {parent}};
+    struct job_spec child = {.name = SLICE("child"), .parents = &edge, .parent_count = 1};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&gate, 1, &child, 1, true};
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    uint64_t waits = r->reply.flow.v;
+    assert_int_equal(rig_cancel(r, (struct job_ref){{waits}, UINT32_MAX}), ERR_OK);
+    forget(r, flow); /* keeps the sweeps busy: the next one waits its turn */
+    forget(r, waits);
+    assert_int_equal(rig_cancel(r, (struct job_ref){{parent}, 0}), ERR_OK);
+    rig_check_digests(r);
+    rig_tick(r, 0);
+    assert_int_equal(jobs_held(r), 1);
+    rig_check_digests(r);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_leaves_without_a_history),
+        TEST(a_flow_leaves_when_its_time_is_over_and_the_history_has_it),
+        TEST(after_a_restart_the_history_must_say_so_again),
+        TEST(a_flow_that_runs_again_stays),
+        TEST(dead_letters_keep_their_flow),
+        TEST(a_late_word_counts_as_an_end),
+        TEST(a_lagging_history_slows_admission),
+        TEST(a_large_flow_leaves_in_steps_and_out_of_sight),
+        TEST(its_memory_comes_back_in_steps),
+        TEST(a_crash_in_the_middle_changes_nothing),
+        TEST(a_parent_may_end_while_its_child_leaves),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

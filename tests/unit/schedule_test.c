@@ -1,0 +1,563 @@
+/* schedule_test.c: schedules over one engine: when slots fire, when they do not, and that no crash changes it. */
+#include "rig.h"
+
+#include "state.h"
+
+#define EVERY 60000
+#define NAME SLICE("nightly")
+
+static int setup(void **state) {
+    static struct rig rig;
+    rig_init(&rig);
+    rig.in.wall.ms += EVERY - rig.in.wall.ms % EVERY + 1; /* just after a slot */
+    rig.limits.schedule_late_ms = 1000;
+    rig_crash(&rig); /* the limits of an engine are those of its birth */
+    *state = &rig;
+    return 0;
+}
+
+static void limits_changed(struct rig *r) {
+    rig_crash(r);
+}
+
+static int teardown(void **state) {
+    rig_fini(*state);
+    return 0;
+}
+
+static struct command set_command(enum catch_up catch_up, enum overlap overlap) {
+    static struct options options;
+    static struct job_spec specs[2];
+    static struct parent_ref parent;
+    options_default(&options);
+    parent.name = SLICE("a");
+    specs[0] = (struct job_spec){.name = SLICE("a"), .body = SLICE("one")};
+    specs[1] = (struct job_spec){.name = SLICE("b"), .body = SLICE("two"), .parents = &parent, .parent_count = 1};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = NAME,
+                                            .expression = SLICE("every minute"),
+                                            .catch_up = catch_up,
+                                            .overlap = overlap,
+                                            .flow_name = SLICE("night"),
+                                            .jobs = {&options, 1, specs, 2, false}};
+    return cmd;
+}
+
+static void set(struct rig *r, enum catch_up catch_up, enum overlap overlap) {
+    struct command cmd = set_command(catch_up, overlap);
+    enum err e = rig_command(r, &cmd);
+    if (e != ERR_OK) fail_msg("%s", r->reply.why.text);
+}
+
+static enum err named(struct rig *r, enum command_kind kind, bool on) {
+    struct command cmd = {.kind = kind, .tenant = SLICE("acme")};
+    cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .on = on};
+    return rig_command(r, &cmd);
+}
+
+static struct schedule_view view(const struct rig *r) {
+    struct schedule_view v;
+    assert_true(view_schedule(engine_state(r->engine), SLICE("acme"), NAME, &v));
+    return v;
+}
+
+static enum schedule_block why(const struct rig *r, int64_t *ret_next) {
+    struct why_schedule w;
+    assert_true(view_why_schedule(engine_state(r->engine), engine_live(r->engine), &r->limits, view(r).revision, &w));
+    if (ret_next) *ret_next = w.next.ms;
+    return w.block;
+}
+
+/* The calendar: slots at every full minute. Answers the last question the engine asked, if it is still open. */
+static bool answer(struct rig *r) {
+    const struct slots_effect *wanted = NULL;
+    for (uint32_t i = 0; i < r->effects.count; i++) {
+        const struct effect *e = vec_at(&r->effects, i);
+        if (e->kind == EFFECT_SLOTS_WANTED) wanted = &e->as.slots;
+    }
+    if (wanted == NULL) return false;
+    int64_t slots[10000];
+    struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
+    struct cmd_schedule_slots *c = &cmd.as.schedule_slots;
+    *c = (struct cmd_schedule_slots){.revision = wanted->revision, .after_ms = wanted->after_ms, .slots = slots};
+    int64_t first = wanted->after_ms / EVERY + 1, to_come = r->in.wall.ms / EVERY + 1;
+    if (to_come - first > wanted->most) {
+        c->earlier = (uint64_t)(to_come - first - wanted->most);
+        first = to_come - wanted->most;
+    }
+    for (; c->slot_count < wanted->most && first * EVERY <= wanted->until_ms; first++)
+        slots[c->slot_count++] = first * EVERY;
+    c->last = first * EVERY > wanted->until_ms;
+    r->effects.count = 0;
+    enum err e = rig_command(r, &cmd);
+    if (e != ERR_OK && e != ERR_STALE) fail_msg("%s", r->reply.why.text);
+    return true;
+}
+
+static void tick(struct rig *r, int64_t ms) {
+    rig_tick(r, ms);
+    while (answer(r)) continue;
+}
+
+static void pass_minutes(struct rig *r, int minutes) {
+    for (int i = 0; i < minutes; i++) tick(r, EVERY);
+}
+
+static void finish_flow(struct rig *r) { /* without a worker: called off */
+    assert_int_equal(rig_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}), ERR_OK);
+    while (answer(r)) continue;
+}
+
+static uint64_t last_flow(const struct rig *r) {
+    return engine_state(r->engine)->flow_last;
+}
+
+/* ---- firing ---- */
+
+static void a_slot_makes_a_flow_that_names_it(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_SLOTS);
+    tick(r, 0);
+    int64_t next = 0;
+    assert_int_equal(why(r, &next), SCHEDULE_BLOCK_TIME);
+    assert_int_equal(next % EVERY, 0);
+    rig_tick(r, next - r->in.wall.ms - 1);
+    assert_int_equal(last_flow(r), 0);
+    tick(r, 1);
+    assert_int_equal(last_flow(r), 1);
+    struct flow_view flow;
+    assert_true(view_flow(engine_state(r->engine), (flow_id){1}, &flow));
+    assert_true(slice_eq(flow.schedule, NAME) && slice_eq(flow.name, SLICE("night")));
+    assert_true(slice_eq(flow.principal, SLICE("tester")) && slice_eq(flow.tenant, SLICE("acme")));
+    assert_int_equal(flow.slot.ms, next);
+    assert_int_equal(flow.job_count, 2);
+    struct schedule_view v = view(r);
+    assert_int_equal(v.fired_slot.ms, next);
+    assert_int_equal(v.after.ms, next);
+    assert_int_equal(v.fired, 1);
+    assert_true(v.running);
+    rig_check_digests(r);
+}
+
+static void slots_are_asked_for_again_until_they_come(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    for (int i = 0; i < 3; i++) {
+        uint32_t asked = 0;
+        for (uint32_t k = 0; k < r->effects.count; k++)
+            asked += ((struct effect *)vec_at(&r->effects, k))->kind == EFFECT_SLOTS_WANTED;
+        assert_int_equal(asked, 1);
+        r->effects.count = 0;
+        rig_tick(r, r->limits.schedule_retry_ms);
+    }
+    while (answer(r)) continue;
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_TIME);
+    rig_tick(r, r->limits.schedule_retry_ms);
+    assert_false(answer(r)); /* it knows enough */
+    rig_crash(r);            /* slots are kept in memory only */
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_SLOTS);
+    assert_true(answer(r));
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_TIME);
+}
+
+static void no_slot_fires_twice_whatever_the_calendar_says(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, EVERY);
+    uint64_t flow = last_flow(r);
+    assert_int_equal(flow, 1);
+    finish_flow(r);
+    struct schedule_view v = view(r);
+    int64_t slots[] = {v.after.ms - EVERY, v.after.ms};
+    struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
+    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 2, 0, false};
+    assert_int_equal(rig_command(r, &cmd), ERR_INVALID);
+    cmd.as.schedule_slots.after_ms -= 2 * EVERY; /* of an earlier time */
+    assert_int_equal(rig_command(r, &cmd), ERR_STALE);
+    cmd.as.schedule_slots.revision++;
+    assert_int_equal(rig_command(r, &cmd), ERR_STALE);
+    rig_tick(r, 1000);
+    assert_int_equal(last_flow(r), flow);
+}
+
+static void an_end_is_an_end(void **state) {
+    struct rig *r = *state;
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_QUEUE);
+    cmd.as.schedule.start_ms = (r->in.wall.ms / EVERY + 2) * EVERY; /* the first slot is before the start */
+    cmd.as.schedule.end_ms = cmd.as.schedule.start_ms + 2 * EVERY;
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    pass_minutes(r, 1);
+    assert_int_equal(view(r).fired, 0);
+    for (int i = 0; i < 5; i++) {
+        pass_minutes(r, 1);
+        if (view(r).running) finish_flow(r);
+    }
+    assert_int_equal(view(r).fired, 3);
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_OVER);
+    rig_check_digests(r);
+}
+
+static void a_limit_makes_a_slot_wait_and_is_named(void **state) {
+    struct rig *r = *state;
+    r->limits.flows_max = 1;
+    limits_changed(r);
+    struct options o;
+    options_default(&o);
+    const char *jobs[] = {"x"};
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, EVERY);
+    assert_int_equal(view(r).fired, 0);
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_ROOM);
+    assert_int_equal(rig_cancel(r, (struct job_ref){{1}, UINT32_MAX}), ERR_OK);
+    struct command forget = {.kind = CMD_FORGET, .as.flow = {1}};
+    assert_int_equal(rig_command(r, &forget), ERR_OK);
+    tick(r, r->limits.schedule_retry_ms);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).missed, 0);
+}
+
+/* ---- catch-up ---- */
+
+/* A server that is away for some minutes, and the calendar's answer when it is back. */
+static void be_away(struct rig *r, int minutes) {
+    r->in.wall.ms += (int64_t)minutes * EVERY + 20000;
+    r->in.mono.ms += (int64_t)minutes * EVERY + 20000;
+    rig_crash(r);
+    while (answer(r)) continue;
+    rig_check_digests(r);
+}
+
+static void missed_slots_are_caught_up_in_order(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, 0);
+    int64_t first = view(r).after.ms / EVERY * EVERY + EVERY;
+    be_away(r, 5);
+    for (int i = 0; i < 5; i++) {
+        struct flow_view flow;
+        assert_int_equal(view(r).fired, i + 1);
+        assert_true(view_flow(engine_state(r->engine), view(r).flow, &flow));
+        assert_int_equal(flow.slot.ms, first + i * EVERY);
+        assert_int_equal(view(r).waiting, 4 - i);
+        if (i < 4) assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_OVERLAP);
+        finish_flow(r);
+        rig_check_digests(r);
+    }
+    assert_int_equal(view(r).missed + view(r).skipped, 0);
+}
+
+static void the_oldest_missed_slots_are_left_out_beyond_the_limit(void **state) {
+    struct rig *r = *state;
+    r->limits.schedule_catch_up_max = 3;
+    r->limits.schedule_slots_max = 7; /* the calendar cannot even name them all */
+    limits_changed(r);
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, 0);
+    int64_t newest = (r->in.wall.ms / EVERY + 1000) * EVERY;
+    be_away(r, 1000);
+    assert_int_equal(view(r).missed, 997);
+    assert_int_equal(view(r).waiting, 2);
+    for (int i = 0; i < 3; i++) finish_flow(r);
+    assert_int_equal(view(r).fired, 3);
+    assert_int_equal(view(r).fired_slot.ms, newest);
+    assert_int_equal(view(r).after.ms, newest);
+}
+
+static void the_newest_alone_is_caught_up(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_LAST, OVERLAP_SKIP);
+    tick(r, 0);
+    be_away(r, 5);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).missed, 4);
+    assert_int_equal(view(r).fired_slot.ms, r->in.wall.ms / EVERY * EVERY);
+    finish_flow(r);
+    be_away(r, 1);
+    assert_int_equal(view(r).fired, 2);
+    assert_int_equal(view(r).missed, 4);
+}
+
+static void nothing_is_caught_up(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_NONE, OVERLAP_SKIP);
+    tick(r, 0);
+    be_away(r, 5);
+    assert_int_equal(view(r).fired, 0);
+    assert_int_equal(view(r).missed, 5);
+    tick(r, EVERY - r->in.wall.ms % EVERY + 900); /* late, and on time all the same */
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).missed, 5);
+    const struct slot_note *notes = view(r).notes;
+    assert_int_equal(view(r).note_count, 2);
+    assert_int_equal(notes[0].what, SLOT_MISSED);
+    assert_int_equal(notes[0].count, 5);
+    assert_int_equal(notes[1].what, SLOT_FIRED);
+    assert_int_equal(notes[1].flow, 1);
+}
+
+/* ---- overlap ---- */
+
+static void a_slot_is_skipped_while_an_earlier_flow_runs(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    pass_minutes(r, 4);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).skipped, 3);
+    finish_flow(r);
+    pass_minutes(r, 1);
+    assert_int_equal(view(r).fired, 2);
+    assert_int_equal(view(r).notes[0].flow_state, FLOW_CANCELLED);
+    rig_check_digests(r);
+}
+
+static void slots_queue_up_to_a_limit(void **state) {
+    struct rig *r = *state;
+    r->limits.schedule_waiting_max = 2;
+    limits_changed(r);
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    int64_t first = (r->in.wall.ms / EVERY + 1) * EVERY;
+    pass_minutes(r, 5);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).waiting, 2);
+    assert_int_equal(view(r).skipped, 2);
+    rig_check_digests(r);
+    finish_flow(r);
+    assert_int_equal(view(r).fired_slot.ms, first + EVERY);
+    finish_flow(r);
+    assert_int_equal(view(r).fired_slot.ms, first + 2 * EVERY);
+    finish_flow(r);
+    assert_int_equal(view(r).fired, 3);
+    assert_false(view(r).running);
+}
+
+static void a_later_slot_replaces_the_running_flow(void **state) {
+    struct rig *r = *state;
+    r->limits.lease_ms = 3600000;
+    r->limits.dispatch_timeout_ms = 3600000;
+    limits_changed(r);
+    assert_int_equal(rig_attach(r, "w1", 1, 4), ERR_OK);
+    set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
+    pass_minutes(r, 1);
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+    pass_minutes(r, 1);
+    assert_int_equal(view(r).fired, 1); /* the worker has not stopped the first yet */
+    assert_int_equal(view(r).waiting, 1);
+    struct flow_view flow;
+    assert_true(view_flow(engine_state(r->engine), (flow_id){1}, &flow));
+    assert_true(flow.cancelling);
+    rig_check_digests(r);
+    assert_int_equal(rig_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_STOPPED), ERR_OK);
+    assert_int_equal(view(r).fired, 2);
+    assert_int_equal(view(r).waiting, 0);
+    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+}
+
+static void of_slots_that_replace_only_the_last_waits(void **state) {
+    struct rig *r = *state;
+    r->limits.stop_confirm_ms = 86400000; /* its worker takes its time */
+    r->limits.lease_ms = 3600000;
+    limits_changed(r);
+    assert_int_equal(rig_attach(r, "w1", 1, 4), ERR_OK);
+    set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
+    pass_minutes(r, 4);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).waiting, 1);
+    assert_int_equal(view(r).skipped, 2);
+    int64_t newest = view(r).after.ms;
+    assert_int_equal(rig_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_STOPPED), ERR_OK);
+    assert_int_equal(view(r).fired_slot.ms, newest);
+    rig_check_digests(r);
+}
+
+/* ---- people ---- */
+
+static void a_pause_calls_its_slots_off(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    tick(r, 0);
+    assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, true), ERR_OK);
+    pass_minutes(r, 5);
+    assert_int_equal(view(r).fired, 0);
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_PAUSED);
+    rig_check_digests(r);
+    assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, false), ERR_OK);
+    while (answer(r)) continue;
+    assert_int_equal(view(r).fired + view(r).missed, 0);
+    pass_minutes(r, 1);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, false), ERR_OK); /* nothing to do */
+}
+
+static void set_anew_it_keeps_its_place_unless_the_expression_changes(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    tick(r, EVERY);
+    struct schedule_view before = view(r);
+    r->in.wall.ms += 3 * EVERY;
+    set(r, CATCH_UP_LAST, OVERLAP_SKIP); /* before the tick saw the three slots */
+    assert_true(view(r).revision > before.revision);
+    assert_int_equal(view(r).after.ms, before.after.ms);
+    assert_int_equal(view(r).fired, 1);
+    while (answer(r)) continue;
+    assert_int_equal(view(r).missed, 2);
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_QUEUE);
+    cmd.as.schedule.expression = SLICE("every full minute");
+    r->in.wall.ms += 3 * EVERY;
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(view(r).after.ms, r->in.wall.ms);
+    rig_check_digests(r);
+}
+
+static void removed_is_removed(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    pass_minutes(r, 3);
+    assert_int_equal(named(r, CMD_SCHEDULE_REMOVE, false), ERR_OK);
+    assert_int_equal(named(r, CMD_SCHEDULE_REMOVE, false), ERR_NOT_FOUND);
+    pass_minutes(r, 3);
+    assert_int_equal(last_flow(r), 1);
+    rig_check_digests(r);
+    assert_int_equal(rig_cancel(r, (struct job_ref){{1}, UINT32_MAX}), ERR_OK); /* its flow is on its own now */
+}
+
+static void slots_of_the_past_can_be_filled_in(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_NONE, OVERLAP_SKIP);
+    tick(r, 0);
+    be_away(r, 5);
+    int64_t newest = view(r).after.ms;
+    int64_t slots[] = {newest - 2 * EVERY, newest, newest + EVERY};
+    struct command cmd = {.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
+    cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .slots = slots, .slot_count = 3};
+    assert_int_equal(rig_command(r, &cmd), ERR_INVALID); /* the last one comes by itself */
+    cmd.as.schedule_name.slot_count = 2;
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).fired_slot.ms, newest - 2 * EVERY);
+    rig_check_digests(r);
+    rig_crash(r);
+    finish_flow(r);
+    assert_int_equal(view(r).fired_slot.ms, newest);
+    finish_flow(r);
+    assert_int_equal(view(r).fired, 2);
+    assert_int_equal(view(r).after.ms, newest);
+}
+
+static void nonsense_is_refused(void **state) {
+    struct rig *r = *state;
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
+    struct options o = cmd.as.schedule.jobs.profiles[0];
+#define REFUSED(err_, change)                         \
+    do {                                              \
+        struct command bad = cmd;                     \
+        struct cmd_schedule *c = &bad.as.schedule;    \
+        (void)c;                                      \
+        change;                                       \
+        assert_int_equal(rig_command(r, &bad), err_); \
+    } while (0)
+    REFUSED(ERR_INVALID, c->name.len = 0);
+    REFUSED(ERR_INVALID, bad.tenant.len = 0);
+    REFUSED(ERR_INVALID, c->expression.len = 0);
+    REFUSED(ERR_INVALID, c->catch_up = CATCH_UP_COUNT);
+    REFUSED(ERR_INVALID, c->overlap = OVERLAP_COUNT);
+    REFUSED(ERR_INVALID, c->end_ms = 5);
+    REFUSED(ERR_INVALID, c->jobs.more = true);
+    REFUSED(ERR_INVALID, c->jobs.job_count = 0);
+    REFUSED(ERR_INVALID, (c->jobs.profiles = &o, o.deadline_ms = r->in.wall.ms + 1));
+    o.deadline_ms = 0;
+    struct parent_ref elsewhere = {.name = SLICE("x"), .flow = {7}};
+    struct job_spec spec = {.name = SLICE("a"), .parents = &elsewhere, .parent_count = 1};
+    REFUSED(ERR_INVALID, (c->jobs.jobs = &spec, c->jobs.job_count = 1));
+    assert_int_equal(engine_state(r->engine)->schedules.count, 0);
+    assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, true), ERR_NOT_FOUND);
+    r->limits.schedules_max = 1;
+    limits_changed(r);
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    REFUSED(ERR_LIMIT, c->name = SLICE("another"));
+    REFUSED(ERR_OK, c->paused = true); /* setting one anew needs no room */
+    struct command other = {.kind = CMD_SCHEDULE_REMOVE, .tenant = SLICE("bolt")};
+    other.as.schedule_name.name = NAME;
+    assert_int_equal(rig_command(r, &other), ERR_NOT_FOUND); /* each tenant has names of its own */
+}
+
+static void delays_count_from_each_flow(void **state) {
+    struct rig *r = *state;
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
+    struct options o = cmd.as.schedule.jobs.profiles[0];
+    o.delay_ms = 5000;
+    o.delay_from_submit = true;
+    cmd.as.schedule.jobs.profiles = &o;
+    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    for (uint64_t flow = 1; flow <= 2; flow++) {
+        tick(r, EVERY - r->in.wall.ms % EVERY);
+        assert_int_equal(last_flow(r), flow);
+        assert_int_equal(rig_job(r, flow, 0).due.ms, r->in.wall.ms + 5000);
+        finish_flow(r);
+    }
+}
+
+/* ---- crashes ---- */
+
+/* Takes over from the first `count` batches alone, and goes on as if nothing had been. */
+static void cut(struct rig *r, uint32_t count) {
+    r->batches.count = count;
+    rig_crash(r);
+}
+
+/* Whatever prefix of the journal survives, the slots that follow fire once each, all of them. */
+static void a_crash_at_any_batch_loses_and_repeats_nothing(void **state) {
+    struct rig *r = *state;
+    for (uint32_t lost = 0; lost < 12; lost++) {
+        teardown(state);
+        setup(state);
+        set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+        int64_t start = view(r).after.ms;
+        uint32_t least = r->batches.count;
+        pass_minutes(r, 3);
+        finish_flow(r);
+        pass_minutes(r, 1);
+        finish_flow(r);
+        if (r->batches.count < least + lost) break;
+        cut(r, r->batches.count - lost);
+        while (answer(r)) continue;
+        for (int i = 0; i < 12; i++) {
+            if (view(r).running) finish_flow(r);
+            if (i % 3 == 0) rig_crash(r);
+            while (answer(r)) continue;
+        }
+        int64_t due = r->in.wall.ms / EVERY - start / EVERY;
+        assert_int_equal(view(r).fired, due);
+        assert_int_equal(last_flow(r), due);
+        assert_int_equal(view(r).missed + view(r).skipped, 0);
+        rig_check_digests(r);
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_slot_makes_a_flow_that_names_it),
+        TEST(slots_are_asked_for_again_until_they_come),
+        TEST(no_slot_fires_twice_whatever_the_calendar_says),
+        TEST(an_end_is_an_end),
+        TEST(a_limit_makes_a_slot_wait_and_is_named),
+        TEST(missed_slots_are_caught_up_in_order),
+        TEST(the_oldest_missed_slots_are_left_out_beyond_the_limit),
+        TEST(the_newest_alone_is_caught_up),
+        TEST(nothing_is_caught_up),
+        TEST(a_slot_is_skipped_while_an_earlier_flow_runs),
+        TEST(slots_queue_up_to_a_limit),
+        TEST(a_later_slot_replaces_the_running_flow),
+        TEST(of_slots_that_replace_only_the_last_waits),
+        TEST(a_pause_calls_its_slots_off),
+        TEST(set_anew_it_keeps_its_place_unless_the_expression_changes),
+        TEST(removed_is_removed),
+        TEST(slots_of_the_past_can_be_filled_in),
+        TEST(nonsense_is_refused),
+        TEST(delays_count_from_each_flow),
+        TEST(a_crash_at_any_batch_loses_and_repeats_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
