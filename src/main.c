@@ -16,6 +16,7 @@
 #include "osclock.h"
 #include "osdisk.h"
 #include "serve.h"
+#include "worker.h"
 
 #ifndef REEVE_VERSION
 #define REEVE_VERSION "0.1.0"
@@ -123,9 +124,15 @@ static enum err verb_serve(int count, char **args, struct why *why) {
     return serve_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err verb_worker(int count, char **args, struct why *why) {
+    return worker_run(count, args, REEVE_VERSION, why);
+}
+
 static const struct verb verbs[] = {
     {"version", "", "the version of this program", verb_version, NULL},
     {"serve", "[--data DIR] [--listen HOST:PORT]...", "run the server; --help lists the settings", NULL, verb_serve},
+    {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL,
+     verb_worker},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, serve_config},
     {"journal verify", "--data DIR", "read every byte; name the first damage", verb_verify, NULL},
     {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", verb_dump, NULL},

@@ -12,6 +12,7 @@
 
 #include "buf.h"
 #include "json.h"
+#include "oschild.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
@@ -29,6 +30,12 @@ struct serve {
     enum server_level level; /* below it nothing is logged */
     bool json;
     int64_t drain_by_ms; /* 0 = not stopping */
+
+    struct oschild child; /* that compacts */
+    enum err child_err;
+    struct why child_why;
+    watch_id child_watch;
+    uint32_t archive_days;
 };
 
 static const char *const level_words[] = {"debug", "info", "warn", "error"};
@@ -78,12 +85,49 @@ static enum err log_open(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
+/* ---- compaction, by a child ---- */
+
+/* On the journal's housekeeping thread. */
+static void compact_start(void *ctx) {
+    struct serve *v = ctx;
+    v->child_err = oschild_compact(setting_text(&v->settings, SETTING_data), v->archive_days, &v->child, &v->child_why);
+}
+
+static void compact_over(struct serve *v, bool well, const char *text) {
+    log_line(v, well ? SERVER_DEBUG : SERVER_WARN, "compaction", text);
+    server_compacted(v->server, well);
+}
+
+static void compact_ended(void *ctx, unsigned when) {
+    struct serve *v = ctx;
+    int code = 0;
+    (void)when;
+    /* The descriptor is closed with the child, so the loop has to let go of it before; it is asked again if need be. */
+    osloop_unwatch(v->loop, v->child_watch);
+    v->child_watch = (watch_id){0};
+    if (oschild_ended(&v->child, &code))
+        compact_over(v, code == 0, code == 0 ? "done" : "the child failed");
+    else if (osloop_watch(v->loop, v->child.pidfd, OSLOOP_READABLE, compact_ended, v, &v->child_watch, &v->child_why) !=
+             ERR_OK)
+        compact_over(v, false, v->child_why.text);
+}
+
+static void compact_turn(struct serve *v) {
+    if (server_wants_compact(v->server)) server_compact(v->server, compact_start, v);
+    if (!server_compact_started(v->server)) return;
+    enum err e = v->child_err;
+    if (e == ERR_OK)
+        e = osloop_watch(v->loop, v->child.pidfd, OSLOOP_READABLE, compact_ended, v, &v->child_watch, &v->child_why);
+    if (e != ERR_OK) compact_over(v, false, v->child_why.text);
+}
+
 /* ---- the loop ---- */
 
 static void pass(void *ctx) {
     struct serve *v = ctx;
     struct why why;
     server_pass(v->server);
+    compact_turn(v);
     bool late = v->drain_by_ms != 0 && osclock()->mono(osclock()).ms >= v->drain_by_ms;
     if (late || (v->drain_by_ms != 0 && server_is_drained(v->server)) || server_failed(v->server, &why) != ERR_OK)
         osloop_stop(v->loop);
@@ -173,13 +217,15 @@ static enum err check_public(const struct serve *v, struct why *why) {
 /* ---- life ---- */
 
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
-    int64_t shard = 0, archive_days = 0, segment_bytes = 0;
+    int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
     enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_archive_days, 0, 36500, &archive_days, why);
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_segment_bytes, 0, INT64_C(1) << 32, &segment_bytes, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
     if (e == ERR_OK && segment_bytes % 4096 != 0)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
     if (e != ERR_OK) return e;
+    v->archive_days = (uint32_t)archive_days;
     struct server_world world = {.disk = v->disk,
                                  .clock = osclock(),
                                  .hasher = osdigest(),
@@ -190,6 +236,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .shard = (uint32_t)shard,
                                .archive_days = (uint32_t)archive_days,
                                .segment_bytes = (uint64_t)segment_bytes,
+                               .compact_bytes = (uint64_t)compact_bytes,
                                .build = build,
                                .uid = getuid()};
     return server_open(&world, &o, &v->server, why);

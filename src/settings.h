@@ -10,10 +10,11 @@
 
 #define SETTING_TEXT_MAX 512u
 
+/* clang-format off */
 /*     name             standard           what it is */
 #define SETTING_TABLE(X)                                                                                       \
     X(data,            ".reeve",          "directory of everything that is kept")                              \
-    X(config,          "",                "YAML file with settings; standard: reeve.yaml in the data directory, if there") \
+    X(config,          "",                "YAML file; standard: reeve.yaml in the data directory, if there") \
     X(listen,          "127.0.0.1:7070",  "address to listen on; port 0 = any")                                \
     X(socket,          "auto",            "Unix socket: a path, auto (reeve.sock in the data directory) or off") \
     X(log_level,       "info",            "debug, info, warn or error")                                        \
@@ -21,7 +22,9 @@
     X(shard,           "0",               "number of this server among those that share work")                 \
     X(archive_days,    "30",              "how long trimmed journal segments are kept")                        \
     X(segment_bytes,   "0",               "size of a journal segment; 0 = the standard")                       \
+    X(compact_bytes,   "268435456",       "bytes appended to the journal between two compactions; 0 = never")  \
     X(connections_max, "10000",           "connections at a time")
+/* clang-format on */
 
 enum setting_id {
 #define X(name, standard, text) SETTING_##name,

@@ -1,7 +1,8 @@
 /* osloop.c: turns of the loop, descriptors and signals. See osloop.h; connections are in osnet.c.
  *
- * A turn of libuv is: timers, idle, prepare, poll, check, closing. Everything of ours happens in `check`. The timer only
- * bounds how long `poll` waits; libuv may run it before the next poll, so its callback makes that one return at once. */
+ * A turn of libuv is: timers, idle, prepare, poll, check, closing. Everything of ours happens in `check`. The timer
+ * only bounds how long `poll` waits; libuv may run it before the next poll, so its callback makes that one return at
+ * once. */
 #include "osloop.h"
 
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static void idle_turn(uv_idle_t *h) {
 }
 
 void osloop_again(struct osloop *l) {
-    if (!l->closing) ENSURE(uv_idle_start(&l->idle, idle_turn) == 0);
+    l->again = true;
+    if (!l->closing && !l->ending) ENSURE(uv_idle_start(&l->idle, idle_turn) == 0);
 }
 
 static void timer_fired(uv_timer_t *h) {
@@ -52,8 +54,9 @@ static bool may_stop(struct osloop *l) {
 
 static void turn_end(uv_check_t *h) {
     struct osloop *l = h->data;
-    ENSURE(uv_idle_stop(&l->idle) == 0);
+    l->ending = true;
     if (l->owner.pass != NULL) l->owner.pass(l->owner.ctx);
+    l->again = false; /* whatever was asked for so far is done by the flush */
     osnet_flush(l);
     int64_t due = osnet_patience(l);
     if (l->owner.next != NULL) {
@@ -62,6 +65,11 @@ static void turn_end(uv_check_t *h) {
     }
     if (l->stopping && l->stop_by_ms < due) due = l->stop_by_ms;
     wait_until(l, due);
+    l->ending = false;
+    if (l->again || l->dirty.count > 0)
+        osloop_again(l);
+    else
+        ENSURE(uv_idle_stop(&l->idle) == 0);
     if (may_stop(l)) uv_stop(&l->uv);
 }
 

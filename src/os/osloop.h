@@ -1,8 +1,8 @@
 /* osloop.h: the one loop of a process, on libuv: connections (port/net.h), descriptors, signals, and one timer.
  *
- * Each turn waits for something to happen, calls back everyone whom it concerns, then calls the owner's `pass` once; what
- * the pass and the callbacks sent leaves right after it, one write per connection. Then `next` tells when the owner must
- * be called though nothing happens. There are no periodic wake-ups: an idle process sleeps.
+ * Each turn waits for something to happen, calls back everyone whom it concerns, then calls the owner's `pass` once;
+ * what the pass and the callbacks sent leaves right after it, one write per connection. Then `next` tells when the
+ * owner must be called though nothing happens. There are no periodic wake-ups: an idle process sleeps.
  *
  * All calls are the loop thread's. Whoever frees what a callback refers to takes the callback back first. */
 #ifndef REEVE_OSLOOP_H

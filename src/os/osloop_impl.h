@@ -1,4 +1,5 @@
-/* osloop_impl.h: the insides of the loop, shared by osloop.c (turns, descriptors, signals) and osnet.c (connections). */
+/* osloop_impl.h: the insides of the loop, shared by osloop.c (turns, descriptors, signals) and osnet.c
+ * (connections). */
 #ifndef REEVE_OSLOOP_IMPL_H
 #define REEVE_OSLOOP_IMPL_H
 
@@ -92,6 +93,7 @@ struct osloop {
     struct signal_watch signals[OSLOOP_SIGNALS_MAX];
     uint32_t signal_count;
     bool running, stopping, closing;
+    bool ending, again; /* at the end of a turn; the next one must not wait */
     int64_t stop_by_ms;
     char *read_space; /* OSLOOP_READ_BYTES, shared: a read is used up before the next one */
 };

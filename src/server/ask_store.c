@@ -119,7 +119,7 @@ void ask_kv_get(struct server *s, struct request *r) {
     if (c == NULL) return;
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_KV_ITEMS, FRAME_ANSWER, r->id, &got);
-    if (s->out.full)
+    if (s->out.len > (size_t)s->limits->frame_bytes_max)
         call_refuse(s, r, c, 0, ERR_LIMIT, "that is too much for one answer: ask for fewer keys");
     else
         call_read(s, r, c, buf_slice(&s->out));

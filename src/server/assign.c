@@ -8,6 +8,7 @@
 
 #define ASSIGN_FRAME_BYTES (1u << 20) /* of bodies in one frame; a longer one is split */
 #define INPUTS_MAX 1024u
+#define INPUT_BYTES_MAX (4u << 20) /* of results in one assignment; of those beyond it only the hash is told */
 
 static struct session *worker_session(struct server *s, uint32_t number) {
     uint32_t index = map_get(&s->session_by_worker, number);
@@ -19,7 +20,7 @@ static struct wire_attempt wire_attempt_of(const struct server *s, const struct 
 }
 
 /* Results of the parents that have one. A parent may have hundreds of siblings, so few are looked at. */
-static struct tlv_list inputs_of(struct server *s, struct job_ref ref) {
+static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *ret_bytes) {
     uint32_t ordinals[INPUTS_MAX];
     uint32_t count = view_parents(server_state(s), ref, ordinals, INPUTS_MAX);
     if (count > INPUTS_MAX) count = INPUTS_MAX;
@@ -30,13 +31,17 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref) {
         struct job_view parent;
         if (!view_job(server_state(s), (struct job_ref){ref.flow, ordinals[i]}, &parent)) continue;
         if (parent.result.len == 0 && parent.result_hash.len == 0) continue;
+        if (*ret_bytes + parent.result.len > INPUT_BYTES_MAX) parent.result.len = 0;
+        *ret_bytes += parent.result.len + 64;
         list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash};
     }
     return (struct tlv_list){list, kept};
 }
 
-static void fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
-                 struct wire_assignment *ret) {
+/* Returns about how many bytes it takes. */
+static size_t fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
+                   struct wire_assignment *ret) {
+    size_t bytes = 0;
     struct flow_view flow = {0};
     (void)view_flow(server_state(s), a->job.flow, &flow);
     *ret = (struct wire_assignment){.attempt = wire_attempt_of(s, a),
@@ -50,7 +55,7 @@ static void fill(struct server *s, const struct attempt_effect *a, const struct 
                                     .run_timeout_ms = job->options->run_timeout_ms,
                                     .exclusive = job->options->exclusive,
                                     .compensation = job->undoes != UINT32_MAX};
-    if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job);
+    if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
     if (job->item != UINT32_MAX) { /* a child of a foreach job: which of the items is its own */
         struct wire_pair *env = ARENA_NEW(&s->show, struct wire_pair);
         char *index = arena_alloc(&s->show, 16);
@@ -58,6 +63,7 @@ static void fill(struct server *s, const struct attempt_effect *a, const struct 
         *env = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
         ret->env = (struct tlv_list){env, 1};
     }
+    return bytes + 256 + job->body.len + job->constraints.len;
 }
 
 /* May come in the middle of another answer, whose parts are in the same arena. */
@@ -71,8 +77,7 @@ void assign_flush(struct server *s, struct session *n) {
             const struct attempt_effect *a = vec_at(&n->assigns, at);
             struct job_view job;
             if (!view_attempt(server_state(s), a, &job)) continue; /* no longer open */
-            fill(s, a, &job, &list[count++]);
-            bytes += 256 + job.body.len;
+            bytes += fill(s, a, &job, &list[count++]);
         }
         struct wire_assign m = {.epoch = s->epoch, .assignments = {list, count}};
         if (count > 0) session_send(s, n, WIRE_ASSIGN, 0, 0, &m);

@@ -1,4 +1,5 @@
-/* auth.c: see auth.h. The file is eight bytes of magic, a CRC-32C and one described message; it is replaced as a whole. */
+/* auth.c: see auth.h. The file is eight bytes of magic, a CRC-32C and one described message; it is replaced as a
+ * whole. */
 #include "auth.h"
 
 #include <stdio.h>

@@ -134,12 +134,19 @@ static void answer_done(struct server *s, struct session *n, const struct call *
     session_answer(s, n, c->request, WIRE_DONE_ACK, &m);
 }
 
+/* What was said while the answer to `attach` was under way. */
+static void early_send(struct server *s, struct session *n) {
+    session_send_bytes(s, n, buf_slice(&n->early));
+    buf_fini(&n->early);
+    buf_init(&n->early, (size_t)1 << 28);
+}
+
 static void answer_attached(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
     const struct part *p = &c->parts[0];
     if (p->err != ERR_OK) {
         n->attach = ATTACH_NONE;
-        buf_clear(&n->early);
         answer_error(s, n, c, lsn);
+        early_send(s, n);
         return;
     }
     struct wire_attached m = {
@@ -147,9 +154,7 @@ static void answer_attached(struct server *s, struct session *n, const struct ca
     if (n->assigns.count > 0) assign_flush(s, n); /* into `early`: behind the answer */
     n->attach = ATTACH_DONE;
     session_answer(s, n, c->request, WIRE_ATTACHED, &m);
-    session_send_bytes(s, n, buf_slice(&n->early));
-    buf_fini(&n->early);
-    buf_init(&n->early, (size_t)1 << 28);
+    early_send(s, n);
     server_log(s, SERVER_INFO, "worker", "%.*s attached from %s", SLICE_FMT(bytes_slice(n->worker)), n->address);
 }
 

@@ -1,5 +1,6 @@
-/* feed.h: who hears of what happens. Events are kept in one ring for all; a subscriber is a position in it, so a slow one
- * costs nothing, and is told of a gap when the ring has gone past it. A wait is for the end of certain flows and jobs. */
+/* feed.h: who hears of what happens. Events are kept in one ring for all; a subscriber is a position in it, so a slow
+ * one costs nothing, and is told of a gap when the ring has gone past it. A wait is for the end of certain flows and
+ * jobs. */
 #ifndef REEVE_FEED_H
 #define REEVE_FEED_H
 

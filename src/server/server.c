@@ -10,6 +10,7 @@
 
 #include "assign.h"
 #include "call.h"
+#include "hash.h"
 #include "panic.h"
 #include "route.h"
 #include "server_impl.h"
@@ -22,6 +23,9 @@
 #define CALLS_MAX 1000001u
 #define HERE_REQUESTS_MAX 512u /* more than these in one pass, and the journal's thread does the append */
 #define FULL_RETRY_MS 200
+#define ROOM_MS 50
+#define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
+#define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
 #define PASS_REQUESTS_MAX 65536u
@@ -46,17 +50,26 @@ enum err server_failed(const struct server *s, struct why *why) {
     return s->failed;
 }
 
+/* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
+static uint64_t journal_room(struct server *s) {
+    struct why why;
+    bool old = s->now_ms >= s->room_ms + ROOM_MS || s->room_ms == 0;
+    if (old || s->room_bytes < ROOM_LOW_BYTES) {
+        s->room_ms = s->now_ms;
+        if (file_space(s->journal, &s->room_bytes, &why) != ERR_OK) s->room_bytes = 0;
+    }
+    return s->room_bytes;
+}
+
 static void inputs(struct server *s, struct inputs *ret) {
     struct clock *c = s->world.clock;
-    struct why why;
     mono_time mono = c->mono(c);
-    uint64_t room = 0;
-    if (file_space(s->journal, &room, &why) != ERR_OK) room = 0;
     s->now_ms = mono.ms;
+    s->seed = hash_mix(s->seed + 0x9e3779b97f4a7c15u); /* jitter and ties: good enough, and no system call */
     *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, c->wall(c), mono),
                            .mono = mono,
-                           .random = c->random(c),
-                           .journal_free_bytes = room};
+                           .random = s->seed,
+                           .journal_free_bytes = journal_room(s)};
 }
 
 /* ---- effects ---- */
@@ -70,7 +83,8 @@ static void release(struct server *s) {
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
-        case EFFECT_QUESTION: break; /* listed for who asks; nobody answers by himself yet */
+        case EFFECT_SLOTS_WANTED: break; /* schedules cannot be made yet */
+        case EFFECT_QUESTION: break;     /* listed for who asks; nobody answers by himself yet */
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
         case EFFECT_SLOTS_WANTED: break; /* schedules are not served yet */
@@ -81,12 +95,18 @@ static void release(struct server *s) {
 
 /* ---- appends ---- */
 
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
 static void append_ended(struct server *s, const struct writer_result *r) {
     switch (r->outcome) {
     case JOURNAL_DURABLE:
         if (r->seal) return;
         s->append = APPEND_NONE;
         s->appended_ms = s->now_ms;
+        s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
+        s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
         engine_durable(s->engine, r->last_lsn);
         return;
     case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
@@ -135,9 +155,11 @@ static void append_start(struct server *s) {
 static void append_take(struct server *s) {
     struct writer_result r;
     struct writer_trim_result t;
+    if (!writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
     if (writer_take(s->writer, &r)) append_ended(s, &r);
-    if (writer_trim_take(s->writer, &t) && t.err != ERR_OK)
-        server_log(s, SERVER_WARN, "trim", "%s: %s", err_word(t.err), t.why.text);
+    if (!writer_trim_take(s->writer, &t)) return;
+    s->trimming = false;
+    if (t.err != ERR_OK) server_log(s, SERVER_WARN, "trim", "%s: %s", err_word(t.err), t.why.text);
 }
 
 static void seal_when_idle(struct server *s) {
@@ -151,6 +173,7 @@ static void seal_when_idle(struct server *s) {
 static void vault_turn(struct server *s) {
     struct why why = {{0}};
     bool flew = s->vault.logs_fly || s->vault.blobs_fly;
+    if (!flew) return;
     enum err e = vault_take(&s->vault, &why);
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
@@ -197,6 +220,7 @@ void server_pass(struct server *s) {
     vault_turn(s);
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
+    retain_turn(s);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -204,6 +228,7 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     release(s);
     seal_when_idle(s);
+    retain_sweep(s);
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
@@ -227,6 +252,7 @@ mono_time server_next(struct server *s) {
         next = earlier(next, s->now_ms + (wait > 0 ? wait : 0));
     }
     next = earlier(next, engine_next_lease(s->engine).ms);
+    next = earlier(next, retain_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -243,6 +269,30 @@ void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
 
 const struct net_handler *server_handler(struct server *s) {
     return &s->handler;
+}
+
+/* ---- compaction ---- */
+
+bool server_wants_compact(const struct server *s) {
+    return !s->compacting && !s->draining && s->options.compact_bytes != 0 &&
+           s->appended_bytes >= s->options.compact_bytes;
+}
+
+void server_compact(struct server *s, void (*start)(void *ctx), void *ctx) {
+    REQUIRE(!s->compacting);
+    s->compacting = true;
+    s->appended_bytes = 0;
+    writer_chore(s->writer, start, ctx);
+}
+
+bool server_compact_started(struct server *s) {
+    return s->compacting && writer_chore_take(s->writer);
+}
+
+void server_compacted(struct server *s, bool well) {
+    s->compacting = false;
+    s->trimming |= well;
+    if (well) writer_trim(s->writer, 0);
 }
 
 /* ---- stopping ---- */
@@ -276,7 +326,9 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 }
 
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
-    return engine_replay(ctx, batch, why);
+    struct server *s = ctx;
+    s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    return engine_replay(s->engine, batch, why);
 }
 
 /* The journal is read before it is taken over: damage is refused before anything is written. */
@@ -288,7 +340,7 @@ static enum err recover(struct server *s, struct why *why) {
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
     if (snapshot.lsn > 0) e = engine_load_end(s->engine, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
-    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay, s->engine, why);
+    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay, s, why);
     if (e == ERR_OK) e = s->journal->ops->acquire(s->journal, s->options.shard, &head, why);
     if (e != ERR_OK) return why_wrap(why, e, "journal");
     if (head.lsn != engine_lsn(s->engine))
@@ -296,6 +348,7 @@ static enum err recover(struct server *s, struct why *why) {
                        (unsigned long long)head.lsn, (unsigned long long)engine_lsn(s->engine));
     struct clock *c = s->world.clock;
     s->epoch = head.epoch;
+    s->seed = c->random(c);
     batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), head.time);
     return ERR_OK;
 }
@@ -391,6 +444,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     struct inputs in;
     feed_init(s);
     streams_init(s);
+    retain_init(s);
     inputs(s, &in);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);

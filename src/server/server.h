@@ -40,6 +40,7 @@ struct server_options {
     uint32_t shard;
     uint32_t archive_days;
     uint64_t segment_bytes; /* 0 = the standard */
+    uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
 };
@@ -53,6 +54,18 @@ const struct net_handler *server_handler(struct server *s);
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
+
+/* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
+ * takes too long for the loop, so `start` is called on the journal's housekeeping thread.
+ *
+ *     server_wants_compact     so many bytes were appended since the last time
+ *     server_compact           start(ctx) is called soon, elsewhere
+ *     server_compact_started   it has returned; asked in each pass
+ *     server_compacted         the child ended; trims when it ended well */
+bool server_wants_compact(const struct server *s);
+void server_compact(struct server *s, void (*start)(void *ctx), void *ctx);
+bool server_compact_started(struct server *s);
+void server_compacted(struct server *s, bool well);
 
 /* Begins a graceful stop: nothing new is taken, and everyone is told. True when everything asked before is answered. */
 void server_drain(struct server *s);

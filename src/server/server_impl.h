@@ -12,6 +12,7 @@
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
+#include "retain.h"
 #include "server.h"
 #include "stream.h"
 #include "vault.h"
@@ -132,6 +133,12 @@ struct server {
     int64_t append_again_ms; /* full: when it is tried again */
     int64_t appended_ms;     /* last; 0 = sealed since */
     int64_t fill_by_ms;      /* 0 = not waiting for more */
+    uint64_t appended_bytes; /* since the last compaction */
+    uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
+    int64_t room_ms;
+    uint64_t seed; /* of the randomness of passes */
+    bool trimming;
+    bool compacting;
     uint32_t served;         /* requests of the present pass */
     int64_t vault_again_ms;  /* no space: when it is tried again */
 
@@ -152,6 +159,7 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
+    struct retain retain;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

@@ -5,6 +5,8 @@
 
 #include "ids.h"
 
+#define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
+
 static const char *const gate_words[GATE_COUNT] = {
     [GATE_CONDITION] = "condition", [GATE_RENDER] = "render",       [GATE_POLICY] = "policy",
     [GATE_APPROVAL] = "approval",   [GATE_EXTERNAL] = "external",   [GATE_OUTPUT] = "output",
@@ -99,7 +101,8 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
     if (v->root != UINT32_MAX && view_job(server_state(s), (struct job_ref){v->ref.flow, v->root}, &root))
         ret->root = show_job_name(s, &root);
     /* Output that is being judged is for those who judge it. */
-    if (v->state != JOB_CHECKING) {
+    bool fits = details || v->result.len <= RESULT_SHORT;
+    if (v->state != JOB_CHECKING && fits) {
         ret->result = v->result;
         ret->result_hash = v->result_hash;
     }

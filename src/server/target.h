@@ -1,5 +1,5 @@
-/* target.h: things as people name them: `f3k9a`, `f3k9a/train`, or a beginning that fits only one of them. An exact name
- * beats a beginning. What belongs to another tenant is not there. */
+/* target.h: things as people name them: `f3k9a`, `f3k9a/train`, or a beginning that fits only one of them. An exact
+ * name beats a beginning. What belongs to another tenant is not there. */
 #ifndef REEVE_TARGET_H
 #define REEVE_TARGET_H
 

