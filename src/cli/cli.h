@@ -19,6 +19,7 @@ enum cli_exit { EXIT_ENDED_BADLY = 1, EXIT_TIMED_OUT = 124, EXIT_NEVER_RAN = 125
 enum cli_outside {
     CLI_INSIDE, /* none of them */
     CLI_UP,
+    CLI_DOWN,
     CLI_SERVE,
     CLI_WORKER,
     CLI_CONFIG,

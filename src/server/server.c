@@ -87,7 +87,6 @@ static void release(struct server *s) {
         case EFFECT_QUESTION: break;     /* listed for who asks; nobody answers by himself yet */
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
-        case EFFECT_SLOTS_WANTED: break; /* schedules are not served yet */
         }
     }
     assign_flush_all(s);
