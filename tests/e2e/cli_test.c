@@ -1,5 +1,5 @@
-/* cli_test.c: the command line, as people use it: a server and a worker by `reeve up`, every verb, and what is said to bad
- * input. */
+/* cli_test.c: the command line, as people use it: a server and a worker by `reeve up`, every verb, and what is said to
+ * bad input. */
 #include "test.h"
 
 #include <stdio.h>
@@ -259,8 +259,10 @@ static void cancel_retry_rerun_pause(void **state) {
     (void)with("rerun --from-failed @", id);
     assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
     (void)with("discard @/a", id);
-    snprintf(args, sizeof args, "wait --timeout 200ms %s", submit("jobs: {a: {sleep: 60s}}", ""));
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {sleep: 60s}}", ""));
+    snprintf(args, sizeof args, "wait --timeout 200ms %s", id);
     assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 124);
+    (void)with("cancel @", id);
     realcli_refused(&r, "pause", 2, "expected one of");
     realcli_refused(&r, "drain nobody", 5, "not known");
 }
