@@ -17,7 +17,7 @@ static struct slice key_of(const void *ctx, uint32_t value) {
 static struct slice key_text(struct arena *scratch, uint32_t tenant, struct slice name) {
     uint8_t *at = arena_alloc(scratch, 4 + name.len);
     memcpy(at, &tenant, 4);
-    if (name.len) memcpy(at + 4, name.ptr, name.len);
+    memcpy(at + 4, name.ptr, name.len);
     return slice_of(at, 4 + name.len);
 }
 
