@@ -126,7 +126,8 @@ int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct
 }
 
 int64_t restart_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
-    return doubled(o->restart_base_ms, o->restart_cap_ms, used ? used - 1 : 0) + jitter_ms(o, seed, ref);
+    REQUIRE(used > 0);
+    return doubled(o->restart_base_ms, o->restart_cap_ms, used - 1) + jitter_ms(o, seed, ref);
 }
 
 /* ---- the end of an attempt ---- */

@@ -1,6 +1,7 @@
 /* decide_policy.c: the policy has changed. What it allowed before counts no longer, and what it is being asked is asked
  * anew; see question.h. */
 #include "decide.h"
+#include "panic.h"
 #include "question.h"
 
 enum err decide_policy(struct decision *d, const struct command *cmd) {
@@ -17,7 +18,8 @@ enum err decide_policy(struct decision *d, const struct command *cmd) {
 /* All at once could be a million. Nothing is recorded: what a crash leaves unasked, resume asks. */
 bool decide_ask_policy(struct decision *d, struct live *live, uint32_t most) {
     const struct state *s = d->state;
-    for (; live->ask_next && most > 0; most--) {
+    REQUIRE(live->ask_next != 0);
+    for (; most > 0; most--) {
         if (live->ask_next > s->questions.high) {
             live->ask_next = 0;
             break;

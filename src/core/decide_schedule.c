@@ -229,10 +229,10 @@ static void try_later(struct decision *d, struct state *indices, uint32_t schedu
 /* The slot waits, and the running flow is called off for it; false while an earlier change of the flow is still being
  * worked through. */
 static bool replace(struct decision *d, const struct schedule *sc, int64_t slot_ms) {
-    uint32_t flow = schedule_is_running(d->state, sc) ? flow_find(d->state, (flow_id){sc->flow}) : 0;
-    if (flow && flow_is_settling(flow_at(d->state, flow))) return false;
+    const struct flow *f = flow_at(d->state, flow_find(d->state, (flow_id){sc->flow}));
+    if (flow_is_settling(f)) return false;
     record_slot(d, sc, SLOT_REPLACES, slot_ms, slot_ms, 1);
-    if (flow == 0 || flow_at(d->state, flow)->cancelling) return true;
+    if (f->cancelling) return true;
     struct rec_cancelled *rec = &decide_record(d, REC_CANCELLED, NULL)->body.as_REC_CANCELLED;
     rec->head.principal = sc->principal;
     rec->flow = sc->flow;
@@ -242,11 +242,10 @@ static bool replace(struct decision *d, const struct schedule *sc, int64_t slot_
     return true;
 }
 
-/* One slot whose time has come. */
+/* One slot whose time has come. When others wait, they wait for a flow that runs: see decide_schedule_timer. */
 static void offer(struct decision *d, struct state *indices, uint32_t schedule, int64_t slot_ms) {
     const struct schedule *sc = schedule_at(d->state, schedule);
-    bool busy = schedule_is_running(d->state, sc) || sc->waiting.count > 0;
-    if (!busy || MUTANT(overlap_ignored)) {
+    if (!schedule_is_running(d->state, sc) || MUTANT(overlap_ignored)) {
         if (has_room(d, sc))
             fire(d, sc, slot_ms, FIRE_SLOT);
         else
@@ -338,7 +337,8 @@ static void wait_for_next(struct decision *d, struct state *indices, uint32_t sc
         try_later(d, indices, schedule);
         return;
     }
-    put_off(d, indices, schedule, next > d->in->wall.ms ? next : d->in->wall.ms + 1);
+    ENSURE(next > d->in->wall.ms);
+    put_off(d, indices, schedule, next);
 }
 
 void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t schedule) {

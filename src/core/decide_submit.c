@@ -186,7 +186,7 @@ static enum err check_memo(struct decision *d, const struct cmd_jobs *jobs, cons
 }
 
 enum err decide_memoised(struct decision *d, struct slice name, const struct options *o, bool has_undo) {
-    if (!runs_on_a_worker(o) || o->kind == JOB_SERVICE || options_expand(o))
+    if (!runs_on_a_worker(o) || options_expand(o))
         return refuse(d, ERR_INVALID, "job %.*s has a cache key, but is of a kind that leaves no result",
                       SLICE_FMT(name));
     if (has_undo)

@@ -81,7 +81,7 @@ void ended_restore(struct state *s) {
     heap_init(&by_end, NULL, NULL);
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);
-        bool stays = f->id == 0 || f->state == FLOW_RUNNING || f->of_service || flow_is_leaving(f);
+        bool stays = f->state == FLOW_RUNNING || flow_is_leaving(f); /* versions of services run */
         if (!stays) heap_push(&by_end, last_change(s, f).ms, f->id);
     }
     while (by_end.count) {

@@ -1,6 +1,7 @@
 /* schedule.c: see schedule.h. What apply does with schedules, and how they are kept. */
 #include "schedule.h"
 
+#include "apply.h"
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
@@ -16,7 +17,7 @@ static struct slice key_of(const void *ctx, uint32_t value) {
 static struct slice key_text(struct arena *scratch, uint32_t tenant, struct slice name) {
     uint8_t *at = arena_alloc(scratch, 4 + name.len);
     memcpy(at, &tenant, 4);
-    if (name.len) memcpy(at + 4, name.ptr, name.len);
+    memcpy(at + 4, name.ptr, name.len);
     return slice_of(at, 4 + name.len);
 }
 
@@ -317,20 +318,14 @@ struct snap_schedule schedule_object(const struct schedule *sc, struct arena *ar
 static enum err check_object(const struct state *s, const struct snap_schedule *o, const struct rec_schedule *r,
                              struct arena *arena, struct why *why) {
     uint32_t tenant = tenant_find(s, r->head.tenant);
-    FITS(tenant != 0 && r->name.len > 0, "a schedule of nobody");
+    FITS(tenant != 0, "a schedule of nobody");
     FITS(schedule_find(s, tenant, r->name, arena) == 0, "a schedule twice");
     FITS(o->revision != 0 && map_get(&s->schedule_by_revision, o->revision) == 0, "a revision twice");
     FITS(o->notes.count <= SCHEDULE_NOTES, "too many notes");
-    const struct rec_job *jobs = r->jobs.at;
-    for (uint32_t i = 0; i < r->jobs.count; i++) {
-        FITS(jobs[i].profile < r->profiles.count, "a job without options");
-        FITS(jobs[i].undo_profile <= r->profiles.count, "a compensation without options");
-        FITS(jobs[i].runner_profile <= r->profiles.count, "a service without options");
-        FITS(jobs[i].child_profile <= r->profiles.count, "children without options");
-    }
     const struct snap_waiting *waiting = o->waiting.at;
     for (uint32_t i = 0; i < o->waiting.count; i++) FITS(waiting[i].fire < FIRE_COUNT, "a slot that waits for nothing");
-    return ERR_OK;
+    struct record record = {.kind = REC_SCHEDULE, .version = RECORD_VERSION, .body.as_REC_SCHEDULE = *r};
+    return apply_check(s, &record, why); /* its flows are made from it unread */
 }
 
 enum err schedule_load(struct state *s, const struct snap_schedule *o, struct arena *arena, struct why *why) {

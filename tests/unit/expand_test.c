@@ -1,10 +1,7 @@
 /* expand_test.c: conditions, and foreach jobs with their children: how they begin and end, how many at once, what bad
  * ends are tolerated, and what people may do to them. */
-#include "rig.h"
+#include "forge.h"
 
-#include "objects.h"
-#include "record.h"
-#include "snapshot.h"
 #include "state.h"
 
 static const uint8_t items[32] = {3};
@@ -536,32 +533,6 @@ static void children_count_as_queued(void **state) {
 
 /* ---- what a file may say ---- */
 
-/* The journal so far, and one record more. */
-static enum err replay_record(const struct rig *r, const struct record *record, struct why *why) {
-    struct engine *e = rig_replay(r);
-    struct buf frame;
-    buf_init(&frame, 1 << 20);
-    record_encode(record, &frame);
-    struct batch b = {.first_lsn = engine_lsn(e) + 1,
-                      .last_lsn = engine_lsn(e) + 1,
-                      .epoch = 100,
-                      .rules = RULES_VERSION,
-                      .time = {2000000000000},
-                      .records = buf_slice(&frame)};
-    enum err err = engine_replay(e, &b, why);
-    buf_fini(&frame);
-    engine_free(e);
-    return err;
-}
-
-#define MISFIT(r, kind_, word_, ...)                                                                            \
-    do {                                                                                                        \
-        struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
-        struct why why_ = {""};                                                                                 \
-        assert_int_equal(replay_record(r, &record_, &why_), ERR_CORRUPT);                                       \
-        if (!strstr(why_.text, word_)) fail_msg("line %d: %s", __LINE__, why_.text);                            \
-    } while (0)
-
 static void expansions_that_do_not_fit(void **state) {
     struct rig *r = *state;
     struct options sets[SET_COUNT];
@@ -603,7 +574,7 @@ static void foreach_jobs_that_do_not_fit(void **state) {
         .version = RECORD_VERSION,
         .body.as_REC_SUBMITTED = {.head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles}};
     struct why why = {""};
-    assert_ok(replay_record(r, &fits, &why));
+    assert_ok(forge_replay(r, &fits, &why));
 #define MISFIT_JOBS(word) \
     MISFIT(r, REC_SUBMITTED, word, .head.tenant = tenant, .flow = 1, .jobs = jobs, .profiles = profiles)
     job.child_profile = 4;
@@ -617,101 +588,7 @@ static void foreach_jobs_that_do_not_fit(void **state) {
     MISFIT_JOBS("cannot be");
 }
 
-/* A snapshot with one thing changed in it. */
-typedef void (*change_fn)(enum object_kind kind, void *object);
-
-static struct buf changed;
-static struct digest changed_digest;
-static uint64_t changed_objects;
-
-static void put_object(enum object_kind kind, const void *object) {
-    struct buf message;
-    buf_init(&message, 1 << 20);
-    tlv_encode(object_desc(kind), object, &message);
-    if (kind != OBJ_END) {
-        digest_add(&changed_digest, kind, buf_slice(&message));
-        changed_objects++;
-    }
-    buf_put_varint(&changed, (uint64_t)kind);
-    buf_put_str(&changed, buf_slice(&message));
-    buf_fini(&message);
-}
-
-static enum err gather(void *ctx, struct slice piece, struct why *why) {
-    (void)why;
-    buf_put_slice(ctx, piece);
-    return ERR_OK;
-}
-
-static void load_changed(const struct rig *r, change_fn change, const char *text) {
-    struct buf snapshot;
-    struct why why = {""};
-    struct arena arena;
-    buf_init(&snapshot, 1 << 24);
-    buf_init(&changed, 1 << 24);
-    arena_init(&arena, 4096, 1 << 24);
-    changed_digest = (struct digest){0};
-    changed_objects = 0;
-    assert_ok(engine_snapshot(r->engine, gather, &snapshot, &why));
-    struct cursor c = cursor_of(buf_slice(&snapshot));
-    while (cursor_left(&c)) {
-        union {
-#define X(kind, number, type, word, text_) struct type as_##type;
-            OBJECT_TABLE(X)
-#undef X
-        } object;
-        enum object_kind kind = (enum object_kind)cursor_varint(&c);
-        assert_ok(tlv_decode(object_desc(kind), cursor_str(&c), TLV_STRICT, &arena, &object, &why));
-        if (kind == OBJ_END)
-            object.as_snap_end = (struct snap_end){changed_objects, changed_digest.lo, changed_digest.hi};
-        else
-            change(kind, &object);
-        put_object(kind, &object);
-    }
-    struct engine *e = engine_new(0, &r->limits);
-    enum err err = engine_load(e, buf_slice(&changed), &why);
-    if (err == ERR_OK) err = engine_load_end(e, &why);
-    if (text == NULL && err != ERR_OK) fail_msg("refused: %s", why.text);
-    if (text && err == ERR_OK) fail_msg("taken, and should not be: %s", text);
-    if (text && !strstr(why.text, text)) fail_msg("\"%s\" does not say \"%s\"", why.text, text);
-    engine_free(e);
-    arena_fini(&arena);
-    buf_fini(&snapshot);
-    buf_fini(&changed);
-}
-
-#define CHANGE(name, wanted, type, ...)                     \
-    static void name(enum object_kind kind, void *object) { \
-        struct type *o = object;                            \
-        if (kind != (wanted)) return;                       \
-        __VA_ARGS__;                                        \
-    }
 #define CHILD(o, i) (((struct snap_child *)(o)->children.at)[i])
-CHANGE(nothing, OBJ_END, snap_end, (void)o)
-CHANGE(other_job, OBJ_EXPANSION, snap_expansion, o->job = 1)
-CHANGE(no_job, OBJ_EXPANSION, snap_expansion, o->job = 7)
-CHANGE(too_far, OBJ_EXPANSION, snap_expansion, o->next = o->count + 1)
-CHANGE(too_many, OBJ_EXPANSION, snap_expansion, o->count = EXPAND_ITEMS_MAX + 1)
-CHANGE(first_wrong, OBJ_EXPANSION, snap_expansion, o->first++)
-CHANGE(first_low, OBJ_EXPANSION, snap_expansion, o->first = 5)
-CHANGE(pass_wrong, OBJ_EXPANSION, snap_expansion, o->pass = 99)
-CHANGE(cause_wrong, OBJ_EXPANSION, snap_expansion, o->cause = CAUSE_EXIT)
-CHANGE(not_open, OBJ_EXPANSION, snap_expansion, o->is_open = false)
-CHANGE(again_late, OBJ_EXPANSION, snap_expansion, o->again = o->next)
-CHANGE(made_more, OBJ_EXPANSION, snap_expansion, o->made++)
-CHANGE(made_less, OBJ_EXPANSION, snap_expansion, o->made--)
-CHANGE(gate_open, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].gates = 0)
-CHANGE(no_children, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].child_profile = 0)
-CHANGE(bad_children, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].child_profile = 9)
-CHANGE(not_waiting, OBJ_JOBS, snap_jobs, ((struct snap_job *)o->jobs.at)[0].parents_open = 0)
-CHANGE(twice, OBJ_CHILDREN, snap_children, CHILD(o, 1).item = CHILD(o, 0).item)
-CHANGE(elsewhere, OBJ_CHILDREN, snap_children, o->job = 1)
-CHANGE(not_begun, OBJ_CHILDREN, snap_children, CHILD(o, 1).item = 3)
-CHANGE(held, OBJ_CHILDREN, snap_children, CHILD(o, 1).job.state = JOB_HELD)
-CHANGE(parents, OBJ_CHILDREN, snap_children, CHILD(o, 0).job.parents_open = 2)
-CHANGE(untold, OBJ_CHILDREN, snap_children, CHILD(o, 0).job.flags = JOBF_UNTOLD)
-CHANGE(alive_and_dead, OBJ_CHILDREN, snap_children, CHILD(o, 1).job.flags = JOBF_DEAD)
-CHANGE(no_run, OBJ_CHILDREN, snap_children, CHILD(o, 0).job.state = JOB_RUNNING, CHILD(o, 0).job.parents_open = 0)
 
 /* Of four children the first waits to begin again, the second runs, the others have not begun. */
 static void snapshots_that_do_not_fit(void **state) {
@@ -722,37 +599,32 @@ static void snapshots_that_do_not_fit(void **state) {
     submit(r, sets, 4, 4);
     assert_ok(ends(r, 0, OUTCOME_EXIT));
     assert_ok(rig_retry(r, ref_of(1, child(0))));
-    load_changed(r, nothing, NULL);
-    const struct {
-        change_fn change;
-        const char *text;
-    } changes[] = {
-        {other_job, "no foreach"},
-        {no_job, "no job"},
-        {too_far, "more children"},
-        {too_many, "more children"},
-        {first_wrong, "out of order"},
-        {first_low, "no ordinal"},
-        {pass_wrong, "pass over"},
-        {cause_wrong, "no reason"},
-        {not_open, "under way"},
-        {again_late, "nobody looks"},
-        {made_more, "more children than there are"},
-        {made_less, "more children than the foreach has"},
-        {gate_open, "none yet"},
-        {no_children, "no foreach"},
-        {bad_children, "children without options"},
-        {not_waiting, "and does not"},
-        {twice, "twice"},
-        {elsewhere, "another foreach"},
-        {not_begun, "not begun"},
-        {held, "cannot be"},
-        {parents, "with parents"},
-        {untold, "part in the graph"},
-        {alive_and_dead, "that lives"},
-        {no_run, "without its attempt"},
-    };
-    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) load_changed(r, changes[i].change, changes[i].text);
+    SOUND(r, OBJ_END, snap_end, (void)o);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "no foreach", o->job = 1);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "no job", o->job = 7);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "more children", o->next = o->count + 1);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "more children", o->count = EXPAND_ITEMS_MAX + 1);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "out of order", o->first++);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "no ordinal", o->first = 5);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "pass over", o->pass = 99);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "no reason", o->cause = CAUSE_EXIT);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "under way", o->is_open = false);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "nobody looks", o->again = o->next);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "more children than there are", o->made++);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "more children than the foreach has", o->made--);
+    FORGED(r, OBJ_JOBS, snap_jobs, "none yet", ((struct snap_job *)o->jobs.at)[0].gates = 0);
+    FORGED(r, OBJ_JOBS, snap_jobs, "no foreach", ((struct snap_job *)o->jobs.at)[0].child_profile = 0);
+    FORGED(r, OBJ_JOBS, snap_jobs, "children without options", ((struct snap_job *)o->jobs.at)[0].child_profile = 9);
+    FORGED(r, OBJ_JOBS, snap_jobs, "and does not", ((struct snap_job *)o->jobs.at)[0].parents_open = 0);
+    FORGED(r, OBJ_CHILDREN, snap_children, "twice", CHILD(o, 1).item = CHILD(o, 0).item);
+    FORGED(r, OBJ_CHILDREN, snap_children, "another foreach", o->job = 1);
+    FORGED(r, OBJ_CHILDREN, snap_children, "not begun", CHILD(o, 1).item = 3);
+    FORGED(r, OBJ_CHILDREN, snap_children, "cannot be", CHILD(o, 1).job.state = JOB_HELD);
+    FORGED(r, OBJ_CHILDREN, snap_children, "with parents", CHILD(o, 0).job.parents_open = 2);
+    FORGED(r, OBJ_CHILDREN, snap_children, "part in the graph", CHILD(o, 0).job.flags = JOBF_UNTOLD);
+    FORGED(r, OBJ_CHILDREN, snap_children, "that lives", CHILD(o, 1).job.flags = JOBF_DEAD);
+    FORGED(r, OBJ_CHILDREN, snap_children, "without its attempt", CHILD(o, 0).job.state = JOB_RUNNING,
+           CHILD(o, 0).job.parents_open = 0);
 }
 
 /* ---- many ---- */

@@ -1,4 +1,7 @@
 /* memo_test.c: results that are used again: who is given one, for how long, and what ends it. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "rig.h"
 
 #include "state.h"
@@ -315,6 +318,290 @@ static void nothing_is_left_of_keys_that_are_gone(void **state) {
     assert_int_equal(s->extras.count, 0);
 }
 
+/* ---- several at once ---- */
+
+static void command_done(struct rig *r, uint64_t flow, const char *result) {
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = ref_of(flow, 0), .attempt = 1, .result = slice_str(result)};
+    engine_command(r->engine, &cmd);
+}
+
+static void two_results_come_in_one_pass(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 2));
+    uint64_t one = submit(r, 1), two = submit(r, 2), waits_one = submit(r, 1), waits_two = submit(r, 2);
+    engine_begin(r->engine, &r->in);
+    command_done(r, one, "x");
+    command_done(r, two, "y");
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_int_equal(rig_job(r, waits_one, 0).from.flow.v, one);
+    assert_int_equal(rig_job(r, waits_two, 0).from.flow.v, two);
+}
+
+/* Two ran with one key at the same time: the result of the later is the one that is kept. */
+static void the_later_result_takes_the_place_of_the_earlier(void **state) {
+    struct rig *r = *state;
+    r->limits.memo_tenant_bytes_max = 3 * 256;
+    rig_crash(r);
+    assert_ok(rig_attach(r, "w", 1, 8));
+    uint64_t first = submit(r, 1), second = submit(r, 1), other = submit(r, 2);
+    done(r, first, "x");
+    done(r, other, "y");
+    assert_int_equal(rig_counts(r).memos, 2);
+    quarantine(r, other); /* what it left goes with it */
+    assert_int_equal(rig_counts(r).memos, 1);
+    uint64_t again = submit(r, 2);
+    done(r, again, "y");
+    static char large[600];
+    memset(large, 'l', sizeof large - 1);
+    done(r, second, large); /* needs the room of both: its own place and that of the other */
+    assert_int_equal(rig_counts(r).memos, 1);
+    quarantine(r, first); /* the entry is no longer its own */
+    assert_int_equal(rig_counts(r).memos, 1);
+    uint64_t hit = submit(r, 1);
+    assert_int_equal(rig_job(r, hit, 0).from.flow.v, second);
+    rig_check_digests(r);
+    rig_tick(r, KEEP_MS);
+    assert_int_equal(rig_counts(r).memos, 0);
+    quarantine(r, second); /* nothing is left to take away */
+}
+
+/* In one flow: another job of it has left the result. */
+static void a_twin_in_the_same_flow(void **state) {
+    struct rig *r = *state;
+    uint8_t key[32] = {1};
+    struct options o = options_of(0);
+    struct job_spec specs[] = {{.name = SLICE("a"), .cache_key = slice_of(key, 32)},
+                               {.name = SLICE("b"), .cache_key = slice_of(key, 32)}};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 2, false};
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(rig_command(r, &cmd));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
+    struct command verdict = {.kind = CMD_VERDICT};
+    verdict.as.verdict = (struct cmd_verdict){.job = ref_of(1, 0), .verdict = VERDICT_QUARANTINE};
+    assert_ok(rig_command(r, &verdict));
+    assert_int_equal(rig_counts(r).memos, 1);
+    verdict.as.verdict.job.ordinal = 1;
+    assert_ok(rig_command(r, &verdict));
+    assert_int_equal(rig_counts(r).memos, 0);
+}
+
+/* With a lower limit hundreds would have to go for one; they leave when their time is over. */
+static void too_many_in_the_way_keep_their_places(void **state) {
+    struct rig *r = *state;
+    struct options o = options_of(0);
+    o.kind = JOB_NOOP;
+    static struct job_spec specs[600];
+    static uint8_t keys[601][32];
+    static char names[600][8];
+    for (uint32_t i = 0; i < 600; i++) {
+        (void)snprintf(names[i], sizeof names[i], "j%u", i);
+        memcpy(keys[i], &i, 4);
+        keys[i][31] = 7;
+        specs[i] = (struct job_spec){.name = slice_str(names[i]), .cache_key = slice_of(keys[i], 32)};
+    }
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 600, false};
+    assert_ok(rig_attach(r, "w", 1, 600));
+    assert_ok(rig_command(r, &cmd));
+    rig_run_all(r, "w", 1);
+    assert_int_equal(rig_counts(r).memos, 600);
+    r->limits.memo_tenant_max = 10;
+    rig_crash(r);
+    assert_ok(rig_attach(r, "w", 2, 600));
+    uint64_t flow = submit(r, 99);
+    assert_ok(rig_done(r, "w", 2, ref_of(flow, 0), 1, OUTCOME_OK));
+    assert_int_equal(rig_counts(r).memos, 600);
+}
+
+/* ---- asking when other things go on ---- */
+
+#define BIG 5000u
+
+/* A flow of many jobs without a worker, the last with a key. */
+static struct command big_flow(const struct options *o, uint32_t count, bool all_keyed) {
+    static struct job_spec specs[BIG];
+    static char names[BIG][8];
+    static const uint8_t key[32] = {42};
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(names[i], sizeof names[i], "j%u", i);
+        specs[i] = (struct job_spec){.name = slice_str(names[i])};
+        if (all_keyed || i + 1 == count) specs[i].cache_key = slice_of(key, 32);
+    }
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){o, 1, specs, count, false};
+    return cmd;
+}
+
+static void many_ask_in_turns(void **state) {
+    struct rig *r = *state;
+    struct options o = options_of(0);
+    struct command cmd = big_flow(&o, BIG, true);
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_true(engine_has_work(r->engine));
+    assert_int_not_equal(engine_state(r->engine)->asking.head, 0);
+    rig_tick(r, 0);
+    assert_int_equal(engine_state(r->engine)->asking.head, 0);
+}
+
+/* Of five flows that are called off at once the last has yet to be gone through: its job is given nothing meanwhile. */
+static void a_flow_that_settles_is_given_nothing(void **state) {
+    struct rig *r = *state;
+    struct options o = options_of(0);
+    struct command cmd = big_flow(&o, BIG, false);
+    for (uint64_t flow = 1; flow <= 4; flow++) assert_ok(rig_command(r, &cmd));
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    struct command cancel = {.kind = CMD_CANCEL};
+    for (uint64_t flow = 1; flow <= 5; flow++) {
+        cancel.as.cancel = (struct cmd_cancel){.flow = {flow}, .whole = true};
+        engine_command(r->engine, &cancel);
+    }
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_int_equal(rig_state(r, 5, BIG - 1), JOB_READY);
+    assert_int_not_equal(engine_state(r->engine)->asking.head, 0);
+    rig_tick(r, 0);
+    assert_int_equal(rig_state(r, 5, BIG - 1), JOB_CANCELLED);
+    assert_int_equal(engine_state(r->engine)->asking.head, 0);
+}
+
+/* Its time is over and nobody has said so yet: so many others are over, too. */
+static void a_job_that_is_late_is_given_nothing(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 1));
+    uint64_t source = submit(r, 1);
+    struct options o = options_of(0);
+    o.deadline_ms = r->in.wall.ms + 1000;
+    struct command cmd = big_flow(&o, BIG, false);
+    assert_ok(rig_command(r, &cmd));
+    o.deadline_ms = r->in.wall.ms + 1001;
+    uint64_t late = submit_with(r, 1, &o);
+    o.deadline_ms = r->in.wall.ms + 50000;
+    uint64_t early = submit_with(r, 1, &o);
+    r->in.wall.ms += 1001;
+    r->in.mono.ms += 1001;
+    engine_begin(r->engine, &r->in);
+    command_done(r, source, "x");
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_int_equal(rig_state(r, late, 0), JOB_READY);
+    assert_int_equal(rig_job(r, early, 0).from.flow.v, source);
+    rig_tick(r, 0);
+    assert_int_equal(rig_state(r, late, 0), JOB_TIMED_OUT);
+}
+
+/* It has succeeded and its flow is on its way out before anyone looked at what it left. */
+static void nothing_is_kept_of_a_flow_that_leaves(void **state) {
+    struct rig *r = *state;
+    struct options o[2] = {options_of(0), options_of(0)};
+    o[1].kind = JOB_BARRIER;
+    struct command cmd = big_flow(o, BIG, false);
+    struct job_spec *specs = calloc(BIG, sizeof *specs);
+    for (uint32_t i = 0; i < BIG; i++) {
+        specs[i] = cmd.as.submit.jobs.jobs[i];
+        specs[i].profile = i > 0;
+        specs[i].cache_key = i ? slice_of(NULL, 0) : cmd.as.submit.jobs.jobs[BIG - 1].cache_key;
+    }
+    cmd.as.submit.jobs = (struct cmd_jobs){o, 2, specs, BIG, false};
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(rig_command(r, &cmd));
+    free(specs);
+    struct command forget = {.kind = CMD_FORGET, .as.flow = {1}};
+    for (uint64_t flow = 2; flow <= 5; flow++) { /* others that leave before it */
+        struct options barrier = o[1];
+        struct command other = big_flow(&barrier, BIG - 1, false);
+        for (uint32_t i = 0; i < BIG - 1; i++) assert_int_equal(other.as.submit.jobs.jobs[i].profile, 0);
+        ((struct job_spec *)(uintptr_t)other.as.submit.jobs.jobs)[BIG - 2].cache_key.len = 0;
+        assert_ok(rig_command(r, &other));
+    }
+    engine_begin(r->engine, &r->in);
+    for (uint64_t flow = 2; flow <= 5; flow++) {
+        forget.as.flow.v = flow;
+        engine_command(r->engine, &forget);
+    }
+    command_done(r, 1, "x");
+    forget.as.flow.v = 1;
+    engine_command(r->engine, &forget);
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_int_equal(rig_counts(r).memos, 0);
+    for (int i = 0; i < 4; i++) rig_tick(r, 0);
+    assert_int_equal(rig_counts(r).jobs, 0);
+}
+
+/* ---- keys and words ---- */
+
+static void count_memo(void *ctx, const struct memo_view *v) {
+    assert_true(slice_eq(v->tenant, SLICE("acme")));
+    ++*(uint32_t *)ctx;
+}
+
+static void a_key_that_came_with_the_rendered_spec_goes_with_it(void **state) {
+    struct rig *r = *state;
+    struct options o = options_of(GATE_BIT(GATE_RENDER));
+    o.retries = 0;
+    uint64_t flow = submit_with(r, 0, &o);
+    uint8_t key[32] = {5};
+    struct cmd_verdict answer = rig_answer(r, ref_of(flow, 0), VERDICT_AGAIN);
+    answer.again_ms = r->in.wall.ms + 1;
+    answer.cache_key = slice_of(key, 32);
+    assert_refused(r, rig_send_verdict(r, &answer), ERR_INVALID, "with a rendered spec");
+    answer.verdict = VERDICT_ALLOW;
+    assert_ok(rig_send_verdict(r, &answer));
+    assert_int_equal(rig_job(r, flow, 0).cache_key.len, 32);
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(rig_exit(r, "w", ref_of(flow, 0), 1, 1));
+    assert_ok(rig_retry(r, ref_of(flow, 0)));
+    assert_int_equal(rig_job(r, flow, 0).cache_key.len, 0); /* it never had one of its own */
+    uint64_t plain = submit(r, 3);
+    assert_ok(rig_cancel(r, ref_of(plain, 0)));
+    if (rig_state(r, plain, 0) != JOB_CANCELLED) assert_ok(rig_done(r, "w", 1, ref_of(plain, 0), 1, OUTCOME_STOPPED));
+    assert_ok(rig_rerun(r, plain));
+    assert_int_equal(rig_job(r, plain, 0).cache_key.len, 32); /* this one had */
+    uint32_t count = 0;
+    view_each_memo(engine_state(r->engine), count_memo, &count);
+    assert_int_equal(count, 0);
+    keep(r, 9, "x");
+    view_each_memo(engine_state(r->engine), count_memo, &count);
+    assert_int_equal(count, 1);
+}
+
+static void keys_that_come_too_late_are_refused(void **state) {
+    struct rig *r = *state;
+    uint8_t key[32] = {5};
+    struct options o = options_of(GATE_BIT(GATE_POLICY));
+    uint64_t asked = submit_with(r, 0, &o);
+    struct cmd_verdict answer = rig_answer(r, ref_of(asked, 0), VERDICT_ALLOW);
+    answer.cache_key = slice_of(key, 32);
+    assert_refused(r, rig_send_verdict(r, &answer), ERR_INVALID, "with a rendered spec");
+    uint64_t flow = keep(r, 1, "x");
+    struct cmd_verdict late = {.job = ref_of(flow, 0), .verdict = VERDICT_QUARANTINE, .cache_key = slice_of(key, 32)};
+    assert_refused(r, rig_send_verdict(r, &late), ERR_INVALID, "only be a quarantine");
+    static const uint8_t hash[32] = {7};
+    struct options sets[2] = {options_of(GATE_BIT(GATE_RENDER)), options_of(0)};
+    for (uint32_t undo = 0; undo < 3; undo++) { /* with a compensation, with constraints, with nothing */
+        struct job_spec spec = {.name = SLICE("a"), .body_hash = slice_of(hash, 32), .undo_profile = undo == 0 ? 2 : 0};
+        struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+        if (undo == 1) spec.cache_key = slice_of(key, 32);
+        cmd.as.submit.jobs = (struct cmd_jobs){sets, 2, &spec, 1, false};
+        assert_ok(rig_command(r, &cmd));
+        answer = rig_answer(r, ref_of(r->reply.flow.v, 0), VERDICT_ALLOW);
+        answer.cache_key = slice_of(key, 32);
+        if (undo == 0)
+            assert_refused(r, rig_send_verdict(r, &answer), ERR_INVALID, "cannot have both");
+        else
+            assert_ok(rig_send_verdict(r, &answer));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(a_second_job_is_given_the_result_without_a_worker),
@@ -336,6 +623,16 @@ int main(void) {
         RIG_TEST(no_room_at_all_keeps_nothing),
         RIG_TEST(what_cannot_be_used_again_is_refused),
         RIG_TEST(nothing_is_left_of_keys_that_are_gone),
+        RIG_TEST(two_results_come_in_one_pass),
+        RIG_TEST(the_later_result_takes_the_place_of_the_earlier),
+        RIG_TEST(a_twin_in_the_same_flow),
+        RIG_TEST(too_many_in_the_way_keep_their_places),
+        RIG_TEST(many_ask_in_turns),
+        RIG_TEST(a_flow_that_settles_is_given_nothing),
+        RIG_TEST(a_job_that_is_late_is_given_nothing),
+        RIG_TEST(nothing_is_kept_of_a_flow_that_leaves),
+        RIG_TEST(a_key_that_came_with_the_rendered_spec_goes_with_it),
+        RIG_TEST(keys_that_come_too_late_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,7 +211,13 @@ static void another_system_gives_a_result(void **state) {
     struct cmd_verdict done = rig_answer(r, job, VERDICT_DENY);
     done.result = SLICE("{\"build\":7}");
     assert_refused(r, rig_send_verdict(r, &done), ERR_INVALID, "only an external question");
+    done.result = slice_of(NULL, 0);
+    static const uint8_t hash[32] = {4};
+    done.result_hash = slice_of(hash, 32); /* nor with the name of one */
+    assert_refused(r, rig_send_verdict(r, &done), ERR_INVALID, "only an external question");
     done.verdict = VERDICT_ALLOW;
+    done.result = SLICE("{\"build\":7}");
+    done.result_hash = slice_of(NULL, 0);
     assert_ok(rig_send_verdict(r, &done));
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
     assert_true(slice_eq(rig_job(r, 1, 0).result, SLICE("{\"build\":7}")));
@@ -231,6 +237,16 @@ static void results_have_limits(void **state) {
     done.result = slice_of(NULL, 0);
     done.result_hash = SLICE("short");
     assert_refused(r, rig_send_verdict(r, &done), ERR_INVALID, "32 bytes");
+    static const uint8_t hash[32] = {4};
+    done.result_hash = slice_of(hash, 32); /* a large one, by name */
+    assert_ok(rig_send_verdict(r, &done));
+    assert_int_equal(rig_job(r, 1, 0).result_hash.len, 32);
+    o.kind = JOB_COMMAND;
+    o.gates = GATE_BIT(GATE_POLICY);
+    assert_ok(rig_submit(r, &o, jobs, 1));
+    done = rig_answer(r, ref_of(2, 0), VERDICT_ALLOW);
+    done.result = SLICE("{}");
+    assert_refused(r, rig_send_verdict(r, &done), ERR_INVALID, "only an external question");
 }
 
 int main(void) {

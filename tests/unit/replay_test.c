@@ -3,44 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rig.h"
-
-static struct batch batch_after(const struct engine *e, struct slice records) {
-    return (struct batch){.first_lsn = engine_lsn(e) + 1,
-                          .last_lsn = engine_lsn(e) + 1,
-                          .epoch = 100,
-                          .rules = RULES_VERSION,
-                          .time = {2000000000000},
-                          .records = records};
-}
-
-/* Replays the journal so far and then one record more. */
-static enum err replay_record(const struct rig *r, const struct record *record, struct why *why) {
-    struct engine *e = rig_replay(r);
-    struct buf frame;
-    buf_init(&frame, 1 << 20);
-    record_encode(record, &frame);
-    struct batch b = batch_after(e, buf_slice(&frame));
-    enum err err = engine_replay(e, &b, why);
-    buf_fini(&frame);
-    engine_free(e);
-    return err;
-}
-
-#define MISFIT(r, kind_, word_, ...)                                                                            \
-    do {                                                                                                        \
-        struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
-        struct why why_ = {""};                                                                                 \
-        assert_int_equal(replay_record(r, &record_, &why_), ERR_CORRUPT);                                       \
-        if (!strstr(why_.text, word_)) fail_msg("line %d: %s", __LINE__, why_.text);                            \
-    } while (0)
-#define FITTING(r, kind_, ...)                                                                                  \
-    do {                                                                                                        \
-        struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
-        struct why why_ = {""};                                                                                 \
-        enum err got_ = replay_record(r, &record_, &why_);                                                      \
-        if (got_ != ERR_OK) fail_msg("line %d: %s", __LINE__, why_.text);                                       \
-    } while (0)
+#include "forge.h"
 
 /* Flow 1 runs (a dispatched, b waits for it), 2 is held, 3 failed, 4 succeeded, 5 is ready. */
 static void scene(struct rig *r) {
@@ -73,7 +36,7 @@ static void batches_out_of_place(void **state) {
     struct rig *r = *state;
     struct why why;
     const uint8_t record[] = {23, 1, 3, 4 << 1 | 1, 1, 't'}, twice[] = {23, 1, 3, 9, 1, 't', 23, 1, 3, 9, 1, 't'};
-    struct batch good = batch_after(r->engine, slice_of(record, 6)), b = good;
+    struct batch good = forge_batch(r->engine, slice_of(record, 6)), b = good;
     assert_ok(replay_batch(r, &b, &why));
     b.shard = 1;
     assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
@@ -112,7 +75,7 @@ static void batches_out_of_place(void **state) {
 
 static void an_owner_does_not_replay(void **state) {
     struct rig *r = *state;
-    struct batch b = batch_after(r->engine, slice_of(NULL, 0));
+    struct batch b = forge_batch(r->engine, slice_of(NULL, 0));
     struct why why;
     assert_panics((void)!engine_replay(r->engine, &b, &why));
     assert_panics((void)!engine_load(r->engine, SLICE("x"), &why));

@@ -1,4 +1,6 @@
 /* schedule_test.c: schedules over one engine: when slots fire, when they do not, and that no crash changes it. */
+#include <stdio.h>
+
 #include "rig.h"
 
 #include "state.h"
@@ -463,6 +465,15 @@ static void nonsense_is_refused(void **state) {
     REFUSED(ERR_INVALID, c->catch_up = CATCH_UP_COUNT);
     REFUSED(ERR_INVALID, c->overlap = OVERLAP_COUNT);
     REFUSED(ERR_INVALID, c->end_ms = 5);
+    REFUSED(ERR_INVALID, c->start_ms = -1);
+    REFUSED(ERR_INVALID, c->end_ms = -1);
+    REFUSED(ERR_INVALID, (c->start_ms = r->in.wall.ms + 20, c->end_ms = r->in.wall.ms + 10));
+    REFUSED(ERR_INVALID, c->jobs.profile_count = 0);
+    static char long_text[300000];
+    memset(long_text, 'x', sizeof long_text);
+    REFUSED(ERR_LIMIT, c->expression = slice_of(long_text, (size_t)r->limits.reason_bytes_max + 1));
+    struct job_spec large = {.name = SLICE("a"), .body = slice_of(long_text, sizeof long_text)};
+    REFUSED(ERR_LIMIT, (c->jobs.jobs = &large, c->jobs.job_count = 1));
     REFUSED(ERR_INVALID, c->jobs.more = true);
     REFUSED(ERR_INVALID, c->jobs.job_count = 0);
     REFUSED(ERR_INVALID, (c->jobs.profiles = &o, o.deadline_ms = r->in.wall.ms + 1));
@@ -496,6 +507,330 @@ static void delays_count_from_each_flow(void **state) {
         assert_int_equal(rig_job(r, flow, 0).due.ms, r->in.wall.ms + 5000);
         finish_flow(r);
     }
+}
+
+/* ---- slots that cannot be ---- */
+
+static enum err backfill(struct rig *r, const int64_t *slots, uint32_t count) {
+    struct command cmd = {.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
+    cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .slots = slots, .slot_count = count};
+    return rig_command(r, &cmd);
+}
+
+/* Answers by hand what the calendar was asked for. */
+static enum err give_slots(struct rig *r, const int64_t *slots, uint32_t count, uint64_t earlier, bool last) {
+    struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
+    r->effects.count = 0;
+    cmd.as.schedule_slots =
+        (struct cmd_schedule_slots){view(r).revision, view(r).after.ms, slots, count, earlier, last};
+    return rig_command(r, &cmd);
+}
+
+static void slots_that_cannot_be_are_refused(void **state) {
+    struct rig *r = *state;
+    r->limits.schedule_waiting_max = 3;
+    limits_changed(r);
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
+    cmd.as.schedule.end_ms = r->in.wall.ms + 10 * EVERY;
+    assert_ok(rig_command(r, &cmd));
+    int64_t past[] = {1000, 2000, 3000, 4000}, back[] = {2000, 1000}, before_all[] = {0};
+    assert_refused(r, backfill(r, past, 0), ERR_INVALID, "no slot in that range");
+    assert_refused(r, backfill(r, past, 4), ERR_LIMIT, "schedule_waiting_max");
+    assert_refused(r, backfill(r, back, 2), ERR_INVALID, "not in order");
+    assert_refused(r, backfill(r, before_all, 1), ERR_INVALID, "only slots of the past");
+    static int64_t many[200];
+    for (int i = 0; i < 200; i++) many[i] = r->in.wall.ms + 1 + i;
+    assert_refused(r, give_slots(r, many, 200, 0, false), ERR_LIMIT, "schedule_slots_max");
+    assert_refused(r, give_slots(r, many, 0, 0, false), ERR_INVALID, "without slots");
+    assert_refused(r, give_slots(r, many, 0, 7, true), ERR_INVALID, "without slots");
+    int64_t late[] = {r->in.wall.ms + 11 * EVERY};
+    assert_refused(r, give_slots(r, late, 1, 0, true), ERR_INVALID, "after the end");
+    assert_ok(give_slots(r, late, 0, 0, true)); /* the calendar may have nothing more */
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_OVER);
+    assert_ok(backfill(r, past, 3));
+    assert_int_equal(view(r).waiting, 2);
+}
+
+static void slots_that_were_not_named_are_counted(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    int64_t slot[] = {(r->in.wall.ms / EVERY + 10) * EVERY};
+    r->in.wall.ms = slot[0] + r->limits.schedule_late_ms + 1; /* just too late */
+    assert_ok(give_slots(r, slot, 1, 7, false));
+    assert_int_equal(view(r).missed, 7);
+    assert_int_equal(view(r).fired, 1);
+    finish_flow(r);
+    slot[0] += 10 * EVERY;
+    r->in.wall.ms = slot[0]; /* on time, but others before it were not */
+    assert_ok(give_slots(r, slot, 1, 5, false));
+    assert_int_equal(view(r).missed, 12);
+    rig_tick(r, 0);
+    assert_int_equal(view(r).fired, 2);
+    rig_check_digests(r);
+}
+
+static void more_wait_than_a_lower_limit_allows(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    tick(r, EVERY);
+    pass_minutes(r, 3);
+    assert_int_equal(view(r).waiting, 3);
+    r->limits.schedule_waiting_max = 1;
+    be_away(r, 4); /* the engine comes back with the new limit */
+    assert_int_equal(view(r).waiting, 3);
+    assert_int_equal(view(r).missed, 4);
+}
+
+static void notes_are_of_the_last_slots(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    pass_minutes(r, (int)SCHEDULE_NOTES + 5);
+    struct schedule_view v = view(r);
+    assert_int_equal(v.note_count, SCHEDULE_NOTES);
+    assert_int_equal(v.notes[SCHEDULE_NOTES - 1].slot_ms, v.after.ms);
+    assert_int_equal(v.notes[0].slot_ms, v.after.ms - (int64_t)(SCHEDULE_NOTES - 1) * EVERY);
+    rig_check_digests(r);
+}
+
+/* ---- room ---- */
+
+static void a_full_journal_makes_slots_wait(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, 0);
+    r->in.journal_free_bytes = 1000;
+    tick(r, EVERY);
+    assert_int_equal(view(r).fired, 0);
+    int64_t past[] = {1000};
+    assert_ok(backfill(r, past, 1));
+    assert_int_equal(view(r).waiting, 1); /* one that waits needs room, too */
+    r->in.journal_free_bytes = 1 << 20;
+    tick(r, r->limits.schedule_retry_ms);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).fired_slot.ms, 1000);
+    finish_flow(r);
+    assert_int_equal(view(r).fired, 2);
+}
+
+static const char *limit_named(const struct rig *r, const struct limits *limits, enum schedule_block *ret) {
+    struct why_schedule w;
+    assert_true(view_why_schedule(engine_state(r->engine), engine_live(r->engine), limits, view(r).revision, &w));
+    *ret = w.block;
+    return w.limit ? w.limit : "";
+}
+
+static void every_limit_is_named(void **state) {
+    struct rig *r = *state;
+    r->limits.flows_max = 1;
+    limits_changed(r);
+    struct options o = rig_options();
+    assert_ok(rig_submit(r, &o, (const char *[]){"x"}, 1));
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, 0);
+    int64_t past[] = {1000};
+    assert_ok(backfill(r, past, 1)); /* waits for nothing but room */
+    struct limits plenty = r->limits, l;
+    enum schedule_block block;
+    plenty.flows_max = 100;
+#define NAMED(limit, value)                                      \
+    do {                                                         \
+        l = plenty;                                              \
+        l.limit = (value);                                       \
+        assert_string_equal(limit_named(r, &l, &block), #limit); \
+        assert_int_equal(block, SCHEDULE_BLOCK_ROOM);            \
+    } while (0)
+    NAMED(flows_max, 1);
+    NAMED(ended_flows_max, 0);
+    NAMED(jobs_max, 2);
+    NAMED(profiles_max, 1);
+    NAMED(classes_max, 1);
+#undef NAMED
+    assert_string_equal(limit_named(r, &plenty, &block), "");
+    assert_int_equal(block, SCHEDULE_BLOCK_TIME); /* now */
+    struct command cmd = {.kind = CMD_LIMIT};
+    const struct {
+        uint64_t queued, bytes;
+        const char *word;
+    } tenants[] = {{2, 0, "queued"}, {100, 0, ""}, {0, 8, "bytes"}, {0, 100000, ""}};
+    for (uint32_t i = 0; i < 4; i++) {
+        cmd.as.limit = (struct cmd_limit){
+            .tenant = SLICE("acme"), .kind = LIMIT_TENANT, .queued = tenants[i].queued, .bytes = tenants[i].bytes};
+        assert_ok(rig_command(r, &cmd));
+        assert_string_equal(limit_named(r, &plenty, &block), tenants[i].word);
+    }
+}
+
+static void questions_of_its_flow_need_room(void **state) {
+    struct rig *r = *state;
+    static const uint8_t hash[32] = {1};
+    struct options sets[] = {rig_options(), rig_options()};
+    sets[0].kind = JOB_SERVICE;
+    sets[1].gates = GATE_BIT(GATE_APPROVAL);
+    struct job_spec specs[] = {{.name = SLICE("deploy"), .service = SLICE("web")},
+                               {.name = SLICE("ask"),
+                                .profile = 1,
+                                .body_hash = slice_of(hash, 32),
+                                .undo_profile = 2,
+                                .undo_hash = slice_of(hash, 32),
+                                .undo_body = SLICE("back")}};
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
+    cmd.as.schedule.jobs = (struct cmd_jobs){sets, 2, specs, 2, false};
+    assert_ok(rig_command(r, &cmd));
+    tick(r, 0);
+    r->in.journal_free_bytes = 1000;
+    tick(r, EVERY);
+    enum schedule_block block;
+    struct limits few = r->limits;
+    few.questions_max = 2;
+    assert_string_equal(limit_named(r, &few, &block), "questions_max");
+    few.questions_max = 3;
+    assert_string_equal(limit_named(r, &few, &block), "");
+    r->in.journal_free_bytes = UINT64_MAX;
+    tick(r, r->limits.schedule_retry_ms);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(rig_counts(r).questions, 2);
+}
+
+/* ---- overlap ---- */
+
+/* A minute in which the worker is heard of. */
+static void work_a_minute(struct rig *r) {
+    for (int i = 0; i < 6; i++) {
+        assert_ok(rig_heartbeat(r, "w", 1, 1, 0, 0));
+        tick(r, EVERY / 6);
+    }
+}
+
+static void a_slot_that_replaces_goes_before_those_that_wait(void **state) {
+    struct rig *r = *state;
+    r->limits.stop_confirm_ms = 10 * EVERY;
+    limits_changed(r);
+    set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
+    tick(r, EVERY);
+    assert_ok(rig_attach(r, "w", 1, 1)); /* the flow does not end before its worker says so */
+    int64_t past[] = {1000, 2000};
+    assert_ok(backfill(r, past, 2));
+    work_a_minute(r);
+    assert_int_equal(view(r).waiting, 3);
+    assert_true(rig_flow(r, 1).cancelling);
+    uint64_t lsn = engine_lsn(r->engine);
+    work_a_minute(r); /* called off once is called off: the slot alone is recorded */
+    assert_int_equal(engine_lsn(r->engine), lsn + 1);
+    assert_int_equal(view(r).waiting, 3);
+    int64_t newest = view(r).after.ms;
+    rig_check_digests(r);
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_STOPPED));
+    assert_int_equal(view(r).fired_slot.ms, newest);
+    assert_int_equal(view(r).waiting, 2);
+    assert_ok(rig_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}));
+    assert_ok(rig_done(r, "w", 1, (struct job_ref){view(r).flow, 0}, 1, OUTCOME_STOPPED));
+    assert_int_equal(view(r).fired_slot.ms, newest); /* an older one does not take its place */
+    assert_int_equal(view(r).fired, 3);
+}
+
+/* 5,000 jobs that are called off: in the middle of that no second word about the flow is recorded. */
+static void a_flow_that_settles_is_not_replaced_yet(void **state) {
+    struct rig *r = *state;
+    r->limits.schedule_bytes_max = 16 << 20;
+    limits_changed(r);
+    static struct job_spec specs[20000];
+    static char names[20000][8];
+    for (uint32_t i = 0; i < 20000; i++) {
+        (void)snprintf(names[i], sizeof names[i], "j%u", i);
+        specs[i].name = slice_str(names[i]);
+    }
+    struct options o = rig_options();
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_REPLACE);
+    cmd.as.schedule.jobs = (struct cmd_jobs){&o, 1, specs, r->limits.submit_jobs_max < 20000 ? 5000 : 20000, false};
+    assert_ok(rig_command(r, &cmd));
+    tick(r, EVERY);
+    assert_int_equal(last_flow(r), 1);
+    cmd = (struct command){.kind = CMD_CANCEL};
+    cmd.as.cancel = (struct cmd_cancel){.flow = {1}, .whole = true};
+    r->in.wall.ms += EVERY;
+    r->in.mono.ms += EVERY;
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    engine_finish(r->engine);
+    rig_flush(r);
+    assert_int_equal(view(r).fired, 1);
+    tick(r, 0); /* the rest of it settles */
+    tick(r, r->limits.schedule_retry_ms);
+    assert_int_equal(view(r).fired, 2);
+    assert_int_equal(view(r).skipped, 0);
+}
+
+/* ---- looking ---- */
+
+static void count_schedule(void *ctx, const struct schedule_view *v) {
+    uint64_t *last = ctx;
+    assert_true(v->revision > *last);
+    *last = v->revision;
+}
+
+static void schedules_can_be_looked_at(void **state) {
+    struct rig *r = *state;
+    struct schedule_view v;
+    struct why_schedule w;
+    const struct state *s = engine_state(r->engine);
+    size_t bytes = state_bytes(s);
+    assert_false(view_schedule(s, SLICE("acme"), NAME, &v));
+    assert_false(view_schedule_revision(s, 7, &v));
+    assert_false(view_why_schedule(s, NULL, &r->limits, 7, &w));
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
+    cmd.as.schedule.name = SLICE("gone");
+    assert_ok(rig_command(r, &cmd));
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    cmd = (struct command){.kind = CMD_SCHEDULE_REMOVE, .tenant = SLICE("acme")};
+    cmd.as.schedule_name.name = SLICE("gone");
+    assert_ok(rig_command(r, &cmd)); /* leaves a hole */
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    uint64_t last = 0;
+    view_each_schedule(s, count_schedule, &last);
+    assert_int_equal(last, view(r).revision);
+    assert_true(view_schedule_revision(s, last, &v));
+    assert_true(slice_eq(v.name, NAME));
+    assert_true(state_bytes(s) > bytes);
+    assert_true(view_why_schedule(s, NULL, &r->limits, last, &w)); /* without the volatile part: nothing is known */
+    assert_int_equal(w.block, SCHEDULE_BLOCK_SLOTS);
+}
+
+static void a_flow_that_runs_again_is_noted(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, EVERY);
+    finish_flow(r);
+    assert_int_equal(view(r).notes[0].flow_state, FLOW_CANCELLED);
+    assert_ok(rig_rerun(r, 1));
+    assert_int_equal(view(r).notes[0].flow_state, FLOW_RUNNING);
+    assert_true(view(r).running);
+    rig_check_digests(r);
+}
+
+static void set_anew_in_a_pause_it_owes_nothing(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    tick(r, 0);
+    assert_ok(named(r, CMD_SCHEDULE_PAUSE, true));
+    tick(r, 5 * EVERY);
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP); /* the same expression, and no longer paused */
+    assert_int_equal(view(r).after.ms, r->in.wall.ms);
+    tick(r, 0);
+    assert_int_equal(view(r).fired + view(r).missed, 0);
+}
+
+/* What waits is due, whatever the calendar has left. */
+static void a_waiting_slot_outlives_the_calendar(void **state) {
+    struct rig *r = *state;
+    set(r, CATCH_UP_ALL, OVERLAP_SKIP);
+    r->in.journal_free_bytes = 1000;
+    int64_t past[] = {1000};
+    assert_ok(give_slots(r, past, 0, 0, true));
+    assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_OVER);
+    assert_ok(backfill(r, past, 1));
+    int64_t next = 0;
+    assert_int_equal(why(r, &next), SCHEDULE_BLOCK_TIME);
+    assert_int_equal(next, r->in.wall.ms);
 }
 
 /* ---- crashes ---- */
@@ -557,6 +892,19 @@ int main(void) {
         TEST(slots_of_the_past_can_be_filled_in),
         TEST(nonsense_is_refused),
         TEST(delays_count_from_each_flow),
+        TEST(slots_that_cannot_be_are_refused),
+        TEST(slots_that_were_not_named_are_counted),
+        TEST(more_wait_than_a_lower_limit_allows),
+        TEST(notes_are_of_the_last_slots),
+        TEST(a_full_journal_makes_slots_wait),
+        TEST(every_limit_is_named),
+        TEST(questions_of_its_flow_need_room),
+        TEST(a_slot_that_replaces_goes_before_those_that_wait),
+        TEST(a_flow_that_settles_is_not_replaced_yet),
+        TEST(schedules_can_be_looked_at),
+        TEST(a_flow_that_runs_again_is_noted),
+        TEST(set_anew_in_a_pause_it_owes_nothing),
+        TEST(a_waiting_slot_outlives_the_calendar),
         TEST(a_crash_at_any_batch_loses_and_repeats_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

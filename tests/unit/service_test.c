@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "state.h"
+
 #define BASE_MS 3000 /* service_restart_ms */
 #define CAP_MS 30000
 #define RESET_MS 60000
@@ -533,6 +535,113 @@ static void a_service_belongs_to_its_tenant(void **state) {
     assert_int_equal(web(r).desired, SERVICE_STOPPED);
 }
 
+/* ---- corners ---- */
+
+static void count_service(void *ctx, const struct service_view *v) {
+    (void)v;
+    ++*(uint32_t *)ctx;
+}
+
+static void count_question(void *ctx, const struct question_view *v) {
+    (void)v;
+    ++*(uint32_t *)ctx;
+}
+
+/* The first version was given up, and its worker has not stopped it yet. */
+static void a_service_without_a_version_is_nearly_gone(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 4));
+    uint64_t flow = deploy(r, "v1");
+    struct job_view job = runner(r);
+    uint32_t questions = 0, services = 0;
+    view_each_question(engine_state(r->engine), count_question, &questions);
+    assert_int_equal(questions, 0); /* nobody is asked */
+    assert_ok(rig_cancel(r, ref_of(flow, 0)));
+    assert_int_equal(web(r).version, 0);
+    assert_int_equal(web(r).runner.flow.v, 0);
+    assert_int_equal(why_web(r).block, BLOCK_STOPPING);
+    assert_refused(r, ask(r, SERVICE_STOPPED), ERR_STATE, "ever was healthy");
+    view_each_service(engine_state(r->engine), count_service, &services);
+    assert_int_equal(services, 1);
+    assert_ok(rig_done(r, "w", 1, job.ref, job.attempt, OUTCOME_STOPPED));
+    services = 0;
+    view_each_service(engine_state(r->engine), count_service, &services);
+    assert_int_equal(services, 0);
+    assert_false(view_why_service(engine_state(r->engine), engine_live(r->engine), &r->limits, SLICE("acme"),
+                                  SLICE("web"), &(struct why_job){0}));
+}
+
+static void a_removal_ends_the_first_deployment(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 4));
+    uint64_t flow = deploy(r, "v1");
+    struct job_view job = runner(r);
+    assert_ok(ask(r, SERVICE_REMOVED));
+    assert_int_equal(rig_state(r, flow, 0), JOB_FAILED);
+    assert_ok(rig_done(r, "w", 1, job.ref, job.attempt, OUTCOME_STOPPED));
+    assert_int_equal(rig_counts(r).services, 0);
+    assert_ok(rig_forget(r, flow)); /* the flow that deployed leaves like any other */
+    assert_int_equal(rig_counts(r).flows, 0);
+    assert_int_equal(engine_state(r->engine)->profiles.count, 0);
+}
+
+static void words_of_one_that_is_stopped_do_not_count(void **state) {
+    struct rig *r = *state;
+    setup_healthy(r, NULL);
+    struct job_view job = runner(r);
+    assert_ok(ask(r, SERVICE_STOPPED));
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(say(r, "w", job.ref, job.attempt, false));
+    assert_int_equal(engine_lsn(r->engine), lsn);
+    assert_ok(rig_drain(r, "w", true)); /* and it need not be told to move */
+    assert_int_equal(engine_lsn(r->engine), lsn + 1);
+    assert_int_equal(job_of(r, job.ref).stop, STOP_CANCEL);
+}
+
+static void what_was_rendered_is_what_runs(void **state) {
+    struct rig *r = *state;
+    static const uint8_t rendered[32] = {2};
+    struct options o = service_options();
+    o.gates = GATE_BIT(GATE_RENDER);
+    uint64_t flow = deploy_with(r, "web", "v${x}", &o);
+    struct cmd_verdict c = rig_answer(r, ref_of(flow, 0), VERDICT_ALLOW);
+    c.payload = SLICE("v7");
+    c.payload_hash = slice_of(rendered, 32);
+    assert_ok(rig_send_verdict(r, &c));
+    assert_true(slice_eq(runner(r).body, SLICE("v7")));
+    rig_check_digests(r);
+}
+
+/* Beyond a thousand restarts in a row nobody counts. */
+static void restarts_are_counted_up_to_a_thousand(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 4));
+    struct options o = service_options();
+    o.restart_base_ms = o.restart_cap_ms = 1;
+    assert_true(deploy_with(r, "web", "v1", &o) != 0);
+    for (uint32_t i = 0; i < 1002; i++) {
+        end(r, OUTCOME_EXIT);
+        if (i % 500 == 0) assert_ok(rig_heartbeat(r, "w", 1, 4, 0, 0));
+        rig_tick(r, 1);
+    }
+    assert_int_equal(runner(r).state, JOB_DISPATCHED);
+    assert_int_equal(web(r).restarts, 1000);
+}
+
+static void services_have_limits(void **state) {
+    struct rig *r = *state;
+    r->limits.services_max = 1;
+    rig_crash(r);
+    struct options o = service_options();
+    assert_ok(rig_submit_sets(r, (struct options[]){rig_options()}, 1, (const char *[]){"a"}, 1, true));
+    struct job_spec job = {.name = SLICE("deploy"), .body = SLICE("v1"), .service = SLICE("web")};
+    struct command cmd = {.kind = CMD_ADD, .tenant = SLICE("acme")};
+    cmd.as.add = (struct cmd_add){.flow = {1}, .jobs = {&o, 1, &job, 1, false}};
+    assert_ok(rig_command(r, &cmd)); /* a job that is added later may deploy as well */
+    assert_refused(r, (deploy_with(r, "other", "v1", &o), r->reply.err), ERR_BUSY, "services_max");
+    assert_true(deploy_with(r, "web", "v2", &o) != 0); /* one that is there needs no room */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(a_deployment_succeeds_when_its_service_is_healthy),
@@ -560,6 +669,12 @@ int main(void) {
         RIG_TEST(versions_answer_to_their_service_alone),
         RIG_TEST(senseless_services_are_refused),
         RIG_TEST(a_service_belongs_to_its_tenant),
+        RIG_TEST(a_service_without_a_version_is_nearly_gone),
+        RIG_TEST(a_removal_ends_the_first_deployment),
+        RIG_TEST(words_of_one_that_is_stopped_do_not_count),
+        RIG_TEST(what_was_rendered_is_what_runs),
+        RIG_TEST(restarts_are_counted_up_to_a_thousand),
+        RIG_TEST(services_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
