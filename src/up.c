@@ -263,13 +263,22 @@ static enum err signals_open(struct up *u, struct why *why) {
     return u->signals >= 0 ? ERR_OK : why_set(why, ERR_IO, "signals: %s", strerrordesc_np(errno));
 }
 
-static void pid_write(const struct up *u) {
+/* Held by the supervisor while it lives: the number in the file may otherwise be another's by now. */
+static bool pid_lock(int fd, bool take) {
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (take) return fcntl(fd, F_OFD_SETLK, &l) == 0;
+    return fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_UNLCK;
+}
+
+static enum err pid_write(const struct up *u, struct why *why) {
     char path[PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s/up.pid", u->data);
-    FILE *f = fopen(path, "we");
-    if (f == NULL) return;
-    fprintf(f, "%d\n", (int)getpid());
-    fclose(f);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* never closed: the lock ends with the process */
+    if (fd < 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    if (!pid_lock(fd, true)) return why_set(why, ERR_STATE, "another `reeve up` looks after %s", u->data);
+    if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    return ERR_OK;
 }
 
 /* The child goes on as the supervisor; this process returns when that one says that all is there. */
@@ -322,10 +331,10 @@ enum err up_run(int count, char **args, struct why *why) {
         return e;
     }
     if (e == ERR_OK) e = signals_open(&u, why);
+    if (e == ERR_OK) e = pid_write(&u, why);
     if (e == ERR_OK) e = part_start(&u, PART_SERVER, why);
     if (e == ERR_OK) e = wait_ready(&u, why);
     if (e == ERR_OK) e = part_start(&u, PART_WORKER, why);
-    if (e == ERR_OK) pid_write(&u);
     tell(fd, e, why);
     if (e == ERR_OK && !u.detach) say_where(&u);
     struct why after;
@@ -345,13 +354,12 @@ enum err up_down(int count, char **args, struct why *why) {
         return ERR_OK;
     }
     snprintf(path, sizeof path, "%s/up.pid", u.data);
-    FILE *f = fopen(path, "re");
-    if (f == NULL || fscanf(f, "%ld", &pid) != 1) pid = 0;
+    FILE *f = fopen(path, "r+e");
+    bool there = f != NULL && fscanf(f, "%ld", &pid) == 1 && pid > 1 && !pid_lock(fileno(f), false);
+    if (there && kill((pid_t)pid, SIGTERM) != 0) there = false;
+    while (there && !pid_lock(fileno(f), false)) (void)poll(NULL, 0, 20);
     if (f != NULL) fclose(f);
-    /* The number may have become another's: only a process of ours that supervises is told to end. */
-    if (pid <= 1 || !is_ready(&u) || kill((pid_t)pid, SIGTERM) != 0)
-        return why_set(why, ERR_NOT_FOUND, "nothing that `reeve up` started runs on %s", u.data);
-    while (kill((pid_t)pid, 0) == 0) (void)poll(NULL, 0, 20);
+    if (!there) return why_set(why, ERR_NOT_FOUND, "nothing that `reeve up` started runs on %s", u.data);
     (void)unlink(path);
     return ERR_OK;
 }

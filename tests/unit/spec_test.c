@@ -210,24 +210,27 @@ static void parameters_are_filled_in(void **state) {
     static const char text[] = "params:\n"
                                "  day: 2026-01-01\n"
                                "  n: 3\n"
+                               "  alone: true\n"
                                "  who:\n"
                                "  size: {default: small, choices: [small, large], description: how big}\n"
                                "jobs:\n"
                                "  a:\n"
                                "    run: load --day ${params.day} --who=${params.who} ${HOME} $${params.day}\n"
                                "    retries: ${params.n}\n"
+                               "    exclusive: ${params.alone}\n"
                                "    env: {SIZE: '${params.size}', ALL: '${params.day}/${params.n}'}\n";
     flowlab_init(&l);
     good(&l, text, "who=me");
     assert_slice(flowlab_run(&l, "a").shell, "load --day 2026-01-01 --who=me ${HOME} ${params.day}");
     assert_int_equal(flowlab_options(&l, "a")->attempts_max, 4);
+    assert_true(flowlab_options(&l, "a")->exclusive); /* nothing but a parameter: it stays a truth */
     good(&l, text, "who=7 day=x n=0 size=large");
     struct wire_run r = flowlab_run(&l, "a");
     assert_slice(r.shell, "load --day x --who=7 ${HOME} ${params.day}");
     assert_slice(((const struct wire_pair *)r.env.at)[1].value, "x/0");
     assert_int_equal(flowlab_options(&l, "a")->attempts_max, 1);
     assert_int_equal(flowlab_read(&l, slice_str(text), NULL), ERR_INVALID);
-    assert_non_null(strstr(l.why.text, "flow.yaml:4:3: parameter `who` has no default"));
+    assert_non_null(strstr(l.why.text, "flow.yaml:5:3: parameter `who` has no default"));
     assert_int_equal(flowlab_read(&l, slice_str(text), "who=1 size=huge"), ERR_INVALID);
     assert_non_null(strstr(l.why.text, "none of its choices"));
     assert_int_equal(flowlab_read(&l, slice_str(text), "who=1 dya=x"), ERR_UNKNOWN_NAME);
