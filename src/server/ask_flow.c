@@ -30,8 +30,9 @@ static struct tlv_list amounts_of(struct arena *a, const struct tlv_list *from) 
 }
 
 static uint32_t priority_of(int64_t relative) {
-    int64_t p = (int64_t)PRIORITY_NORMAL + relative;
-    return p < 0 ? 0 : p > UINT32_MAX ? UINT32_MAX : (uint32_t)p;
+    if (relative < -(int64_t)PRIORITY_NORMAL) return 0;
+    if (relative > UINT32_MAX - (int64_t)PRIORITY_NORMAL) return UINT32_MAX;
+    return (uint32_t)((int64_t)PRIORITY_NORMAL + relative);
 }
 
 static void options_of(struct arena *a, const struct wire_options *w, struct options *ret) {

@@ -191,7 +191,7 @@ void feed_wait(struct server *s, struct request *r) {
         struct wait *w = pool_at(&f->waits, index);
         *w = (struct wait){
             .conn = r->session->conn, .request = r->id, .since_lsn = engine_lsn(s->engine), .any = m->any};
-        w->until_ms = m->timeout_ms > 0 ? s->now_ms + m->timeout_ms : TIME_NEVER;
+        w->until_ms = m->timeout_ms > 0 && m->timeout_ms < TIME_NEVER / 2 ? s->now_ms + m->timeout_ms : TIME_NEVER;
         const struct wire_name *names = m->targets.at;
         for (uint32_t i = 0; i < p.count; i++)
             if (!p.is_over[i]) ENSURE(target_add(f, index, &p.targets[i], names[i].name) != 0);

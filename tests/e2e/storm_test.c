@@ -56,7 +56,11 @@ static bool send_something(struct wireclient *c, bool worker) {
     return wireclient_send(c, (enum wire_op)op, message) != 0;
 }
 
-static void open_one(struct wireclient *c, const struct realserver *s, bool worker) {
+static void open_one(struct wireclient *c, struct realserver *s, bool worker) {
+    if (!wireclient_dial(c, s->address))
+        realserver_kill(s); /* it is dead: what it said last is told */
+    else
+        wireclient_close(c);
     wireclient_open(c, s->address, worker ? s->worker : s->admin, worker ? WIRE_PEER_WORKER : WIRE_PEER_CLIENT);
 }
 

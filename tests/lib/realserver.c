@@ -20,7 +20,10 @@ const char *realserver_binary(void) {
 }
 
 void realserver_make(struct realserver *s) {
-    *s = (struct realserver){.data = "/tmp/reeve-e2e-XX" "XX" "XX", .errors = -1};
+    *s = (struct realserver){.data = "/tmp/reeve-e2e-XX"
+                                     "XX"
+                                     "XX",
+                             .errors = -1};
     assert_non_null(mkdtemp(s->data));
 }
 
@@ -104,8 +107,8 @@ static int reap(struct realserver *s) {
     assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
     char rest[4096];
     for (ssize_t n; (n = read(s->errors, rest, sizeof rest)) > 0;)
-        if (memmem(rest, (size_t)n, "Sanitizer", 9) || memmem(rest, (size_t)n, "require:", 8) ||
-            memmem(rest, (size_t)n, "ensure:", 7))
+        if (memmem(rest, (size_t)n, "Sanitizer", 9) || memmem(rest, (size_t)n, "runtime error", 13) ||
+            memmem(rest, (size_t)n, "require:", 8) || memmem(rest, (size_t)n, "ensure:", 7))
             fail_msg("%.*s", (int)n, rest);
     close(s->errors);
     s->errors = -1;
