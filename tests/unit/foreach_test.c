@@ -371,6 +371,7 @@ static void several_are_busy_at_once(void **state) {
     engine_command(r->engine, &answer);
     engine_command(r->engine, &done);
     rig_flush(r);
+    assert_int_equal(look(r, MANY + 1).state, JOB_WAITING); /* it is not its turn */
     rig_check_digests(r);
     for (int i = 0; i < 4; i++) { /* a copy that was restored goes on in the same order */
         engine_begin(r->engine, &r->in);
