@@ -135,6 +135,7 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
         .child_count = j->child_count,
         .first_child = j->first_child,
         .child_of = j->child_of,
+        .has_begun = j->has_begun,
         .gates_passed = j->children != NULL ? TRACE_GATE_BIT(TG_EXPANSION) : 0, /* it keeps its items */
         .first_key = j->first_key,
         .key = j->first_key,

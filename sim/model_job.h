@@ -51,6 +51,7 @@ struct model_job {
 
     /* How far it is on its way to READY. Forgotten when it is reset. */
     bool past_parents; /* of a child: it had its turn */
+    bool has_begun;    /* of a child: it once had */
     bool waits_for_time;
     int64_t due_least_ms, due_most_ms; /* while waits_for_time */
     uint32_t gates_asked;  /* TRACE_GATE_BITs: what the job asks for and what a verdict added */

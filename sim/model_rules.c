@@ -129,7 +129,7 @@ static void go_on(struct model *m, struct model_flow *f, struct model_job *whole
     struct model_job *child = next_child(whole);
     if (whole->called_off == TC_NONE && child != NULL) {
         if (under_way(whole) >= whole->spec.max_parallel) return;
-        child->past_parents = true;
+        child->past_parents = child->has_begun = true;
         go_on_to_gates(m, f, child, w);
         go_on(m, f, whole, w);
     } else if (under_way(whole) == 0) {
@@ -157,6 +157,12 @@ static void call_off(struct model *m, struct model_flow *f, struct model_job *wh
                      struct wave *w) {
     bool is_word = cause == TC_SAGA || cause == TC_REQUEST;
     bool stays = whole->called_off == TC_SAGA || (whole->called_off != TC_NONE && !is_word);
+    for (uint32_t i = 0; i < whole->child_count && !stays && whole->called_off != TC_NONE; i++) {
+        struct model_job *child = &whole->children[i];
+        if (child->has_begun || child->state != TS_CANCELLED) continue;
+        child->cause = cause; /* of those that never began the last word counts */
+        child->root = TRACE_NO_JOB;
+    }
     if (!stays) whole->called_off = cause;
     call_children_off(m, f, whole, w);
     go_on(m, f, whole, w);

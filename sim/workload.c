@@ -428,7 +428,7 @@ static void draw_submit(struct rng *r, struct msg *m) {
     s->name = SLICE("flow");
     s->key_hash = workload_hash(&m->arena, rng_u64(r));
     if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->from, (uint32_t)(rng_u64(r) >> 40));
-    if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 1000, 20000);
+    if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 20, 2000);
     if (rng_below(r, 10) == 0) s->trace = SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
 

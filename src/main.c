@@ -12,9 +12,11 @@
 #include "file.h"
 #include "fold.h"
 #include "inspect.h"
-#include "osclock.h"
 #include "oschild.h"
+#include "osclock.h"
 #include "osdisk.h"
+#include "serve.h"
+#include "worker.h"
 
 #ifndef REEVE_VERSION
 #define REEVE_VERSION "0.1.0"
@@ -32,6 +34,7 @@ struct verb {
     const char *usage;
     const char *help;
     enum err (*run)(const struct flags *o, struct why *why);
+    enum err (*run_raw)(int count, char **args, struct why *why); /* or: it reads its own flags */
 };
 
 static enum err verb_version(const struct flags *o, struct why *why) {
@@ -117,13 +120,25 @@ static enum err verb_compact(const struct flags *o, struct why *why) {
     return ERR_OK;
 }
 
+static enum err verb_serve(int count, char **args, struct why *why) {
+    return serve_run(count, args, REEVE_VERSION, why);
+}
+
+static enum err verb_worker(int count, char **args, struct why *why) {
+    return worker_run(count, args, REEVE_VERSION, why);
+}
+
 static const struct verb verbs[] = {
-    {"version", "", "the version of this program", verb_version},
-    {"journal verify", "--data DIR", "read every byte; name the first damage", verb_verify},
-    {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", verb_dump},
-    {"journal at", "--data DIR --lsn N", "the state after record N: its digest", verb_at},
+    {"version", "", "the version of this program", verb_version, NULL},
+    {"serve", "[--data DIR] [--listen HOST:PORT]...", "run the server; --help lists the settings", NULL, verb_serve},
+    {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL,
+     verb_worker},
+    {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, serve_config},
+    {"journal verify", "--data DIR", "read every byte; name the first damage", verb_verify, NULL},
+    {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", verb_dump, NULL},
+    {"journal at", "--data DIR --lsn N", "the state after record N: its digest", verb_at, NULL},
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive",
-     verb_compact},
+     verb_compact, NULL},
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
 
@@ -151,13 +166,18 @@ static enum err options_parse(int argc, char **argv, struct flags *ret, struct w
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value == NULL) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
         bool good = true;
-        if (strcmp(name, "--data") == 0) o.data = value;
-        else if (strcmp(name, "--lsn") == 0) good = number_parse(value, &o.lsn);
-        else if (strcmp(name, "--from") == 0) good = number_parse(value, &o.from);
-        else if (strcmp(name, "--to") == 0) good = number_parse(value, &o.to);
+        if (strcmp(name, "--data") == 0)
+            o.data = value;
+        else if (strcmp(name, "--lsn") == 0)
+            good = number_parse(value, &o.lsn);
+        else if (strcmp(name, "--from") == 0)
+            good = number_parse(value, &o.from);
+        else if (strcmp(name, "--to") == 0)
+            good = number_parse(value, &o.to);
         else if (strcmp(name, "--archive-days") == 0)
             good = number_parse(value, &o.archive_days) && o.archive_days <= UINT32_MAX;
-        else return why_set(why, ERR_INVALID, "%s: no such option", name);
+        else
+            return why_set(why, ERR_INVALID, "%s: no such option", name);
         if (!good) return why_set(why, ERR_INVALID, "%s: not a number: %s", name, value);
     }
     *ret = o;
@@ -189,8 +209,9 @@ int main(int argc, char **argv) {
         usage(help ? stdout : stderr);
         return help ? 0 : err_exit_code(ERR_INVALID);
     }
-    enum err e = options_parse(argc - 1 - words, argv + 1 + words, &o, &why);
-    if (e == ERR_OK) e = v->run(&o, &why);
+    enum err e = v->run_raw != NULL ? v->run_raw(argc - 1 - words, argv + 1 + words, &why)
+                                    : options_parse(argc - 1 - words, argv + 1 + words, &o, &why);
+    if (e == ERR_OK && v->run != NULL) e = v->run(&o, &why);
     if (e == ERR_OK && fflush(stdout) != 0) e = why_set(&why, ERR_IO, "output: %s", strerrordesc_np(errno));
     if (e != ERR_OK) fprintf(stderr, "reeve %s: %s: %s\n", v->words, err_word(e), why.text);
     return err_exit_code(e);

@@ -131,7 +131,7 @@ release_targets=(layers tests_crash reeve)
 $has_sim && release_targets+=(reeve-sim)
 build release "${release_targets[@]}"
 
-for suite in unit property golden crash fuzz tidy docs; do
+for suite in unit property golden crash e2e fuzz tidy docs; do
     wanted "$suite" && run_ctest "$suite" dev
 done
 # Every byte and every sector: without sanitizers there is time for all of them.

@@ -18,7 +18,6 @@
 #define TIMERS_PER_PASS 4096u    /* records made by time alone before other work gets its turn */
 #define FORGOTTEN_PER_PASS 1024u /* flows that leave before other work gets its turn */
 #define MEMOS_PER_PASS 4096u /* looks at kept results before other work gets its turn */
-#define STEPS_PER_PASS 4u        /* of long consequences, STEP_JOBS_MAX jobs each */
 #define ARENA_CHUNK_BYTES 65536
 #define ARENA_BYTES_MAX ((size_t)1 << 33)
 
@@ -28,6 +27,7 @@ struct engine {
     struct live live;
     struct limits limits;
     struct inputs in;
+    bool was_working; /* a long consequence was under way when the pass began */
     uint64_t epoch;
     struct effects effects;
 
@@ -218,6 +218,7 @@ void engine_begin(struct engine *e, const struct inputs *in) {
     e->in = *in;
     e->in.wall = at;
     e->live.now = at;
+    e->was_working = e->state.working_head != 0;
 }
 
 bool engine_is_full(const struct engine *e) {
@@ -258,12 +259,12 @@ static void run_timers(struct engine *e) {
     }
 }
 
+/* One step in a pass, which is half a millisecond; what a command of this pass began has had its first one. */
 static void run_consequences(struct engine *e) {
-    for (uint32_t i = 0; i < STEPS_PER_PASS && e->state.working_head && !engine_is_full(e); i++) {
-        struct record record = {.kind = REC_CONTINUED, .version = RECORD_VERSION};
-        record.body.as_REC_CONTINUED.flow = flow_at(&e->state, e->state.working_head)->id;
-        commit(e, &record);
-    }
+    if (!e->was_working || e->state.working_head == 0 || engine_is_full(e)) return;
+    struct record record = {.kind = REC_CONTINUED, .version = RECORD_VERSION};
+    record.body.as_REC_CONTINUED.flow = flow_at(&e->state, e->state.working_head)->id;
+    commit(e, &record);
 }
 
 static void run_questions(struct engine *e) {

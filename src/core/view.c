@@ -275,6 +275,10 @@ void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {
     heap_fini(&by_id);
 }
 
+uint64_t view_flow_last(const struct state *s) {
+    return s->flow_last;
+}
+
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx) {
     uint32_t index = flow_find(s, flow);
     if (index == 0) return;

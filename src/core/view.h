@@ -100,6 +100,7 @@ typedef void (*view_job_fn)(void *ctx, const struct job_view *job);
 typedef void (*view_question_fn)(void *ctx, const struct question_view *q);
 typedef void (*view_worker_fn)(void *ctx, const struct worker_view *w);
 void view_each_flow(const struct state *s, view_flow_fn each, void *ctx); /* in order of ids */
+uint64_t view_flow_last(const struct state *s); /* the highest number given to a flow so far */
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx); /* in order of ordinals */
 void view_each_question(const struct state *s, view_question_fn each, void *ctx);
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);

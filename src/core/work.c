@@ -1,6 +1,8 @@
 /* work.c: see work.h. */
 #include "work.h"
 
+#include <string.h>
+
 #include "class.h"
 #include "effects.h"
 #include "expand.h"
@@ -35,11 +37,20 @@ static bool is_swept(const struct flow *f) {
     return f->cancelling || f->unwinding >= UNWIND_STOPPING;
 }
 
+/* What was told makes room at the front before the list grows: a copy of millions would hold everyone up. */
+static void use_room_again(struct flow *f) {
+    if (f->work.count < f->work.slots || f->work_head == 0 || f->work_head < f->work.count / 2) return;
+    f->work.count -= f->work_head;
+    memmove(f->work.at, f->work.at + f->work_head, f->work.count * sizeof *f->work.at);
+    f->work_head = 0;
+}
+
 void work_push(struct state *s, struct job *j) {
     struct flow *f = flow_at(s, j->flow);
     bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
+        use_room_again(f);
         u32vec_push(&f->work, j->ordinal);
     }
     work_touch(s, j->flow);

@@ -15,14 +15,14 @@ static void fetch(void) {
     ENSURE(sha256 != NULL);
 }
 
-static void op_whole(struct digest *d, struct slice bytes, uint8_t ret[DIGEST_BYTES]) {
+static void op_whole(struct hasher *d, struct slice bytes, uint8_t ret[DIGEST_BYTES]) {
     (void)d;
     unsigned len = 0;
     ENSURE(EVP_Digest(bytes.ptr, bytes.len, ret, &len, sha256, NULL) == 1);
     ENSURE(len == DIGEST_BYTES);
 }
 
-static struct digest_run *op_begin(struct digest *d) {
+static struct digest_run *op_begin(struct hasher *d) {
     (void)d;
     EVP_MD_CTX *c = EVP_MD_CTX_new();
     ENSURE(c != NULL);
@@ -45,8 +45,8 @@ static void op_end(struct digest_run *r, uint8_t ret[DIGEST_BYTES]) {
     op_drop(r);
 }
 
-struct digest *osdigest(void) {
-    static struct digest it = {.whole = op_whole, .begin = op_begin, .more = op_more, .end = op_end, .drop = op_drop};
+struct hasher *osdigest(void) {
+    static struct hasher it = {.whole = op_whole, .begin = op_begin, .more = op_more, .end = op_end, .drop = op_drop};
     ENSURE(pthread_once(&once, fetch) == 0);
     return &it;
 }

@@ -4,6 +4,6 @@
 
 #include "digest.h"
 
-struct digest *osdigest(void); /* one for the process, usable from every thread */
+struct hasher *osdigest(void); /* one for the process, usable from every thread */
 
 #endif

@@ -9,9 +9,9 @@
 
 struct digest_run; /* one digest on its way */
 
-struct digest {
-    void (*whole)(struct digest *d, struct slice bytes, uint8_t ret[DIGEST_BYTES]);
-    struct digest_run *(*begin)(struct digest *d);
+struct hasher {
+    void (*whole)(struct hasher *d, struct slice bytes, uint8_t ret[DIGEST_BYTES]);
+    struct digest_run *(*begin)(struct hasher *d);
     void (*more)(struct digest_run *r, struct slice bytes);
     void (*end)(struct digest_run *r, uint8_t ret[DIGEST_BYTES]); /* also frees it */
     void (*drop)(struct digest_run *r);                          /* frees it; fine with NULL */

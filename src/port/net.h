@@ -26,7 +26,7 @@ struct net_peer {
 struct net_handler {
     void (*opened)(void *ctx, conn_id c, const struct net_peer *peer); /* accepted, or a dial that came through */
     void (*received)(void *ctx, conn_id c, struct slice bytes);        /* valid during the call */
-    void (*drained)(void *ctx, conn_id c);                             /* everything sent is out */
+    void (*drained)(void *ctx, conn_id c);                             /* everything that `unsent` told of is out */
     void (*closed)(void *ctx, conn_id c, const char *why); /* by the peer or by failure (a dial's too), not by us */
     void *ctx;
 };

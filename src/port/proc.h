@@ -20,9 +20,10 @@ struct proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
     const char *const *env;  /* NULL-terminated "NAME=value": all of it */
     const char *workdir;
-    bool has_stdin; /* else it reads /dev/null */
+    bool has_stdin; /* by `feed`; else it reads `stdin_path`, and without that /dev/null */
     uint64_t memory_bytes_max; /* 0 = no limit; kept where the machine can (cgroups) */
     uint32_t cpu_milli_max;
+    const char *stdin_path; /* NULL = none */
 };
 
 struct proc_usage {

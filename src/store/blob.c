@@ -374,7 +374,7 @@ enum err blobs_flush_end(struct blobs *b, struct why *why) {
 
 /* ---- life ---- */
 
-enum err blobs_open(struct disk *disk, struct clock *clock, struct digest *digest, const struct blobs_options *o,
+enum err blobs_open(struct disk *disk, struct clock *clock, struct hasher *digest, const struct blobs_options *o,
                     struct blobs **ret, struct why *why) {
     struct arena birth;
     arena_init(&birth, sizeof(struct blobs) + 64, sizeof(struct blobs) + 4096);

@@ -36,7 +36,7 @@ struct blobs_options {
 struct blobs;
 struct blob_put;
 
-CHECKED enum err blobs_open(struct disk *disk, struct clock *clock, struct digest *digest,
+CHECKED enum err blobs_open(struct disk *disk, struct clock *clock, struct hasher *digest,
                             const struct blobs_options *o, struct blobs **ret, struct why *why);
 void blobs_close(struct blobs *b);
 

@@ -76,7 +76,7 @@ struct blobs {
     struct arena birth;      /* holds this object */
     struct disk *disk;
     struct clock *clock;
-    struct digest *digest;
+    struct hasher *digest;
     struct blobs_options options;
     struct packs *packs;
     struct pool pool; /* struct blob */

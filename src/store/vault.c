@@ -3,7 +3,7 @@
 
 #include "panic.h"
 
-enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, struct digest *digest,
+enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, struct hasher *digest,
                     const struct limits *limits, bool threaded, struct why *why) {
     struct blobs_options b = {
         .pack_bytes = (uint64_t)limits->pack_bytes,

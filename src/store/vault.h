@@ -21,7 +21,7 @@ struct vault {
     bool blobs_fly, logs_fly;
 };
 
-CHECKED enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, struct digest *digest,
+CHECKED enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, struct hasher *digest,
                             const struct limits *limits, bool threaded, struct why *why);
 void vault_close(struct vault *v); /* waits for what is under way; what was not handed over is lost, as in a crash */
 bool vault_kick(struct vault *v);  /* true: something is under way */

@@ -1,5 +1,5 @@
 /* misfit_test.c: services, foreach jobs, schedules, kept results and policies in journals and snapshots that no engine
- * wrote: each fact that the guards ask for is missing once. The older kinds are in replay_test.c and snapshot_test.c. */
+ * wrote: each fact that the guards ask for is missing once. Older kinds are in replay_test.c and snapshot_test.c. */
 #include "forge.h"
 
 #include "expand.h"

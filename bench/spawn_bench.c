@@ -1,0 +1,156 @@
+/* spawn_bench.c: what it costs to run /bin/true as a job: through nursery and keeper, with a workspace made and
+ * removed, two in flight. The floor S does the same with nothing around: posix_spawn with setsid, two pipes read to
+ * their end, a directory made and removed.
+ *
+ * Usage: spawn_bench [COUNT] */
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "osproc.h"
+#include "osspace.h"
+#include "panic.h"
+
+#define FLIGHT 2
+#define SIX_X \
+    "XX"      \
+    "XX"      \
+    "XX" /* what mkdtemp replaces */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- the floor ---- */
+
+struct bare {
+    pid_t pid;
+    int fds[2];
+    char dir[300];
+};
+
+static void bare_start(struct bare *b, const char *root, unsigned number) {
+    static char path[] = "/bin/true", *const argv[] = {path, NULL}, *const env[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    snprintf(b->dir, sizeof b->dir, "%s/%u", root, number);
+    ENSURE(mkdir(b->dir, 0700) == 0);
+    ENSURE(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attr) == 0);
+    ENSURE(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID) == 0);
+    int theirs[2];
+    for (int i = 0; i < 2; i++) {
+        int pair[2];
+        ENSURE(pipe2(pair, O_CLOEXEC) == 0);
+        b->fds[i] = pair[0];
+        theirs[i] = pair[1];
+        ENSURE(posix_spawn_file_actions_adddup2(&actions, pair[1], 1 + i) == 0);
+    }
+    ENSURE(posix_spawn(&b->pid, path, &actions, &attr, argv, env) == 0);
+    for (int i = 0; i < 2; i++) (void)close(theirs[i]);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attr);
+}
+
+static void bare_end(struct bare *b) {
+    char bytes[4096];
+    for (int i = 0; i < 2; i++) {
+        while (read(b->fds[i], bytes, sizeof bytes) > 0) {
+        }
+        (void)close(b->fds[i]);
+    }
+    ENSURE(waitpid(b->pid, NULL, 0) == b->pid);
+    ENSURE(rmdir(b->dir) == 0);
+}
+
+static double floor_run(const char *root, unsigned count) {
+    struct bare flight[FLIGHT];
+    double start = now();
+    for (unsigned i = 0; i < count + FLIGHT; i++) {
+        if (i >= FLIGHT) bare_end(&flight[i % FLIGHT]);
+        if (i < count) bare_start(&flight[i % FLIGHT], root, i);
+    }
+    return now() - start;
+}
+
+/* ---- ours ---- */
+
+struct run {
+    struct proc *proc;
+    struct space *space;
+    unsigned started, ended, count;
+};
+
+static void on_output(void *ctx, proc_id p, enum proc_stream stream, struct slice bytes) {
+    (void)ctx, (void)p, (void)stream, (void)bytes;
+}
+
+static void on_ready(void *ctx, proc_id p) {
+    (void)ctx, (void)p;
+}
+
+static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, const struct proc_usage *usage) {
+    struct run *r = ctx;
+    char name[32];
+    (void)usage;
+    ENSURE(exit_code == 0 && number == 0);
+    snprintf(name, sizeof name, "j%llu", (unsigned long long)p.v);
+    r->space->ops->remove(r->space, name);
+    r->ended++;
+}
+
+static void start(struct run *r) {
+    static const char *const argv[] = {"/bin/true", NULL}, *const env[] = {"PATH=/bin", NULL};
+    char name[32], path[SPACE_PATH_MAX];
+    struct why why;
+    proc_id id;
+    snprintf(name, sizeof name, "j%u", ++r->started);
+    ENSURE(r->space->ops->make(r->space, name, &why) == ERR_OK);
+    r->space->ops->path(r->space, name, "work", path);
+    struct proc_spec spec = {.argv = argv, .env = env, .workdir = path};
+    struct proc_handler handler = {on_output, on_ready, on_ended, r};
+    ENSURE(r->proc->ops->start(r->proc, &spec, &handler, &id, &why) == ERR_OK);
+    ENSURE(id.v == r->started);
+}
+
+static double ours_run(struct run *r) {
+    double begin = now();
+    while (r->ended < r->count) {
+        while (r->started < r->count && r->started - r->ended < FLIGHT) start(r);
+        struct pollfd fd = {.fd = osproc_fd(r->proc), .events = POLLIN};
+        ENSURE(poll(&fd, 1, 10000) == 1);
+        osproc_run(r->proc);
+    }
+    return now() - begin;
+}
+
+int main(int argc, char **argv) {
+    unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 2000;
+    char root[] = "/tmp/reeve-bench-" SIX_X, bare[300], space[300];
+    struct run r = {.count = count};
+    struct why why;
+    ENSURE(count > 0 && osproc_open(&r.proc, &why) == ERR_OK);
+    ENSURE(mkdtemp(root) != NULL);
+    snprintf(bare, sizeof bare, "%s/bare", root);
+    snprintf(space, sizeof space, "%s/space", root);
+    ENSURE(mkdir(bare, 0700) == 0 && osspace_open(space, &r.space, &why) == ERR_OK);
+    double before = floor_run(bare, count), ours = ours_run(&r), after = floor_run(bare, count);
+    double least = before < after ? before : after;
+    printf("floor S  %8.0f /s\nours     %8.0f /s   %.2f S\n", count / least, count / ours, least / ours);
+    osproc_close(r.proc);
+    osspace_close(r.space);
+    char trash[320];
+    snprintf(trash, sizeof trash, "%s/.trash", space);
+    (void)rmdir(trash);
+    (void)rmdir(space);
+    (void)rmdir(bare);
+    (void)rmdir(root);
+    return 0;
+}

@@ -1,0 +1,142 @@
+/* agent.c: see agent.h. The life of a worker: it opens its spool, dials, and ends when it is drained. */
+#include "agent.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent_impl.h"
+#include "panic.h"
+
+#define ATTEMPTS_MAX 200000u
+#define ARENA_BYTES_MAX (256u << 20)
+#define DETACH_MS 5000 /* a server that does not answer a goodbye is not waited for */
+#define LINE_MAX 512
+
+void agent_log(const struct agent *a, const char *format, ...) {
+    char line[LINE_MAX];
+    va_list args;
+    if (a->o.log == NULL) return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    a->o.log(a->o.ctx, line);
+}
+
+static void restore(void *ctx, const struct wire_attempt *id, const struct wire_end *end,
+                    const struct spool_file *file) {
+    struct agent *a = ctx;
+    struct buf b;
+    struct attempt *t = attempts_new(&a->attempts, id, SLICE("?"), 0);
+    if (t == NULL) return;
+    buf_init(&b, 2 * WIRE_BODY_MAX);
+    tlv_encode(&wire_end_desc, end, &b);
+    t->end = bytes_new(buf_slice(&b));
+    buf_fini(&b);
+    t->file = *file;
+    t->capture.end = t->capture.file_end = end->log_bytes;
+    t->phase = WIRE_HELD_FINISHED;
+    t->is_spooled = true;
+}
+
+enum err agent_open(const struct agent_world *w, const struct agent_options *o, struct agent **ret, struct why *why) {
+    struct arena birth;
+    arena_init(&birth, sizeof(struct agent) + 64, sizeof(struct agent) + 4096);
+    struct agent *a = ARENA_NEW(&birth, struct agent);
+    a->birth = birth;
+    a->w = *w;
+    a->o = *o;
+    enum err e = spool_open(&a->spool, w->disk, w->clock, o->name, why);
+    if (e != ERR_OK) {
+        arena_fini(&birth);
+        return e;
+    }
+    attempts_init(&a->attempts, ATTEMPTS_MAX);
+    map_init(&a->by_process);
+    map_init(&a->by_request);
+    arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
+    link_init(a);
+    a->lease_until_ms = INT64_MIN;
+    e = spool_read(&a->spool, restore, a, why);
+    if (e != ERR_OK)
+        agent_close(a);
+    else
+        *ret = a;
+    return e;
+}
+
+void agent_close(struct agent *a) {
+    link_fini(a);
+    for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
+        struct attempt *t = attempts_at(&a->attempts, i);
+        if (t == NULL) continue;
+        if (t->file.is_open) a->w.disk->ops->close(a->w.disk, t->file.file);
+    }
+    attempts_fini(&a->attempts);
+    map_fini(&a->by_process);
+    map_fini(&a->by_request);
+    arena_fini(&a->arena);
+    struct arena birth = a->birth; /* `a` lies in it */
+    arena_fini(&birth);
+}
+
+/* Whatever is left is finished and on disk: the next incarnation may deliver it. */
+static bool is_idle(const struct agent *a) {
+    for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
+        const struct attempt *t = attempts_at(&a->attempts, i);
+        if (t != NULL && !(t->is_spooled && a->link.state != LINK_UP)) return false;
+    }
+    return true;
+}
+
+static void drain_pass(struct agent *a) {
+    if (a->is_detaching && agent_now_ms(a) >= a->detach_until_ms) a->is_over = true;
+    if (a->is_detaching || !is_idle(a)) return;
+    a->is_detaching = true;
+    a->detach_until_ms = agent_now_ms(a) + DETACH_MS;
+    if (a->link.state == LINK_UP)
+        link_detach(a);
+    else
+        a->is_over = true;
+}
+
+void agent_pass(struct agent *a) {
+    run_due(a);
+    if (a->is_draining && !a->is_over) drain_pass(a);
+    link_pass(a);
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+mono_time agent_next(struct agent *a) {
+    const struct heap_item *top = heap_top(&a->attempts.due);
+    int64_t next = least(a->link.due_ms, top != NULL ? top->key : TIME_NEVER);
+    if (a->link.state == LINK_UP) next = least(next, a->link.again_at_ms);
+    if (a->is_detaching) next = least(next, a->detach_until_ms);
+    if (a->is_over) next = 0;
+    return (mono_time){next};
+}
+
+void agent_drain(struct agent *a) {
+    if (a->is_draining) return;
+    a->is_draining = true;
+    agent_log(a, "draining: nothing new is taken, %u held", agent_held(a));
+    link_drain(a);
+}
+
+bool agent_is_over(const struct agent *a) {
+    return a->is_over;
+}
+
+const char *agent_id(const struct agent *a) {
+    return a->spool.self.id;
+}
+
+uint64_t agent_incarnation(const struct agent *a) {
+    return a->spool.self.incarnation;
+}
+
+uint32_t agent_held(const struct agent *a) {
+    return a->attempts.pool.count;
+}

@@ -1,0 +1,67 @@
+/* agent.h: the worker. It dials a server, says what it offers and what it holds, runs what it is given, and lets
+ * nothing go before the server has it.
+ *
+ * Written against ports only: os/ drives it on a machine, sim/ may drive it in a simulated one. The loop's owner calls
+ * agent_pass after each turn, and again at agent_next. What a worker owes is in README.md. */
+#ifndef REEVE_AGENT_H
+#define REEVE_AGENT_H
+
+#include "clock.h"
+#include "disk.h"
+#include "limits.h"
+#include "net.h"
+#include "proc.h"
+#include "space.h"
+
+struct agent_world {
+    struct clock *clock;
+    struct disk *disk; /* its own directory */
+    struct space *space;
+    struct net *net;
+    struct proc *proc;
+};
+
+struct agent_pair {
+    const char *key, *value;
+};
+
+#define AGENT_LIST_MAX 64u
+
+struct agent_options {
+    const char *server; /* "host:port", "unix:/path" */
+    const char *token;  /* NULL: the socket vouches */
+    const char *name;   /* begins the id that it gives itself at its first start */
+    const char *build;
+    const char *pool;
+    const char *capabilities[AGENT_LIST_MAX];
+    uint32_t capability_count;
+    struct agent_pair labels[AGENT_LIST_MAX];
+    uint32_t label_count;
+    uint32_t slots, cpu_milli, gpus;
+    uint64_t memory_bytes;
+    bool permanent;
+    const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
+    uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */
+    struct limits limits;
+    uint32_t (*cpu_percent)(void *ctx); /* of the machine; may be NULL */
+    void (*log)(void *ctx, const char *line); /* one per event that matters */
+    void *ctx;
+};
+
+struct agent;
+
+/* Reads who it is and what it still owes, raises its incarnation; the copy of the options is shallow. */
+CHECKED enum err agent_open(const struct agent_world *w, const struct agent_options *o, struct agent **ret,
+                            struct why *why);
+void agent_close(struct agent *a);
+void agent_pass(struct agent *a);
+mono_time agent_next(struct agent *a);
+/* Takes nothing new, finishes what it holds, says goodbye; then it is over. */
+void agent_drain(struct agent *a);
+bool agent_is_over(const struct agent *a);
+
+const char *agent_id(const struct agent *a);
+uint64_t agent_incarnation(const struct agent *a);
+uint32_t agent_held(const struct agent *a); /* attempts, with those that wait for their acknowledgement */
+
+#endif

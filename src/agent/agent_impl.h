@@ -1,0 +1,95 @@
+/* agent_impl.h: what the modules of the worker share: agent.c (life), link.c (the connection), talk.c (what is said on
+ * it), run.c (what is done about an attempt), workload.c (what an assignment means). */
+#ifndef REEVE_AGENT_IMPL_H
+#define REEVE_AGENT_IMPL_H
+
+#include "agent.h"
+#include "attempts.h"
+#include "wire.h"
+
+enum link_state { LINK_DOWN, LINK_DIALLING, LINK_HELLO, LINK_ATTACHING, LINK_UP };
+
+struct link {
+    conn_id conn;
+    enum link_state state;
+    struct buf in;
+    int64_t due_ms;  /* when down: to dial; on the way up: to give up; when up: to speak */
+    uint32_t failures; /* in a row */
+    uint32_t request;  /* the last id given */
+    uint32_t drain_request, detach_request;
+    int64_t attach_sent_ms;
+    uint32_t beats_open; /* heartbeats since the last answer */
+    uint32_t heartbeat_ms;
+    size_t frame_bytes_max;
+    int64_t again_at_ms; /* ends that were refused for now are said again then */
+    bool was_refused;    /* the last refusal was told already */
+};
+
+struct agent {
+    struct arena birth; /* holds this struct */
+    struct agent_world w;
+    struct agent_options o;
+    struct spool spool;
+    struct attempts attempts;
+    struct map by_process; /* index of the attempt */
+    struct map by_request; /* of a transfer: index of the attempt */
+    struct link link;
+    struct arena arena; /* of one message */
+    struct buf out;     /* frames of one pass */
+    int64_t lease_until_ms; /* exclusive processes may live until here */
+    bool is_draining, is_detaching, is_over;
+    int64_t detach_until_ms;
+};
+
+static inline int64_t agent_now_ms(const struct agent *a) {
+    return a->w.clock->mono(a->w.clock).ms;
+}
+static inline int64_t agent_wall_ms(const struct agent *a) {
+    return a->w.clock->wall(a->w.clock).ms;
+}
+void agent_log(const struct agent *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* link.c */
+void link_init(struct agent *a);
+void link_fini(struct agent *a);
+void link_pass(struct agent *a);
+void link_lost(struct agent *a, const char *why); /* gives the connection up */
+void link_drain(struct agent *a);
+void link_detach(struct agent *a);
+void link_send(struct agent *a, enum wire_op op, uint32_t request, const void *message); /* leaves with the pass */
+uint32_t link_request(struct agent *a);
+
+/* talk.c */
+void talk_hear(struct agent *a, const struct frame *f); /* when attached */
+void talk_attach(struct agent *a);
+void talk_say(struct agent *a); /* everything that has become sayable */
+void talk_again(struct agent *a); /* nothing counts as said: a new connection */
+bool talk_epoch(struct agent *a, uint64_t epoch); /* false: it is a message of an earlier server */
+uint32_t talk_credit(const struct agent *a);
+
+/* run.c */
+void run_assign(struct agent *a, const struct wire_assignment *order);
+void run_stop(struct agent *a, const struct wire_stopped *stop);
+void run_lease(struct agent *a, int64_t until_ms);
+void run_due(struct agent *a);
+void run_flow(struct agent *a, struct attempt *t); /* pauses its process, or lets it go on */
+void run_spool_all(struct agent *a); /* ends that are only in memory go to disk: the server is away */
+void run_forget(struct agent *a, struct attempt *t);
+void run_fetched(struct agent *a, struct attempt *t, const char *why); /* its blobs are there; NULL = all of them */
+void run_kept(struct agent *a, struct attempt *t, const char *why);    /* its artifacts are */
+
+/* workload.c */
+struct workload {
+    struct wire_run run;
+    const char *const *argv, *const *env;
+    char workdir[SPACE_PATH_MAX], stdin_path[SPACE_PATH_MAX]; /* stdin: empty = none from a file */
+};
+/* Fills the workspace and says what to start. */
+CHECKED enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order,
+                               struct workload *ret, struct why *why);
+/* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
+ * large, and then among what is to be kept as blobs. */
+CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
+CHECKED enum err workload_check(const struct wire_run *run, struct why *why); /* before anything is fetched */
+
+#endif

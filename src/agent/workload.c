@@ -1,0 +1,258 @@
+/* workload.c: what an assignment means on this machine: a directory, a program with its arguments, an environment; and
+ * what the program left as its result.
+ *
+ *     SPACE/work/          where it starts
+ *     SPACE/<script>       a script that came with the job
+ *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
+ *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT */
+#include <stdio.h>
+
+#include "agent_impl.h"
+#include "blobs.h"
+#include "jobenv.h"
+#include "json.h"
+#include "json_read.h"
+#include "panic.h"
+
+#define OUTPUT_FILE "output.json"
+#define INPUTS_FILE "inputs.json"
+#define INPUTS_BYTES_MAX (16u << 20)
+#define ARGS_MAX 100000u
+
+static const char *text_of(struct agent *a, struct slice s) {
+    char *text = arena_alloc(&a->arena, s.len + 1);
+    if (s.len > 0) memcpy(text, s.ptr, s.len);
+    return text;
+}
+
+/* ---- programs ---- */
+
+struct interpreter {
+    const char *ending;
+    const char *argv[2]; /* the second may be NULL */
+};
+
+static const struct interpreter interpreters[] = {
+    {".py", {"python3", NULL}},
+    {".sh", {"/bin/sh", NULL}},
+    {".js", {"node", NULL}},
+    {".jar", {"java", "-jar"}},
+};
+
+static const struct interpreter *interpreter_of(struct slice name) {
+    for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
+        struct slice ending = slice_str(interpreters[i].ending);
+        if (name.len > ending.len && slice_eq(slice_of(name.ptr + name.len - ending.len, ending.len), ending))
+            return &interpreters[i];
+    }
+    return NULL;
+}
+
+static enum err script_name_check(struct slice name, struct why *why) {
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] == '/' || name.ptr[i] == 0)
+            return why_set(why, ERR_INVALID, "the name of a script has no `/`: %.*s", SLICE_FMT(name));
+    if (name.len > 0 && name.ptr[0] == '.')
+        return why_set(why, ERR_INVALID, "the name of a script does not begin with `.`: %.*s", SLICE_FMT(name));
+    return ERR_OK;
+}
+
+/* A script that came with the job, or was fetched; what runs it goes to the front of `argv`. */
+static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                            uint32_t *count, struct why *why) {
+    struct slice name = run->script_name.len > 0 ? run->script_name : SLICE("script");
+    const struct interpreter *by = interpreter_of(name);
+    const char *file = text_of(a, name);
+    uint8_t begin[2] = {0};
+    struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
+    enum err e = ERR_OK;
+    if (run->script_hash.len == 0) e = a->w.space->ops->write(a->w.space, t->space, file, run->script, true, why);
+    if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
+    if (e != ERR_OK) return e;
+    if (by == NULL && memcmp(begin, "#!", 2) != 0)
+        return why_set(
+            why, ERR_INVALID,
+            "no interpreter for script `%.*s`: it ends neither in .py, .sh, .js nor .jar, and does not begin "
+            "with #!",
+            SLICE_FMT(name));
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    a->w.space->ops->path(a->w.space, t->space, file, path);
+    for (uint32_t i = 0; by != NULL && i < 2 && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
+    argv[(*count)++] = path;
+    return ERR_OK;
+}
+
+static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
+    const struct wire_arg *args = w->run.argv.at;
+    const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + 5);
+    uint32_t count = 0;
+    enum err e = ERR_OK;
+    if (kind == WIRE_JOB_SCRIPT) {
+        e = script_make(a, t, &w->run, argv, &count, why);
+    } else if (w->run.shell.len > 0) {
+        argv[count++] = "/bin/sh";
+        argv[count++] = "-c";
+        argv[count++] = text_of(a, w->run.shell);
+        argv[count++] = "sh"; /* $0; arguments are $1 and on */
+    } else if (w->run.argv.count == 0) {
+        e = why_set(why, ERR_INVALID, "there is no command");
+    }
+    for (uint32_t i = 0; i < w->run.argv.count; i++) argv[count++] = text_of(a, args[i].text);
+    w->argv = argv;
+    return e;
+}
+
+/* ---- what parents left ---- */
+
+static struct slice short_name(struct slice job) {
+    for (size_t i = job.len; i > 0; i--)
+        if (job.ptr[i - 1] == '/') return slice_of(job.ptr + i, job.len - i);
+    return job;
+}
+
+static enum err inputs_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct why *why) {
+    const struct wire_input *inputs = order->inputs.at;
+    struct buf b;
+    buf_init(&b, INPUTS_BYTES_MAX);
+    buf_put_u8(&b, '{');
+    for (uint32_t i = 0, written = 0; i < order->inputs.count; i++) {
+        struct json key;
+        if (inputs[i].result.len == 0 && inputs[i].result_hash.len == 0) continue;
+        if (written++ > 0) buf_put_u8(&b, ',');
+        json_init(&key, &b);
+        json_text(&key, short_name(inputs[i].job));
+        buf_put_u8(&b, ':');
+        buf_put_slice(&b, inputs[i].result); /* JSON already: whoever left it was asked */
+        if (inputs[i].result.len > 0) continue;
+        char large[32];
+        blobs_input_name(i, large);
+        enum err e = a->w.space->ops->read(a->w.space, t->space, large, &b, why);
+        if (e != ERR_OK && e != ERR_LIMIT) {
+            buf_fini(&b);
+            return e;
+        }
+    }
+    buf_put_slice(&b, SLICE("}\n"));
+    enum err e = b.full ? why_set(why, ERR_LIMIT, "what its parents left is more than %u bytes", INPUTS_BYTES_MAX)
+                        : a->w.space->ops->write(a->w.space, t->space, INPUTS_FILE, buf_slice(&b), false, why);
+    buf_fini(&b);
+    return e;
+}
+
+/* ---- the environment ---- */
+
+static void env_number(struct jobenv *e, const char *name, uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    jobenv_put(e, slice_str(name), slice_str(text));
+}
+
+static void env_path(struct jobenv *e, const struct agent *a, const struct attempt *t, const char *name,
+                     const char *inside) {
+    char path[SPACE_PATH_MAX];
+    a->w.space->ops->path(a->w.space, t->space, inside, path);
+    jobenv_put(e, slice_str(name), slice_str(path));
+}
+
+static void env_inputs(struct jobenv *e, const struct wire_assignment *order) {
+    const struct wire_input *inputs = order->inputs.at;
+    for (uint32_t i = 0; i < order->inputs.count; i++) jobenv_put_input(e, short_name(inputs[i].job), inputs[i].result);
+}
+
+static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+    struct jobenv e;
+    const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
+    jobenv_init(&e, &a->arena);
+    for (uint32_t i = 0; a->o.env != NULL && a->o.env[i] != NULL; i++) jobenv_put_line(&e, a->o.env[i]);
+    for (uint32_t i = 0; i < w->run.env.count; i++) jobenv_put(&e, of_job[i].key, of_job[i].value);
+    for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
+    env_inputs(&e, order);
+    jobenv_put(&e, SLICE("REEVE_JOB"), order->job);
+    env_number(&e, "REEVE_ATTEMPT", order->attempt.attempt);
+    env_number(&e, "REEVE_FENCE", order->fence);
+    jobenv_put(&e, SLICE("REEVE_WORKER"), slice_str(a->spool.self.id));
+    jobenv_put(&e, SLICE("REEVE_SERVER"), slice_str(a->o.server));
+    env_path(&e, a, t, "REEVE_OUTPUT", OUTPUT_FILE);
+    env_path(&e, a, t, "REEVE_INPUTS", INPUTS_FILE);
+    env_path(&e, a, t, "REEVE_WORKSPACE", "work");
+    if (order->token.len > 0) jobenv_put(&e, SLICE("REEVE_TOKEN"), order->token);
+    if (order->tenant.len > 0) jobenv_put(&e, SLICE("REEVE_TENANT"), order->tenant);
+    if (order->trace.len > 0) jobenv_put(&e, SLICE("TRACEPARENT"), order->trace);
+    if (order->constraints.len > 0) jobenv_put(&e, SLICE("REEVE_CONSTRAINTS"), order->constraints);
+    if (order->compensation) jobenv_put(&e, SLICE("REEVE_COMPENSATION"), SLICE("true"));
+    w->env = jobenv_list(&e);
+}
+
+/* ---- */
+
+/* Inside the workspace: relative, and never upwards. */
+static enum err path_check(struct slice path, const char *what, struct why *why) {
+    bool is_bad = path.len == 0 || path.len > TRANSFER_PATH_MAX - 16 || path.ptr[0] == '/' ||
+                  memchr(path.ptr, 0, path.len) != NULL;
+    for (size_t i = 0, from = 0; i <= path.len && !is_bad; i++) {
+        if (i < path.len && path.ptr[i] != '/') continue;
+        is_bad = i - from == 2 && memcmp(path.ptr + from, "..", 2) == 0;
+        from = i + 1;
+    }
+    if (!is_bad) return ERR_OK;
+    return why_set(why, ERR_INVALID, "%s `%.*s` is not a path inside the workspace", what, SLICE_FMT(path));
+}
+
+enum err workload_check(const struct wire_run *run, struct why *why) {
+    const struct wire_file *files = run->files.at;
+    const struct wire_artifact *artifacts = run->artifacts.at;
+    enum err e = script_name_check(run->script_name, why);
+    if (run->argv.count > ARGS_MAX) e = why_set(why, ERR_LIMIT, "more than %u arguments", ARGS_MAX);
+    for (uint32_t i = 0; i < run->files.count && e == ERR_OK; i++) e = path_check(files[i].path, "the file", why);
+    for (uint32_t i = 0; i < run->artifacts.count && e == ERR_OK; i++)
+        e = path_check(artifacts[i].path, "the artifact", why);
+    return e;
+}
+
+enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
+                       struct why *why) {
+    enum err e = argv_make(a, t, order->kind, ret, why);
+    if (e == ERR_OK) e = inputs_make(a, t, order, why);
+    if (e != ERR_OK) return e;
+    env_make(a, t, order, ret);
+    if (ret->run.workdir.len > 0)
+        snprintf(ret->workdir, sizeof ret->workdir, "%.*s", SLICE_FMT(ret->run.workdir));
+    else
+        a->w.space->ops->path(a->w.space, t->space, "work", ret->workdir);
+    if (ret->run.stdin_hash.len > 0) a->w.space->ops->path(a->w.space, t->space, "stdin", ret->stdin_path);
+    return ERR_OK;
+}
+
+static enum err json_check(struct agent *a, struct slice text, struct why *why) {
+    struct json_read r;
+    const struct json_token *token = NULL;
+    json_read_init(&r, text, &a->o.limits, &a->arena, why);
+    do {
+        enum err e = json_read_next(&r, &token);
+        if (e != ERR_OK) return e;
+    } while (token->kind != JSON_OVER);
+    return ERR_OK;
+}
+
+enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why) {
+    struct buf b;
+    struct why ignored;
+    buf_init(&b, (size_t)a->o.limits.json_bytes_max);
+    enum err e = a->w.space->ops->read(a->w.space, t->space, OUTPUT_FILE, &b, &ignored);
+    if (e == ERR_LIMIT)
+        e = why_set(why, e, "it wrote more than %lld bytes to $REEVE_OUTPUT (json_bytes_max)",
+                    (long long)a->o.limits.json_bytes_max);
+    else if (e != ERR_OK && e != ERR_NOT_FOUND)
+        e = why_set(why, e, "$REEVE_OUTPUT: %s", ignored.text);
+    if (e == ERR_OK && b.len > 0) {
+        e = json_check(a, buf_slice(&b), why);
+        if (e != ERR_OK)
+            e = why_wrap(why, e, "what it wrote to $REEVE_OUTPUT is not JSON");
+        else if (b.len > (size_t)a->o.limits.result_bytes_max)
+            blobs_keep_result(t, OUTPUT_FILE);
+        else
+            *ret = arena_slice(&a->arena, buf_slice(&b));
+    }
+    buf_fini(&b);
+    return e == ERR_NOT_FOUND ? ERR_OK : e; /* none: it has nothing to say */
+}

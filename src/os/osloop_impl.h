@@ -1,0 +1,110 @@
+/* osloop_impl.h: the insides of the loop, shared by osloop.c (turns, descriptors, signals) and osnet.c
+ * (connections). */
+#ifndef REEVE_OSLOOP_IMPL_H
+#define REEVE_OSLOOP_IMPL_H
+
+#include <uv.h>
+
+#include "buf.h"
+#include "map.h"
+#include "osloop.h"
+#include "pool.h"
+#include "vec.h"
+
+#define OSLOOP_READ_BYTES (256u * 1024u)
+#define OSLOOP_UNSENT_MAX (1ull << 30) /* owners watch `unsent` and stay far below */
+#define OSLOOP_GRACE_MS 5000
+#define OSLOOP_LISTENERS_MAX 8u
+#define OSLOOP_SIGNALS_MAX 8u
+
+union osloop_stream {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
+enum conn_state {
+    CONN_DIALING,
+    CONN_OPEN,
+    CONN_FAILED,  /* its handler is yet to be told */
+    CONN_LEAVING, /* closed by its owner; what was sent still goes out */
+    CONN_CLOSED,  /* libuv has the last word */
+};
+
+struct conn {
+    uint64_t id; /* first: never 0 while in use */
+    struct osloop *loop;
+    struct net_handler handler;
+    enum conn_state state;
+    bool is_pipe, reading, paused, writing, dirty;
+    int64_t leave_by_ms; /* leaving: when patience ends */
+    union osloop_stream s;
+    uv_connect_t connect;
+    uv_getaddrinfo_t resolve;
+    bool resolving, shut, handle_gone;
+    bool watched; /* its owner saw bytes unsent, and waits for `drained` */
+    uv_shutdown_t shutdown;
+    uv_write_t write;
+    struct buf out;    /* not yet given to the system */
+    struct buf flying; /* given, with `write` */
+    char why[120];     /* failed */
+};
+
+struct listener {
+    struct osloop *loop;
+    struct net_handler handler;
+    union osloop_stream s;
+    bool is_pipe, open;
+    char path[OSLOOP_ADDRESS_MAX]; /* of a Unix socket: removed at the end */
+};
+
+struct watch {
+    uint64_t id; /* first */
+    struct osloop *loop;
+    uv_poll_t poll;
+    void (*ready)(void *ctx, unsigned when);
+    void *ctx;
+};
+
+struct signal_watch {
+    struct osloop *loop;
+    uv_signal_t handle;
+    void (*fn)(void *ctx, int number);
+    void *ctx;
+};
+
+struct osloop {
+    struct net net; /* first: what osloop_net gives */
+    uv_loop_t uv;
+    uv_check_t check;
+    uv_idle_t idle; /* runs while the next turn must not wait */
+    uv_timer_t timer;
+    struct osloop_owner owner;
+    struct pool conns; /* struct conn */
+    struct map conn_by_id;
+    struct pool watches; /* struct watch */
+    struct map watch_by_id;
+    uint64_t id_last;
+    struct vec dirty;   /* uint64_t: connections with something to send or to tell */
+    struct vec leaving; /* uint64_t: connections on their way out */
+    struct listener listeners[OSLOOP_LISTENERS_MAX];
+    uint32_t listener_count;
+    struct signal_watch signals[OSLOOP_SIGNALS_MAX];
+    uint32_t signal_count;
+    bool running, stopping, closing;
+    bool ending, again; /* at the end of a turn; the next one must not wait */
+    int64_t stop_by_ms;
+    char *read_space; /* OSLOOP_READ_BYTES, shared: a read is used up before the next one */
+};
+
+int64_t osloop_mono_ms(void);
+void osloop_again(struct osloop *l); /* the next turn does not wait */
+
+extern const struct net_ops osnet_ops;
+void osnet_flush(struct osloop *l);       /* sends what was sent, tells of what failed */
+int64_t osnet_patience(struct osloop *l); /* ends what has been leaving for too long; when the next one is */
+bool osnet_has_unsent(struct osloop *l);
+void osnet_close_all(struct osloop *l);
+
+#endif

@@ -1,0 +1,17 @@
+/* osproc.h: processes of jobs on Linux (port/proc.h). Who keeps them from outliving their worker: oskeeper.h.
+ *
+ * Everything it waits for is behind one descriptor, so that any loop can drive it. */
+#ifndef REEVE_OSPROC_H
+#define REEVE_OSPROC_H
+
+#include "proc.h"
+
+/* Forks the nursery: to be called first, while this process is small and has one thread. Ignores SIGPIPE from here on:
+ * a job may close its standard input. */
+CHECKED enum err osproc_open(struct proc **ret, struct why *why);
+void osproc_close(struct proc *p); /* kills what is left, and waits until it is dead */
+int osproc_fd(const struct proc *p); /* readable while osproc_run has something to do */
+void osproc_run(struct proc *p);     /* calls the handlers; never waits */
+bool osproc_is_well(const struct proc *p); /* false: the nursery is gone, and nothing more can be started */
+
+#endif

@@ -1,0 +1,293 @@
+/* osspace.c: see osspace.h.
+ *
+ * A job may leave a million files, and the loop must not wait for their end: a directory with more than a few is moved
+ * aside under a fresh name, which is one rename, and a thread removes what lies there. After a crash it lies there
+ * still, and goes at the next start. Must not: follow a link that a job has made. */
+#include "osspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "panic.h"
+
+#define ROOT_MAX 512u
+#define SMALL_COUNT 16u
+#define WALK_FILES 32 /* descriptors while removing */
+
+struct osspace {
+    struct space space; /* first: the port's pointer is ours */
+    char root[ROOT_MAX], trash[ROOT_MAX + 8];
+    uint64_t serial;
+    pthread_t remover;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t more;
+    uint64_t moved, removed; /* moved aside, looked after */
+    bool is_over;
+};
+
+static struct osspace *of(struct space *s) {
+    return (struct osspace *)s;
+}
+
+static enum err fail(struct why *why, const char *what, const char *name) {
+    int code = errno;
+    enum err e = code == ENOENT                     ? ERR_NOT_FOUND
+                 : code == ENOSPC || code == EDQUOT ? ERR_NO_SPACE
+                 : code == EACCES || code == EPERM  ? ERR_FORBIDDEN
+                                                    : ERR_IO;
+    return why_set(why, e, "%s %s: %s", what, name, strerrordesc_np(code));
+}
+
+/* ---- removing ---- */
+
+/* Directories are opened to us first: a job may have closed its own. */
+static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *where) {
+    (void)st, (void)where;
+    if (kind == FTW_DP || kind == FTW_DNR) {
+        if (kind == FTW_DNR) (void)chmod(path, 0700);
+        (void)rmdir(path);
+    } else {
+        (void)unlink(path);
+    }
+    return 0;
+}
+
+static void tree_remove(const char *path) {
+    (void)nftw(path, entry_remove, WALK_FILES, FTW_DEPTH | FTW_PHYS);
+    struct stat st;
+    if (lstat(path, &st) == 0) (void)nftw(path, entry_remove, WALK_FILES, FTW_DEPTH | FTW_PHYS); /* now opened */
+}
+
+static void trash_empty(const struct osspace *o) {
+    DIR *dir = opendir(o->trash);
+    if (dir == NULL) return;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        char path[ROOT_MAX + 300];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        snprintf(path, sizeof path, "%s/%s", o->trash, entry->d_name);
+        tree_remove(path);
+    }
+    (void)closedir(dir);
+}
+
+static void *remover_run(void *ctx) {
+    struct osspace *o = ctx;
+    (void)pthread_mutex_lock(&o->lock);
+    for (;;) {
+        while (o->moved == o->removed && !o->is_over) (void)pthread_cond_wait(&o->more, &o->lock);
+        if (o->moved == o->removed) break;
+        uint64_t upto = o->moved;
+        (void)pthread_mutex_unlock(&o->lock);
+        trash_empty(o);
+        (void)pthread_mutex_lock(&o->lock);
+        o->removed = upto;
+    }
+    (void)pthread_mutex_unlock(&o->lock);
+    return NULL;
+}
+
+static void move_aside(struct osspace *o, const char *path) {
+    char to[ROOT_MAX + 64];
+    snprintf(to, sizeof to, "%s/%ld-%llu", o->trash, (long)getpid(), (unsigned long long)++o->serial);
+    if (rename(path, to) != 0) return; /* not there */
+    (void)pthread_mutex_lock(&o->lock);
+    o->moved++;
+    (void)pthread_cond_signal(&o->more);
+    (void)pthread_mutex_unlock(&o->lock);
+}
+
+static void op_path(struct space *s, const char *name, const char *inside, char ret[SPACE_PATH_MAX]) {
+    int len = snprintf(ret, SPACE_PATH_MAX, "%s/%s%s%s", of(s)->root, name, inside[0] != 0 ? "/" : "", inside);
+    ENSURE(len > 0 && (unsigned)len < SPACE_PATH_MAX);
+}
+
+/* Most jobs leave next to nothing: that is gone sooner than a thread is woken. False: there is more. */
+static bool small_remove(const char *path) {
+    DIR *dir = opendir(path);
+    if (dir == NULL) return false;
+    uint32_t count = 0;
+    bool is_clear = true;
+    for (struct dirent *entry = readdir(dir); entry != NULL && is_clear; entry = readdir(dir)) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        is_clear = ++count <= SMALL_COUNT &&
+                   unlinkat(dirfd(dir), entry->d_name, entry->d_type == DT_DIR ? AT_REMOVEDIR : 0) == 0;
+    }
+    (void)closedir(dir);
+    return is_clear && rmdir(path) == 0;
+}
+
+static void op_remove(struct space *s, const char *name) {
+    char path[SPACE_PATH_MAX];
+    op_path(s, name, "", path);
+    if (!small_remove(path)) move_aside(of(s), path);
+}
+
+/* ---- making, writing, reading ---- */
+
+static enum err op_make(struct space *s, const char *name, struct why *why) {
+    char path[SPACE_PATH_MAX];
+    REQUIRE(strchr(name, '/') == NULL && name[0] != '.');
+    op_path(s, name, "", path);
+    if (mkdir(path, 0700) != 0) {
+        if (errno != EEXIST) return fail(why, "mkdir", path);
+        move_aside(of(s), path); /* of an earlier life */
+        if (mkdir(path, 0700) != 0) return fail(why, "mkdir", path);
+    }
+    op_path(s, name, "work", path);
+    if (mkdir(path, 0700) != 0) return fail(why, "mkdir", path);
+    return ERR_OK;
+}
+
+/* Those above the last name of the path, from that many bytes of it on. */
+static void parents_make(char *path, size_t from) {
+    for (char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        (void)mkdir(path, 0700); /* mostly there; what else is wrong the open will say */
+        *slash = '/';
+    }
+}
+
+static enum err op_write_at(struct space *s, const char *name, const char *inside, uint64_t offset, struct slice bytes,
+                            bool executable, struct why *why) {
+    char path[SPACE_PATH_MAX];
+    op_path(s, name, inside, path);
+    int how = offset == 0 ? O_CREAT | O_TRUNC : 0;
+    if (offset == 0) parents_make(path, strlen(of(s)->root) + 1);
+    int fd = open(path, O_WRONLY | how | O_CLOEXEC | O_NOFOLLOW, executable ? 0700 : 0600);
+    if (fd < 0) return fail(why, "open", inside);
+    enum err e = ERR_OK;
+    while (bytes.len > 0) {
+        ssize_t put = pwrite(fd, bytes.ptr, bytes.len, (off_t)offset);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) {
+            e = fail(why, "write", inside);
+            break;
+        }
+        bytes = slice_of(bytes.ptr + put, bytes.len - (size_t)put);
+        offset += (uint64_t)put;
+    }
+    (void)close(fd);
+    return e;
+}
+
+static enum err op_write(struct space *s, const char *name, const char *inside, struct slice bytes, bool executable,
+                         struct why *why) {
+    return op_write_at(s, name, inside, 0, bytes, executable, why);
+}
+
+/* Without waiting: it may be a pipe by now. */
+static enum err plain_open(struct space *s, const char *name, const char *inside, int *ret, struct why *why) {
+    char path[SPACE_PATH_MAX];
+    struct stat st;
+    op_path(s, name, inside, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return fail(why, "open", inside);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        *ret = fd;
+        return ERR_OK;
+    }
+    (void)close(fd);
+    return why_set(why, ERR_INVALID, "%s is not a plain file", inside);
+}
+
+static enum err op_read_at(struct space *s, const char *name, const char *inside, uint64_t offset, size_t most,
+                           struct buf *ret, struct why *why) {
+    int fd = -1;
+    enum err e = plain_open(s, name, inside, &fd, why);
+    if (e != ERR_OK) return e;
+    while (most > 0) {
+        uint8_t chunk[16384];
+        ssize_t got = pread(fd, chunk, most < sizeof chunk ? most : sizeof chunk, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) e = fail(why, "read", inside);
+        if (got <= 0) break;
+        buf_put(ret, chunk, (size_t)got);
+        offset += (uint64_t)got;
+        most -= (size_t)got;
+        if (ret->full) e = why_set(why, ERR_LIMIT, "%s is longer than %zu bytes", inside, ret->max);
+        if (ret->full) break;
+    }
+    (void)close(fd);
+    return e;
+}
+
+static enum err op_read(struct space *s, const char *name, const char *inside, struct buf *ret, struct why *why) {
+    return op_read_at(s, name, inside, 0, SIZE_MAX, ret, why);
+}
+
+static void op_match(struct space *s, const char *name, const char *pattern, space_match_fn each, void *ctx) {
+    char path[SPACE_PATH_MAX];
+    glob_t found;
+    struct stat st;
+    op_path(s, name, "", path);
+    size_t skip = strlen(path) + 1;
+    op_path(s, name, pattern, path);
+    if (glob(path, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (lstat(found.gl_pathv[i], &st) == 0 && S_ISREG(st.st_mode)) each(ctx, found.gl_pathv[i] + skip);
+    globfree(&found);
+}
+
+static const struct space_ops ops = {
+    .make = op_make,
+    .path = op_path,
+    .write = op_write,
+    .write_at = op_write_at,
+    .read = op_read,
+    .read_at = op_read_at,
+    .match = op_match,
+    .remove = op_remove,
+};
+
+static enum err leftovers_remove(struct osspace *o, struct why *why) {
+    DIR *dir = opendir(o->root);
+    if (dir == NULL) return fail(why, "open directory", o->root);
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        if (entry->d_name[0] != '.') op_remove(&o->space, entry->d_name);
+    (void)closedir(dir);
+    return ERR_OK;
+}
+
+enum err osspace_open(const char *path, struct space **ret, struct why *why) {
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return fail(why, "mkdir", path);
+    char *full = realpath(path, NULL);
+    if (full == NULL) return fail(why, "open", path);
+    struct osspace *o = calloc(1, sizeof *o);
+    ENSURE(o != NULL);
+    o->space.ops = &ops;
+    bool fits = snprintf(o->root, sizeof o->root, "%s", full) < (int)sizeof o->root;
+    snprintf(o->trash, sizeof o->trash, "%s/.trash", o->root);
+    free(full);
+    ENSURE(pthread_mutex_init(&o->lock, NULL) == 0 && pthread_cond_init(&o->more, NULL) == 0);
+    enum err e = !fits ? why_set(why, ERR_LIMIT, "the path of the directory is too long: %s", path) : ERR_OK;
+    if (e == ERR_OK && mkdir(o->trash, 0700) != 0 && errno != EEXIST) e = fail(why, "mkdir", o->trash);
+    o->moved = 1; /* what an earlier life moved aside */
+    if (e == ERR_OK) e = leftovers_remove(o, why);
+    if (e == ERR_OK && pthread_create(&o->remover, NULL, remover_run, o) != 0) e = fail(why, "thread", "remover");
+    if (e == ERR_OK)
+        *ret = &o->space;
+    else
+        free(o);
+    return e;
+}
+
+void osspace_close(struct space *s) {
+    struct osspace *o = of(s);
+    (void)pthread_mutex_lock(&o->lock);
+    o->is_over = true;
+    (void)pthread_cond_signal(&o->more);
+    (void)pthread_mutex_unlock(&o->lock);
+    (void)pthread_join(o->remover, NULL);
+    (void)pthread_mutex_destroy(&o->lock);
+    (void)pthread_cond_destroy(&o->more);
+    free(o);
+}

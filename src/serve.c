@@ -1,0 +1,284 @@
+/* serve.c: the server on a real machine: settings, listeners, signals, its log, and the loop that drives it. */
+#include "serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "json.h"
+#include "oschild.h"
+#include "osclock.h"
+#include "osdigest.h"
+#include "osdisk.h"
+#include "osloop.h"
+#include "server.h"
+#include "settings.h"
+
+#define DRAIN_MS_MAX 10000
+
+struct serve {
+    struct settings settings;
+    struct disk *disk;
+    struct osloop *loop;
+    struct server *server;
+    enum server_level level; /* below it nothing is logged */
+    bool json;
+    int64_t drain_by_ms; /* 0 = not stopping */
+
+    struct oschild child; /* that compacts */
+    enum err child_err;
+    struct why child_why;
+    watch_id child_watch;
+    uint32_t archive_days;
+};
+
+static const char *const level_words[] = {"debug", "info", "warn", "error"};
+
+/* ---- the log: one line per event that matters, on standard error ---- */
+
+static void log_line(void *ctx, enum server_level level, const char *what, const char *text) {
+    const struct serve *v = ctx;
+    char time_text[40];
+    struct timespec now;
+    struct tm parts;
+    if (level < v->level) return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    size_t len = strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(time_text + len, sizeof time_text - len, ".%03ldZ", now.tv_nsec / 1000000);
+    if (!v->json) {
+        fprintf(stderr, "%s %-5s %-12s %s\n", time_text, level_words[level], what, text);
+        return;
+    }
+    struct buf out;
+    struct json j;
+    buf_init(&out, 4096);
+    json_init(&j, &out);
+    json_object(&j);
+    const char *const pairs[][2] = {
+        {"time", time_text}, {"level", level_words[level]}, {"event", what}, {"text", text}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        json_key(&j, pairs[i][0]);
+        json_str(&j, pairs[i][1]);
+    }
+    json_object_end(&j);
+    fprintf(stderr, "%.*s\n", (int)out.len, (const char *)out.at);
+    buf_fini(&out);
+}
+
+static enum err log_open(struct serve *v, struct why *why) {
+    const char *level = setting_text(&v->settings, SETTING_log_level);
+    const char *format = setting_text(&v->settings, SETTING_log_format);
+    bool found = false;
+    for (size_t i = 0; i < sizeof level_words / sizeof level_words[0]; i++)
+        if (strcmp(level, level_words[i]) == 0) v->level = (enum server_level)i, found = true;
+    if (!found) return why_set(why, ERR_INVALID, "log_level: %s is none of debug, info, warn, error", level);
+    v->json = strcmp(format, "json") == 0;
+    if (!v->json && strcmp(format, "text") != 0)
+        return why_set(why, ERR_INVALID, "log_format: %s is neither text nor json", format);
+    return ERR_OK;
+}
+
+/* ---- compaction, by a child ---- */
+
+/* On the journal's housekeeping thread. */
+static void compact_start(void *ctx) {
+    struct serve *v = ctx;
+    v->child_err = oschild_compact(setting_text(&v->settings, SETTING_data), v->archive_days, &v->child, &v->child_why);
+}
+
+static void compact_over(struct serve *v, bool well, const char *text) {
+    log_line(v, well ? SERVER_DEBUG : SERVER_WARN, "compaction", text);
+    server_compacted(v->server, well);
+}
+
+static void compact_ended(void *ctx, unsigned when) {
+    struct serve *v = ctx;
+    int code = 0;
+    (void)when;
+    /* The descriptor is closed with the child, so the loop has to let go of it before; it is asked again if need be. */
+    osloop_unwatch(v->loop, v->child_watch);
+    v->child_watch = (watch_id){0};
+    if (oschild_ended(&v->child, &code))
+        compact_over(v, code == 0, code == 0 ? "done" : "the child failed");
+    else if (osloop_watch(v->loop, v->child.pidfd, OSLOOP_READABLE, compact_ended, v, &v->child_watch, &v->child_why) !=
+             ERR_OK)
+        compact_over(v, false, v->child_why.text);
+}
+
+static void compact_turn(struct serve *v) {
+    if (server_wants_compact(v->server)) server_compact(v->server, compact_start, v);
+    if (!server_compact_started(v->server)) return;
+    enum err e = v->child_err;
+    if (e == ERR_OK)
+        e = osloop_watch(v->loop, v->child.pidfd, OSLOOP_READABLE, compact_ended, v, &v->child_watch, &v->child_why);
+    if (e != ERR_OK) compact_over(v, false, v->child_why.text);
+}
+
+/* ---- the loop ---- */
+
+static void pass(void *ctx) {
+    struct serve *v = ctx;
+    struct why why;
+    server_pass(v->server);
+    compact_turn(v);
+    bool late = v->drain_by_ms != 0 && osclock()->mono(osclock()).ms >= v->drain_by_ms;
+    if (late || (v->drain_by_ms != 0 && server_is_drained(v->server)) || server_failed(v->server, &why) != ERR_OK)
+        osloop_stop(v->loop);
+}
+
+static mono_time next_pass(void *ctx) {
+    struct serve *v = ctx;
+    mono_time next = server_next(v->server);
+    if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
+    return next;
+}
+
+static void wake(void *ctx, unsigned when) {
+    (void)ctx, (void)when; /* the pass of this turn takes what is there */
+}
+
+static void stop(void *ctx, int number) {
+    struct serve *v = ctx;
+    if (v->drain_by_ms != 0) return;
+    log_line(v, SERVER_INFO, "stopping", number == SIGINT ? "interrupted" : "terminated");
+    v->drain_by_ms = osclock()->mono(osclock()).ms + DRAIN_MS_MAX;
+    osloop_listen_end(v->loop);
+    server_drain(v->server);
+}
+
+static enum err loop_open(struct serve *v, struct why *why) {
+    int journal_fd, vault_fd;
+    watch_id w;
+    server_fds(v->server, &journal_fd, &vault_fd);
+    enum err e = osloop_watch(v->loop, journal_fd, OSLOOP_READABLE, wake, v, &w, why);
+    if (e == ERR_OK) e = osloop_watch(v->loop, vault_fd, OSLOOP_READABLE, wake, v, &w, why);
+    if (e == ERR_OK) e = osloop_signal(v->loop, SIGTERM, stop, v, why);
+    if (e == ERR_OK) e = osloop_signal(v->loop, SIGINT, stop, v, why);
+    osloop_own(v->loop, &(struct osloop_owner){pass, next_pass, v});
+    return e;
+}
+
+/* ---- listening ---- */
+
+/* Where the server is, for programs that know the data directory only. */
+static enum err address_write(const struct serve *v, const char *address, struct why *why) {
+    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32];
+    snprintf(path, sizeof path, "%s/address", setting_text(&v->settings, SETTING_data));
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    FILE *f = fopen(tmp, "we");
+    if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
+    fprintf(f, "%s\n", address);
+    if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    return ERR_OK;
+}
+
+static enum err listen_socket(struct serve *v, struct why *why) {
+    const char *given = setting_text(&v->settings, SETTING_socket);
+    char address[SETTING_TEXT_MAX + 32], got[OSLOOP_ADDRESS_MAX];
+    if (strcmp(given, "off") == 0) return ERR_OK;
+    bool automatic = strcmp(given, "auto") == 0;
+    if (automatic)
+        snprintf(address, sizeof address, "unix:%s/reeve.sock", setting_text(&v->settings, SETTING_data));
+    else
+        snprintf(address, sizeof address, "unix:%s", given);
+    enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
+    if (e == ERR_OK || !automatic) return e;
+    log_line(v, SERVER_WARN, "listening", why->text); /* mostly a path that is too long for a socket */
+    return ERR_OK;
+}
+
+static enum err listen_all(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_listen);
+    char got[OSLOOP_ADDRESS_MAX];
+    enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
+    if (e == ERR_OK) e = listen_socket(v, why);
+    if (e == ERR_OK) e = address_write(v, got, why);
+    return e;
+}
+
+static enum err check_public(const struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_listen);
+    if (!osloop_is_public(address)) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN,
+                   "listen: %s can be reached from other machines, and this server has no TLS: listen on 127.0.0.1 and "
+                   "let a TLS proxy or an SSH tunnel stand before it",
+                   address);
+}
+
+/* ---- life ---- */
+
+static enum err server_start(struct serve *v, const char *build, struct why *why) {
+    int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
+    enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_archive_days, 0, 36500, &archive_days, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_segment_bytes, 0, INT64_C(1) << 32, &segment_bytes, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
+    if (e == ERR_OK && segment_bytes % 4096 != 0)
+        e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
+    if (e != ERR_OK) return e;
+    v->archive_days = (uint32_t)archive_days;
+    struct server_world world = {.disk = v->disk,
+                                 .clock = osclock(),
+                                 .hasher = osdigest(),
+                                 .net = osloop_net(v->loop),
+                                 .log = log_line,
+                                 .log_ctx = v};
+    struct server_options o = {.limits = v->settings.limits,
+                               .shard = (uint32_t)shard,
+                               .archive_days = (uint32_t)archive_days,
+                               .segment_bytes = (uint64_t)segment_bytes,
+                               .compact_bytes = (uint64_t)compact_bytes,
+                               .build = build,
+                               .uid = getuid()};
+    return server_open(&world, &o, &v->server, why);
+}
+
+static enum err serve(struct serve *v, const char *build, struct why *why) {
+    int64_t connections = 0;
+    enum err e = setting_number(&v->settings, SETTING_connections_max, 1, 100000, &connections, why);
+    if (e == ERR_OK) e = check_public(v, why);
+    if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
+    if (e == ERR_OK) e = osloop_open((uint32_t)connections, &v->loop, why);
+    if (e == ERR_OK) e = server_start(v, build, why);
+    if (e == ERR_OK) e = loop_open(v, why);
+    if (e == ERR_OK) e = listen_all(v, why);
+    if (e != ERR_OK) return e;
+    log_line(v, SERVER_INFO, "ready", build);
+    osloop_run(v->loop);
+    return server_failed(v->server, why);
+}
+
+enum err serve_run(int count, char **args, const char *build, struct why *why) {
+    static struct serve v;
+    enum err e = settings_read(&v.settings, count, args, why);
+    if (e == ERR_OK && v.settings.help) {
+        settings_help(stdout);
+        return ERR_OK;
+    }
+    if (e == ERR_OK) e = log_open(&v, why);
+    if (e != ERR_OK) return e;
+    signal(SIGPIPE, SIG_IGN);
+    e = serve(&v, build, why);
+    if (v.server != NULL) server_close(v.server);
+    if (v.loop != NULL) osloop_close(v.loop);
+    if (v.disk != NULL) osdisk_close(v.disk);
+    if (e == ERR_OK) log_line(&v, SERVER_INFO, "stopped", "everything acknowledged is kept");
+    return e;
+}
+
+enum err serve_config(int count, char **args, struct why *why) {
+    static struct settings s;
+    enum err e = settings_read(&s, count, args, why);
+    if (e != ERR_OK) return e;
+    settings_print(&s, stdout);
+    return ERR_OK;
+}

@@ -1,0 +1,225 @@
+/* ask_admin.c: setting things up: pools, topics, tenants, limits, drains, tokens. */
+#include <stdio.h>
+
+#include "call.h"
+#include "route.h"
+#include "session.h"
+#include "show.h"
+
+static const struct name_item *names_of(struct arena *a, const struct tlv_list *from) {
+    struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
+    const struct wire_name *names = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i].name = names[i].name;
+    return list;
+}
+
+static void send_one(struct server *s, struct request *r, struct command *cmd) {
+    struct call *c = call_open(s, r, 1);
+    if (c != NULL) call_command(s, r, c, 0, cmd);
+}
+
+/* What all tenants share is not for one of them to change. */
+static bool is_for_all(struct server *s, struct request *r) {
+    if (r->session->who.tenant[0] == 0) return true;
+    session_error(s, r->session, r->id, ERR_FORBIDDEN, "that concerns all tenants, and this token is for one");
+    return false;
+}
+
+void ask_pool(struct server *s, struct request *r) {
+    const struct wire_pool *m = r->message;
+    struct command cmd = {.kind = CMD_POOL};
+    if (!is_for_all(s, r)) return;
+    cmd.as.pool = (struct cmd_pool){m->name, (enum pool_state)m->state, m->refuse_overload,
+                                    names_of(r->arena, &m->capabilities), m->capabilities.count};
+    send_one(s, r, &cmd);
+}
+
+void ask_topic(struct server *s, struct request *r) {
+    const struct wire_topic *m = r->message;
+    struct command cmd = {.kind = CMD_TOPIC};
+    if (!is_for_all(s, r)) return;
+    cmd.as.topic = (struct cmd_topic){m->name, names_of(r->arena, &m->pools), m->pools.count};
+    send_one(s, r, &cmd);
+}
+
+void ask_tenant(struct server *s, struct request *r) {
+    const struct wire_tenant *m = r->message;
+    struct command cmd = {.kind = CMD_TENANT};
+    if (!is_for_all(s, r)) return;
+    cmd.as.tenant_set = (struct cmd_tenant){m->name, m->weight};
+    send_one(s, r, &cmd);
+}
+
+void ask_limit(struct server *s, struct request *r) {
+    const struct wire_limit *m = r->message;
+    struct command cmd = {.kind = CMD_LIMIT};
+    struct slice own = slice_str(r->session->who.tenant);
+    cmd.as.limit = (struct cmd_limit){.tenant = m->tenant.len > 0 ? m->tenant
+                                                : own.len > 0     ? own
+                                                                  : SLICE("default"),
+                                      .kind = (enum limit_kind)m->kind,
+                                      .name = m->name,
+                                      .clear = m->clear,
+                                      .width = m->width,
+                                      .rate_milli = m->rate_milli,
+                                      .burst = m->burst,
+                                      .running = m->running,
+                                      .queued = m->queued,
+                                      .bytes = m->bytes};
+    send_one(s, r, &cmd);
+}
+
+/* A worker drains itself; an operator any of them. */
+void ask_drain(struct server *s, struct request *r) {
+    const struct wire_drain *m = r->message;
+    struct command cmd = {.kind = CMD_DRAIN};
+    bool is_worker = r->session->attach != ATTACH_NONE;
+    struct slice own = bytes_slice(r->session->worker);
+    struct slice worker = m->worker.len == 0 && is_worker ? own : m->worker;
+    uint32_t place = ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR);
+    if (!(r->session->who.roles & place) && !(is_worker && slice_eq(worker, own))) {
+        session_error(s, r->session, r->id, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
+        return;
+    }
+    cmd.as.worker = (struct cmd_worker){.worker = worker, .on = !m->undo};
+    send_one(s, r, &cmd);
+}
+
+/* ---- services ---- */
+
+void ask_service_set(struct server *s, struct request *r) {
+    const struct wire_service_set *m = r->message;
+    struct command cmd = {.kind = CMD_SERVICE};
+    cmd.as.service = (struct cmd_service){.name = m->name, .desired = (enum service_desired)m->desired};
+    if (r->session->who.tenant[0] == 0) cmd.tenant = SLICE("default");
+    send_one(s, r, &cmd);
+}
+
+struct service_page {
+    struct server *s;
+    const struct session *n;
+    struct wire_service_view *list;
+    uint32_t count, most, skip, next;
+};
+
+static void one_service(void *ctx, const struct service_view *v) {
+    struct service_page *p = ctx;
+    struct job_view job;
+    struct worker_view worker;
+    if (p->n->who.tenant[0] != 0 && !slice_eq(v->tenant, slice_str(p->n->who.tenant))) return;
+    uint32_t at = p->next++;
+    if (at < p->skip || p->count >= p->most) return;
+    struct wire_service_view *w = &p->list[p->count++];
+    *w = (struct wire_service_view){.name = v->name,
+                                    .state = slice_str(service_desired_words[v->desired]),
+                                    .healthy = v->healthy,
+                                    .restarts = v->restarts,
+                                    .since_ms = v->since.ms == TIME_NEVER ? 0 : v->since.ms};
+    if (v->runner.flow.v == 0 || !view_job(server_state(p->s), v->runner, &job)) return;
+    w->job = show_job_name(p->s, &job);
+    if (view_worker(server_state(p->s), NULL, job.worker, &worker)) w->worker = worker.id;
+}
+
+void ask_service_ls(struct server *s, struct request *r) {
+    const struct wire_page *m = r->message;
+    struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > 1000 ? 1000 : m->most};
+    char cursor[16];
+    for (size_t i = 0; i < m->cursor.len && i < 9; i++) p.skip = p.skip * 10 + (uint32_t)(m->cursor.ptr[i] - '0') % 10;
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    arena_reset(&s->show);
+    p.list = ARENA_ARRAY(&s->show, struct wire_service_view, p.most);
+    view_each_service(server_state(s), one_service, &p);
+    struct wire_service_list got = {.lsn = engine_lsn(s->engine), .services = {p.list, p.count}};
+    snprintf(cursor, sizeof cursor, "%u", p.skip + p.count);
+    if (p.next > p.skip + p.count) got.cursor = slice_str(cursor);
+    buf_clear(&s->out);
+    wire_put(&s->out, WIRE_SERVICE_LIST, FRAME_ANSWER, r->id, &got);
+    call_read(s, r, c, buf_slice(&s->out));
+}
+
+/* ---- tokens ---- */
+
+static enum err caller_of(const struct wire_token_new *m, struct caller *ret, struct why *why) {
+    const struct wire_name *roles = m->roles.at;
+    if (m->name.len == 0 || m->name.len >= AUTH_NAME_MAX || m->tenant.len >= AUTH_NAME_MAX)
+        return why_set(why, ERR_INVALID, "a token needs a name of 1 to %u bytes", AUTH_NAME_MAX - 1);
+    *ret = (struct caller){.expires_ms = m->expires_ms};
+    snprintf(ret->name, sizeof ret->name, "%.*s", SLICE_FMT(m->name));
+    snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(m->tenant));
+    for (uint32_t i = 0; i < m->roles.count; i++) {
+        uint32_t bit = role_by_word(roles[i].name);
+        if (bit == 0)
+            return why_set(why, ERR_UNKNOWN_NAME,
+                           "there is no role %.*s: admin, operator, submitter, approver, inspect, viewer, worker",
+                           SLICE_FMT(roles[i].name));
+        ret->roles |= bit;
+    }
+    return ERR_OK;
+}
+
+void ask_token_new(struct server *s, struct request *r) {
+    const struct wire_token_new *m = r->message;
+    struct caller c;
+    struct why why = {{0}};
+    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES];
+    if (!is_for_all(s, r)) return;
+    enum err e = caller_of(m, &c, &why);
+    if (e == ERR_OK) e = auth_add(&s->auth, &c, s->world.clock->wall(s->world.clock), id, text, &why);
+    if (e != ERR_OK) {
+        session_error(s, r->session, r->id, e, why.text);
+        return;
+    }
+    server_log(s, SERVER_INFO, "token", "%s made token %s for %s", r->session->who.name, id, c.name);
+    struct wire_token_given got = {.lsn = engine_durable_lsn(s->engine), .id = slice_str(id), .token = slice_str(text)};
+    session_answer(s, r->session, r->id, WIRE_TOKEN_GIVEN, &got);
+}
+
+/* Who came with it has to go. */
+static void hang_up(struct server *s, const struct session *but, struct slice id) {
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        struct session *n = pool_at(&s->sessions, i);
+        if (n->conn.v != 0 && n != but && slice_eq(id, slice_str(n->who.id)))
+            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "the token was revoked");
+    }
+}
+
+void ask_token_revoke(struct server *s, struct request *r) {
+    const struct wire_targets *m = r->message;
+    const struct wire_name *names = m->targets.at;
+    struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
+    struct wire_accepted got = {.lsn = engine_durable_lsn(s->engine), .results = {list, m->targets.count}};
+    if (!is_for_all(s, r)) return;
+    for (uint32_t i = 0; i < m->targets.count; i++) {
+        struct why why = {{0}};
+        enum err e = auth_revoke(&s->auth, names[i].name, &why);
+        list[i] = (struct wire_result){.target = names[i].name};
+        if (e == ERR_OK) hang_up(s, r->session, names[i].name);
+        if (e == ERR_OK) continue;
+        list[i].code = slice_str(err_word(e));
+        list[i].message = arena_slice(r->arena, slice_str(why.text));
+    }
+    session_answer(s, r->session, r->id, WIRE_ACCEPTED, &got);
+}
+
+void ask_token_ls(struct server *s, struct request *r) {
+    uint32_t count = s->auth.tokens.count;
+    struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, count + 1);
+    if (!is_for_all(s, r)) return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct token *t = vec_at(&s->auth.tokens, i);
+        struct wire_name *roles = ARENA_ARRAY(r->arena, struct wire_name, ROLE_COUNT);
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < ROLE_COUNT; k++)
+            if (t->caller.roles & ROLE_BIT(k)) roles[n++].name = slice_str(role_words[k]);
+        list[i] = (struct wire_token_view){.id = slice_str(t->id),
+                                           .name = slice_str(t->caller.name),
+                                           .tenant = slice_str(t->caller.tenant),
+                                           .roles = {roles, n},
+                                           .created_ms = t->created_ms,
+                                           .expires_ms = t->caller.expires_ms,
+                                           .used_ms = t->used_ms};
+    }
+    struct wire_token_list got = {.lsn = engine_durable_lsn(s->engine), .tokens = {list, count}};
+    session_answer(s, r->session, r->id, WIRE_TOKEN_LIST, &got);
+}

@@ -1,0 +1,409 @@
+/* ask_flow.c: new flows and what becomes of them: wire messages as commands of the engine. */
+#include <stdio.h>
+
+#include "call.h"
+#include "route.h"
+#include "session.h"
+#include "target.h"
+
+#define TENANT_STANDARD "default"
+
+static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
+    struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
+    const struct wire_name *names = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i].name = names[i].name;
+    return (struct tlv_list){list, from->count};
+}
+
+static struct tlv_list labels_of(struct arena *a, const struct tlv_list *from) {
+    struct label *list = ARENA_ARRAY(a, struct label, from->count ? from->count : 1);
+    const struct wire_pair *pairs = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i] = (struct label){pairs[i].key, pairs[i].value};
+    return (struct tlv_list){list, from->count};
+}
+
+static struct tlv_list amounts_of(struct arena *a, const struct tlv_list *from) {
+    struct resource *list = ARENA_ARRAY(a, struct resource, from->count ? from->count : 1);
+    const struct wire_amount *amounts = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i] = (struct resource){amounts[i].name, amounts[i].amount};
+    return (struct tlv_list){list, from->count};
+}
+
+static uint32_t priority_of(int64_t relative) {
+    int64_t p = (int64_t)PRIORITY_NORMAL + relative;
+    return p < 0 ? 0 : p > UINT32_MAX ? UINT32_MAX : (uint32_t)p;
+}
+
+static void options_of(struct arena *a, const struct wire_options *w, struct options *ret) {
+    options_default(ret);
+    ret->kind = w->kind;
+    ret->priority = priority_of(w->priority);
+    ret->demand = (struct demand){.pool = w->demand.pool,
+                                  .topic = w->demand.topic,
+                                  .capabilities = names_of(a, &w->demand.capabilities),
+                                  .labels = labels_of(a, &w->demand.labels),
+                                  .cpu_milli = w->demand.cpu_milli,
+                                  .memory_bytes = w->demand.memory_bytes,
+                                  .gpus = w->demand.gpus,
+                                  .resources = amounts_of(a, &w->demand.resources),
+                                  .keys = names_of(a, &w->demand.keys),
+                                  .rates = names_of(a, &w->demand.rates)};
+    if (w->attempts_max != 0) ret->retries = w->attempts_max - 1;
+    if (w->backoff_base_ms != 0) ret->backoff_base_ms = w->backoff_base_ms;
+    if (w->backoff_cap_ms != 0) ret->backoff_cap_ms = w->backoff_cap_ms;
+    if (w->backoff_jitter_ms != 0) ret->backoff_jitter_ms = w->backoff_jitter_ms;
+    ret->on_upstream = w->on_upstream;
+    ret->exclusive = w->exclusive;
+    ret->delay_from_submit = w->delay_from_submit;
+    ret->delay_ms = w->delay_ms;
+    ret->not_before_ms = w->not_before_ms;
+    ret->deadline_ms = w->deadline_ms;
+    ret->start_within_ms = w->start_within_ms;
+    if (w->dispatch_timeout_ms != 0) ret->dispatch_timeout_ms = w->dispatch_timeout_ms;
+    ret->run_timeout_ms = w->run_timeout_ms;
+    ret->preferred_worker = w->preferred_worker;
+    ret->preferred_pool = w->preferred_pool;
+    ret->affinity = w->affinity;
+    ret->prefer_ms = w->prefer_ms;
+    ret->gates = w->gates;
+    if (w->approval_ms != 0) ret->approval_ms = w->approval_ms;
+    if (w->quorum != 0) ret->quorum = w->quorum;
+    ret->four_eyes = w->four_eyes;
+    ret->policy_open = w->policy_open;
+    ret->approval_role = w->approval_role;
+    ret->fatal_exits = w->fatal_exits;
+    ret->max_parallel = w->max_parallel;
+    ret->fail_fast = w->fail_fast;
+    ret->allow_count = w->allow_count;
+    ret->allow_percent = w->allow_percent;
+    ret->restart_base_ms = w->restart_base_ms;
+    ret->restart_cap_ms = w->restart_cap_ms;
+    ret->restart_reset_ms = w->restart_reset_ms;
+    ret->healthy_within_ms = w->healthy_within_ms;
+    ret->stop_within_ms = w->stop_within_ms;
+}
+
+/* Bodies that someone may be asked about carry their hash. */
+static struct slice hash_of(struct server *s, struct arena *a, struct slice bytes) {
+    uint8_t *hash = arena_alloc(a, DIGEST_BYTES);
+    s->world.hasher->whole(s->world.hasher, bytes, hash);
+    return slice_of(hash, DIGEST_BYTES);
+}
+
+static bool is_asked_about(const struct options *o) {
+    return o->gates != 0 || o->kind == JOB_GATE || o->kind == JOB_EXTERNAL;
+}
+
+/* `name` of this flow, or `f3k9a/name` of another one. */
+static enum err parent_by_name(struct server *s, const struct request *r, struct slice text, struct parent_ref *ret,
+                               struct why *why) {
+    const uint8_t *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    *ret = (struct parent_ref){.name = text, .shard = s->options.shard};
+    if (slash == NULL) return ERR_OK;
+    struct target t;
+    struct job_view job;
+    enum err e = target_find(s, r->session, text, &t, why);
+    if (e != ERR_OK) return e;
+    if (!view_job(server_state(s), t.job, &job)) return why_set(why, ERR_NOT_FOUND, "no job %.*s", SLICE_FMT(text));
+    ret->flow = t.job.flow;
+    ret->name = job.name;
+    return ERR_OK;
+}
+
+static enum err parents_of(struct server *s, const struct request *r, const struct wire_jobs *part,
+                           const struct wire_job *w, struct job_spec *ret, struct why *why) {
+    const struct wire_job *jobs = part->jobs.at;
+    const struct wire_name *names = w->parent_names.at;
+    uint32_t count = w->parents.count + w->parent_names.count, n = 0;
+    if (count == 0) return ERR_OK;
+    struct parent_ref *list = ARENA_ARRAY(r->arena, struct parent_ref, count);
+    for (uint32_t i = 0; i < w->parents.count; i++) {
+        uint32_t at = w->parents.at[i];
+        if (at >= part->jobs.count)
+            return why_set(why, ERR_INVALID, "job %.*s: its parent %u is not in the list", SLICE_FMT(w->name), at);
+        list[n++] = (struct parent_ref){.name = jobs[at].name, .shard = s->options.shard};
+    }
+    for (uint32_t i = 0; i < w->parent_names.count; i++) {
+        enum err e = parent_by_name(s, r, names[i].name, &list[n++], why);
+        if (e != ERR_OK) return why_wrap(why, e, "job %.*s: a parent", SLICE_FMT(w->name));
+    }
+    ret->parents = list;
+    ret->parent_count = count;
+    return ERR_OK;
+}
+
+/* A blob that a job names must be there, and durable, before the job is. */
+static enum err blob_there(struct server *s, const struct request *r, struct slice hash, const char *what,
+                           struct why *why) {
+    blob_hash h;
+    uint64_t bytes;
+    if (hash.len != DIGEST_BYTES) return ERR_OK;
+    memcpy(h.at, hash.ptr, DIGEST_BYTES);
+    if (blobs_stat(s->vault.blobs, stream_tenant(r->session), &h, &bytes, why) == ERR_OK) return ERR_OK;
+    return why_set(why, ERR_NOT_FOUND, "the %s is a blob that is not stored here: put it first", what);
+}
+
+static enum err check_blobs(struct server *s, const struct request *r, struct slice body, struct why *why) {
+    struct wire_run run;
+    struct why ignored;
+    if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, r->arena, &run, &ignored) != ERR_OK)
+        return ERR_OK; /* opaque to us: its worker will say what it thinks of it */
+    enum err e = blob_there(s, r, run.script_hash, "script", why);
+    if (e == ERR_OK) e = blob_there(s, r, run.stdin_hash, "standard input", why);
+    const struct wire_file *files = run.files.at;
+    for (uint32_t i = 0; e == ERR_OK && i < run.files.count; i++) e = blob_there(s, r, files[i].hash, "file", why);
+    return e;
+}
+
+static enum err job_of(struct server *s, const struct request *r, const struct wire_jobs *part,
+                       const struct options *profiles, const struct wire_job *w, struct job_spec *ret,
+                       struct why *why) {
+    *ret = (struct job_spec){.name = w->name,
+                             .profile = w->options,
+                             .body = w->body,
+                             .undo_profile = w->undo_options,
+                             .undo_body = w->undo_body,
+                             .service = w->service};
+    if (w->child_options != 0)
+        return why_set(why, ERR_UNSUPPORTED, "job %.*s: its children cannot have options of their own yet",
+                       SLICE_FMT(w->name));
+    if (w->options >= part->options.count || w->undo_options > part->options.count)
+        return why_set(why, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(w->name));
+    if (is_asked_about(&profiles[w->options])) ret->body_hash = hash_of(s, r->arena, w->body);
+    if (w->undo_options != 0 && is_asked_about(&profiles[w->undo_options - 1]))
+        ret->undo_hash = hash_of(s, r->arena, w->undo_body);
+    enum err e = parents_of(s, r, part, w, ret, why);
+    if (e == ERR_OK) e = check_blobs(s, r, w->body, why);
+    if (e == ERR_OK) e = check_blobs(s, r, w->undo_body, why);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "job %.*s", SLICE_FMT(w->name));
+}
+
+static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct cmd_jobs *ret,
+                        struct why *why) {
+    uint32_t profile_count = part->options.count;
+    struct options *profiles = ARENA_ARRAY(r->arena, struct options, profile_count ? profile_count : 1);
+    struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, part->jobs.count ? part->jobs.count : 1);
+    const struct wire_options *options = part->options.at;
+    const struct wire_job *list = part->jobs.at;
+    for (uint32_t i = 0; i < profile_count; i++) options_of(r->arena, &options[i], &profiles[i]);
+    /* Who sends jobs without options means the usual ones. */
+    struct wire_jobs filled = *part;
+    struct wire_options usual = {0};
+    if (profile_count == 0) {
+        filled.options = (struct tlv_list){&usual, 1};
+        options_of(r->arena, &usual, &profiles[0]);
+        profile_count = 1;
+    }
+    for (uint32_t i = 0; i < part->jobs.count; i++) {
+        enum err e = job_of(s, r, &filled, profiles, &list[i], &jobs[i], why);
+        if (e != ERR_OK) return e;
+    }
+    *ret = (struct cmd_jobs){profiles, profile_count, jobs, part->jobs.count, part->more};
+    return ERR_OK;
+}
+
+/* ---- submit ---- */
+
+static enum err submit_of(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+                          struct why *why) {
+    if (flow->spec.len > 0)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "this server takes jobs, not flow files: let the command line read the file");
+    *ret = (struct command){.kind = CMD_SUBMIT};
+    if (r->session->who.tenant[0] == 0) ret->tenant = SLICE(TENANT_STANDARD);
+    struct cmd_submit *c = &ret->as.submit;
+    struct tlv_list labels = labels_of(r->arena, &flow->labels);
+    c->name = flow->name;
+    c->trace = flow->trace;
+    c->labels = labels.at;
+    c->label_count = labels.count;
+    if (flow->key.len > 0) {
+        c->key = flow->key;
+        c->key_ms = flow->key_ms;
+        struct buf body;
+        buf_init(&body, (size_t)s->limits->frame_bytes_max + 4096);
+        tlv_encode(&wire_flow_desc, flow, &body);
+        c->key_hash = hash_of(s, r->arena, buf_slice(&body));
+        buf_fini(&body);
+    }
+    return jobs_of(s, r, &flow->part, &c->jobs, why);
+}
+
+void ask_submit(struct server *s, struct request *r) {
+    const struct wire_submit *m = r->message;
+    const struct wire_flow *flows = m->flows.at;
+    if (m->flows.count == 0) {
+        session_error(s, r->session, r->id, ERR_INVALID, "a submit without a flow");
+        return;
+    }
+    struct call *c = call_open(s, r, m->flows.count);
+    if (c == NULL) return;
+    for (uint32_t i = 0; i < m->flows.count; i++) {
+        struct command cmd;
+        struct why why = {{0}};
+        enum err e = submit_of(s, r, &flows[i], &cmd, &why);
+        if (e == ERR_OK)
+            call_command(s, r, c, i, &cmd);
+        else
+            call_refuse(s, r, c, i, e, why.text);
+    }
+}
+
+void ask_add(struct server *s, struct request *r) {
+    const struct wire_add_jobs *m = r->message;
+    struct command cmd = {.kind = CMD_ADD};
+    struct why why = {{0}};
+    enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
+    if (e == ERR_OK) e = jobs_of(s, r, &m->part, &cmd.as.add.jobs, &why);
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    if (e == ERR_OK)
+        call_command(s, r, c, 0, &cmd);
+    else
+        call_refuse(s, r, c, 0, e, why.text);
+}
+
+/* ---- cancel, retry, discard, rerun ---- */
+
+static enum err change_of(uint8_t op, const struct target *t, struct slice reason, struct command *ret,
+                          struct why *why) {
+    if (op == WIRE_CANCEL) {
+        ret->kind = CMD_CANCEL;
+        ret->as.cancel = (struct cmd_cancel){t->job.flow, t->whole, t->job.ordinal, reason};
+        return ERR_OK;
+    }
+    if (op == WIRE_RERUN) {
+        if (!t->whole) return why_set(why, ERR_INVALID, "flows are run again; for one job say retry");
+        ret->kind = CMD_RERUN;
+        ret->as.flow = t->job.flow;
+        return ERR_OK;
+    }
+    if (t->whole) return why_set(why, ERR_INVALID, "that is a flow: name a job of it, like FLOW/JOB");
+    ret->kind = op == WIRE_RETRY ? CMD_RETRY : CMD_DISCARD;
+    ret->as.job = t->job;
+    return ERR_OK;
+}
+
+void ask_targets(struct server *s, struct request *r) {
+    const struct wire_targets *m = r->message;
+    const struct wire_name *names = m->targets.at;
+    if (m->targets.count == 0) {
+        session_error(s, r->session, r->id, ERR_INVALID, "nothing is named");
+        return;
+    }
+    struct call *c = call_open(s, r, m->targets.count);
+    if (c == NULL) return;
+    for (uint32_t i = 0; i < m->targets.count; i++) {
+        struct command cmd = {0};
+        struct target t;
+        struct why why = {{0}};
+        c->parts[i].target = arena_slice(&c->arena, names[i].name);
+        enum err e = target_find(s, r->session, names[i].name, &t, &why);
+        if (e == ERR_OK) e = change_of(r->op, &t, m->reason, &cmd, &why);
+        if (e == ERR_OK)
+            call_command(s, r, c, i, &cmd);
+        else
+            call_refuse(s, r, c, i, e, why.text);
+    }
+}
+
+void ask_pause(struct server *s, struct request *r) {
+    const struct wire_pause *m = r->message;
+    struct command cmd = {.kind = CMD_PAUSE};
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    cmd.as.pause = (struct cmd_pause){.scope = (enum pause_scope)m->scope, .name = m->name, .on = r->op == WIRE_PAUSE};
+    uint32_t place = ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR);
+    if (m->scope == WIRE_SCOPE_FLOW)
+        e = target_flow(s, r->session, m->name, &cmd.as.pause.flow, &why);
+    else if (!(r->session->who.roles & place) || (r->session->who.tenant[0] != 0 && m->scope == WIRE_SCOPE_POOL))
+        e = why_set(&why, ERR_FORBIDDEN, "pools and tenants are paused by operators");
+    else if (r->session->who.tenant[0] != 0 && !slice_eq(m->name, slice_str(r->session->who.tenant)))
+        e = why_set(&why, ERR_FORBIDDEN, "this is another tenant");
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    if (e == ERR_OK)
+        call_command(s, r, c, 0, &cmd);
+    else
+        call_refuse(s, r, c, 0, e, why.text);
+}
+
+/* ---- verdicts ---- */
+
+/* The question itself, or the one that the named job stands before. */
+static enum err question_of(struct server *s, const struct request *r, uint64_t number, struct slice job_text,
+                            struct question_view *ret, struct why *why) {
+    struct job_view job;
+    question_id id = {number};
+    if (number == 0) {
+        enum err e = target_job(s, r->session, job_text, &job, why);
+        if (e != ERR_OK) return e;
+        if (job.question.v == 0)
+            return why_set(why, ERR_STATE, "%.*s stands before no question: it is %s", SLICE_FMT(job_text),
+                           job_state_word(job.state));
+        id = job.question;
+    }
+    if (!view_question(server_state(s), id, ret))
+        return why_set(why, ERR_NOT_FOUND, "there is no open question %llu", (unsigned long long)id.v);
+    return ERR_OK;
+}
+
+static bool has_role(const struct caller *who, struct slice role) {
+    if (role.len == 0 || (who->roles & ROLE_BIT(ROLE_ADMIN))) return true;
+    return (who->roles & role_by_word(role)) != 0 || slice_eq(role, slice_str(who->name));
+}
+
+static void send_verdict(struct server *s, struct request *r, struct command *cmd, enum err e, struct why *why) {
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    if (cmd->as.verdict.payload.len > 0) cmd->as.verdict.payload_hash = hash_of(s, r->arena, cmd->as.verdict.payload);
+    if (e == ERR_OK)
+        call_command(s, r, c, 0, cmd);
+    else
+        call_refuse(s, r, c, 0, e, why->text);
+}
+
+void ask_verdict(struct server *s, struct request *r) {
+    const struct wire_verdict *m = r->message;
+    struct command cmd = {.kind = CMD_VERDICT};
+    struct why why = {{0}};
+    struct question_view q = {0};
+    struct job_view job;
+    enum err e = ERR_OK;
+    bool late = m->question == 0 && m->verdict == WIRE_VERDICT_QUARANTINE &&
+                target_job(s, r->session, m->job, &job, &why) == ERR_OK && job.question.v == 0;
+    if (!late) e = question_of(s, r, m->question, m->job, &q, &why);
+    if (e == ERR_OK && !has_role(&r->session->who, q.role))
+        e = why_set(&why, ERR_FORBIDDEN, "this question is for the role %.*s", SLICE_FMT(q.role));
+    cmd.as.verdict = (struct cmd_verdict){.question = late ? (question_id){0} : q.id,
+                                          .job = late ? job.ref : q.job,
+                                          .revision = m->revision != 0 ? m->revision : q.revision,
+                                          .hash = m->hash,
+                                          .verdict = (enum verdict)m->verdict,
+                                          .reason = m->reason,
+                                          .payload = m->payload,
+                                          .again_ms = m->again_ms,
+                                          .policy = m->policy,
+                                          .items = m->items,
+                                          .item_count = m->item_count,
+                                          .fatal = m->fatal};
+    send_verdict(s, r, &cmd, e, &why);
+}
+
+void ask_complete(struct server *s, struct request *r) {
+    const struct wire_complete *m = r->message;
+    struct command cmd = {.kind = CMD_VERDICT};
+    struct why why = {{0}};
+    struct question_view q = {0};
+    enum err e = question_of(s, r, 0, m->job, &q, &why);
+    if (e == ERR_OK && q.gate != GATE_EXTERNAL)
+        e = why_set(&why, ERR_STATE, "%.*s does not wait for a word from outside", SLICE_FMT(m->job));
+    cmd.as.verdict = (struct cmd_verdict){.question = q.id,
+                                          .job = q.job,
+                                          .revision = q.revision,
+                                          .hash = q.hash,
+                                          .verdict = m->failed ? VERDICT_DENY : VERDICT_ALLOW,
+                                          .reason = m->reason,
+                                          .result = m->failed ? (struct slice){0} : m->output};
+    send_verdict(s, r, &cmd, e, &why);
+}

@@ -1,0 +1,256 @@
+/* ask_worker.c: what workers say. */
+#include <stdio.h>
+
+#include "call.h"
+#include "route.h"
+#include "session.h"
+
+/* ---- attach ---- */
+
+static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
+    struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
+    const struct wire_name *names = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i].name = names[i].name;
+    return (struct tlv_list){list, from->count};
+}
+
+static struct worker_info info_of(struct arena *a, const struct wire_worker_info *w) {
+    struct label *labels = ARENA_ARRAY(a, struct label, w->labels.count + 1);
+    struct resource *resources = ARENA_ARRAY(a, struct resource, w->resources.count + 1);
+    const struct wire_pair *pairs = w->labels.at;
+    const struct wire_amount *amounts = w->resources.at;
+    for (uint32_t i = 0; i < w->labels.count; i++) labels[i] = (struct label){pairs[i].key, pairs[i].value};
+    for (uint32_t i = 0; i < w->resources.count; i++)
+        resources[i] = (struct resource){amounts[i].name, amounts[i].amount};
+    return (struct worker_info){.pool = w->pool,
+                                .capabilities = names_of(a, &w->capabilities),
+                                .labels = {labels, w->labels.count},
+                                .slots = w->slots,
+                                .cpu_milli = w->cpu_milli,
+                                .memory_bytes = w->memory_bytes,
+                                .gpus = w->gpus,
+                                .resources = {resources, w->resources.count},
+                                .permanent = w->permanent,
+                                .build = w->build};
+}
+
+static struct cmd_worker load_of(const struct session *n, const struct wire_load *load) {
+    return (struct cmd_worker){.worker = bytes_slice(n->worker),
+                               .incarnation = n->incarnation,
+                               .credit = load->credit,
+                               .cpu_percent = load->cpu_percent,
+                               .gpu_percent = load->gpu_percent};
+}
+
+/* The worker's new connection takes the place of its old one, whose end the engine must not hear of any more. */
+static void take_over(struct server *s, struct session *n, uint32_t number) {
+    uint32_t index = map_get(&s->session_by_conn, n->conn.v);
+    uint32_t old = map_get(&s->session_by_worker, number);
+    n->worker_number = number;
+    map_put(&s->session_by_worker, number, index);
+    if (old == 0 || old == index) return;
+    struct session *before = pool_at(&s->sessions, old);
+    before->worker_number = 0;
+    struct wire_goodbye m = {.reason = SLICE("the worker came back on another connection")};
+    session_send(s, before, WIRE_GOODBYE, 0, 0, &m);
+    session_end(s, before);
+}
+
+void ask_attach(struct server *s, struct request *r) {
+    const struct wire_attach *m = r->message;
+    struct session *n = r->session;
+    struct command cmd = {.kind = CMD_ATTACH};
+    if (n->attach != ATTACH_NONE) {
+        session_error(s, n, r->id, ERR_STATE, "this connection is attached already");
+        return;
+    }
+    if (m->epoch_seen > s->epoch) {
+        session_error(s, n, r->id, ERR_FENCED, "the worker has seen a later server than this one");
+        return;
+    }
+    if (r->id == 0) return;
+    const struct wire_held *held = m->held.at;
+    struct held_attempt *list = ARENA_ARRAY(r->arena, struct held_attempt, m->held.count + 1);
+    for (uint32_t i = 0; i < m->held.count; i++)
+        list[i] = (struct held_attempt){.job = {{held[i].attempt.flow}, held[i].attempt.ordinal},
+                                        .attempt = held[i].attempt.attempt,
+                                        .phase = (enum held_phase)held[i].phase};
+    cmd.as.attach = (struct cmd_attach){.worker = m->worker,
+                                        .incarnation = m->incarnation,
+                                        .info = info_of(r->arena, &m->info),
+                                        .held = list,
+                                        .held_count = m->held.count};
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    bytes_free(n->worker);
+    n->worker = bytes_new(m->worker);
+    n->incarnation = m->incarnation;
+    n->attach = ATTACH_ASKED;
+    call_command(s, r, c, 0, &cmd);
+    struct worker_view v;
+    uint32_t number = view_worker_by_id(server_state(s), m->worker);
+    bool accepted = view_worker(server_state(s), engine_live(s->engine), number, &v) && v.attached &&
+                    v.incarnation == m->incarnation;
+    if (!accepted) return;
+    take_over(s, n, number);
+    struct command beat = {.kind = CMD_HEARTBEAT};
+    beat.as.worker = load_of(n, &m->load);
+    engine_command(s->engine, &beat);
+}
+
+void ask_heartbeat(struct server *s, struct request *r) {
+    const struct wire_heartbeat *m = r->message;
+    struct command cmd = {.kind = CMD_HEARTBEAT};
+    cmd.as.worker = load_of(r->session, &m->load);
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    c->sent_ms = m->sent_ms;
+    call_command(s, r, c, 0, &cmd);
+}
+
+void ask_credit(struct server *s, struct request *r) {
+    struct command cmd = {.kind = CMD_HEARTBEAT};
+    cmd.as.worker = load_of(r->session, r->message);
+    engine_command(s->engine, &cmd);
+}
+
+void ask_detach(struct server *s, struct request *r) {
+    struct command cmd = {.kind = CMD_DETACH};
+    cmd.as.worker =
+        (struct cmd_worker){.worker = bytes_slice(r->session->worker), .incarnation = r->session->incarnation};
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    call_command(s, r, c, 0, &cmd);
+    if (r->session->worker_number != 0) map_del(&s->session_by_worker, r->session->worker_number);
+    r->session->worker_number = 0;
+    server_log(s, SERVER_INFO, "worker_gone", "%.*s detached", SLICE_FMT(bytes_slice(r->session->worker)));
+}
+
+/* ---- attempts ---- */
+
+static struct cmd_attempt attempt_of(const struct session *n, const struct wire_attempt *a) {
+    return (struct cmd_attempt){.worker = bytes_slice(n->worker),
+                                .incarnation = n->incarnation,
+                                .job = {{a->flow}, a->ordinal},
+                                .attempt = a->attempt};
+}
+
+void ask_started(struct server *s, struct request *r) {
+    const struct wire_attempts *m = r->message;
+    const struct wire_attempt *list = m->attempts.at;
+    for (uint32_t i = 0; i < m->attempts.count; i++) {
+        struct command cmd = {.kind = CMD_STARTED};
+        cmd.as.attempt = attempt_of(r->session, &list[i]);
+        engine_command(s->engine, &cmd);
+    }
+}
+
+void ask_progress(struct server *s, struct request *r) {
+    const struct wire_progress *m = r->message;
+    const struct wire_progress_item *list = m->items.at;
+    for (uint32_t i = 0; i < m->items.count; i++) {
+        struct command cmd = {.kind = CMD_PROGRESS};
+        cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
+        cmd.as.attempt.percent = list[i].percent;
+        engine_command(s->engine, &cmd);
+    }
+}
+
+void ask_health(struct server *s, struct request *r) {
+    const struct wire_health *m = r->message;
+    const struct wire_health_item *list = m->items.at;
+    for (uint32_t i = 0; i < m->items.count; i++) {
+        struct command cmd = {.kind = CMD_HEALTH};
+        cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
+        cmd.as.attempt.healthy = list[i].healthy;
+        engine_command(s->engine, &cmd);
+    }
+}
+
+/* ---- the end of attempts ---- */
+
+/* Up to which ticket the logs of these ends must be durable; 0 = they are. */
+static enum err logs_ticket(struct server *s, struct session *n, const struct wire_done *m, uint64_t *ret,
+                            struct why *why) {
+    const struct wire_end *ends = m->ends.at;
+    uint64_t ticket = 0;
+    for (uint32_t i = 0; i < m->ends.count; i++) {
+        const struct wire_attempt *a = &ends[i].attempt;
+        struct log_key key = {.flow = a->flow, .shard = a->shard, .ordinal = a->ordinal, .attempt = a->attempt};
+        struct log_state log;
+        if (ends[i].log_bytes == 0) continue;
+        joblogs_state(s->vault.logs, &key, &log);
+        if (log.end < ends[i].log_bytes) {
+            stream_log_mark(n, &key, &log);
+            stream_log_ack(s, n);
+            return why_set(why, ERR_CONFLICT, "of the log only %llu bytes of %llu came: send the rest, then done again",
+                           (unsigned long long)log.end, (unsigned long long)ends[i].log_bytes);
+        }
+        if (!log.synced && log.ticket > ticket) ticket = log.ticket;
+    }
+    *ret = ticket;
+    return ERR_OK;
+}
+
+static void record_ends(struct server *s, struct request *r, const struct wire_done *m) {
+    static const enum outcome outcomes[WIRE_OUTCOME_COUNT] = {OUTCOME_OK, OUTCOME_EXIT, OUTCOME_STOPPED,
+                                                              OUTCOME_REFUSED};
+    const struct wire_end *ends = m->ends.at;
+    struct call *c = call_open(s, r, m->ends.count);
+    if (c == NULL) return;
+    for (uint32_t i = 0; i < m->ends.count; i++) {
+        const struct wire_end *w = &ends[i];
+        struct command cmd = {.kind = CMD_DONE};
+        struct cmd_attempt *a = &cmd.as.attempt;
+        *a = attempt_of(r->session, &w->attempt);
+        a->outcome = outcomes[w->outcome];
+        a->exit_code = w->exit_code;
+        a->signal = w->signal;
+        a->fatal = w->fatal;
+        a->result = w->result;
+        a->result_hash = w->result_hash;
+        a->log_bytes = w->log_bytes;
+        a->log_cut_bytes = w->log_cut_bytes;
+        a->reason = w->reason;
+        c->parts[i].attempt = w->attempt;
+        call_command(s, r, c, i, &cmd);
+    }
+}
+
+void ask_done(struct server *s, struct request *r) {
+    const struct wire_done *m = r->message;
+    struct why why = {{0}};
+    uint64_t ticket = 0;
+    if (m->ends.count == 0) {
+        session_error(s, r->session, r->id, ERR_INVALID, "done without an end");
+        return;
+    }
+    enum err e = logs_ticket(s, r->session, m, &ticket, &why);
+    if (e != ERR_OK) {
+        session_error(s, r->session, r->id, e, why.text);
+        return;
+    }
+    if (ticket == 0) {
+        record_ends(s, r, m);
+        return;
+    }
+    struct held_done *h = vec_push(&s->held_dones);
+    *h = (struct held_done){r->session->conn, r->id, bytes_new(r->body), ticket};
+}
+
+void ask_done_again(struct server *s) {
+    uint64_t durable = joblogs_durable(s->vault.logs);
+    struct vec waiting = s->held_dones;
+    vec_init(&s->held_dones, sizeof(struct held_done));
+    for (uint32_t i = 0; i < waiting.count; i++) {
+        struct held_done *h = vec_at(&waiting, i);
+        if (h->ticket > durable) {
+            *(struct held_done *)vec_push(&s->held_dones) = *h;
+            continue;
+        }
+        struct lane_entry entry = {h->conn, WIRE_DONE, h->request, bytes_slice(h->body)};
+        route_serve(s, &entry);
+        bytes_free(h->body);
+    }
+    vec_fini(&waiting);
+}

@@ -1,0 +1,317 @@
+/* auth.c: see auth.h. The file is eight bytes of magic, a CRC-32C and one described message; it is replaced as a
+ * whole. */
+#include "auth.h"
+
+#include <stdio.h>
+
+#include "arena.h"
+#include "diskio.h"
+#include "hash.h"
+#include "panic.h"
+#include "tlv.h"
+#include "wire.h"
+
+#define FILE_NAME "tokens"
+#define FILE_NEW "tokens.tmp"
+#define MAGIC "REEVETK1"
+#define HEAD_BYTES 12u
+#define FILE_BYTES_MAX (16u << 20)
+
+const char *const role_words[ROLE_COUNT] = {
+#define X(role, word, text) [role] = word,
+    ROLE_TABLE(X)
+#undef X
+};
+
+uint32_t role_by_word(struct slice word) {
+    for (uint32_t i = 0; i < ROLE_COUNT; i++)
+        if (slice_eq(word, slice_str(role_words[i]))) return ROLE_BIT(i);
+    return 0;
+}
+
+/* ---- roles and opcodes ---- */
+
+#define LOOK (ROLE_BIT(ROLE_VIEWER) | ROLE_BIT(ROLE_INSPECT) | ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_APPROVER))
+#define WORK ROLE_BIT(ROLE_WORKER)
+#define SUBMIT ROLE_BIT(ROLE_SUBMITTER)
+#define RUN_IT ROLE_BIT(ROLE_OPERATOR)
+#define ADMIN 0u /* may do everything, so nobody else is named */
+
+static const struct {
+    uint8_t opcode;
+    uint32_t roles;
+} rights[] = {
+    {WIRE_PING, LOOK | WORK | RUN_IT},
+    {WIRE_GOODBYE, LOOK | WORK | RUN_IT},
+    {WIRE_STOP, LOOK | WORK | RUN_IT},
+    {WIRE_SUBMIT, SUBMIT | RUN_IT},
+    {WIRE_ADD_JOBS, SUBMIT | RUN_IT},
+    {WIRE_CANCEL, SUBMIT | RUN_IT},
+    {WIRE_PAUSE, SUBMIT | RUN_IT},
+    {WIRE_RESUME, SUBMIT | RUN_IT},
+    {WIRE_RETRY, SUBMIT | RUN_IT},
+    {WIRE_DISCARD, SUBMIT | RUN_IT},
+    {WIRE_RERUN, SUBMIT | RUN_IT},
+    {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
+    {WIRE_COMPLETE, SUBMIT | RUN_IT},
+    {WIRE_GET, LOOK | RUN_IT},
+    {WIRE_LIST, LOOK | RUN_IT},
+    {WIRE_WHY, LOOK | RUN_IT},
+    {WIRE_WAIT, LOOK | RUN_IT},
+    {WIRE_SUBSCRIBE, LOOK | RUN_IT},
+    {WIRE_LOGS, LOOK | RUN_IT},
+    {WIRE_STATS, LOOK | RUN_IT},
+    {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT},
+    {WIRE_BLOB_PART, SUBMIT | WORK | RUN_IT},
+    {WIRE_BLOB_END, SUBMIT | WORK | RUN_IT},
+    {WIRE_BLOB_GET, LOOK | WORK | RUN_IT},
+    {WIRE_BLOB_LS, LOOK | RUN_IT},
+    {WIRE_KV_CHANGE, SUBMIT | RUN_IT},
+    {WIRE_KV_GET, LOOK | RUN_IT},
+    {WIRE_KV_WATCH, LOOK | RUN_IT},
+    {WIRE_TOKEN_NEW, ADMIN},
+    {WIRE_TOKEN_REVOKE, ADMIN},
+    {WIRE_TOKEN_LS, ADMIN},
+    {WIRE_SCHEDULE_SET, SUBMIT | RUN_IT},
+    {WIRE_SCHEDULE_CHANGE, SUBMIT | RUN_IT},
+    {WIRE_SCHEDULE_LS, LOOK | RUN_IT},
+    {WIRE_SERVICE_SET, SUBMIT | RUN_IT},
+    {WIRE_SERVICE_LS, LOOK | RUN_IT},
+    {WIRE_POOL, RUN_IT},
+    {WIRE_TOPIC, RUN_IT},
+    {WIRE_TENANT, ADMIN},
+    {WIRE_LIMIT, RUN_IT},
+    {WIRE_DRAIN, RUN_IT | WORK},
+    {WIRE_ATTACH, WORK},
+    {WIRE_HEARTBEAT, WORK},
+    {WIRE_CREDIT, WORK},
+    {WIRE_DETACH, WORK},
+    {WIRE_STARTED, WORK},
+    {WIRE_PROGRESS, WORK},
+    {WIRE_HEALTH, WORK},
+    {WIRE_LOG, WORK},
+    {WIRE_DONE, WORK},
+};
+
+bool role_may(uint32_t roles, uint8_t opcode) {
+    if (roles & ROLE_BIT(ROLE_ADMIN)) return true;
+    for (size_t i = 0; i < sizeof rights / sizeof rights[0]; i++)
+        if (rights[i].opcode == opcode) return (rights[i].roles & roles) != 0;
+    return false;
+}
+
+/* ---- the file ---- */
+
+struct file_token {
+    struct slice id, hash, name, tenant;
+    uint32_t roles;
+    int64_t created_ms, expires_ms;
+};
+
+struct file_tokens {
+    struct tlv_list tokens;
+};
+
+static const struct tlv_field token_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, file_token, id, .max = AUTH_ID_BYTES - 1),
+    TLV_FIELD(2, TLV_HASH, file_token, hash),
+    TLV_FIELD(3, TLV_TEXT, file_token, name, .max = AUTH_NAME_MAX - 1),
+    TLV_FIELD(4, TLV_TEXT, file_token, tenant, .max = AUTH_NAME_MAX - 1),
+    TLV_FIELD(5, TLV_U32, file_token, roles),
+    TLV_FIELD(6, TLV_I64, file_token, created_ms),
+    TLV_FIELD(7, TLV_I64, file_token, expires_ms),
+};
+static const struct tlv_desc token_desc = TLV_DESC("token", file_token, token_fields);
+static const struct tlv_field tokens_fields[] = {
+    TLV_FIELD(1, TLV_LIST, file_tokens, tokens, .max = AUTH_TOKENS_MAX, .sub = &token_desc),
+};
+static const struct tlv_desc tokens_desc = TLV_DESC("tokens", file_tokens, tokens_fields);
+
+static enum err file_replace(struct disk *d, const char *name, const char *tmp, struct slice bytes, struct why *why) {
+    disk_file f;
+    struct why ignored;
+    (void)!d->ops->remove(d, tmp, &ignored);
+    enum err e = d->ops->open(d, tmp, DISK_CREATE, &f, why);
+    if (e != ERR_OK) return e;
+    e = diskio_write(d, f, 0, bytes.ptr, bytes.len, why);
+    if (e == ERR_OK) e = d->ops->sync(d, f, why);
+    d->ops->close(d, f);
+    if (e == ERR_OK) e = d->ops->rename(d, tmp, name, why);
+    if (e == ERR_OK) e = d->ops->sync_dir(d, "", why);
+    return e;
+}
+
+static enum err save(struct auth *a, struct why *why) {
+    struct arena arena;
+    struct buf body, out;
+    arena_init(&arena, 4096, FILE_BYTES_MAX);
+    buf_init(&body, FILE_BYTES_MAX);
+    buf_init(&out, FILE_BYTES_MAX);
+    uint32_t count = a->tokens.count;
+    struct file_token *list = ARENA_ARRAY(&arena, struct file_token, count ? count : 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct token *t = vec_at(&a->tokens, i);
+        list[i] = (struct file_token){.id = slice_str(t->id),
+                                      .hash = slice_of(t->hash, sizeof t->hash),
+                                      .name = slice_str(t->caller.name),
+                                      .tenant = slice_str(t->caller.tenant),
+                                      .roles = t->caller.roles,
+                                      .created_ms = t->created_ms,
+                                      .expires_ms = t->caller.expires_ms};
+    }
+    struct file_tokens all = {{list, count}};
+    tlv_encode(&tokens_desc, &all, &body);
+    buf_put(&out, MAGIC, 8);
+    buf_put_u32(&out, crc32c(0, body.at, body.len));
+    buf_put_slice(&out, buf_slice(&body));
+    enum err e = file_replace(a->disk, FILE_NAME, FILE_NEW, buf_slice(&out), why);
+    buf_fini(&body);
+    buf_fini(&out);
+    arena_fini(&arena);
+    return e;
+}
+
+static void copy_text(char *to, size_t bytes, struct slice from) {
+    REQUIRE(from.len < bytes);
+    if (from.len > 0) memcpy(to, from.ptr, from.len);
+    to[from.len] = 0;
+}
+
+static enum err parse(struct auth *a, struct slice bytes, struct why *why) {
+    struct arena arena;
+    struct file_tokens all;
+    struct cursor c = cursor_of(bytes);
+    struct slice magic = cursor_bytes(&c, 8);
+    uint32_t crc = cursor_u32(&c);
+    struct slice body = slice_of(c.at, cursor_left(&c));
+    if (c.bad || !slice_eq(magic, SLICE(MAGIC)) || crc32c(0, body.ptr, body.len) != crc)
+        return why_set(why, ERR_CORRUPT, "the file of tokens is damaged: remove it to have new ones made");
+    arena_init(&arena, 4096, FILE_BYTES_MAX * 4);
+    enum err e = tlv_decode(&tokens_desc, body, TLV_STRICT, &arena, &all, why);
+    const struct file_token *list = all.tokens.at;
+    for (uint32_t i = 0; e == ERR_OK && i < all.tokens.count; i++) {
+        struct token *t = vec_push(&a->tokens);
+        copy_text(t->id, sizeof t->id, list[i].id);
+        if (list[i].hash.len == DIGEST_BYTES) memcpy(t->hash, list[i].hash.ptr, DIGEST_BYTES);
+        copy_text(t->caller.name, sizeof t->caller.name, list[i].name);
+        copy_text(t->caller.tenant, sizeof t->caller.tenant, list[i].tenant);
+        t->caller.roles = list[i].hash.len == DIGEST_BYTES ? list[i].roles : 0;
+        t->caller.expires_ms = list[i].expires_ms;
+        t->created_ms = list[i].created_ms;
+    }
+    arena_fini(&arena);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, ERR_CORRUPT, FILE_NAME);
+}
+
+static enum err load(struct auth *a, struct why *why) {
+    disk_file f;
+    uint64_t bytes = 0;
+    size_t got = 0;
+    enum err e = a->disk->ops->open(a->disk, FILE_NAME, DISK_READ, &f, why);
+    if (e != ERR_OK) return e;
+    struct buf all;
+    buf_init(&all, FILE_BYTES_MAX);
+    e = a->disk->ops->size(a->disk, f, &bytes, why);
+    if (e == ERR_OK && bytes > FILE_BYTES_MAX) e = why_set(why, ERR_CORRUPT, "the file of tokens is too long");
+    if (e == ERR_OK) {
+        uint8_t *to = buf_space(&all, (size_t)bytes);
+        e = diskio_read(a->disk, f, 0, to, (size_t)bytes, &got, why);
+    }
+    a->disk->ops->close(a->disk, f);
+    if (e == ERR_OK) e = parse(a, slice_of(all.at, got), why);
+    buf_fini(&all);
+    return e;
+}
+
+/* A token on its own in a file, for programs of the same user. */
+static enum err give_file(struct auth *a, const char *file, const char *name, uint32_t roles, struct why *why) {
+    struct caller c = {.roles = roles};
+    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES + 1];
+    snprintf(c.name, sizeof c.name, "%s", name);
+    enum err e = auth_add(a, &c, a->clock->wall(a->clock), id, text, why);
+    if (e != ERR_OK) return e;
+    size_t len = strlen(text);
+    text[len] = '\n';
+    return file_replace(a->disk, file, FILE_NEW, slice_of(text, len + 1), why);
+}
+
+enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struct hasher *hasher, bool *ret_first,
+                   struct why *why) {
+    *a = (struct auth){.disk = disk, .clock = clock, .hasher = hasher};
+    vec_init(&a->tokens, sizeof(struct token));
+    enum err e = load(a, why);
+    *ret_first = e == ERR_NOT_FOUND;
+    if (e == ERR_NOT_FOUND) {
+        e = give_file(a, "worker.token", "worker", ROLE_BIT(ROLE_WORKER), why);
+        if (e == ERR_OK) e = give_file(a, "admin.token", "admin", ROLE_BIT(ROLE_ADMIN), why);
+    }
+    if (e != ERR_OK) auth_close(a);
+    return e;
+}
+
+void auth_close(struct auth *a) {
+    vec_fini(&a->tokens);
+}
+
+/* ---- tokens ---- */
+
+enum err auth_check(struct auth *a, struct slice text, wall_time now, struct caller *ret, struct why *why) {
+    uint8_t hash[DIGEST_BYTES];
+    a->hasher->whole(a->hasher, text, hash);
+    for (uint32_t i = 0; i < a->tokens.count; i++) {
+        struct token *t = vec_at(&a->tokens, i);
+        if (t->caller.roles == 0 || memcmp(t->hash, hash, sizeof hash) != 0) continue;
+        if (t->caller.expires_ms != 0 && t->caller.expires_ms <= now.ms)
+            return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
+        t->used_ms = now.ms;
+        *ret = t->caller;
+        memcpy(ret->id, t->id, sizeof ret->id);
+        return ERR_OK;
+    }
+    return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+}
+
+static void random_hex(struct clock *c, uint32_t words, char *to) {
+    for (uint32_t i = 0; i < words; i++) {
+        snprintf(to, 17, "%016llx", (unsigned long long)c->random(c));
+        to += 16;
+    }
+}
+
+enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],
+                  char ret_text[AUTH_TOKEN_BYTES], struct why *why) {
+    if (a->tokens.count >= AUTH_TOKENS_MAX)
+        return why_set(why, ERR_LIMIT, "there are %u tokens already: revoke some", a->tokens.count);
+    if (c->roles == 0) return why_set(why, ERR_INVALID, "a token needs a role");
+    char text[AUTH_TOKEN_BYTES] = "rv_", id[17];
+    random_hex(a->clock, 4, text + 3);
+    random_hex(a->clock, 1, id);
+    id[AUTH_ID_BYTES - 1] = 0;
+    struct token *t = vec_push(&a->tokens);
+    t->caller = *c;
+    t->created_ms = now.ms;
+    memcpy(t->id, id, AUTH_ID_BYTES);
+    a->hasher->whole(a->hasher, slice_str(text), t->hash);
+    enum err e = save(a, why);
+    if (e != ERR_OK) {
+        a->tokens.count--;
+        return e;
+    }
+    memcpy(ret_id, id, AUTH_ID_BYTES);
+    memcpy(ret_text, text, sizeof text);
+    return ERR_OK;
+}
+
+enum err auth_revoke(struct auth *a, struct slice id, struct why *why) {
+    for (uint32_t i = 0; i < a->tokens.count; i++) {
+        struct token *t = vec_at(&a->tokens, i);
+        if (!slice_eq(id, slice_str(t->id))) continue;
+        struct token gone = *t, *last = vec_at(&a->tokens, a->tokens.count - 1);
+        *t = *last;
+        a->tokens.count--;
+        enum err e = save(a, why);
+        if (e != ERR_OK) *(struct token *)vec_push(&a->tokens) = gone;
+        return e;
+    }
+    return why_set(why, ERR_NOT_FOUND, "there is no token %.*s", SLICE_FMT(id));
+}

@@ -1,0 +1,74 @@
+/* auth.h: who may do what. Tokens are kept as SHA-256 in the file `tokens` of the data directory, with name, tenant,
+ * roles and expiry; the token itself is shown once, when it is made. The first start makes two: `admin.token` and
+ * `worker.token`, files that only their owner can read. */
+#ifndef REEVE_AUTH_H
+#define REEVE_AUTH_H
+
+#include "clock.h"
+#include "digest.h"
+#include "disk.h"
+#include "err.h"
+#include "slice.h"
+#include "vec.h"
+
+#define AUTH_NAME_MAX 129u /* with the zero */
+#define AUTH_TOKEN_BYTES 72u
+#define AUTH_ID_BYTES 12u
+#define AUTH_TOKENS_MAX 10000u
+
+/*     role               word         what its bearer is for */
+#define ROLE_TABLE(X)                                                                   \
+    X(ROLE_ADMIN,         "admin",     "everything")                                    \
+    X(ROLE_OPERATOR,      "operator",  "runs the place: pools, drains, pauses, limits") \
+    X(ROLE_SUBMITTER,     "submitter", "submits flows and looks after them")            \
+    X(ROLE_APPROVER,      "approver",  "answers questions")                             \
+    X(ROLE_INSPECT,       "inspect",   "reads output that is being judged")             \
+    X(ROLE_VIEWER,        "viewer",    "looks, changes nothing")                        \
+    X(ROLE_WORKER,        "worker",    "runs jobs")
+
+enum role {
+#define X(role, word, text) role,
+    ROLE_TABLE(X)
+#undef X
+    ROLE_COUNT
+};
+#define ROLE_BIT(r) (1u << (r))
+extern const char *const role_words[ROLE_COUNT];
+
+struct caller {
+    char id[AUTH_ID_BYTES]; /* of the token; empty: there was none */
+    char name[AUTH_NAME_MAX];
+    char tenant[AUTH_NAME_MAX]; /* empty: of all tenants */
+    uint32_t roles;             /* ROLE_BITs; 0 = nobody */
+    int64_t expires_ms;         /* wall; 0 = never */
+};
+
+struct token {
+    char id[AUTH_ID_BYTES];
+    uint8_t hash[DIGEST_BYTES];
+    struct caller caller;
+    int64_t created_ms, used_ms; /* used: since this start */
+};
+
+struct auth {
+    struct disk *disk;
+    struct clock *clock;
+    struct hasher *hasher;
+    struct vec tokens; /* struct token */
+};
+
+CHECKED enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struct hasher *hasher,
+                           bool *ret_first, struct why *why);
+void auth_close(struct auth *a);
+/* ERR_UNAUTHENTICATED: not known, or expired. */
+CHECKED enum err auth_check(struct auth *a, struct slice text, wall_time now, struct caller *ret, struct why *why);
+/* Writes the file before it returns: tokens are made rarely. */
+CHECKED enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],
+                          char ret_text[AUTH_TOKEN_BYTES], struct why *why);
+CHECKED enum err auth_revoke(struct auth *a, struct slice id, struct why *why);
+
+uint32_t role_by_word(struct slice word); /* its bit, 0 = there is none */
+/* Whether someone with these roles may send this opcode. */
+bool role_may(uint32_t roles, uint8_t opcode);
+
+#endif

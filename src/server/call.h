@@ -1,0 +1,26 @@
+/* call.h: requests on their way through the engine. A request about several things is several commands, each with a
+ * token of its own; its answer is put together from theirs and leaves when the last of them may.
+ *
+ * A refusal that follows from the state (no such flow) is gated like everything else: it rides on a CMD_READ. */
+#ifndef REEVE_CALL_H
+#define REEVE_CALL_H
+
+#include "server_impl.h"
+
+#define CALL_PARTS_MAX (1u << 20)
+
+/* NULL: too many are under way, and the request was answered so. */
+struct call *call_open(struct server *s, const struct request *r, uint32_t part_count);
+/* Gives the command of one part to the engine, with the caller's name and tenant. */
+void call_command(struct server *s, const struct request *r, struct call *c, uint32_t part, struct command *cmd);
+void call_refuse(struct server *s, const struct request *r, struct call *c, uint32_t part, enum err e,
+                 const char *text);
+/* The answer of a read: frames made from the present state, held until that is durable. */
+void call_read(struct server *s, const struct request *r, struct call *c, struct slice frames);
+/* A call with one part that is refused; for requests that found out before they opened one. */
+void call_fail(struct server *s, const struct request *r, enum err e, const char *text);
+
+void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct reply *reply);
+void call_free_all(struct server *s);
+
+#endif

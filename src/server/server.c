@@ -1,0 +1,463 @@
+/* server.c: the life of a server and its passes. See server.h.
+ *
+ * A pass: what became durable meanwhile is let out; requests are served, the first lane before the second; the engine
+ * finishes; the records are appended, here when little is going on, else by the journal's thread while the next pass
+ * fills the next batch. Everything that leaves comes out of engine_effect, in its order. */
+#include "server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "assign.h"
+#include "call.h"
+#include "hash.h"
+#include "panic.h"
+#include "route.h"
+#include "server_impl.h"
+#include "session.h"
+
+#define LANE_BYTES_FIRST ((size_t)256 << 20)
+#define LANE_BYTES_SECOND ((size_t)64 << 20)
+#define REQUEST_ARENA_MAX ((size_t)2 << 30)
+#define SESSIONS_MAX 100000u
+#define CALLS_MAX 1000001u
+#define HERE_REQUESTS_MAX 512u /* more than these in one pass, and the journal's thread does the append */
+#define FULL_RETRY_MS 200
+#define ROOM_MS 50
+#define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
+#define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
+#define FILL_MS 3
+#define VAULT_RETRY_MS 1000
+#define PASS_REQUESTS_MAX 65536u
+
+void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...) {
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    s->world.log(s->world.log_ctx, level, what, text);
+}
+
+void server_fail(struct server *s, enum err e, const struct why *why) {
+    if (s->failed != ERR_OK) return;
+    s->failed = e;
+    s->failed_why = *why;
+}
+
+enum err server_failed(const struct server *s, struct why *why) {
+    if (s->failed != ERR_OK) *why = s->failed_why;
+    return s->failed;
+}
+
+/* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
+static uint64_t journal_room(struct server *s) {
+    struct why why;
+    bool old = s->now_ms >= s->room_ms + ROOM_MS || s->room_ms == 0;
+    if (old || s->room_bytes < ROOM_LOW_BYTES) {
+        s->room_ms = s->now_ms;
+        if (file_space(s->journal, &s->room_bytes, &why) != ERR_OK) s->room_bytes = 0;
+    }
+    return s->room_bytes;
+}
+
+static void inputs(struct server *s, struct inputs *ret) {
+    struct clock *c = s->world.clock;
+    mono_time mono = c->mono(c);
+    s->now_ms = mono.ms;
+    s->seed = hash_mix(s->seed + 0x9e3779b97f4a7c15u); /* jitter and ties: good enough, and no system call */
+    *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, c->wall(c), mono),
+                           .mono = mono,
+                           .random = s->seed,
+                           .journal_free_bytes = journal_room(s)};
+}
+
+/* ---- effects ---- */
+
+static void release(struct server *s) {
+    struct effect e;
+    while (engine_effect(s->engine, &e)) {
+        switch (e.kind) {
+        case EFFECT_ANSWER: call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply); break;
+        case EFFECT_EVENT: feed_event(s, &e); break;
+        case EFFECT_ASSIGN:
+        case EFFECT_STOP:
+        case EFFECT_DROP: assign_effect(s, &e); break;
+        case EFFECT_SLOTS_WANTED: break; /* schedules cannot be made yet */
+        case EFFECT_QUESTION: break;     /* listed for who asks; nobody answers by himself yet */
+        case EFFECT_CHANGED:
+        case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
+        }
+    }
+    assign_flush_all(s);
+}
+
+/* ---- appends ---- */
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static void append_ended(struct server *s, const struct writer_result *r) {
+    switch (r->outcome) {
+    case JOURNAL_DURABLE:
+        if (r->seal) return;
+        s->append = APPEND_NONE;
+        s->appended_ms = s->now_ms;
+        s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
+        s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
+        engine_durable(s->engine, r->last_lsn);
+        return;
+    case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
+        if (r->seal) return;
+        s->append = APPEND_FULL;
+        s->append_again_ms = s->now_ms + FULL_RETRY_MS;
+        return;
+    case JOURNAL_FENCED:
+    case JOURNAL_UNKNOWN:
+    case JOURNAL_FAILED: break;
+    }
+    struct why why = r->why;
+    server_fail(s, why_wrap(&why, r->outcome == JOURNAL_FENCED ? ERR_FENCED : ERR_IO, "journal"), &why);
+}
+
+static void append_give(struct server *s) {
+    struct writer_result r;
+    bool here = s->served <= HERE_REQUESTS_MAX;
+    s->append = APPEND_AWAY;
+    if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
+}
+
+/* Near the end of the disk a batch that fills no block waits a moment for company, so that padding is not what uses up
+ * the room that accepted work was promised. */
+static bool should_fill(struct server *s) {
+    if (!engine_should_fill(s->engine)) {
+        s->fill_by_ms = 0;
+        return false;
+    }
+    if (s->fill_by_ms == 0) s->fill_by_ms = s->now_ms + FILL_MS;
+    if (s->now_ms < s->fill_by_ms) return true;
+    s->fill_by_ms = 0;
+    return false;
+}
+
+static void append_start(struct server *s) {
+    if (s->append == APPEND_FULL && s->now_ms >= s->append_again_ms) {
+        append_give(s);
+        return;
+    }
+    if (s->append != APPEND_NONE || writer_is_busy(s->writer)) return;
+    if (should_fill(s) || !engine_batch(s->engine, &s->batch)) return;
+    append_give(s);
+}
+
+static void append_take(struct server *s) {
+    struct writer_result r;
+    struct writer_trim_result t;
+    if (!writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
+    if (writer_take(s->writer, &r)) append_ended(s, &r);
+    if (!writer_trim_take(s->writer, &t)) return;
+    s->trimming = false;
+    if (t.err != ERR_OK) server_log(s, SERVER_WARN, "trim", "%s: %s", err_word(t.err), t.why.text);
+}
+
+static void seal_when_idle(struct server *s) {
+    if (s->appended_ms == 0 || s->append != APPEND_NONE || s->now_ms < s->appended_ms + WRITER_IDLE_MS) return;
+    s->appended_ms = 0;
+    (void)writer_idle(s->writer);
+}
+
+/* ---- passes ---- */
+
+static void vault_turn(struct server *s) {
+    struct why why = {{0}};
+    bool flew = s->vault.logs_fly || s->vault.blobs_fly;
+    if (!flew) return;
+    enum err e = vault_take(&s->vault, &why);
+    if (e == ERR_NO_SPACE) {
+        s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
+        server_log(s, SERVER_WARN, "no_space", "%s", why.text);
+    } else if (e != ERR_OK) {
+        why_wrap(&why, e, "blobs and logs");
+        server_fail(s, e, &why);
+        return;
+    }
+    bool flies = s->vault.logs_fly || s->vault.blobs_fly;
+    if (flew && !flies && e == ERR_OK) {
+        streams_flushed(s);
+        ask_done_again(s);
+    }
+}
+
+static void vault_kick_turn(struct server *s) {
+    if (s->vault_again_ms > s->now_ms || s->vault.logs_fly || s->vault.blobs_fly) return;
+    s->vault_again_ms = 0;
+    if (!vault_kick(&s->vault)) return;
+    s->streams.flying_bytes = s->streams.waiting_bytes;
+    s->streams.waiting_bytes = 0;
+}
+
+static void lanes_serve(struct server *s) {
+    struct lane_entry entry;
+    s->served = 0;
+    for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++)
+        while (s->served < PASS_REQUESTS_MAX && !engine_is_full(s->engine) && lane_take(&s->lanes[i], &entry)) {
+            route_serve(s, &entry);
+            s->served++;
+        }
+}
+
+void server_pass(struct server *s) {
+    struct inputs in;
+    if (s->failed != ERR_OK) return;
+    append_take(s);
+    if (s->failed != ERR_OK) return;
+    release(s);
+    inputs(s, &in);
+    engine_begin(s->engine, &in);
+    session_tell_gone(s);
+    vault_turn(s);
+    if (s->failed != ERR_OK) return;
+    lanes_serve(s);
+    retain_turn(s);
+    engine_finish(s->engine);
+    vault_kick_turn(s);
+    release(s); /* reads of a state that is durable already leave without waiting for the append */
+    append_start(s);
+    if (s->failed != ERR_OK) return;
+    release(s);
+    seal_when_idle(s);
+    retain_sweep(s);
+    (void)feed_patience(s);
+    (void)session_patience(s);
+    feed_flush(s);
+    streams_pump(s);
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+mono_time server_next(struct server *s) {
+    int64_t now = s->world.clock->mono(s->world.clock).ms;
+    int64_t next = earlier(feed_patience(s), session_patience(s));
+    wall_time due = engine_next_due(s->engine);
+    if (s->failed != ERR_OK) return (mono_time){now};
+    bool waits = !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) || s->hung_up.count > 0 ||
+                 engine_has_work(s->engine);
+    if (due.ms != TIME_NEVER) {
+        int64_t wait = due.ms - s->batch_clock.last.ms;
+        waits |= wait <= 0;
+        next = earlier(next, s->now_ms + (wait > 0 ? wait : 0));
+    }
+    next = earlier(next, engine_next_lease(s->engine).ms);
+    next = earlier(next, retain_next(s));
+    if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
+    if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
+    if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
+    if (s->vault_again_ms != 0) next = earlier(next, s->vault_again_ms);
+    /* While an append is away the end of it wakes us; turning round and round meanwhile would only be in its way. */
+    if (waits || next <= now) next = s->append == APPEND_NONE ? now : now + 1;
+    return (mono_time){next};
+}
+
+void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
+    *ret_journal = writer_fd(s->writer);
+    *ret_vault = vault_fd(&s->vault);
+}
+
+const struct net_handler *server_handler(struct server *s) {
+    return &s->handler;
+}
+
+/* ---- compaction ---- */
+
+bool server_wants_compact(const struct server *s) {
+    return !s->compacting && !s->draining && s->options.compact_bytes != 0 &&
+           s->appended_bytes >= s->options.compact_bytes;
+}
+
+void server_compact(struct server *s, void (*start)(void *ctx), void *ctx) {
+    REQUIRE(!s->compacting);
+    s->compacting = true;
+    s->appended_bytes = 0;
+    writer_chore(s->writer, start, ctx);
+}
+
+bool server_compact_started(struct server *s) {
+    return s->compacting && writer_chore_take(s->writer);
+}
+
+void server_compacted(struct server *s, bool well) {
+    s->compacting = false;
+    s->trimming |= well;
+    if (well) writer_trim(s->writer, 0);
+}
+
+/* ---- stopping ---- */
+
+void server_drain(struct server *s) {
+    if (s->draining) return;
+    s->draining = true;
+    struct wire_goodbye m = {.reason = SLICE("the server is stopping"), .retry_after_ms = 1000};
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        struct session *n = pool_at(&s->sessions, i);
+        if (n->conn.v != 0 && n->state == SESSION_OPEN) session_send(s, n, WIRE_GOODBYE, 0, 0, &m);
+    }
+}
+
+bool server_is_drained(const struct server *s) {
+    if (s->failed != ERR_OK) return true;
+    return s->draining && s->calls.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
+           lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
+           engine_lsn(s->engine) == engine_durable_lsn(s->engine);
+}
+
+/* ---- opening ---- */
+
+struct loading {
+    struct byte_sink sink; /* first: the journal passes its address back */
+    struct engine *engine;
+};
+
+static enum err load_piece(struct byte_sink *sink, const void *from, size_t len, struct why *why) {
+    return engine_load(((struct loading *)sink)->engine, slice_of(from, len), why);
+}
+
+static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
+    struct server *s = ctx;
+    s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    return engine_replay(s->engine, batch, why);
+}
+
+/* The journal is read before it is taken over: damage is refused before anything is written. */
+static enum err recover(struct server *s, struct why *why) {
+    struct snapshot_info snapshot = {0};
+    struct loading loading = {{load_piece}, s->engine};
+    struct journal_head head = {0};
+    enum err e = s->journal->ops->snapshot_get(s->journal, &snapshot, &loading.sink, why);
+    if (e != ERR_OK) return why_wrap(why, e, "snapshot");
+    if (snapshot.lsn > 0) e = engine_load_end(s->engine, why);
+    if (e != ERR_OK) return why_wrap(why, e, "snapshot");
+    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay, s, why);
+    if (e == ERR_OK) e = s->journal->ops->acquire(s->journal, s->options.shard, &head, why);
+    if (e != ERR_OK) return why_wrap(why, e, "journal");
+    if (head.lsn != engine_lsn(s->engine))
+        return why_set(why, ERR_CORRUPT, "journal: its head is at record %llu, its batches end at %llu",
+                       (unsigned long long)head.lsn, (unsigned long long)engine_lsn(s->engine));
+    struct clock *c = s->world.clock;
+    s->epoch = head.epoch;
+    s->seed = c->random(c);
+    batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), head.time);
+    return ERR_OK;
+}
+
+static enum err stores_open(struct server *s, struct why *why) {
+    struct file_options o;
+    bool first = false;
+    file_options_default(&o);
+    o.archive_days = s->options.archive_days;
+    if (s->options.segment_bytes != 0) o.segment_bytes = s->options.segment_bytes;
+    enum err e = file_open(s->world.disk, s->world.clock, &o, &s->journal, why);
+    if (e == ERR_OK) e = recover(s, why);
+    if (e == ERR_OK) e = writer_open(s->journal, &s->writer, why);
+    if (e == ERR_OK) e = vault_open(&s->vault, s->world.disk, s->world.clock, s->world.hasher, s->limits, true, why);
+    if (e == ERR_OK) e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, &first, why);
+    if (e == ERR_OK && first)
+        server_log(s, SERVER_INFO, "tokens", "first start: admin.token and worker.token are in the data directory");
+    struct why damage;
+    if (e == ERR_OK &&
+        (blobs_damage(s->vault.blobs, &damage) != ERR_OK || joblogs_damage(s->vault.logs, &damage) != ERR_OK))
+        server_log(s, SERVER_ERROR, "damage", "%s", damage.text);
+    return e;
+}
+
+static struct server *server_new(const struct server_world *world, const struct server_options *o) {
+    struct arena birth;
+    arena_init(&birth, sizeof(struct server) + 64, (size_t)1 << 24);
+    struct server *s = ARENA_NEW(&birth, struct server);
+    s->birth = birth;
+    s->world = *world;
+    s->options = *o;
+    s->limits = &s->options.limits;
+    s->build = bytes_new(slice_str(o->build));
+    session_handler(s, &s->handler);
+    pool_init(&s->sessions, sizeof(struct session), SESSIONS_MAX);
+    pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
+    map_init(&s->session_by_conn);
+    map_init(&s->session_by_worker);
+    map_init(&s->call_by_number);
+    vec_init(&s->strangers, sizeof(conn_id));
+    vec_init(&s->hung_up, sizeof(struct goner));
+    vec_init(&s->with_assigns, sizeof(conn_id));
+    vec_init(&s->held_dones, sizeof(struct held_done));
+    lane_init(&s->lanes[WIRE_LANE_FIRST], LANE_BYTES_FIRST);
+    lane_init(&s->lanes[WIRE_LANE_SECOND], LANE_BYTES_SECOND);
+    arena_init(&s->arena, 65536, REQUEST_ARENA_MAX);
+    arena_init(&s->show, 65536, REQUEST_ARENA_MAX);
+    buf_init(&s->out, (size_t)1 << 28);
+    s->engine = engine_new(o->shard, s->limits);
+    return s;
+}
+
+static void server_free(struct server *s) {
+    for (uint32_t i = 0; i < s->held_dones.count; i++)
+        bytes_free(((struct held_done *)vec_at(&s->held_dones, i))->body);
+    engine_free(s->engine);
+    pool_fini(&s->sessions);
+    pool_fini(&s->calls);
+    map_fini(&s->session_by_conn);
+    map_fini(&s->session_by_worker);
+    map_fini(&s->call_by_number);
+    vec_fini(&s->strangers);
+    vec_fini(&s->hung_up);
+    vec_fini(&s->with_assigns);
+    vec_fini(&s->held_dones);
+    for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) lane_fini(&s->lanes[i]);
+    arena_fini(&s->arena);
+    arena_fini(&s->show);
+    buf_fini(&s->out);
+    bytes_free(s->build);
+    struct arena birth = s->birth;
+    arena_fini(&birth);
+}
+
+static void stores_close(struct server *s, bool clean) {
+    struct why why = {{0}};
+    if (s->writer != NULL) writer_close(s->writer);
+    if (clean && file_seal(s->journal, &why) != ERR_OK) server_log(s, SERVER_WARN, "seal", "%s", why.text);
+    if (s->journal != NULL) s->journal->ops->close(s->journal);
+    vault_close(&s->vault);
+    auth_close(&s->auth);
+}
+
+enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
+                     struct why *why) {
+    struct server *s = server_new(world, o);
+    enum err e = stores_open(s, why);
+    if (e != ERR_OK) {
+        stores_close(s, false);
+        server_free(s);
+        return e;
+    }
+    struct inputs in;
+    feed_init(s);
+    streams_init(s);
+    retain_init(s);
+    inputs(s, &in);
+    engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
+    engine_finish(s->engine);
+    append_start(s); /* from here on the first pass goes on */
+    *ret = s;
+    return ERR_OK;
+}
+
+void server_close(struct server *s) {
+    bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
+    session_free_all(s);
+    call_free_all(s);
+    feed_fini(s);
+    streams_fini(s);
+    stores_close(s, clean);
+    server_free(s);
+}

@@ -1,0 +1,75 @@
+/* server.h: the server: connections in, commands to the engine, records to the journal, effects out.
+ *
+ * Written against the ports only (disk, clock, net, hasher): os/ and the simulator drive it the same way. One thread.
+ *
+ *     server_open(…)                    reads the journal, takes it over, derives what is outstanding
+ *     server_handler(s)                 give it to the listeners; it only gathers requests
+ *     server_pass(s)                    once per turn of the loop: serves them
+ *     server_next(s)                    when a pass is due though nothing happens
+ *     server_fds(s, …)                  readable: a pass is due (appends, and blobs and logs, that ended elsewhere)
+ *
+ * Nothing leaves before the record it was computed from is durable. When a write or a sync fails, server_failed says so
+ * and the process has to stop: what was acknowledged is in the journal, what was not is not answered. */
+#ifndef REEVE_SERVER_H
+#define REEVE_SERVER_H
+
+#include "clock.h"
+#include "digest.h"
+#include "disk.h"
+#include "err.h"
+#include "limits.h"
+#include "net.h"
+#include "wtime.h"
+
+struct server;
+
+enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
+
+struct server_world {
+    struct disk *disk;
+    struct clock *clock;
+    struct hasher *hasher;
+    struct net *net;
+    /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
+    void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
+    void *log_ctx;
+};
+
+struct server_options {
+    struct limits limits;
+    uint32_t shard;
+    uint32_t archive_days;
+    uint64_t segment_bytes; /* 0 = the standard */
+    uint64_t compact_bytes; /* appended between two compactions; 0 = never */
+    const char *build;
+    uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
+};
+
+CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
+                             struct why *why);
+/* Closes without waiting for anybody. When nothing is in flight and nothing failed, the journal is sealed. */
+void server_close(struct server *s);
+
+const struct net_handler *server_handler(struct server *s);
+void server_pass(struct server *s);
+mono_time server_next(struct server *s);
+void server_fds(struct server *s, int *ret_journal, int *ret_vault);
+
+/* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
+ * takes too long for the loop, so `start` is called on the journal's housekeeping thread.
+ *
+ *     server_wants_compact     so many bytes were appended since the last time
+ *     server_compact           start(ctx) is called soon, elsewhere
+ *     server_compact_started   it has returned; asked in each pass
+ *     server_compacted         the child ended; trims when it ended well */
+bool server_wants_compact(const struct server *s);
+void server_compact(struct server *s, void (*start)(void *ctx), void *ctx);
+bool server_compact_started(struct server *s);
+void server_compacted(struct server *s, bool well);
+
+/* Begins a graceful stop: nothing new is taken, and everyone is told. True when everything asked before is answered. */
+void server_drain(struct server *s);
+bool server_is_drained(const struct server *s);
+CHECKED enum err server_failed(const struct server *s, struct why *why); /* ERR_OK = it has not */
+
+#endif

@@ -1,0 +1,184 @@
+/* server_impl.h: the server's own structs, shared by the files of this folder and nobody else. */
+#ifndef REEVE_SERVER_IMPL_H
+#define REEVE_SERVER_IMPL_H
+
+#include "arena.h"
+#include "auth.h"
+#include "buf.h"
+#include "bytes.h"
+#include "engine.h"
+#include "feed.h"
+#include "file.h"
+#include "lane.h"
+#include "map.h"
+#include "pool.h"
+#include "retain.h"
+#include "server.h"
+#include "stream.h"
+#include "vault.h"
+#include "vec.h"
+#include "view.h"
+#include "wire.h"
+#include "writer.h"
+
+/* ---- connections (session.c) ---- */
+
+enum session_state {
+    SESSION_NEW,   /* nothing known yet */
+    SESSION_OPEN,  /* its hello was accepted */
+    SESSION_OVER,  /* refused or taken over: nothing more is read */
+};
+
+enum attach_state { ATTACH_NONE, ATTACH_ASKED, ATTACH_DONE };
+
+struct session {
+    conn_id conn; /* first: never 0 while in use */
+    enum session_state state;
+    bool is_local, is_tls, goodbye;
+    uint32_t uid;
+    int64_t opened_ms;
+    char address[64];
+    struct buf in; /* the beginning of a frame that is not whole yet */
+    uint8_t peer;  /* enum wire_peer */
+    struct caller who;
+    uint32_t calls; /* not answered yet */
+    bool watches;   /* keys of the store, or did */
+    struct u32vec watch_ids; /* requests that watch */
+    bool kv_gap;    /* a message of the store was left out */
+    bool paused;        /* not read: its logs wait for the disk */
+    bool choked;        /* not read: it does not take its answers */
+    uint64_t sent_bytes; /* since it was last looked at whether it does */
+
+    enum attach_state attach;
+    struct bytes *worker; /* its id */
+    uint32_t worker_number;
+    uint64_t incarnation;
+    struct vec assigns; /* struct attempt_effect: for the next frame */
+    struct buf early;   /* frames that must not come before `attached` */
+    struct vec marks;   /* struct log_mark: logs taken, not yet durable */
+};
+
+/* ---- calls: commands on their way through the engine (call.c) ---- */
+
+struct part { /* what became of one thing of a request */
+    enum err err;
+    bool refused; /* before the engine saw it */
+    bool repeated;
+    uint32_t job_count;
+    flow_id flow;
+    int64_t number;
+    uint64_t version;
+    uint32_t lease_ms;
+    uint64_t epoch;
+    struct slice text;   /* of a refusal */
+    struct slice target; /* as the request named it */
+    struct wire_attempt attempt;
+};
+
+struct call {
+    uint64_t number; /* first: never 0 while in use */
+    conn_id conn;
+    uint32_t request;
+    uint8_t op;
+    uint32_t part_count, answered;
+    struct part one; /* the only part, mostly */
+    struct part *parts;
+    struct arena arena;
+    bool is_read;
+    struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
+    uint64_t sent_ms;   /* of a heartbeat */
+};
+
+/* ---- requests (route.c) ---- */
+
+struct request {
+    struct session *session;
+    uint8_t op;
+    uint32_t id;
+    struct slice body;   /* of the frame */
+    const void *message; /* the struct of its opcode */
+    struct arena *arena; /* until it is served */
+};
+
+/* ---- the server ---- */
+
+enum append_state { APPEND_NONE, APPEND_AWAY, APPEND_FULL };
+
+struct held_done { /* waits for its logs to be durable */
+    conn_id conn;
+    uint32_t request;
+    struct bytes *body;
+    uint64_t ticket;
+};
+
+struct server {
+    struct arena birth; /* holds this object */
+    struct server_world world;
+    struct server_options options;
+    struct limits *limits; /* of options */
+    struct net_handler handler;
+    struct bytes *build;
+
+    struct journal *journal;
+    struct writer *writer;
+    struct engine *engine;
+    struct vault vault;
+    struct auth auth;
+    struct batch_clock batch_clock;
+    uint64_t epoch;
+    int64_t now_ms; /* monotonic, of the present pass */
+
+    enum append_state append;
+    struct batch batch;
+    int64_t append_again_ms; /* full: when it is tried again */
+    int64_t appended_ms;     /* last; 0 = sealed since */
+    int64_t fill_by_ms;      /* 0 = not waiting for more */
+    uint64_t appended_bytes; /* since the last compaction */
+    uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
+    int64_t room_ms;
+    uint64_t seed; /* of the randomness of passes */
+    bool trimming;
+    bool compacting;
+    uint32_t served;         /* requests of the present pass */
+    int64_t vault_again_ms;  /* no space: when it is tried again */
+
+    enum err failed;
+    struct why failed_why;
+    bool draining;
+
+    struct pool sessions;
+    struct map session_by_conn;
+    struct map session_by_worker; /* number of the worker -> session */
+    struct vec strangers;         /* conn_id: connections that have not said hello */
+    struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
+    struct lane lanes[WIRE_LANE_COUNT];
+    struct pool calls;
+    struct map call_by_number;
+    uint64_t call_last;
+    struct vec with_assigns; /* conn_id */
+    struct vec held_dones;   /* struct held_done */
+    struct feed feed;
+    struct streams streams;
+    struct retain retain;
+    struct arena arena; /* of one request */
+    struct arena show;  /* of one frame that goes out */
+    struct buf out;     /* one frame, or the frames of one answer */
+    uint64_t busy_count, request_count;
+};
+
+struct goner {
+    uint64_t conn;
+    struct bytes *worker; /* attached as; NULL = it was no worker */
+    uint64_t incarnation;
+    bool watches;
+};
+
+void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void server_fail(struct server *s, enum err e, const struct why *why);
+
+static inline const struct state *server_state(const struct server *s) {
+    return engine_state(s->engine);
+}
+
+#endif

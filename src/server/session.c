@@ -1,0 +1,363 @@
+/* session.c: see session.h. Nothing here touches the engine: requests are checked for form and put into their lane. */
+#include "session.h"
+
+#include <stdio.h>
+
+#include "assign.h"
+#include "panic.h"
+#include "sniff.h"
+
+#define HELLO_MS_MAX 10000
+#define BUSY_RETRY_MS 250
+#define UNSENT_MAX (16u << 20)
+#define SERVER_FRAME_VERSION FRAME_VERSION
+
+struct session *session_of(const struct server *s, conn_id conn) {
+    uint32_t index = conn.v == 0 ? 0 : map_get(&s->session_by_conn, conn.v);
+    return index == 0 ? NULL : pool_at(&s->sessions, index);
+}
+
+/* ---- out ---- */
+
+static void read_or_not(struct server *s, struct session *n) {
+    s->world.net->ops->pause(s->world.net, n->conn, n->paused || n->choked);
+}
+
+void session_pause(struct server *s, struct session *n, bool on) {
+    n->paused = on;
+    read_or_not(s, n);
+}
+
+/* Whoever does not take its answers may ask no further questions. */
+static void choke(struct server *s, struct session *n) {
+    n->sent_bytes = 0;
+    n->choked = s->world.net->ops->unsent(s->world.net, n->conn) > UNSENT_MAX;
+    if (n->choked) read_or_not(s, n);
+}
+
+void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
+    if (n->attach == ATTACH_ASKED) {
+        buf_put_slice(&n->early, frames);
+        return;
+    }
+    s->world.net->ops->send(s->world.net, n->conn, frames);
+    n->sent_bytes += frames.len;
+    if (n->sent_bytes > UNSENT_MAX) choke(s, n);
+}
+
+void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                  const void *message) {
+    if (n->assigns.count > 0 && op != WIRE_ASSIGN) assign_flush(s, n);
+    buf_clear(&s->out);
+    wire_put(&s->out, op, flags, request, message);
+    ENSURE(!s->out.full);
+    session_send_bytes(s, n, buf_slice(&s->out));
+}
+
+void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
+    if (request != 0) session_send(s, n, op, FRAME_ANSWER, request, message);
+}
+
+void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    struct wire_error m = {.lsn = engine_durable_lsn(s->engine),
+                           .code = slice_str(err_word(e)),
+                           .message = slice_str(text),
+                           .retry_after_ms = err_is_retryable(e) ? BUSY_RETRY_MS : 0};
+    session_answer(s, n, request, WIRE_ERROR, &m);
+}
+
+void session_busy(struct server *s, struct session *n, uint32_t request, const char *reason, uint32_t retry_ms) {
+    struct wire_busy m = {.retry_after_ms = retry_ms, .reason = slice_str(reason)};
+    s->busy_count++;
+    session_answer(s, n, request, WIRE_BUSY, &m);
+}
+
+static void forget(struct server *s, struct session *n) {
+    if (n->attach != ATTACH_NONE || n->watches) {
+        bool mapped = n->worker_number != 0 && session_of(s, n->conn) == n &&
+                      map_get(&s->session_by_worker, n->worker_number) == map_get(&s->session_by_conn, n->conn.v);
+        struct goner *g = vec_push(&s->hung_up);
+        *g = (struct goner){.conn = n->conn.v, .incarnation = n->incarnation, .watches = n->watches};
+        if (mapped) {
+            map_del(&s->session_by_worker, n->worker_number);
+            g->worker = n->worker;
+            n->worker = NULL;
+        }
+    }
+    feed_forget(s, n->conn);
+    streams_forget(s, n->conn);
+    buf_fini(&n->in);
+    buf_fini(&n->early);
+    vec_fini(&n->assigns);
+    u32vec_fini(&n->watch_ids);
+    vec_fini(&n->marks);
+    bytes_free(n->worker);
+    pool_free(&s->sessions, map_del(&s->session_by_conn, n->conn.v));
+}
+
+void session_end(struct server *s, struct session *n) {
+    conn_id conn = n->conn;
+    if (n->attach == ATTACH_ASKED) { /* what waited for `attached` has nobody left to go to */
+        n->attach = ATTACH_NONE;
+    }
+    forget(s, n);
+    s->world.net->ops->close(s->world.net, conn);
+}
+
+void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
+    n->attach = n->attach == ATTACH_ASKED ? ATTACH_NONE : n->attach;
+    session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
+    server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, text);
+    session_end(s, n);
+}
+
+/* ---- hello ---- */
+
+static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
+    if (m->token.len > 0) return auth_check(&s->auth, m->token, s->world.clock->wall(s->world.clock), &n->who, why);
+    if (n->is_local && (n->uid == s->options.uid || n->uid == 0)) {
+        n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
+        snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
+        return ERR_OK;
+    }
+    if (n->is_local) return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's: send a token", n->uid);
+    return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
+}
+
+static enum err choose_tenant(struct session *n, struct slice wanted, struct why *why) {
+    if (wanted.len == 0) return ERR_OK;
+    if (wanted.len >= AUTH_NAME_MAX) return why_set(why, ERR_INVALID, "the tenant's name is too long");
+    if (n->who.tenant[0] != 0 && !slice_eq(wanted, slice_str(n->who.tenant)))
+        return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
+    snprintf(n->who.tenant, sizeof n->who.tenant, "%.*s", SLICE_FMT(wanted));
+    return ERR_OK;
+}
+
+static void welcome(struct server *s, struct session *n, uint32_t request) {
+    struct wire_name roles[ROLE_COUNT];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ROLE_COUNT; i++)
+        if (n->who.roles & ROLE_BIT(i)) roles[count++].name = slice_str(role_words[i]);
+    struct wire_welcome m = {.lsn = engine_durable_lsn(s->engine),
+                             .version = SERVER_FRAME_VERSION,
+                             .build = bytes_slice(s->build),
+                             .epoch = s->epoch,
+                             .shard = s->options.shard,
+                             .principal = slice_str(n->who.name),
+                             .tenant = slice_str(n->who.tenant),
+                             .roles = {roles, count},
+                             .now_ms = s->world.clock->wall(s->world.clock).ms,
+                             .frame_bytes_max = (uint32_t)s->limits->frame_bytes_max,
+                             .lease_ms = (uint32_t)s->limits->lease_ms,
+                             .heartbeat_ms = (uint32_t)s->limits->heartbeat_ms};
+    session_send(s, n, WIRE_WELCOME, request != 0 ? FRAME_ANSWER : 0, request, &m);
+}
+
+/* False: refused, and the session is gone. */
+static bool hello(struct server *s, struct session *n, const struct frame *f) {
+    struct wire_hello m;
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    arena_reset(&s->arena);
+    if (f->opcode != WIRE_HELLO)
+        e = why_set(&why, ERR_UNAUTHENTICATED, "%s came before hello: say who you are first", wire_word(f->opcode));
+    if (e == ERR_OK) e = wire_take(f, &s->arena, &m, &why);
+    if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
+        e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",
+                    SERVER_FRAME_VERSION, m.version_min, m.version_max);
+    if (e == ERR_OK) e = vouch(s, n, &m, &why);
+    if (e == ERR_OK) e = choose_tenant(n, m.tenant, &why);
+    if (e == ERR_OK && s->draining) e = why_set(&why, ERR_BUSY, "the server is stopping");
+    if (e != ERR_OK) {
+        session_refuse(s, n, f->request, e, why.text);
+        return false;
+    }
+    if (!slice_eq(m.build, bytes_slice(s->build)))
+        server_log(s, SERVER_WARN, "build", "%s runs build %.*s, this server %.*s", n->address, SLICE_FMT(m.build),
+                   SLICE_FMT(bytes_slice(s->build)));
+    n->peer = m.peer;
+    n->state = SESSION_OPEN;
+    welcome(s, n, f->request);
+    return true;
+}
+
+/* ---- in ---- */
+
+static void enqueue(struct server *s, struct session *n, const struct frame *f) {
+    const struct wire_info *info = wire_info(f->opcode);
+    char text[80];
+    if (info == NULL || info->sender == WIRE_FROM_SERVER) {
+        if (info == NULL)
+            snprintf(text, sizeof text, "opcode %u is not known", f->opcode);
+        else
+            snprintf(text, sizeof text, "%s is for a server to say", info->word);
+        session_error(s, n, f->request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
+        return;
+    }
+    if (s->draining && info->lane == WIRE_LANE_SECOND) {
+        session_busy(s, n, f->request, "the server is stopping", 1000);
+        return;
+    }
+    if (lane_put(&s->lanes[info->lane], n->conn, f)) return;
+    /* A frame of a worker without an answer must not be lost: its session starts over, and it sends again. */
+    if (f->request == 0)
+        session_refuse(s, n, 0, ERR_BUSY, "too much at once");
+    else
+        session_busy(s, n, f->request, "too much at once", BUSY_RETRY_MS);
+}
+
+static bool is_known(const struct server *s, conn_id conn) {
+    return map_get(&s->session_by_conn, conn.v) != 0;
+}
+
+/* Takes whole frames off the front; returns how many bytes are used up. */
+static size_t frames_take(struct server *s, struct session *n, struct slice in) {
+    struct slice left = in;
+    conn_id conn = n->conn;
+    for (;;) {
+        struct frame f;
+        struct why why = {{0}};
+        size_t need = 0;
+        enum err e = frame_take(&left, (size_t)s->limits->frame_bytes_max, &f, &need, &why);
+        if (e != ERR_OK) {
+            session_refuse(s, n, 0, e, why.text);
+            return in.len;
+        }
+        if (need != 0) return in.len - left.len;
+        if (n->state == SESSION_NEW)
+            (void)hello(s, n, &f);
+        else if (!(f.flags & FRAME_ANSWER))
+            enqueue(s, n, &f);
+        if (!is_known(s, conn)) return in.len;
+    }
+}
+
+static bool sniffed(struct server *s, struct session *n, struct slice first) {
+    enum sniff what = sniff(first);
+    char text[120];
+    if (what == SNIFF_NATIVE) return true;
+    if (what == SNIFF_MORE) return false;
+    snprintf(text, sizeof text, "this listener speaks native v2, not %s", sniff_word(what));
+    session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
+    return false;
+}
+
+static void received(void *ctx, conn_id conn, struct slice bytes) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    bool buffered = n->in.len > 0;
+    if (buffered) buf_put_slice(&n->in, bytes);
+    struct slice all = buffered ? buf_slice(&n->in) : bytes;
+    if (n->in.full) {
+        session_refuse(s, n, 0, ERR_LIMIT, "the frame is too long");
+        return;
+    }
+    if (n->state == SESSION_NEW && !sniffed(s, n, all)) {
+        if (is_known(s, conn) && !buffered) buf_put_slice(&n->in, bytes);
+        return;
+    }
+    size_t used = frames_take(s, n, all);
+    if (!is_known(s, conn)) return;
+    size_t left = all.len - used;
+    if (buffered && left > 0) memmove(n->in.at, n->in.at + used, left);
+    if (buffered)
+        buf_cut(&n->in, left);
+    else if (left > 0)
+        buf_put_slice(&n->in, slice_of(all.ptr + used, left));
+}
+
+static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
+    struct server *s = ctx;
+    uint32_t index = pool_alloc(&s->sessions);
+    if (index == 0) {
+        s->world.net->ops->close(s->world.net, conn);
+        return;
+    }
+    struct session *n = pool_at(&s->sessions, index);
+    n->conn = conn;
+    n->is_local = peer->is_local;
+    n->is_tls = peer->is_tls;
+    n->uid = peer->uid;
+    n->opened_ms = s->world.clock->mono(s->world.clock).ms;
+    snprintf(n->address, sizeof n->address, "%s", peer->address);
+    buf_init(&n->in, (size_t)s->limits->frame_bytes_max + FRAME_HEADER_BYTES + (1u << 20));
+    buf_init(&n->early, (size_t)1 << 28);
+    vec_init(&n->assigns, sizeof(struct attempt_effect));
+    vec_init(&n->marks, sizeof(struct log_mark));
+    map_put(&s->session_by_conn, conn.v, index);
+    *(conn_id *)vec_push(&s->strangers) = conn;
+}
+
+/* The pass of this turn goes on with its streams. */
+static void drained(void *ctx, conn_id conn) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL || !n->choked) return;
+    n->choked = false;
+    read_or_not(s, n);
+}
+
+static void closed(void *ctx, conn_id conn, const char *why) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    if (n->attach == ATTACH_DONE)
+        server_log(s, SERVER_INFO, "worker_away", "%.*s: %s", SLICE_FMT(bytes_slice(n->worker)), why);
+    forget(s, n);
+}
+
+void session_handler(struct server *s, struct net_handler *ret) {
+    *ret = (struct net_handler){opened, received, drained, closed, s};
+}
+
+/* ---- time and ends ---- */
+
+int64_t session_patience(struct server *s) {
+    int64_t next = TIME_NEVER;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->strangers.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+        struct session *n = session_of(s, conn);
+        if (n == NULL || n->state != SESSION_NEW) continue;
+        int64_t until = n->opened_ms + HELLO_MS_MAX;
+        if (until <= s->now_ms) {
+            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no hello came in time");
+            continue;
+        }
+        if (until < next) next = until;
+        *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+    }
+    s->strangers.count = kept;
+    return next;
+}
+
+void session_tell_gone(struct server *s) {
+    for (uint32_t i = 0; i < s->hung_up.count; i++) {
+        struct goner *g = vec_at(&s->hung_up, i);
+        struct command cmd = {.kind = CMD_DETACH};
+        if (g->worker != NULL) {
+            cmd.as.worker.worker = bytes_slice(g->worker);
+            cmd.as.worker.incarnation = g->incarnation;
+            engine_command(s->engine, &cmd);
+            bytes_free(g->worker);
+        }
+        if (g->watches) {
+            cmd = (struct command){.kind = CMD_STORE};
+            cmd.as.store.op = STORE_UNWATCH;
+            cmd.as.store.session = g->conn;
+            engine_command(s->engine, &cmd);
+        }
+    }
+    s->hung_up.count = 0;
+}
+
+void session_free_all(struct server *s) {
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        struct session *n = pool_at(&s->sessions, i);
+        if (n->conn.v != 0) session_end(s, n);
+    }
+    for (uint32_t i = 0; i < s->hung_up.count; i++) bytes_free(((struct goner *)vec_at(&s->hung_up, i))->worker);
+    s->hung_up.count = 0;
+}

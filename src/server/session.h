@@ -1,0 +1,29 @@
+/* session.h: one connection: its first bytes, its frames, who is calling; and everything that is sent on it. */
+#ifndef REEVE_SESSION_H
+#define REEVE_SESSION_H
+
+#include "server_impl.h"
+
+void session_handler(struct server *s, struct net_handler *ret);
+struct session *session_of(const struct server *s, conn_id conn); /* NULL: it is gone */
+void session_free_all(struct server *s);
+
+/* Ends what has not said hello in time; when the next one is due. */
+int64_t session_patience(struct server *s);
+/* Tells the engine of sessions that ended. Inside a pass. */
+void session_tell_gone(struct server *s);
+
+/* Puts one frame on the wire. What was gathered for a worker goes out before, so that order is kept. */
+void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                  const void *message);
+void session_send_bytes(struct server *s, struct session *n, struct slice frames);
+void session_pause(struct server *s, struct session *n, bool on); /* while on, it is not read */
+/* An answer that ends the request. No answer to request 0. */
+void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message);
+void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text);
+void session_busy(struct server *s, struct session *n, uint32_t request, const char *reason, uint32_t retry_ms);
+/* Says why and hangs up. */
+void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text);
+void session_end(struct server *s, struct session *n);
+
+#endif

@@ -1,0 +1,15 @@
+/* show.h: views of the state as messages for people and programs. Everything is put into the arena of the frame. */
+#ifndef REEVE_SHOW_H
+#define REEVE_SHOW_H
+
+#include "server_impl.h"
+
+struct slice show_flow_name(struct server *s, flow_id id);
+struct slice show_job_name(struct server *s, const struct job_view *v); /* flow/name, of a child flow/name[item] */
+void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret);
+void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret);
+void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret);
+void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret);
+void show_event(struct server *s, const struct effect *e, struct wire_event *ret);
+
+#endif

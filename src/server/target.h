@@ -1,0 +1,21 @@
+/* target.h: things as people name them: `f3k9a`, `f3k9a/train`, or a beginning that fits only one of them. An exact
+ * name beats a beginning. What belongs to another tenant is not there. */
+#ifndef REEVE_TARGET_H
+#define REEVE_TARGET_H
+
+#include "server_impl.h"
+
+struct target {
+    struct job_ref job;
+    bool whole; /* a flow */
+};
+
+CHECKED enum err target_flow(struct server *s, const struct session *n, struct slice text, flow_id *ret,
+                             struct why *why);
+CHECKED enum err target_find(struct server *s, const struct session *n, struct slice text, struct target *ret,
+                             struct why *why);
+/* The same, and it must be a job. A flow of one job will do. */
+CHECKED enum err target_job(struct server *s, const struct session *n, struct slice text, struct job_view *ret,
+                            struct why *why);
+
+#endif

@@ -1,0 +1,192 @@
+/* upload.c: see upload.h. An upload belongs to its connection and ends with it. */
+#include "upload.h"
+
+#include "panic.h"
+#include "server_impl.h"
+#include "session.h"
+#include "stream.h"
+
+#define UPLOADS_MAX 4000u
+#define BUSY_RETRY_MS 50u
+
+struct upload {
+    uint64_t number; /* first */
+    conn_id conn;
+    struct blob_put *put;
+    uint64_t bytes;
+    uint32_t request; /* of the end: answered when it is durable */
+    bool has_hash;
+    blob_hash hash; /* expected */
+};
+
+void upload_init(struct server *s) {
+    struct streams *x = &s->streams;
+    pool_init(&x->uploads, sizeof(struct upload), UPLOADS_MAX);
+    map_init(&x->upload_by_number);
+    vec_init(&x->ending, sizeof(uint32_t));
+}
+
+static void upload_free(struct server *s, uint32_t index) {
+    struct streams *x = &s->streams;
+    struct upload *u = pool_at(&x->uploads, index);
+    if (u->put != NULL) blob_put_drop(u->put);
+    map_del(&x->upload_by_number, u->number);
+    pool_free(&x->uploads, index);
+}
+
+void upload_fini(struct server *s) {
+    struct streams *x = &s->streams;
+    for (uint32_t i = 1; i <= x->uploads.high; i++)
+        if (((struct upload *)pool_at(&x->uploads, i))->number != 0) upload_free(s, i);
+    pool_fini(&x->uploads);
+    map_fini(&x->upload_by_number);
+    vec_fini(&x->ending);
+}
+
+void upload_forget(struct server *s, conn_id conn) {
+    struct streams *x = &s->streams;
+    if (x->uploads.count == 0) return;
+    for (uint32_t i = 1; i <= x->uploads.high; i++) {
+        const struct upload *u = pool_at(&x->uploads, i);
+        if (u->number != 0 && u->conn.v == conn.v) upload_free(s, i);
+    }
+}
+
+static void answer_state(struct server *s, struct session *n, uint32_t request, const struct upload *u) {
+    struct wire_blob_state m = {.upload = u->number, .offset = u->bytes};
+    session_answer(s, n, request, WIRE_BLOB_STATE, &m);
+}
+
+/* Busy is not an error: nothing was taken, the same again in a moment. */
+static void refuse(struct server *s, struct request *r, enum err e, const char *text) {
+    if (e == ERR_BUSY)
+        session_busy(s, r->session, r->id, text, BUSY_RETRY_MS);
+    else
+        session_error(s, r->session, r->id, e, text);
+}
+
+void stream_blob_begin(struct server *s, struct request *r) {
+    const struct wire_blob_begin *m = r->message;
+    struct streams *x = &s->streams;
+    struct why why = {{0}};
+    blob_hash hash = {{0}};
+    uint64_t bytes = 0;
+    if (m->bytes > (uint64_t)s->limits->blob_bytes_max) {
+        refuse(s, r, ERR_LIMIT, "the blob is too large (blob_bytes_max)");
+        return;
+    }
+    if (m->hash.len == DIGEST_BYTES) {
+        memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
+        if (blobs_stat(s->vault.blobs, stream_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
+            struct wire_blob_state got = {.offset = bytes, .stored = true, .hash = m->hash};
+            session_answer(s, r->session, r->id, WIRE_BLOB_STATE, &got);
+            return;
+        }
+    }
+    uint32_t index = pool_alloc(&x->uploads);
+    if (index == 0) {
+        refuse(s, r, ERR_BUSY, "too many blobs are on their way");
+        return;
+    }
+    struct upload *u = pool_at(&x->uploads, index);
+    enum err e = blob_put_begin(s->vault.blobs, stream_tenant(r->session), &u->put, &why);
+    if (e != ERR_OK) {
+        pool_free(&x->uploads, index);
+        refuse(s, r, e, why.text);
+        return;
+    }
+    u->number = ++x->upload_last;
+    u->conn = r->session->conn;
+    u->hash = hash;
+    u->has_hash = m->hash.len == DIGEST_BYTES;
+    map_put(&x->upload_by_number, u->number, index);
+    answer_state(s, r->session, r->id, u);
+}
+
+static struct upload *upload_of(struct server *s, struct request *r, uint64_t number, uint32_t *ret_index) {
+    uint32_t index = number == 0 ? 0 : map_get(&s->streams.upload_by_number, number);
+    struct upload *u = index == 0 ? NULL : pool_at(&s->streams.uploads, index);
+    if (u == NULL || u->conn.v != r->session->conn.v || u->request != 0) {
+        refuse(s, r, ERR_NOT_FOUND, "there is no such upload on this connection: begin one");
+        return NULL;
+    }
+    *ret_index = index;
+    return u;
+}
+
+void stream_blob_part(struct server *s, struct request *r) {
+    const struct wire_blob_part *m = r->message;
+    struct why why = {{0}};
+    uint32_t index = 0;
+    struct upload *u = upload_of(s, r, m->upload, &index);
+    if (u == NULL) return;
+    enum err e = ERR_OK;
+    if (m->offset != u->bytes)
+        e = why_set(&why, ERR_CONFLICT, "the next part begins at byte %llu, not %llu", (unsigned long long)u->bytes,
+                    (unsigned long long)m->offset);
+    else if (u->bytes + m->data.len > (uint64_t)s->limits->blob_bytes_max)
+        e = why_set(&why, ERR_LIMIT, "the blob is longer than %lld bytes (blob_bytes_max)",
+                    (long long)s->limits->blob_bytes_max);
+    if (e == ERR_OK) e = blob_put_part(u->put, m->data, &why);
+    if (e != ERR_OK) {
+        refuse(s, r, e, why.text);
+        return;
+    }
+    u->bytes += m->data.len;
+    answer_state(s, r->session, r->id, u);
+}
+
+void stream_blob_end(struct server *s, struct request *r) {
+    const struct wire_blob_end *m = r->message;
+    struct why why = {{0}};
+    uint32_t index = 0;
+    struct upload *u = upload_of(s, r, m->upload, &index);
+    if (u == NULL) return;
+    if (r->id == 0) return;
+    enum err e = blob_put_end(u->put, &why);
+    if (e != ERR_OK) {
+        refuse(s, r, e, why.text);
+        if (e != ERR_BUSY) upload_free(s, index);
+        return;
+    }
+    if (m->hash.len == DIGEST_BYTES) {
+        memcpy(u->hash.at, m->hash.ptr, DIGEST_BYTES);
+        u->has_hash = true;
+    }
+    u->request = r->id;
+    *(uint32_t *)vec_push(&s->streams.ending) = index;
+    upload_flushed(s); /* it may have been there already */
+}
+
+static void answer_end(struct server *s, const struct upload *u, const blob_hash *hash) {
+    struct session *n = session_of(s, u->conn);
+    if (n == NULL) return;
+    if (u->has_hash && memcmp(u->hash.at, hash->at, DIGEST_BYTES) != 0) {
+        session_error(s, n, u->request, ERR_INVALID,
+                      "the bytes that came have another hash: something was changed on the way");
+        return;
+    }
+    struct wire_blob_state m = {
+        .upload = u->number, .offset = u->bytes, .stored = true, .hash = slice_of(hash->at, DIGEST_BYTES)};
+    session_answer(s, n, u->request, WIRE_BLOB_STATE, &m);
+}
+
+void upload_flushed(struct server *s) {
+    struct streams *x = &s->streams;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < x->ending.count; i++) {
+        uint32_t index = *(uint32_t *)vec_at(&x->ending, i);
+        struct upload *u = pool_at(&x->uploads, index);
+        blob_hash hash;
+        uint64_t bytes = 0;
+        if (u->number == 0 || u->request == 0) continue; /* its connection ended, its place may be another's */
+        if (!blob_put_done(u->put, &hash, &bytes)) {
+            *(uint32_t *)vec_at(&x->ending, kept++) = index;
+            continue;
+        }
+        u->put = NULL;
+        answer_end(s, u, &hash);
+        upload_free(s, index);
+    }
+    x->ending.count = kept;
+}

@@ -1,0 +1,61 @@
+/* settings.h: what can be set, from one table. A value comes from the first of: the flag (--lease-ms 5000), the
+ * environment (REEVE_LEASE_MS), the YAML file (lease_ms: 5000), the standard. Every limit of limits.h is a setting. */
+#ifndef REEVE_SETTINGS_H
+#define REEVE_SETTINGS_H
+
+#include <stdio.h>
+
+#include "err.h"
+#include "limits.h"
+
+#define SETTING_TEXT_MAX 512u
+
+/* clang-format off */
+/*     name             standard           what it is */
+#define SETTING_TABLE(X)                                                                                       \
+    X(data,            ".reeve",          "directory of everything that is kept")                              \
+    X(config,          "",                "YAML file; standard: reeve.yaml in the data directory, if there") \
+    X(listen,          "127.0.0.1:7070",  "address to listen on; port 0 = any")                                \
+    X(socket,          "auto",            "Unix socket: a path, auto (reeve.sock in the data directory) or off") \
+    X(log_level,       "info",            "debug, info, warn or error")                                        \
+    X(log_format,      "text",            "text or json")                                                      \
+    X(shard,           "0",               "number of this server among those that share work")                 \
+    X(archive_days,    "30",              "how long trimmed journal segments are kept")                        \
+    X(segment_bytes,   "0",               "size of a journal segment; 0 = the standard")                       \
+    X(compact_bytes,   "268435456",       "bytes appended to the journal between two compactions; 0 = never")  \
+    X(connections_max, "10000",           "connections at a time")
+/* clang-format on */
+
+enum setting_id {
+#define X(name, standard, text) SETTING_##name,
+    SETTING_TABLE(X)
+#undef X
+    SETTING_COUNT
+};
+
+enum setting_source { FROM_STANDARD, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
+
+struct setting {
+    const char *name, *text;
+    char value[SETTING_TEXT_MAX];
+    enum setting_source source;
+};
+
+struct settings {
+    struct setting own[SETTING_COUNT];
+    struct limits limits;
+    enum setting_source limit_sources[256];
+    char file[SETTING_TEXT_MAX]; /* that was read; empty = none */
+    bool json, help;             /* --json, --help */
+};
+
+/* `args` are flags with their values, without program and verb. */
+CHECKED enum err settings_read(struct settings *s, int count, char **args, struct why *why);
+const char *setting_text(const struct settings *s, enum setting_id id);
+/* Between the two, or an error that names the setting. */
+CHECKED enum err setting_number(const struct settings *s, enum setting_id id, int64_t least, int64_t most, int64_t *ret,
+                                struct why *why);
+void settings_print(const struct settings *s, FILE *to); /* each value and where it came from */
+void settings_help(FILE *to);
+
+#endif

@@ -1,0 +1,323 @@
+/* worker.c: the worker on a real machine: its options, its log, its signals, and the loop that drives it.
+ *
+ * The first TERM or INT drains: nothing new is taken, what runs may end, results are delivered. The second ends it at
+ * once; its processes die with it, and finished results are on its disk. */
+#include "worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "osclock.h"
+#include "osdisk.h"
+#include "osloop.h"
+#include "osproc.h"
+#include "osspace.h"
+#include "panic.h"
+
+#define ENV_MAX 4096u
+#define ENV_TEXT_BYTES (256u * 1024u)
+#define TOKEN_MAX 512u
+#define PATH_BYTES_MAX 512u
+#define SPOOL_BYTES_STANDARD (1ull << 30)
+#define CONNECTIONS_MAX 8u
+
+struct worker {
+    struct agent_options options;
+    char data[PATH_BYTES_MAX], space_path[PATH_BYTES_MAX + 8], server[PATH_BYTES_MAX + 16], token[TOKEN_MAX], host[65];
+    const char *pass_env; /* as given: "NAME,NAME" or "all" */
+    const char *env[ENV_MAX + 1];
+    char env_text[ENV_TEXT_BYTES];
+    size_t env_used;
+    uint32_t env_count;
+    struct disk *disk;
+    struct space *space;
+    struct proc *proc;
+    struct osloop *loop;
+    struct agent *agent;
+    uint32_t signals;
+    bool help;
+};
+
+extern char **environ;
+
+/* ---- the log ---- */
+
+static void log_line(void *ctx, const char *line) {
+    (void)ctx;
+    char text[40];
+    struct timespec now;
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    size_t len = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text + len, sizeof text - len, ".%03ldZ", now.tv_nsec / 1000000);
+    fprintf(stderr, "%s worker %s\n", text, line);
+}
+
+static uint32_t cpu_percent(void *ctx) {
+    (void)ctx;
+    double load = 0;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1 || getloadavg(&load, 1) != 1) return 0;
+    double percent = load * 100 / (double)cores;
+    return percent > 100 ? 100 : (uint32_t)percent;
+}
+
+/* ---- what jobs see of our environment ---- */
+
+static void env_add(struct worker *w, const char *name, const char *value) {
+    size_t left = sizeof w->env_text - w->env_used;
+    int len = snprintf(w->env_text + w->env_used, left, "%s=%s", name, value);
+    if (len < 0 || (size_t)len >= left || w->env_count == ENV_MAX) return; /* absurdly large: what fits is passed on */
+    w->env[w->env_count++] = w->env_text + w->env_used;
+    w->env_used += (size_t)len + 1;
+}
+
+static void env_pass(struct worker *w, const char *name, const char *otherwise) {
+    const char *value = getenv(name);
+    if (value == NULL) value = otherwise;
+    if (value != NULL) env_add(w, name, value);
+}
+
+/* A later word about a name replaces an earlier one. */
+static void env_make(struct worker *w) {
+    env_pass(w, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    env_pass(w, "HOME", "/");
+    env_pass(w, "TZ", NULL);
+    env_add(w, "LANG", "C.UTF-8");
+    env_add(w, "PYTHONIOENCODING", "utf-8");
+    if (w->pass_env != NULL && strcmp(w->pass_env, "all") == 0) {
+        for (char **line = environ; *line != NULL; line++) {
+            char name[256];
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(*line, "="), *line);
+            if (strncmp(name, "REEVE_", 6) != 0) env_pass(w, name, NULL); /* the worker's own token among them */
+        }
+    } else if (w->pass_env != NULL) {
+        char list[4096], *rest = NULL;
+        snprintf(list, sizeof list, "%s", w->pass_env);
+        for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+            env_pass(w, name, NULL);
+    }
+    w->options.env = w->env;
+}
+
+/* ---- options ---- */
+
+static enum err number(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
+                       struct why *why) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(value, &end, 10);
+    if (errno != 0 || end == value || *end != 0 || value[0] == '-' || v < least || v > most)
+        return why_set(why, ERR_INVALID, "%s: a number from %llu to %llu is expected, not %s", name,
+                       (unsigned long long)least, (unsigned long long)most, value);
+    *ret = v;
+    return ERR_OK;
+}
+
+static enum err label_add(struct worker *w, char *value, struct why *why) {
+    char *equal = strchr(value, '=');
+    if (equal == NULL || equal == value)
+        return why_set(why, ERR_INVALID, "--label: NAME=VALUE is expected, not %s", value);
+    if (w->options.label_count == AGENT_LIST_MAX)
+        return why_set(why, ERR_LIMIT, "--label: more than %u", AGENT_LIST_MAX);
+    *equal = 0;
+    w->options.labels[w->options.label_count++] = (struct agent_pair){value, equal + 1};
+    return ERR_OK;
+}
+
+static enum err capability_add(struct worker *w, const char *value, struct why *why) {
+    if (w->options.capability_count == AGENT_LIST_MAX)
+        return why_set(why, ERR_LIMIT, "--capability: more than %u", AGENT_LIST_MAX);
+    w->options.capabilities[w->options.capability_count++] = value;
+    return ERR_OK;
+}
+
+static enum err option_take(struct worker *w, const char *name, char *value, struct why *why) {
+    struct agent_options *o = &w->options;
+    uint64_t n = 0;
+    enum err e = ERR_OK;
+    if (strcmp(name, "--server") == 0) {
+        snprintf(w->server, sizeof w->server, "%s", value);
+    } else if (strcmp(name, "--token") == 0) {
+        snprintf(w->token, sizeof w->token, "%s", value);
+        memset(value, '*', strlen(value)); /* the list of processes is public */
+    } else if (strcmp(name, "--data") == 0) {
+        snprintf(w->data, sizeof w->data, "%s", value);
+    } else if (strcmp(name, "--name") == 0) {
+        snprintf(w->host, sizeof w->host, "%s", value);
+    } else if (strcmp(name, "--pool") == 0) {
+        o->pool = value;
+    } else if (strcmp(name, "--capability") == 0) {
+        return capability_add(w, value, why);
+    } else if (strcmp(name, "--label") == 0) {
+        return label_add(w, value, why);
+    } else if (strcmp(name, "--pass-env") == 0) {
+        w->pass_env = value;
+    } else if (strcmp(name, "--slots") == 0) {
+        e = number(name, value, 1, (uint64_t)o->limits.worker_slots_max, &n, why);
+        if (e == ERR_OK) o->slots = (uint32_t)n;
+    } else if (strcmp(name, "--gpus") == 0) {
+        e = number(name, value, 0, 1024, &n, why);
+        if (e == ERR_OK) o->gpus = (uint32_t)n;
+    } else if (strcmp(name, "--spool-bytes") == 0) {
+        e = number(name, value, 0, UINT64_MAX >> 1, &o->spool_bytes_max, why);
+    } else {
+        return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", name);
+    }
+    return e;
+}
+
+static void help(void) {
+    printf("usage: reeve worker [OPTION]...\n\n"
+           "  --server ADDRESS   host:port or unix:/path; else $REEVE_SERVER, else the server of $REEVE_DATA (.reeve)\n"
+           "  --token TOKEN      else $REEVE_TOKEN, else worker.token of $REEVE_DATA\n"
+           "  --data DIR         its own directory: who it is, results not yet delivered; standard: .reeve-worker\n"
+           "  --name NAME        how its id begins; standard: the name of the machine\n"
+           "  --slots N          jobs at a time; standard: 4\n"
+           "  --pool NAME        --capability NAME...  --label NAME=VALUE...  --gpus N   what it offers\n"
+           "  --permanent        it is expected to come back\n"
+           "  --pass-env NAMES   variables of its environment that jobs get, by commas, or `all`\n"
+           "  --spool-bytes N    output kept on its disk while the server is away; beyond it jobs wait\n");
+}
+
+static enum err options_read(struct worker *w, int count, char **args, struct why *why) {
+    for (int i = 0; i < count; i++) {
+        if (strcmp(args[i], "--help") == 0) {
+            w->help = true;
+            return ERR_OK;
+        }
+        if (strcmp(args[i], "--permanent") == 0) {
+            w->options.permanent = true;
+            continue;
+        }
+        if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+        enum err e = option_take(w, args[i], args[i + 1], why);
+        if (e != ERR_OK) return e;
+        i++;
+    }
+    return ERR_OK;
+}
+
+/* The first line of a file beside the server's data; false when there is none. */
+static bool line_read(const char *name, char *ret, size_t size) {
+    const char *data = getenv("REEVE_DATA");
+    char path[PATH_BYTES_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", data != NULL ? data : ".reeve", name);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) return false;
+    bool got = fgets(ret, (int)size, f) != NULL;
+    (void)fclose(f);
+    if (got) ret[strcspn(ret, "\r\n")] = 0;
+    return got && ret[0] != 0;
+}
+
+static enum err options_complete(struct worker *w, struct why *why) {
+    const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
+    if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
+    if (w->server[0] == 0 && !line_read("address", w->server, sizeof w->server))
+        return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+    if (w->token[0] == 0 && token != NULL) snprintf(w->token, sizeof w->token, "%s", token);
+    if (w->token[0] == 0) (void)line_read("worker.token", w->token, sizeof w->token);
+    if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");
+    snprintf(w->space_path, sizeof w->space_path, "%s/space", w->data);
+    if (w->host[0] == 0 && gethostname(w->host, sizeof w->host - 1) != 0) snprintf(w->host, sizeof w->host, "worker");
+    w->options.server = w->server;
+    w->options.token = w->token[0] != 0 ? w->token : NULL;
+    w->options.name = w->host;
+    return ERR_OK;
+}
+
+static void options_default(struct worker *w, const char *build) {
+    struct sysinfo machine;
+    struct agent_options *o = &w->options;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    *o = (struct agent_options){.slots = 4, .build = build, .spool_bytes_max = SPOOL_BYTES_STANDARD};
+    limits_default(&o->limits);
+    o->cpu_milli = cores > 0 ? (uint32_t)cores * 1000 : 0;
+    if (sysinfo(&machine) == 0) o->memory_bytes = (uint64_t)machine.totalram * machine.mem_unit;
+    o->cpu_percent = cpu_percent;
+    o->log = log_line;
+    o->ctx = w;
+}
+
+/* ---- the loop ---- */
+
+static void pass(void *ctx) {
+    struct worker *w = ctx;
+    agent_pass(w->agent);
+    if (agent_is_over(w->agent) || w->signals > 1 || !osproc_is_well(w->proc)) osloop_stop(w->loop);
+}
+
+static mono_time next(void *ctx) {
+    return agent_next(((struct worker *)ctx)->agent);
+}
+
+static void procs_ready(void *ctx, unsigned when) {
+    (void)when;
+    osproc_run(((struct worker *)ctx)->proc);
+}
+
+static void on_signal(void *ctx, int number) {
+    struct worker *w = ctx;
+    (void)number;
+    w->signals++;
+    agent_drain(w->agent);
+}
+
+static enum err open_all(struct worker *w, struct why *why) {
+    watch_id watch;
+    enum err e = osdisk_open(w->data, &w->disk, why);
+    if (e == ERR_OK) e = osspace_open(w->space_path, &w->space, why);
+    if (e == ERR_OK) e = osloop_open(CONNECTIONS_MAX, &w->loop, why);
+    if (e != ERR_OK) return e;
+    struct agent_world world = {osclock(), w->disk, w->space, osloop_net(w->loop), w->proc};
+    e = agent_open(&world, &w->options, &w->agent, why);
+    if (e == ERR_OK) e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);
+    if (e == ERR_OK) e = osloop_signal(w->loop, SIGTERM, on_signal, w, why);
+    if (e == ERR_OK) e = osloop_signal(w->loop, SIGINT, on_signal, w, why);
+    osloop_own(w->loop, &(struct osloop_owner){pass, next, w});
+    return e;
+}
+
+static void close_all(struct worker *w) {
+    if (w->agent != NULL) agent_close(w->agent);
+    if (w->loop != NULL) osloop_close(w->loop);
+    osproc_close(w->proc);
+    if (w->space != NULL) osspace_close(w->space);
+    if (w->disk != NULL) osdisk_close(w->disk);
+}
+
+enum err worker_run(int count, char **args, const char *build, struct why *why) {
+    static struct worker w;
+    options_default(&w, build);
+    enum err e = options_read(&w, count, args, why);
+    if (e == ERR_OK && w.help) {
+        help();
+        return ERR_OK;
+    }
+    if (e == ERR_OK) e = options_complete(&w, why);
+    if (e != ERR_OK) return e;
+    env_make(&w);
+    e = osproc_open(&w.proc, why); /* first: see there */
+    if (e != ERR_OK) return e;
+    e = open_all(&w, why);
+    if (e == ERR_OK) {
+        char line[200];
+        snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(w.agent),
+                 (unsigned long long)agent_incarnation(w.agent), w.options.slots);
+        log_line(NULL, line);
+        osloop_run(w.loop);
+        if (!osproc_is_well(w.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
+    }
+    close_all(&w);
+    return e;
+}
