@@ -283,8 +283,8 @@ static void a_foreach_job_without_options(void **state) {
     }
 }
 
-/* Flow 1: "map" of four has one child that waits to begin again, one between two attempts and two that have not begun;
- * "none" had no items; "bad" of two ended with both children failed. "b" is a plain job, "c" one with a compensation. Two children at once. */
+/* Flow 1: "map" of four has a child that waits to begin again, two under way and one that has not begun; "none" had no
+ * items; "bad" of two ended with both children failed. "b" is a plain job, "c" one with a compensation. */
 enum { MAP, NONE, BAD, B, C };
 static void foreach_jobs(struct rig *r) {
     struct options sets[] = {rig_options(), rig_options(), rig_options()};
