@@ -62,10 +62,14 @@ docs: build ## write the documents that come from tables
 	@cd docs/formats && ../../build/release/records_doc records < records.head.md > records.md
 	@cd docs/formats && ../../build/release/records_doc objects < snapshot-objects.head.md > snapshot-objects.md
 	@cd docs/formats && ../../build/release/wire_doc < wire.head.md > wire.md
+	@build/release/flows_doc guide < docs/guides/flows.head.md > docs/guides/flows.md
+	@build/release/flows_doc schema > docs/guides/flows.schema.json
+	@build/release/reeve help --man > docs/man/reeve.1
 
 .PHONY: up
-up: build ## start a server and a worker (not written yet)
-	@echo "Not yet: there is no server to start. What works today: make test, make sim, build/release/reeve help."; exit 1
+up: build ## start a server and a worker here, run a sample flow, say where to go next
+	@build/release/reeve up --detach
+	@build/release/reeve submit examples/etl.yaml --wait
 
 .PHONY: clean
 clean: ## remove all that was built

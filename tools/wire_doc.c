@@ -73,6 +73,8 @@ static const struct remark remarks[] = {
     {"options.stop_within_ms", "services: how long a worker may take to confirm that it stopped"},
     {"job.child_options", "foreach: of its children: position + 1; 0: its own"},
     {"job.service", "kind service: the one it deploys"},
+    {"job.cache_key", "a hash of all that its result depends on; empty: it always runs"},
+    {"options.cache_ms", "how long its result may be used again; 0: the standard time"},
     {"demand.pool", "pool or topic, not both; neither: the default pool"},
     {"demand.keys", "concurrency keys, all taken at once"},
     {"demand.rates", "a token of each per attempt"},

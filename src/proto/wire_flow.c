@@ -62,6 +62,7 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(34, TLV_I64, wire_options, restart_reset_ms),
     TLV_FIELD(35, TLV_I64, wire_options, healthy_within_ms),
     TLV_FIELD(36, TLV_U32, wire_options, stop_within_ms),
+    TLV_FIELD(37, TLV_I64, wire_options, cache_ms),
 };
 const struct tlv_desc wire_options_desc = TLV_DESC("options", wire_options, options_fields);
 
@@ -75,6 +76,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(7, TLV_BYTES, wire_job, undo_body, .max = WIRE_BODY_MAX),
     TLV_FIELD(8, TLV_U32, wire_job, child_options),
     TLV_FIELD(9, TLV_TEXT, wire_job, service, .max = WIRE_NAME_MAX),
+    TLV_FIELD(10, TLV_HASH, wire_job, cache_key),
 };
 const struct tlv_desc wire_job_desc = TLV_DESC("job", wire_job, job_fields);
 

@@ -66,6 +66,7 @@ struct wire_options {
     uint32_t restart_base_ms, restart_cap_ms; /* services, so to the end */
     int64_t restart_reset_ms, healthy_within_ms;
     uint32_t stop_within_ms;
+    int64_t cache_ms; /* how long its result may be used again; 0 = the standard time */
 };
 
 struct wire_job {
@@ -78,6 +79,7 @@ struct wire_job {
     struct slice undo_body;
     uint32_t child_options; /* foreach: of its children: position + 1; 0 = its own */
     struct slice service;   /* kind service: the one it deploys */
+    struct slice cache_key; /* a hash of all that its result depends on; empty = always run it */
 };
 
 struct wire_jobs { /* part of a flow */

@@ -73,6 +73,7 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
     ret->policy_open = w->policy_open;
     ret->approval_role = w->approval_role;
     ret->fatal_exits = w->fatal_exits;
+    ret->cache_ms = w->cache_ms;
     ret->max_parallel = w->max_parallel;
     ret->fail_fast = w->fail_fast;
     ret->allow_count = w->allow_count;
@@ -164,7 +165,8 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
                              .body = w->body,
                              .undo_profile = w->undo_options,
                              .undo_body = w->undo_body,
-                             .service = w->service};
+                             .service = w->service,
+                             .cache_key = w->cache_key};
     if (w->child_options != 0)
         return why_set(why, ERR_UNSUPPORTED, "job %.*s: its children cannot have options of their own yet",
                        SLICE_FMT(w->name));

@@ -98,6 +98,12 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
                                   .dead_letter = v->dead_letter};
     if (v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
     if (view_worker(server_state(s), NULL, v->worker, &worker)) ret->worker = worker.id;
+    const struct end_note *end = ends_find(&s->ends, v->ref, v->attempt);
+    if (end != NULL) {
+        ret->exit_code = end->exit_code;
+        ret->signal = end->signal;
+        ret->reason = bytes_slice(end->reason);
+    }
     if (v->root != UINT32_MAX && view_job(server_state(s), (struct job_ref){v->ref.flow, v->root}, &root))
         ret->root = show_job_name(s, &root);
     /* Output that is being judged is for those who judge it. */

@@ -1,0 +1,265 @@
+/* cli.c: see cli.h. From arguments to a verb and its flags. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "spec_value.h"
+
+#define ARENA_BYTES_MAX ((size_t)4 << 30)
+
+enum err cli_refuse(struct cli *c, enum err e, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)why_vset(c->why, e, format, args);
+    va_end(args);
+    return e;
+}
+
+/* ---- what was given ---- */
+
+const char *cli_flag_next(const struct cli *c, const char *name, uint32_t *at) {
+    while (*at < c->given_count) {
+        uint32_t i = (*at)++;
+        if (strcmp(c->given[i].flag->name, name) == 0) return c->given[i].value;
+    }
+    return NULL;
+}
+
+const char *cli_flag(const struct cli *c, const char *name) {
+    const char *last = NULL, *value;
+    for (uint32_t at = 0; (value = cli_flag_next(c, name, &at)) != NULL;) last = value;
+    return last;
+}
+
+struct slice cli_flag_text(const struct cli *c, const char *name) {
+    const char *value = cli_flag(c, name);
+    return value != NULL ? slice_str(value) : (struct slice){0};
+}
+
+enum err cli_flag_number(const struct cli *c, const char *name, uint64_t most, uint64_t *ret) {
+    const char *value = cli_flag(c, name);
+    int64_t v = 0;
+    if (value == NULL) return ERR_OK;
+    if (!spec_number(slice_str(value), &v) || v < 0 || (uint64_t)v > most)
+        return why_set(c->why, ERR_INVALID, "--%s: expected a number up to %llu, found `%s`", name,
+                       (unsigned long long)most, value);
+    *ret = (uint64_t)v;
+    return ERR_OK;
+}
+
+enum err cli_flag_duration(const struct cli *c, const char *name, int64_t *ret_ms) {
+    const char *value = cli_flag(c, name);
+    if (value == NULL || spec_duration(slice_str(value), ret_ms)) return ERR_OK;
+    return why_set(c->why, ERR_INVALID, "--%s: expected a duration like 90s or 1h30m, found `%s`", name, value);
+}
+
+struct tlv_list cli_names(struct cli *c, int from) {
+    uint32_t count = c->arg_count > from ? (uint32_t)(c->arg_count - from) : 0;
+    struct wire_name *list = ARENA_ARRAY(&c->arena, struct wire_name, count + 1);
+    for (uint32_t i = 0; i < count; i++) list[i].name = slice_str(c->args[from + (int)i]);
+    return (struct tlv_list){list, count};
+}
+
+enum err cli_pairs(struct cli *c, const char *flag, struct tlv_list *ret) {
+    struct wire_pair *list = ARENA_ARRAY(&c->arena, struct wire_pair, CLI_GIVEN_MAX);
+    const char *value;
+    uint32_t count = 0;
+    for (uint32_t at = 0; (value = cli_flag_next(c, flag, &at)) != NULL;) {
+        const char *equals = strchr(value, '=');
+        if (equals == NULL || equals == value)
+            return cli_refuse(c, ERR_INVALID, "--%s: expected NAME=VALUE, found `%s`", flag, value);
+        list[count++] = (struct wire_pair){slice_of(value, (size_t)(equals - value)), slice_str(equals + 1)};
+    }
+    *ret = (struct tlv_list){list, count};
+    return ERR_OK;
+}
+
+/* ---- parsing ---- */
+
+/* How many of the arguments the words of a verb take; 0 = it is another verb. */
+static int words_match(const char *words, int argc, char **argv) {
+    int count = 0;
+    for (const char *at = words; *at != 0; count++) {
+        const char *end = strchrnul(at, ' ');
+        size_t len = (size_t)(end - at);
+        if (count >= argc || strlen(argv[count]) != len || strncmp(argv[count], at, len) != 0) return 0;
+        at = *end != 0 ? end + 1 : end;
+    }
+    return count;
+}
+
+static const struct cli_verb *verb_find(int argc, char **argv, int *ret_words) {
+    const struct cli_verb *best = NULL;
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        int words = words_match(cli_verbs[i].words, argc, argv);
+        if (words == 0 || (best != NULL && words <= *ret_words)) continue;
+        best = &cli_verbs[i];
+        *ret_words = words;
+    }
+    return best;
+}
+
+static const struct cli_flag *flag_in(const struct cli_flag *flags, const char *name, size_t len, char letter) {
+    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
+        if (letter != 0 && f->letter == letter) return f;
+        if (letter == 0 && strlen(f->name) == len && strncmp(f->name, name, len) == 0) return f;
+    }
+    return NULL;
+}
+
+static enum err flag_unknown(struct cli *c, const char *given, const char *name, size_t len) {
+    const struct cli_flag *lists[] = {c->verb->flags, cli_common_flags};
+    for (size_t i = 0; i < 2 && len > 1; i++)
+        for (const struct cli_flag *f = lists[i]; f != NULL && f->name != NULL; f++)
+            if (spec_is_near(slice_of(name, len), slice_str(f->name)))
+                return cli_refuse(c, ERR_INVALID, "there is no flag %s; did you mean --%s?", given, f->name);
+    return cli_refuse(c, ERR_INVALID, "there is no flag %s; `reeve help %s` lists them", given, c->verb->words);
+}
+
+/* --name, --name=value, --name value, -x, -x value. Returns through *i how far it read. */
+static enum err flag_parse(struct cli *c, int argc, char **argv, int *i) {
+    const char *given = argv[*i], *value = NULL;
+    bool is_long = given[1] == '-';
+    const char *name = given + (is_long ? 2 : 1), *equals = is_long ? strchr(name, '=') : NULL;
+    size_t len = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const struct cli_flag *f = NULL;
+    if (is_long || len == 1) f = flag_in(c->verb->flags, name, len, is_long ? 0 : name[0]);
+    if (f == NULL && (is_long || len == 1)) f = flag_in(cli_common_flags, name, len, is_long ? 0 : name[0]);
+    if (f == NULL) return flag_unknown(c, given, name, len);
+    if (f->value == NULL && equals != NULL) return cli_refuse(c, ERR_INVALID, "--%s takes no value", f->name);
+    if (f->value != NULL) {
+        value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+        if (value == NULL) return cli_refuse(c, ERR_INVALID, "--%s: %s is missing", f->name, f->value);
+    }
+    if (c->given_count == CLI_GIVEN_MAX) return cli_refuse(c, ERR_LIMIT, "too many flags");
+    c->given[c->given_count].flag = f;
+    c->given[c->given_count++].value = value != NULL ? value : "";
+    return ERR_OK;
+}
+
+/* Flags and arguments may be mixed; after `--` everything is an argument. The first argument of `run` ends the flags
+ * too: what follows is the command's. */
+static enum err args_parse(struct cli *c, int argc, char **argv) {
+    bool only_args = false, is_command = strcmp(c->verb->words, "run") == 0;
+    c->args = argv;
+    for (int i = 0; i < argc; i++) {
+        bool is_flag = !only_args && argv[i][0] == '-' && argv[i][1] != 0;
+        if (is_flag && strcmp(argv[i], "--") == 0) {
+            only_args = true;
+        } else if (is_flag) {
+            enum err e = flag_parse(c, argc, argv, &i);
+            if (e != ERR_OK) return e;
+        } else {
+            argv[c->arg_count++] = argv[i];
+            only_args = only_args || is_command;
+        }
+    }
+    if (c->arg_count < c->verb->args_least)
+        return cli_refuse(c, ERR_INVALID, "expected %s; see `reeve help %s`", c->verb->args, c->verb->words);
+    if (c->verb->args_most != 255 && c->arg_count > c->verb->args_most)
+        return cli_refuse(c, ERR_INVALID, "`%s` is one argument too many; see `reeve help %s`",
+                          c->args[c->verb->args_most], c->verb->words);
+    return ERR_OK;
+}
+
+/* ---- running ---- */
+
+static const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL && value[0] != 0 ? value : NULL;
+}
+
+static enum err connect_server(struct cli *c) {
+    struct client_place where = {.data = cli_flag(c, "data"),
+                                 .server = cli_flag(c, "server"),
+                                 .token = environment("REEVE_TOKEN"),
+                                 .build = c->world->build};
+    /* A directory that was named on the command line beats a server of the environment. */
+    if (where.server == NULL && where.data == NULL) where.server = environment("REEVE_SERVER");
+    if (where.data == NULL) where.data = environment("REEVE_DATA");
+    if (where.data == NULL) where.data = ".reeve";
+    return client_open(&c->client, &where, c->why);
+}
+
+static void look_at_terminal(struct cli *c) {
+    const char *when = cli_flag(c, "color");
+    c->json = cli_flag(c, "json") != NULL;
+    c->is_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+    c->colour = isatty(STDOUT_FILENO) && environment("NO_COLOR") == NULL;
+    if (when != NULL) c->colour = strcmp(when, "always") == 0;
+}
+
+static enum err verb_run(struct cli *c, int argc, char **argv) {
+    enum err e = args_parse(c, argc, argv);
+    if (cli_flag(c, "help") != NULL) {
+        cli_help(c->verb, c->world->build);
+        return ERR_OK;
+    }
+    if (e != ERR_OK) return e;
+    look_at_terminal(c);
+    if (!c->verb->offline && cli_flag(c, "dry-run") == NULL) e = connect_server(c);
+    if (e == ERR_OK) e = c->verb->run(c);
+    client_close(&c->client);
+    return e;
+}
+
+static void say_error(const struct cli *c, enum err e) {
+    const char *text = c->why->text[0] != 0 ? c->why->text : err_meaning(e);
+    if (!c->json) {
+        fprintf(stderr, "reeve %s: %s\n", c->verb->words, text);
+        return;
+    }
+    struct buf out;
+    struct json j;
+    buf_init(&out, 4096);
+    json_init(&j, &out);
+    json_object(&j);
+    json_key(&j, "error");
+    json_str(&j, err_word(e));
+    json_key(&j, "message");
+    json_str(&j, text);
+    json_object_end(&j);
+    fprintf(stderr, "%.*s\n", (int)out.len, (const char *)out.at);
+    buf_fini(&out);
+}
+
+static int unknown_verb(int argc, char **argv) {
+    for (uint32_t i = 0; argc > 0 && i < cli_verb_count; i++)
+        if (spec_is_near(slice_str(argv[0]), slice_str(cli_verbs[i].words))) {
+            fprintf(stderr, "reeve: there is no verb `%s`; did you mean `%s`?\n", argv[0], cli_verbs[i].words);
+            return err_exit_code(ERR_INVALID);
+        }
+    if (argc > 0) fprintf(stderr, "reeve: there is no verb `%s`; `reeve help` lists them\n", argv[0]);
+    return err_exit_code(ERR_INVALID);
+}
+
+int cli_main(const struct cli_world *world, int argc, char **argv) {
+    static struct cli c;
+    struct why why = {{0}};
+    int words = 0;
+    if (argc <= 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_help(NULL, world->build);
+        return argc <= 1 ? err_exit_code(ERR_INVALID) : 0;
+    }
+    const struct cli_verb *verb = verb_find(argc - 1, argv + 1, &words);
+    if (verb == NULL) return unknown_verb(argc - 1, argv + 1);
+    c = (struct cli){.world = world, .verb = verb, .why = &why, .client = {.fd = -1}};
+    arena_init(&c.arena, 65536, ARENA_BYTES_MAX);
+    enum err e = ERR_UNSUPPORTED;
+    int left = argc - 1 - words;
+    char **rest = argv + 1 + words;
+    if (verb->outside == CLI_INSIDE)
+        e = verb_run(&c, left, rest);
+    else if (world->outside[verb->outside] != NULL)
+        e = world->outside[verb->outside](left, rest, &why);
+    else
+        why_set(&why, e, "this program was built without it");
+    if (e == ERR_OK && fflush(stdout) != 0) e = why_set(&why, ERR_IO, "output: %s", strerrordesc_np(errno));
+    if (e != ERR_OK) say_error(&c, e);
+    arena_fini(&c.arena);
+    return e != ERR_OK ? err_exit_code(e) : c.exit_code;
+}

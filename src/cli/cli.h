@@ -1,0 +1,101 @@
+/* cli.h: the command line. One table of verbs (verbs.c) gives parsing, help, shell completion and the manual page; each
+ * verb is a function that asks the server and prints, for people or with --json for programs.
+ *
+ * Exit codes: 0 done; 1 what was waited for ended badly; 2 a wrong request; 4 not allowed; 5 not there; 6 not possible
+ * now; 7 too much at once; 8 no server, or unknown what became of it; 9 the machine failed. `reeve run` exits as its job
+ * did, or with 124 (timed out), 125 (it never ran, or was taken away), 128 + N (killed by signal N). */
+#ifndef REEVE_CLI_H
+#define REEVE_CLI_H
+
+#include "client.h"
+#include "clock.h"
+#include "digest.h"
+
+#define CLI_GIVEN_MAX 256u /* flags given at a time */
+
+enum cli_exit { EXIT_ENDED_BADLY = 1, EXIT_TIMED_OUT = 124, EXIT_NEVER_RAN = 125, EXIT_SIGNAL = 128 };
+
+/* Verbs whose work needs os/, done by main.c. They get the arguments after the verb. */
+enum cli_outside {
+    CLI_INSIDE, /* none of them */
+    CLI_UP,
+    CLI_DOWN,
+    CLI_SERVE,
+    CLI_WORKER,
+    CLI_CONFIG,
+    CLI_JOURNAL_VERIFY,
+    CLI_JOURNAL_DUMP,
+    CLI_JOURNAL_AT,
+    CLI_JOURNAL_COMPACT,
+    CLI_OUTSIDE_COUNT
+};
+
+struct cli_world {
+    const char *build;
+    struct clock *clock;
+    struct hasher *hasher;
+    enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
+};
+
+struct cli;
+
+struct cli_flag {
+    const char *name;  /* "follow" */
+    char letter;       /* 'f', or 0 */
+    const char *value; /* what follows it, for people; NULL = nothing */
+    const char *text;
+};
+
+struct cli_verb {
+    const char *words; /* "kv get" */
+    const char *args;  /* for people: "FLOW|JOB..." */
+    const char *text;  /* one line */
+    const char *more;  /* a paragraph for help and manual; may be NULL */
+    enum err (*run)(struct cli *c);
+    const struct cli_flag *flags; /* up to one without a name; may be NULL */
+    uint8_t args_least, args_most; /* 255 = any number */
+    uint8_t outside;               /* enum cli_outside: it reads its own flags */
+    bool offline;                  /* needs no server */
+};
+
+extern const struct cli_verb cli_verbs[];
+extern const uint32_t cli_verb_count;
+extern const struct cli_flag cli_common_flags[];
+
+struct cli {
+    const struct cli_world *world;
+    const struct cli_verb *verb;
+    char **args;
+    int arg_count;
+    struct {
+        const struct cli_flag *flag;
+        const char *value;
+    } given[CLI_GIVEN_MAX];
+    uint32_t given_count;
+    bool json, is_terminal, colour;
+    struct client client; /* connected, unless the verb is offline */
+    struct arena arena;
+    struct why *why;
+    int exit_code; /* when all went well */
+};
+
+/* The exit code of the program. */
+int cli_main(const struct cli_world *world, int argc, char **argv);
+
+/* The value of a flag, the last if it came twice; "" for one without a value; NULL: it was not given. */
+const char *cli_flag(const struct cli *c, const char *name);
+/* The values of a flag that may come several times: *at begins with 0. NULL: no more. */
+const char *cli_flag_next(const struct cli *c, const char *name, uint32_t *at);
+CHECKED enum err cli_flag_number(const struct cli *c, const char *name, uint64_t most, uint64_t *ret);
+CHECKED enum err cli_flag_duration(const struct cli *c, const char *name, int64_t *ret_ms);
+struct slice cli_flag_text(const struct cli *c, const char *name); /* empty: it was not given */
+struct tlv_list cli_names(struct cli *c, int from);                /* arguments as wire_names */
+CHECKED enum err cli_pairs(struct cli *c, const char *flag, struct tlv_list *ret); /* NAME=VALUE, each as wire_pair */
+enum err cli_refuse(struct cli *c, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* help.c */
+void cli_help(const struct cli_verb *verb, const char *build); /* NULL = all verbs */
+enum err verb_help(struct cli *c);
+enum err verb_completion(struct cli *c);
+
+#endif

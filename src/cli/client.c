@@ -1,0 +1,273 @@
+/* client.c: see client.h. Plain sockets: the command line waits for one thing at a time and needs no loop. */
+#include "client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "panic.h"
+
+#define ARENA_BYTES_MAX ((size_t)4 << 30)
+#define FRAME_BYTES_MAX ((size_t)128 << 20)
+
+/* ---- connecting ---- */
+
+static int dial_unix(const char *path) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof a.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(a.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof a) == 0) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+static int dial_tcp(const char *address) {
+    char host[CLIENT_TEXT_MAX];
+    const char *colon = strrchr(address, ':');
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    int fd = -1;
+    if (colon == NULL || (size_t)(colon - address) >= sizeof host) return -1;
+    snprintf(host, sizeof host, "%.*s", (int)(colon - address), address);
+    size_t len = strlen(host);
+    if (len > 2 && host[0] == '[' && host[len - 1] == ']') { /* [::1] */
+        memmove(host, host + 1, len - 2);
+        host[len - 2] = 0;
+    }
+    if (getaddrinfo(host, colon + 1, &hints, &list) != 0) return -1;
+    for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0) break;
+        if (fd >= 0) close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(list);
+    return fd;
+}
+
+static int dial(const char *address) {
+    return strncmp(address, "unix:", 5) == 0 ? dial_unix(address + 5) : dial_tcp(address);
+}
+
+/* The first line of a file in the data directory; false: it is not there. */
+static bool line_of(const char *data, const char *name, char *out, size_t bytes) {
+    char path[CLIENT_TEXT_MAX + 32];
+    snprintf(path, sizeof path, "%s/%s", data, name);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) return false;
+    bool good = fgets(out, (int)bytes, f) != NULL;
+    fclose(f);
+    if (good) out[strcspn(out, "\r\n")] = 0;
+    return good && out[0] != 0;
+}
+
+/* A given address first; else the socket in the data directory, which needs no token; else what the directory says. */
+static enum err connect_any(struct client *c, const struct client_place *w, char token[CLIENT_TEXT_MAX],
+                            struct why *why) {
+    if (w->token != NULL)
+        snprintf(token, CLIENT_TEXT_MAX, "%s", w->token);
+    else if (!line_of(w->data, "admin.token", token, CLIENT_TEXT_MAX))
+        token[0] = 0;
+    if (w->server != NULL) {
+        snprintf(c->address, sizeof c->address, "%s", w->server);
+        c->fd = dial(c->address);
+        if (c->fd >= 0) return ERR_OK;
+        return why_set(why, ERR_UNKNOWN, "nobody answers at %s: is the server running there?", c->address);
+    }
+    snprintf(c->address, sizeof c->address, "unix:%s/reeve.sock", w->data);
+    c->fd = dial(c->address);
+    if (c->fd < 0 && line_of(w->data, "address", c->address, sizeof c->address)) c->fd = dial(c->address);
+    if (c->fd >= 0) return ERR_OK;
+    return why_set(why, ERR_UNKNOWN,
+                   "no server runs on %s: start one with `reeve up`, or say where it is with --data or REEVE_SERVER",
+                   w->data);
+}
+
+static enum err say_hello(struct client *c, const struct client_place *w, const char *token, struct why *why) {
+    struct client_frame f;
+    struct wire_hello m = {.version_min = FRAME_VERSION,
+                           .version_max = FRAME_VERSION,
+                           .peer = WIRE_PEER_CLIENT,
+                           .build = slice_str(w->build),
+                           .token = slice_str(token)};
+    if (strncmp(c->address, "unix:", 5) == 0 && w->token == NULL) m.token = (struct slice){0}; /* the kernel vouches */
+    enum err e = client_ask(c, WIRE_HELLO, &m, &f, why);
+    if (e != ERR_OK) return e;
+    if (f.op != WIRE_WELCOME)
+        return why_set(why, ERR_UNSUPPORTED, "%s answers, but not as a reeve server would", c->address);
+    const struct wire_welcome *welcome = f.message;
+    c->frame_bytes_max = welcome->frame_bytes_max != 0 ? welcome->frame_bytes_max : 16u << 20;
+    snprintf(c->server_build, sizeof c->server_build, "%.*s", SLICE_FMT(welcome->build));
+    return ERR_OK;
+}
+
+enum err client_open(struct client *c, const struct client_place *where, struct why *why) {
+    char token[CLIENT_TEXT_MAX] = {0};
+    *c = (struct client){.fd = -1, .frame_bytes_max = 16u << 20};
+    enum err e = connect_any(c, where, token, why);
+    if (e != ERR_OK) return e;
+    buf_init(&c->in, FRAME_BYTES_MAX * 2);
+    arena_init(&c->arena, 65536, ARENA_BYTES_MAX);
+    e = say_hello(c, where, token, why);
+    if (e != ERR_OK) client_close(c);
+    return e;
+}
+
+void client_close(struct client *c) {
+    if (c->fd < 0) return;
+    close(c->fd);
+    c->fd = -1;
+    buf_fini(&c->in);
+    arena_fini(&c->arena);
+}
+
+void client_forget(struct client *c) {
+    arena_reset(&c->arena);
+}
+
+/* ---- frames ---- */
+
+static enum err gone(const struct client *c, struct why *why) {
+    return why_set(why, ERR_UNKNOWN, "the server at %s is gone: what was asked last may or may not have happened",
+                   c->address);
+}
+
+static enum err send_all(struct client *c, struct slice bytes, struct why *why) {
+    while (bytes.len > 0) {
+        ssize_t n = send(c->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return gone(c, why);
+        bytes = slice_of(bytes.ptr + n, bytes.len - (size_t)n);
+    }
+    return ERR_OK;
+}
+
+enum err client_send(struct client *c, enum wire_op op, const void *message, uint32_t *ret_request, struct why *why) {
+    struct buf out;
+    enum err e = tlv_check(wire_info((uint8_t)op)->desc, message, why);
+    if (e != ERR_OK) return e;
+    buf_init(&out, FRAME_BYTES_MAX);
+    wire_put(&out, op, 0, ++c->request_last, message);
+    if (out.full || out.len - FRAME_HEADER_BYTES > c->frame_bytes_max)
+        e = why_set(why, ERR_LIMIT, "the request is larger than the server takes at once (%u bytes)",
+                    c->frame_bytes_max);
+    if (e == ERR_OK) e = send_all(c, buf_slice(&out), why);
+    buf_fini(&out);
+    if (e == ERR_OK) *ret_request = c->request_last;
+    return e;
+}
+
+/* False: nothing came in time. */
+static enum err read_more(struct client *c, int wait_ms, bool *ret_some, struct why *why) {
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    *ret_some = false;
+    int n = poll(&p, 1, wait_ms);
+    if (n == 0 || (n < 0 && errno == EINTR)) return ERR_OK;
+    uint8_t *at = buf_space(&c->in, 65536);
+    if (at == NULL) return why_set(why, ERR_LIMIT, "an answer larger than this program holds");
+    ssize_t got = recv(c->fd, at, 65536, 0);
+    buf_cut(&c->in, c->in.len - 65536 + (got > 0 ? (size_t)got : 0));
+    if (got < 0 && errno == EINTR) return ERR_OK;
+    if (got <= 0) return gone(c, why);
+    *ret_some = true;
+    return ERR_OK;
+}
+
+static enum err take(struct client *c, struct client_frame *ret, struct why *why) {
+    struct slice in = slice_of(c->in.at + c->used, c->in.len - c->used);
+    struct frame f;
+    size_t need = 0;
+    *ret = (struct client_frame){0};
+    enum err e = frame_take(&in, FRAME_BYTES_MAX, &f, &need, why);
+    if (e != ERR_OK) return why_wrap(why, e, "%s does not speak as a reeve server", c->address);
+    if (need > 0) return ERR_OK;
+    c->used = c->in.len - in.len;
+    if (wire_info(f.opcode) == NULL) return why_set(why, ERR_UNSUPPORTED, "the server is newer than this program");
+    f.body = arena_slice(&c->arena, f.body);
+    void *message = arena_alloc(&c->arena, wire_info(f.opcode)->desc->size);
+    e = wire_take(&f, &c->arena, message, why);
+    if (c->used == c->in.len) {
+        buf_clear(&c->in);
+        c->used = 0;
+    }
+    *ret = (struct client_frame){f.opcode, f.flags, f.request, message};
+    return e;
+}
+
+/* What was taken goes, before the buffer grows over it. */
+static void compact(struct client *c) {
+    if (c->used == 0) return;
+    memmove(c->in.at, c->in.at + c->used, c->in.len - c->used);
+    buf_cut(&c->in, c->in.len - c->used);
+    c->used = 0;
+}
+
+enum err client_next(struct client *c, int wait_ms, struct client_frame *ret, struct why *why) {
+    for (;;) {
+        bool some = false;
+        enum err e = take(c, ret, why);
+        if (e != ERR_OK || ret->op != 0) return e;
+        compact(c);
+        e = read_more(c, wait_ms, &some, why);
+        if (e != ERR_OK || (!some && wait_ms >= 0)) return e;
+        if (!some) return ERR_OK; /* a signal: the caller may want to look at something */
+    }
+}
+
+/* ---- asking ---- */
+
+enum err client_err(struct slice code) {
+    for (int e = ERR_OK + 1; e < ERR_COUNT; e++)
+        if (slice_eq(code, slice_str(err_word((enum err)e)))) return (enum err)e;
+    return ERR_INVALID;
+}
+
+enum err client_refusal(const struct client_frame *f, struct why *why) {
+    if (f->op == WIRE_ERROR) {
+        const struct wire_error *m = f->message;
+        return why_set(why, client_err(m->code), "%.*s", SLICE_FMT(m->message));
+    }
+    if (f->op == WIRE_BUSY) {
+        const struct wire_busy *m = f->message;
+        return why_set(why, ERR_BUSY, "%.*s", SLICE_FMT(m->reason));
+    }
+    return ERR_OK;
+}
+
+enum err client_answer(struct client *c, uint32_t request, struct client_frame *ret, struct why *why) {
+    for (;;) {
+        enum err e = client_next(c, -1, ret, why);
+        if (e != ERR_OK) return e;
+        if (ret->op != 0 && ret->request == request) return client_refusal(ret, why);
+        if (ret->op == WIRE_ERROR && ret->request == 0) return client_refusal(ret, why);
+    }
+}
+
+static void wait_ms(uint32_t ms) {
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+enum err client_ask(struct client *c, enum wire_op op, const void *message, struct client_frame *ret, struct why *why) {
+    uint32_t waited = 0, request = 0;
+    for (;;) {
+        enum err e = client_send(c, op, message, &request, why);
+        if (e == ERR_OK) e = client_answer(c, request, ret, why);
+        if (e != ERR_BUSY || waited >= CLIENT_PATIENCE_MS) return e;
+        const struct wire_busy *m = ret->message;
+        uint32_t pause = ret->op == WIRE_BUSY && m->retry_after_ms > 0 ? m->retry_after_ms : 100;
+        if (pause > 5000) pause = 5000;
+        wait_ms(pause);
+        waited += pause;
+    }
+}

@@ -1,0 +1,58 @@
+/* client.h: a blocking client of the native wire (proto/wire.h): finds the server, says hello, asks and gets answers.
+ *
+ * A refusal comes back as the error that the server named, its sentence in `why`. BUSY is waited out here, as often as
+ * the server asks for within CLIENT_PATIENCE_MS. Messages live until the client is closed or client_forget. */
+#ifndef REEVE_CLIENT_H
+#define REEVE_CLIENT_H
+
+#include "arena.h"
+#include "wire.h"
+
+#define CLIENT_PATIENCE_MS 30000
+#define CLIENT_TEXT_MAX 512u
+
+struct client {
+    int fd; /* -1: not connected */
+    struct buf in;
+    size_t used;
+    uint32_t request_last;
+    struct arena arena;
+    char address[CLIENT_TEXT_MAX];
+    uint32_t frame_bytes_max; /* that the server takes */
+    char server_build[64];
+};
+
+struct client_frame {
+    uint8_t op; /* 0: nothing came in time */
+    uint8_t flags;
+    uint32_t request;
+    const void *message;
+};
+
+struct client_place { /* where the server may be; each may be NULL */
+    const char *data;   /* its directory */
+    const char *server; /* host:port or unix:/path */
+    const char *token;
+    const char *build; /* of this program */
+};
+
+/* ERR_UNKNOWN: nobody answers. ERR_UNAUTHENTICATED: somebody does, and does not know us. */
+CHECKED enum err client_open(struct client *c, const struct client_place *where, struct why *why);
+void client_close(struct client *c);
+void client_forget(struct client *c); /* all messages so far */
+
+CHECKED enum err client_send(struct client *c, enum wire_op op, const void *message, uint32_t *ret_request,
+                             struct why *why);
+/* The next frame, of whatever request; wait_ms < 0 = for ever. ERR_UNKNOWN: the connection is gone. */
+CHECKED enum err client_next(struct client *c, int wait_ms, struct client_frame *ret, struct why *why);
+/* The next frame of this request; others are dropped. Refusals become errors. */
+CHECKED enum err client_answer(struct client *c, uint32_t request, struct client_frame *ret, struct why *why);
+/* Sends, and waits for the first frame of the answer. */
+CHECKED enum err client_ask(struct client *c, enum wire_op op, const void *message, struct client_frame *ret,
+                            struct why *why);
+/* A frame that may be a refusal: as an error. */
+CHECKED enum err client_refusal(const struct client_frame *f, struct why *why);
+/* What the words in an answer mean as an error. */
+enum err client_err(struct slice code);
+
+#endif

@@ -1,0 +1,201 @@
+/* help.c: what the table of verbs says, for people, for shells and as a manual page. */
+#include <stdio.h>
+
+#include "cli.h"
+#include "err.h"
+
+static const struct {
+    int code;
+    const char *meaning;
+} exits[] = {
+    {0, "done; of `wait` and `submit --wait`: everything ended well"},
+    {EXIT_ENDED_BADLY, "what was waited for ended badly"},
+    {2, "the request makes no sense: a flag, a file, a name"},
+    {4, "nobody vouches for the caller, or the caller may not do that"},
+    {5, "there is no such thing"},
+    {6, "not possible in its present state"},
+    {7, "too much at once, or no room: try again"},
+    {8, "no server answers, or it is unknown what became of the request"},
+    {9, "the machine refused a read or write, or stored bytes are damaged"},
+    {EXIT_TIMED_OUT, "`run`: the job timed out; `wait`: its --timeout is over"},
+    {EXIT_NEVER_RAN, "`run`: the job was cancelled, denied, or never ran"},
+    {EXIT_SIGNAL, "and more, `run`: the job was killed by signal N - 128"},
+};
+#define EXIT_COUNT (sizeof exits / sizeof exits[0])
+
+static void print_flags(const struct cli_flag *flags) {
+    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
+        char left[64];
+        snprintf(left, sizeof left, "%c%c%s --%s%s%s", f->letter != 0 ? '-' : ' ', f->letter != 0 ? f->letter : ' ',
+                 f->letter != 0 ? "," : " ", f->name, f->value != NULL ? " " : "", f->value != NULL ? f->value : "");
+        printf("  %-26s %s\n", left, f->text);
+    }
+}
+
+static void help_verb(const struct cli_verb *v) {
+    printf("usage: reeve %s %s%s\n\n%s.\n", v->words, v->flags != NULL ? "[FLAG]... " : "", v->args, v->text);
+    if (v->more != NULL) printf("%s\n", v->more);
+    if (v->flags != NULL) printf("\n");
+    print_flags(v->flags);
+    if (v->outside != CLI_INSIDE) return;
+    printf("\nEverywhere:\n");
+    print_flags(cli_common_flags);
+}
+
+static void help_all(const char *build) {
+    printf("reeve %s: runs jobs, and does not forget one that it accepted\n\nusage: reeve VERB [FLAG]... [ARG]...\n\n",
+           build);
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", cli_verbs[i].words, cli_verbs[i].args);
+        if (strlen(left) > 30) snprintf(left, sizeof left, "%s ...", cli_verbs[i].words);
+        printf("  %-30s %s\n", left, cli_verbs[i].text);
+    }
+    printf("\nFlows and jobs are named by their id (f3k9a, f3k9a/train) or a beginning that fits only one.\n"
+           "`reeve help VERB` says more; `reeve help --man` prints the manual page.\n\nexit codes:\n");
+    for (size_t i = 0; i < EXIT_COUNT; i++) printf("  %4d  %s\n", exits[i].code, exits[i].meaning);
+}
+
+void cli_help(const struct cli_verb *verb, const char *build) {
+    if (verb != NULL)
+        help_verb(verb);
+    else
+        help_all(build);
+}
+
+/* ---- the manual page ---- */
+
+/* A line that begins with a dot or a quote would be a command of roff; a backslash always is. */
+static void roff(const char *text) {
+    if (*text == '.' || *text == '\'') fputs("\\&", stdout);
+    for (; *text != 0; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            fputc(*text, stdout);
+    }
+}
+
+static void man_flags(const struct cli_flag *flags) {
+    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
+        printf(".TP\n\\fB\\-\\-%s\\fR", f->name);
+        if (f->letter != 0) printf(", \\fB\\-%c\\fR", f->letter);
+        if (f->value != NULL) printf(" \\fI%s\\fR", f->value);
+        printf("\n");
+        roff(f->text);
+        printf("\n");
+    }
+}
+
+static void man(const char *build) {
+    printf(".TH REEVE 1 \"\" \"reeve %s\"\n.SH NAME\nreeve \\- runs jobs, flows and services durably\n", build);
+    printf(".SH SYNOPSIS\n\\fBreeve\\fR \\fIVERB\\fR [\\fIFLAG\\fR]... [\\fIARG\\fR]...\n.SH VERBS\n");
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        const struct cli_verb *v = &cli_verbs[i];
+        printf(".SS \"reeve %s ", v->words);
+        roff(v->args);
+        printf("\"\n");
+        roff(v->text);
+        printf(".\n");
+        if (v->more != NULL) roff(v->more), printf("\n");
+        man_flags(v->flags);
+    }
+    printf(".SH FLAGS OF EVERY VERB\n");
+    man_flags(cli_common_flags);
+    printf(".SH EXIT STATUS\n");
+    for (size_t i = 0; i < EXIT_COUNT; i++) {
+        printf(".TP\n%d\n", exits[i].code);
+        roff(exits[i].meaning);
+        printf("\n");
+    }
+    printf(".SH ENVIRONMENT\n.TP\n\\fBREEVE_DATA\\fR\ndirectory of the server\n.TP\n\\fBREEVE_SERVER\\fR, "
+           "\\fBREEVE_TOKEN\\fR\nserver elsewhere, and the token for it\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
+}
+
+enum err verb_help(struct cli *c) {
+    char words[64];
+    if (cli_flag(c, "man") != NULL) {
+        man(c->world->build);
+        return ERR_OK;
+    }
+    if (c->arg_count == 0) {
+        cli_help(NULL, c->world->build);
+        return ERR_OK;
+    }
+    snprintf(words, sizeof words, "%s%s%s", c->args[0], c->arg_count > 1 ? " " : "",
+             c->arg_count > 1 ? c->args[1] : "");
+    size_t len = strlen(words);
+    bool found = false;
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        bool is_group = strncmp(cli_verbs[i].words, words, len) == 0 && cli_verbs[i].words[len] == ' ';
+        if (strcmp(cli_verbs[i].words, words) != 0 && !is_group) continue;
+        if (found) printf("\n");
+        help_verb(&cli_verbs[i]);
+        found = true;
+    }
+    return found ? ERR_OK : cli_refuse(c, ERR_NOT_FOUND, "there is no verb `%s`", words);
+}
+
+/* ---- shells ---- */
+
+/* The words at one place: first words, or second words after a first one; each once. */
+static void print_words(const char *first) {
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        const char *words = cli_verbs[i].words, *space = strchr(words, ' ');
+        size_t len = space != NULL ? (size_t)(space - words) : strlen(words);
+        if (first != NULL) {
+            if (space != NULL && strlen(first) == len && strncmp(words, first, len) == 0) printf("%s ", space + 1);
+            continue;
+        }
+        bool seen = i > 0 && strncmp(cli_verbs[i - 1].words, words, len) == 0 &&
+                    (cli_verbs[i - 1].words[len] == ' ' || cli_verbs[i - 1].words[len] == 0);
+        if (!seen) printf("%.*s ", (int)len, words);
+    }
+}
+
+static void print_flag_words(const struct cli_flag *flags) {
+    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) printf("--%s ", f->name);
+}
+
+static void completion_body(void) {
+    printf("    local verb=\"${words[1]}\" two=\"${words[1]} ${words[2]}\" flags=\"\" seconds=\"\"\n");
+    printf("    case \"$verb\" in\n");
+    static const char *const groups[] = {"kv", "blob", "token", "journal"};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        printf("    %s) seconds=\"", groups[i]);
+        print_words(groups[i]);
+        printf("\" ;;\n");
+    }
+    printf("    completion) seconds=\"bash zsh\" ;;\n    esac\n    case \"$two\" in\n");
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        if (cli_verbs[i].outside != CLI_INSIDE) continue;
+        printf("    \"%s%s\"*) flags=\"", cli_verbs[i].words, strchr(cli_verbs[i].words, ' ') != NULL ? "" : " ");
+        print_flag_words(cli_verbs[i].flags);
+        print_flag_words(cli_common_flags);
+        printf("\" ;;\n");
+    }
+    printf("    esac\n");
+}
+
+enum err verb_completion(struct cli *c) {
+    bool bash = strcmp(c->args[0], "bash") == 0;
+    if (!bash && strcmp(c->args[0], "zsh") != 0)
+        return cli_refuse(c, ERR_INVALID, "expected bash or zsh, found `%s`", c->args[0]);
+    if (!bash) printf("#compdef reeve\nautoload -U +X bashcompinit && bashcompinit\n");
+    printf("_reeve() {\n    local cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    local words=(\"${COMP_WORDS[@]}\")\n");
+    /* zsh counts from 1; its bash emulation gives COMP_WORDS that do too unless told otherwise. */
+    if (!bash) printf("    setopt localoptions ksharrays\n");
+    completion_body();
+    printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
+    print_words(NULL);
+    printf("\" -- \"$cur\"))\n"
+           "    elif [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$seconds\" ]; then\n"
+           "        COMPREPLY=($(compgen -W \"$seconds\" -- \"$cur\"))\n"
+           "    elif [ \"${cur#-}\" != \"$cur\" ]; then\n"
+           "        COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\"))\n"
+           "    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
+           "complete -o filenames -F _reeve reeve\n");
+    return ERR_OK;
+}

@@ -1,0 +1,166 @@
+/* out.c: see out.h. */
+#include "out.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "utf8.h"
+#include "vec.h"
+
+struct cell {
+    struct slice text;
+    enum out_colour colour;
+};
+
+const char *out_paint(const struct cli *c, enum out_colour colour) {
+    static const char *const codes[] = {"", "\033[32m", "\033[31m", "\033[33m", "\033[34m", "\033[90m", "\033[1m"};
+    return c->colour ? codes[colour] : "";
+}
+
+const char *out_plain(const struct cli *c) {
+    return c->colour ? "\033[0m" : "";
+}
+
+/* ---- tables ---- */
+
+void out_table_init(struct out_table *t, struct cli *c, uint32_t columns, const char *const *heads) {
+    t->cli = c;
+    t->columns = columns;
+    vec_init(&t->cells, sizeof(struct cell));
+    for (uint32_t i = 0; i < columns; i++) out_cell(t, OUT_GREY, "%s", heads[i]);
+}
+
+void out_slice(struct out_table *t, enum out_colour colour, struct slice s) {
+    struct cell *cell = vec_push(&t->cells);
+    *cell = (struct cell){arena_slice(&t->cli->arena, s.len > 0 ? s : SLICE("-")), colour};
+}
+
+void out_cell(struct out_table *t, enum out_colour colour, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    out_slice(t, colour, slice_str(text));
+}
+
+/* Characters, not bytes; those of double width are rare in names of jobs. */
+static uint32_t width_of(struct slice s) {
+    uint32_t width = 0;
+    for (size_t i = 0; i < s.len; i++) width += (s.ptr[i] & 0xc0) != 0x80;
+    return width;
+}
+
+void out_clean(FILE *to, struct slice text) {
+    for (size_t i = 0; i < text.len;) {
+        size_t n = utf8_sequence(slice_of(text.ptr + i, text.len - i));
+        bool control = n == 0 || (n == 1 && (text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)) ||
+                       (n == 2 && text.ptr[i] == 0xc2 && text.ptr[i + 1] < 0xa0);
+        if (control)
+            fputc('?', to);
+        else
+            fwrite(text.ptr + i, 1, n, to);
+        i += n > 0 ? n : 1;
+    }
+}
+
+void out_table_end(struct out_table *t) {
+    uint32_t widths[16] = {0};
+    const struct cell *cells = (const void *)t->cells.at;
+    for (uint32_t i = 0; i < t->cells.count; i++) {
+        uint32_t w = width_of(cells[i].text);
+        if (w > widths[i % t->columns]) widths[i % t->columns] = w;
+    }
+    for (uint32_t i = 0; i < t->cells.count; i++) {
+        bool last = i % t->columns == t->columns - 1;
+        fputs(out_paint(t->cli, cells[i].colour), stdout);
+        out_clean(stdout, cells[i].text);
+        if (cells[i].colour != OUT_PLAIN) fputs(out_plain(t->cli), stdout);
+        if (last)
+            fputc('\n', stdout);
+        else
+            printf("%*s", (int)(widths[i % t->columns] - width_of(cells[i].text) + 2), "");
+    }
+    vec_fini(&t->cells);
+}
+
+/* ---- JSON ---- */
+
+void out_object_begin(struct out_object *o) {
+    buf_init(&o->buf, (size_t)512 << 20);
+    json_init(&o->json, &o->buf);
+    json_object(&o->json);
+}
+
+void out_object_end(struct out_object *o) {
+    json_object_end(&o->json);
+    fwrite(o->buf.at, 1, o->buf.len, stdout);
+    fputc('\n', stdout);
+    buf_fini(&o->buf);
+}
+
+void out_json(const struct tlv_desc *desc, const void *message) {
+    struct out_object o;
+    out_object_begin(&o);
+    tlv_json(desc, message, &o.json);
+    out_object_end(&o);
+}
+
+/* ---- words ---- */
+
+static const struct {
+    const char *state, *sign;
+    enum out_colour colour;
+} states[] = {
+    {"waiting", "·", OUT_GREY},     {"held", "?", OUT_YELLOW},  {"ready", "○", OUT_PLAIN},
+    {"dispatched", "◔", OUT_BLUE},  {"running", "●", OUT_BLUE}, {"checking", "◑", OUT_BLUE},
+    {"succeeded", "✓", OUT_GREEN},  {"failed", "✗", OUT_RED},   {"timed_out", "✗", OUT_RED},
+    {"cancelled", "–", OUT_YELLOW}, {"denied", "✗", OUT_RED},   {"quarantined", "!", OUT_RED},
+    {"skipped", "–", OUT_GREY},
+};
+
+enum out_colour out_state_colour(struct slice state) {
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        if (slice_eq(state, slice_str(states[i].state))) return states[i].colour;
+    return OUT_PLAIN;
+}
+
+const char *out_state_sign(struct slice state) {
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        if (slice_eq(state, slice_str(states[i].state))) return states[i].sign;
+    return " ";
+}
+
+const char *out_age(int64_t now_ms, int64_t then_ms, char text[OUT_TIME_BYTES]) {
+    int64_t s = now_ms > then_ms ? (now_ms - then_ms) / 1000 : 0;
+    if (then_ms == 0)
+        snprintf(text, OUT_TIME_BYTES, "-");
+    else if (s < 120)
+        snprintf(text, OUT_TIME_BYTES, "%llds", (long long)s);
+    else if (s < 7200)
+        snprintf(text, OUT_TIME_BYTES, "%lldm", (long long)(s / 60));
+    else if (s < 172800)
+        snprintf(text, OUT_TIME_BYTES, "%lldh", (long long)(s / 3600));
+    else
+        snprintf(text, OUT_TIME_BYTES, "%lldd", (long long)(s / 86400));
+    return text;
+}
+
+const char *out_time(int64_t ms, char text[OUT_TIME_BYTES]) {
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm parts;
+    if (ms == 0 || localtime_r(&seconds, &parts) == NULL)
+        snprintf(text, OUT_TIME_BYTES, "-");
+    else
+        strftime(text, OUT_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &parts);
+    return text;
+}
+
+const char *out_bytes(uint64_t bytes, char text[OUT_TIME_BYTES]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    size_t unit = 0;
+    for (; v >= 1024 && unit < 4; unit++) v /= 1024;
+    snprintf(text, OUT_TIME_BYTES, unit == 0 ? "%.0f %s" : "%.1f %s", v, units[unit]);
+    return text;
+}

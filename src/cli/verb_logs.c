@@ -1,0 +1,66 @@
+/* verb_logs.c: see verb_logs.h, and `reeve logs`. */
+#include "verb_logs.h"
+
+#include <stdio.h>
+
+#include "out.h"
+#include "verbs.h"
+
+static void print_times(FILE *to, const struct wire_log_piece *p) {
+    char when[OUT_TIME_BYTES];
+    for (size_t from = 0; from < p->data.len;) {
+        const uint8_t *end = memchr(p->data.ptr + from, '\n', p->data.len - from);
+        size_t len = end != NULL ? (size_t)(end - p->data.ptr) + 1 - from : p->data.len - from;
+        fprintf(to, "%s.%03d ", out_time(p->time_ms, when), (int)(p->time_ms % 1000));
+        fwrite(p->data.ptr + from, 1, len, to);
+        from += len;
+    }
+}
+
+static void print_json(const struct wire_log_piece *p) {
+    static const char *const words[] = {"out", "err", "note"};
+    struct out_object o;
+    out_object_begin(&o);
+    json_key(&o.json, "offset");
+    json_u64(&o.json, p->offset);
+    json_key(&o.json, "stream");
+    json_str(&o.json, words[p->stream < WIRE_STREAM_COUNT ? p->stream : 0]);
+    json_key(&o.json, "time_ms");
+    json_i64(&o.json, p->time_ms);
+    json_key(&o.json, "data"); /* text; bytes that are none become U+FFFD: who wants them exact leaves --json out */
+    json_text(&o.json, p->data);
+    out_object_end(&o);
+}
+
+void logs_print(struct cli *c, const struct wire_log_data *m, bool times) {
+    const struct wire_log_piece *pieces = m->pieces.at;
+    for (uint32_t i = 0; i < m->pieces.count; i++) {
+        FILE *to = pieces[i].stream == WIRE_STREAM_OUT ? stdout : stderr;
+        if (c->json)
+            print_json(&pieces[i]);
+        else if (times)
+            print_times(to, &pieces[i]);
+        else
+            fwrite(pieces[i].data.ptr, 1, pieces[i].data.len, to);
+        fflush(to);
+    }
+    if (m->over && m->cut_bytes > 0 && !c->json)
+        fprintf(stderr, "reeve: %llu bytes from the middle were not kept\n", (unsigned long long)m->cut_bytes);
+}
+
+enum err verb_logs(struct cli *c) {
+    uint64_t attempt = 0;
+    struct client_frame f;
+    struct wire_logs m = {.job = slice_str(c->args[0]), .follow = cli_flag(c, "follow") != NULL};
+    enum err e = cli_flag_number(c, "attempt", UINT32_MAX, &attempt);
+    if (e == ERR_OK) e = cli_flag_number(c, "tail", UINT64_MAX / 4, &m.tail_bytes);
+    m.attempt = (uint32_t)attempt;
+    if (e == ERR_OK) e = client_ask(&c->client, WIRE_LOGS, &m, &f, c->why);
+    while (e == ERR_OK) {
+        logs_print(c, f.message, cli_flag(c, "times") != NULL);
+        if (!(f.flags & FRAME_MORE)) return ERR_OK;
+        client_forget(&c->client);
+        e = client_answer(&c->client, f.request, &f, c->why);
+    }
+    return e;
+}

@@ -1,0 +1,10 @@
+/* verb_logs.h: output of jobs on our own. */
+#ifndef REEVE_VERB_LOGS_H
+#define REEVE_VERB_LOGS_H
+
+#include "cli.h"
+
+/* Standard output to standard output, errors to errors, byte for byte; with --json one object per piece. */
+void logs_print(struct cli *c, const struct wire_log_data *m, bool times);
+
+#endif

@@ -1,0 +1,353 @@
+/* verb_look.c: lists, one thing, one reason, counters. */
+#include <stdio.h>
+
+#include "out.h"
+#include "spec_value.h"
+#include "verbs.h"
+
+#define LIMIT_STANDARD 50u
+
+static int64_t wall_ms(const struct cli *c) {
+    return c->world->clock->wall(c->world->clock).ms;
+}
+
+/* ---- what others call our states ---- */
+
+static const struct dialect {
+    const char *state, *titan, *orion, *cordum, *corun;
+} dialects[] = {
+    {"waiting", "PENDING", "pending", "PENDING", "queued"},
+    {"held", "PENDING", "pending", "APPROVAL_REQUIRED", "queued"},
+    {"ready", "PENDING", "ready", "SCHEDULED", "queued"},
+    {"dispatched", "RUNNING", "running", "DISPATCHED", "running"},
+    {"running", "RUNNING", "running", "RUNNING", "running"},
+    {"checking", "RUNNING", "running", "RUNNING", "running"},
+    {"succeeded", "COMPLETED", "completed", "SUCCEEDED", "completed"},
+    {"failed", "DEAD", "failed", "FAILED", "failed"},
+    {"timed_out", "DEAD", "failed", "TIMEOUT", "failed"},
+    {"denied", "DEAD", "failed", "DENIED", "failed"},
+    {"quarantined", "DEAD", "failed", "OUTPUT_QUARANTINED", "failed"},
+    {"cancelled", "CANCELLED", "failed", "CANCELLED", "cancelled"},
+    {"skipped", "CANCELLED", "failed", "CANCELLED", "cancelled"},
+};
+
+static struct slice state_word(const struct cli *c, struct slice state, struct slice cause) {
+    const char *whose = cli_flag(c, "dialect");
+    if (whose == NULL) return state;
+    bool titan = strcmp(whose, "titan") == 0, orion = strcmp(whose, "orion") == 0;
+    /* A job that was dragged down is cancelled for Titan, not dead. */
+    if (titan && slice_eq(state, SLICE("failed")) && slice_eq(cause, SLICE("upstream"))) return SLICE("CANCELLED");
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+        const struct dialect *d = &dialects[i];
+        if (!slice_eq(state, slice_str(d->state))) continue;
+        return slice_str(titan ? d->titan : orion ? d->orion : strcmp(whose, "cordum") == 0 ? d->cordum : d->corun);
+    }
+    return state;
+}
+
+static enum err check_dialect(struct cli *c) {
+    static const char *const known[] = {"titan", "orion", "cordum", "corun"};
+    const char *whose = cli_flag(c, "dialect");
+    for (size_t i = 0; whose != NULL && i < 4; i++)
+        if (strcmp(whose, known[i]) == 0) return ERR_OK;
+    if (whose == NULL) return ERR_OK;
+    return cli_refuse(c, ERR_INVALID, "--dialect: expected titan, orion, cordum or corun, found `%s`", whose);
+}
+
+/* ---- pages ---- */
+
+typedef void (*page_fn)(struct cli *c, struct out_table *t, const struct wire_listed *page);
+
+static enum err each_page(struct cli *c, struct wire_list *m, struct out_table *t, page_fn show) {
+    uint64_t most = LIMIT_STANDARD;
+    enum err e = cli_flag_number(c, "limit", 1000000, &most);
+    if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
+    while (e == ERR_OK && most > 0) {
+        struct client_frame f;
+        m->most = most > 1000 ? 1000 : (uint32_t)most;
+        e = client_ask(&c->client, WIRE_LIST, m, &f, c->why);
+        if (e != ERR_OK) break;
+        const struct wire_listed *page = f.message;
+        uint32_t count = page->flows.count + page->jobs.count + page->questions.count + page->workers.count;
+        show(c, t, page);
+        most -= count < most ? count : most;
+        if (page->cursor.len == 0) return ERR_OK;
+        m->cursor = arena_slice(&c->arena, page->cursor);
+        client_forget(&c->client);
+    }
+    if (e == ERR_OK && !c->json && c->is_terminal) fprintf(stderr, "(there are more: --limit N or --all)\n");
+    return e;
+}
+
+static enum err list(struct cli *c, struct wire_list *m, uint32_t columns, const char *const *heads, page_fn show) {
+    struct out_table t;
+    out_table_init(&t, c, columns, heads);
+    enum err e = each_page(c, m, &t, show);
+    if (e == ERR_OK && !c->json)
+        out_table_end(&t);
+    else
+        vec_fini(&t.cells);
+    return e;
+}
+
+static void show_flows(struct cli *c, struct out_table *t, const struct wire_listed *page) {
+    const struct wire_flow_view *list = page->flows.at;
+    char age[OUT_TIME_BYTES], took[OUT_TIME_BYTES];
+    for (uint32_t i = 0; i < page->flows.count; i++) {
+        const struct wire_flow_view *v = &list[i];
+        if (c->json) {
+            out_json(&wire_flow_view_desc, v);
+            continue;
+        }
+        const struct wire_amount *states = v->states.at;
+        uint64_t good = 0;
+        for (uint32_t k = 0; k < v->states.count; k++)
+            if (slice_eq(states[k].name, SLICE("succeeded"))) good = states[k].amount;
+        int64_t end = v->finished_ms != 0 ? v->finished_ms : wall_ms(c);
+        out_slice(t, OUT_BOLD, v->flow);
+        out_slice(t, OUT_PLAIN, v->name);
+        out_slice(t, out_state_colour(v->state),
+                  v->paused ? SLICE("paused") : state_word(c, v->state, (struct slice){0}));
+        out_cell(t, OUT_PLAIN, "%llu/%u", (unsigned long long)good, v->job_count);
+        out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->created_ms, age));
+        out_cell(t, OUT_PLAIN, "%s", out_age(end, v->created_ms, took));
+    }
+}
+
+static void show_jobs(struct cli *c, struct out_table *t, const struct wire_listed *page) {
+    const struct wire_job_view *list = page->jobs.at;
+    char age[OUT_TIME_BYTES];
+    for (uint32_t i = 0; i < page->jobs.count; i++) {
+        const struct wire_job_view *v = &list[i];
+        if (c->json) {
+            out_json(&wire_job_view_desc, v);
+            continue;
+        }
+        out_slice(t, OUT_BOLD, v->job);
+        out_slice(t, out_state_colour(v->state), state_word(c, v->state, v->cause));
+        out_slice(t, OUT_PLAIN, v->cause);
+        out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
+        out_slice(t, OUT_PLAIN, v->worker);
+        out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->since_ms, age));
+    }
+}
+
+static const char *const job_heads[] = {"JOB", "STATE", "CAUSE", "TRY", "WORKER", "SINCE"};
+
+static struct tlv_list flag_names(struct cli *c, const char *flag) {
+    struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
+    const char *value;
+    uint32_t count = 0;
+    for (uint32_t at = 0; (value = cli_flag_next(c, flag, &at)) != NULL;) names[count++].name = slice_str(value);
+    return (struct tlv_list){names, count};
+}
+
+enum err verb_ls(struct cli *c) {
+    static const char *const heads[] = {"FLOW", "NAME", "STATE", "DONE", "AGE", "TOOK"};
+    int64_t since = 0;
+    enum err e = check_dialect(c);
+    if (e == ERR_OK) e = cli_flag_duration(c, "since", &since);
+    if (e != ERR_OK) return e;
+    struct wire_list m = {.what = WIRE_LIST_FLOWS,
+                          .name = cli_flag_text(c, "name"),
+                          .states = flag_names(c, "state"),
+                          .since_ms = since > 0 ? wall_ms(c) - since : 0};
+    if (c->arg_count == 0) return list(c, &m, 6, heads, show_flows);
+    m.what = WIRE_LIST_JOBS;
+    m.flow = slice_str(c->args[0]);
+    return list(c, &m, 6, job_heads, show_jobs);
+}
+
+enum err verb_dead(struct cli *c) {
+    struct wire_list m = {.what = WIRE_LIST_DEAD};
+    return list(c, &m, 6, job_heads, show_jobs);
+}
+
+static void show_workers(struct cli *c, struct out_table *t, const struct wire_listed *page) {
+    const struct wire_worker_view *list = page->workers.at;
+    for (uint32_t i = 0; i < page->workers.count; i++) {
+        const struct wire_worker_view *v = &list[i];
+        if (c->json) {
+            out_json(&wire_worker_view_desc, v);
+            continue;
+        }
+        struct buf caps;
+        buf_init(&caps, 200);
+        const struct wire_name *names = v->capabilities.at;
+        const struct wire_pair *labels = v->labels.at;
+        for (uint32_t k = 0; k < v->capabilities.count; k++) buf_printf(&caps, "%.*s ", SLICE_FMT(names[k].name));
+        for (uint32_t k = 0; k < v->labels.count; k++)
+            buf_printf(&caps, "%.*s=%.*s ", SLICE_FMT(labels[k].key), SLICE_FMT(labels[k].value));
+        out_slice(t, OUT_BOLD, v->worker);
+        out_slice(t, v->attached ? v->draining ? OUT_YELLOW : OUT_GREEN : OUT_RED,
+                  v->attached ? v->draining ? SLICE("draining") : SLICE("here") : SLICE("away"));
+        out_slice(t, OUT_PLAIN, v->pool);
+        out_cell(t, OUT_PLAIN, "%u/%u", v->active, v->slots);
+        out_slice(t, OUT_PLAIN, buf_slice(&caps));
+        out_slice(t, OUT_PLAIN, v->build);
+        buf_fini(&caps);
+    }
+}
+
+enum err verb_workers(struct cli *c) {
+    static const char *const heads[] = {"WORKER", "STATE", "POOL", "BUSY", "OFFERS", "BUILD"};
+    struct wire_list m = {.what = WIRE_LIST_WORKERS};
+    return list(c, &m, 6, heads, show_workers);
+}
+
+/* ---- one thing ---- */
+
+static void line(const struct cli *c, const char *name, struct slice value) {
+    if (value.len == 0) return;
+    printf("  %s%-12s%s ", out_paint(c, OUT_GREY), name, out_plain(c));
+    out_clean(stdout, value);
+    printf("\n");
+}
+
+static void line_time(const struct cli *c, const char *name, int64_t ms) {
+    char text[OUT_TIME_BYTES];
+    if (ms != 0) line(c, name, slice_str(out_time(ms, text)));
+}
+
+static void state_line(const struct cli *c, struct slice what, struct slice state, struct slice more) {
+    printf("%s%s", out_paint(c, out_state_colour(state)), out_state_sign(state));
+    printf("%s %s", out_plain(c), out_paint(c, OUT_BOLD));
+    out_clean(stdout, what);
+    printf("%s  %.*s", out_plain(c), SLICE_FMT(state));
+    if (more.len > 0) fputs(" (", stdout), out_clean(stdout, more), fputs(")", stdout);
+    printf("\n");
+}
+
+static void show_run(struct cli *c, struct slice body) {
+    struct wire_run run;
+    if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &c->arena, &run, NULL) != ERR_OK) return;
+    const struct wire_arg *args = run.argv.at;
+    struct buf text;
+    buf_init(&text, 65536);
+    for (uint32_t i = 0; i < run.argv.count; i++) buf_printf(&text, "%s%.*s", i ? " " : "", SLICE_FMT(args[i].text));
+    line(c, run.script_name.len > 0 ? "args" : "command", buf_slice(&text));
+    line(c, "shell", run.shell);
+    line(c, "script", run.script_name);
+    line(c, "asks", run.message);
+    line(c, "when", run.when);
+    line(c, "foreach", run.foreach);
+    buf_fini(&text);
+}
+
+static void show_job(struct cli *c, const struct wire_job_view *v) {
+    const struct wire_attempt_view *tries = v->attempts.at;
+    char number[64];
+    state_line(c, v->job, v->state, v->cause);
+    line(c, "kind", v->kind);
+    show_run(c, v->body);
+    snprintf(number, sizeof number, "%u of %u", v->attempt, v->attempts_max);
+    line(c, "attempt", slice_str(number));
+    line(c, "worker", v->worker);
+    line(c, "pool", v->pool);
+    line_time(c, "since", v->since_ms);
+    line_time(c, "due", v->due_ms);
+    line(c, "dragged by", v->root);
+    line(c, "reason", v->reason);
+    line(c, "result", v->result);
+    for (uint32_t i = 0; i < v->attempts.count; i++) {
+        snprintf(number, sizeof number, "#%u %.*s exit %u", tries[i].attempt, SLICE_FMT(tries[i].outcome),
+                 tries[i].exit_code);
+        line(c, i == 0 ? "tries" : "", slice_str(number));
+    }
+}
+
+static void show_flow(struct cli *c, const struct wire_flow_view *v) {
+    const struct wire_amount *states = v->states.at;
+    state_line(c, v->flow, v->state, v->paused ? SLICE("paused") : v->cancelling ? SLICE("cancelling") : v->unwinding);
+    line(c, "name", v->name);
+    line(c, "by", v->principal);
+    line(c, "tenant", v->tenant);
+    line_time(c, "created", v->created_ms);
+    line_time(c, "finished", v->finished_ms);
+    struct buf text;
+    buf_init(&text, 4096);
+    for (uint32_t i = 0; i < v->states.count; i++)
+        buf_printf(&text, "%s%llu %.*s", i ? ", " : "", (unsigned long long)states[i].amount,
+                   SLICE_FMT(states[i].name));
+    line(c, "jobs", buf_slice(&text));
+    buf_fini(&text);
+}
+
+/* A job is shown in full; of a flow the jobs follow, in as many frames as it takes. */
+enum err verb_show(struct cli *c) {
+    struct client_frame f;
+    struct wire_get m = {.target = slice_str(c->args[0]), .details = true};
+    bool is_job = strchr(c->args[0], '/') != NULL;
+    enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
+    for (bool first = true; e == ERR_OK; first = false) {
+        const struct wire_got *got = f.message;
+        const struct wire_job_view *jobs = got->jobs.at;
+        bool more = f.flags & FRAME_MORE;
+        if (c->json && is_job && got->jobs.count > 0) {
+            out_json(&wire_job_view_desc, &jobs[0]);
+        } else if (c->json) {
+            out_json(&wire_got_desc, got);
+        } else if (is_job) {
+            if (got->jobs.count > 0) show_job(c, &jobs[0]);
+        } else {
+            if (first) show_flow(c, &got->flow);
+            for (uint32_t i = 0; i < got->jobs.count; i++) state_line(c, jobs[i].job, jobs[i].state, jobs[i].cause);
+        }
+        if (!more) break;
+        e = client_answer(&c->client, f.request, &f, c->why);
+    }
+    return e;
+}
+
+enum err verb_why(struct cli *c) {
+    struct client_frame f;
+    struct wire_why m = {slice_str(c->args[0])};
+    enum err e = client_ask(&c->client, WIRE_WHY, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_reason *r = f.message;
+    if (c->json) {
+        out_json(&wire_reason_desc, r);
+        return ERR_OK;
+    }
+    state_line(c, r->job, r->state, r->code);
+    printf("  ");
+    out_clean(stdout, r->text);
+    printf("\n");
+    line(c, "parent", r->parent);
+    line(c, "limit", r->limit);
+    line(c, "worker", r->worker);
+    line_time(c, "until", r->until_ms);
+    if (r->question != 0) printf("  a person may answer: reeve approve %s\n", c->args[0]);
+    return ERR_OK;
+}
+
+enum err verb_stats(struct cli *c) {
+    struct client_frame f;
+    struct wire_empty m = {0};
+    enum err e = client_ask(&c->client, WIRE_STATS, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_stats *s = f.message;
+    const struct wire_amount *numbers = s->numbers.at;
+    struct out_object o;
+    if (c->json) out_object_begin(&o);
+    for (uint32_t i = 0; i < s->numbers.count; i++) {
+        if (!c->json) {
+            printf("%-28.*s %llu\n", SLICE_FMT(numbers[i].name), (unsigned long long)numbers[i].amount);
+            continue;
+        }
+        char name[256];
+        snprintf(name, sizeof name, "%.*s", SLICE_FMT(numbers[i].name));
+        json_key(&o.json, name);
+        json_u64(&o.json, numbers[i].amount);
+    }
+    if (c->json) out_object_end(&o);
+    return ERR_OK;
+}
+
+enum err verb_version(struct cli *c) {
+    if (c->json)
+        printf("{\"version\":\"%s\",\"wire\":%u}\n", c->world->build, FRAME_VERSION);
+    else
+        printf("reeve %s\n", c->world->build);
+    return ERR_OK;
+}

@@ -1,0 +1,285 @@
+/* verb_submit.c: a flow file, read here, sent as jobs. Files that it names go along: small ones inside the job, larger
+ * ones as blobs, which are stored before the flow is. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "out.h"
+#include "spec.h"
+#include "verbs.h"
+#include "yaml_tree.h"
+
+#define FILE_BYTES_MAX ((size_t)256 << 20)
+#define INLINE_BYTES_MAX 32768u /* of a script or an input: beyond it, a blob */
+#define PART_JOBS_MAX 5000u
+#define PART_BYTES_MAX (8u << 20)
+
+enum err file_read(struct cli *c, const char *path, size_t most, struct slice *ret) {
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *f = is_stdin ? stdin : fopen(path, "re");
+    struct buf b;
+    if (f == NULL) return cli_refuse(c, ERR_NOT_FOUND, "%s: %s", path, strerrordesc_np(errno));
+    buf_init(&b, most);
+    for (;;) {
+        uint8_t *at = buf_space(&b, 65536);
+        if (at == NULL) break;
+        size_t n = fread(at, 1, 65536, f);
+        buf_cut(&b, b.len - 65536 + n);
+        if (n == 0) break;
+    }
+    enum err e = ERR_OK;
+    if (ferror(f))
+        e = cli_refuse(c, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    else if (b.full)
+        e = cli_refuse(c, ERR_LIMIT, "%s: more than %zu bytes", path, most);
+    if (e == ERR_OK) *ret = arena_slice(&c->arena, buf_slice(&b));
+    buf_fini(&b);
+    if (!is_stdin) fclose(f);
+    return e;
+}
+
+/* ---- what the flow file needs of the world ---- */
+
+struct reading {
+    struct cli *cli;
+    const char *path; /* of the flow file */
+    bool dry;
+};
+
+static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
+    struct reading *r = ctx;
+    r->cli->world->hasher->whole(r->cli->world->hasher, bytes, ret);
+}
+
+static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
+    struct reading *r = ctx;
+    struct slice bytes = {0};
+    char full[4096];
+    const char *slash = strrchr(r->path, '/');
+    int folder = slash != NULL && path.len > 0 && path.ptr[0] != '/' ? (int)(slash - r->path) + 1 : 0;
+    snprintf(full, sizeof full, "%.*s%.*s", folder, r->path, SLICE_FMT(path));
+    enum err e = file_read(r->cli, full, FILE_BYTES_MAX, &bytes);
+    if (e == ERR_OK && bytes.len <= INLINE_BYTES_MAX) {
+        ret->bytes = bytes;
+        return ERR_OK;
+    }
+    if (e == ERR_OK && r->dry) {
+        uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
+        hash(ctx, bytes, at);
+        ret->hash = slice_of(at, SPEC_HASH_BYTES);
+        return ERR_OK;
+    }
+    if (e == ERR_OK) e = blob_put(r->cli, bytes, &ret->hash);
+    if (e != ERR_OK) why_set(why, e, "%s", r->cli->why->text);
+    return e;
+}
+
+static bool is_json(const char *path, struct slice text) {
+    size_t len = strlen(path), i = 0;
+    if (len > 5 && strcmp(path + len - 5, ".json") == 0) return true;
+    while (i < text.len && (text.ptr[i] == ' ' || text.ptr[i] == '\n' || text.ptr[i] == '\t')) i++;
+    return i < text.len && text.ptr[i] == '{';
+}
+
+static enum err read_flow(struct cli *c, const char *path, bool dry, struct wire_flow *ret) {
+    struct reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
+    struct limits limits;
+    struct tlv_list params = {0};
+    limits_default(&limits);
+    struct spec_input in = {
+        .source = {.name = r.path},
+        .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
+    enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
+    if (e == ERR_OK) e = cli_pairs(c, "param", &params);
+    if (e != ERR_OK) return e;
+    const struct wire_pair *pairs = params.at;
+    struct spec_given *given = ARENA_ARRAY(&c->arena, struct spec_given, params.count + 1);
+    for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
+    in.given = given;
+    in.given_count = params.count;
+    e = is_json(path, in.source.text) ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
+                                      : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
+    if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
+    return spec_read(&in, &c->arena, ret, c->why);
+}
+
+static enum err flags_over(struct cli *c, struct wire_flow *flow) {
+    struct tlv_list labels = {0};
+    if (cli_flag(c, "name") != NULL) flow->name = cli_flag_text(c, "name");
+    if (cli_flag(c, "key") != NULL) flow->key = cli_flag_text(c, "key");
+    enum err e = cli_pairs(c, "label", &labels);
+    if (e != ERR_OK || labels.count == 0) return e;
+    struct wire_pair *all = ARENA_ARRAY(&c->arena, struct wire_pair, flow->labels.count + labels.count);
+    if (flow->labels.count > 0) memcpy(all, flow->labels.at, sizeof *all * flow->labels.count);
+    memcpy(all + flow->labels.count, labels.at, sizeof *all * labels.count);
+    flow->labels = (struct tlv_list){all, flow->labels.count + labels.count};
+    return ERR_OK;
+}
+
+/* ---- what it would be ---- */
+
+static void dry_body(struct cli *c, struct json *j, const char *key, struct slice body) {
+    struct wire_run run;
+    if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_STRICT, &c->arena, &run, NULL) != ERR_OK) return;
+    json_key(j, key);
+    json_object(j);
+    struct slice script = run.script, input = run.stdin_text; /* bytes, but mostly text: shown as such */
+    run.script = run.stdin_text = (struct slice){0};
+    tlv_json(&wire_run_desc, &run, j);
+    if (script.len > 0) json_key(j, "script"), json_text(j, script);
+    if (input.len > 0) json_key(j, "stdin"), json_text(j, input);
+    json_object_end(j);
+}
+
+static void dry_options(const struct wire_options *o, struct json *j, const char *key) {
+    struct wire_options rest = *o;
+    rest.kind = 0;
+    json_key(j, key);
+    json_object(j);
+    tlv_json(&wire_options_desc, &rest, j);
+    json_object_end(j);
+}
+
+static void dry_job(struct cli *c, const struct wire_flow *flow, const struct wire_job *job, struct json *j) {
+    const struct wire_options *options = flow->part.options.at;
+    const struct wire_job *jobs = flow->part.jobs.at;
+    const struct wire_name *foreign = job->parent_names.at;
+    json_object(j);
+    json_key(j, "name");
+    json_text(j, job->name);
+    json_key(j, "kind");
+    json_str(j, wire_job_kind_words[options[job->options].kind]);
+    json_key(j, "needs");
+    json_array(j);
+    for (uint32_t i = 0; i < job->parents.count; i++) json_text(j, jobs[job->parents.at[i]].name);
+    for (uint32_t i = 0; i < job->parent_names.count; i++) json_text(j, foreign[i].name);
+    json_array_end(j);
+    dry_options(&options[job->options], j, "options");
+    dry_body(c, j, "run", job->body);
+    if (job->cache_key.len > 0) json_key(j, "cache_key"), json_hex(j, job->cache_key);
+    if (job->undo_options != 0) {
+        dry_options(&options[job->undo_options - 1], j, "undo_options");
+        dry_body(c, j, "undo", job->undo_body);
+    }
+    json_object_end(j);
+}
+
+static void dry_print(struct cli *c, const struct wire_flow *flow) {
+    struct out_object o;
+    struct wire_flow head = *flow;
+    const struct wire_job *jobs = flow->part.jobs.at;
+    head.part = (struct wire_jobs){0};
+    out_object_begin(&o);
+    tlv_json(&wire_flow_desc, &head, &o.json);
+    json_key(&o.json, "jobs");
+    json_array(&o.json);
+    for (uint32_t i = 0; i < flow->part.jobs.count; i++) dry_job(c, flow, &jobs[i], &o.json);
+    json_array_end(&o.json);
+    out_object_end(&o);
+}
+
+/* ---- sending: a flow that is too large for one request goes in parts, parents before children ---- */
+
+/* Jobs `first` to `end`, those before them named. */
+static struct wire_jobs part_of(struct cli *c, const struct wire_jobs *all, uint32_t first, uint32_t end) {
+    const struct wire_job *jobs = all->jobs.at;
+    struct wire_job *list = ARENA_ARRAY(&c->arena, struct wire_job, end - first);
+    for (uint32_t i = first; i < end; i++) {
+        struct wire_job *to = &list[i - first];
+        *to = jobs[i];
+        uint32_t *near = ARENA_ARRAY(&c->arena, uint32_t, to->parents.count + 1), near_count = 0;
+        struct wire_name *far =
+            ARENA_ARRAY(&c->arena, struct wire_name, to->parents.count + to->parent_names.count + 1);
+        uint32_t far_count = to->parent_names.count;
+        if (far_count > 0) memcpy(far, to->parent_names.at, sizeof *far * far_count);
+        for (uint32_t k = 0; k < to->parents.count; k++) {
+            uint32_t at = to->parents.at[k];
+            if (at >= first)
+                near[near_count++] = at - first;
+            else
+                far[far_count++].name = jobs[at].name;
+        }
+        to->parents = (struct tlv_u32s){near, near_count};
+        to->parent_names = (struct tlv_list){far, far_count};
+    }
+    return (struct wire_jobs){.options = all->options, .jobs = {list, end - first}, .more = end < all->jobs.count};
+}
+
+static uint32_t part_end(const struct wire_jobs *all, uint32_t first) {
+    const struct wire_job *jobs = all->jobs.at;
+    uint32_t end = first;
+    size_t bytes = 0;
+    for (; end < all->jobs.count && end - first < PART_JOBS_MAX && bytes < PART_BYTES_MAX; end++)
+        bytes += 64 + jobs[end].body.len + jobs[end].undo_body.len + 8 * (size_t)jobs[end].parents.count;
+    return end;
+}
+
+static enum err send_part(struct cli *c, enum wire_op op, const void *message, struct wire_submitted_flow *ret) {
+    struct client_frame f;
+    enum err e = client_ask(&c->client, op, message, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_submitted *m = f.message;
+    if (f.op != WIRE_SUBMITTED || m->flows.count != 1)
+        return cli_refuse(c, ERR_UNSUPPORTED, "an answer of another kind");
+    *ret = *(const struct wire_submitted_flow *)m->flows.at;
+    if (ret->code.len == 0) return ERR_OK;
+    return cli_refuse(c, client_err(ret->code), "%.*s", SLICE_FMT(ret->message));
+}
+
+/* A flow of which only a part came would wait for the rest for ever. */
+static void call_off(struct cli *c, struct slice flow) {
+    struct client_frame f;
+    struct why ignored;
+    struct wire_name name = {flow};
+    struct wire_targets m = {.targets = {&name, 1}, .reason = SLICE("the rest of its jobs was refused")};
+    (void)!client_ask(&c->client, WIRE_CANCEL, &m, &f, &ignored);
+}
+
+static enum err send_flow(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret) {
+    uint32_t end = part_end(&flow->part, 0);
+    struct wire_flow first = *flow;
+    struct wire_submit m = {{&first, 1}};
+    first.part = part_of(c, &flow->part, 0, end);
+    enum err e = send_part(c, WIRE_SUBMIT, &m, ret);
+    if (e != ERR_OK || ret->repeated) return e;
+    ret->flow = arena_slice(&c->arena, ret->flow);
+    while (e == ERR_OK && end < flow->part.jobs.count) {
+        uint32_t from = end;
+        struct wire_submitted_flow added;
+        end = part_end(&flow->part, from);
+        struct wire_add_jobs add = {.flow = ret->flow, .part = part_of(c, &flow->part, from, end)};
+        e = send_part(c, WIRE_ADD_JOBS, &add, &added);
+        if (e != ERR_OK) call_off(c, ret->flow);
+    }
+    ret->job_count = flow->part.jobs.count;
+    return e;
+}
+
+enum err verb_submit(struct cli *c) {
+    struct wire_flow flow;
+    struct wire_submitted_flow got;
+    bool dry = c->client.fd < 0;
+    enum err e = read_flow(c, c->args[0], dry, &flow);
+    if (e == ERR_OK) e = flags_over(c, &flow);
+    if (e != ERR_OK) return e;
+    if (dry) {
+        dry_print(c, &flow);
+        return ERR_OK;
+    }
+    e = send_flow(c, &flow, &got);
+    if (e != ERR_OK) return e;
+    if (c->json)
+        out_json(&wire_submitted_flow_desc, &got);
+    else if (c->is_terminal)
+        printf("%.*s  %s%u job%s\n", SLICE_FMT(got.flow), got.repeated ? "as before, " : "", got.job_count,
+               got.job_count == 1 ? "" : "s");
+    else
+        printf("%.*s\n", SLICE_FMT(got.flow));
+    if (cli_flag(c, "wait") == NULL) return ERR_OK;
+    fflush(stdout);
+    struct wire_name name = {arena_slice(&c->arena, got.flow)};
+    bool bad = false;
+    e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
+    if (e == ERR_OK && bad) c->exit_code = EXIT_ENDED_BADLY;
+    return e;
+}

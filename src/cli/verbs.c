@@ -1,0 +1,179 @@
+/* verbs.c: the table of verbs. Parsing, help, completion and the manual page come from it. */
+#include "verbs.h"
+
+/* clang-format off */
+const struct cli_flag cli_common_flags[] = {
+    {"data",   0,   "DIR",       "directory of the server; REEVE_DATA, else ./.reeve"},
+    {"server", 0,   "HOST:PORT", "server elsewhere; REEVE_SERVER, with its token in REEVE_TOKEN"},
+    {"json",   0,   NULL,        "output for programs: one JSON object per line"},
+    {"color",  0,   "WHEN",      "always or never; else on a terminal"},
+    {"help",   'h', NULL,        "what this verb does"},
+    {0},
+};
+
+static const struct cli_flag run_flags[] = {
+    {"name",     'n', "NAME",       "of the flow and its job; that of the command unless said"},
+    {"pool",     0,   "POOL",       "pool of workers"},
+    {"requires", 0,   "CAPABILITY", "that the worker must have; may come several times"},
+    {"env",      'e', "NAME=VALUE", "environment variable; may come several times"},
+    {"label",    'l', "NAME=VALUE", "label of the flow; may come several times"},
+    {"stdin",    0,   "FILE",       "standard input; - = that of this program"},
+    {"timeout",  0,   "DURATION",   "how long it may run"},
+    {"retries",  0,   "N",          "further attempts; 0 unless said"},
+    {"priority", 0,   "N",          "above or below normal"},
+    {"exclusive", 0,  NULL,         "never two attempts at once, whatever happens"},
+    {"detach",   'd', NULL,         "print its id, wait for nothing"},
+    {0},
+};
+static const struct cli_flag submit_flags[] = {
+    {"param",   'p', "NAME=VALUE", "parameter of the flow; may come several times"},
+    {"name",    'n', "NAME",       "of the flow, in place of the one in the file"},
+    {"key",     'k', "KEY",        "idempotency key: submitting it twice is submitting it once"},
+    {"label",   'l', "NAME=VALUE", "further label; may come several times"},
+    {"wait",    'w', NULL,         "wait until it is over; exit 1 if it ended badly"},
+    {"dry-run", 0,   NULL,         "check the file and print the flow as JSON, without a server"},
+    {0},
+};
+static const struct cli_flag ls_flags[] = {
+    {"state",   's', "STATE",   "only in this state; may come several times"},
+    {"name",    'n', "TEXT",    "only names that begin so"},
+    {"since",   0,   "DURATION", "only of the last DURATION"},
+    {"limit",   0,   "N",       "at most N; 50 unless said"},
+    {"all",     'a', NULL,      "no limit"},
+    {"dialect", 0,   "WHOSE",   "states as titan, orion, cordum or corun call them"},
+    {0},
+};
+static const struct cli_flag page_flags[] = {
+    {"limit", 0,   "N",  "at most N; 50 unless said"},
+    {"all",   'a', NULL, "no limit"},
+    {0},
+};
+static const struct cli_flag logs_flags[] = {
+    {"follow",  'f', NULL,  "go on until the attempt is over"},
+    {"attempt", 0,   "N",   "which attempt; the last unless said"},
+    {"tail",    0,   "N",   "only the last N bytes"},
+    {"times",   't', NULL,  "when each line was written"},
+    {0},
+};
+static const struct cli_flag wait_flags[] = {
+    {"any",     0, NULL,       "the first that is over suffices"},
+    {"timeout", 0, "DURATION", "give up after it, with exit 124"},
+    {"quiet",   'q', NULL,     "no progress"},
+    {0},
+};
+static const struct cli_flag reason_flags[] = {
+    {"reason", 'r', "TEXT", "why; it is kept"},
+    {0},
+};
+static const struct cli_flag rerun_flags[] = {
+    {"from-failed", 0, NULL, "keep what succeeded (this is how it is done)"},
+    {0},
+};
+static const struct cli_flag pause_flags[] = {
+    {"pool",   0, "POOL",   "a pool in place of a flow"},
+    {"tenant", 0, "TENANT", "a tenant in place of a flow"},
+    {0},
+};
+static const struct cli_flag approve_flags[] = {
+    {"reason", 'r', "TEXT", "why; it is kept"},
+    {"hash",   0,   "HASH", "of what you have seen; refused when it is another by now"},
+    {"yes",    'y', NULL,   "do not ask"},
+    {0},
+};
+static const struct cli_flag complete_flags[] = {
+    {"output", 'o', "JSON", "the result of the job; @FILE reads it from a file"},
+    {"fail",   0,   NULL,   "it went wrong"},
+    {"reason", 'r', "TEXT", "why"},
+    {0},
+};
+static const struct cli_flag drain_flags[] = {
+    {"undo", 0, NULL, "it takes jobs again"},
+    {0},
+};
+static const struct cli_flag kv_flags[] = {
+    {"flow",       0, "FLOW",     "the namespace of a flow in place of the tenant's"},
+    {"ttl",        0, "DURATION", "set, expire: gone after it"},
+    {"if-absent",  0, NULL,       "set: only when there is none"},
+    {"if-present", 0, NULL,       "set, del: only when there is one"},
+    {"if-version", 0, "N",        "set, del: only when it has this version"},
+    {"limit",      0, "N",        "ls: at most N; 50 unless said"},
+    {"all",        'a', NULL,     "ls: no limit"},
+    {"count",      'n', "N",      "watch: end after N changes"},
+    {0},
+};
+static const struct cli_flag blob_flags[] = {
+    {"output", 'o', "FILE", "get: write it there"},
+    {"limit",  0,   "N",    "ls: at most N; 50 unless said"},
+    {"all",    'a', NULL,   "ls: no limit"},
+    {0},
+};
+static const struct cli_flag token_flags[] = {
+    {"role",    0, "ROLE",     "admin, operator, submitter, approver, inspect, viewer, worker; may come several times"},
+    {"tenant",  0, "TENANT",   "that it acts for; all unless said"},
+    {"expires", 0, "DURATION", "valid for so long; for ever unless said"},
+    {0},
+};
+static const struct cli_flag help_flags[] = {
+    {"man", 0, NULL, "all of it as a manual page (roff)"},
+    {0},
+};
+
+const struct cli_verb cli_verbs[] = {
+    {"up", "[--data DIR] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
+    {"down", "[--data DIR]", "end what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
+    {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
+    {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
+
+    {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
+    {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
+    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", NULL, verb_ls, ls_flags, 0, 1, 0, false},
+    {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
+    {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
+    {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
+    {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
+    {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
+
+    {"cancel", "FLOW|JOB...", "end them", "What runs gets TERM, then KILL; what depends on it follows.", verb_targets, reason_flags, 1, 255, 0, false},
+    {"retry", "JOB...", "give dead jobs a new budget of attempts", NULL, verb_targets, NULL, 1, 255, 0, false},
+    {"discard", "JOB...", "put dead letters away", NULL, verb_targets, NULL, 1, 255, 0, false},
+    {"rerun", "FLOW...", "run what failed, was cancelled or skipped again", "What succeeded is kept.", verb_targets, rerun_flags, 1, 255, 0, false},
+    {"pause", "[FLOW]", "a flow, pool or tenant starts nothing new", NULL, verb_pause, pause_flags, 0, 1, 0, false},
+    {"resume", "[FLOW]", "and goes on", NULL, verb_pause, pause_flags, 0, 1, 0, false},
+    {"approve", "[JOB]", "say yes to what waits for a person; without JOB: list what waits", "Shows what will run and its hash, and asks. The approval holds for exactly that.", verb_approve, approve_flags, 0, 1, 0, false},
+    {"reject", "JOB", "say no", NULL, verb_approve, approve_flags, 1, 1, 0, false},
+    {"complete", "JOB", "end a job that waits for a word from outside", NULL, verb_complete, complete_flags, 1, 1, 0, false},
+
+    {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
+    {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
+    {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
+    {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
+
+    {"kv get", "KEY...", "values of the shared store", NULL, verb_kv_get, kv_flags, 1, 255, 0, false},
+    {"kv set", "KEY VALUE", "set one", NULL, verb_kv_change, kv_flags, 2, 2, 0, false},
+    {"kv del", "KEY...", "delete, all or none", NULL, verb_kv_change, kv_flags, 1, 255, 0, false},
+    {"kv incr", "KEY [N]", "add to a number", NULL, verb_kv_change, kv_flags, 1, 2, 0, false},
+    {"kv add", "KEY MEMBER...", "add members to a set", NULL, verb_kv_change, kv_flags, 2, 255, 0, false},
+    {"kv rem", "KEY MEMBER...", "remove members from a set", NULL, verb_kv_change, kv_flags, 2, 255, 0, false},
+    {"kv expire", "KEY", "let it end after --ttl; without: never", NULL, verb_kv_change, kv_flags, 1, 1, 0, false},
+    {"kv publish", "CHANNEL TEXT", "speak on a channel", NULL, verb_kv_change, kv_flags, 2, 2, 0, false},
+    {"kv watch", "KEY", "tell of changes of a key, or with KEY* of all that begin so", NULL, verb_kv_watch, kv_flags, 1, 1, 0, false},
+    {"kv ls", "[PREFIX]", "list keys", NULL, verb_kv_ls, kv_flags, 0, 1, 0, false},
+    {"blob put", "FILE|-", "store a file; prints its hash", NULL, verb_blob_put, blob_flags, 1, 1, 0, false},
+    {"blob get", "HASH", "its bytes", NULL, verb_blob_get, blob_flags, 1, 1, 0, false},
+    {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
+    {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
+    {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
+    {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},
+
+    {"journal verify", "--data DIR", "read every byte of a log; name the first damage", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_VERIFY, true},
+    {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_DUMP, true},
+    {"journal at", "--data DIR --lsn N", "the state after record N: its digest", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_AT, true},
+    {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
+
+    {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
+    {"version", "", "of this program", NULL, verb_version, NULL, 0, 0, 0, true},
+    {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},
+    {"help", "[VERB]", "this, or all about one verb", NULL, verb_help, help_flags, 0, 3, 0, true},
+};
+const uint32_t cli_verb_count = sizeof cli_verbs / sizeof cli_verbs[0];
+/* clang-format on */

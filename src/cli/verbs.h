@@ -1,0 +1,51 @@
+/* verbs.h: the functions behind the table of verbs, by the file they are in. */
+#ifndef REEVE_VERBS_H
+#define REEVE_VERBS_H
+
+#include "cli.h"
+
+/* verb_submit.c, verb_run.c, verb_wait.c */
+enum err verb_submit(struct cli *c);
+enum err verb_run_command(struct cli *c);
+enum err verb_wait(struct cli *c);
+/* verb_look.c, verb_logs.c, verb_graph.c */
+enum err verb_ls(struct cli *c);
+enum err verb_show(struct cli *c);
+enum err verb_why(struct cli *c);
+enum err verb_workers(struct cli *c);
+enum err verb_dead(struct cli *c);
+enum err verb_stats(struct cli *c);
+enum err verb_version(struct cli *c);
+enum err verb_logs(struct cli *c);
+enum err verb_graph(struct cli *c);
+/* verb_change.c */
+enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
+enum err verb_pause(struct cli *c);   /* pause, resume */
+enum err verb_approve(struct cli *c); /* approve, reject */
+enum err verb_complete(struct cli *c);
+enum err verb_drain(struct cli *c);
+/* verb_store.c, verb_blob.c, verb_token.c */
+enum err verb_kv_get(struct cli *c);
+enum err verb_kv_ls(struct cli *c);
+enum err verb_kv_change(struct cli *c); /* set, del, incr, add, rem, expire, publish */
+enum err verb_kv_watch(struct cli *c);
+enum err verb_blob_put(struct cli *c);
+enum err verb_blob_get(struct cli *c);
+enum err verb_blob_ls(struct cli *c);
+enum err verb_token_new(struct cli *c);
+enum err verb_token_ls(struct cli *c);
+enum err verb_token_revoke(struct cli *c);
+
+/* ---- what verbs share ---- */
+
+/* Waits until all (or, with `any`, one) of the targets are over; a bar on a terminal. *ret_bad: one ended badly.
+ * timeout_ms 0 = for ever; ERR_UNKNOWN... see verb_wait.c. */
+CHECKED enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t timeout_ms, bool quiet,
+                          bool *ret_bad);
+/* Puts a blob unless the server has it; *ret_hash is in the arena. */
+CHECKED enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash);
+/* Reads a whole file, `-` = standard input; into the arena. */
+CHECKED enum err file_read(struct cli *c, const char *path, size_t most, struct slice *ret);
+CHECKED enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret);
+
+#endif

@@ -1,0 +1,270 @@
+/* spec_job.c: one job of a flow file: what it runs, what it is given, what undoes it. */
+#include "panic.h"
+#include "spec_impl.h"
+#include "spec_value.h"
+
+#define GATE_BIT_CONDITION 1u
+#define GATE_BIT_RENDER 2u
+#define GATE_BIT_APPROVAL 8u
+#define GATE_BIT_EXPANSION 64u
+
+/* ---- files ---- */
+
+static enum err file_load(struct spec *s, const struct json_node *node, struct slice path, struct spec_file *ret) {
+    struct why inner = {{0}};
+    const struct spec_world *w = &s->in->world;
+    if (w->file == NULL)
+        return spec_refuse(s, node->at, ERR_UNSUPPORTED, "files cannot be named here: give the text itself");
+    enum err e = w->file(w->ctx, path, ret, &inner);
+    return e == ERR_OK ? ERR_OK : spec_refuse(s, node->at, e, "%s", inner.text);
+}
+
+static struct slice last_part(struct slice path) {
+    for (size_t i = path.len; i > 0; i--)
+        if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
+    return path;
+}
+
+static enum err read_script(struct spec *s, struct spec_job *job) {
+    const struct json_node *node = job->script;
+    struct spec_script x = {0};
+    struct spec_file file = {0};
+    enum err e = ERR_OK;
+    if (node->kind == JSON_OBJECT) {
+        e = spec_object_read(s, &spec_script_keys, node, 0, &x);
+    } else {
+        e = spec_text(s, node, "the path of a script, or an object with `file` or `text`", &x.file);
+        x.given = 1;
+    }
+    if (e != ERR_OK) return e;
+    if (x.given != 1 && x.given != 2)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected exactly one of `file` and `text`");
+    if (x.given == 1)
+        e = file_load(s, node, x.file, &file);
+    else
+        file.bytes = x.text;
+    if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, &job->r.argv);
+    job->r.script = file.bytes;
+    job->r.script_hash = file.hash;
+    job->r.script_name = x.name.len > 0 ? x.name : last_part(x.file);
+    return e;
+}
+
+static enum err read_stdin(struct spec *s, struct spec_job *job) {
+    const struct json_node *node = job->stdin_node;
+    struct spec_stdin x = {0};
+    struct spec_file file = {0};
+    if (node == NULL) return ERR_OK;
+    if (node->kind != JSON_OBJECT) return spec_text(s, node, "a text, or an object with `file`", &job->r.stdin_text);
+    enum err e = spec_object_read(s, &spec_stdin_keys, node, 0, &x);
+    if (e != ERR_OK) return e;
+    if (x.given != 1 && x.given != 2)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected exactly one of `text` and `file`");
+    if (x.given == 2)
+        e = file_load(s, node, x.file, &file);
+    else
+        file.bytes = x.text;
+    job->r.stdin_text = file.bytes;
+    job->r.stdin_hash = file.hash;
+    return e;
+}
+
+static enum err read_artifacts(struct spec *s, struct spec_job *job) {
+    const struct json_node *node = job->artifacts;
+    uint32_t count = 0;
+    if (node == NULL) return ERR_OK;
+    if (node->kind != JSON_ARRAY)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected a list of paths, found %s", json_kind_word(node->kind));
+    struct wire_artifact *list = spec_alloc(s, sizeof *list * node->count);
+    if (list == NULL) return spec_full(s);
+    for (const struct json_node *n = node->first; n != NULL; n = n->next) {
+        struct spec_artifact x = {0};
+        enum err e = n->kind == JSON_OBJECT ? spec_object_read(s, &spec_artifact_keys, n, 0, &x)
+                                            : spec_text(s, n, "a path, or an object with `path`", &x.kept.path);
+        if (e != ERR_OK) return e;
+        if (x.kept.path.len == 0) return spec_refuse(s, n->at, ERR_INVALID, "an artifact needs its `path`");
+        if (x.kept.name.len == 0) x.kept.name = x.kept.path;
+        list[count++] = x.kept;
+    }
+    job->r.artifacts = (struct tlv_list){list, count};
+    return ERR_OK;
+}
+
+/* ---- foreach ---- */
+
+static void lua_text(struct buf *out, struct slice text) {
+    buf_put_u8(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.ptr[i];
+        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+            buf_printf(out, "\\%03u", c);
+        else
+            buf_put_u8(out, c);
+    }
+    buf_put_u8(out, '"');
+}
+
+/* A list of plain values is written as the expression that gives it. */
+static enum err list_expression(struct spec *s, const struct json_node *list, struct slice *ret) {
+    struct buf out;
+    enum err e = ERR_OK;
+    buf_init(&out, WIRE_TEXT_MAX);
+    buf_put_u8(&out, '{');
+    for (const struct json_node *n = list->first; e == ERR_OK && n != NULL; n = n->next) {
+        struct spec_scalar v = {0};
+        e = spec_scalar(s, n, "a plain value", &v);
+        if (n != list->first) buf_put_slice(&out, SLICE(", "));
+        if (e == ERR_OK && v.kind == JSON_TEXT)
+            lua_text(&out, v.text);
+        else if (e == ERR_OK)
+            buf_put_slice(&out, v.text);
+    }
+    buf_put_u8(&out, '}');
+    if (e == ERR_OK && out.full)
+        e = spec_refuse(s, list->at, ERR_LIMIT,
+                        "a list of more than %u bytes: let a job before it write the items as its output",
+                        WIRE_TEXT_MAX);
+    uint8_t *copy = e == ERR_OK ? spec_alloc(s, out.len) : NULL;
+    if (e == ERR_OK && copy == NULL) e = spec_full(s);
+    if (e == ERR_OK) {
+        memcpy(copy, out.at, out.len);
+        *ret = slice_of(copy, out.len);
+    }
+    buf_fini(&out);
+    return e;
+}
+
+static enum err read_allow(struct spec *s, const struct json_node *node, struct wire_options *o) {
+    struct spec_scalar v;
+    int64_t n = 0;
+    if (node == NULL) return ERR_OK;
+    enum err e = spec_scalar(s, node, "a number or a share like 10%", &v);
+    if (e != ERR_OK) return e;
+    bool share = v.text.len > 1 && v.text.ptr[v.text.len - 1] == '%';
+    struct slice digits = share ? slice_of(v.text.ptr, v.text.len - 1) : v.text;
+    if (!spec_number(digits, &n) || n < 0 || n > (share ? 100 : UINT32_MAX))
+        return spec_refuse(s, node->at, ERR_INVALID, "expected a number or a share like 10%%, found `%.*s`",
+                           SLICE_FMT(v.text));
+    *(share ? &o->allow_percent : &o->allow_count) = (uint32_t)n;
+    return ERR_OK;
+}
+
+static enum err read_foreach(struct spec *s, struct spec_job *job) {
+    struct spec_foreach x = {.in = job->foreach};
+    enum err e = ERR_OK;
+    if (job->foreach == NULL) return ERR_OK;
+    if (job->foreach->kind == JSON_OBJECT) {
+        x.in = NULL;
+        e = spec_object_read(s, &spec_foreach_keys, job->foreach, 0, &x);
+        if (e == ERR_OK && x.in == NULL)
+            e = spec_refuse(s, job->foreach->at, ERR_INVALID, "a foreach needs its items: `in`");
+    }
+    if (e != ERR_OK) return e;
+    job->o.gates |= GATE_BIT_EXPANSION;
+    job->o.max_parallel = x.max_parallel;
+    job->o.fail_fast = x.fail_fast;
+    e = read_allow(s, x.allow, &job->o);
+    if (e != ERR_OK) return e;
+    if (x.in->kind == JSON_ARRAY) return list_expression(s, x.in, &job->r.foreach);
+    return spec_text(s, x.in, "an expression or a list", &job->r.foreach);
+}
+
+/* ---- what it is ---- */
+
+static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
+    const char *of = is_undo ? "a compensation" : "a job";
+    uint32_t kind = job->given & GIVEN_KINDS;
+    if (kind == 0)
+        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, %snoop, sleep, fail", of,
+                           is_undo ? "" : "gate, external, ");
+    if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
+    switch ((enum spec_kind_given)kind) {
+    case GIVEN_RUN:
+        job->o.kind = WIRE_JOB_COMMAND;
+        if (job->run->kind == JSON_ARRAY && job->run->count == 0)
+            return spec_refuse(s, job->run->at, ERR_INVALID,
+                               "expected a program and its arguments, found an empty list");
+        return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, &job->r.argv)
+                                            : spec_text(s, job->run, "a command", &job->r.shell);
+    case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
+    case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
+    case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
+    case GIVEN_NOOP:
+        job->o.kind = WIRE_JOB_NOOP;
+        return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
+    case GIVEN_SLEEP: job->o.kind = WIRE_JOB_SLEEP; return ERR_OK;
+    case GIVEN_FAIL:
+        job->o.kind = WIRE_JOB_FAIL;
+        if (job->r.exit_code >= 1 && job->r.exit_code <= 255) return ERR_OK;
+        return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
+    case GIVEN_KINDS:
+    case GIVEN_APPROVAL:
+    case GIVEN_TOPIC:
+    case GIVEN_POOL: break;
+    }
+    PANIC("a kind without its case");
+}
+
+enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job) {
+    if (node->kind == JSON_TEXT && where != IN_DEFAULTS) {
+        job->run = node;
+        job->given |= GIVEN_RUN;
+        return ERR_OK;
+    }
+    enum err e = spec_object_read(s, &spec_job_keys, node, where, job);
+    if (e != ERR_OK) return e;
+    /* A pool in the job takes the place of a topic in the defaults, and the other way round. */
+    bool both = (job->given & GIVEN_POOL) && (job->given & GIVEN_TOPIC);
+    if (both && json_tree_get(node, SLICE("pool")) != NULL && json_tree_get(node, SLICE("topic")) != NULL)
+        return spec_refuse(s, node->at, ERR_INVALID, "`pool` or `topic`, not both");
+    if (both && json_tree_get(node, SLICE("pool")) != NULL) job->o.demand.topic = (struct slice){0};
+    if (both && json_tree_get(node, SLICE("topic")) != NULL) job->o.demand.pool = (struct slice){0};
+    return ERR_OK;
+}
+
+/* ---- templates: what the server fills in when parents are done ---- */
+
+static unsigned template_in(struct slice text) {
+    unsigned found = TEMPLATE_NONE;
+    for (size_t i = 0; i + 7 <= text.len; i++) {
+        if (text.ptr[i] != '$' || text.ptr[i + 1] != '{' || (i > 0 && text.ptr[i - 1] == '$')) continue;
+        if (memcmp(text.ptr + i, "${jobs.", 7) == 0) found |= TEMPLATE_JOBS;
+        if (memcmp(text.ptr + i, "${item", 6) == 0) found |= TEMPLATE_ITEM;
+    }
+    return found;
+}
+
+static unsigned templates_of(const struct wire_run *r) {
+    unsigned found = template_in(r->shell) | template_in(r->stdin_text) | template_in(r->workdir) |
+                     template_in(r->message) | template_in(r->script);
+    const struct wire_arg *args = r->argv.at;
+    const struct wire_pair *env = r->env.at;
+    for (uint32_t i = 0; i < r->argv.count; i++) found |= template_in(args[i].text);
+    for (uint32_t i = 0; i < r->env.count; i++) found |= template_in(env[i].value);
+    return found;
+}
+
+/* Lengths that the wire allows; everything else that could not be sent is a mistake of ours. */
+static enum err check_lengths(struct spec *s, const struct spec_job *job) {
+    struct why inner = {{0}};
+    enum err e = tlv_check(&wire_run_desc, &job->r, &inner);
+    if (e == ERR_OK) e = tlv_check(&wire_options_desc, &job->o, &inner);
+    return e == ERR_OK ? ERR_OK : spec_refuse(s, job->at, e, "%s", inner.text);
+}
+
+enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
+    enum err e = read_kind(s, job, is_undo);
+    if (e == ERR_OK) e = read_stdin(s, job);
+    if (e == ERR_OK) e = read_artifacts(s, job);
+    if (e == ERR_OK) e = read_foreach(s, job);
+    if (e != ERR_OK) return e;
+    if (job->r.when.len > 0) job->o.gates |= GATE_BIT_CONDITION;
+    if (job->given & GIVEN_APPROVAL) job->o.gates |= GATE_BIT_APPROVAL;
+    unsigned templates = templates_of(&job->r);
+    if (templates & TEMPLATE_JOBS) job->o.gates |= GATE_BIT_RENDER;
+    if ((templates & TEMPLATE_ITEM) && job->foreach == NULL)
+        return spec_refuse(s, job->at, ERR_INVALID, "`${item}` is of jobs with a `foreach`");
+    if (is_undo && (templates & TEMPLATE_JOBS))
+        return spec_refuse(s, job->at, ERR_UNSUPPORTED, "a compensation has no templates; it gets $REEVE_INPUTS");
+    return check_lengths(s, job);
+}

@@ -1,0 +1,191 @@
+/* spec_keys.c: see spec_keys.h. Order is the order of the guide. */
+#include "spec_keys.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* clang-format off */
+#define KEY(key_, type_, struct_, member_, text_, ...) \
+    { .key = (key_), .type = (type_), .offset = offsetof(struct struct_, member_), .text = (text_), __VA_ARGS__ }
+
+static const struct spec_field gate_fields[] = {
+    KEY("message",   SPEC_TEXT,  spec_job, r.message,       "what the person is asked"),
+    KEY("role",      SPEC_TEXT,  spec_job, o.approval_role, "who may answer; anyone with the right to approve, unless said"),
+    KEY("quorum",    SPEC_COUNT, spec_job, o.quorum,        "how many must agree; 1 unless said"),
+    KEY("four_eyes", SPEC_BOOL,  spec_job, o.four_eyes,     "who submitted the flow may not approve"),
+    KEY("timeout",   SPEC_MS64,  spec_job, o.approval_ms,   "after which no answer means no; 48h unless said"),
+};
+static const struct spec_object gate_keys = {"a gate", gate_fields, COUNT(gate_fields)};
+
+static const struct spec_field backoff_fields[] = {
+    KEY("base",   SPEC_MS32, spec_job, o.backoff_base_ms,   "before the first retry, doubled before each further one; 1s doubled at once unless said", .zero_as = 1),
+    KEY("cap",    SPEC_MS32, spec_job, o.backoff_cap_ms,    "where the doubling ends; 30s unless said", .zero_as = 1),
+    KEY("jitter", SPEC_MS32, spec_job, o.backoff_jitter_ms, "a random time below this is added; 500ms unless said", .zero_as = 1),
+};
+static const struct spec_object backoff_keys = {"a backoff", backoff_fields, COUNT(backoff_fields)};
+
+static const struct spec_field resource_fields[] = {
+    KEY("cpu",    SPEC_MILLI, spec_job, o.demand.cpu_milli,    "processors, also parts of one: `0.5`"),
+    KEY("memory", SPEC_SIZE,  spec_job, o.demand.memory_bytes, "memory"),
+    KEY("gpus",   SPEC_COUNT, spec_job, o.demand.gpus,         "GPUs"),
+    KEY("custom", SPEC_AMOUNTS, spec_job, o.demand.resources,  "amounts of things that the workers' owner gave names: `{licences: 2}`"),
+};
+static const struct spec_object resource_keys = {"resources", resource_fields, COUNT(resource_fields)};
+
+static const struct spec_field prefer_fields[] = {
+    KEY("worker", SPEC_TEXT, spec_job, o.preferred_worker, "a worker by name"),
+    KEY("pool",   SPEC_TEXT, spec_job, o.preferred_pool,   "a pool by name"),
+    KEY("for",    SPEC_MS64, spec_job, o.prefer_ms,        "after which any other will do"),
+};
+static const struct spec_object prefer_keys = {"a preference", prefer_fields, COUNT(prefer_fields)};
+
+static const struct spec_field job_fields[] = {
+    KEY("run",        SPEC_NODE,   spec_job, run, "a command: a text for `/bin/sh -c`, or a list of program and arguments that no shell touches", .given = GIVEN_RUN,
+        .where = IN_JOB | IN_UNDO, .form = "text or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"),
+    KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
+        .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
+    KEY("external",   SPEC_TEXT,   spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
+    KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
+    KEY("sleep",      SPEC_MS64,   spec_job, r.sleep_ms, "does nothing for so long, on a worker", .given = GIVEN_SLEEP, .where = IN_JOB | IN_UNDO),
+    KEY("fail",       SPEC_COUNT,  spec_job, r.exit_code, "fails with this exit code: for trying things out", .given = GIVEN_FAIL, .where = IN_JOB | IN_UNDO),
+
+    KEY("needs",      SPEC_NODE,   spec_job, needs, "jobs that must have succeeded before; one of another flow is `FLOW/JOB`", .where = IN_JOB,
+        .form = "name or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}"),
+    KEY("phase",      SPEC_NODE,   spec_job, phase, "all jobs of one phase are over before one of the next begins; a number, or a name from the flow's `phases`", .where = IN_JOB | IN_DEFAULTS,
+        .form = "number or name", .schema = "{\"type\":[\"string\",\"integer\"]}"),
+    KEY("when",       SPEC_TEXT,   spec_job, r.when, "an expression; unless it is true the job is skipped", .where = IN_JOB),
+    KEY("foreach",    SPEC_NODE,   spec_job, foreach, "a job for each item: an expression that gives a list, a list of plain values, or an object (below)", .where = IN_JOB,
+        .form = "expression, list or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/foreach\"}]}"),
+    KEY("on_upstream", SPEC_UPSTREAM, spec_job, o.on_upstream, "when a job it needs ends badly: `fail` with it, `skip`, or `run` all the same", .where = IN_JOB | IN_DEFAULTS),
+    KEY("approval",   SPEC_OBJECT, spec_job, given, "a person must agree before the job runs; keys as of a gate, a text is the message", .given = GIVEN_APPROVAL, .sub = &gate_keys, .where = IN_JOB | IN_DEFAULTS),
+    KEY("compensate", SPEC_NODE,   spec_job, compensate, "what undoes the job when the flow fails fatally after it: an object like a job, or a command", .where = IN_JOB,
+        .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/compensation\"}]}"),
+    KEY("cache",      SPEC_NODE,   spec_job, cache, "use the result of an earlier job that was the same: `true`, a text that says what else it depends on, or an object (below)", .where = IN_JOB | IN_DEFAULTS,
+        .form = "true, text or object", .schema = "{\"oneOf\":[{\"type\":[\"boolean\",\"string\"]},{\"$ref\":\"#/$defs/cache\"}]}"),
+
+    KEY("retries",    SPEC_RETRIES, spec_job, o.attempts_max, "further attempts after the first; 3 unless said"),
+    KEY("backoff",    SPEC_OBJECT, spec_job, given, "how long to wait between attempts; a duration alone is the base", .sub = &backoff_keys),
+    KEY("fatal_exit_codes", SPEC_EXITS, spec_job, o.fatal_exits, "exit codes after which there is no retry and compensations begin"),
+    KEY("timeout",    SPEC_MS64,   spec_job, o.run_timeout_ms, "how long one attempt may run"),
+    KEY("deadline",   SPEC_MOMENT, spec_job, o.deadline_ms, "when it must be over, retries included"),
+    KEY("start_at",   SPEC_MOMENT, spec_job, o.not_before_ms, "not before this"),
+    KEY("start_within", SPEC_MS64, spec_job, o.start_within_ms, "how long it may wait for a worker once it is ready"),
+    KEY("dispatch_timeout", SPEC_MS64, spec_job, o.dispatch_timeout_ms, "how long a worker may take to start it; 30s unless said"),
+    KEY("delay",      SPEC_MS64,   spec_job, o.delay_ms, "how long to wait once it is ready"),
+    KEY("priority",   SPEC_PRIORITY, spec_job, o.priority, "who goes first when workers are short", .where = IN_JOB | IN_DEFAULTS),
+
+    KEY("pool",       SPEC_TEXT,   spec_job, o.demand.pool, "the pool of workers; `default` unless said", .given = GIVEN_POOL),
+    KEY("topic",      SPEC_TEXT,   spec_job, o.demand.topic, "or: a topic, which the server maps to pools", .given = GIVEN_TOPIC),
+    KEY("requires",   SPEC_NAMES,  spec_job, o.demand.capabilities, "capabilities that the worker must have"),
+    KEY("placement",  SPEC_PAIRS,  spec_job, o.demand.labels, "labels that the worker must have"),
+    KEY("resources",  SPEC_OBJECT, spec_job, given, "what it takes of a worker while it runs", .sub = &resource_keys),
+    KEY("prefer",     SPEC_OBJECT, spec_job, given, "where it would rather run", .sub = &prefer_keys),
+    KEY("affinity",   SPEC_BOOL,   spec_job, o.affinity, "rather on the worker that ran the job before it"),
+    KEY("exclusive",  SPEC_BOOL,   spec_job, o.exclusive, "never two attempts at once, whatever happens to worker or network"),
+    KEY("concurrency", SPEC_NAMES, spec_job, o.demand.keys, "keys of which only so many jobs may run at once (one, unless the server says otherwise)"),
+    KEY("rate",       SPEC_NAMES,  spec_job, o.demand.rates, "rates of which each attempt takes a token"),
+
+    KEY("env",        SPEC_PAIRS,  spec_job, r.env, "environment variables"),
+    KEY("stdin",      SPEC_NODE,   spec_job, stdin_node, "standard input: a text, or `file:` with a path", .where = IN_JOB | IN_UNDO,
+        .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/stdin\"}]}"),
+    KEY("workdir",    SPEC_TEXT,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
+    KEY("artifacts",  SPEC_NODE,   spec_job, artifacts, "files to keep: paths in its directory (`*` and `?` match), or objects (below)", .where = IN_JOB | IN_DEFAULTS,
+        .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
+    KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
+    KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
+    KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),
+};
+const struct spec_object spec_job_keys = {"a job", job_fields, COUNT(job_fields)};
+
+static const struct spec_field flow_fields[] = {
+    KEY("name",        SPEC_TEXT,  spec_flow, name, "of the flow; need not be unique"),
+    KEY("description", SPEC_TEXT,  spec_flow, description, "for readers of the file"),
+    KEY("key",         SPEC_TEXT,  spec_flow, key, "idempotency key: the same key with the same flow is submitted once"),
+    KEY("key_for",     SPEC_MS64,  spec_flow, key_ms, "how long the key is remembered; 24h unless said"),
+    KEY("labels",      SPEC_PAIRS, spec_flow, labels, "for people and searches"),
+    KEY("trace",       SPEC_TEXT,  spec_flow, trace, "W3C trace context that the flow belongs to"),
+    KEY("params",      SPEC_NODE,  spec_flow, params, "names and values for `${params.NAME}`; without a value it must be given: `reeve submit FILE -p NAME=VALUE`",
+        .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"oneOf\":[{\"type\":[\"string\",\"number\",\"boolean\",\"null\"]},{\"$ref\":\"#/$defs/param\"}]}}"),
+    KEY("defaults",    SPEC_NODE,  spec_flow, defaults, "keys of a job that hold for all jobs unless they say otherwise",
+        .form = "object", .schema = "{\"$ref\":\"#/$defs/defaults\"}"),
+    KEY("phases",      SPEC_NAMES, spec_flow, phases, "names of phases in their order"),
+    KEY("jobs",        SPEC_NODE,  spec_flow, jobs, "the jobs by name; a text in place of an object is its `run`",
+        .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
+};
+const struct spec_object spec_flow_keys = {"a flow", flow_fields, COUNT(flow_fields)};
+
+static const struct spec_field param_fields[] = {
+    KEY("default",     SPEC_NODE, spec_param, standard, "its value unless one is given", .given = 1,
+        .form = "plain value", .schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"),
+    KEY("choices",     SPEC_NODE, spec_param, choices, "the values it may have", .form = "list",
+        .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
+    KEY("description", SPEC_TEXT, spec_param, description, "for people"),
+};
+const struct spec_object spec_param_keys = {"a parameter", param_fields, COUNT(param_fields)};
+
+static const struct spec_field script_fields[] = {
+    KEY("file", SPEC_TEXT, spec_script, file, "path of the script, from the directory of the flow file", .given = 1),
+    KEY("text", SPEC_TEXT, spec_script, text, "or: the script itself", .given = 2),
+    KEY("name", SPEC_TEXT, spec_script, name, "a name whose ending chooses the interpreter (`.py .sh .js .jar`)"),
+    KEY("args", SPEC_NODE, spec_script, args, "its arguments", .form = "list",
+        .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
+};
+const struct spec_object spec_script_keys = {"a script", script_fields, COUNT(script_fields)};
+
+static const struct spec_field stdin_fields[] = {
+    KEY("text", SPEC_TEXT, spec_stdin, text, "the text itself", .given = 1),
+    KEY("file", SPEC_TEXT, spec_stdin, file, "or: path of a file, from the directory of the flow file", .given = 2),
+};
+const struct spec_object spec_stdin_keys = {"standard input", stdin_fields, COUNT(stdin_fields)};
+
+static const struct spec_field artifact_fields[] = {
+    KEY("path",     SPEC_TEXT, spec_artifact, kept.path, "in the job's directory; `*` and `?` match"),
+    KEY("name",     SPEC_TEXT, spec_artifact, kept.name, "under which it is kept; its path unless said"),
+    KEY("optional", SPEC_BOOL, spec_artifact, kept.optional, "it may be missing"),
+};
+const struct spec_object spec_artifact_keys = {"an artifact", artifact_fields, COUNT(artifact_fields)};
+
+static const struct spec_field cache_fields[] = {
+    KEY("key", SPEC_TEXT, spec_cache, key, "what the result depends on beside command, script, input and environment of the job"),
+    KEY("for", SPEC_MS64, spec_cache, ms, "how long a result may be used again; 24h unless said"),
+};
+const struct spec_object spec_cache_keys = {"a cache", cache_fields, COUNT(cache_fields)};
+
+static const struct spec_field foreach_fields[] = {
+    KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression or a list", .form = "expression or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
+    KEY("max_parallel", SPEC_COUNT, spec_foreach, max_parallel, "how many run at once"),
+    KEY("fail_fast",    SPEC_BOOL,  spec_foreach, fail_fast, "call the rest off as soon as it cannot succeed any more"),
+    KEY("allow",        SPEC_NODE,  spec_foreach, allow, "how many may end badly: a number, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),
+};
+const struct spec_object spec_foreach_keys = {"a foreach", foreach_fields, COUNT(foreach_fields)};
+
+static const struct {
+    const char *form, *schema;
+} types[SPEC_TYPE_COUNT] = {
+    [SPEC_TEXT]     = {"text", "{\"type\":[\"string\",\"number\",\"boolean\"]}"},
+    [SPEC_BOOL]     = {"true or false", "{\"type\":[\"boolean\",\"string\"]}"},
+    [SPEC_COUNT]    = {"number", "{\"type\":[\"integer\",\"string\"],\"minimum\":0}"},
+    [SPEC_RETRIES]  = {"number", "{\"type\":[\"integer\",\"string\"],\"minimum\":0}"},
+    [SPEC_MS32]     = {"duration", "{\"$ref\":\"#/$defs/duration\"}"},
+    [SPEC_MS64]     = {"duration", "{\"$ref\":\"#/$defs/duration\"}"},
+    [SPEC_MOMENT]   = {"time or duration", "{\"type\":\"string\"}"},
+    [SPEC_SIZE]     = {"size", "{\"$ref\":\"#/$defs/size\"}"},
+    [SPEC_MILLI]    = {"number", "{\"type\":[\"number\",\"string\"],\"minimum\":0}"},
+    [SPEC_PRIORITY] = {"low, normal, high or number", "{\"oneOf\":[{\"enum\":[\"low\",\"normal\",\"high\"]},{\"type\":\"integer\"},{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}]}"},
+    [SPEC_UPSTREAM] = {"fail, skip or run", "{\"enum\":[\"fail\",\"skip\",\"run\"]}"},
+    [SPEC_NAMES]    = {"name or list", "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}"},
+    [SPEC_PAIRS]    = {"object", "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"},
+    [SPEC_AMOUNTS]  = {"object", "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"integer\",\"string\"]}}"},
+    [SPEC_EXITS]    = {"number or list", "{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}]}"},
+    [SPEC_OBJECT]   = {"object", NULL},
+    [SPEC_NODE]     = {"value", NULL},
+};
+/* clang-format on */
+
+const char *spec_type_form(enum spec_type type) {
+    return types[type].form;
+}
+
+const char *spec_type_schema(enum spec_type type) {
+    return types[type].schema;
+}

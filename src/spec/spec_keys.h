@@ -1,0 +1,138 @@
+/* spec_keys.h: the keys of flow files, in one table per kind of object. Reading, the guide (docs/guides/flows.md), the
+ * JSON schema for editors and the question "did you mean" all come from here. */
+#ifndef REEVE_SPEC_KEYS_H
+#define REEVE_SPEC_KEYS_H
+
+#include "spec.h"
+
+/* How a value is written, and as what it is kept. */
+enum spec_type {
+    SPEC_TEXT,     /* struct slice */
+    SPEC_BOOL,     /* bool */
+    SPEC_COUNT,    /* uint32_t */
+    SPEC_RETRIES,  /* uint32_t: one more, the attempts in all */
+    SPEC_MS32,     /* uint32_t: a duration */
+    SPEC_MS64,     /* int64_t: a duration */
+    SPEC_MOMENT,   /* int64_t: a time, or a duration from the submit on */
+    SPEC_SIZE,     /* uint64_t */
+    SPEC_MILLI,    /* uint32_t: a number with decimals, thousandths */
+    SPEC_PRIORITY, /* int64_t: low, normal, high, or a number relative to normal */
+    SPEC_UPSTREAM, /* uint8_t: enum wire_upstream */
+    SPEC_NAMES,    /* struct tlv_list of wire_name: a text or a list of them */
+    SPEC_PAIRS,    /* struct tlv_list of wire_pair: an object of plain values; added to what the defaults have */
+    SPEC_AMOUNTS,  /* struct tlv_list of wire_amount: an object of numbers */
+    SPEC_EXITS,    /* struct tlv_u32s: a number or a list of them */
+    SPEC_OBJECT,   /* a part of the same struct, by a table of its own; a plain value stands for its first key */
+    SPEC_NODE,     /* const struct json_node *: read later, by a function */
+    SPEC_TYPE_COUNT
+};
+
+/* Where a key may stand: bits of spec_field.where. */
+enum spec_where { IN_JOB = 1, IN_DEFAULTS = 2, IN_UNDO = 4 };
+
+struct spec_object;
+
+struct spec_field {
+    const char *key;
+    uint8_t type;  /* enum spec_type */
+    uint8_t where; /* of a job's keys: enum spec_where; 0 = everywhere */
+    uint32_t given; /* bit set in the struct's `given` when the key is there */
+    uint32_t offset;
+    uint32_t zero_as; /* numbers: what a written 0 is kept as, where 0 means "not said" */
+    const struct spec_object *sub;
+    const char *schema; /* SPEC_NODE: its JSON schema */
+    const char *form;   /* for people: what is written there; NULL = that of the type */
+    const char *text;   /* for people: what it means */
+};
+
+struct spec_object {
+    const char *name; /* "a job" */
+    const struct spec_field *fields;
+    uint32_t count;
+};
+
+extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys;
+
+/* How a value of this type is written, for people; and as JSON schema. */
+const char *spec_type_form(enum spec_type type);
+const char *spec_type_schema(enum spec_type type);
+
+/* ---- what the tables fill ---- */
+
+enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one of them */
+    GIVEN_RUN = 1,
+    GIVEN_SCRIPT = 2,
+    GIVEN_GATE = 4,
+    GIVEN_EXTERNAL = 8,
+    GIVEN_NOOP = 16,
+    GIVEN_SLEEP = 32,
+    GIVEN_FAIL = 64,
+    GIVEN_KINDS = 127,
+    GIVEN_APPROVAL = 128,
+    GIVEN_TOPIC = 256,
+    GIVEN_POOL = 512,
+};
+
+struct spec_job { /* also the defaults of all jobs, and a compensation */
+    uint32_t given; /* first: the reader sets bits here */
+    uint32_t at;    /* offset of its name in the text */
+    struct slice name;
+    struct wire_options o;
+    struct wire_run r;
+    bool noop;
+    const struct json_node *run, *script, *needs, *foreach, *stdin_node, *artifacts, *compensate, *phase, *cache;
+};
+
+struct spec_flow {
+    uint32_t given;
+    struct slice name, key;
+    int64_t key_ms;
+    struct slice trace;
+    struct tlv_list labels;
+    struct slice description;
+    struct tlv_list phases; /* of wire_name */
+    const struct json_node *params, *defaults, *jobs;
+};
+
+struct spec_param {
+    uint32_t given; /* 1: it has a default */
+    struct slice name;
+    uint8_t kind; /* enum json_kind of its value; JSON_NULL = it has none yet */
+    bool truth;
+    struct slice value; /* as text */
+    uint32_t at;
+    const struct json_node *standard, *choices;
+    struct slice description;
+};
+
+struct spec_artifact {
+    uint32_t given;
+    struct wire_artifact kept;
+};
+
+struct spec_script { /* `script: {…}` */
+    uint32_t given;  /* 1 file, 2 text */
+    struct slice file, text, name;
+    const struct json_node *args;
+};
+
+struct spec_stdin {
+    uint32_t given; /* 1 text, 2 file */
+    struct slice text, file;
+};
+
+struct spec_cache {
+    uint32_t given;
+    struct slice key;
+    int64_t ms;
+};
+
+struct spec_foreach {
+    uint32_t given;
+    const struct json_node *in, *allow;
+    uint32_t max_parallel;
+    bool fail_fast;
+};
+
+#endif

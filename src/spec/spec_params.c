@@ -1,0 +1,187 @@
+/* spec_params.c: parameters of a flow file, and filling them in: `${params.NAME}` in any plain value. What else is in
+ * `${…}` is the shell's, or is rendered by the server when parents are done (`${jobs.…}`, `${item}`). `$${params.NAME}`
+ * stays as `${params.NAME}`. */
+#include "spec_impl.h"
+#include "spec_value.h"
+
+#define OPENING "${params."
+
+static struct spec_param *param_find(struct spec *s, struct slice name) {
+    for (uint32_t i = 0; i < s->param_count; i++)
+        if (slice_eq(s->params[i].name, name)) return &s->params[i];
+    return NULL;
+}
+
+static const struct spec_param *param_near(struct spec *s, struct slice name) {
+    for (uint32_t i = 0; i < s->param_count; i++)
+        if (spec_is_near(name, s->params[i].name)) return &s->params[i];
+    return NULL;
+}
+
+static bool is_plain(const struct json_node *n) {
+    return n->kind == JSON_TEXT || n->kind == JSON_NUMBER || n->kind == JSON_BOOL;
+}
+
+static struct slice plain_text(const struct json_node *n) {
+    if (n->kind == JSON_BOOL) return n->truth ? SLICE("true") : SLICE("false");
+    return n->text;
+}
+
+static bool name_is_good(struct slice name) {
+    for (size_t i = 0; i < name.len; i++) {
+        uint8_t c = name.ptr[i];
+        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        if (!good) return false;
+    }
+    return name.len > 0;
+}
+
+static enum err param_read(struct spec *s, const struct json_node *n, struct spec_param *ret) {
+    struct spec_param p = {.name = n->key, .at = n->key_at};
+    enum err e = ERR_OK;
+    if (!name_is_good(n->key))
+        return spec_refuse(s, n->key_at, ERR_INVALID, "the name of a parameter is letters, digits, `_` and `-`");
+    if (n->kind == JSON_ARRAY)
+        return spec_refuse(s, n->at, ERR_INVALID, "expected a plain value or an object with `default`, found a list");
+    if (n->kind == JSON_OBJECT) e = spec_object_read(s, &spec_param_keys, n, 0, &p);
+    if (e != ERR_OK) return e;
+    if (is_plain(n)) p.standard = n;
+    if (p.standard != NULL && !is_plain(p.standard))
+        return spec_refuse(s, p.standard->at, ERR_INVALID, "expected a plain value, found %s",
+                           json_kind_word(p.standard->kind));
+    if (p.choices != NULL && p.choices->kind != JSON_ARRAY)
+        return spec_refuse(s, p.choices->at, ERR_INVALID, "expected a list of values, found %s",
+                           json_kind_word(p.choices->kind));
+    if (p.standard != NULL) {
+        p.kind = p.standard->kind;
+        p.truth = p.standard->truth;
+        p.value = plain_text(p.standard);
+    }
+    *ret = p;
+    return ERR_OK;
+}
+
+/* A value from outside is text; it is what the default is, or what it looks like. */
+static enum err param_give(struct spec *s, const struct spec_given *g) {
+    struct spec_param *p = param_find(s, g->name);
+    if (p == NULL) {
+        const struct spec_param *near = param_near(s, g->name);
+        if (near != NULL)
+            return why_set(s->why, ERR_UNKNOWN_NAME, "%s: there is no parameter `%.*s`; did you mean `%.*s`?",
+                           s->in->source.name, SLICE_FMT(g->name), SLICE_FMT(near->name));
+        return why_set(s->why, ERR_UNKNOWN_NAME, "%s: there is no parameter `%.*s`", s->in->source.name,
+                       SLICE_FMT(g->name));
+    }
+    double number;
+    bool is_bool = slice_eq(g->value, SLICE("true")) || slice_eq(g->value, SLICE("false"));
+    bool is_number = json_number_f64(g->value, &number) == ERR_OK;
+    uint8_t kind = is_bool ? JSON_BOOL : is_number ? JSON_NUMBER : JSON_TEXT;
+    if (p->kind == JSON_TEXT) kind = JSON_TEXT;
+    if ((p->kind == JSON_NUMBER || p->kind == JSON_BOOL) && kind != p->kind)
+        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is %s here, and `%.*s` was given",
+                           SLICE_FMT(p->name), json_kind_word(p->kind), SLICE_FMT(g->value));
+    p->kind = kind;
+    p->value = g->value;
+    p->truth = slice_eq(g->value, SLICE("true"));
+    return ERR_OK;
+}
+
+static enum err param_check(struct spec *s, const struct spec_param *p) {
+    if (p->kind == JSON_NULL)
+        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` has no default and was not given: -p %.*s=VALUE",
+                           SLICE_FMT(p->name), SLICE_FMT(p->name));
+    if (p->choices == NULL) return ERR_OK;
+    for (const struct json_node *c = p->choices->first; c != NULL; c = c->next)
+        if (is_plain(c) && slice_eq(plain_text(c), p->value)) return ERR_OK;
+    return spec_refuse(s, p->choices->at, ERR_INVALID, "parameter `%.*s` is `%.*s`, which is none of its choices",
+                       SLICE_FMT(p->name), SLICE_FMT(p->value));
+}
+
+enum err spec_params_read(struct spec *s) {
+    const struct json_node *node = s->flow.params;
+    enum err e = ERR_OK;
+    if (node != NULL && node->kind != JSON_OBJECT)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected parameters with their values, found %s",
+                           json_kind_word(node->kind));
+    uint32_t count = node != NULL ? node->count : 0;
+    s->params = spec_alloc(s, sizeof *s->params * count);
+    if (s->params == NULL) return spec_full(s);
+    for (const struct json_node *n = node != NULL ? node->first : NULL; e == ERR_OK && n != NULL; n = n->next)
+        e = param_read(s, n, &s->params[s->param_count++]);
+    for (uint32_t i = 0; e == ERR_OK && i < s->in->given_count; i++) e = param_give(s, &s->in->given[i]);
+    for (uint32_t i = 0; e == ERR_OK && i < s->param_count; i++) e = param_check(s, &s->params[i]);
+    return e;
+}
+
+/* ---- filling in ---- */
+
+/* The next `${params.NAME}` from `from` on; false: there is none. An escaped one counts, with *ret_escaped. */
+static bool opening_find(struct slice text, size_t from, size_t *ret_at, bool *ret_escaped) {
+    struct slice opening = SLICE(OPENING);
+    for (size_t i = from; i + opening.len <= text.len; i++) {
+        if (text.ptr[i] != '$' || memcmp(text.ptr + i, opening.ptr, opening.len) != 0) continue;
+        *ret_at = i;
+        *ret_escaped = i > from && text.ptr[i - 1] == '$';
+        return true;
+    }
+    return false;
+}
+
+static enum err reference(struct spec *s, const struct json_node *node, struct slice rest, size_t *ret_len,
+                          const struct spec_param **ret) {
+    const uint8_t *end = memchr(rest.ptr, '}', rest.len);
+    if (end == NULL) return spec_refuse(s, node->at, ERR_INVALID, "`" OPENING "` without its `}`");
+    struct slice name = slice_of(rest.ptr + sizeof OPENING - 1, (size_t)(end - rest.ptr) - (sizeof OPENING - 1));
+    *ret_len = (size_t)(end - rest.ptr) + 1;
+    *ret = param_find(s, name);
+    if (*ret != NULL) return ERR_OK;
+    const struct spec_param *near = param_near(s, name);
+    if (near != NULL)
+        return spec_refuse(s, node->at, ERR_UNKNOWN_NAME, "there is no parameter `%.*s`; did you mean `%.*s`?",
+                           SLICE_FMT(name), SLICE_FMT(near->name));
+    return spec_refuse(s, node->at, ERR_UNKNOWN_NAME, "there is no parameter `%.*s`", SLICE_FMT(name));
+}
+
+static enum err fill_text(struct spec *s, const struct json_node *node, struct buf *out, struct spec_scalar *ret) {
+    struct slice text = node->text;
+    size_t at = 0, opening = 0;
+    bool escaped = false;
+    while (opening_find(text, at, &opening, &escaped)) {
+        const struct spec_param *p;
+        size_t len = 0;
+        buf_put(out, text.ptr + at, opening - at - escaped);
+        if (escaped) {
+            buf_put(out, text.ptr + opening, 2);
+            at = opening + 2;
+            continue;
+        }
+        enum err e = reference(s, node, slice_of(text.ptr + opening, text.len - opening), &len, &p);
+        if (e != ERR_OK) return e;
+        if (opening == 0 && len == text.len) { /* nothing but the parameter: it stays a number or a truth */
+            *ret = (struct spec_scalar){p->kind, p->truth, p->value};
+            return ERR_OK;
+        }
+        buf_put_slice(out, p->value);
+        at = opening + len;
+    }
+    buf_put(out, text.ptr + at, text.len - at);
+    uint8_t *copy = out->full ? NULL : spec_alloc(s, out->len);
+    if (copy == NULL) return spec_full(s);
+    memcpy(copy, out->at, out->len);
+    *ret = (struct spec_scalar){JSON_TEXT, false, slice_of(copy, out->len)};
+    return ERR_OK;
+}
+
+enum err spec_fill(struct spec *s, const struct json_node *node, struct spec_scalar *ret) {
+    size_t at;
+    bool escaped;
+    if (node->kind != JSON_TEXT || !opening_find(node->text, 0, &at, &escaped)) {
+        *ret = (struct spec_scalar){node->kind, node->truth, plain_text(node)};
+        return ERR_OK;
+    }
+    struct buf out;
+    buf_init(&out, 1u << 24);
+    enum err e = fill_text(s, node, &out, ret);
+    buf_fini(&out);
+    return e;
+}

@@ -1,0 +1,352 @@
+/* up.c: see up.h.
+ *
+ * Server and worker are processes of their own, so that killing one does not kill the other; whichever ends is started
+ * again, after a wait that doubles while it keeps ending early. What they say goes to files in the data directory. TERM
+ * or INT ends the worker first, which may finish what runs, then the server. Should the supervisor itself be killed, the
+ * kernel tells both to end. */
+#include "up.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define PATH_BYTES 512u
+#define READY_MS_MAX 20000
+#define EARLY_MS 10000 /* an end before this is a failure to start */
+#define WAIT_MS_MAX 30000
+#define ARGS_MAX 32
+
+enum part { PART_SERVER, PART_WORKER, PART_COUNT };
+static const char *const part_words[PART_COUNT] = {"serve", "worker"};
+
+struct up {
+    char data[PATH_BYTES], worker_data[PATH_BYTES];
+    const char *listen, *slots;
+    bool detach, help;
+    struct {
+        pid_t pid; /* 0: it does not run */
+        int64_t started_ms, again_ms, wait_ms;
+    } parts[PART_COUNT];
+    int signals; /* signalfd */
+    bool stopping;
+};
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- options ---- */
+
+static enum err options_read(struct up *u, int count, char **args, struct why *why) {
+    const char *data = getenv("REEVE_DATA");
+    if (data == NULL || data[0] == 0) data = ".reeve";
+    for (int i = 0; i < count; i++) {
+        const char *name = args[i];
+        if (strcmp(name, "--detach") == 0 || strcmp(name, "-d") == 0) {
+            u->detach = true;
+            continue;
+        }
+        if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+            u->help = true;
+            return ERR_OK;
+        }
+        const char **to = strcmp(name, "--data") == 0     ? &data
+                          : strcmp(name, "--listen") == 0 ? &u->listen
+                          : strcmp(name, "--slots") == 0  ? &u->slots
+                                                          : NULL;
+        if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
+        if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
+        *to = args[++i];
+    }
+    if (strlen(data) + 32 > sizeof u->data) return why_set(why, ERR_LIMIT, "--data: the path is too long");
+    snprintf(u->data, sizeof u->data, "%s", data);
+    snprintf(u->worker_data, sizeof u->worker_data, "%s-worker", data);
+    return ERR_OK;
+}
+
+static void usage(void) {
+    printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--detach]\n\n"
+           "Starts a server and a worker here, and starts again whichever ends.\n\n"
+           "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR-worker\n"
+           "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
+           "  --slots N           jobs that the worker runs at once; 4 unless said\n"
+           "  --detach, -d        in the background; `reeve down` ends it\n");
+}
+
+/* ---- processes ---- */
+
+static void child_output(const struct up *u, enum part p) {
+    char path[PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s/%s.log", u->data, part_words[p]);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+}
+
+_Noreturn static void child_run(const struct up *u, enum part p) {
+    const char *argv[ARGS_MAX] = {"reeve", part_words[p]};
+    sigset_t none;
+    int n = 2;
+    argv[n++] = "--data";
+    argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
+    if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
+    if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
+    setenv("REEVE_DATA", u->data, 1); /* where the worker finds address and token */
+    unsetenv("REEVE_SERVER");
+    unsetenv("REEVE_TOKEN");
+    if (p == PART_SERVER) unsetenv("REEVE_DATA");
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0); /* Ctrl-C is for the supervisor, which ends both in order */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    child_output(u, p);
+    execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+static enum err part_start(struct up *u, enum part p, struct why *why) {
+    fflush(stdout);
+    pid_t pid = fork(); /* this process is small */
+    if (pid < 0) return why_set(why, ERR_IO, "%s: %s", part_words[p], strerrordesc_np(errno));
+    if (pid == 0) child_run(u, p);
+    u->parts[p].pid = pid;
+    u->parts[p].started_ms = now_ms();
+    u->parts[p].again_ms = 0;
+    return ERR_OK;
+}
+
+/* Something ended. Unless we are stopping it comes back. */
+static void part_ended(struct up *u, pid_t pid, int status) {
+    for (enum part p = 0; p < PART_COUNT; p++) {
+        if (u->parts[p].pid != pid) continue;
+        u->parts[p].pid = 0;
+        if (u->stopping) continue;
+        bool early = now_ms() - u->parts[p].started_ms < EARLY_MS;
+        int64_t wait = !early ? 0 : u->parts[p].wait_ms == 0 ? 500 : u->parts[p].wait_ms * 2;
+        u->parts[p].wait_ms = wait > WAIT_MS_MAX ? WAIT_MS_MAX : wait;
+        u->parts[p].again_ms = now_ms() + u->parts[p].wait_ms;
+        fprintf(stderr, "reeve up: %s ended (%s %d); it is started again. See %s/%s.log\n", part_words[p],
+                WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                u->data, part_words[p]);
+    }
+}
+
+static void reap(struct up *u) {
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) part_ended(u, pid, status);
+}
+
+/* ---- readiness ---- */
+
+static bool is_ready(const struct up *u) {
+    struct client c;
+    struct why why;
+    struct client_place where = {.data = u->data, .build = "up"};
+    if (client_open(&c, &where, &why) != ERR_OK) return false;
+    client_close(&c);
+    return true;
+}
+
+static enum err wait_ready(struct up *u, struct why *why) {
+    int64_t until = now_ms() + READY_MS_MAX;
+    while (!is_ready(u)) {
+        struct pollfd p = {.fd = u->signals, .events = POLLIN};
+        reap(u);
+        if (u->parts[PART_SERVER].pid == 0)
+            return why_set(why, ERR_IO, "the server did not start: see %s/serve.log", u->data);
+        if (now_ms() > until) return why_set(why, ERR_IO, "the server is not ready: see %s/serve.log", u->data);
+        (void)poll(&p, 1, 20);
+        struct signalfd_siginfo s;
+        if (p.revents != 0 && read(u->signals, &s, sizeof s) == sizeof s && s.ssi_signo != SIGCHLD)
+            return why_set(why, ERR_STATE, "interrupted");
+    }
+    return ERR_OK;
+}
+
+static void say_where(const struct up *u) {
+    char address[128] = "?", path[PATH_BYTES + 16];
+    const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
+    snprintf(path, sizeof path, "%s/address", u->data);
+    FILE *f = fopen(path, "re");
+    if (f != NULL) {
+        if (fgets(address, sizeof address, f) != NULL) address[strcspn(address, "\n")] = 0;
+        fclose(f);
+    }
+    printf("A server on %s and a worker are there; what they say is in %s/*.log.\n\n", address, u->data);
+    if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
+    printf("  reeve run -- echo hello       one command as a job\n"
+           "  reeve submit FLOW.yaml -w     a flow; examples/ has some\n"
+           "  reeve ls                      what there is, newest first\n"
+           "  reeve help                    everything else\n");
+    printf(u->detach ? "  reeve down                    end both\n" : "\nCtrl-C ends both.\n");
+    fflush(stdout);
+}
+
+/* ---- the loop ---- */
+
+/* The worker first: it may finish what runs and deliver it. */
+static void stop_next(struct up *u) {
+    if (u->parts[PART_WORKER].pid != 0)
+        kill(u->parts[PART_WORKER].pid, SIGTERM);
+    else if (u->parts[PART_SERVER].pid != 0)
+        kill(u->parts[PART_SERVER].pid, SIGTERM);
+}
+
+static bool runs(const struct up *u) {
+    return u->parts[PART_SERVER].pid != 0 || u->parts[PART_WORKER].pid != 0;
+}
+
+static int next_wait(const struct up *u) {
+    int64_t next = -1, now = now_ms();
+    for (enum part p = 0; p < PART_COUNT && !u->stopping; p++) {
+        if (u->parts[p].pid != 0) continue;
+        int64_t left = u->parts[p].again_ms > now ? u->parts[p].again_ms - now : 0;
+        if (next < 0 || left < next) next = left;
+    }
+    return (int)next;
+}
+
+static enum err supervise(struct up *u, struct why *why) {
+    while (!u->stopping || runs(u)) {
+        struct pollfd p = {.fd = u->signals, .events = POLLIN};
+        struct signalfd_siginfo s;
+        (void)poll(&p, 1, next_wait(u));
+        while (read(u->signals, &s, sizeof s) == sizeof s) {
+            if (s.ssi_signo == SIGCHLD) continue;
+            if (u->stopping && u->parts[PART_WORKER].pid != 0) kill(u->parts[PART_WORKER].pid, SIGTERM);
+            if (!u->stopping) fprintf(stderr, "reeve up: stopping; once more does not wait for jobs\n");
+            u->stopping = true;
+            stop_next(u);
+        }
+        bool had_worker = u->parts[PART_WORKER].pid != 0;
+        reap(u);
+        if (u->stopping && had_worker && u->parts[PART_WORKER].pid == 0) stop_next(u);
+        for (enum part k = 0; k < PART_COUNT && !u->stopping; k++) {
+            if (u->parts[k].pid != 0 || now_ms() < u->parts[k].again_ms) continue;
+            enum err e = part_start(u, k, why);
+            if (e != ERR_OK) return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err signals_open(struct up *u, struct why *why) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    u->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return u->signals >= 0 ? ERR_OK : why_set(why, ERR_IO, "signals: %s", strerrordesc_np(errno));
+}
+
+static void pid_write(const struct up *u) {
+    char path[PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s/up.pid", u->data);
+    FILE *f = fopen(path, "we");
+    if (f == NULL) return;
+    fprintf(f, "%d\n", (int)getpid());
+    fclose(f);
+}
+
+/* The child goes on as the supervisor; this process returns when that one says that all is there. */
+static enum err detach(int *ret_tell, bool *ret_is_parent, struct why *why) {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) return why_set(why, ERR_IO, "pipe: %s", strerrordesc_np(errno));
+    pid_t pid = fork();
+    if (pid < 0) return why_set(why, ERR_IO, "fork: %s", strerrordesc_np(errno));
+    *ret_is_parent = pid != 0;
+    close(fds[pid != 0 ? 1 : 0]);
+    *ret_tell = fds[pid != 0 ? 0 : 1];
+    if (pid == 0) setsid();
+    return ERR_OK;
+}
+
+static enum err wait_told(int fd, struct why *why) {
+    struct why said = {{0}};
+    ssize_t n = read(fd, said.text, sizeof said.text - 1);
+    close(fd);
+    if (n == 1 && said.text[0] == '\n') return ERR_OK;
+    return why_set(why, ERR_IO, "%s", n > 0 ? said.text : "it ended before it was ready");
+}
+
+static void tell(int fd, enum err e, const struct why *why) {
+    if (fd < 0) return;
+    const char *text = e == ERR_OK ? "\n" : why->text;
+    if (write(fd, text, strlen(text)) < 0) return;
+    close(fd);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < 3; i++) dup2(null, i);
+}
+
+enum err up_run(int count, char **args, struct why *why) {
+    static struct up u;
+    int fd = -1;
+    bool is_parent = false;
+    enum err e = options_read(&u, count, args, why);
+    if (e == ERR_OK && u.help) {
+        usage();
+        return ERR_OK;
+    }
+    if (e == ERR_OK && is_ready(&u)) e = why_set(why, ERR_STATE, "a server runs on %s already", u.data);
+    if (e != ERR_OK) return e;
+    if (mkdir(u.data, 0700) != 0 && errno != EEXIST)
+        return why_set(why, ERR_IO, "%s: %s", u.data, strerrordesc_np(errno));
+    if (u.detach) e = detach(&fd, &is_parent, why);
+    if (e == ERR_OK && is_parent) {
+        e = wait_told(fd, why);
+        if (e == ERR_OK) say_where(&u);
+        return e;
+    }
+    if (e == ERR_OK) e = signals_open(&u, why);
+    if (e == ERR_OK) e = part_start(&u, PART_SERVER, why);
+    if (e == ERR_OK) e = wait_ready(&u, why);
+    if (e == ERR_OK) e = part_start(&u, PART_WORKER, why);
+    if (e == ERR_OK) pid_write(&u);
+    tell(fd, e, why);
+    if (e == ERR_OK && !u.detach) say_where(&u);
+    struct why after;
+    if (e != ERR_OK) u.stopping = true, stop_next(&u);
+    enum err e2 = supervise(&u, e == ERR_OK ? why : &after);
+    return e != ERR_OK ? e : e2;
+}
+
+enum err up_down(int count, char **args, struct why *why) {
+    static struct up u;
+    char path[PATH_BYTES + 16];
+    long pid = 0;
+    enum err e = options_read(&u, count, args, why);
+    if (e != ERR_OK) return e;
+    if (u.help) {
+        printf("usage: reeve down [--data DIR]\n\nEnds what `reeve up` started; jobs that run are waited for.\n");
+        return ERR_OK;
+    }
+    snprintf(path, sizeof path, "%s/up.pid", u.data);
+    FILE *f = fopen(path, "re");
+    if (f == NULL || fscanf(f, "%ld", &pid) != 1) pid = 0;
+    if (f != NULL) fclose(f);
+    /* The number may have become another's: only a process of ours that supervises is told to end. */
+    if (pid <= 1 || !is_ready(&u) || kill((pid_t)pid, SIGTERM) != 0)
+        return why_set(why, ERR_NOT_FOUND, "nothing that `reeve up` started runs on %s", u.data);
+    while (kill((pid_t)pid, 0) == 0) (void)poll(NULL, 0, 20);
+    (void)unlink(path);
+    return ERR_OK;
+}

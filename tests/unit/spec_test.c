@@ -1,0 +1,463 @@
+/* spec_test.c: what flow files mean, and what is said about those that mean nothing. */
+#include "test.h"
+
+#include <stdio.h>
+
+#include "flowlab.h"
+
+static void good(struct flowlab *l, const char *text, const char *params) {
+    if (flowlab_read(l, slice_str(text), params) != ERR_OK) fail_msg("%s", l->why.text);
+}
+
+static void assert_slice(struct slice s, const char *text) {
+    if (!slice_eq(s, slice_str(text))) fail_msg("`%.*s` is not `%s`", SLICE_FMT(s), text);
+}
+
+static void a_small_flow(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "name: etl\n"
+         "labels: {team: data, year: 2026}\n"
+         "jobs:\n"
+         "  load:\n"
+         "    needs: [extract, clean]\n"
+         "    run: [psql, -f, load.sql]\n"
+         "  extract: curl -O $URL\n"
+         "  clean: {needs: extract, script: x.py, retries: 0}\n",
+         NULL);
+    const struct wire_job *jobs = l.flow.part.jobs.at;
+    assert_slice(l.flow.name, "etl");
+    assert_int_equal(l.flow.labels.count, 2);
+    assert_int_equal(l.flow.part.jobs.count, 3);
+    assert_slice(jobs[0].name, "extract"); /* parents first */
+    assert_slice(jobs[1].name, "clean");
+    assert_slice(jobs[2].name, "load");
+    assert_int_equal(jobs[2].parents.count, 2);
+    assert_int_equal(jobs[2].parents.at[0], 0);
+    assert_int_equal(jobs[2].parents.at[1], 1);
+    assert_slice(flowlab_run(&l, "extract").shell, "curl -O $URL");
+    assert_int_equal(flowlab_run(&l, "load").argv.count, 3);
+    struct wire_run clean = flowlab_run(&l, "clean");
+    assert_slice(clean.script, "print(1)\n");
+    assert_slice(clean.script_name, "x.py");
+    assert_int_equal(flowlab_options(&l, "clean")->kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(flowlab_options(&l, "clean")->attempts_max, 1);
+    assert_int_equal(flowlab_options(&l, "load")->attempts_max, 0);
+    assert_int_equal(l.flow.part.options.count, 2); /* extract and load share theirs */
+    flowlab_fini(&l);
+}
+
+static void json_means_the_same(void **state) {
+    (void)state;
+    struct flowlab a, b;
+    struct buf x, y;
+    flowlab_init(&a), flowlab_init(&b);
+    buf_init(&x, 1 << 20), buf_init(&y, 1 << 20);
+    good(&a, "name: n\njobs:\n  a: {run: \"true\", timeout: 5m, env: {A: 1, B: yes}}\n  b: {noop: true, needs: a}\n",
+         NULL);
+    good(&b,
+         "{\"name\":\"n\",\"jobs\":{\"a\":{\"run\":\"true\",\"timeout\":\"5m\",\"env\":{\"A\":1,\"B\":\"yes\"}},"
+         "\"b\":{\"noop\":true,\"needs\":\"a\"}}}",
+         NULL);
+    tlv_encode(&wire_flow_desc, &a.flow, &x);
+    tlv_encode(&wire_flow_desc, &b.flow, &y);
+    assert_true(slice_eq(buf_slice(&x), buf_slice(&y)));
+    buf_fini(&x), buf_fini(&y);
+    flowlab_fini(&a), flowlab_fini(&b);
+}
+
+static void every_key_of_a_job(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  a:\n"
+         "    run: make\n"
+         "    retries: 5\n"
+         "    backoff: {base: 2s, cap: 1m, jitter: 0}\n"
+         "    fatal_exit_codes: [3, 4]\n"
+         "    timeout: 1h30m\n"
+         "    deadline: 2026-03-01T08:00:00+02:00\n"
+         "    start_at: 10m\n"
+         "    start_within: 1d\n"
+         "    delay: 250ms\n"
+         "    priority: high\n"
+         "    topic: builds\n"
+         "    requires: [gpu, docker]\n"
+         "    placement: {zone: a}\n"
+         "    resources: {cpu: 1.5, memory: 2GiB, gpus: 1, custom: {licences: 2}}\n"
+         "    prefer: {worker: w1, pool: p1, for: 30s}\n"
+         "    affinity: true\n"
+         "    exclusive: true\n"
+         "    concurrency: db\n"
+         "    rate: [api]\n"
+         "    env: {A: b}\n"
+         "    stdin: {file: in.txt}\n"
+         "    artifacts: [out/*.csv, {path: log.txt, name: log, optional: true}]\n"
+         "    labels: {tier: gold}\n"
+         "    on_upstream: skip\n"
+         "    approval: {message: sure?, role: lead, quorum: 2, four_eyes: true, timeout: 2d}\n"
+         "    when: params.x == 1\n"
+         "    log_limit: 10MB\n"
+         "    kill_grace: 3s\n"
+         "    workdir: /srv\n"
+         "    cache: {key: v1, for: 7d}\n",
+         NULL);
+    const struct wire_options *o = flowlab_options(&l, "a");
+    struct wire_run r = flowlab_run(&l, "a");
+    assert_int_equal(o->attempts_max, 6);
+    assert_int_equal(o->backoff_base_ms, 2000);
+    assert_int_equal(o->backoff_cap_ms, 60000);
+    assert_int_equal(o->backoff_jitter_ms, 1); /* on the wire 0 is the standard, 1 is none */
+    assert_int_equal(o->fatal_exits.count, 2);
+    assert_int_equal(o->run_timeout_ms, 5400000);
+    assert_int_equal(o->deadline_ms, INT64_C(1772344800000));
+    assert_int_equal(o->not_before_ms, FLOWLAB_NOW_MS + 600000);
+    assert_int_equal(o->start_within_ms, 86400000);
+    assert_int_equal(o->delay_ms, 250);
+    assert_int_equal(o->priority, 1);
+    assert_slice(o->demand.topic, "builds");
+    assert_int_equal(o->demand.capabilities.count, 2);
+    assert_int_equal(o->demand.labels.count, 1);
+    assert_int_equal(o->demand.cpu_milli, 1500);
+    assert_int_equal(o->demand.memory_bytes, INT64_C(2) << 30);
+    assert_int_equal(o->demand.gpus, 1);
+    assert_int_equal(o->demand.resources.count, 1);
+    assert_int_equal(o->demand.keys.count, 1);
+    assert_int_equal(o->demand.rates.count, 1);
+    assert_slice(o->preferred_worker, "w1");
+    assert_int_equal(o->prefer_ms, 30000);
+    assert_true(o->affinity && o->exclusive && o->four_eyes);
+    assert_int_equal(o->on_upstream, WIRE_UPSTREAM_SKIP);
+    assert_int_equal(o->gates, 1 | 8); /* condition, approval */
+    assert_int_equal(o->quorum, 2);
+    assert_int_equal(o->approval_ms, 172800000);
+    assert_int_equal(o->cache_ms, 604800000);
+    assert_int_equal(flowlab_job(&l, "a")->cache_key.len, 32);
+    assert_slice(r.stdin_text, "one\ntwo\n");
+    assert_int_equal(r.artifacts.count, 2);
+    assert_slice(((const struct wire_artifact *)r.artifacts.at)[1].name, "log");
+    assert_slice(r.when, "params.x == 1");
+    assert_slice(r.message, "sure?");
+    assert_int_equal(r.log_bytes_max, 10000000);
+    assert_int_equal(r.kill_grace_ms, 3000);
+    flowlab_fini(&l);
+}
+
+static void the_other_kinds(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  g: {gate: deploy?}\n"
+         "  h: {gate: {message: sure?, role: lead}}\n"
+         "  e: {external: the parcel has arrived}\n"
+         "  n: {noop: true}\n"
+         "  s: {sleep: 1.5s}\n"
+         "  f: {fail: 3}\n"
+         "  t: {script: {text: 'echo hi', name: a.sh, args: [1, two]}}\n"
+         "  b: {script: big.sh}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "g")->kind, WIRE_JOB_GATE);
+    assert_slice(flowlab_run(&l, "g").message, "deploy?");
+    assert_slice(flowlab_options(&l, "h")->approval_role, "lead");
+    assert_int_equal(flowlab_options(&l, "e")->kind, WIRE_JOB_EXTERNAL);
+    assert_int_equal(flowlab_options(&l, "n")->kind, WIRE_JOB_NOOP);
+    assert_int_equal(flowlab_run(&l, "s").sleep_ms, 1500);
+    assert_int_equal(flowlab_run(&l, "f").exit_code, 3);
+    struct wire_run t = flowlab_run(&l, "t");
+    assert_slice(t.script_name, "a.sh");
+    assert_int_equal(t.argv.count, 2);
+    assert_int_equal(flowlab_run(&l, "b").script_hash.len, 32);
+    flowlab_fini(&l);
+}
+
+static void defaults_hold_unless_a_job_says_otherwise(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "defaults: {retries: 1, timeout: 1m, env: {A: '1', B: '2'}, topic: t, resources: {cpu: 1, gpus: 2}}\n"
+         "jobs:\n"
+         "  a: {run: x}\n"
+         "  b: {run: x, retries: 0, env: {B: '3', C: '4'}, pool: p, resources: {cpu: 2}}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "a")->attempts_max, 2);
+    assert_slice(flowlab_options(&l, "a")->demand.topic, "t");
+    const struct wire_options *b = flowlab_options(&l, "b");
+    assert_int_equal(b->attempts_max, 1);
+    assert_int_equal(b->run_timeout_ms, 60000);
+    assert_int_equal(b->demand.cpu_milli, 2000);
+    assert_int_equal(b->demand.gpus, 2);
+    assert_int_equal(b->demand.topic.len, 0);
+    assert_slice(b->demand.pool, "p");
+    struct wire_run r = flowlab_run(&l, "b");
+    const struct wire_pair *env = r.env.at;
+    assert_int_equal(r.env.count, 3);
+    assert_slice(env[0].value, "1");
+    assert_slice(env[1].value, "3");
+    assert_slice(env[2].key, "C");
+    flowlab_fini(&l);
+}
+
+static void parameters_are_filled_in(void **state) {
+    (void)state;
+    struct flowlab l;
+    static const char text[] = "params:\n"
+                               "  day: 2026-01-01\n"
+                               "  n: 3\n"
+                               "  who:\n"
+                               "  size: {default: small, choices: [small, large], description: how big}\n"
+                               "jobs:\n"
+                               "  a:\n"
+                               "    run: load --day ${params.day} --who=${params.who} ${HOME} $${params.day}\n"
+                               "    retries: ${params.n}\n"
+                               "    env: {SIZE: '${params.size}', ALL: '${params.day}/${params.n}'}\n";
+    flowlab_init(&l);
+    good(&l, text, "who=me");
+    assert_slice(flowlab_run(&l, "a").shell, "load --day 2026-01-01 --who=me ${HOME} ${params.day}");
+    assert_int_equal(flowlab_options(&l, "a")->attempts_max, 4);
+    good(&l, text, "who=7 day=x n=0 size=large");
+    struct wire_run r = flowlab_run(&l, "a");
+    assert_slice(r.shell, "load --day x --who=7 ${HOME} ${params.day}");
+    assert_slice(((const struct wire_pair *)r.env.at)[1].value, "x/0");
+    assert_int_equal(flowlab_options(&l, "a")->attempts_max, 1);
+    assert_int_equal(flowlab_read(&l, slice_str(text), NULL), ERR_INVALID);
+    assert_non_null(strstr(l.why.text, "flow.yaml:4:3: parameter `who` has no default"));
+    assert_int_equal(flowlab_read(&l, slice_str(text), "who=1 size=huge"), ERR_INVALID);
+    assert_non_null(strstr(l.why.text, "none of its choices"));
+    assert_int_equal(flowlab_read(&l, slice_str(text), "who=1 dya=x"), ERR_UNKNOWN_NAME);
+    assert_non_null(strstr(l.why.text, "did you mean `day`"));
+    assert_int_equal(flowlab_read(&l, slice_str(text), "who=1 n=many"), ERR_INVALID);
+    flowlab_fini(&l);
+}
+
+static void phases_are_kept_apart_by_one_job(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "phases: [get, make, put]\n"
+         "jobs:\n"
+         "  p: {run: x, phase: put}\n"
+         "  a: {run: x, phase: get}\n"
+         "  b: {run: x, phase: get}\n"
+         "  m: {run: x, phase: make, needs: free}\n"
+         "  free: x\n",
+         NULL);
+    assert_int_equal(l.flow.part.jobs.count, 7);
+    const struct wire_job *jobs = l.flow.part.jobs.at, *first = flowlab_job(&l, "before-make");
+    assert_int_equal(flowlab_options(&l, "before-make")->kind, WIRE_JOB_BARRIER);
+    assert_int_equal(first->parents.count, 2);
+    assert_slice(jobs[first->parents.at[0]].name, "a");
+    assert_slice(jobs[first->parents.at[1]].name, "b");
+    assert_int_equal(flowlab_job(&l, "m")->parents.count, 2);
+    assert_ptr_equal(&jobs[flowlab_job(&l, "p")->parents.at[0]], flowlab_job(&l, "before-put"));
+    good(&l, "jobs:\n  a: {run: x, phase: 1}\n  b: {run: x, phase: 5}\n", NULL);
+    assert_non_null(flowlab_job(&l, "before-phase-5"));
+    flowlab_fini(&l);
+}
+
+static void a_compensation_is_a_job_of_its_own(void **state) {
+    (void)state;
+    struct flowlab l;
+    struct wire_run undo;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  book: {run: book it, env: {A: b}, pool: p, compensate: {run: cancel it, retries: 9}}\n"
+         "  pay: {run: pay, compensate: refund}\n",
+         NULL);
+    const struct wire_job *book = flowlab_job(&l, "book");
+    const struct wire_options *sets = l.flow.part.options.at;
+    assert_true(book->undo_options != 0);
+    assert_int_equal(sets[book->undo_options - 1].attempts_max, 10);
+    assert_slice(sets[book->undo_options - 1].demand.pool, "p");
+    assert_int_equal(tlv_decode(&wire_run_desc, book->undo_body, TLV_STRICT, &l.arena, &undo, NULL), ERR_OK);
+    assert_slice(undo.shell, "cancel it");
+    assert_int_equal(undo.env.count, 1);
+    flowlab_fini(&l);
+}
+
+static void items_and_templates(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(
+        &l,
+        "jobs:\n"
+        "  list: x\n"
+        "  map: {run: 'work ${item}', needs: list, foreach: {in: jobs.list.outputs.files, max_parallel: 8, allow: 10%, fail_fast: true}}\n"
+        "  three: {run: 'work ${item}', foreach: [a, 2, \"q\\\"\"]}\n"
+        "  sum: {run: 'sum ${jobs.list.outputs.rows}', needs: list}\n",
+        NULL);
+    const struct wire_options *map = flowlab_options(&l, "map");
+    assert_slice(flowlab_run(&l, "map").foreach, "jobs.list.outputs.files");
+    assert_int_equal(map->gates, 64);
+    assert_int_equal(map->max_parallel, 8);
+    assert_int_equal(map->allow_percent, 10);
+    assert_true(map->fail_fast);
+    assert_slice(flowlab_run(&l, "three").foreach, "{\"a\", 2, \"q\\034\"}");
+    assert_int_equal(flowlab_options(&l, "sum")->gates, 2);
+    flowlab_fini(&l);
+}
+
+static void anchors_stand_for_what_they_name(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l, "jobs:\n  a: &x {run: make, env: &e {A: b}}\n  b: *x\n  c: {run: y, env: *e}\n", NULL);
+    assert_slice(flowlab_run(&l, "b").shell, "make");
+    assert_int_equal(flowlab_run(&l, "c").env.count, 1);
+    flowlab_fini(&l);
+}
+
+/* clang-format off */
+static const struct {
+    const char *text, *said;
+} bad[] = {
+    {"", "line 1, column 1: expected a value, found nothing"},
+    {"[]", "flow.yaml:1:1: expected a flow, found an array"},
+    {"jobs: {a: x}\njobs: {b: y}", "line 2, column 1: expected each key of an object once"},
+    {"jobs:\n  a: [x", "line "},
+    {"a: b\n---\nc: d", "found a second"},
+    {"name: x", "flow.yaml:1:1: a flow needs its `jobs`"},
+    {"jobs: {}", "flow.yaml:1:7: a flow needs at least one job"},
+    {"jobs: [a]", "flow.yaml:1:7: expected jobs by their names, found an array"},
+    {"jbos: {a: x}", "flow.yaml:1:1: a flow has no key `jbos`; did you mean `jobs`?"},
+    {"zzz: 1\njobs: {a: x}", "flow.yaml:1:1: a flow has no key `zzz`"},
+    {"jobs:\n  a: {run: x, retrys: 3}", "flow.yaml:2:15: a job has no key `retrys`; did you mean `retries`?"},
+    {"jobs:\n  a: {run: x, <<: 3}", "what jobs share goes to `defaults`"},
+    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
+    {"jobs:\n  a: {noop: false}", "`noop` is true, or is not there"},
+    {"jobs:\n  a: {run: []}", "flow.yaml:2:12: expected a program and its arguments, found an empty list"},
+    {"jobs:\n  a: {run: {x: y}}", "flow.yaml:2:12: expected a command, found an object"},
+    {"jobs:\n  a: {run: [x, [y]]}", "flow.yaml:2:16: expected an argument, found an array"},
+    {"jobs:\n  a: 5", "flow.yaml:2:6: expected a job, found a number"},
+    {"jobs:\n  a: [x]", "flow.yaml:2:6: expected a job, found an array"},
+    {"jobs:\n  a/b: x", "none of / # ~ ["},
+    {"jobs:\n  a: {fail: 0}", "an exit code between 1 and 255"},
+    {"jobs:\n  a: {run: x, timeout: 90}", "flow.yaml:2:24: expected a duration with its unit, like `90s` or `90m`"},
+    {"jobs:\n  a: {run: x, timeout: soon}", "expected a duration like 250ms, 90s, 5m, 1h30m or 2d, found `soon`"},
+    {"jobs:\n  a: {run: x, timeout: 5m1h}", "found `5m1h`"},
+    {"jobs:\n  a: {run: x, backoff: {cap: 60d}}", "below 49 days"},
+    {"jobs:\n  a: {run: x, deadline: 2026-02-30T00:00:00Z}", "expected a time like"},
+    {"jobs:\n  a: {run: x, retries: -1}", "expected a whole number, 0 or more, found `-1`"},
+    {"jobs:\n  a: {run: x, retries: many}", "expected a whole number"},
+    {"jobs:\n  a: {run: x, retries: [1]}", "expected a number, found an array"},
+    {"jobs:\n  a: {run: x, exclusive: yes}", "expected true or false, found `yes`"},
+    {"jobs:\n  a: {run: x, priority: urgent}", "expected low, normal, high or a number, found `urgent`"},
+    {"jobs:\n  a: {run: x, on_upstream: wait}", "expected fail, skip or run, found `wait`"},
+    {"jobs:\n  a: {run: x, fatal_exit_codes: [300]}", "an exit code between 1 and 255"},
+    {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
+    {"jobs:\n  a: {run: x, resources: {cpu: one}}", "a number like 2 or 0.5"},
+    {"jobs:\n  a: {run: x, resources: {ram: 1}}", "flow.yaml:2:27: resources has no key `ram`"},
+    {"jobs:\n  a: {run: x, env: [A]}", "expected names with their values, found an array"},
+    {"jobs:\n  a: {run: x, env: {A: {}}}", "expected a plain value, found an object"},
+    {"jobs:\n  a: {run: x, pool: p, topic: t}", "`pool` or `topic`, not both"},
+    {"jobs:\n  a: {run: x, artifacts: out}", "expected a list of paths, found a text"},
+    {"jobs:\n  a: {run: x, artifacts: [{name: n}]}", "an artifact needs its `path`"},
+    {"jobs:\n  a: {script: nope.py}", "flow.yaml:2:15: nope.py: No such file"},
+    {"jobs:\n  a: {script: {file: x.py, text: y}}", "exactly one of `file` and `text`"},
+    {"jobs:\n  a: {run: x, stdin: {}}", "exactly one of `text` and `file`"},
+    {"jobs:\n  a: {run: x, needs: b}", "flow.yaml:2:22: there is no job `b` in this flow"},
+    {"jobs:\n  a: {run: x, needs: [extrat]}\n  extract: y", "flow.yaml:2:23: there is no job `extrat`; did you mean `extract`?"},
+    {"jobs:\n  a: {run: x, needs: a}", "a job cannot need itself"},
+    {"jobs:\n  b: y\n  a: {run: x, needs: [b, b]}", "flow.yaml:3:26: `b` is needed twice"},
+    {"jobs:\n  s: z\n  a: {run: x, needs: [s, b]}\n  b: {run: y, needs: c}\n  c: {run: y, needs: a}", "the jobs run in a circle"},
+    {"jobs:\n  a: {run: x, phase: 2, needs: b}\n  b: {run: x, phase: 3}", "flow.yaml:"},
+    {"jobs:\n  a: {run: x, phase: first}", "expected the number of a phase"},
+    {"phases: [one, two]\njobs:\n  a: {run: x, phase: tow}", "did you mean `two`"},
+    {"phases: [one, two]\njobs:\n  before-two: x\n  a: {run: x, phase: one}\n  b: {run: x, phase: two}", "rename the job"},
+    {"jobs:\n  a: {run: 'x ${params.y}'}", "flow.yaml:2:12: there is no parameter `y`"},
+    {"params: {yes: 1}\njobs:\n  a: {run: 'x ${params.yess}'}", "did you mean `yes`?"},
+    {"params: {y: 1}\njobs:\n  a: {run: 'x ${params.y'}", "without its `}`"},
+    {"params: [a]\njobs: {a: x}", "expected parameters with their values, found an array"},
+    {"params: {a: [1]}\njobs: {a: x}", "flow.yaml:1:13: expected a plain value"},
+    {"params: {a b: 1}\njobs: {a: x}", "letters, digits, `_` and `-`"},
+    {"defaults: {needs: a}\njobs: {a: x}", "flow.yaml:1:12: `needs` cannot stand in defaults"},
+    {"defaults: {run: a}\njobs: {a: x}", "`run` cannot stand in defaults"},
+    {"defaults: make\njobs: {a: x}", "expected a job, found a text"},
+    {"jobs:\n  a: {run: x, compensate: {gate: y}}", "`gate` cannot stand in a compensation"},
+    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, noop, sleep, fail"},
+    {"jobs:\n  a: {run: x, foreach: {max_parallel: 2}}", "a foreach needs its items"},
+    {"jobs:\n  a: {run: x, foreach: {in: y, allow: 101%}}", "expected a number or a share"},
+    {"jobs:\n  a: {run: x, foreach: [[1]]}", "expected a plain value, found an array"},
+    {"jobs:\n  a: {run: 'x ${item}'}", "`${item}` is of jobs with a `foreach`"},
+    {"jobs:\n  a: *x", "an alias of an anchor that does not stand before it"},
+    {"jobs:\n  ? [x]\n  : y", "expected a plain key"},
+    {"\tjobs: x", "line 1"},
+    {"jobs:\n  a: {run: x}\n b: y", "line 3"},
+    {"{\"jobs\":{\"a\":{\"run\":\"x\",\"tiemout\":\"1s\"}}}", "flow.yaml:1:25: a job has no key `tiemout`; did you mean `timeout`?"},
+};
+/* clang-format on */
+
+static void bad_files_are_told_where_and_why(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        enum err e = flowlab_read(&l, slice_str(bad[i].text), NULL);
+        if (e == ERR_OK) fail_msg("accepted: %s", bad[i].text);
+        if (strstr(l.why.text, bad[i].said) == NULL)
+            fail_msg("%s\n  says: %s\n  not: %s", bad[i].text, l.why.text, bad[i].said);
+    }
+    flowlab_fini(&l);
+}
+
+static void aliases_cannot_explode(void **state) {
+    (void)state;
+    struct flowlab l;
+    struct buf text;
+    flowlab_init(&l);
+    buf_init(&text, 1 << 16);
+    buf_printf(&text, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+    for (int i = 1; i < 12; i++) {
+        buf_printf(&text, "a%d: &a%d [", i, i);
+        for (int k = 0; k < 10; k++) buf_printf(&text, "%s*a%d", k ? "," : "", i - 1);
+        buf_printf(&text, "]\n");
+    }
+    assert_int_equal(flowlab_read(&l, buf_slice(&text), NULL), ERR_LIMIT);
+    buf_fini(&text);
+    flowlab_fini(&l);
+}
+
+static void a_hundred_thousand_jobs(void **state) {
+    (void)state;
+    struct flowlab l;
+    struct buf text;
+    flowlab_init(&l);
+    buf_init(&text, 1 << 24);
+    buf_printf(&text, "jobs:\n  end: {noop: true, phase: 2}\n");
+    for (int i = 0; i < 100000; i++) buf_printf(&text, "  j%d: {noop: true, phase: 1}\n", i);
+    if (flowlab_read(&l, buf_slice(&text), NULL) != ERR_OK) fail_msg("%s", l.why.text);
+    assert_int_equal(l.flow.part.jobs.count, 100002);
+    assert_int_equal(flowlab_job(&l, "before-phase-2")->parents.count, 100000);
+    buf_fini(&text);
+    flowlab_fini(&l);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_flow),
+        cmocka_unit_test(json_means_the_same),
+        cmocka_unit_test(every_key_of_a_job),
+        cmocka_unit_test(the_other_kinds),
+        cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
+        cmocka_unit_test(parameters_are_filled_in),
+        cmocka_unit_test(phases_are_kept_apart_by_one_job),
+        cmocka_unit_test(a_compensation_is_a_job_of_its_own),
+        cmocka_unit_test(items_and_templates),
+        cmocka_unit_test(anchors_stand_for_what_they_name),
+        cmocka_unit_test(bad_files_are_told_where_and_why),
+        cmocka_unit_test(aliases_cannot_explode),
+        cmocka_unit_test(a_hundred_thousand_jobs),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
