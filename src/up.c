@@ -2,8 +2,8 @@
  *
  * Server and worker are processes of their own, so that killing one does not kill the other; whichever ends is started
  * again, after a wait that doubles while it keeps ending early. What they say goes to files in the data directory. TERM
- * or INT ends the worker first, which may finish what runs, then the server. Should the supervisor itself be killed, the
- * kernel tells both to end. */
+ * or INT ends the worker first, which may finish what runs, then the server. Should the supervisor itself be killed,
+ * the kernel tells both to end. */
 #include "up.h"
 
 #include <errno.h>
@@ -29,6 +29,7 @@
 #define EARLY_MS 10000 /* an end before this is a failure to start */
 #define WAIT_MS_MAX 30000
 #define ARGS_MAX 32
+#define SOCKET_PATH_MAX 100u /* the kernel takes 107 */
 
 enum part { PART_SERVER, PART_WORKER, PART_COUNT };
 static const char *const part_words[PART_COUNT] = {"serve", "worker"};
@@ -108,6 +109,10 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
+    /* By the socket: it stays the same when the server comes back, which its port need not. */
+    char where[PATH_BYTES + 32];
+    snprintf(where, sizeof where, "unix:%s/reeve.sock", u->data);
+    if (p == PART_WORKER && strlen(where) < SOCKET_PATH_MAX) argv[n++] = "--server", argv[n++] = where;
     setenv("REEVE_DATA", u->data, 1); /* where the worker finds address and token */
     unsetenv("REEVE_SERVER");
     unsetenv("REEVE_TOKEN");

@@ -2,8 +2,8 @@
  * verb is a function that asks the server and prints, for people or with --json for programs.
  *
  * Exit codes: 0 done; 1 what was waited for ended badly; 2 a wrong request; 4 not allowed; 5 not there; 6 not possible
- * now; 7 too much at once; 8 no server, or unknown what became of it; 9 the machine failed. `reeve run` exits as its job
- * did, or with 124 (timed out), 125 (it never ran, or was taken away), 128 + N (killed by signal N). */
+ * now; 7 too much at once; 8 no server, or unknown what became of it; 9 the machine failed. `reeve run` exits as its
+ * job did, or with 124 (timed out), 125 (it never ran, or was taken away), 128 + N (killed by signal N). */
 #ifndef REEVE_CLI_H
 #define REEVE_CLI_H
 

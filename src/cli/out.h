@@ -1,4 +1,4 @@
-/* out.h: printing. Tables with columns as wide as they must be, colours on a terminal only, JSON one object per line. */
+/* out.h: printing. Tables with columns as wide as they must be, colours on a terminal only, JSON one object a line. */
 #ifndef REEVE_OUT_H
 #define REEVE_OUT_H
 

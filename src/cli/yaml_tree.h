@@ -1,9 +1,9 @@
 /* yaml_tree.h: a YAML text as the same tree that JSON gives (json_tree.h), each value with its place in the text.
  *
- * The plain values of YAML 1.2: null, true, false and the numbers of JSON; everything else is text, also `yes`, `on` and
- * `1:30`. One document. A key that occurs twice is refused, as in JSON. Anchors and aliases work, but the tree that they
- * stand for must fit a limit: nine lines of YAML can mean a billion values. Only the command line reads YAML; what goes
- * over the wire does not depend on it. */
+ * The plain values of YAML 1.2: null, true, false and the numbers of JSON; everything else is text, also `yes`, `on`
+ * and `1:30`. One document. A key that occurs twice is refused, as in JSON. Anchors and aliases work, but the tree that
+ * they stand for must fit a limit: nine lines of YAML can mean a billion values. Only the command line reads YAML; what
+ * goes over the wire does not depend on it. */
 #ifndef REEVE_YAML_TREE_H
 #define REEVE_YAML_TREE_H
 

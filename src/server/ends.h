@@ -1,7 +1,7 @@
 /* ends.h: how the last attempts that ended badly did so: exit code, signal, what the worker said. For people who look.
  *
- * Not part of the state: the journal has it, the history will; this is what is remembered since the start of the server,
- * of the last ENDS_MAX such ends. Nothing is decided by it. */
+ * Not part of the state: the journal has it, the history will; this is what is remembered since the start of the
+ * server, of the last ENDS_MAX such ends. Nothing is decided by it. */
 #ifndef REEVE_ENDS_H
 #define REEVE_ENDS_H
 

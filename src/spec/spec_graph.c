@@ -73,6 +73,42 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
     return ERR_OK;
 }
 
+/* ---- templates: a job may use what another left only when it needs that one ---- */
+
+/* Every `${jobs.NAME.…}` in the text names a parent. */
+static enum err check_template(struct spec *s, const struct spec_job *job, const struct edges *edges,
+                               struct slice text) {
+    static const char opening[] = "${jobs.";
+    for (size_t i = 0; i + sizeof opening - 1 <= text.len; i++) {
+        if (memcmp(text.ptr + i, opening, sizeof opening - 1) != 0 || (i > 0 && text.ptr[i - 1] == '$')) continue;
+        size_t from = i + sizeof opening - 1, to = from;
+        while (to < text.len && text.ptr[to] != '.' && text.ptr[to] != '}') to++;
+        struct slice name = slice_of(text.ptr + from, to - from);
+        uint32_t position = index_get(&s->names, name, name_of, s);
+        if (position == 0) return need_unknown(s, job->at, name);
+        bool needed = false;
+        for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
+        if (!needed)
+            return spec_refuse(s, job->at, ERR_INVALID, "it uses what `%.*s` leaves, so it must need it",
+                               SLICE_FMT(name));
+    }
+    return ERR_OK;
+}
+
+static enum err check_templates(struct spec *s, const struct spec_job *job, const struct edges *edges) {
+    const struct wire_run *r = &job->r;
+    const struct slice texts[] = {r->shell, r->stdin_text, r->workdir, r->message, r->script};
+    const struct wire_arg *args = r->argv.at;
+    const struct wire_pair *env = r->env.at;
+    enum err e = ERR_OK;
+    if (!(job->o.gates & GATE_BIT_RENDER)) return ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < sizeof texts / sizeof texts[0]; i++)
+        e = check_template(s, job, edges, texts[i]);
+    for (uint32_t i = 0; e == ERR_OK && i < r->argv.count; i++) e = check_template(s, job, edges, args[i].text);
+    for (uint32_t i = 0; e == ERR_OK && i < r->env.count; i++) e = check_template(s, job, edges, env[i].value);
+    return e;
+}
+
 /* ---- phases: one barrier between two of them ---- */
 
 /* The place of a job's phase among the phases; UINT32_MAX = it has none. */
@@ -338,6 +374,7 @@ enum err spec_graph(struct spec *s, struct wire_jobs *ret) {
     if (phases == NULL || g.edges == NULL) return spec_full(s);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = read_needs(s, &s->jobs[i], i, &g.edges[i]);
+    for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = check_templates(s, &s->jobs[i], &g.edges[i]);
     if (e == ERR_OK) e = read_phases(&g, phases);
     if (e != ERR_OK) return e;
     vec_init(&g.options, sizeof(struct wire_options));

@@ -6,6 +6,12 @@
 #include "spec_keys.h"
 #include "vec.h"
 
+/* wire_options.gates: bits, in the order of the questions. */
+#define GATE_BIT_CONDITION 1u
+#define GATE_BIT_RENDER 2u
+#define GATE_BIT_APPROVAL 8u
+#define GATE_BIT_EXPANSION 64u
+
 struct spec {
     const struct spec_input *in;
     struct arena *arena;

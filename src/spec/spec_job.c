@@ -3,11 +3,6 @@
 #include "spec_impl.h"
 #include "spec_value.h"
 
-#define GATE_BIT_CONDITION 1u
-#define GATE_BIT_RENDER 2u
-#define GATE_BIT_APPROVAL 8u
-#define GATE_BIT_EXPANSION 64u
-
 /* ---- files ---- */
 
 static enum err file_load(struct spec *s, const struct json_node *node, struct slice path, struct spec_file *ret) {

@@ -1,6 +1,6 @@
 /* spec_params.c: parameters of a flow file, and filling them in: `${params.NAME}` in any plain value. What else is in
- * `${…}` is the shell's, or is rendered by the server when parents are done (`${jobs.…}`, `${item}`). `$${params.NAME}`
- * stays as `${params.NAME}`. */
+ * `${…}` is the shell's, or is rendered by the server when parents are done (`${jobs.…}`, `${item}`).
+ * `$${params.NAME}` stays as `${params.NAME}`. */
 #include "spec_impl.h"
 #include "spec_value.h"
 

@@ -287,14 +287,14 @@ static void items_and_templates(void **state) {
     (void)state;
     struct flowlab l;
     flowlab_init(&l);
-    good(
-        &l,
-        "jobs:\n"
-        "  list: x\n"
-        "  map: {run: 'work ${item}', needs: list, foreach: {in: jobs.list.outputs.files, max_parallel: 8, allow: 10%, fail_fast: true}}\n"
-        "  three: {run: 'work ${item}', foreach: [a, 2, \"q\\\"\"]}\n"
-        "  sum: {run: 'sum ${jobs.list.outputs.rows}', needs: list}\n",
-        NULL);
+    good(&l,
+         "jobs:\n"
+         "  list: x\n"
+         "  map: {run: 'work ${item}', needs: list,\n"
+         "        foreach: {in: jobs.list.outputs.files, max_parallel: 8, allow: 10%, fail_fast: true}}\n"
+         "  three: {run: 'work ${item}', foreach: [a, 2, \"q\\\"\"]}\n"
+         "  sum: {run: 'sum ${jobs.list.outputs.rows}', needs: list}\n",
+         NULL);
     const struct wire_options *map = flowlab_options(&l, "map");
     assert_slice(flowlab_run(&l, "map").foreach, "jobs.list.outputs.files");
     assert_int_equal(map->gates, 64);
@@ -389,6 +389,8 @@ static const struct {
     {"jobs:\n  a: {run: x, foreach: {in: y, allow: 101%}}", "expected a number or a share"},
     {"jobs:\n  a: {run: x, foreach: [[1]]}", "expected a plain value, found an array"},
     {"jobs:\n  a: {run: 'x ${item}'}", "`${item}` is of jobs with a `foreach`"},
+    {"jobs:\n  b: x\n  a: {run: 'x ${jobs.b.outputs.y}'}", "flow.yaml:3:3: it uses what `b` leaves, so it must need it"},
+    {"jobs:\n  bee: x\n  a: {env: {A: '${jobs.bea.outputs.y}'}, run: x}", "flow.yaml:3:3: there is no job `bea`; did you mean `bee`?"},
     {"jobs:\n  a: *x", "an alias of an anchor that does not stand before it"},
     {"jobs:\n  ? [x]\n  : y", "expected a plain key"},
     {"\tjobs: x", "line 1"},

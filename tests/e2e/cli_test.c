@@ -1,0 +1,420 @@
+/* cli_test.c: the command line, as people use it: a server and a worker by `reeve up`, every verb, and what is said to
+ * bad input. */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "realcli.h"
+
+static struct realcli r;
+
+static int setup(void **state) {
+    (void)state;
+    realcli_make(&r);
+    realcli_up(&r);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    realcli_stop(&r);
+    return 0;
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
+}
+
+/* Submits a file with that text; its id, valid until the next call. */
+static const char *submit(const char *text, const char *flags) {
+    static char id[64];
+    char args[128];
+    snprintf(args, sizeof args, "submit %%s %s", flags);
+    struct ran ran = realcli_ok(&r, args, realcli_file(&r, "flow.yaml", text));
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
+    return id;
+}
+
+/* The arguments with the id in place of each @; it must end well. */
+static struct ran with(const char *args, const char *id) {
+    char text[256];
+    size_t len = 0;
+    for (; *args != 0 && len + 1 < sizeof text; args++)
+        if (*args == '@')
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s", id);
+        else
+            text[len++] = *args;
+    text[len] = 0;
+    return realcli_ok(&r, text, NULL);
+}
+
+/* ---- run ---- */
+
+static void run_shows_output_and_exits_as_the_job(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(&r, "run -- echo hello world", NULL);
+    assert_string_equal(ran.out, "hello world\n");
+    ran = realcli_run(&r, "run -- sh -c %s", "echo out; echo err >&2; exit 7", NULL);
+    assert_int_equal(ran.exit_code, 7);
+    assert_string_equal(ran.out, "out\n");
+    assert_has(ran.err, "err\n");
+    assert_int_equal(realcli_run(&r, "run sh -c %s", "kill -9 $$", NULL).exit_code, 137);
+    assert_int_equal(realcli_run(&r, "run --timeout 200ms -- sleep 60", NULL, NULL).exit_code, 124);
+    ran = realcli_run(&r, "run -- /no/such/program", NULL, NULL);
+    assert_int_equal(ran.exit_code, 125);
+    assert_has(ran.err, "there is no program");
+}
+
+static void run_is_tried_once_unless_said(void **state) {
+    (void)state;
+    char script[128];
+    snprintf(script, sizeof script, "echo x >> %s/count; exit 1", r.data);
+    assert_int_equal(realcli_run(&r, "run sh -c %s", script, NULL).exit_code, 1);
+    char path[96];
+    snprintf(path, sizeof path, "%s/count", r.data);
+    FILE *f = fopen(path, "re");
+    char line[8];
+    int count = 0;
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) count++;
+    if (f != NULL) fclose(f);
+    assert_int_equal(count, 1);
+}
+
+static void run_passes_input_and_environment(void **state) {
+    (void)state;
+    struct ran ran = realcli_run(&r, "run --stdin - -e WHO=me sh -c %s", "cat; echo $WHO", "from here\n");
+    assert_string_equal(ran.out, "from here\nme\n");
+    static char large[200001];
+    memset(large, 'x', sizeof large - 1);
+    ran = realcli_run(&r, "run --stdin - wc -c", NULL, large); /* as a blob */
+    assert_has(ran.out, "200000");
+    ran = realcli_ok(&r, "run --json echo hi", NULL);
+    assert_has(ran.out, "\"stream\":\"out\"");
+    assert_has(ran.out, "\"state\":\"succeeded\"");
+}
+
+/* ---- submit ---- */
+
+static void every_example_is_valid(void **state) {
+    (void)state;
+    static const char *const names[] = {"etl", "map-reduce", "ml-gate", "saga-booking", "gpu-routing"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "examples/%s.yaml", names[i]);
+        struct ran ran = realcli_ok(&r, "submit --dry-run %s", path);
+        assert_has(ran.out, "\"jobs\":[{\"name\":");
+    }
+}
+
+static void examples_run(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(&r, "submit --wait -p rows=7 %s", "examples/etl.yaml");
+    assert_has(ran.out, "succeeded");
+    char id[32];
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    assert_has(with("logs @/load", id).out, "{\"rows\": 7}");
+    ran = realcli_ok(&r, "submit --wait %s", "examples/map-reduce.yaml");
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    assert_has(with("show @/reduce", id).out, "{\"sum\": 10}");
+    ran = realcli_run(&r, "submit --wait -p payment=no %s", "examples/saga-booking.yaml", NULL);
+    assert_int_equal(ran.exit_code, 1);
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    assert_has(with("logs @/hotel~undo", id).out, "hotel cancelled");
+}
+
+static void a_key_is_submitted_once(void **state) {
+    (void)state;
+    char first[64];
+    snprintf(first, sizeof first, "%s", submit("jobs: {a: 'true'}", "-k once"));
+    assert_string_equal(first, submit("jobs: {a: 'true'}", "-k once"));
+    (void)realcli_file(&r, "flow.yaml", "jobs: {b: 'true'}");
+    char args[128];
+    snprintf(args, sizeof args, "submit %s/flow.yaml -k once", r.data);
+    realcli_refused(&r, args, 6, "key");
+}
+
+static void a_large_flow_goes_in_parts(void **state) {
+    (void)state;
+    static char text[1200000];
+    size_t len = (size_t)snprintf(text, sizeof text, "jobs:\n");
+    for (int i = 0; i < 12000; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "  j%d: {noop: true%s}\n", i,
+                                i >= 100 ? ", needs: j7" : "");
+    char id[64];
+    snprintf(id, sizeof id, "%s", submit(text, ""));
+    assert_has(with("wait -q @", id).out, "succeeded");
+    assert_has(with("ls --json @ --limit 1", id).out, "succeeded");
+    assert_has(with("show --json @", id).out, "\"job_count\":12000");
+}
+
+static void bad_files_are_told_where(void **state) {
+    (void)state;
+    char args[128];
+    snprintf(args, sizeof args, "submit %s", realcli_file(&r, "bad.yaml", "jobs:\n  a: {run: x, retrys: 1}\n"));
+    realcli_refused(&r, args, 2, "bad.yaml:2:15: a job has no key `retrys`; did you mean `retries`?");
+    snprintf(args, sizeof args, "submit %s -p x=1", realcli_file(&r, "bad.yaml", "jobs: {a: x}\n"));
+    realcli_refused(&r, args, 2, "there is no parameter `x`");
+    realcli_refused(&r, "submit /no/such.yaml", 5, "No such file");
+    struct ran ran = realcli_run(&r, "submit - --json", NULL, "jobs: [a]");
+    assert_int_equal(ran.exit_code, 2);
+    assert_has(ran.err, "{\"error\":\"invalid\",\"message\":\"stdin:1:7: ");
+}
+
+static void scripts_go_along(void **state) {
+    (void)state;
+    (void)realcli_file(&r, "small.sh", "echo small $1\n");
+    static char large[100000];
+    memset(large, '#', sizeof large - 1);
+    memcpy(large + sizeof large - 20, "\necho large\n#######", 20 - 1);
+    (void)realcli_file(&r, "large.sh", large);
+    char id[64];
+    snprintf(id, sizeof id, "%s",
+             submit("jobs:\n  a: {script: {file: small.sh, args: [one]}}\n  b: {script: large.sh}\n", "-w"));
+    assert_has(with("logs @/a", id).out, "small one");
+    assert_has(with("logs @/b", id).out, "large");
+}
+
+/* ---- looking ---- */
+
+static void looking(void **state) {
+    (void)state;
+    char id[64], args[128];
+    snprintf(id, sizeof id, "%s",
+             submit("name: look\njobs:\n  a: echo 1\n  b: {run: echo 2, needs: a}\n  c: {run: echo 3, needs: [a, b]}\n",
+                    "-w"));
+    assert_has(with("ls --name look", id).out, "look");
+    assert_has(with("ls @", id).out, "/b");
+    assert_has(with("ls @ --dialect titan", id).out, "COMPLETED");
+    assert_has(with("show @", id).out, "3 succeeded");
+    assert_has(with("show @/a --json", id).out, "\"kind\":\"command\"");
+    assert_has(with("graph @", id).out, "✓ a\n└─ ✓ b\n   └─ ✓ c  ← a\n");
+    assert_has(with("why @/a", id).out, "nothing");
+    assert_has(with("logs @/b -t", id).out, " 2\n");
+    assert_has(realcli_ok(&r, "workers", NULL).out, "here");
+    assert_has(realcli_ok(&r, "stats", NULL).out, "flows ");
+    assert_has(realcli_ok(&r, "stats --json", NULL).out, "\"flows\":");
+    assert_has(realcli_ok(&r, "version", NULL).out, "reeve ");
+    assert_null(strstr(with("ls @", id).out, "\033[")); /* no colours into a pipe */
+    assert_has(with("ls @ --color always", id).out, "\033[32m");
+    snprintf(args, sizeof args, "show %s/zzz", id);
+    realcli_refused(&r, args, 5, "no job zzz");
+    realcli_refused(&r, "show f1zzz", 5, "no flow");
+    realcli_refused(&r, "logs", 2, "expected JOB");
+}
+
+static void following_a_log(void **state) {
+    (void)state;
+    char id[64];
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: 'echo begin; sleep 0.3; echo end'}", ""));
+    (void)with("wait -q @", id);
+    assert_string_equal(with("logs -f @", id).out, "begin\nend\n");
+    assert_string_equal(with("logs --tail 4 @", id).out, "end\n");
+}
+
+/* ---- deciding and changing ---- */
+
+static void people_decide(void **state) {
+    (void)state;
+    char id[64], args[128];
+    snprintf(id, sizeof id, "%s",
+             submit("jobs:\n  g: {gate: Deploy?}\n  e: {external: parcel}\n  h: {gate: Really?, needs: g}\n"
+                    "  z: {run: 'echo $REEVE_INPUT_E', needs: [g, e]}\n",
+                    ""));
+    assert_has(realcli_ok(&r, "approve", NULL).out, "Deploy?");
+    assert_has(with("why @/g", id).out, "question");
+    snprintf(args, sizeof args, "approve %s/g", id);
+    realcli_refused(&r, args, 2, "nobody is there to be asked");
+    snprintf(args, sizeof args, "approve %s/g --hash 00", id);
+    realcli_refused(&r, args, 6, "by now");
+    assert_has(with("approve @/g --yes --reason fine", id).err, "asks     Deploy?");
+    (void)with("reject @/h", id);
+    snprintf(args, sizeof args, "complete %s/e --output %%s", id);
+    (void)realcli_ok(&r, args, "{\"weight\":3}");
+    (void)with("wait -q @/z", id);
+    assert_has(with("logs @/z", id).out, "{\"weight\":3}");
+    assert_has(with("show @/h", id).out, "denied");
+    snprintf(args, sizeof args, "wait -q %s", id);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+}
+
+static void cancel_retry_rerun_pause(void **state) {
+    (void)state;
+    char id[64], args[128];
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {sleep: 60s}, b: {run: x, needs: a}}", ""));
+    (void)with("pause @", id);
+    (void)with("resume @", id);
+    assert_has(with("cancel @ --reason enough", id).out, "cancelled");
+    snprintf(args, sizeof args, "wait -q %s", id);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    snprintf(args, sizeof args, "cancel %s f1zzz", id);
+    realcli_refused(&r, args, 6, "over");
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {fail: 3, retries: 0}}", ""));
+    snprintf(args, sizeof args, "wait -q %s", id);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    assert_has(realcli_ok(&r, "dead", NULL).out, "/a");
+    (void)with("retry @/a", id);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    (void)with("rerun --from-failed @", id);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    (void)with("discard @/a", id);
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {sleep: 60s}}", ""));
+    snprintf(args, sizeof args, "wait --timeout 200ms %s", id);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 124);
+    (void)with("cancel @", id);
+    realcli_refused(&r, "pause", 2, "expected one of");
+    realcli_refused(&r, "drain nobody", 5, "not known");
+}
+
+/* ---- the store, blobs, tokens ---- */
+
+static void keys(void **state) {
+    (void)state;
+    (void)realcli_ok(&r, "kv set color blue", NULL);
+    assert_string_equal(realcli_ok(&r, "kv get color", NULL).out, "blue\n");
+    realcli_refused(&r, "kv set color red --if-absent", 6, "");
+    assert_string_equal(realcli_ok(&r, "kv incr n 5", NULL).out, "5\n");
+    assert_string_equal(realcli_ok(&r, "kv incr n", NULL).out, "6\n");
+    (void)realcli_ok(&r, "kv add s x y", NULL);
+    assert_string_equal(realcli_ok(&r, "kv get s", NULL).out, "x\ny\n");
+    (void)realcli_ok(&r, "kv rem s x", NULL);
+    assert_has(realcli_ok(&r, "kv ls", NULL).out, "color  blue\n");
+    assert_has(realcli_ok(&r, "kv get --json n", NULL).out, "\"number\":6");
+    (void)realcli_ok(&r, "kv expire n --ttl 1h", NULL);
+    (void)realcli_ok(&r, "kv publish news hello", NULL);
+    (void)realcli_ok(&r, "kv del color", NULL);
+    realcli_refused(&r, "kv get color", 5, "there is no key color");
+    realcli_refused(&r, "kv incr n many", 2, "expected a number");
+}
+
+static void blobs(void **state) {
+    (void)state;
+    struct ran put = realcli_run(&r, "blob put -", NULL, "some bytes");
+    assert_int_equal(put.exit_code, 0);
+    char hash[80];
+    snprintf(hash, sizeof hash, "%.*s", (int)strcspn(put.out, "\n"), put.out);
+    assert_int_equal(strlen(hash), 64);
+    assert_string_equal(realcli_ok(&r, "blob get %s", hash).out, "some bytes");
+    assert_has(realcli_ok(&r, "blob ls", NULL).out, hash);
+    realcli_refused(&r, "blob get abc", 2, "64 hexadecimal digits");
+    hash[0] = hash[0] == '0' ? '1' : '0';
+    assert_int_equal(realcli_run(&r, "blob get %s", hash, NULL).exit_code, 5);
+}
+
+static void tokens(void **state) {
+    (void)state;
+    realcli_refused(&r, "token new bob", 2, "--role");
+    struct ran made = realcli_ok(&r, "token new bob --role viewer --expires 1h", NULL);
+    char token[128], address[64], path[96];
+    snprintf(token, sizeof token, "%.*s", (int)strcspn(made.out, "\n"), made.out);
+    snprintf(path, sizeof path, "%s/address", r.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(address, sizeof address, f));
+    address[strcspn(address, "\n")] = 0;
+    fclose(f);
+    setenv("REEVE_TOKEN", token, 1);
+    (void)realcli_ok(&r, "ls --server %s", address);
+    struct ran ran = realcli_run(&r, "run --server %s true", address, NULL);
+    assert_int_equal(ran.exit_code, 4);
+    assert_has(ran.err, "may not submit");
+    setenv("REEVE_TOKEN", "wrong", 1);
+    assert_int_equal(realcli_run(&r, "ls --server %s", address, NULL).exit_code, 4);
+    unsetenv("REEVE_TOKEN");
+    struct ran listed = realcli_ok(&r, "token ls --json", NULL);
+    const char *bob = strstr(listed.out, "\"name\":\"bob\"");
+    assert_non_null(bob);
+    while (bob > listed.out && bob[-1] != '\n') bob--;
+    char id[32];
+    assert_int_equal(sscanf(bob, "{\"id\":\"%31[^\"]", id), 1);
+    (void)realcli_ok(&r, "token revoke %s", id);
+    assert_null(strstr(realcli_ok(&r, "token ls", NULL).out, "bob"));
+}
+
+/* ---- the table of verbs ---- */
+
+static void help_completion_and_manual(void **state) {
+    (void)state;
+    assert_has(realcli_ok(&r, "help", NULL).out, "exit codes:");
+    assert_has(realcli_ok(&r, "help submit", NULL).out, "--dry-run");
+    assert_has(realcli_ok(&r, "help kv", NULL).out, "reeve kv incr");
+    assert_has(realcli_ok(&r, "logs --help", NULL).out, "-f, --follow");
+    assert_has(realcli_ok(&r, "help --man", NULL).out, ".TH REEVE 1");
+    realcli_refused(&r, "help nonsense", 5, "there is no verb");
+    struct ran bash = realcli_ok(&r, "completion bash", NULL);
+    char command[256];
+    snprintf(command, sizeof command,
+             "bash -c '. %s; COMP_WORDS=(reeve submit --dr); COMP_CWORD=2; _reeve; echo ${COMPREPLY[0]}' > %s/said",
+             realcli_file(&r, "completion", bash.out), r.data);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "grep -qx -- --dry-run %s/said", r.data);
+    assert_int_equal(system(command), 0);
+}
+
+static void wrong_words(void **state) {
+    (void)state;
+    realcli_refused(&r, "submti x", 2, "did you mean `submit`?");
+    realcli_refused(&r, "ls --stat failed", 2, "did you mean --state?");
+    realcli_refused(&r, "ls --limit many", 2, "expected a number");
+    realcli_refused(&r, "ls a b", 2, "one argument too many");
+    realcli_refused(&r, "wait x --timeout 5", 2, "expected a duration");
+    realcli_refused(&r, "ls --state", 2, "STATE is missing");
+    realcli_refused(&r, "ls --dialect klingon", 2, "titan, orion, cordum or corun");
+    realcli_refused(&r, "completion fish", 2, "expected bash or zsh");
+    realcli_refused(&r, "up", 6, "runs on");
+    realcli_refused(&r, "ls --server 127.0.0.1:1", 8, "nobody answers");
+}
+
+/* ---- the supervisor ---- */
+
+static void what_dies_is_started_again(void **state) {
+    (void)state;
+    struct realcli own;
+    char command[256];
+    realcli_make(&own);
+    realcli_refused(&own, "ls", 8, "start one with `reeve up`");
+    realcli_refused(&own, "down", 5, "nothing that `reeve up` started");
+    realcli_up(&own);
+    struct ran before = realcli_ok(&own, "run -d sleep 1", NULL);
+    /* The server is killed; the job goes on, and a server is back to tell of it. */
+    snprintf(command, sizeof command, "kill -9 $(pgrep -o -P $(cat %s/up.pid))", own.data);
+    assert_int_equal(system(command), 0);
+    char job[64], args[128];
+    snprintf(job, sizeof job, "%.*s", (int)strcspn(before.out, "\n"), before.out);
+    snprintf(args, sizeof args, "wait -q %s", job);
+    struct ran ran = {.exit_code = 8};
+    for (int i = 0; i < 2000 && ran.exit_code == 8; i++) ran = realcli_run(&own, args, NULL, NULL);
+    if (ran.exit_code != 0) fail_msg("exit %d: %s%s", ran.exit_code, ran.out, ran.err);
+    assert_has(realcli_ok(&own, "run echo again", NULL).out, "again");
+    (void)realcli_ok(&own, "down", NULL);
+    realcli_refused(&own, "ls", 8, "no server runs");
+    snprintf(command, sizeof command, "rm -rf %s %s-worker", own.data, own.data);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(run_shows_output_and_exits_as_the_job),
+        cmocka_unit_test(run_is_tried_once_unless_said),
+        cmocka_unit_test(run_passes_input_and_environment),
+        cmocka_unit_test(every_example_is_valid),
+        cmocka_unit_test(examples_run),
+        cmocka_unit_test(a_key_is_submitted_once),
+        cmocka_unit_test(a_large_flow_goes_in_parts),
+        cmocka_unit_test(bad_files_are_told_where),
+        cmocka_unit_test(scripts_go_along),
+        cmocka_unit_test(looking),
+        cmocka_unit_test(following_a_log),
+        cmocka_unit_test(people_decide),
+        cmocka_unit_test(cancel_retry_rerun_pause),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(blobs),
+        cmocka_unit_test(tokens),
+        cmocka_unit_test(help_completion_and_manual),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(what_dies_is_started_again),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
