@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "flowfile.h"
 #include "route.h"
 #include "session.h"
 #include "target.h"
@@ -209,9 +210,12 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 static enum err submit_of(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
                           struct why *why) {
-    if (flow->spec.len > 0)
-        return why_set(why, ERR_UNSUPPORTED,
-                       "this server takes jobs, not flow files: let the command line read the file");
+    struct wire_flow read;
+    if (flow->spec.len > 0) {
+        enum err e = flowfile_read(s, r, flow, &read, why);
+        if (e != ERR_OK) return e;
+        flow = &read;
+    }
     *ret = (struct command){.kind = CMD_SUBMIT};
     if (r->session->who.tenant[0] == 0) ret->tenant = SLICE(TENANT_STANDARD);
     struct cmd_submit *c = &ret->as.submit;

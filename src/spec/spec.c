@@ -22,6 +22,8 @@ static enum err read_jobs(struct spec *s) {
     if (node->kind != JSON_OBJECT)
         return spec_refuse(s, node->at, ERR_INVALID, "expected jobs by their names, found %s",
                            json_kind_word(node->kind));
+    if (s->in->jobs_max != 0 && node->count > s->in->jobs_max)
+        return spec_refuse(s, node->at, ERR_LIMIT, "more than %u jobs: send them in parts", s->in->jobs_max);
     if (node->count == 0) return spec_refuse(s, node->at, ERR_INVALID, "a flow needs at least one job");
     s->jobs = spec_alloc(s, sizeof *s->jobs * node->count);
     if (s->jobs == NULL) return spec_full(s);

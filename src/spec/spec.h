@@ -39,6 +39,7 @@ struct spec_input {
     struct spec_world world;
     const struct spec_given *given;
     uint32_t given_count;
+    uint32_t jobs_max; /* 0 = as many as the wire carries */
 };
 
 /* Everything that *ret points to is in the arena or in the input. ERR_INVALID and its like for what is wrong with the

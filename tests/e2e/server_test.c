@@ -111,6 +111,44 @@ static void nothing_acknowledged_is_lost_in_a_flood(void **state) {
     }
 }
 
+static const struct wire_submitted_flow *submit_file(struct wireclient *c, struct slice spec, struct slice params) {
+    struct wire_flow flow = {.spec = spec, .params = params};
+    struct wire_submit m = {{&flow, 1}};
+    const struct wire_submitted *got = wireclient_ask(c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+    return got->flows.at;
+}
+
+static void a_flow_file_is_taken_as_json(void **state) {
+    (void)state;
+    struct wireclient c;
+    open_admin(&c);
+    const char *file = "{\"name\":\"filed\",\"params\":{\"n\":null},\"jobs\":"
+                       "{\"b\":{\"noop\":true,\"needs\":\"a\"},\"a\":{\"sleep\":\"${params.n}\"}}}";
+    const struct wire_submitted_flow *f = submit_file(&c, slice_str(file), SLICE("{\"n\":\"5s\"}"));
+    if (f->code.len > 0) fail_msg("%.*s", SLICE_FMT(f->message));
+    assert_int_equal(f->job_count, 2);
+    const struct wire_got *g = get(&c, f->flow);
+    assert_true(slice_eq(g->flow.name, SLICE("filed")));
+    assert_int_equal(g->jobs.count, 2);
+    static const struct {
+        const char *file, *params, *said;
+    } bad[] = {
+        {"{\"jobs\":{}}", "", "flow:1:9: a flow needs at least one job"},
+        {"{\"jobs\"", "", "flow: line 1"},
+        {"{\"jobs\":{\"a\":{\"script\":\"/etc/passwd\"}}}", "", "files cannot be named here"},
+        {"{\"jobs\":{\"a\":\"x\"}}", "[]", "params: expected an object"},
+        {"{\"jobs\":{\"a\":\"x\"}}", "{\"z\":1}", "there is no parameter `z`"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        f = submit_file(&c, slice_str(bad[i].file), slice_str(bad[i].params));
+        char text[512];
+        snprintf(text, sizeof text, "%.*s", SLICE_FMT(f->message));
+        assert_int_equal(f->flow.len, 0);
+        if (strstr(text, bad[i].said) == NULL) fail_msg("`%s` is not in: %s", bad[i].said, text);
+    }
+    wireclient_close(&c);
+}
+
 static void a_key_answers_twice_the_same(void **state) {
     (void)state;
     struct wireclient c;
@@ -774,6 +812,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_submit_survives_a_kill),
+        TEST(a_flow_file_is_taken_as_json),
         TEST(nothing_acknowledged_is_lost_in_a_flood),
         TEST(a_key_answers_twice_the_same),
         TEST(a_worker_runs_a_chain_with_results_and_logs),

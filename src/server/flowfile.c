@@ -1,0 +1,54 @@
+/* flowfile.c: see flowfile.h. Files cannot be named here: whoever sends JSON has put them into it, or as blobs. */
+#include "flowfile.h"
+
+#include "route.h"
+#include "spec.h"
+
+#define PARAMS_MAX 256u
+
+static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
+    struct hasher *h = ctx;
+    h->whole(h, bytes, ret);
+}
+
+/* The params of the message: an object of plain values. */
+static enum err given_read(struct server *s, const struct request *r, struct slice params, struct spec_input *in,
+                           struct why *why) {
+    const struct json_node *root = NULL;
+    if (params.len == 0) return ERR_OK;
+    enum err e = json_tree_read(params, s->limits, r->arena, &root, why);
+    if (e != ERR_OK) return why_wrap(why, e, "params");
+    if (root->kind != JSON_OBJECT || root->count > PARAMS_MAX)
+        return why_set(why, ERR_INVALID, "params: expected an object of at most %u plain values", PARAMS_MAX);
+    struct spec_given *list = ARENA_ARRAY(r->arena, struct spec_given, root->count + 1);
+    for (const struct json_node *n = root->first; n != NULL; n = n->next) {
+        struct slice text = n->kind == JSON_BOOL ? n->truth ? SLICE("true") : SLICE("false") : n->text;
+        if (n->kind != JSON_TEXT && n->kind != JSON_NUMBER && n->kind != JSON_BOOL)
+            return why_set(why, ERR_INVALID, "params: `%.*s` is %s, expected a plain value", SLICE_FMT(n->key),
+                           json_kind_word(n->kind));
+        list[in->given_count++] = (struct spec_given){n->key, text};
+    }
+    in->given = list;
+    return ERR_OK;
+}
+
+enum err flowfile_read(struct server *s, const struct request *r, const struct wire_flow *from, struct wire_flow *ret,
+                       struct why *why) {
+    struct wire_flow flow;
+    struct spec_input in = {.source = {.name = "flow", .text = from->spec},
+                            .world = {.ctx = s->world.hasher, .hash = hash, .now_ms = engine_now(s->engine).ms},
+                            .jobs_max = (uint32_t)s->limits->submit_jobs_max};
+    if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
+    enum err e = json_tree_read(from->spec, s->limits, r->arena, &in.source.root, why);
+    if (e != ERR_OK) return why_wrap(why, e, "flow");
+    e = given_read(s, r, from->params, &in, why);
+    if (e == ERR_OK) e = spec_read(&in, r->arena, &flow, why);
+    if (e != ERR_OK) return e;
+    if (from->name.len > 0) flow.name = from->name;
+    if (from->key.len > 0) flow.key = from->key;
+    if (from->key_ms != 0) flow.key_ms = from->key_ms;
+    if (from->trace.len > 0) flow.trace = from->trace;
+    if (from->labels.count > 0) flow.labels = from->labels;
+    *ret = flow;
+    return ERR_OK;
+}

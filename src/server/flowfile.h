@@ -1,0 +1,11 @@
+/* flowfile.h: a submit that brings a flow file (JSON) in place of jobs. */
+#ifndef REEVE_FLOWFILE_H
+#define REEVE_FLOWFILE_H
+
+#include "server_impl.h"
+
+/* *ret is `from` with the jobs of its spec; name, key and labels of the message go before those of the file. */
+CHECKED enum err flowfile_read(struct server *s, const struct request *r, const struct wire_flow *from,
+                               struct wire_flow *ret, struct why *why);
+
+#endif
