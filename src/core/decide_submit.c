@@ -103,9 +103,9 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
 
 /* Children are called by the name of their foreach job and their index: `map[17]`. */
 static bool is_child_name(struct slice name) {
-    size_t at = name.len;
-    if (at == 0 || name.ptr[--at] != ']') return false;
-    size_t end = at;
+    REQUIRE(name.len > 0);
+    size_t at = name.len - 1, end = at;
+    if (name.ptr[at] != ']') return false;
     while (at > 0 && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9') at--;
     return at < end && at > 0 && name.ptr[at - 1] == '[';
 }

@@ -93,8 +93,8 @@ static void list(struct state *s, struct fan *fan, uint32_t index) {
     struct expansion *x = expansion_at(s, index);
     uint32_t before = fan->busy_tail;
     if (before && expansion_at(s, before)->first > x->first) { /* rare: most come in order */
-        before = 0;
-        for (uint32_t i = fan->busy_head; i && expansion_at(s, i)->first < x->first; i = expansion_at(s, i)->busy_next)
+        before = 0; /* the last of the list comes behind it */
+        for (uint32_t i = fan->busy_head; expansion_at(s, i)->first < x->first; i = expansion_at(s, i)->busy_next)
             before = i;
     }
     uint32_t *link = before ? &expansion_at(s, before)->busy_next : &fan->busy_head;

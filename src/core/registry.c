@@ -159,7 +159,7 @@ void worker_forget(struct state *s, uint32_t index) {
     struct worker *w = worker_at(s, index);
     REQUIRE(w->active == 0 && w->first == 0);
     index_del(&s->worker_by_id, bytes_slice(w->id), index);
-    if (s->worker_recent == index) s->worker_recent = 0;
+    s->worker_recent = 0;
     map_del(&s->worker_by_number, w->number);
     bytes_free(w->id);
     bytes_free(w->record);

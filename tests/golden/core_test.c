@@ -1,8 +1,9 @@
 /* core_test.c: a journal and a snapshot that an earlier version wrote give the same state for ever.
  *
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
- * was at first, and `snapshot`, the state after the first half of them; core-v1-store/ has the same of a second script:
- * store, limits and compensations. The digests they must lead to stand below, and were never
+ * was at first, and `snapshot`, the state after the first half of them; the folders beside it
+ * have the same of further scripts, each for what came later: store, limits and compensations; foreach jobs; services
+ * and policies; schedules, kept results and flows that leave. The digests they must lead to stand below, and were never
  * computed again since. A container of batches is, little-endian and back to back: first and last LSN, epoch (8 bytes
  * each), shard, rules (4 each), time, seed (8 each), length (4), records. To make the folder of new rules:
  *
@@ -23,31 +24,43 @@
 struct golden {
     const char *folder;
     uint32_t batches, first_half; /* all of them; those that the snapshot has */
-    uint64_t kinds;               /* bits: each of these kinds of record is in the journal */
+    struct {
+        enum record_kind first, last; /* 0 = no more */
+    } kinds[4];                       /* each of these kinds of record is in the journal */
     struct digest middle, end;
 };
-
-#define KINDS(first, last) ((2ull << (last)) - (1ull << (first)))
 
 static const struct golden versions[] = {
     {"tests/golden/core-v1",
      44,
      19,
-     KINDS(REC_OPENED, REC_TENANT),
+     {{REC_OPENED, REC_TENANT}},
      {0xad61430c9b377079, 0xd1f345489be7d61e},
      {0x646d6610412c6454, 0x21c95bf41366cb1e}},
     {"tests/golden/core-v1-expand",
      22,
      11,
-     KINDS(REC_VERDICT, REC_VERDICT), /* the newer kinds have no bit here */
+     {{REC_VERDICT, REC_VERDICT}, {REC_EXPANDED, REC_EXPANDED}},
      {0xea12854408df2bda, 0x0c73b0a0309b3be7},
      {0x8ee3480fc559b4d4, 0x897b956a3a75fc66}},
     {"tests/golden/core-v1-store",
      31,
      15,
-     KINDS(REC_STORE_SET, REC_STORE_EXPIRED) | KINDS(REC_LIMIT, REC_LIMIT),
+     {{REC_STORE_SET, REC_STORE_EXPIRED}, {REC_LIMIT, REC_LIMIT}},
      {0x13aacb991bdccc5b, 0x73761ab8905a01e6},
      {0x8c58b15a79c373e0, 0x1c6d41fd929ab752}},
+    {"tests/golden/core-v1-service",
+     24,
+     11,
+     {{REC_POLICY, REC_REVOKED}, {REC_SERVICE, REC_HEALTH}},
+     {0x935d3cb0d5d96212, 0x4362a70dc70c75a8},
+     {0x02c040637084bb05, 0x4df130162aa8d8a4}},
+    {"tests/golden/core-v1-schedule",
+     31,
+     17,
+     {{REC_SCHEDULE, REC_MEMO_DROPPED}, {REC_FORGOTTEN, REC_CONTINUED}},
+     {0x0717586b8c35808a, 0xd72caa2019720dc9},
+     {0x682ca12b2a5e39cb, 0x5af35148b33e6234}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -293,10 +306,219 @@ static void store_second_half(struct rig *r) {
     rig_crash(r);
 }
 
+/* ---- services and policies ---- */
+
+static void deploy(struct rig *r, const char *body) {
+    static const uint8_t hash[32] = {8};
+    struct options sets[2] = {rig_options(), rig_options()};
+    sets[0].kind = JOB_SERVICE;
+    sets[0].restart_base_ms = 100;
+    struct parent_ref parent = {.name = SLICE("deploy")};
+    struct job_spec jobs[2] = {
+        {.name = SLICE("deploy"), .body = slice_str(body), .body_hash = slice_of(hash, 32), .service = SLICE("web")},
+        {.name = SLICE("after"), .profile = 1, .parents = &parent, .parent_count = 1}};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){sets, 2, jobs, 2, false};
+    assert_ok(rig_command(r, &cmd));
+}
+
+static struct job_view web_runner(const struct rig *r) {
+    struct service_view v;
+    struct job_view job;
+    assert_true(view_service(engine_state(r->engine), SLICE("acme"), SLICE("web"), &v));
+    assert_true(view_job(engine_state(r->engine), v.runner, &job));
+    return job;
+}
+
+static void say_health(struct rig *r, bool healthy) {
+    struct job_view job = web_runner(r);
+    struct command cmd = {.kind = CMD_HEALTH};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = job.ref, .attempt = job.attempt, .healthy = healthy};
+    assert_ok(rig_command(r, &cmd));
+}
+
+static void ask_service(struct rig *r, enum service_desired desired) {
+    struct command cmd = {.kind = CMD_SERVICE, .tenant = SLICE("acme")};
+    cmd.as.service = (struct cmd_service){.name = SLICE("web"), .desired = desired};
+    assert_ok(rig_command(r, &cmd));
+}
+
+static void policy(struct rig *r, uint64_t version) {
+    struct command cmd = {.kind = CMD_POLICY};
+    cmd.as.policy.version = version;
+    assert_ok(rig_command(r, &cmd));
+}
+
+static void allow_by(struct rig *r, struct job_ref job, uint64_t version) {
+    struct cmd_verdict c = rig_answer(r, job, VERDICT_ALLOW);
+    c.policy = version;
+    assert_ok(rig_send_verdict(r, &c));
+}
+
+/* The first version runs and is told to stop, the second waits behind it; one job's permission has lapsed, another's is
+ * being asked for. */
+static void service_first_half(struct rig *r) {
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_POLICY);
+    policy(r, 1);
+    assert_ok(rig_submit(r, &o, (const char *[]){"allowed", "asked"}, 2));
+    allow_by(r, ref_of(1, 0), 1);
+    policy(r, 2);
+    deploy(r, "v1");
+    assert_ok(rig_attach(r, "w", 1, 4));
+    struct job_view v1 = web_runner(r);
+    if (v1.state != JOB_DISPATCHED) fail_msg("v1 is %d", v1.state);
+    assert_ok(rig_started(r, "w", 1, v1.ref, v1.attempt));
+    say_health(r, true);
+    assert_int_equal(rig_state(r, 1, 0), JOB_HELD); /* revoked when it was its turn */
+    struct options external = rig_options();
+    external.kind = JOB_EXTERNAL;
+    assert_ok(rig_submit(r, &external, (const char *[]){"elsewhere"}, 1));
+    deploy(r, "v2");
+}
+
+static void service_second_half(struct rig *r) {
+    struct job_ref v1 = ref_of(3, 0); /* the deployment is flow 2 */
+    assert_ok(rig_done(r, "w", 1, v1, 1, OUTCOME_STOPPED));
+    struct job_view v2 = web_runner(r);
+    assert_int_equal(v2.state, JOB_DISPATCHED);
+    say_health(r, true);
+    assert_ok(rig_exit(r, "w", v2.ref, v2.attempt, 3)); /* restarts */
+    rig_tick(r, 1000);
+    v2 = web_runner(r);
+    deploy(r, "v3");
+    assert_ok(rig_done(r, "w", 1, v2.ref, v2.attempt, OUTCOME_STOPPED));
+    assert_int_equal(web_runner(r).state, JOB_DISPATCHED);
+    rig_tick(r, 10000);
+    ask_service(r, SERVICE_STOPPED); /* back to v2, which is not to run */
+    ask_service(r, SERVICE_RUNNING);
+    allow_by(r, ref_of(1, 0), 2);
+    struct job_view elsewhere = rig_job(r, 4, 0);
+    struct cmd_verdict c = rig_answer(r, elsewhere.ref, VERDICT_ALLOW);
+    c.result = SLICE("{\"n\":1}");
+    assert_ok(rig_send_verdict(r, &c));
+    assert_ok(rig_drain(r, "w", true));
+    ask_service(r, SERVICE_REMOVED);
+    rig_crash(r);
+}
+
+/* ---- schedules, kept results, flows that leave ---- */
+
+static struct schedule_view nightly(const struct rig *r) {
+    struct schedule_view v;
+    assert_true(view_schedule(engine_state(r->engine), SLICE("acme"), SLICE("nightly"), &v));
+    return v;
+}
+
+static void set_schedule(struct rig *r, const char *name, enum catch_up catch_up, enum overlap overlap) {
+    struct options o = rig_options();
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = slice_str(name),
+                                            .expression = SLICE("every minute"),
+                                            .catch_up = catch_up,
+                                            .overlap = overlap,
+                                            .flow_name = SLICE("night"),
+                                            .jobs = {&o, 1, &spec, 1, false}};
+    assert_ok(rig_command(r, &cmd));
+}
+
+static void about_schedule(struct rig *r, enum command_kind kind, const char *name, bool on, const int64_t *slots,
+                           uint32_t count) {
+    struct command cmd = {.kind = kind, .tenant = SLICE("acme")};
+    cmd.as.schedule_name =
+        (struct cmd_schedule_name){.name = slice_str(name), .on = on, .slots = slots, .slot_count = count};
+    assert_ok(rig_command(r, &cmd));
+}
+
+/* The next three minutes from where the schedule is; then `minutes` go by. */
+static void pass_slots(struct rig *r, int minutes) {
+    struct schedule_view v = nightly(r);
+    int64_t slots[3];
+    for (int i = 0; i < 3; i++) slots[i] = (v.after.ms / 60000 + 1 + i) * 60000;
+    struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
+    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 3, 0, false};
+    assert_ok(rig_command(r, &cmd));
+    for (int i = 0; i < minutes; i++) rig_tick(r, 60000);
+}
+
+static uint64_t memoised(struct rig *r, uint8_t key) {
+    uint8_t bytes[32];
+    memset(bytes, key, sizeof bytes);
+    struct options o = rig_options();
+    o.cache_ms = 300000;
+    struct job_spec spec = {.name = SLICE("m"), .cache_key = slice_of(bytes, 32)};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
+    assert_ok(rig_command(r, &cmd));
+    return r->reply.flow.v;
+}
+
+/* 4,200 barriers, over at once; the flow is told to leave and has 104 of them left. */
+static void begin_to_leave(struct rig *r) {
+    struct options o = rig_options();
+    o.kind = JOB_BARRIER;
+    char(*names)[8] = calloc(4200, sizeof *names);
+    struct job_spec *specs = calloc(4200, sizeof *specs);
+    for (uint32_t i = 0; i < 4200; i++) {
+        (void)snprintf(names[i], sizeof names[i], "j%u", i);
+        specs[i].name = slice_str(names[i]);
+    }
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 4200, false};
+    assert_ok(rig_command(r, &cmd));
+    free(specs);
+    free(names);
+    cmd = (struct command){.kind = CMD_FORGET, .as.flow = r->reply.flow};
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &cmd);
+    rig_flush(r);
+}
+
+static void schedule_first_half(struct rig *r) {
+    assert_ok(rig_attach(r, "w", 1, 1));
+    uint64_t source = memoised(r, 1), waits = memoised(r, 2);
+    assert_ok(rig_done(r, "w", 1, ref_of(source, 0), 1, OUTCOME_OK)); /* kept */
+    assert_ok(rig_done(r, "w", 1, ref_of(waits, 0), 1, OUTCOME_OK));
+    assert_ok(rig_detach(r, "w", 1));
+    (void)memoised(r, 1); /* given the first result */
+    (void)memoised(r, 3); /* waits for one */
+    set_schedule(r, "nightly", CATCH_UP_ALL, OVERLAP_QUEUE);
+    set_schedule(r, "gone", CATCH_UP_NONE, OVERLAP_SKIP);
+    pass_slots(r, 3); /* one runs, two wait */
+    assert_int_equal(nightly(r).waiting, 2);
+    int64_t past[] = {60000, 120000};
+    about_schedule(r, CMD_SCHEDULE_BACKFILL, "nightly", false, past, 2);
+    about_schedule(r, CMD_SCHEDULE_PAUSE, "gone", true, NULL, 0);
+    begin_to_leave(r);
+}
+
+static void schedule_second_half(struct rig *r) {
+    rig_tick(r, 0);
+    about_schedule(r, CMD_SCHEDULE_PAUSE, "gone", false, NULL, 0);
+    about_schedule(r, CMD_SCHEDULE_REMOVE, "gone", false, NULL, 0);
+    assert_ok(rig_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX})); /* the next one fires */
+    set_schedule(r, "nightly", CATCH_UP_LAST, OVERLAP_REPLACE);
+    pass_slots(r, 2);
+    rig_tick(r, 300000); /* what is kept is over */
+    pass_slots(r, 1);    /* missed ones */
+    set_schedule(r, "nightly", CATCH_UP_NONE, OVERLAP_SKIP);
+    pass_slots(r, 1);
+    struct schedule_view v = nightly(r);
+    assert_true(v.fired > 3 && v.missed > 0 && v.skipped > 0);
+    struct command cmd = {.kind = CMD_PROJECTED, .as.lsn = engine_lsn(r->engine)};
+    assert_ok(rig_command(r, &cmd));
+    rig_tick(r, 7200000); /* flows leave, because the history has them */
+    rig_crash(r);
+}
+
 static const struct script scripts[] = {
     {"core", script_first_half, script_core_end},
     {"store", store_first_half, store_second_half},
     {"expand", script_expand_begin, script_expand_end},
+    {"service", service_first_half, service_second_half},
+    {"schedule", schedule_first_half, schedule_second_half},
 };
 
 /* ---- files ---- */
@@ -443,8 +665,10 @@ static void snapshots_keep_their_digests(void **state) {
     }
 }
 
+/* Each folder has the kinds it was made for, and each kind is in one of them. */
 static void every_kind_is_there(void **state) {
     (void)state;
+    bool anywhere[REC_KIND_END] = {false};
     for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
         struct buf bytes;
         bool seen[REC_KIND_END] = {false};
@@ -457,14 +681,18 @@ static void every_kind_is_there(void **state) {
                 (void)cursor_varint(&records);
                 (void)cursor_str(&records);
                 assert_true(!records.bad && kind < REC_KIND_END);
-                seen[kind] = true;
+                seen[kind] = anywhere[kind] = true;
             }
         }
-        for (uint32_t kind = 0; kind < 64 && kind < REC_KIND_END; kind++)
-            if ((versions[v].kinds >> kind & 1) && !seen[kind])
-                fail_msg("no record %s", record_word((enum record_kind)kind));
+        for (uint32_t i = 0; i < 4 && versions[v].kinds[i].first; i++)
+            for (uint32_t kind = versions[v].kinds[i].first; kind <= versions[v].kinds[i].last; kind++)
+                if (record_desc((enum record_kind)kind) && !seen[kind])
+                    fail_msg("%s: no record %s", versions[v].folder, record_word((enum record_kind)kind));
         buf_fini(&bytes);
     }
+    for (uint32_t kind = 1; kind < REC_KIND_END; kind++)
+        if (record_desc((enum record_kind)kind) && !anywhere[kind])
+            fail_msg("no record %s", record_word((enum record_kind)kind));
 }
 
 int main(int argc, char **argv) {

@@ -175,6 +175,7 @@ static void a_good_child_is_quarantined_later(void **state) {
     assert_ok(rig_add(r, 1, &(struct options){.quorum = 1}, NULL, 0, false));
     assert_ok(rig_forget(r, 1)); /* with what they left */
     assert_int_equal(rig_counts(r).jobs, 0);
+    assert_int_equal(engine_state(r->engine)->extras.count, 0);
 }
 
 /* ---- children that begin again ---- */
@@ -229,6 +230,8 @@ static void a_flow_is_resumed_with_children_in_every_state(void **state) {
     assert_ok(ends(r, 0, OUTCOME_OK)); /* nothing is left of the children of the other */
     assert_ok(expand(r, 0, 3));
     assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, false)); /* one runs through both */
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
     assert_ok(ends(r, 1, OUTCOME_OK));
     rig_tick(r, 10); /* the round meets the others and sets them aside */
     assert_ok(rig_detach(r, "w", 1));
@@ -241,6 +244,82 @@ static void a_flow_is_resumed_with_children_in_every_state(void **state) {
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
 }
 
+/* The resume of a large flow is under way when a child fails and the rest is called off. */
+static void called_off_in_the_middle_of_a_resume(void **state) {
+    struct rig *r = *state;
+    struct options sets[3];
+    init_sets(sets);
+    sets[1].fail_fast = true;
+    sets[2] = sets[0];
+    sets[2].demand.pool = SLICE("nowhere");
+    char(*names)[12] = calloc(5001, sizeof *names);
+    const char **jobs = calloc(5001, sizeof *jobs);
+    for (uint32_t i = 0; i < 5001; i++) {
+        (void)snprintf(names[i], sizeof names[i], i < 5000 ? "j%u@2" : "map@1", i);
+        jobs[i] = names[i];
+    }
+    assert_ok(rig_submit_sets(r, sets, 3, jobs, 5001, true));
+    free(names);
+    free(jobs);
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(expand(r, 5000, 3));
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
+    struct command resume = {.kind = CMD_PAUSE}, done = {.kind = CMD_DONE};
+    resume.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = {1}};
+    done.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                           .incarnation = 1,
+                                           .job = ref_of(1, child(0)),
+                                           .attempt = 1,
+                                           .outcome = OUTCOME_EXIT,
+                                           .exit_code = 1};
+    engine_begin(r->engine, &r->in);
+    engine_command(r->engine, &resume);
+    engine_command(r->engine, &done);
+    rig_flush(r);
+    rig_check_digests(r);
+    rig_tick(r, 0);
+    assert_int_equal(look(r, 2).state, JOB_CANCELLED);
+    assert_ok(ends(r, 1, OUTCOME_STOPPED));
+    assert_int_equal(rig_state(r, 1, 5000), JOB_FAILED);
+}
+
+/* Nothing is left of the children of a foreach job that starts again. */
+static void a_foreach_job_starts_again_with_nothing_to_do(void **state) {
+    struct rig *r = *state;
+    struct options each = each_options();
+    submit(r, &each, 2, 4);
+    for (uint32_t i = 0; i < 2; i++) assert_ok(ends(r, i, OUTCOME_OK));
+    struct command cmd = {.kind = CMD_VERDICT};
+    cmd.as.verdict = (struct cmd_verdict){.job = ref_of(1, 0), .verdict = VERDICT_QUARANTINE};
+    assert_ok(rig_command(r, &cmd));
+    assert_int_equal(rig_state(r, 1, 0), JOB_QUARANTINED);
+    assert_ok(rig_retry(r, ref_of(1, 0)));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED); /* its children did well */
+}
+
+/* Its parent is quarantined while children run: it has begun, and goes on. */
+static void a_late_word_about_a_parent(void **state) {
+    struct rig *r = *state;
+    for (uint64_t flow = 1; flow <= 2; flow++) {
+        struct options sets[2];
+        init_sets(sets);
+        assert_ok(rig_submit_sets(r, sets, 2, (const char *[]){"a", "map@1: a"}, 2, false));
+        if (flow == 1) assert_ok(rig_attach(r, "w", 1, 8));
+        assert_ok(rig_done(r, "w", 1, ref_of(flow, 0), 1, OUTCOME_OK));
+        struct cmd_verdict c = rig_answer(r, ref_of(flow, 1), VERDICT_ALLOW);
+        c.item_count = 1;
+        c.items = slice_of(items, 32);
+        assert_ok(rig_send_verdict(r, &c));
+        if (flow == 2) assert_ok(rig_cancel(r, ref_of(flow, 1))); /* on its way out */
+        struct command cmd = {.kind = CMD_VERDICT};
+        cmd.as.verdict = (struct cmd_verdict){.job = ref_of(flow, 0), .verdict = VERDICT_QUARANTINE};
+        assert_ok(rig_command(r, &cmd));
+        assert_int_equal(rig_state(r, flow, 1), JOB_WAITING);
+        assert_ok(rig_done(r, "w", 1, ref_of(flow, child(0)), 1, flow == 1 ? OUTCOME_OK : OUTCOME_STOPPED));
+        assert_int_equal(rig_state(r, flow, 1), flow == 1 ? JOB_SUCCEEDED : JOB_CANCELLED);
+    }
+}
+
 /* ---- many ---- */
 
 static void nothing_begins_while_children_are_called_off(void **state) {
@@ -249,65 +328,72 @@ static void nothing_begins_while_children_are_called_off(void **state) {
     each.max_parallel = MANY * 2;
     r->limits.foreach_parallel_max = MANY * 2;
     rig_crash(r);
-    submit(r, &each, MANY * 2, 0);
+    submit(r, &each, MANY * 2, 4);
+    assert_int_equal(look(r, 0).state, JOB_DISPATCHED); /* while others have yet to begin */
     rig_tick(r, 0);
     assert_false(rig_flow(r, 1).settling);
     assert_ok(rig_cancel(r, ref_of(1, 0)));
     assert_true(rig_flow(r, 1).settling);
-    uint64_t lsn = engine_lsn(r->engine);
-    assert_ok(rig_attach(r, "w", 1, 4)); /* only ready children of the flow are there to give */
-    for (uint32_t i = 0; i < MANY * 2; i += 1000) assert_int_not_equal(look(r, i).state, JOB_DISPATCHED);
-    assert_true(engine_lsn(r->engine) > lsn);
+    assert_ok(rig_attach(r, "v", 1, 4)); /* only ready children of the flow are there to give */
+    assert_int_equal(engine_state(r->engine)->runs.count, 4);
     for (int i = 0; i < 5; i++) rig_tick(r, 0);
-    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+    assert_int_equal(engine_state(r->engine)->runs.count, 4);
+    assert_int_equal(look(r, MANY).state, JOB_CANCELLED);
 }
 
-/* Three foreach jobs of a flow. The outer ones have much to begin; then the one between them gets something to do, and
- * its place is between them. */
+/* Three foreach jobs of a flow. The first is called off, the last begins, both in many steps; then the one between them
+ * gets something to do, and its place is between them. */
 static void several_are_busy_at_once(void **state) {
     struct rig *r = *state;
-    r->limits.foreach_parallel_max = MANY;
+    r->limits.foreach_parallel_max = MANY * 2;
     rig_crash(r);
     struct options sets[3];
     init_sets(sets);
-    sets[1].max_parallel = MANY;
+    sets[1].max_parallel = MANY * 2;
     sets[2] = sets[1];
     sets[2].max_parallel = 1;
-    assert_ok(rig_attach(r, "w", 1, 2));
-    const char *jobs[] = {"first@2", "left@2", "between@2", "right@1"};
-    assert_ok(rig_submit_sets(r, sets, 3, jobs, 4, false));
-    for (uint32_t i = 0; i < 3; i++) assert_ok(expand(r, i, i == 2 ? 3 : 2));
-    uint32_t between = 4;              /* first item of the third */
-    for (uint32_t i = 0; i < 2; i++) { /* only they hold a slot */
-        uint32_t item = look(r, i * 2).state == JOB_DISPATCHED ? i * 2 : between;
-        assert_int_equal(look(r, item).state, JOB_DISPATCHED);
-    }
-    assert_ok(ends(r, 0, OUTCOME_OK)); /* makes room for one of those of the third, in the end */
-    for (uint32_t i = 0; i < 4 && look(r, between).state != JOB_DISPATCHED; i++)
-        for (uint32_t k = 0; k < 4; k++)
-            if (look(r, k).state == JOB_DISPATCHED) assert_ok(ends(r, k, OUTCOME_OK));
-    assert_int_equal(look(r, between).state, JOB_DISPATCHED);
-    struct cmd_verdict c = rig_answer(r, ref_of(1, 3), VERDICT_ALLOW);
-    c.item_count = MANY;
-    c.items = slice_of(items, 32);
-    struct command answer = {.kind = CMD_VERDICT}, done = {.kind = CMD_DONE};
-    answer.as.verdict = c;
+    sets[2].priority = 2;
+    assert_ok(rig_submit_sets(r, sets, 3, (const char *[]){"left@1", "between@2", "right@1"}, 3, false));
+    const uint32_t next = MANY * 2; /* the first child of the second */
+    assert_ok(expand(r, 0, MANY * 2));
+    for (int i = 0; i < 3; i++) rig_tick(r, 0);
+    assert_ok(expand(r, 1, 3));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_int_equal(look(r, next).state, JOB_DISPATCHED); /* by its priority */
+    struct command answer = {.kind = CMD_VERDICT}, done = {.kind = CMD_DONE}, cancel = {.kind = CMD_CANCEL};
+    answer.as.verdict = rig_answer(r, ref_of(1, 2), VERDICT_ALLOW);
+    answer.as.verdict.item_count = MANY;
+    answer.as.verdict.items = slice_of(items, 32);
     done.as.attempt =
-        (struct cmd_attempt){.worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, child(between)), .attempt = 1};
+        (struct cmd_attempt){.worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, child(next)), .attempt = 1};
+    cancel.as.cancel = (struct cmd_cancel){.flow = {1}};
     engine_begin(r->engine, &r->in);
-    engine_command(r->engine, &answer); /* the last has work for many steps */
-    engine_command(r->engine, &done);   /* the one before it has something to do as well */
-    engine_finish(r->engine);
+    engine_command(r->engine, &cancel);
+    engine_command(r->engine, &answer);
+    engine_command(r->engine, &done);
     rig_flush(r);
     rig_check_digests(r);
-    rig_tick(r, 0);
-    rig_tick(r, 0);
+    for (int i = 0; engine_has_work(r->engine); i++) {
+        assert_true(i < 100);
+        engine_begin(r->engine, &r->in);
+        engine_finish(r->engine);
+        rig_flush(r);
+        if (i > 0) continue;
+        rig_check_digests(r);                                   /* a copy that was restored goes on in the same order */
+        assert_int_equal(look(r, next + 1).state, JOB_WAITING); /* it is not its turn */
+    }
     rig_check_digests(r);
+    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+    assert_int_equal(look(r, next + 1).state, JOB_DISPATCHED);
     struct expansion_view x;
-    assert_true(view_expansion(engine_state(r->engine), ref_of(1, 3), &x));
+    assert_true(view_expansion(engine_state(r->engine), ref_of(1, 2), &x));
     assert_int_equal(x.under_way, MANY);
     assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
+    for (int i = 0; i < 6; i++) rig_tick(r, 0);
+    assert_ok(ends(r, next + 1, OUTCOME_STOPPED));
+    assert_ok(rig_forget(r, 1));
     for (int i = 0; i < 8; i++) rig_tick(r, 0);
+    assert_int_equal(rig_counts(r).jobs, 0);
 }
 
 /* ---- limits, names, words ---- */
@@ -347,6 +433,28 @@ static void a_rerun_needs_room_for_children(void **state) {
     assert_ok(rig_command(r, &cmd));
     assert_ok(rig_rerun(r, 1));
     assert_int_equal(look(r, 0).state, JOB_DISPATCHED);
+    rig_run_all(r, "w", 1);
+    struct command late = {.kind = CMD_VERDICT};
+    late.as.verdict = (struct cmd_verdict){.job = ref_of(1, 1), .verdict = VERDICT_QUARANTINE};
+    assert_ok(rig_command(r, &late));
+    cmd.as.limit.queued = 1;
+    assert_ok(rig_command(r, &cmd));
+    assert_ok(rig_rerun(r, 1)); /* children that did well take no room */
+}
+
+static void only_jobs_that_run_on_a_worker_have_children(void **state) {
+    struct rig *r = *state;
+    static const uint8_t hash[32] = {1};
+    const uint8_t kinds[] = {JOB_GATE, JOB_BARRIER, JOB_EXTERNAL, JOB_SERVICE};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct options each = each_options();
+        each.kind = kinds[i];
+        struct job_spec spec = {.name = SLICE("map"), .body_hash = slice_of(hash, 32)};
+        if (kinds[i] == JOB_SERVICE) spec.service = SLICE("web");
+        struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+        cmd.as.submit.jobs = (struct cmd_jobs){&each, 1, &spec, 1, false};
+        assert_refused(r, rig_command(r, &cmd), ERR_INVALID, "run on a worker");
+    }
 }
 
 static void children_without_a_struct_answer_in_words(void **state) {
@@ -370,6 +478,20 @@ static void children_without_a_struct_answer_in_words(void **state) {
     assert_false(view_expansion(engine_state(r->engine), ref_of(1, 1), &x));
     assert_false(view_expansion(engine_state(r->engine), ref_of(1, 77), &x));
     assert_false(view_expansion(engine_state(r->engine), ref_of(1, child(1)), &x));
+}
+
+/* Its items are known, and a person has yet to say yes. */
+static void children_wait_for_the_questions_of_their_job(void **state) {
+    struct rig *r = *state;
+    struct options each = each_options();
+    each.gates |= GATE_BIT(GATE_APPROVAL);
+    submit(r, &each, 2, 4);
+    assert_int_equal(rig_state(r, 1, 0), JOB_HELD);
+    assert_int_equal(rig_why(r, 1, child(0)).block, BLOCK_PARENTS);
+    assert_int_equal(rig_why(r, 1, child(0)).parent.ordinal, 0);
+    rig_check_digests(r);
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    assert_int_equal(look(r, 0).state, JOB_DISPATCHED);
 }
 
 static void names_that_look_like_those_of_children(void **state) {
@@ -438,7 +560,7 @@ static void large_results_of_children(void **state) {
                                               .incarnation = 1,
                                               .job = ref_of(1, child(i)),
                                               .attempt = 1,
-                                              .result = slice_of(result, i < 35 ? sizeof result : 0)};
+                                              .result = slice_of(result, i < 36 ? sizeof result : 0)};
         assert_ok(rig_command(r, &cmd));
     }
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
@@ -455,11 +577,16 @@ int main(void) {
         RIG_TEST(those_that_begin_again_keep_their_order),
         RIG_TEST(one_that_does_not_wait_is_passed_over),
         RIG_TEST(a_flow_is_resumed_with_children_in_every_state),
+        RIG_TEST(called_off_in_the_middle_of_a_resume),
+        RIG_TEST(a_foreach_job_starts_again_with_nothing_to_do),
+        RIG_TEST(a_late_word_about_a_parent),
         RIG_TEST(nothing_begins_while_children_are_called_off),
         RIG_TEST(several_are_busy_at_once),
         RIG_TEST(children_need_room),
         RIG_TEST(a_rerun_needs_room_for_children),
+        RIG_TEST(only_jobs_that_run_on_a_worker_have_children),
         RIG_TEST(children_without_a_struct_answer_in_words),
+        RIG_TEST(children_wait_for_the_questions_of_their_job),
         RIG_TEST(names_that_look_like_those_of_children),
         RIG_TEST(a_failing_writer_ends_it),
         RIG_TEST(large_results_of_children),

@@ -114,6 +114,18 @@ static void jobs_that_deploy(void **state) {
     }
 }
 
+static void a_share_of_more_than_all(void **state) {
+    struct rig *r = *state;
+    struct options set = rig_options();
+    set.demand.pool = SLICE("default");
+    set.gates = GATE_BIT(GATE_EXPANSION);
+    set.max_parallel = 1;
+    set.allow_percent = 101;
+    struct rec_job job = {.name = SLICE("x"), .child_profile = 1};
+    MISFIT(r, REC_SUBMITTED, "options that cannot be", .flow = 1, .head.tenant = SLICE("acme"), .profiles = {&set, 1},
+           .jobs = {&job, 1});
+}
+
 /* Sets of options are read late; until then they are bytes. */
 static void options_that_are_no_options(void **state) {
     struct rig *r = *state;
@@ -271,9 +283,9 @@ static void a_foreach_job_without_options(void **state) {
     }
 }
 
-/* Flow 1: "map" of four has one child that waits to begin again, one between two attempts and two that have not begun;
- * "none" had no items; "bad" of two ended with both children failed. "b" is a plain job. Two children at once. */
-enum { MAP, NONE, BAD, B };
+/* Flow 1: "map" of four has a child that waits to begin again, two under way and one that has not begun; "none" had no
+ * items; "bad" of two ended with both children failed. "b" is a plain job, "c" one with a compensation. */
+enum { MAP, NONE, BAD, B, C };
 static void foreach_jobs(struct rig *r) {
     struct options sets[] = {rig_options(), rig_options(), rig_options()};
     for (uint32_t i = 0; i < 2; i++) {
@@ -281,8 +293,8 @@ static void foreach_jobs(struct rig *r) {
         sets[i].max_parallel = 2;
         sets[i].retries = 0;
     }
-    const char *jobs[] = {"map", "none", "bad", "b@2"};
-    assert_ok(rig_submit_sets(r, sets, 3, jobs, 4, true));
+    const char *jobs[] = {"map", "none", "bad", "b@2", "c@2~2"};
+    assert_ok(rig_submit_sets(r, sets, 3, jobs, 5, true));
     assert_ok(rig_attach(r, "w", 1, 4));
     expand(r, 1, NONE, 0);
     expand(r, 1, BAD, 2);
@@ -306,6 +318,8 @@ static void foreach_jobs_in_a_snapshot(void **state) {
     OF(MAP, "children of no job", o->made = o->next = o->again = 0, forge.copies = 2);
     OF(NONE, "or twice", forge.copies = 2);
     OF(NONE, "children of no foreach", o->job = B);
+    OF(NONE, "children of no foreach", o->job = C);
+    OF(BAD, "children of no foreach", forge.copies = 0);
     OF(MAP, "children of no job", o->flow = 9);
     OF(MAP, "no ordinal", o->first = NO_ORDINAL - 1);
     OF(MAP, "a pass over no children", o->pass_next = o->next + 1);
@@ -473,6 +487,7 @@ static void schedules(void **state) {
 #undef FIRED
 #define SLOT .head.tenant = SLICE("acme"), .name = SLICE("two")
     FITTING(r, REC_SCHEDULE_SLOT, SLOT, .slot_ms = now + 1, .what = SLOT_MISSED, .count = 1);
+    MISFIT(r, REC_SCHEDULE_SLOT, "not there", .head.tenant = SLICE("acme"), .name = SLICE("no"), .slot_ms = now + 1);
     MISFIT(r, REC_SCHEDULE_SLOT, "was dealt with", SLOT, .slot_ms = now, .what = SLOT_MISSED);
     MISFIT(r, REC_SCHEDULE_SLOT, "became nothing", SLOT, .slot_ms = now + 1, .what = SLOT_FIRED);
     MISFIT(r, REC_SCHEDULE_SLOT, "became nothing", SLOT, .slot_ms = now + 1, .what = SLOT_PAUSED);
@@ -535,6 +550,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(records_about_services),
         RIG_TEST(jobs_that_deploy),
+        RIG_TEST(a_share_of_more_than_all),
         RIG_TEST(options_that_are_no_options),
         RIG_TEST(versions_in_a_snapshot),
         RIG_TEST(deploying_jobs_in_a_snapshot),

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "flow.h"
 #include "state.h"
 
 #define LONG_AGO 3600000 /* the standard retention */
@@ -425,6 +426,28 @@ static void a_late_word_about_a_failed_flow_is_restored(void **state) {
     engine_free(restored);
 }
 
+/* Every part of a large flow comes back in pieces, whichever is the large one. */
+static void each_part_is_given_back_in_pieces(void **state) {
+    (void)state;
+    struct flow f = {0};
+    arena_init(&f.arena, 256, 1 << 20);
+    vec_init(&f.edges, sizeof(struct edge));
+    vec_init(&f.foreign, sizeof(struct foreign_edge));
+    vec_init(&f.seen, sizeof(struct foreign_seen));
+    vec_reserve(&f.edges, 1000);
+    u32vec_reserve(&f.jobs, 1000);
+    lean_reserve(&f.names, 1000, NULL, NULL);
+    size_t before = flow_bytes(&f);
+    uint32_t steps = 0;
+    while (!flow_release_some(&f, 1024)) {
+        assert_in_range(before - flow_bytes(&f), 1, 3 * 1024);
+        before = flow_bytes(&f);
+        assert_true(++steps < 100);
+    }
+    assert_true(steps > 8);
+    assert_in_range(before, 1, 3 * 1024); /* so much was left for the last step */
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -443,6 +466,7 @@ int main(void) {
         TEST(nothing_that_leaves_is_listed),
         TEST(many_leave_in_turns),
         TEST(a_late_word_about_a_failed_flow_is_restored),
+        cmocka_unit_test(each_part_is_given_back_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -478,11 +478,18 @@ static void nonsense_is_refused(void **state) {
     REFUSED(ERR_INVALID, c->jobs.job_count = 0);
     REFUSED(ERR_INVALID, (c->jobs.profiles = &o, o.deadline_ms = r->in.wall.ms + 1));
     o.deadline_ms = 0;
+    REFUSED(ERR_INVALID, (c->jobs.profiles = &o, o.not_before_ms = r->in.wall.ms + 1));
+    o.not_before_ms = 0;
     struct parent_ref elsewhere = {.name = SLICE("x"), .flow = {7}};
     struct job_spec spec = {.name = SLICE("a"), .parents = &elsewhere, .parent_count = 1};
     REFUSED(ERR_INVALID, (c->jobs.jobs = &spec, c->jobs.job_count = 1));
     assert_int_equal(engine_state(r->engine)->schedules.count, 0);
     assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, true), ERR_NOT_FOUND);
+    assert_int_equal(named(r, CMD_SCHEDULE_BACKFILL, true), ERR_NOT_FOUND);
+    struct command nameless = {.kind = CMD_SCHEDULE_REMOVE, .tenant = SLICE("acme")};
+    assert_int_equal(rig_command(r, &nameless), ERR_INVALID);
+    nameless = (struct command){.kind = CMD_SCHEDULE_REMOVE, .as.schedule_name.name = NAME};
+    assert_int_equal(rig_command(r, &nameless), ERR_INVALID);
     r->limits.schedules_max = 1;
     limits_changed(r);
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
@@ -754,6 +761,7 @@ static void a_flow_that_settles_is_not_replaced_yet(void **state) {
     engine_finish(r->engine);
     rig_flush(r);
     assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).waiting, 0); /* nothing was said of the slot yet */
     tick(r, 0); /* the rest of it settles */
     tick(r, r->limits.schedule_retry_ms);
     assert_int_equal(view(r).fired, 2);
