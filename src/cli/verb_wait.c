@@ -15,7 +15,6 @@ struct waiting {
     uint32_t wait_request, events_request, get_request;
     uint32_t get_next;                     /* target that is asked about */
     uint32_t *done, *jobs, *bad, *running; /* per target, as last seen */
-    bool *is_over;
     bool draws, dirty, over, timed_out, any_bad;
     int64_t drawn_ms;
 };

@@ -39,7 +39,7 @@ enum err verb_token_revoke(struct cli *c);
 /* ---- what verbs share ---- */
 
 /* Waits until all (or, with `any`, one) of the targets are over; a bar on a terminal. *ret_bad: one ended badly.
- * timeout_ms 0 = for ever; ERR_UNKNOWN... see verb_wait.c. */
+ * timeout_ms 0 = for ever; when it is over first, the exit code is set to EXIT_TIMED_OUT. */
 CHECKED enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t timeout_ms, bool quiet,
                           bool *ret_bad);
 /* Puts a blob unless the server has it; *ret_hash is in the arena. */
