@@ -2,10 +2,13 @@
  * passes. */
 #include "test.h"
 
+#include <arpa/inet.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +40,7 @@ struct lab {
     unsigned passes;
     int64_t deadline_ms;
     bool late;
+    int plain; /* a socket beside the loop */
 };
 
 static int64_t now_ms(void) {
@@ -220,6 +224,41 @@ static void a_close_lets_what_was_sent_out_first(void **state) {
     lab_close(&lab);
 }
 
+static bool server_was_told(struct lab *lab) {
+    struct pollfd plain = {.fd = lab->plain, .events = POLLIN};
+    return poll(&plain, 1, 0) == 1;
+}
+
+static bool server_open(struct lab *lab) {
+    return lab->server.opened > 0;
+}
+
+/* The peer is no loop of ours, and has said more than we read: it still gets our last words and a clean end. */
+static void last_words_reach_a_peer_that_was_not_read(void **state) {
+    (void)state;
+    struct lab lab;
+    struct why why;
+    char address[OSLOOP_ADDRESS_MAX], got[16];
+    static const uint8_t unread[100000];
+    lab_open(&lab);
+    assert_int_equal(osloop_listen(lab.loop, "127.0.0.1:0", &lab.server.handler, address, &why), ERR_OK);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    lab.plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(lab.plain, (struct sockaddr *)&to, sizeof to), 0);
+    run_until(&lab, server_open);
+    lab.net->ops->pause(lab.net, lab.server.conn, true);
+    assert_int_equal(send(lab.plain, unread, sizeof unread, 0), (ssize_t)sizeof unread);
+    lab.net->ops->send(lab.net, lab.server.conn, SLICE("goodbye"));
+    lab.net->ops->close(lab.net, lab.server.conn);
+    run_until(&lab, server_was_told);
+    assert_int_equal(send(lab.plain, unread, 1, MSG_NOSIGNAL), 1);
+    assert_int_equal(recv(lab.plain, got, sizeof got, MSG_WAITALL), 7);
+    assert_int_equal(recv(lab.plain, got, sizeof got, 0), 0); /* an end, not a reset */
+    close(lab.plain);
+    lab_close(&lab);
+}
+
 static bool client_closed(struct lab *lab) {
     return lab->client.closed > 0;
 }
@@ -337,6 +376,7 @@ int main(void) {
         cmocka_unit_test(a_unix_socket_tells_the_uid),
         cmocka_unit_test(a_paused_reader_is_felt_and_nothing_is_lost),
         cmocka_unit_test(a_close_lets_what_was_sent_out_first),
+        cmocka_unit_test(last_words_reach_a_peer_that_was_not_read),
         cmocka_unit_test(a_dial_that_fails_is_told_later_and_once),
         cmocka_unit_test(a_bad_address_to_listen_on_is_refused),
         cmocka_unit_test(time_passes_without_wake_ups),
