@@ -201,7 +201,8 @@ static enum err listen_all(struct serve *v, struct why *why) {
     enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
     if (e == ERR_OK) e = listen_socket(v, why);
-    if (e == ERR_OK) e = address_write(v, got, why);
+    /* a disk without room for it keeps nobody from finishing what was accepted */
+    if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
 }
 

@@ -19,9 +19,6 @@ static const struct {
 #undef X
 };
 
-/* An hour will do when a history keeps what left memory. Until there is one, finished flows stay for a week. */
-#define RETENTION_MS 604800000
-
 static const char *const source_words[] = {"standard", "file", "environment", "flag"};
 
 static bool number_parse(const char *text, int64_t *ret) {
@@ -180,7 +177,6 @@ static enum err read_file(struct settings *s, const char *path, bool must, struc
 enum err settings_read(struct settings *s, int count, char **args, struct why *why) {
     memset(s, 0, sizeof *s);
     limits_default(&s->limits);
-    s->limits.retention_ms = RETENTION_MS;
     REQUIRE(limit_count <= sizeof s->limit_sources / sizeof s->limit_sources[0]);
     for (uint32_t i = 0; i < SETTING_COUNT; i++) {
         s->own[i] = (struct setting){.name = table[i].name, .text = table[i].text};

@@ -77,14 +77,14 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
     }
     if (strlen(data) + 32 > sizeof u->data) return why_set(why, ERR_LIMIT, "--data: the path is too long");
     snprintf(u->data, sizeof u->data, "%s", data);
-    snprintf(u->worker_data, sizeof u->worker_data, "%s-worker", data);
+    snprintf(u->worker_data, sizeof u->worker_data, "%s/worker", data);
     return ERR_OK;
 }
 
 static void usage(void) {
     printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--detach]\n\n"
            "Starts a server and a worker here, and starts again whichever ends.\n\n"
-           "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR-worker\n"
+           "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
            "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
            "  --slots N           jobs that the worker runs at once; 4 unless said\n"
            "  --detach, -d        in the background; `reeve down` ends it\n");

@@ -95,7 +95,11 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
                       (long long)d->limits->submit_bytes_max);
     if (d->in->journal_free_bytes != UINT64_MAX &&
         d->state->reserved_bytes + bytes + reserve > d->in->journal_free_bytes)
-        return refuse(d, ERR_NO_SPACE, "the journal has no room for the records these jobs would need");
+        return refuse(d, ERR_NO_SPACE,
+                      "the disk has no room for it: the journal may take %llu KiB more, and %llu KiB are "
+                      "promised to jobs that were accepted",
+                      (unsigned long long)d->in->journal_free_bytes >> 10,
+                      (unsigned long long)d->state->reserved_bytes >> 10);
     return ERR_OK;
 }
 

@@ -35,7 +35,7 @@ void realcli_up(struct realcli *r) {
 void realcli_stop(struct realcli *r) {
     char command[256];
     (void)realcli_run(r, "down", NULL, NULL);
-    snprintf(command, sizeof command, "rm -rf %s %s-worker", r->data, r->data);
+    snprintf(command, sizeof command, "rm -rf %s", r->data);
     assert_int_equal(system(command), 0);
     while (kept_count > 0) free(kept[--kept_count]);
 }

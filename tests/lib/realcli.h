@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct realcli {
-    char data[64]; /* directory of a server and a worker that run; DIR-worker is the worker's */
+    char data[64]; /* directory of a server and a worker that run; DIR/worker is the worker's */
 };
 
 struct ran {

@@ -242,8 +242,9 @@ static void last_words_reach_a_peer_that_was_not_read(void **state) {
     static const uint8_t unread[100000];
     lab_open(&lab);
     assert_int_equal(osloop_listen(lab.loop, "127.0.0.1:0", &lab.server.handler, address, &why), ERR_OK);
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10))};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    uint16_t port = (uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10);
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     lab.plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(lab.plain, (struct sockaddr *)&to, sizeof to), 0);
     run_until(&lab, server_open);
