@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "realserver.h"
 
@@ -111,12 +113,29 @@ static void a_second_server_is_kept_out(void **state) {
     realserver_remove(&s);
 }
 
+/* As on a full disk: what was accepted before must go on all the same. */
+static void a_server_starts_though_its_address_cannot_be_written(void **state) {
+    (void)state;
+    struct realserver s;
+    char path[128], args[256];
+    realserver_make(&s);
+    snprintf(path, sizeof path, "%s/address.tmp", s.data);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(args, sizeof args, "serve --data %s --listen 127.0.0.1:0", s.data);
+    assert_int_equal(run("timeout -s TERM 3", args), 124); /* it ran until it was told to end */
+    assert_non_null(strstr(output, "warn  address"));
+    assert_non_null(strstr(output, "ready"));
+    assert_int_equal(rmdir(path), 0);
+    realserver_remove(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flag_beats_environment_beats_file_beats_standard),
         cmocka_unit_test(a_wrong_setting_is_refused_with_its_place),
         cmocka_unit_test(a_server_does_not_listen_to_the_world),
         cmocka_unit_test(a_second_server_is_kept_out),
+        cmocka_unit_test(a_server_starts_though_its_address_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
