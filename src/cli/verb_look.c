@@ -317,7 +317,8 @@ enum err verb_why(struct cli *c) {
     line(c, "limit", r->limit);
     line(c, "worker", r->worker);
     line_time(c, "until", r->until_ms);
-    if (r->question != 0) printf("  a person may answer: reeve approve %s\n", c->args[0]);
+    if (slice_eq(r->gate, SLICE("approval"))) printf("  reeve approve %s\n", c->args[0]);
+    if (slice_eq(r->gate, SLICE("external"))) printf("  reeve complete %s\n", c->args[0]);
     return ERR_OK;
 }
 

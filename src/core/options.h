@@ -38,6 +38,7 @@ enum gate {
 };
 #define GATE_BIT(g) ((uint8_t)(1u << (g)))
 #define INPUT_GATE_COUNT 6u
+extern const char *const gate_words[GATE_COUNT];
 extern const uint8_t gates_in_order[INPUT_GATE_COUNT]; /* all but GATE_OUTPUT, as they are asked */
 
 struct name_item {

@@ -179,7 +179,7 @@ static const struct tlv_field due_fields[] = {
 
 static const char *const verdict_words[VERDICT_COUNT] = {"allow", "deny", "constrain", "hold", "again", "quarantine",
                                                          "redact", "fail"};
-static const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy",  "approval",
+const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy",  "approval",
                                                    "external",  "output", "service", "expansion"};
 static const struct tlv_field verdict_fields[] = {
     HEAD(rec_verdict),

@@ -132,6 +132,7 @@ struct wire_reason {
     struct slice limit;
     uint64_t question;
     struct slice worker;
+    struct slice gate; /* with a question: what it is about */
 };
 
 struct wire_wait {

@@ -259,11 +259,10 @@ void ask_why(struct server *s, struct request *r) {
     struct wire_reason got = {.lsn = engine_lsn(s->engine),
                               .job = show_job_name(s, &job),
                               .state = slice_str(job_state_word(job.state)),
-                              .code = slice_str(block_word(reason.block)),
-                              .text = slice_str(block_text(reason.block)),
                               .parents_open = reason.parents_open,
                               .limit = reason.limit,
                               .question = reason.question.v};
+    show_reason(s, &reason, &got);
     bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
                 reason.block == BLOCK_RATE_LIMIT;
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;

@@ -7,11 +7,26 @@
 
 #define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
 
-static const char *const gate_words[GATE_COUNT] = {
-    [GATE_CONDITION] = "condition", [GATE_RENDER] = "render",       [GATE_POLICY] = "policy",
-    [GATE_APPROVAL] = "approval",   [GATE_EXTERNAL] = "external",   [GATE_OUTPUT] = "output",
-    [GATE_SERVICE] = "service",     [GATE_EXPANSION] = "expansion",
+/* Who has to answer, and whether anyone here does. */
+static const char *const gate_texts[GATE_COUNT] = {
+    [GATE_CONDITION] = "its `when` has to be evaluated, which this server cannot do yet",
+    [GATE_EXPANSION] = "its `foreach` has to be evaluated, which this server cannot do yet",
+    [GATE_RENDER] = "its templates have to be filled in, which this server cannot do yet",
+    [GATE_POLICY] = "a policy has to allow it, and none is asked by this server yet",
+    [GATE_APPROVAL] = "a person has to approve it",
+    [GATE_EXTERNAL] = "it waits for a word from outside",
+    [GATE_OUTPUT] = "its output has to be judged, and nobody is asked by this server yet",
+    [GATE_SERVICE] = "the service that it deploys is not healthy yet",
 };
+
+void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret) {
+    struct question_view q;
+    ret->code = slice_str(block_word(reason->block));
+    ret->text = slice_str(block_text(reason->block));
+    if (reason->block != BLOCK_QUESTION || !view_question(server_state(s), reason->question, &q)) return;
+    ret->gate = slice_str(gate_words[q.gate]);
+    ret->text = slice_str(gate_texts[q.gate]);
+}
 
 struct slice show_flow_name(struct server *s, flow_id id) {
     char *text = arena_alloc(&s->show, FLOW_TEXT_BYTES);

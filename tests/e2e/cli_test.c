@@ -213,6 +213,17 @@ static void following_a_log(void **state) {
     assert_string_equal(with("logs --tail 4 @", id).out, "end\n");
 }
 
+/* A job that nobody here can let go says so, and does not send people to a question that is not theirs. */
+static void why_tells_who_must_answer(void **state) {
+    (void)state;
+    char id[64];
+    snprintf(id, sizeof id, "%s", submit("jobs:\n  w: {run: 'true', when: '1 == 1'}\n", ""));
+    struct ran why = with("why @/w", id);
+    assert_has(why.out, "its `when` has to be evaluated");
+    assert_null(strstr(why.out, "reeve approve"));
+    (void)with("cancel @", id);
+}
+
 /* ---- deciding and changing ---- */
 
 static void people_decide(void **state) {
@@ -223,7 +234,8 @@ static void people_decide(void **state) {
                     "  z: {run: 'echo $REEVE_INPUT_E', needs: [g, e]}\n",
                     ""));
     assert_has(realcli_ok(&r, "approve", NULL).out, "Deploy?");
-    assert_has(with("why @/g", id).out, "question");
+    assert_has(with("why @/g", id).out, "reeve approve");
+    assert_has(with("why @/e", id).out, "reeve complete");
     snprintf(args, sizeof args, "approve %s/g", id);
     realcli_refused(&r, args, 2, "nobody is there to be asked");
     snprintf(args, sizeof args, "approve %s/g --hash 00", id);
@@ -416,6 +428,7 @@ int main(void) {
         cmocka_unit_test(scripts_go_along),
         cmocka_unit_test(looking),
         cmocka_unit_test(following_a_log),
+        cmocka_unit_test(why_tells_who_must_answer),
         cmocka_unit_test(people_decide),
         cmocka_unit_test(cancel_retry_rerun_pause),
         cmocka_unit_test(keys),
