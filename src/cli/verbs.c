@@ -55,6 +55,10 @@ static const struct cli_flag logs_flags[] = {
     {"times",   't', NULL,  "when each line was written"},
     {0},
 };
+static const struct cli_flag get_flags[] = {
+    {"output", 'o', "FILE", "write it there"},
+    {0},
+};
 static const struct cli_flag wait_flags[] = {
     {"any",     0, NULL,       "the first that is over suffices"},
     {"timeout", 0, "DURATION", "give up after it, with exit 124"},
@@ -129,6 +133,7 @@ const struct cli_verb cli_verbs[] = {
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", NULL, verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
     {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
+    {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
     {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},

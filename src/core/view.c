@@ -51,11 +51,21 @@ static void fill_extra(const struct state *s, const struct extra *x, struct job_
     if (x->constraints.len) ret->constraints = x->constraints;
     ret->result = x->result;
     ret->result_hash = x->result_hash;
+    ret->artifacts = x->artifacts;
     if (x->memo) {
         const struct memo_job *m = memo_job_at(s, x->memo);
         ret->cache_key = memo_key(memo_at(s, m->memo));
         ret->from = m->from;
     }
+}
+
+struct tlv_list view_artifacts(struct slice artifacts, struct arena *arena) {
+    struct rec_artifacts list = {0};
+    struct why why;
+    if (artifacts.len == 0) return list.files;
+    enum err e = tlv_decode(&rec_artifacts_desc, artifacts, TLV_STRICT, arena, &list, &why);
+    ENSURE(e == ERR_OK); /* it came in a record, or the loader looked at it */
+    return list.files;
 }
 
 static void fill_child(const struct state *s, const struct expansion *x, uint32_t ordinal, struct job_view *ret) {
@@ -89,6 +99,7 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .root = j->root,
                              .dead_letter = (j->flags & JOBF_DEAD) != 0,
                              .has_undo = rec.undo_profile != 0,
+                             .undo_body = rec.undo_body,
                              .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL,
                              .item = NO_ORDINAL};
     arena_fini(&arena);
@@ -332,7 +343,8 @@ void view_each_memo(const struct state *s, view_memo_fn each, void *ctx) {
                                      .from = m->from,
                                      .expires = m->expires,
                                      .result = bytes_slice(m->result),
-                                     .result_hash = bytes_slice(m->result_hash)};
+                                     .result_hash = bytes_slice(m->result_hash),
+                                     .artifacts = bytes_slice(m->artifacts)};
             each(ctx, &view);
         }
     }

@@ -52,6 +52,8 @@ struct job_view {
     uint32_t item;         /* of a child: its index; people know it as name[item]. UINT32_MAX = it is no child */
     uint32_t whole;        /* of a child: ordinal of its foreach job, whose name, body and constraints it has */
     struct slice items;    /* of a child: hash of the blob that holds the items */
+    struct slice artifacts; /* as the state keeps them: view_artifacts reads them */
+    struct slice undo_body; /* of its compensation */
 };
 
 struct expansion_view { /* of a foreach job that got its items */
@@ -85,6 +87,8 @@ struct worker_view {
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
+/* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */
+struct tlv_list view_artifacts(struct slice artifacts, struct arena *arena);
 /* False for jobs that are no foreach jobs, or have no items yet. */
 bool view_expansion(const struct state *s, struct job_ref ref, struct expansion_view *ret);
 /* The parents of a job in its own flow, as ordinals, into `ret` (at most `max`); the count. */
@@ -171,7 +175,7 @@ struct memo_view {
     struct slice tenant, key;
     struct job_ref from; /* the job that ran; it may have left memory */
     wall_time expires;
-    struct slice result, result_hash;
+    struct slice result, result_hash, artifacts;
 };
 typedef void (*view_memo_fn)(void *ctx, const struct memo_view *memo);
 void view_each_memo(const struct state *s, view_memo_fn each, void *ctx); /* those of a tenant oldest first */
