@@ -137,6 +137,41 @@ static enum err hash_first(struct cli *c, struct source *s, uint8_t hash[DIGEST_
     return e;
 }
 
+/* ---- keeping: a key of the tenant's store says that someone wants it ---- */
+
+static struct slice keep_key(struct cli *c, const char *hash) {
+    char *key = arena_alloc(&c->arena, 2 * DIGEST_BYTES + 8);
+    snprintf(key, 2 * DIGEST_BYTES + 8, "blob:%s", hash);
+    return slice_str(key);
+}
+
+static enum err keep(struct cli *c, const char *hash, const char *path) {
+    struct wire_kv_entry entry = {.key = keep_key(c, hash), .value = slice_str(path)};
+    struct wire_kv_change m = {.op = WIRE_KV_SET, .entries = {&entry, 1}};
+    struct client_frame f;
+    int64_t ms = 0;
+    enum err e = cli_flag_duration(c, "for", &ms);
+    if (ms > 0) m.expires_ms = c->world->clock->wall(c->world->clock).ms + ms;
+    return e == ERR_OK ? client_ask(&c->client, WIRE_KV_CHANGE, &m, &f, c->why) : e;
+}
+
+enum err verb_blob_rm(struct cli *c) {
+    struct wire_kv_entry *entries = ARENA_ARRAY(&c->arena, struct wire_kv_entry, (uint32_t)c->arg_count);
+    struct client_frame f;
+    for (int i = 0; i < c->arg_count; i++) {
+        struct slice hash;
+        enum err e = blob_hash_parse(c, c->args[i], &hash);
+        if (e != ERR_OK) return e;
+        entries[i].key = keep_key(c, c->args[i]);
+    }
+    struct wire_kv_change m = {
+        .op = WIRE_KV_DELETE, .entries = {entries, (uint32_t)c->arg_count}, .condition = WIRE_KV_IF_PRESENT};
+    enum err e = client_ask(&c->client, WIRE_KV_CHANGE, &m, &f, c->why);
+    if (e == ERR_CONFLICT || e == ERR_NOT_FOUND)
+        return cli_refuse(c, ERR_NOT_FOUND, "nobody keeps %s: what no job names either goes by itself", c->args[0]);
+    return e;
+}
+
 enum err verb_blob_put(struct cli *c) {
     bool is_stdin = strcmp(c->args[0], "-") == 0;
     struct source s = {.path = is_stdin ? "standard input" : c->args[0]};
@@ -153,6 +188,8 @@ enum err verb_blob_put(struct cli *c) {
     if (!is_stdin) close(s.fd);
     if (e != ERR_OK) return e;
     hex(hash, sizeof hash, text);
+    e = keep(c, text, s.path);
+    if (e != ERR_OK) return e;
     if (c->json)
         printf("{\"hash\":\"%s\",\"bytes\":%llu}\n", text, (unsigned long long)bytes);
     else

@@ -107,6 +107,7 @@ static const struct cli_flag kv_flags[] = {
 };
 static const struct cli_flag blob_flags[] = {
     {"output", 'o', "FILE", "get: write it there"},
+    {"for",    0,   "DURATION", "put: keep it so long; until `blob rm` unless said"},
     {"limit",  0,   "N",    "ls: at most N; 50 unless said"},
     {"all",    'a', NULL,   "ls: no limit"},
     {0},
@@ -163,9 +164,10 @@ const struct cli_verb cli_verbs[] = {
     {"kv publish", "CHANNEL TEXT", "speak on a channel", NULL, verb_kv_change, kv_flags, 2, 2, 0, false},
     {"kv watch", "KEY", "tell of changes of a key, or with KEY* of all that begin so", NULL, verb_kv_watch, kv_flags, 1, 1, 0, false},
     {"kv ls", "[PREFIX]", "list keys", NULL, verb_kv_ls, kv_flags, 0, 1, 0, false},
-    {"blob put", "FILE|-", "store a file; prints its hash", NULL, verb_blob_put, blob_flags, 1, 1, 0, false},
+    {"blob put", "FILE|-", "store a file; prints its hash", "It is kept until `reeve blob rm`, or as long as --for says; a job that names it keeps it too.", verb_blob_put, blob_flags, 1, 1, 0, false},
     {"blob get", "HASH", "its bytes", NULL, verb_blob_get, blob_flags, 1, 1, 0, false},
     {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
+    {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, blob_flags, 1, 255, 0, false},
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},

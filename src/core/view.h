@@ -104,6 +104,10 @@ typedef void (*view_job_fn)(void *ctx, const struct job_view *job);
 typedef void (*view_question_fn)(void *ctx, const struct question_view *q);
 typedef void (*view_worker_fn)(void *ctx, const struct worker_view *w);
 void view_each_flow(const struct state *s, view_flow_fn each, void *ctx); /* in order of ids */
+/* For walks in several turns: the place behind `at` (0 = the beginning) where the next one is, or 0. What is there from
+ * the beginning to the end of the walk is seen; what comes meanwhile perhaps. */
+uint32_t view_flow_next(const struct state *s, uint32_t at, flow_id *ret);
+uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret);
 uint64_t view_flow_last(const struct state *s); /* the highest number given to a flow so far */
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx); /* in order of ordinals */
 void view_each_question(const struct state *s, view_question_fn each, void *ctx);
@@ -178,6 +182,7 @@ struct memo_view {
     struct slice result, result_hash, artifacts;
 };
 typedef void (*view_memo_fn)(void *ctx, const struct memo_view *memo);
+uint32_t view_memo_next(const struct state *s, uint32_t at, struct memo_view *ret); /* as view_flow_next */
 void view_each_memo(const struct state *s, view_memo_fn each, void *ctx); /* those of a tenant oldest first */
 
 struct service_view {

@@ -7,7 +7,6 @@
 #include "session.h"
 #include "target.h"
 
-#define TENANT_STANDARD "default"
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
