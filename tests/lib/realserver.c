@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +81,7 @@ void realserver_start(struct realserver *s) {
     s->pid = fork();
     assert_true(s->pid >= 0);
     if (s->pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
         dup2(ends[1], 2);
         close(ends[0]);
         close(ends[1]);
