@@ -15,6 +15,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "upload.h"
 
 #define LANE_BYTES_FIRST ((size_t)256 << 20)
 #define LANE_BYTES_SECOND ((size_t)64 << 20)
@@ -180,6 +181,7 @@ static void vault_turn(struct server *s) {
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
         server_log(s, SERVER_WARN, "no_space", "%s", why.text);
+        upload_no_space(s);
     } else if (e != ERR_OK) {
         why_wrap(&why, e, "blobs and logs");
         server_fail(s, e, &why);
