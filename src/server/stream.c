@@ -312,10 +312,19 @@ static void mark_add(struct session *n, const struct log_key *key, const struct 
 }
 
 /* What others run, or nobody any more, is not this worker's to write about. */
-static bool is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
-    struct job_view job;
-    return a->shard == s->options.shard && view_job(server_state(s), (struct job_ref){{a->flow}, a->ordinal}, &job) &&
-           job.attempt == a->attempt && job.worker == n->worker_number;
+static bool is_own(struct server *s, const struct session *n, const struct wire_attempt *a, struct job_view *ret) {
+    return a->shard == s->options.shard && view_job(server_state(s), (struct job_ref){{a->flow}, a->ordinal}, ret) &&
+           ret->attempt == a->attempt && ret->worker == n->worker_number;
+}
+
+/* How much of its log is kept: what the job says, else the standard. */
+static uint64_t log_limit(const struct server *s, struct arena *arena, const struct job_view *job) {
+    struct wire_run run;
+    struct why ignored;
+    uint64_t standard = (uint64_t)s->limits->log_bytes_max;
+    if (job->body.len == 0 || tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, arena, &run, &ignored) != ERR_OK)
+        return standard;
+    return run.log_bytes_max != 0 ? run.log_bytes_max : standard;
 }
 
 static enum err append(struct server *s, struct request *r, const struct wire_log_batch *b, struct why *why) {
@@ -336,12 +345,13 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
                                        .time = {from[i].time_ms},
                                        .bytes = from[i].data};
     }
-    if (!is_own(s, r->session, &b->attempt)) { /* it may forget what it wrote */
+    struct job_view job;
+    if (!is_own(s, r->session, &b->attempt, &job)) { /* it may forget what it wrote */
         mark_add(r->session, &key, &(struct log_state){.end = offset});
         return ERR_OK;
     }
     enum err e = joblogs_append(s->vault.logs, &key, from[0].offset, pieces, b->pieces.count,
-                                (uint64_t)s->limits->log_bytes_max, &log, why);
+                                log_limit(s, r->arena, &job), &log, why);
     if (e == ERR_OK || e == ERR_CONFLICT) mark_add(r->session, &key, &log); /* tells the worker where we are */
     return e == ERR_CONFLICT ? ERR_OK : e;
 }
