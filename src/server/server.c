@@ -249,8 +249,8 @@ mono_time server_next(struct server *s) {
     int64_t next = earlier(feed_patience(s), session_patience(s));
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
-    bool waits = !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) || s->hung_up.count > 0 ||
-                 engine_has_work(s->engine);
+    bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
+                 s->hung_up.count > 0 || engine_has_work(s->engine);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;

@@ -13,6 +13,7 @@
 
 #define STREAMS_MAX 10000u
 #define UNSENT_MAX (1u << 20)
+#define PASS_BYTES (1u << 20) /* read in one pass, of all streams: a millisecond or two */
 #define PIECE_BYTES 262144u
 #define PIECES_MAX 4096u
 
@@ -262,19 +263,33 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
     return over;
 }
 
+/* As much of one stream as its peer and the pass have room for; true: it is over. */
+static bool pump(struct server *s, struct stream *t, uint64_t *budget) {
+    struct session *n = session_of(s, t->conn);
+    bool over = n == NULL, more = true;
+    while (!over && more && *budget > 0 && s->world.net->ops->unsent(s->world.net, t->conn) < UNSENT_MAX) {
+        uint64_t before = t->at;
+        over = t->kind == STREAM_BLOB ? pump_blob(s, t, n) : pump_log(s, t, n, &more);
+        uint64_t bytes = t->at - before + 1;
+        *budget -= bytes < *budget ? bytes : *budget;
+    }
+    return over;
+}
+
+/* Reading and unpacking are done here, on the loop: what one pass does of it is bounded, and the next one begins where
+ * this one had to stop. */
 void streams_pump(struct server *s) {
     struct streams *x = &s->streams;
-    for (uint32_t i = 0; i < x->readers.count;) {
-        struct stream *t = vec_at(&x->readers, i);
-        struct session *n = session_of(s, t->conn);
-        bool over = n == NULL, more = true;
-        while (!over && more && s->world.net->ops->unsent(s->world.net, t->conn) < UNSENT_MAX)
-            over = t->kind == STREAM_BLOB ? pump_blob(s, t, n) : pump_log(s, t, n, &more);
-        if (over)
-            stream_free(x, i);
+    uint64_t budget = PASS_BYTES;
+    if (x->pump_at >= x->readers.count) x->pump_at = 0;
+    for (uint32_t left = x->readers.count; left > 0 && budget > 0; left--) {
+        if (pump(s, vec_at(&x->readers, x->pump_at), &budget))
+            stream_free(x, x->pump_at);
         else
-            i++;
+            x->pump_at++;
+        if (x->pump_at >= x->readers.count) x->pump_at = 0;
     }
+    x->behind = budget == 0;
 }
 
 /* ---- logs, written ---- */

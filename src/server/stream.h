@@ -25,6 +25,8 @@ struct streams {
     uint64_t upload_last;
     struct vec ending;   /* uint32_t: uploads that are whole and not yet durable */
     struct vec readers;  /* struct stream */
+    uint32_t pump_at;    /* which of them goes on first */
+    bool behind;         /* the last pass had no time for all of them */
     struct pack_reader blob_reader, log_reader;
     uint64_t waiting_bytes, flying_bytes; /* of logs: not yet handed to the disk, and on the way there */
     bool paused;         /* workers are not read: too much waits for the disk */

@@ -1,5 +1,5 @@
-/* verbs_test.c: what holds for every verb of the table: it is used by an end-to-end test, it has help, and wrong flags or
- * arguments are refused in words, with exit code 2, and change nothing. */
+/* verbs_test.c: what holds for every verb of the table: it is used by an end-to-end test, it has help, and wrong flags
+ * or arguments are refused in words, with exit code 2, and change nothing. */
 #include "test.h"
 
 #include <glob.h>
