@@ -1,5 +1,5 @@
 /* work_test.c: real work through the built program: every kind of job, three workers that offer different things,
- * output of any kind and size, jobs that do not want to end, ten thousand jobs, and the verbs that look at the journal. */
+ * output of any kind and size, jobs that do not want to end, ten thousand jobs, the verbs that look at the journal. */
 #include "test.h"
 
 #include <poll.h>
