@@ -12,6 +12,7 @@ declare -A rule=(
     [base]="base"
     [core]="base core"
     [port]="base port"
+    [calendar]="base calendar"
     [proto]="base proto"
     [spec]="base core proto spec"
     [journal]="base core journal port"
