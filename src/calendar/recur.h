@@ -8,8 +8,8 @@
  *
  * Clocks that are put forward leave a gap: moments that the wall shows on no such day. `after`: what falls into it
  * happens once, when the gap is over; `skip`: not at all. Clocks that are put back show an hour twice: `first`, `last`
- * or `both`. Unless said otherwise a pattern that names hours means a time of day (after, first: once each day, whatever
- * the clocks do), one that does not means an interval (skip, both: as if clocks were never touched). */
+ * or `both`. Unless said otherwise a pattern that names hours means a time of day (after, first: once each day,
+ * whatever the clocks do), one that does not means an interval (skip, both: as if clocks were never touched). */
 #ifndef REEVE_RECUR_H
 #define REEVE_RECUR_H
 

@@ -1,11 +1,8 @@
 /* zone.c: see zone.h. */
 #include "zone.h"
 
-#include <stdlib.h>
-
 #include "buf.h"
 #include "civil.h"
-#include "panic.h"
 #include "zone_rule.h"
 
 #define HEADER_BYTES 44u
@@ -89,13 +86,7 @@ static bool read_footer(struct cursor *c, struct zone *z) {
     return text.len == 0 || zone_rule_read(text, &z->rule);
 }
 
-static struct zone *zone_new(uint32_t count) {
-    struct zone *z = calloc(1, sizeof *z + count * sizeof z->transitions[0]);
-    if (z == NULL) PANIC("no memory");
-    return z;
-}
-
-enum err zone_open(struct slice file, struct zone **ret, struct why *why) {
+enum err zone_open(struct slice file, struct arena *arena, struct zone **ret, struct why *why) {
     struct cursor c = cursor_of(file);
     struct header h;
     size_t time_bytes = 4;
@@ -106,24 +97,17 @@ enum err zone_open(struct slice file, struct zone **ret, struct why *why) {
         if (c.bad || !read_header(&c, &h)) return why_set(why, ERR_CORRUPT, "the time-zone file is cut short");
     }
     if (h.leap_count) return why_set(why, ERR_UNSUPPORTED, "this zone counts leap seconds, which no clock here does");
-    struct zone *z = zone_new(h.time_count);
+    struct zone *z = arena_alloc(arena, sizeof *z + h.time_count * sizeof z->transitions[0]);
     struct cursor body = c;
     skip_body(&c, &h, time_bytes);
-    if (!read_transitions(&body, &h, time_bytes, z) || c.bad || (time_bytes == 8 && !read_footer(&c, z))) {
-        zone_close(z);
+    if (!read_transitions(&body, &h, time_bytes, z) || c.bad || (time_bytes == 8 && !read_footer(&c, z)))
         return why_set(why, ERR_CORRUPT, "the time-zone file is damaged");
-    }
     *ret = z;
     return ERR_OK;
 }
 
-struct zone *zone_utc(void) {
-    return zone_new(0);
-}
-
-void zone_close(struct zone *z) {
-    free(z);
-}
+static const struct zone without_file;
+const struct zone *const zone_utc = &without_file;
 
 /* ---- spans ---- */
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arena.h"
 #include "err.h"
 #include "slice.h"
 
@@ -23,10 +24,9 @@ struct zone_span {
 
 struct zone;
 
-/* Keeps nothing of `file`. */
-CHECKED enum err zone_open(struct slice file, struct zone **ret, struct why *why);
-struct zone *zone_utc(void); /* the one without a file; also opened, also closed */
-void zone_close(struct zone *z);
+/* In the arena, as long as that lives. Keeps nothing of `file`. */
+CHECKED enum err zone_open(struct slice file, struct arena *arena, struct zone **ret, struct why *why);
+extern const struct zone *const zone_utc; /* the one without a file */
 
 /* The span that holds a moment. Neighbours may have the same offset: a file may have other reasons for a transition. */
 struct zone_span zone_at(const struct zone *z, int64_t utc);

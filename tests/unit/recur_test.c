@@ -31,16 +31,14 @@ static int64_t moment(const char *text) {
 /* The slots after a moment, in UTC: as many as are given, "" = none follows. */
 static void follows(const char *recurrence, const char *after, const char *const *slots, size_t count) {
     struct recur r = read_ok(recurrence);
-    struct zone *utc = zone_utc();
     int64_t at = moment(after);
     for (size_t i = 0; i < count; i++) {
-        bool any = recur_next(&r, utc, at, &at);
+        bool any = recur_next(&r, zone_utc, at, &at);
         char text[CIVIL_TEXT_BYTES] = "";
         if (any) civil_text(at / 1000, text);
         if (strcmp(text, slots[i]) != 0)
             fail_msg("`%s` after %s: %s, expected %s", recurrence, after, any ? text : "nothing", slots[i]);
     }
-    zone_close(utc);
 }
 #define FOLLOWS(recurrence, after, ...)                                  \
     do {                                                                 \
