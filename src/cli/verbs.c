@@ -113,6 +113,32 @@ static const struct cli_flag token_flags[] = {
     {"expires", 0, "DURATION", "valid for so long; for ever unless said"},
     {0},
 };
+static const struct cli_flag schedule_flags[] = {
+    {"param",    'p', "NAME=VALUE", "parameter of the flow; may come several times"},
+    {"name",     'n', "NAME",     "of the schedule; that of the file unless said"},
+    {"cron",     0,   "PATTERN",  "minute hour day month weekday, or six fields with the second first; @daily and its like"},
+    {"every",    0,   "DURATION", "or: an interval"},
+    {"at",       0,   "TIME",     "or: once"},
+    {"zone",     0,   "ZONE",     "whose clock, like Europe/Lisbon; UTC unless said"},
+    {"from",     0,   "TIME",     "where an interval begins"},
+    {"gap",      0,   "HOW",      "when clocks go forward: after or skip"},
+    {"fold",     0,   "HOW",      "when clocks go back: first, last or both"},
+    {"catch-up", 0,   "HOW",      "slots missed while the server was down: all, last or none; last unless said"},
+    {"overlap",  0,   "HOW",      "while the flow made last is running: skip, queue or replace; skip unless said"},
+    {"start",    0,   "TIME",     "no slot before this"},
+    {"end",      0,   "TIME",     "no slot after this"},
+    {"paused",   0,   NULL,       "set it up, and let it fire when it is resumed"},
+    {0},
+};
+static const struct cli_flag next_flags[] = {
+    {"count", 'n', "N", "how many slots; 5 unless said"},
+    {0},
+};
+static const struct cli_flag backfill_flags[] = {
+    {"since", 0, "TIME", "the first slot at or after this"},
+    {"until", 0, "TIME", "and those before this"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"man", 0, NULL, "all of it as a manual page (roff)"},
     {0},
@@ -142,6 +168,14 @@ const struct cli_verb cli_verbs[] = {
     {"approve", "[JOB]", "say yes to what waits for a person; without JOB: list what waits", "Shows what will run and its hash, and asks. The approval holds for exactly that.", verb_approve, approve_flags, 0, 1, 0, false},
     {"reject", "JOB", "say no", NULL, verb_approve, approve_flags, 1, 1, 0, false},
     {"complete", "JOB", "end a job that waits for a word from outside", NULL, verb_complete, complete_flags, 1, 1, 0, false},
+
+    {"schedule add", "FILE|-", "make a flow again and again", "When is said by `schedule:` in the file, or by flags. Adding it again changes it; its flows are made with the rights of who added it.", verb_schedule_add, schedule_flags, 1, 1, 0, false},
+    {"schedule ls", "", "list schedules", NULL, verb_schedule_ls, NULL, 0, 0, 0, false},
+    {"schedule next", "NAME", "when it fires next", NULL, verb_schedule_next, next_flags, 1, 1, 0, false},
+    {"schedule pause", "NAME", "it fires no more; slots that come meanwhile are called off", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
+    {"schedule resume", "NAME", "and goes on, from now", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
+    {"schedule rm", "NAME", "remove it; flows that it made stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
+    {"schedule backfill", "NAME", "run slots of the past again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},

@@ -208,8 +208,8 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-static enum err submit_of(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
-                          struct why *why) {
+enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
+                          struct command *ret, struct why *why) {
     struct wire_flow read;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
@@ -248,7 +248,7 @@ void ask_submit(struct server *s, struct request *r) {
     for (uint32_t i = 0; i < m->flows.count; i++) {
         struct command cmd;
         struct why why = {{0}};
-        enum err e = submit_of(s, r, &flows[i], &cmd, &why);
+        enum err e = ask_flow_command(s, r, &flows[i], &cmd, &why);
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else

@@ -83,7 +83,7 @@ static void release(struct server *s) {
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
-        case EFFECT_SLOTS_WANTED: break; /* schedules cannot be made yet */
+        case EFFECT_SLOTS_WANTED: almanac_want(s, &e.as.slots); break;
         case EFFECT_QUESTION: break;     /* listed for who asks; nobody answers by himself yet */
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
@@ -220,6 +220,7 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     retain_turn(s);
+    almanac_turn(s);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -244,7 +245,7 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) || s->hung_up.count > 0 ||
-                 engine_has_work(s->engine);
+                 engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -445,6 +446,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     streams_init(s);
     ends_init(&s->ends);
     retain_init(s);
+    almanac_init(s);
     inputs(s, &in);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
@@ -460,6 +462,7 @@ void server_close(struct server *s) {
     feed_fini(s);
     streams_fini(s);
     ends_fini(&s->ends);
+    almanac_fini(s);
     stores_close(s, clean);
     server_free(s);
 }

@@ -2,6 +2,7 @@
 #ifndef REEVE_SERVER_IMPL_H
 #define REEVE_SERVER_IMPL_H
 
+#include "almanac.h"
 #include "arena.h"
 #include "auth.h"
 #include "buf.h"
@@ -162,6 +163,7 @@ struct server {
     struct streams streams;
     struct ends ends;
     struct retain retain;
+    struct almanac almanac;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

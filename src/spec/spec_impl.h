@@ -56,6 +56,9 @@ enum spec_template { TEMPLATE_NONE = 0, TEMPLATE_JOBS = 1, TEMPLATE_ITEM = 2 };
 CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job);
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
 
+/* spec_schedule.c: but for its name, left as it is when the flow has none. */
+CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);
+
 /* spec_graph.c: names, needs, phases, order; fills the jobs of the flow. */
 CHECKED enum err spec_graph(struct spec *s, struct wire_jobs *ret);
 

@@ -52,7 +52,7 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -92,7 +92,7 @@ struct spec_flow {
     struct tlv_list labels;
     struct slice description;
     struct tlv_list phases; /* of wire_name */
-    const struct json_node *params, *defaults, *jobs;
+    const struct json_node *params, *defaults, *jobs, *schedule;
 };
 
 struct spec_param {
