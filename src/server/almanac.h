@@ -1,7 +1,7 @@
 /* almanac.h: the server's calendar: it answers the engine's question which slots of a schedule follow.
  *
- * Nothing is kept: the engine asks again whenever it needs more, also after a restart, and time-zone files are read each
- * time, so that a new tzdata holds from the next question on. */
+ * Nothing is kept: the engine asks again whenever it needs more, also after a restart, and time-zone files are read
+ * each time, so that a new tzdata holds from the next question on. */
 #ifndef REEVE_ALMANAC_H
 #define REEVE_ALMANAC_H
 

@@ -1,5 +1,5 @@
-/* ask_schedule.c: schedules over the wire: setting, changing and listing them. When they fire is almanac.c's business and
- * the engine's. */
+/* ask_schedule.c: schedules over the wire: setting, changing and listing them. When they fire is almanac.c's business
+ * and the engine's. */
 #include <stdio.h>
 
 #include "call.h"
