@@ -220,11 +220,22 @@ static bool line_read(const char *name, char *ret, size_t size) {
     return got && ret[0] != 0;
 }
 
+/* A server that was started again may listen at another port: its directory says which. */
+static const char *server_now(void *ctx) {
+    struct worker *w = ctx;
+    char address[sizeof w->server];
+    if (line_read("address", address, sizeof address)) memcpy(w->server, address, sizeof w->server);
+    return w->server;
+}
+
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
     if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
-    if (w->server[0] == 0 && !line_read("address", w->server, sizeof w->server))
-        return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+    if (w->server[0] == 0) {
+        if (!line_read("address", w->server, sizeof w->server))
+            return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+        w->options.server_now = server_now;
+    }
     if (w->token[0] == 0 && token != NULL) snprintf(w->token, sizeof w->token, "%s", token);
     if (w->token[0] == 0) (void)line_read("worker.token", w->token, sizeof w->token);
     if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");

@@ -101,6 +101,7 @@
     X(blob_bytes_max,              10737418240,    1,     32212254720,    "bytes",  "one blob; the block table of a pack addresses 32 GiB") \
     X(blobs_max,                   4000000,        1,     400000000,      "blobs",  "blobs of all tenants, about 130 B of memory each") \
     X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
+    X(blob_sweep_ms,               600000,         10,    86400000,       "ms",     "how often blobs that nothing names any more are looked for") \
     X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \
     X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
 /* clang-format on */

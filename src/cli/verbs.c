@@ -55,6 +55,10 @@ static const struct cli_flag logs_flags[] = {
     {"times",   't', NULL,  "when each line was written"},
     {0},
 };
+static const struct cli_flag get_flags[] = {
+    {"output", 'o', "FILE", "write it there"},
+    {0},
+};
 static const struct cli_flag wait_flags[] = {
     {"any",     0, NULL,       "the first that is over suffices"},
     {"timeout", 0, "DURATION", "give up after it, with exit 124"},
@@ -103,6 +107,7 @@ static const struct cli_flag kv_flags[] = {
 };
 static const struct cli_flag blob_flags[] = {
     {"output", 'o', "FILE", "get: write it there"},
+    {"for",    0,   "DURATION", "put: keep it so long; until `blob rm` unless said"},
     {"limit",  0,   "N",    "ls: at most N; 50 unless said"},
     {"all",    'a', NULL,   "ls: no limit"},
     {0},
@@ -155,6 +160,7 @@ const struct cli_verb cli_verbs[] = {
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", NULL, verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
     {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
+    {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
     {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
@@ -192,9 +198,10 @@ const struct cli_verb cli_verbs[] = {
     {"kv publish", "CHANNEL TEXT", "speak on a channel", NULL, verb_kv_change, kv_flags, 2, 2, 0, false},
     {"kv watch", "KEY", "tell of changes of a key, or with KEY* of all that begin so", NULL, verb_kv_watch, kv_flags, 1, 1, 0, false},
     {"kv ls", "[PREFIX]", "list keys", NULL, verb_kv_ls, kv_flags, 0, 1, 0, false},
-    {"blob put", "FILE|-", "store a file; prints its hash", NULL, verb_blob_put, blob_flags, 1, 1, 0, false},
+    {"blob put", "FILE|-", "store a file; prints its hash", "It is kept until `reeve blob rm`, or as long as --for says; a job that names it keeps it too.", verb_blob_put, blob_flags, 1, 1, 0, false},
     {"blob get", "HASH", "its bytes", NULL, verb_blob_get, blob_flags, 1, 1, 0, false},
     {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
+    {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, blob_flags, 1, 255, 0, false},
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},

@@ -33,6 +33,8 @@ enum err verb_kv_watch(struct cli *c);
 enum err verb_blob_put(struct cli *c);
 enum err verb_blob_get(struct cli *c);
 enum err verb_blob_ls(struct cli *c);
+enum err verb_blob_rm(struct cli *c);
+enum err verb_get(struct cli *c);
 enum err verb_token_new(struct cli *c);
 enum err verb_token_ls(struct cli *c);
 enum err verb_token_revoke(struct cli *c);

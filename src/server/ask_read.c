@@ -303,6 +303,7 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("requests"), s->request_count},
         {SLICE("busy"), s->busy_count},
         {SLICE("blob_bytes"), blobs.file_bytes},
+        {SLICE("blobs_swept"), s->sweep.total_dropped},
         {SLICE("log_bytes"), logs.file_bytes},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];

@@ -79,7 +79,10 @@ static void release(struct server *s) {
     while (engine_effect(s->engine, &e)) {
         switch (e.kind) {
         case EFFECT_ANSWER: call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply); break;
-        case EFFECT_EVENT: feed_event(s, &e); break;
+        case EFFECT_EVENT:
+            sweep_event(s, &e);
+            feed_event(s, &e);
+            break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
@@ -229,6 +232,7 @@ void server_pass(struct server *s) {
     release(s);
     seal_when_idle(s);
     retain_sweep(s);
+    sweep_turn(s);
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
@@ -253,6 +257,7 @@ mono_time server_next(struct server *s) {
     }
     next = earlier(next, engine_next_lease(s->engine).ms);
     next = earlier(next, retain_next(s));
+    next = earlier(next, sweep_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -447,6 +452,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     ends_init(&s->ends);
     retain_init(s);
     almanac_init(s);
+    sweep_init(s);
     inputs(s, &in);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
@@ -463,6 +469,7 @@ void server_close(struct server *s) {
     streams_fini(s);
     ends_fini(&s->ends);
     almanac_fini(s);
+    sweep_fini(s);
     stores_close(s, clean);
     server_free(s);
 }

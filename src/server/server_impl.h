@@ -17,11 +17,14 @@
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
+#include "sweep.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
 #include "wire.h"
 #include "writer.h"
+
+#define TENANT_STANDARD "default" /* of callers without one */
 
 /* ---- connections (session.c) ---- */
 
@@ -164,6 +167,7 @@ struct server {
     struct ends ends;
     struct retain retain;
     struct almanac almanac;
+    struct sweep sweep;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

@@ -54,6 +54,7 @@ enum spec_template { TEMPLATE_NONE = 0, TEMPLATE_JOBS = 1, TEMPLATE_ITEM = 2 };
 
 /* spec_job.c: one job, as far as it does not concern others. */
 CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job);
+bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
 
 /* spec_schedule.c: but for its name, left as it is when the flow has none. */

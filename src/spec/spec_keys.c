@@ -91,6 +91,8 @@ static const struct spec_field job_fields[] = {
     KEY("workdir",    SPEC_TEXT,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
     KEY("artifacts",  SPEC_NODE,   spec_job, artifacts, "files to keep: paths in its directory (`*` and `?` match), or objects (below)", .where = IN_JOB | IN_DEFAULTS,
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
+    KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,
+        .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"),
     KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
     KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
     KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),

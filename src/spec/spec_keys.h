@@ -81,7 +81,8 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     struct wire_options o;
     struct wire_run r;
     bool noop;
-    const struct json_node *run, *script, *needs, *foreach, *stdin_node, *artifacts, *compensate, *phase, *cache;
+    const struct json_node *run, *script, *needs, *foreach, *stdin_node, *artifacts, *inputs, *compensate, *phase;
+    const struct json_node *cache;
 };
 
 struct spec_flow {
