@@ -114,8 +114,37 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
 
 /* ---- hello ---- */
 
+/* Whether this way of coming will do, whoever it is. */
+static enum err check_way(const struct server *s, const struct session *n, struct why *why) {
+    if (n->is_local) return ERR_OK;
+    if (s->options.needs_tls && !n->is_tls)
+        return why_set(why, ERR_FORBIDDEN,
+                       "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
+                       "could be read on the way");
+    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0)
+        return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
+    return ERR_OK;
+}
+
+/* A certificate bounds what a token may do: its tenant is the only one. */
+static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
+    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
+    if (e != ERR_OK || n->certified.tenant[0] == 0) return e;
+    if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
+        return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
+                       n->certified.tenant);
+    memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
+    return ERR_OK;
+}
+
 static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
-    if (m->token.len > 0) return auth_check(&s->auth, m->token, s->world.clock->wall(s->world.clock), &n->who, why);
+    enum err e = check_way(s, n, why);
+    if (e != ERR_OK) return e;
+    if (m->token.len > 0) return vouch_token(s, n, m->token, why);
+    if (n->certified.roles != 0) {
+        n->who = n->certified;
+        return ERR_OK;
+    }
     if (n->is_local && (n->uid == s->options.uid || n->uid == 0)) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
         snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
@@ -268,6 +297,15 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         buf_put_slice(&n->in, slice_of(all.ptr + used, left));
 }
 
+/* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
+static void certify(struct caller *c, const struct net_peer *peer) {
+    if (peer->certified.len == 0 || peer->certified.len >= AUTH_NAME_MAX) return;
+    if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
+    snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
+    snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
+    if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
+}
+
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     struct server *s = ctx;
     uint32_t index = pool_alloc(&s->sessions);
@@ -279,6 +317,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     n->conn = conn;
     n->is_local = peer->is_local;
     n->is_tls = peer->is_tls;
+    certify(&n->certified, peer);
     n->uid = peer->uid;
     n->opened_ms = s->world.clock->mono(s->world.clock).ms;
     snprintf(n->address, sizeof n->address, "%s", peer->address);
