@@ -7,7 +7,6 @@
 #include "panic.h"
 #include "sniff.h"
 
-#define HELLO_MS_MAX 10000
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
@@ -306,8 +305,24 @@ static void certify(struct caller *c, const struct net_peer *peer) {
     if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
 }
 
+/* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
+static void strangers_limit(struct server *s) {
+    uint32_t kept = 0;
+    if (s->strangers.count < (uint64_t)s->limits->strangers_max) return;
+    for (uint32_t i = 0; i < s->strangers.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+        const struct session *n = session_of(s, conn);
+        if (n != NULL && n->state == SESSION_NEW) *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+    }
+    s->strangers.count = kept;
+    if (kept < (uint64_t)s->limits->strangers_max) return;
+    struct session *oldest = session_of(s, *(conn_id *)vec_at(&s->strangers, 0));
+    session_refuse(s, oldest, 0, ERR_BUSY, "too many connections have not said who they are (strangers_max)");
+}
+
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     struct server *s = ctx;
+    strangers_limit(s);
     uint32_t index = pool_alloc(&s->sessions);
     if (index == 0) {
         s->world.net->ops->close(s->world.net, conn);
@@ -360,7 +375,7 @@ int64_t session_patience(struct server *s) {
         conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
         struct session *n = session_of(s, conn);
         if (n == NULL || n->state != SESSION_NEW) continue;
-        int64_t until = n->opened_ms + HELLO_MS_MAX;
+        int64_t until = n->opened_ms + s->limits->hello_ms;
         if (until <= s->now_ms) {
             session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no hello came in time");
             continue;
