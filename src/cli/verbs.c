@@ -4,7 +4,10 @@
 /* clang-format off */
 const struct cli_flag cli_common_flags[] = {
     {"data",   0,   "DIR",       "directory of the server; REEVE_DATA, else ./.reeve"},
-    {"server", 0,   "HOST:PORT", "server elsewhere; REEVE_SERVER, with its token in REEVE_TOKEN"},
+    {"server", 0,   "HOST:PORT", "server elsewhere, tls://HOST:PORT if it has a certificate; REEVE_SERVER, with its token in REEVE_TOKEN"},
+    {"tls-ca", 0,   "FILE",      "of a tls:// server: the authority of its certificate; REEVE_TLS_CA"},
+    {"tls-pin", 0,  "HEX",       "or the SHA-256 of that certificate; REEVE_TLS_PIN"},
+    {"tls-cert", 0, "FILE",      "our own certificate and key, if the server wants one; REEVE_TLS_CERT"},
     {"json",   0,   NULL,        "output for programs: one JSON object per line"},
     {"color",  0,   "WHEN",      "always or never; else on a terminal"},
     {"help",   'h', NULL,        "what this verb does"},
@@ -205,6 +208,10 @@ const struct cli_verb cli_verbs[] = {
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},
+
+    {"cert init", "[--data DIR] [--days N] [HOST]...", "make an authority and a certificate for a server of these names", "In the folder tls of the data directory, where the server finds it. The name of this machine and localhost are in it anyway. Said again, it makes the server's certificate anew and keeps the authority.", NULL, NULL, 0, 255, CLI_CERT_INIT, true},
+    {"cert worker", "NAME [--tenant TENANT] [--data DIR] [--days N]", "make a certificate with which a worker needs no token", "One file, DIR/tls/NAME.pem, with key, certificate and authority.", NULL, NULL, 0, 255, CLI_CERT_WORKER, true},
+    {"cert client", "NAME [--tenant TENANT] [--data DIR] [--days N]", "make one for a person; a token is needed all the same", "For servers with `tls_require: everyone`.", NULL, NULL, 0, 255, CLI_CERT_CLIENT, true},
 
     {"journal verify", "--data DIR", "read every byte of a log; name the first damage", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_VERIFY, true},
     {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_DUMP, true},

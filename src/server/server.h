@@ -37,6 +37,8 @@ struct server_world {
     void *log_ctx;
 };
 
+enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
+
 struct server_options {
     struct limits limits;
     uint32_t shard;
@@ -45,6 +47,8 @@ struct server_options {
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
+    bool needs_tls; /* who does not come by Unix socket must come by TLS */
+    enum server_certified certified; /* who must show a certificate, unless by Unix socket */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,

@@ -43,6 +43,7 @@ struct session {
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
+    struct caller certified; /* by its certificate; no name = it showed none */
     struct buf in; /* the beginning of a frame that is not whole yet */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
