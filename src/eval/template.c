@@ -36,7 +36,7 @@ static size_t closing(struct slice text, size_t at) {
     return text.len;
 }
 
-static enum err part_read(struct slice text, size_t at, struct part *ret, struct why *why) {
+static enum err part_read(struct slice text, size_t at, struct template_part *ret, struct why *why) {
     bool is_expr = text.ptr[at + 2] == '=';
     size_t from = at + 2 + is_expr, to = from;
     if (is_expr) {
@@ -53,14 +53,14 @@ static enum err part_read(struct slice text, size_t at, struct part *ret, struct
     struct path path;
     enum err e = is_expr ? ERR_OK : path_read(inside, &path, why);
     if (e != ERR_OK) return e;
-    *ret = (struct part){.kind = is_expr ? PART_EXPR : PART_PATH,
-                         .whole = slice_of(text.ptr + at, to + 1 - at),
-                         .inside = inside,
-                         .stage = is_expr ? names_stage(inside) : scope_stage_of(path.root)};
+    *ret = (struct template_part){.kind = is_expr ? PART_EXPR : PART_PATH,
+                                  .whole = slice_of(text.ptr + at, to + 1 - at),
+                                  .inside = inside,
+                                  .stage = is_expr ? names_stage(inside) : scope_stage_of(path.root)};
     return ERR_OK;
 }
 
-enum err template_next(struct slice text, size_t *at, struct part *ret, bool *ret_over, struct why *why) {
+enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over, struct why *why) {
     size_t from = *at, to = from;
     *ret_over = from >= text.len;
     if (*ret_over) return ERR_OK;
@@ -70,7 +70,7 @@ enum err template_next(struct slice text, size_t *at, struct part *ret, bool *re
         return e;
     }
     if (text.ptr[from] == '$' && is_opening(text, from + 1)) {
-        *ret = (struct part){.kind = PART_ESCAPE, .whole = slice_of(text.ptr + from, 3)};
+        *ret = (struct template_part){.kind = PART_ESCAPE, .whole = slice_of(text.ptr + from, 3)};
         *at = from + 3;
         return ERR_OK;
     }
@@ -78,26 +78,21 @@ enum err template_next(struct slice text, size_t *at, struct part *ret, bool *re
         const uint8_t *dollar = to + 1 < text.len ? memchr(text.ptr + to + 1, '$', text.len - to - 1) : NULL;
         to = dollar == NULL ? text.len : (size_t)(dollar - text.ptr);
     } while (to < text.len && !is_opening(text, to) && !is_opening(text, to + 1));
-    *ret = (struct part){.kind = PART_TEXT, .whole = slice_of(text.ptr + from, to - from)};
+    *ret = (struct template_part){.kind = PART_TEXT, .whole = slice_of(text.ptr + from, to - from)};
     *at = to;
     return ERR_OK;
 }
 
-enum err template_stage(struct slice text, enum scope_stage *ret, bool *ret_any, struct why *why) {
-    enum scope_stage latest = STAGE_SUBMIT;
-    bool any = false;
+enum err template_stages(struct slice text, unsigned *ret, struct why *why) {
+    if (text.len == 0 || memchr(text.ptr, '$', text.len) == NULL) return ERR_OK;
     for (size_t at = 0;;) {
-        struct part part;
+        struct template_part part;
         bool over;
         enum err e = template_next(text, &at, &part, &over, why);
-        if (e != ERR_OK) return e;
-        if (over) break;
-        any = any || part.kind != PART_TEXT;
-        if ((part.kind == PART_PATH || part.kind == PART_EXPR) && part.stage > latest) latest = part.stage;
+        if (e != ERR_OK || over) return e;
+        if (part.kind == PART_ESCAPE) *ret |= STAGE_ESCAPES;
+        if (part.kind == PART_PATH || part.kind == PART_EXPR) *ret |= STAGE_BIT(part.stage);
     }
-    *ret = latest;
-    *ret_any = any;
-    return ERR_OK;
 }
 
 /* ---- values ---- */
@@ -112,7 +107,7 @@ bool template_is_plain(struct slice value) {
     return true;
 }
 
-static enum err path_value(const struct part *part, const struct template_fill *how, struct arena *arena,
+static enum err path_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
                            struct slice *ret, struct why *why) {
     struct path path;
     struct slice json = {0};
@@ -122,7 +117,7 @@ static enum err path_value(const struct part *part, const struct template_fill *
     return e;
 }
 
-static enum err expr_value(const struct part *part, const struct template_fill *how, struct arena *arena,
+static enum err expr_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
                            struct slice *ret, struct why *why) {
     struct expr_input in = {.name = "${=}", .text = part->inside, .scope = how->scope, .limits = how->limits};
     struct buf out;
@@ -133,19 +128,19 @@ static enum err expr_value(const struct part *part, const struct template_fill *
     return e;
 }
 
-static void put_value(struct buf *out, struct slice value, bool escaped) {
+void template_escape(struct slice text, struct buf *out) {
     size_t from = 0;
-    for (size_t i = 0; escaped && i < value.len; i++) {
-        if (!is_opening(value, i)) continue;
-        buf_put(out, value.ptr + from, i - from);
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_opening(text, i)) continue;
+        buf_put(out, text.ptr + from, i - from);
         buf_put_u8(out, '$');
         from = i;
     }
-    buf_put(out, value.ptr + from, value.len - from);
+    buf_put(out, text.ptr + from, text.len - from);
 }
 
-static enum err fill(struct slice text, const struct part *part, const struct template_fill *how, struct buf *out,
-                     struct why *why) {
+static enum err fill(struct slice text, const struct template_part *part, const struct template_fill *how,
+                     struct buf *out, struct why *why) {
     struct arena arena;
     struct slice value = {0};
     arena_init(&arena, 4096, VALUE_ARENA_MAX);
@@ -160,14 +155,17 @@ static enum err fill(struct slice text, const struct part *part, const struct te
             SLICE_FMT(shown));
     else if (e != ERR_OK && part->kind == PART_PATH)
         why_wrap(why, e, "%.*s", SLICE_FMT(shown));
-    if (e == ERR_OK) put_value(out, value, !how->is_last);
+    if (e == ERR_OK && how->is_last)
+        buf_put_slice(out, value);
+    else if (e == ERR_OK)
+        template_escape(value, out);
     arena_fini(&arena);
     return e;
 }
 
 enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why) {
     for (size_t at = 0;;) {
-        struct part part;
+        struct template_part part;
         bool over;
         enum err e = template_next(text, &at, &part, &over, why);
         if (e != ERR_OK || over) return e;

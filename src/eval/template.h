@@ -22,7 +22,7 @@
 
 enum part_kind { PART_TEXT, PART_PATH, PART_EXPR, PART_ESCAPE };
 
-struct part {
+struct template_part {
     enum part_kind kind;
     struct slice whole;  /* as it stands in the text */
     struct slice inside; /* of a path or an expression */
@@ -30,9 +30,11 @@ struct part {
 };
 
 /* The next part of the text from *at on, which moves behind it. *ret_over: there is none. */
-CHECKED enum err template_next(struct slice text, size_t *at, struct part *ret, bool *ret_over, struct why *why);
-/* The latest stage of its templates; *ret_any: it has templates, or escapes. ERR_INVALID: it is none. */
-CHECKED enum err template_stage(struct slice text, enum scope_stage *ret, bool *ret_any, struct why *why);
+CHECKED enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over, struct why *why);
+/* Adds the stages of its templates, and whether it has escapes. ERR_INVALID: there is a mistake in it. */
+#define STAGE_BIT(stage) (1u << (stage))
+#define STAGE_ESCAPES 128u
+CHECKED enum err template_stages(struct slice text, unsigned *ret, struct why *why);
 
 struct template_fill {
     const struct scope *scope;
@@ -43,6 +45,8 @@ struct template_fill {
 };
 CHECKED enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why);
 
+/* A text that is rendered to `text` itself, whatever that says. */
+void template_escape(struct slice text, struct buf *out);
 /* A program takes it as a word or a part of one. */
 bool template_is_plain(struct slice value);
 

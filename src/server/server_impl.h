@@ -10,6 +10,8 @@
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
+#include "items.h"
+#include "judge.h"
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
@@ -161,6 +163,8 @@ struct server {
     struct feed feed;
     struct streams streams;
     struct ends ends;
+    struct items items;
+    struct judge judge;
     struct retain retain;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */

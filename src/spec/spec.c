@@ -74,6 +74,7 @@ enum err spec_read(const struct spec_input *in, struct arena *arena, struct wire
     struct spec *s = arena_try(arena, sizeof *s);
     if (s == NULL) return why_set(why, ERR_LIMIT, "%s: no memory for it", in->source.name);
     *s = (struct spec){.in = in, .arena = arena, .why = why};
+    limits_default(&s->limits);
     index_init(&s->names);
     enum err e = read_flow(s, ret);
     index_fini(&s->names);
