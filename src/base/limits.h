@@ -4,6 +4,7 @@
 #ifndef REEVE_LIMITS_H
 #define REEVE_LIMITS_H
 
+#include_next <limits.h> /* system headers that ask for the C library's find this one first */
 #include <stdint.h>
 
 /* clang-format off */
@@ -92,6 +93,8 @@
     X(schedule_waiting_max,        100,            1,     10000,          "slots",  "slots of one schedule that wait for an earlier flow, backfills included") \
     X(schedule_late_ms,            60000,          100,   86400000,       "ms",     "how late a slot may be and still count as on time, not as missed") \
     X(schedule_retry_ms,           5000,           10,    3600000,        "ms",     "when slots that did not come are asked for again, and a flow without room is tried again") \
+    X(eval_steps_max,              200000,         1000,  100000000,      "steps",  "instructions of one expression (when, foreach, a template); the loop stands still meanwhile, about 2 ms") \
+    X(eval_bytes_max,              16777216,       65536, 1073741824,     "bytes",  "memory that one expression may ask for, in all") \
     X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
     X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
     X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it") \

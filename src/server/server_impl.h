@@ -11,6 +11,8 @@
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
+#include "items.h"
+#include "judge.h"
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
@@ -166,6 +168,8 @@ struct server {
     struct feed feed;
     struct streams streams;
     struct ends ends;
+    struct items items;
+    struct judge judge;
     struct retain retain;
     struct almanac almanac;
     struct sweep sweep;

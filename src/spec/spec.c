@@ -76,6 +76,7 @@ enum err spec_read_scheduled(const struct spec_input *in, struct arena *arena, s
     struct spec *s = arena_try(arena, sizeof *s);
     if (s == NULL) return why_set(why, ERR_LIMIT, "%s: no memory for it", in->source.name);
     *s = (struct spec){.in = in, .arena = arena, .why = why};
+    limits_default(&s->limits);
     index_init(&s->names);
     struct spec_schedule schedule = {0};
     enum err e = read_flow(s, ret_flow, &schedule);
