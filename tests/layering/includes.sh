@@ -19,6 +19,7 @@ declare -A rule=(
     [server]="base core journal port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
+    [bench]="agent base bench cli core journal os port proto server spec store"
     [cli]="agent base cli core journal port proto server spec store"
 )
 
