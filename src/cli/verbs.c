@@ -218,6 +218,7 @@ const struct cli_verb cli_verbs[] = {
     {"journal at", "--data DIR --lsn N", "the state after record N: its digest", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_AT, true},
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
+    {"bench", "[W0...W10] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "of this program", NULL, verb_version, NULL, 0, 0, 0, true},
     {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},

@@ -297,6 +297,7 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("stale_refused"), n.stale_refused},
         {SLICE("state_bytes"), n.bytes},
         {SLICE("journal_reserved_bytes"), n.reserved_bytes},
+        {SLICE("journal_syncs"), s->sync_count},
         {SLICE("epoch"), s->epoch},
         {SLICE("connections"), s->sessions.count},
         {SLICE("calls"), s->calls.count},

@@ -110,6 +110,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 static void append_ended(struct server *s, const struct writer_result *r) {
     switch (r->outcome) {
     case JOURNAL_DURABLE:
+        s->sync_count++;
         if (r->seal) return;
         s->append = APPEND_NONE;
         s->appended_ms = s->now_ms;

@@ -142,6 +142,7 @@ struct server {
     int64_t appended_ms;     /* last; 0 = sealed since */
     int64_t fill_by_ms;      /* 0 = not waiting for more */
     uint64_t appended_bytes; /* since the last compaction */
+    uint64_t sync_count;     /* of the journal: batches and seals made durable by this process */
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
