@@ -90,9 +90,9 @@ static bool may_keep(const struct spec_job *job, struct slice name) {
 static enum err check_inputs(struct spec *s, const struct spec_job *job, const struct edges *edges) {
     const struct wire_take *takes = job->r.inputs.at;
     for (uint32_t i = 0; i < job->r.inputs.count; i++) {
-        uint32_t position = index_get(&s->names, takes[i].job, name_of, s);
+        uint32_t position = spec_job_find(s, takes[i].job);
         bool needed = false;
-        if (position == 0) return need_unknown(s, job->inputs->at, takes[i].job);
+        if (position == 0) return spec_job_unknown(s, job->inputs->at, takes[i].job);
         for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
         if (!needed)
             return spec_refuse(s, job->inputs->at, ERR_INVALID, "it takes a file of `%.*s`, so it must need it",
