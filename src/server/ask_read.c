@@ -165,6 +165,7 @@ static void one_question(void *ctx, const struct question_view *v) {
 
 static void one_worker(void *ctx, const struct worker_view *v) {
     struct page *p = ctx;
+    if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
     if (begins(v->id, p->m->name) && page_wants(p))
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
