@@ -165,6 +165,8 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
         w->tls.cert = value;
     } else if (strcmp(name, "--tls-key") == 0) {
         w->tls.key = value;
+    } else if (strcmp(name, "--tenant") == 0) {
+        o->tenant = value;
     } else if (strcmp(name, "--pool") == 0) {
         o->pool = value;
     } else if (strcmp(name, "--capability") == 0) {
@@ -195,6 +197,7 @@ static void help(void) {
         "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: then it needs no token and no --tls-ca\n"
         "  --tls-key FILE     its key; standard: the file of the certificate\n"
         "  --tls-ca FILE      authority of the server's certificate; or --tls-pin HEX, its SHA-256\n"
+        "  --tenant NAME      whose jobs it runs, and no others; standard: of its token or certificate, else default\n"
         "  --data DIR         its own directory: who it is, results not yet delivered; standard: .reeve-worker\n"
         "  --name NAME        how its id begins; standard: the name in its certificate, or of the machine\n"
         "  --slots N          jobs at a time; standard: 4\n"

@@ -236,6 +236,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_NO_POOL_MAPPING, "no_pool_mapping", "its topic leads to no pool")                              \
     X(BLOCK_POOL_INACTIVE, "pool_inactive", "its pool takes no jobs")                                      \
     X(BLOCK_NO_WORKERS, "no_workers", "no worker of its pool is attached")                                 \
+    X(BLOCK_TENANT_WORKERS, "no_tenant_workers", "the workers of its pool serve other tenants")             \
     X(BLOCK_CAPABILITY, "capability", "no attached worker offers what it asks for")                        \
     X(BLOCK_PREFERENCE, "preference", "it waits for the worker or pool it prefers")                        \
     X(BLOCK_OVERLOADED, "pool_overloaded", "all workers that could take it are overloaded")                \

@@ -1,6 +1,9 @@
 /* runtext.c: see runtext.h. */
 #include "runtext.h"
 
+#include "expr.h"
+#include "names.h"
+
 static struct slice last_part(struct slice path) {
     for (size_t i = path.len; i > 0; i--)
         if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
@@ -58,6 +61,69 @@ enum err runtext_stages(const struct wire_run *run, unsigned *ret, struct why *w
     if (e == ERR_OK) *ret = stages;
     return e;
 }
+
+/* ---- checking ---- */
+
+static enum err check_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    (void)guarded;
+    if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        bool over;
+        enum err e = template_next(*text, &at, &part, &over, why);
+        if (e == ERR_OK && !over && part.kind == PART_EXPR) e = expr_check("${=}", part.inside, ctx, why);
+        if (e != ERR_OK || over) return e;
+    }
+}
+
+enum err runtext_check(const struct wire_run *run, const struct limits *limits, struct why *why) {
+    struct wire_run copy = *run; /* only looked at */
+    struct limits own = *limits; /* a context is not const */
+    enum err e = run->when.len > 0 ? expr_check("when", run->when, limits, why) : ERR_OK;
+    if (e == ERR_OK && run->foreach.len > 0) e = expr_check("foreach", run->foreach, limits, why);
+    return e == ERR_OK ? runtext_each(&copy, check_text, &own, why) : e;
+}
+
+struct naming {
+    runtext_job_fn each;
+    void *ctx;
+};
+
+static enum err name_jobs(const struct naming *n, enum runtext_where where, struct slice expression, struct why *why) {
+    struct name_ref ref;
+    enum err e = ERR_OK;
+    for (size_t at = 0; e == ERR_OK && names_next(expression, &at, &ref);)
+        if (ref.root == ROOT_JOBS && ref.name.len > 0) e = n->each(n->ctx, where, ref.name, why);
+    return e;
+}
+
+static enum err name_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    const struct naming *n = ctx;
+    (void)guarded;
+    if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        struct path path;
+        bool over;
+        enum err e = template_next(*text, &at, &part, &over, why);
+        if (e != ERR_OK || over) return e;
+        if (part.kind == PART_EXPR) e = name_jobs(n, IN_TEXT, part.inside, why);
+        if (part.kind == PART_PATH) e = path_read(part.inside, &path, why);
+        if (part.kind == PART_PATH && e == ERR_OK && path.root == ROOT_JOBS && path.count > 0)
+            e = n->each(n->ctx, IN_TEXT, path.steps[0].name, why);
+        if (e != ERR_OK) return e;
+    }
+}
+
+enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx, struct why *why) {
+    struct naming n = {each, ctx};
+    struct wire_run copy = *run; /* only looked at */
+    enum err e = name_jobs(&n, IN_WHEN, run->when, why);
+    if (e == ERR_OK) e = name_jobs(&n, IN_FOREACH, run->foreach, why);
+    return e == ERR_OK ? runtext_each(&copy, name_text, &n, why) : e;
+}
+
+/* ---- filling in ---- */
 
 struct rendering {
     const struct template_fill *how;

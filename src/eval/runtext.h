@@ -15,6 +15,14 @@ CHECKED enum err runtext_each(struct wire_run *run, runtext_fn each, void *ctx, 
 
 /* The stages of all its templates: STAGE_BIT and STAGE_ESCAPES; 0 = it has none. */
 CHECKED enum err runtext_stages(const struct wire_run *run, unsigned *ret, struct why *why);
+/* Whether its expressions compile and its templates can be read. */
+CHECKED enum err runtext_check(const struct wire_run *run, const struct limits *limits, struct why *why);
+
+/* Each job that its `when`, its `foreach` and its templates name, until the first error. */
+enum runtext_where { IN_WHEN, IN_FOREACH, IN_TEXT };
+typedef enum err (*runtext_job_fn)(void *ctx, enum runtext_where where, struct slice name, struct why *why);
+CHECKED enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx, struct why *why);
+
 /* Fills them in; new texts are in the arena, and so are lists with new texts. */
 CHECKED enum err runtext_render(struct wire_run *run, const struct template_fill *how, struct arena *arena,
                                 struct why *why);

@@ -25,7 +25,7 @@ enum scope_stage scope_stage_of(enum scope_root root);
 
 struct scope_job { /* a parent */
     struct slice name;
-    struct slice state;   /* as people know it: SUCCEEDED */
+    struct slice state;   /* as people know it: succeeded */
     struct slice outputs; /* JSON; empty = it left none */
 };
 

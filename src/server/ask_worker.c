@@ -104,6 +104,7 @@ void ask_attach(struct server *s, struct request *r) {
                                         .info = info_of(r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
+    cmd.as.attach.info.tenant = stream_tenant(n);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     bytes_free(n->worker);

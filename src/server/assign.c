@@ -9,7 +9,7 @@
 
 #define ASSIGN_FRAME_BYTES (1u << 20) /* of bodies in one frame; a longer one is split */
 #define INPUTS_MAX 1024u
-#define ITEM_ENV_MAX 65536u /* a longer item is only told by its index: a variable has its limits */
+#define ITEM_ENV_MAX 65536u        /* a longer item is only told by its index: a variable has its limits */
 #define INPUT_BYTES_MAX (4u << 20) /* of results in one assignment; of those beyond it only the hash is told */
 
 static struct session *worker_session(struct server *s, uint32_t number) {
@@ -99,6 +99,16 @@ void assign_flush(struct server *s, struct session *n) {
     n->assigns.count = 0;
 }
 
+/* Its own, if it has one. May come in the middle of another answer: nothing is reset. */
+static uint32_t kill_grace_ms(struct server *s, struct job_ref ref) {
+    struct job_view job;
+    struct wire_run run;
+    struct why ignored;
+    bool has = view_job(server_state(s), ref, &job) &&
+               tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) == ERR_OK;
+    return has && run.kill_grace_ms != 0 ? run.kill_grace_ms : (uint32_t)s->limits->kill_grace_ms;
+}
+
 static void stop(struct server *s, struct session *n, const struct effect *e) {
     static const uint8_t causes[STOP_COUNT] = {
         [STOP_NONE] = WIRE_STOP_CANCEL,
@@ -110,7 +120,7 @@ static void stop(struct server *s, struct session *n, const struct effect *e) {
     const struct attempt_effect *a = &e->as.attempt;
     struct wire_stopped one = {.attempt = wire_attempt_of(s, a),
                                .cause = e->kind == EFFECT_DROP ? WIRE_STOP_DROP : causes[a->stop],
-                               .grace_ms = (uint32_t)s->limits->kill_grace_ms};
+                               .grace_ms = kill_grace_ms(s, a->job)};
     struct wire_stop_attempts m = {.epoch = s->epoch, .stops = {&one, 1}};
     session_send(s, n, WIRE_CANCEL_ATTEMPT, 0, 0, &m);
 }

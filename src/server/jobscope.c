@@ -54,7 +54,9 @@ static enum err result_read(struct server *s, struct slice tenant, const struct 
                             struct why *why) {
     if (job->state == JOB_CHECKING || job->state == JOB_QUARANTINED) return ERR_OK;
     if (job->result.len == 0 && job->result_hash.len > 0) return items_blob_read(s, tenant, job->result_hash, out, why);
-    buf_put_slice(out, job->result);
+    struct slice result = job->result;
+    while (result.len > 0 && (result.ptr[result.len - 1] == '\n' || result.ptr[result.len - 1] == ' ')) result.len--;
+    buf_put_slice(out, result);
     return ERR_OK;
 }
 

@@ -70,17 +70,21 @@ static struct command verdict_of(const struct question_view *q, enum verdict ver
     return cmd;
 }
 
-/* People see the message with the job, as they see what a worker said of a failed attempt. */
-static void fail(struct server *s, const struct question_view *q, struct slice reason) {
+/* People see it with the job, as they see what a worker said of a failed attempt. */
+static void note(struct server *s, const struct question_view *q, struct slice reason) {
     struct job_view job = {0};
     (void)view_job(server_state(s), q->job, &job);
-    if (reason.len > (size_t)s->limits->reason_bytes_max) reason.len = (size_t)s->limits->reason_bytes_max;
     struct wire_end end = {.attempt = {s->options.shard, q->job.flow.v, q->job.ordinal, job.attempt},
                            .outcome = WIRE_OUTCOME_REFUSED,
                            .reason = reason};
-    struct command cmd = verdict_of(q, VERDICT_FAIL);
-    cmd.as.verdict.reason = reason;
     ends_note(&s->ends, &end);
+}
+
+static void fail(struct server *s, const struct question_view *q, struct slice reason) {
+    struct command cmd = verdict_of(q, VERDICT_FAIL);
+    if (reason.len > (size_t)s->limits->reason_bytes_max) reason.len = (size_t)s->limits->reason_bytes_max;
+    cmd.as.verdict.reason = reason;
+    note(s, q, reason);
     engine_command(s->engine, &cmd);
 }
 
@@ -92,7 +96,10 @@ static enum err judge_condition(struct hearing *h, struct why *why) {
     enum err e = h->run.when.len > 0 ? expr_truth(&in, &holds, why) : ERR_OK;
     if (e != ERR_OK) return e;
     struct command cmd = verdict_of(&h->question, holds ? VERDICT_ALLOW : VERDICT_DENY);
-    if (!holds) cmd.as.verdict.reason = SLICE("its `when` does not hold");
+    if (!holds) {
+        cmd.as.verdict.reason = SLICE("its `when` does not hold");
+        note(h->s, &h->question, cmd.as.verdict.reason);
+    }
     engine_command(h->s->engine, &cmd);
     return ERR_OK;
 }
@@ -192,6 +199,25 @@ static void answer(struct server *s, const struct question_effect *q) {
         try_later(s, q);
     else if (e != ERR_OK)
         fail(s, &h.question, slice_str(why.text));
+}
+
+/* ---- before it is accepted ---- */
+
+static enum err check_parent(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
+    const struct job_spec *job = ctx;
+    (void)where;
+    for (uint32_t i = 0; i < job->parent_count; i++)
+        if (job->parents[i].flow.v == 0 && slice_eq(job->parents[i].name, name)) return ERR_OK;
+    return why_set(why, ERR_INVALID, "it uses what `%.*s` leaves, so that must be one of its parents", SLICE_FMT(name));
+}
+
+enum err judge_check(struct server *s, const struct job_spec *job, const struct options *o, const struct wire_run *run,
+                     struct why *why) {
+    unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
+    struct job_spec copy = *job; /* only looked at */
+    if (!(o->gates & asked)) return ERR_OK;
+    enum err e = runtext_check(run, s->limits, why);
+    return e == ERR_OK ? runtext_jobs(run, check_parent, &copy, why) : e;
 }
 
 /* ---- passes ---- */

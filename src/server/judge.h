@@ -21,6 +21,13 @@ struct judge {
 /* A token of ours, not of a call. */
 static inline bool judge_is_token(uint64_t token) { return token >> 63 != 0; }
 
+/* Whether what such a job would ask can be answered at all: refused at the door, not when its parents are done. */
+struct wire_run;
+struct options;
+struct job_spec;
+CHECKED enum err judge_check(struct server *s, const struct job_spec *job, const struct options *o,
+                             const struct wire_run *run, struct why *why);
+
 void judge_init(struct server *s);
 void judge_fini(struct server *s);
 void judge_question(struct server *s, const struct question_effect *q);

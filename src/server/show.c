@@ -170,7 +170,8 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .slots = v->info->slots,
                                      .active = v->active,
                                      .capabilities = show_names(s, &v->info->capabilities),
-                                     .labels = show_labels(s, &v->info->labels)};
+                                     .labels = show_labels(s, &v->info->labels),
+                                     .tenant = v->info->tenant};
 }
 
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret) {

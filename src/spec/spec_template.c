@@ -219,48 +219,21 @@ struct spec_uses {
     uint32_t parent_count;
 };
 
-static enum err check_job_name(const struct spec_uses *u, uint32_t at, struct slice name) {
-    struct spec *s = u->s;
-    uint32_t position = spec_job_find(s, name);
-    if (position == 0) return spec_job_unknown(s, at, name);
+static enum err check_job(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
+    const struct spec_uses *u = ctx;
+    const struct spec_job *job = u->job;
+    uint32_t at = where == IN_WHEN ? job->when->at : where == IN_FOREACH ? job->foreach->at : job->at;
+    uint32_t position = spec_job_find(u->s, name);
+    (void)why; /* the same as the flow's */
+    if (position == 0) return spec_job_unknown(u->s, at, name);
     for (uint32_t k = 0; k < u->parent_count; k++)
         if (u->parents[k] == position - 1) return ERR_OK;
-    return spec_refuse(s, at, ERR_INVALID, "it uses what `%.*s` leaves, so it must need it: add it to `needs`",
+    return spec_refuse(u->s, at, ERR_INVALID, "it uses what `%.*s` leaves, so it must need it: add it to `needs`",
                        SLICE_FMT(name));
 }
 
-static enum err check_expression(const struct spec_uses *u, uint32_t at, struct slice text) {
-    struct name_ref ref;
-    enum err e = ERR_OK;
-    for (size_t i = 0; e == ERR_OK && names_next(text, &i, &ref);)
-        if (ref.root == ROOT_JOBS && ref.name.len > 0) e = check_job_name(u, at, ref.name);
-    return e;
-}
-
-static enum err check_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
-    const struct spec_uses *u = ctx;
-    (void)guarded;
-    for (size_t at = 0;;) {
-        struct template_part part;
-        struct path path;
-        bool over;
-        enum err e = template_next(*text, &at, &part, &over, why);
-        if (e != ERR_OK || over) return e;
-        if (part.kind == PART_EXPR) e = check_expression(u, u->job->at, part.inside);
-        if (part.kind == PART_PATH) e = path_read(part.inside, &path, why);
-        if (part.kind == PART_PATH && e == ERR_OK && path.root == ROOT_JOBS && path.count > 0)
-            e = check_job_name(u, u->job->at, path.steps[0].name);
-        if (e != ERR_OK) return e;
-    }
-}
-
 enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count) {
+    unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
     struct spec_uses u = {s, job, parents, parent_count};
-    struct wire_run copy = job->r; /* only looked at */
-    enum err e = ERR_OK;
-    if (job->r.when.len > 0) e = check_expression(&u, job->when->at, job->r.when);
-    if (e == ERR_OK && job->r.foreach.len > 0) e = check_expression(&u, job->foreach->at, job->r.foreach);
-    if (e == ERR_OK && (job->foreach != NULL || (job->o.gates & GATE_BIT(GATE_RENDER))))
-        e = runtext_each(&copy, check_text, &u, s->why);
-    return e;
+    return job->o.gates & asked ? runtext_jobs(&job->r, check_job, &u, s->why) : ERR_OK;
 }
