@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "disk.h"
-#include "limits.h"
+#include "limit.h"
 #include "net.h"
 #include "proc.h"
 #include "space.h"

@@ -17,7 +17,7 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
-#include "limits.h"
+#include "limit.h"
 #include "net.h"
 #include "wtime.h"
 #include "zones.h"

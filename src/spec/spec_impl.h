@@ -2,7 +2,7 @@
 #ifndef REEVE_SPEC_IMPL_H
 #define REEVE_SPEC_IMPL_H
 
-#include "limits.h"
+#include "limit.h"
 #include "map.h"
 #include "options.h"
 #include "spec_keys.h"

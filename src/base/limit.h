@@ -1,10 +1,9 @@
-/* limits.h: everything has a limit, here, with its reason. The table makes the settings, the help text and
+/* limit.h: everything has a limit, here, with its reason. The table makes the settings, the help text and
  * docs/limits.md. Limits bind `decide` and the doors; `apply` reads none of them, so a lowered limit never changes
  * what a journal means. */
-#ifndef REEVE_LIMITS_H
-#define REEVE_LIMITS_H
+#ifndef REEVE_LIMIT_H
+#define REEVE_LIMIT_H
 
-#include_next <limits.h> /* system headers that ask for the C library's find this one first */
 #include <stdint.h>
 
 /* clang-format off */
