@@ -9,7 +9,7 @@
 
 #include "realcli.h"
 
-#define WAIT_S 30
+#define WAIT_S 120
 
 static struct realcli r;
 
