@@ -89,6 +89,7 @@ static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
         .peer = WIRE_PEER_WORKER,
         .build = slice_str(a->o.build),
         .token = slice_str(a->o.token != NULL ? a->o.token : ""),
+        .tenant = slice_str(a->o.tenant != NULL ? a->o.tenant : ""),
     };
     link_send(a, WIRE_HELLO, link_request(a), &hello);
 }

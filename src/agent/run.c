@@ -352,6 +352,8 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
+    if (e == ERR_OK && order->refusal.len > 0)
+        e = why_set(&why, ERR_INVALID, "%.*s", SLICE_FMT(order->refusal));
     if (e == ERR_OK)
         begin(a, t, order, w);
     else

@@ -182,6 +182,7 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
         out_slice(t, v->attached ? v->draining ? OUT_YELLOW : OUT_GREEN : OUT_RED,
                   v->attached ? v->draining ? SLICE("draining") : SLICE("here") : SLICE("away"));
         out_slice(t, OUT_PLAIN, v->pool);
+        out_slice(t, OUT_PLAIN, v->tenant);
         out_cell(t, OUT_PLAIN, "%u/%u", v->active, v->slots);
         out_slice(t, OUT_PLAIN, buf_slice(&caps));
         out_slice(t, OUT_PLAIN, v->build);
@@ -190,9 +191,9 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
 }
 
 enum err verb_workers(struct cli *c) {
-    static const char *const heads[] = {"WORKER", "STATE", "POOL", "BUSY", "OFFERS", "BUILD"};
+    static const char *const heads[] = {"WORKER", "STATE", "POOL", "TENANT", "BUSY", "OFFERS", "BUILD"};
     struct wire_list m = {.what = WIRE_LIST_WORKERS};
-    return list(c, &m, 6, heads, show_workers);
+    return list(c, &m, 7, heads, show_workers);
 }
 
 /* ---- one thing ---- */

@@ -96,6 +96,10 @@ enum err decide_attach(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_BUSY, "there are %u workers already (workers_max)", s->workers.count);
     if (worker && worker_at(s, worker)->incarnation > c->incarnation)
         return refuse(d, ERR_STALE, "a later incarnation of this worker has attached");
+    /* What it was given for one tenant is sent again to whoever bears its name. */
+    if (worker && worker_at(s, worker)->info.tenant.len && !slice_eq(worker_at(s, worker)->info.tenant, info.tenant))
+        return refuse(d, ERR_FORBIDDEN, "worker %.*s serves another tenant: this one needs a name of its own",
+                      SLICE_FMT(c->worker));
     struct rec_worker *rec = &decide_record(d, REC_WORKER, cmd)->body.as_REC_WORKER;
     rec->worker = c->worker;
     rec->incarnation = c->incarnation;

@@ -4,7 +4,7 @@
 
 #include "job.h"
 #include "json.h"
-#include "limits.h"
+#include "limit.h"
 #include "panic.h"
 
 #define NAME_MAX_BYTES 255

@@ -85,6 +85,8 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
+/* Of a flow that is there: a list of struct label in the arena. */
+struct tlv_list view_flow_labels(const struct state *s, flow_id id, struct arena *arena);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */
@@ -234,6 +236,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_NO_POOL_MAPPING, "no_pool_mapping", "its topic leads to no pool")                              \
     X(BLOCK_POOL_INACTIVE, "pool_inactive", "its pool takes no jobs")                                      \
     X(BLOCK_NO_WORKERS, "no_workers", "no worker of its pool is attached")                                 \
+    X(BLOCK_TENANT_WORKERS, "no_tenant_workers", "the workers of its pool serve other tenants")             \
     X(BLOCK_CAPABILITY, "capability", "no attached worker offers what it asks for")                        \
     X(BLOCK_PREFERENCE, "preference", "it waits for the worker or pool it prefers")                        \
     X(BLOCK_OVERLOADED, "pool_overloaded", "all workers that could take it are overloaded")                \

@@ -100,6 +100,7 @@ static const struct tlv_field worker_view_fields[] = {
     TLV_FIELD(12, TLV_LIST, wire_worker_view, capabilities, .max = 64, .sub = &wire_name_desc),
     TLV_FIELD(13, TLV_LIST, wire_worker_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(14, TLV_I64, wire_worker_view, seen_ms),
+    TLV_FIELD(15, TLV_TEXT, wire_worker_view, tenant, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_worker_view_desc = TLV_DESC("worker_view", wire_worker_view, worker_view_fields);
 

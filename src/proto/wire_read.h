@@ -74,6 +74,7 @@ struct wire_worker_view {
     struct tlv_list capabilities; /* of wire_name */
     struct tlv_list labels;       /* of wire_pair */
     int64_t seen_ms;
+    struct slice tenant; /* that it serves; empty = all */
 };
 
 /* ---- messages ---- */

@@ -48,6 +48,7 @@ struct wire_run {
     struct slice foreach;    /* an expression: a list, for each item of which the job is made */
     struct slice message;    /* kind gate: what the person is asked */
     struct tlv_list inputs;  /* of wire_take */
+    struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
 };
 
 extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_run_desc;

@@ -94,6 +94,7 @@ struct wire_assignment {
     bool exclusive;
     struct tlv_list inputs; /* of wire_input */
     bool compensation;
+    struct slice refusal; /* not empty: it cannot be run, and this is why; the worker reports it as refused */
 };
 
 struct wire_assign {

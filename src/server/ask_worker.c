@@ -56,10 +56,34 @@ static void take_over(struct server *s, struct session *n, uint32_t number) {
     session_end(s, before);
 }
 
+/* A worker with a certificate is the one that the certificate names: its id is that name, a dash and six digits. */
+static enum err check_certified(const struct server *s, const struct session *n, struct slice worker, struct why *why) {
+    const char *name = n->certified.name;
+    size_t len = strlen(name);
+    if (len == 0 && s->options.certified >= SERVER_CERTIFIED_WORKERS && !n->is_local)
+        return why_set(
+            why, ERR_UNAUTHENTICATED,
+            "workers have to show a certificate here: make one with `reeve cert worker NAME` and give it with "
+            "--tls-cert");
+    if (len == 0 || (worker.len == len + 7 && memcmp(worker.ptr, name, len) == 0 && worker.ptr[len] == '-'))
+        return ERR_OK;
+    return why_set(
+        why, ERR_FORBIDDEN,
+        "the certificate is for worker %s, and this one calls itself %.*s: give it --name %s and a --data of "
+        "its own",
+        name, SLICE_FMT(worker), name);
+}
+
 void ask_attach(struct server *s, struct request *r) {
     const struct wire_attach *m = r->message;
     struct session *n = r->session;
     struct command cmd = {.kind = CMD_ATTACH};
+    struct why why = {{0}};
+    enum err e = check_certified(s, n, m->worker, &why);
+    if (e != ERR_OK) {
+        session_error(s, n, r->id, e, why.text);
+        return;
+    }
     if (n->attach != ATTACH_NONE) {
         session_error(s, n, r->id, ERR_STATE, "this connection is attached already");
         return;
@@ -80,6 +104,7 @@ void ask_attach(struct server *s, struct request *r) {
                                         .info = info_of(r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
+    cmd.as.attach.info.tenant = stream_tenant(n);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     bytes_free(n->worker);
