@@ -33,6 +33,7 @@
 struct worker {
     struct agent_options options;
     char data[PATH_BYTES_MAX], space_path[PATH_BYTES_MAX + 8], server[PATH_BYTES_MAX + 16], token[TOKEN_MAX], host[65];
+    char server_told[2 * PATH_BYTES_MAX + 16];
     struct ostls_files tls;
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
     const char *pass_env;              /* as given: "NAME,NAME" or "all" */
@@ -90,6 +91,21 @@ static void env_pass(struct worker *w, const char *name, const char *otherwise) 
     if (value != NULL) env_add(w, name, value);
 }
 
+/* A job runs elsewhere, so paths that it is told must not depend on where we are. */
+static void env_add_path(struct worker *w, const char *name, const char *path) {
+    char *full = path != NULL ? realpath(path, NULL) : NULL;
+    if (full != NULL) env_add(w, name, full);
+    free(full);
+}
+
+/* How a job reaches the server as the worker does, with the token of its attempt; and this program, to do it with. */
+static void env_server(struct worker *w) {
+    env_add_path(w, "REEVE_EXE", "/proc/self/exe");
+    if (strncmp(w->server, "tls:", 4) != 0) return;
+    env_add_path(w, "REEVE_TLS_CA", w->tls.ca);
+    if (w->tls.pin != NULL) env_add(w, "REEVE_TLS_PIN", w->tls.pin);
+}
+
 /* A later word about a name replaces an earlier one. */
 static void env_make(struct worker *w) {
     env_pass(w, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
@@ -109,6 +125,7 @@ static void env_make(struct worker *w) {
         for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
             env_pass(w, name, NULL);
     }
+    env_server(w);
     w->options.env = w->env;
 }
 
@@ -250,6 +267,14 @@ static void tls_complete(struct worker *w) {
     if (w->tls.ca == NULL && w->tls.pin == NULL && access(w->tls_own, R_OK) == 0) w->tls.ca = w->tls_own;
 }
 
+/* The address as jobs are told it: they run elsewhere. */
+static void socket_complete(struct worker *w) {
+    char here[PATH_BYTES_MAX];
+    if (strncmp(w->server, "unix:", 5) != 0 || w->server[5] == '/' || getcwd(here, sizeof here) == NULL) return;
+    snprintf(w->server_told, sizeof w->server_told, "unix:%s/%s", here, w->server + 5);
+    w->options.server_told = w->server_told;
+}
+
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
     if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
@@ -260,6 +285,7 @@ static enum err options_complete(struct worker *w, struct why *why) {
     if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");
     snprintf(w->space_path, sizeof w->space_path, "%s/space", w->data);
     tls_complete(w);
+    socket_complete(w);
     w->options.server = w->server;
     w->options.token = w->token[0] != 0 ? w->token : NULL;
     w->options.name = w->host;

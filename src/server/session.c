@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "assign.h"
+#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
 
@@ -139,6 +140,7 @@ static enum err vouch_token(struct server *s, struct session *n, struct slice to
 static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
     enum err e = check_way(s, n, why);
     if (e != ERR_OK) return e;
+    if (jobtoken_is_one(m->token)) return jobtoken_check(s, m->token, &n->who, &n->job, why);
     if (m->token.len > 0) return vouch_token(s, n, m->token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;

@@ -58,7 +58,8 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
     const struct json_node *item = job->needs->kind == JSON_ARRAY ? job->needs->first : job->needs;
     for (uint32_t i = 0; i < names.count; i++, item = item->next) {
         uint32_t position = index_get(&s->names, list[i].name, name_of, s);
-        if (position == 0 && list[i].name.len > 0 && memchr(list[i].name.ptr, '/', list[i].name.len) != NULL) {
+        bool elsewhere = list[i].name.len > 0 && memchr(list[i].name.ptr, '/', list[i].name.len) != NULL;
+        if (position == 0 && (elsewhere || s->in->grows)) {
             foreign[ret->foreign.count++] = list[i];
             continue;
         }
@@ -75,6 +76,13 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
 
 /* ---- templates: a job may use what another left only when it needs that one ---- */
 
+static bool is_foreign(const struct edges *edges, struct slice name) {
+    const struct wire_name *list = edges->foreign.at;
+    for (uint32_t i = 0; i < edges->foreign.count; i++)
+        if (slice_eq(list[i].name, name)) return true;
+    return false;
+}
+
 /* Every `${jobs.NAME.…}` in the text names a parent. */
 static enum err check_template(struct spec *s, const struct spec_job *job, const struct edges *edges,
                                struct slice text) {
@@ -85,6 +93,7 @@ static enum err check_template(struct spec *s, const struct spec_job *job, const
         while (to < text.len && text.ptr[to] != '.' && text.ptr[to] != '}') to++;
         struct slice name = slice_of(text.ptr + from, to - from);
         uint32_t position = index_get(&s->names, name, name_of, s);
+        if (position == 0 && s->in->grows && is_foreign(edges, name)) continue;
         if (position == 0) return need_unknown(s, job->at, name);
         bool needed = false;
         for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
