@@ -183,7 +183,7 @@ const struct cli_verb cli_verbs[] = {
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
-    {"version", "", "of this program", NULL, verb_version, NULL, 0, 0, 0, true},
+    {"version", "", "of this program, and of the server if there is one", NULL, verb_version, NULL, 0, 0, 0, true},
     {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},
     {"help", "[VERB]", "this, or all about one verb", NULL, verb_help, help_flags, 0, 3, 0, true},
 };

@@ -99,7 +99,7 @@ static void run_passes_input_and_environment(void **state) {
 
 static void every_example_is_valid(void **state) {
     (void)state;
-    static const char *const names[] = {"etl", "map-reduce", "ml-gate", "saga-booking", "gpu-routing"};
+    static const char *const names[] = {"etl", "map-reduce", "ml-gate", "saga-booking", "gpu-routing", "agent"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[64];
         snprintf(path, sizeof path, "examples/%s.yaml", names[i]);
@@ -118,6 +118,13 @@ static void examples_run(void **state) {
     ran = realcli_ok(&r, "submit --wait %s", "examples/map-reduce.yaml");
     snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
     assert_has(with("show @/reduce", id).out, "{\"sum\": 10}");
+    ran = realcli_ok(&r, "submit --wait %s", "examples/agent.yaml");
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    assert_has(with("show @/answer", id).out, "65");
+    ran = realcli_ok(&r, "submit --wait -p goal=30 %s", "examples/agent.yaml");
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    assert_has(with("show @/answer", id).out, "35"); /* enough: it did not dig */
+    assert_null(strstr(with("ls @", id).out, "dig"));
     ran = realcli_run(&r, "submit --wait -p payment=no %s", "examples/saga-booking.yaml", NULL);
     assert_int_equal(ran.exit_code, 1);
     snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
@@ -196,6 +203,8 @@ static void looking(void **state) {
     assert_has(realcli_ok(&r, "stats", NULL).out, "flows ");
     assert_has(realcli_ok(&r, "stats --json", NULL).out, "\"flows\":");
     assert_has(realcli_ok(&r, "version", NULL).out, "reeve ");
+    assert_has(realcli_ok(&r, "version", NULL).out, "wire 2, at unix:"); /* the server's, too */
+    assert_has(realcli_ok(&r, "version --json", NULL).out, "\"server\":{\"version\":");
     assert_null(strstr(with("ls @", id).out, "\033[")); /* no colours into a pipe */
     assert_has(with("ls @ --color always", id).out, "\033[32m");
     snprintf(args, sizeof args, "show %s/zzz", id);
