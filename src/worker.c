@@ -22,9 +22,8 @@
 #include "osspace.h"
 #include "ostls.h"
 #include "panic.h"
+#include "worker_env.h"
 
-#define ENV_MAX 4096u
-#define ENV_TEXT_BYTES (256u * 1024u)
 #define TOKEN_MAX 512u
 #define PATH_BYTES_MAX 512u
 #define SPOOL_BYTES_STANDARD (1ull << 30)
@@ -37,10 +36,7 @@ struct worker {
     struct ostls_files tls;
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
     const char *pass_env;              /* as given: "NAME,NAME" or "all" */
-    const char *env[ENV_MAX + 1];
-    char env_text[ENV_TEXT_BYTES];
-    size_t env_used;
-    uint32_t env_count;
+    struct worker_env env;
     struct disk *disk;
     struct space *space;
     struct proc *proc;
@@ -49,8 +45,6 @@ struct worker {
     uint32_t signals;
     bool help;
 };
-
-extern char **environ;
 
 /* ---- the log ---- */
 
@@ -75,58 +69,16 @@ static uint32_t cpu_percent(void *ctx) {
     return percent > 100 ? 100 : (uint32_t)percent;
 }
 
-/* ---- what jobs see of our environment ---- */
-
-static void env_add(struct worker *w, const char *name, const char *value) {
-    size_t left = sizeof w->env_text - w->env_used;
-    int len = snprintf(w->env_text + w->env_used, left, "%s=%s", name, value);
-    if (len < 0 || (size_t)len >= left || w->env_count == ENV_MAX) return; /* absurdly large: what fits is passed on */
-    w->env[w->env_count++] = w->env_text + w->env_used;
-    w->env_used += (size_t)len + 1;
-}
-
-static void env_pass(struct worker *w, const char *name, const char *otherwise) {
-    const char *value = getenv(name);
-    if (value == NULL) value = otherwise;
-    if (value != NULL) env_add(w, name, value);
-}
-
-/* A job runs elsewhere, so paths that it is told must not depend on where we are. */
-static void env_add_path(struct worker *w, const char *name, const char *path) {
-    char *full = path != NULL ? realpath(path, NULL) : NULL;
-    if (full != NULL) env_add(w, name, full);
-    free(full);
-}
-
-/* How a job reaches the server as the worker does, with the token of its attempt; and this program, to do it with. */
-static void env_server(struct worker *w) {
-    env_add_path(w, "REEVE_EXE", "/proc/self/exe");
-    if (strncmp(w->server, "tls:", 4) != 0) return;
-    env_add_path(w, "REEVE_TLS_CA", w->tls.ca);
-    if (w->tls.pin != NULL) env_add(w, "REEVE_TLS_PIN", w->tls.pin);
-}
-
-/* A later word about a name replaces an earlier one. */
+/* What jobs see of our environment, and how they reach the server as we do, with the token of their attempt; and this
+ * program, to do it with. */
 static void env_make(struct worker *w) {
-    env_pass(w, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    env_pass(w, "HOME", "/");
-    env_pass(w, "TZ", NULL);
-    env_add(w, "LANG", "C.UTF-8");
-    env_add(w, "PYTHONIOENCODING", "utf-8");
-    if (w->pass_env != NULL && strcmp(w->pass_env, "all") == 0) {
-        for (char **line = environ; *line != NULL; line++) {
-            char name[256];
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(*line, "="), *line);
-            if (strncmp(name, "REEVE_", 6) != 0) env_pass(w, name, NULL); /* the worker's own token among them */
-        }
-    } else if (w->pass_env != NULL) {
-        char list[4096], *rest = NULL;
-        snprintf(list, sizeof list, "%s", w->pass_env);
-        for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
-            env_pass(w, name, NULL);
+    worker_env_make(&w->env, w->pass_env);
+    worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
+    if (strncmp(w->server, "tls:", 4) == 0) {
+        worker_env_add_path(&w->env, "REEVE_TLS_CA", w->tls.ca);
+        if (w->tls.pin != NULL) worker_env_add(&w->env, "REEVE_TLS_PIN", w->tls.pin);
     }
-    env_server(w);
-    w->options.env = w->env;
+    w->options.env = w->env.list;
 }
 
 /* ---- options ---- */
@@ -209,9 +161,10 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
 static void help(void) {
     printf(
         "usage: reeve worker [OPTION]...\n\n"
-        "  --server ADDRESS   host:port, tls://host:port or unix:/path; else $REEVE_SERVER, else the server of $REEVE_DATA (.reeve)\n"
+        "  --server ADDRESS   host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\n"
+        "                     else the server of $REEVE_DATA (.reeve)\n"
         "  --token TOKEN      else $REEVE_TOKEN, else worker.token of $REEVE_DATA\n"
-        "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: then it needs no token and no --tls-ca\n"
+        "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca\n"
         "  --tls-key FILE     its key; standard: the file of the certificate\n"
         "  --tls-ca FILE      authority of the server's certificate; or --tls-pin HEX, its SHA-256\n"
         "  --tenant NAME      whose jobs it runs, and no others; standard: of its token or certificate, else default\n"
