@@ -8,6 +8,7 @@
 #include "panic.h"
 #include "sniff.h"
 
+#define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
@@ -249,7 +250,8 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
         struct frame f;
         struct why why = {{0}};
         size_t need = 0;
-        enum err e = frame_take(&left, (size_t)s->limits->frame_bytes_max, &f, &need, &why);
+        size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
+        enum err e = frame_take(&left, most, &f, &need, &why);
         if (e != ERR_OK) {
             session_refuse(s, n, 0, e, why.text);
             return in.len;
