@@ -1,6 +1,7 @@
 /* decide_adder.c: jobs that a job adds to its own flow. They get nothing that it does not have itself: they run in its
  * pools, at its priority at most, under the constraints that were put on it. See decide.h. */
 #include "decide.h"
+#include "expand.h"
 #include "job.h"
 #include "panic.h"
 #include "place.h"
@@ -39,6 +40,7 @@ enum err decide_adder(struct decision *d, const struct cmd_add *c, struct cmd_jo
     }
     *ret = c->jobs;
     ret->profiles = sets;
-    *ret_constraints = j->extra ? extra_at(s, j->extra)->constraints : slice_of(NULL, 0);
+    const struct job *bound = j->part == PART_CHILD ? expand_whole(s, j) : j; /* children have those of the whole */
+    *ret_constraints = bound->extra ? extra_at(s, bound->extra)->constraints : slice_of(NULL, 0);
     return ERR_OK;
 }

@@ -87,6 +87,32 @@ static void constraints_are_handed_on(void **state) {
     assert_int_equal(rig_job(r, 1, 2).constraints.len, 0);
 }
 
+static void children_of_a_foreach_job_hand_on_its_constraints(void **state) {
+    struct rig *r = *state;
+    static const uint8_t items[32] = {1};
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_EXPANSION);
+    assert_ok(rig_submit(r, &o, (const char *const[]){"map"}, 1));
+    struct cmd_verdict expand = rig_answer(r, ref_of(1, 0), VERDICT_ALLOW);
+    expand.item_count = 2;
+    expand.items = slice_of(items, 32);
+    assert_ok(rig_send_verdict(r, &expand));
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_CONSTRAIN, "read-only"));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    const struct effect *e = vec_at(&r->effects, r->effects.count - 1);
+    for (uint32_t i = 0; i < r->effects.count && e->kind != EFFECT_ASSIGN; i++) e = vec_at(&r->effects, i);
+    assert_int_equal(e->kind, EFFECT_ASSIGN);
+    struct command cmd = {.kind = CMD_ADD, .tenant = slice_str(r->tenant)};
+    struct job_spec spec = {.name = SLICE("more"), .body = SLICE("body")};
+    o.gates = 0;
+    cmd.as.add = (struct cmd_add){
+        .flow = {1}, .jobs = {&o, 1, &spec, 1, false}, .adder = e->as.attempt.job, .fence = e->as.attempt.fence};
+    assert_ok(rig_command(r, &cmd));
+    struct job_view more;
+    assert_true(view_job_by_name(engine_state(r->engine), (flow_id){1}, SLICE("more"), &more));
+    assert_true(slice_eq(more.constraints, SLICE("read-only")));
+}
+
 static void only_while_its_attempt_is_open(void **state) {
     struct rig *r = *state;
     struct options o = rig_options();
@@ -110,9 +136,13 @@ static void only_its_own_flow_and_no_services(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(the_priority_is_a_ceiling),      RIG_TEST(pools_are_those_of_the_adder),
-        RIG_TEST(a_topic_stands_for_its_pools),   RIG_TEST(constraints_are_handed_on),
-        RIG_TEST(only_while_its_attempt_is_open), RIG_TEST(only_its_own_flow_and_no_services),
+        RIG_TEST(the_priority_is_a_ceiling),
+        RIG_TEST(pools_are_those_of_the_adder),
+        RIG_TEST(a_topic_stands_for_its_pools),
+        RIG_TEST(constraints_are_handed_on),
+        RIG_TEST(children_of_a_foreach_job_hand_on_its_constraints),
+        RIG_TEST(only_while_its_attempt_is_open),
+        RIG_TEST(only_its_own_flow_and_no_services),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
