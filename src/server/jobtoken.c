@@ -68,7 +68,8 @@ enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret,
     a.fence = fence;
     if (!good || write_it(s, &a, ours) != text.len || !is_same(given, ours, text.len))
         return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
-    if (!view_attempt(server_state(s), &a, &job) || !view_flow(server_state(s), a.job.flow, &of))
+    /* Whether the attempt is still open is asked with each request. */
+    if (!view_job(server_state(s), a.job, &job) || !view_flow(server_state(s), a.job.flow, &of))
         return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
     arena_reset(&s->show);
     *ret = (struct caller){.roles = ROLE_BIT(ROLE_JOB)};

@@ -10,7 +10,7 @@
 
 void jobtoken_make(struct server *s, const struct attempt_effect *a, char ret[JOBTOKEN_BYTES]);
 bool jobtoken_is_one(struct slice text); /* by its looks */
-/* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or the attempt is over. */
+/* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or its flow is gone. */
 CHECKED enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
                                 struct why *why);
 /* Whether the attempt is still open; asked with each request. */

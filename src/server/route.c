@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "call.h"
 #include "jobtoken.h"
 #include "session.h"
 
@@ -92,8 +93,6 @@ static bool needs_attach(uint8_t op) {
 static enum err check(const struct server *s, const struct session *n, uint8_t op, struct why *why) {
     if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(s->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
-    if (n->job.job.flow.v != 0 && !jobtoken_is_open(s, &n->job))
-        return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
     if (op == WIRE_HELLO) return why_set(why, ERR_STATE, "hello was said already");
     if (routes[op] == NULL) return why_set(why, ERR_UNSUPPORTED, "this server cannot do %s yet", wire_word(op));
     if (!role_may(n->who.roles, op) && op != WIRE_PONG && op != WIRE_ERROR)
@@ -123,5 +122,9 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
                         .body = entry->body,
                         .message = message,
                         .arena = &s->arena};
-    routes[entry->op](s, &r);
+    /* That an attempt is over is read from the state, so it is said when that is durable, like everything of it. */
+    if (n->job.job.flow.v != 0 && !jobtoken_is_open(s, &n->job))
+        call_fail(s, &r, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
+    else
+        routes[entry->op](s, &r);
 }
