@@ -1,4 +1,5 @@
 /* main.c: the program; the only place where os/ meets the rest. What it can do is the table in cli/verbs.c. */
+#include "bench.h"
 #include "cert.h"
 #include "cli.h"
 #include "journal_verbs.h"
@@ -21,6 +22,10 @@ static enum err worker(int count, char **args, struct why *why) {
     return worker_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err bench(int count, char **args, struct why *why) {
+    return bench_run(count, args, REEVE_VERSION, why);
+}
+
 int main(int argc, char **argv) {
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),
@@ -37,6 +42,7 @@ int main(int argc, char **argv) {
                                                 [CLI_JOURNAL_VERIFY] = journal_verify,
                                                 [CLI_JOURNAL_DUMP] = journal_dump,
                                                 [CLI_JOURNAL_AT] = journal_at,
-                                                [CLI_JOURNAL_COMPACT] = journal_compact}};
+                                                [CLI_JOURNAL_COMPACT] = journal_compact,
+                                                [CLI_BENCH] = bench}};
     return cli_main(&world, argc, argv);
 }

@@ -18,6 +18,7 @@
 #include "osdisk.h"
 #include "osloop.h"
 #include "ostls.h"
+#include "oszones.h"
 #include "server.h"
 #include "settings.h"
 
@@ -304,6 +305,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
+                                 .zones = oszones(),
                                  .log = log_line,
                                  .log_ctx = v};
     struct server_options o = {.limits = v->settings.limits,

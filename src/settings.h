@@ -1,12 +1,12 @@
 /* settings.h: what can be set, from one table. A value comes from the first of: the flag (--lease-ms 5000), the
- * environment (REEVE_LEASE_MS), the YAML file (lease_ms: 5000), the standard. Every limit of limits.h is a setting. */
+ * environment (REEVE_LEASE_MS), the YAML file (lease_ms: 5000), the standard. Every limit of limit.h is a setting. */
 #ifndef REEVE_SETTINGS_H
 #define REEVE_SETTINGS_H
 
 #include <stdio.h>
 
 #include "err.h"
-#include "limits.h"
+#include "limit.h"
 
 #define SETTING_TEXT_MAX 512u
 

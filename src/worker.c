@@ -74,7 +74,7 @@ static uint32_t cpu_percent(void *ctx) {
 static void env_make(struct worker *w) {
     worker_env_make(&w->env, w->pass_env);
     worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
-    if (strncmp(w->server, "tls:", 4) == 0) {
+    if (strncmp(w->server, "tls:", 4) == 0 || w->options.server_now != NULL) {
         worker_env_add_path(&w->env, "REEVE_TLS_CA", w->tls.ca);
         if (w->tls.pin != NULL) worker_env_add(&w->env, "REEVE_TLS_PIN", w->tls.pin);
     }
@@ -208,6 +208,14 @@ static bool line_read(const char *name, char *ret, size_t size) {
     return got && ret[0] != 0;
 }
 
+/* A server that was started again may listen at another port: its directory says which. */
+static const char *server_now(void *ctx) {
+    struct worker *w = ctx;
+    char address[sizeof w->server];
+    if (line_read("address", address, sizeof address)) memcpy(w->server, address, sizeof w->server);
+    return w->server;
+}
+
 /* The file of a certificate that `reeve cert worker` made holds its authority too. */
 static void tls_complete(struct worker *w) {
     static const char *const names[] = {"REEVE_TLS_CERT", "REEVE_TLS_KEY", "REEVE_TLS_CA", "REEVE_TLS_PIN"};
@@ -231,8 +239,11 @@ static void socket_complete(struct worker *w) {
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
     if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
-    if (w->server[0] == 0 && !line_read("address", w->server, sizeof w->server))
-        return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+    if (w->server[0] == 0) {
+        if (!line_read("address", w->server, sizeof w->server))
+            return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+        w->options.server_now = server_now;
+    }
     if (w->token[0] == 0 && token != NULL) snprintf(w->token, sizeof w->token, "%s", token);
     if (w->token[0] == 0) (void)line_read("worker.token", w->token, sizeof w->token);
     if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");
@@ -285,7 +296,9 @@ static void on_signal(void *ctx, int number) {
 static enum err tls_open(struct worker *w, struct why *why) {
     struct ostls *tls = NULL;
     char name[OSTLS_NAME_MAX];
-    if (strncmp(w->server, "tls:", 4) != 0) return ERR_OK;
+    /* A server of this machine may have a certificate when it comes back. */
+    bool may_turn = w->options.server_now != NULL && w->tls.ca != NULL;
+    if (strncmp(w->server, "tls:", 4) != 0 && !may_turn) return ERR_OK;
     enum err e = ostls_client(&w->tls, &tls, why);
     if (e != ERR_OK) return e;
     osloop_tls_client(w->loop, tls);

@@ -208,6 +208,7 @@ static void on_closed(void *ctx, conn_id c, const char *why) {
 
 static void dial(struct agent *a) {
     struct net_handler handler = {on_opened, on_received, on_drained, on_closed, a};
+    if (a->o.server_now != NULL) a->o.server = a->o.server_now(a->o.ctx);
     a->link.conn = a->w.net->ops->dial(a->w.net, a->o.server, &handler);
     step(a, LINK_DIALLING);
 }

@@ -30,6 +30,7 @@ enum cli_outside {
     CLI_JOURNAL_DUMP,
     CLI_JOURNAL_AT,
     CLI_JOURNAL_COMPACT,
+    CLI_BENCH,
     CLI_OUTSIDE_COUNT
 };
 

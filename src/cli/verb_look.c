@@ -236,6 +236,15 @@ static void show_run(struct cli *c, struct slice body) {
     buf_fini(&text);
 }
 
+static void show_artifacts(struct cli *c, const struct wire_job_view *v) {
+    const struct wire_kept *files = v->artifacts.at;
+    char size[OUT_TIME_BYTES], text[512];
+    for (uint32_t i = 0; i < v->artifacts.count; i++) {
+        snprintf(text, sizeof text, "%.*s  %s", SLICE_FMT(files[i].name), out_bytes(files[i].bytes, size));
+        line(c, i == 0 ? "artifacts" : "", slice_str(text));
+    }
+}
+
 static void show_job(struct cli *c, const struct wire_job_view *v) {
     const struct wire_attempt_view *tries = v->attempts.at;
     char number[64];
@@ -251,6 +260,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     line(c, "dragged by", v->root);
     line(c, "reason", v->reason);
     line(c, "result", v->result);
+    show_artifacts(c, v);
     for (uint32_t i = 0; i < v->attempts.count; i++) {
         snprintf(number, sizeof number, "#%u %.*s exit %u", tries[i].attempt, SLICE_FMT(tries[i].outcome),
                  tries[i].exit_code);

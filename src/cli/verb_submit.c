@@ -82,7 +82,9 @@ static bool is_json(const char *path, struct slice text) {
     return i < text.len && text.ptr[i] == '{';
 }
 
-static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret) {
+/* `grows`: its jobs are for a flow that is there. */
+static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret,
+                          struct spec_schedule *ret_schedule) {
     struct reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
     struct limits limits;
     struct tlv_list params = {0};
@@ -102,7 +104,12 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows,
     e = is_json(path, in.source.text) ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
                                       : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
-    return spec_read(&in, &c->arena, ret, c->why);
+    return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
+}
+
+enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+                        struct spec_schedule *ret_schedule) {
+    return read_flow(c, path, dry, false, ret, ret_schedule);
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -268,7 +275,8 @@ enum err verb_submit(struct cli *c) {
     struct wire_flow flow;
     struct wire_submitted_flow got;
     bool dry = c->client.fd < 0;
-    enum err e = read_flow(c, c->args[0], dry, false, &flow);
+    struct spec_schedule schedule;
+    enum err e = flow_file_read(c, c->args[0], dry, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &flow);
     if (e != ERR_OK) return e;
     if (dry) {
@@ -305,9 +313,10 @@ static enum err own_flow(struct cli *c, struct slice *ret) {
 
 enum err verb_add(struct cli *c) {
     struct wire_flow file;
+    struct spec_schedule ignored;
     struct slice flow = slice_str(c->args[0]);
     enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
-    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], false, true, &file);
+    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], false, true, &file, &ignored);
     if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0);
     if (e != ERR_OK) return e;
     struct wire_submitted_flow got = {.flow = flow, .job_count = file.part.jobs.count};

@@ -1,11 +1,8 @@
 /* openssl.h: OpenSSL's headers, in the one way in which they and ours go together: first of all includes, because a
- * type of theirs is called ERR_STATE like an error of ours, and because limits.h is ours here. */
+ * type of theirs is called ERR_STATE like an error of ours. */
 #ifndef REEVE_OPENSSL_H
 #define REEVE_OPENSSL_H
 
-#ifndef INT_MAX
-#define INT_MAX __INT_MAX__
-#endif
 #define ERR_STATE OPENSSL_ERR_STATE
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -17,9 +17,10 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
-#include "limits.h"
+#include "limit.h"
 #include "net.h"
 #include "wtime.h"
+#include "zones.h"
 
 struct server;
 
@@ -30,6 +31,7 @@ struct server_world {
     struct clock *clock;
     struct hasher *hasher;
     struct net *net;
+    struct zones *zones; /* NULL = UTC is the only one */
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
