@@ -26,6 +26,7 @@ static const struct remark record_remarks[] = {
     {"submitted.jobs", "ordinals count from 0 in this order"},
     {"added.more", "replaces the flow's own"},
     {"added.jobs", "ordinals go on where the flow's jobs end"},
+    {"added.constraints", "that the jobs have from the one that added them; empty: none"},
     {"cancelled.whole", "the flow, not one job"},
     {"cancelled.confirm_ms", "how long workers may take to confirm that a running attempt was stopped"},
     {"paused.flow", "with scope flow"},
@@ -111,6 +112,7 @@ static const struct remark record_remarks[] = {
     {"options.allow_count", "foreach: children that may end badly"},
     {"options.allow_percent", "foreach: the same as a share of all, rounded down"},
     {"worker_info.permanent", "known also while it is away"},
+    {"worker_info.tenant", "the only one whose jobs it is given; empty: of all"},
 };
 
 static const struct remark object_remarks[] = {

@@ -10,7 +10,7 @@
 static const struct remark remarks[] = {
     {"hello.version_min", "of frames, that the caller speaks"},
     {"hello.token", "empty: the socket vouches for the caller (peer uid, client certificate)"},
-    {"hello.tenant", "to act for; empty: that of the token"},
+    {"hello.tenant", "to act for; empty: that of the token or certificate"},
     {"welcome.lsn", "§5"},
     {"welcome.version", "of frames, chosen by the server"},
     {"welcome.epoch", "of the server as owner of its journal"},
@@ -197,6 +197,7 @@ static const struct remark remarks[] = {
     {"result.target", "as it was asked for, or in full"},
     {"result.code", "a word of §7; empty: done"},
     {"name.name", "a name, or a target"},
+    {"worker_view.tenant", "whose jobs it is given; empty: of all"},
     {"run.argv", "the command; of a script: its arguments"},
     {"run.shell", "in place of `argv`: for `/bin/sh -c`"},
     {"run.script", "small, in place; larger ones are blobs"},

@@ -185,7 +185,8 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
         out_slice(t, OUT_PLAIN, v->tenant);
         out_cell(t, OUT_PLAIN, "%u/%u", v->active, v->slots);
         out_slice(t, OUT_PLAIN, buf_slice(&caps));
-        out_slice(t, OUT_PLAIN, v->build);
+        bool same = slice_eq(v->build, slice_str(c->client.server_build));
+        out_slice(t, same ? OUT_PLAIN : OUT_YELLOW, v->build);
         buf_fini(&caps);
     }
 }
@@ -357,9 +358,21 @@ enum err verb_stats(struct cli *c) {
 }
 
 enum err verb_version(struct cli *c) {
-    if (c->json)
+    struct why ignored;
+    struct why *why = c->why;
+    c->why = &ignored; /* that no server is there is nothing to complain about */
+    bool there = cli_connect(c) == ERR_OK;
+    c->why = why;
+    const struct client *s = &c->client;
+    if (c->json && there)
+        printf("{\"version\":\"%s\",\"wire\":%u,\"server\":{\"version\":\"%s\",\"wire\":%u}}\n", c->world->build,
+               FRAME_VERSION, s->server_build, s->server_wire);
+    else if (c->json)
         printf("{\"version\":\"%s\",\"wire\":%u}\n", c->world->build, FRAME_VERSION);
     else
-        printf("reeve %s\n", c->world->build);
+        printf("reeve %s, wire %u\n", c->world->build, FRAME_VERSION);
+    if (!c->json && there)
+        printf("server %s, wire %u, at %s%s\n", s->server_build, s->server_wire, s->address,
+               strcmp(s->server_build, c->world->build) != 0 ? ": another build than this" : "");
     return ERR_OK;
 }

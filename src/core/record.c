@@ -75,6 +75,7 @@ static const struct tlv_field added_fields[] = {
     TLV_FIELD(10, TLV_BOOL, rec_added, more),
     TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(13, TLV_BYTES, rec_added, constraints, .max = BODY_MAX_BYTES),
 };
 
 static const struct tlv_field cancelled_fields[] = {

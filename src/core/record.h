@@ -130,6 +130,7 @@ struct rec_added {
     bool more;
     struct tlv_list profiles;
     struct tlv_list jobs; /* ordinals go on where the flow's jobs end */
+    struct slice constraints; /* that these jobs have from the one that added them */
 };
 
 #define WHOLE_FLOW UINT32_MAX

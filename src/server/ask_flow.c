@@ -262,6 +262,8 @@ void ask_add(struct server *s, struct request *r) {
     struct why why = {{0}};
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
     if (e == ERR_OK) e = jobs_of(s, r, &m->part, &cmd.as.add.jobs, &why);
+    cmd.as.add.adder = r->session->job.job;
+    cmd.as.add.fence = r->session->job.fence;
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     if (e == ERR_OK)

@@ -174,6 +174,8 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     struct server *s = p->s;
     flow_id flow = {0};
     enum err e = ERR_OK;
+    if (p->r->session->job.job.flow.v != 0 && p->m->what != WIRE_LIST_JOBS)
+        return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
     switch ((enum wire_list_what)p->m->what) {
     case WIRE_LIST_FLOWS:
         list_flows(p);

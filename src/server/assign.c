@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "jobscope.h"
+#include "jobtoken.h"
 #include "session.h"
 #include "show.h"
 
@@ -44,6 +45,11 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
     return (struct tlv_list){list, kept};
 }
 
+/* What runs inside the worker has no use for a token, and making one costs more than a no-op does. */
+static bool runs_a_process(uint8_t kind) {
+    return kind == JOB_COMMAND || kind == JOB_SCRIPT || kind == JOB_ARCHIVE || kind == JOB_SERVICE;
+}
+
 /* A child of a foreach job: which of the items is its own, filled in. */
 static void fill_item(struct server *s, const struct job_view *job, struct wire_assignment *ret) {
     struct wire_pair *env = ARENA_ARRAY(&s->show, struct wire_pair, 2);
@@ -75,6 +81,12 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
                                     .run_timeout_ms = job->options->run_timeout_ms,
                                     .exclusive = job->options->exclusive,
                                     .compensation = job->undoes != UINT32_MAX};
+    if (runs_a_process(job->options->kind)) {
+        char *token = arena_alloc(&s->show, JOBTOKEN_BYTES);
+        jobtoken_make(s, a, token);
+        ret->token = slice_str(token);
+        bytes += JOBTOKEN_BYTES;
+    }
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
     if (job->item != UINT32_MAX) fill_item(s, job, ret);
     return bytes + 256 + ret->body.len + job->constraints.len;

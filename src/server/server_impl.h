@@ -49,6 +49,7 @@ struct session {
     struct buf in; /* the beginning of a frame that is not whole yet */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
+    struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
     uint32_t calls; /* not answered yet */
     bool watches;   /* keys of the store, or did */
     struct u32vec watch_ids; /* requests that watch */

@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "assign.h"
+#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
 
+#define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
@@ -139,6 +141,7 @@ static enum err vouch_token(struct server *s, struct session *n, struct slice to
 static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
     enum err e = check_way(s, n, why);
     if (e != ERR_OK) return e;
+    if (jobtoken_is_one(m->token)) return jobtoken_check(s, m->token, &n->who, &n->job, why);
     if (m->token.len > 0) return vouch_token(s, n, m->token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;
@@ -247,7 +250,8 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
         struct frame f;
         struct why why = {{0}};
         size_t need = 0;
-        enum err e = frame_take(&left, (size_t)s->limits->frame_bytes_max, &f, &need, &why);
+        size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
+        enum err e = frame_take(&left, most, &f, &need, &why);
         if (e != ERR_OK) {
             session_refuse(s, n, 0, e, why.text);
             return in.len;

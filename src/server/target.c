@@ -6,6 +6,7 @@
 #define SCAN_MAX 65536u /* flows looked at for a beginning; more than these have it: say more */
 
 static bool is_visible(const struct session *n, const struct flow_view *v) {
+    if (n->job.job.flow.v != 0) return v->id.v == n->job.job.flow.v; /* a job sees its own flow only */
     return n->who.tenant[0] == 0 || slice_eq(v->tenant, slice_str(n->who.tenant));
 }
 

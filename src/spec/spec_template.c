@@ -217,7 +217,15 @@ struct spec_uses {
     const struct spec_job *job;
     const uint32_t *parents; /* positions of jobs */
     uint32_t parent_count;
+    const struct tlv_list *foreign; /* of wire_name: needs that are not in the file */
 };
+
+bool spec_is_there(const struct spec *s, const struct tlv_list *foreign, struct slice name) {
+    const struct wire_name *list = foreign->at;
+    for (uint32_t i = 0; s->in->grows && i < foreign->count; i++)
+        if (slice_eq(list[i].name, name)) return true;
+    return false;
+}
 
 static enum err check_job(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
     const struct spec_uses *u = ctx;
@@ -225,6 +233,7 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
     uint32_t at = where == IN_WHEN ? job->when->at : where == IN_FOREACH ? job->foreach->at : job->at;
     uint32_t position = spec_job_find(u->s, name);
     (void)why; /* the same as the flow's */
+    if (position == 0 && spec_is_there(u->s, u->foreign, name)) return ERR_OK;
     if (position == 0) return spec_job_unknown(u->s, at, name);
     for (uint32_t k = 0; k < u->parent_count; k++)
         if (u->parents[k] == position - 1) return ERR_OK;
@@ -232,8 +241,9 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
                        SLICE_FMT(name));
 }
 
-enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count) {
+enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count,
+                         const struct tlv_list *foreign) {
     unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
-    struct spec_uses u = {s, job, parents, parent_count};
+    struct spec_uses u = {s, job, parents, parent_count, foreign};
     return job->o.gates & asked ? runtext_jobs(&job->r, check_job, &u, s->why) : ERR_OK;
 }

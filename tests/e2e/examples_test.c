@@ -242,14 +242,38 @@ static void gpu_routing(void **state) {
     (void)realcli_ok(&r, args, NULL);
 }
 
+static void agent(void **state) {
+    (void)state;
+    const char *id = run("agent", "", NULL, 0);
+    assert_states(id, "plan succeeded, think succeeded, dig succeeded, answer succeeded");
+    assert_has(shown(id, "answer"), "65");
+    id = run("agent", "-p goal=30", NULL, 0); /* enough: it does not dig */
+    assert_has(shown(id, "answer"), "35");
+    char args[64];
+    snprintf(args, sizeof args, "ls %s", id);
+    assert_null(strstr(realcli_ok(&r, args, NULL).out, "dig"));
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
 } examples[] = {
-    {"artifacts", artifacts},       {"branch", branch},           {"cache", cache},       {"ci", ci},
-    {"cleanup", cleanup},           {"concurrency", concurrency}, {"etl", etl},           {"exclusive", exclusive},
-    {"gpu-routing", gpu_routing},   {"map-reduce", map_reduce},   {"ml-gate", ml_gate},   {"retries", retries},
-    {"saga-booking", saga_booking}, {"stdin", standard_input},    {"timeouts", timeouts},
+    {"agent", agent},
+    {"artifacts", artifacts},
+    {"branch", branch},
+    {"cache", cache},
+    {"ci", ci},
+    {"cleanup", cleanup},
+    {"concurrency", concurrency},
+    {"etl", etl},
+    {"exclusive", exclusive},
+    {"gpu-routing", gpu_routing},
+    {"map-reduce", map_reduce},
+    {"ml-gate", ml_gate},
+    {"retries", retries},
+    {"saga-booking", saga_booking},
+    {"stdin", standard_input},
+    {"timeouts", timeouts},
 };
 #define COUNT (sizeof examples / sizeof examples[0])
 

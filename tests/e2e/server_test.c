@@ -576,6 +576,12 @@ static void strangers_are_refused(void **state) {
         assert_false(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
         wireclient_close(&c);
     }
+    /* a hello of a megabyte is refused by its header, before we hold it */
+    assert_true(wireclient_dial(&c, server.address));
+    assert_true(wireclient_send_raw(&c, "\x02\x01\0\0\0\0\0\x01\0\0\0\0\0\x10\0\0", 16));
+    assert_true(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
+    assert_int_equal(got.op, WIRE_ERROR);
+    wireclient_close(&c);
     assert_true(wireclient_dial(&c, server.address));
     struct wire_get m = {.target = SLICE("f11")};
     (void)wireclient_refused(&c, WIRE_GET, &m, ERR_UNAUTHENTICATED);

@@ -62,7 +62,7 @@ static int split(const char *args, const char *text, char **argv) {
 
 /* Where the flags may stand: behind the words of the verb. */
 static int verb_words(char **argv) {
-    static const char *const groups[] = {"kv", "blob", "token", "journal", "schedule"};
+    static const char *const groups[] = {"kv", "blob", "token", "cert", "journal", "schedule"};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (strcmp(argv[0], groups[i]) == 0) return 2;
     return 1;
@@ -72,7 +72,7 @@ struct ran realcli_run(struct realcli *r, const char *args, const char *text, co
     char *given[ARGS_MAX], *argv[ARGS_MAX] = {(char *)(uintptr_t)realserver_binary()};
     int count = split(args, text, given), words = verb_words(given), n = 1, status = 0;
     for (int i = 0; i < words && i < count; i++) argv[n++] = given[i];
-    if (strcmp(given[0], "help") != 0 && strcmp(given[0], "version") != 0) {
+    if (strcmp(given[0], "help") != 0) {
         argv[n++] = (char *)(uintptr_t) "--data";
         argv[n++] = r->data;
     }

@@ -200,7 +200,7 @@ static uint64_t large(struct rig *r) {
         if (first == 0)
             cmd.as.submit.jobs = jobs;
         else
-            cmd.as.add = (struct cmd_add){r->reply.flow, jobs};
+            cmd.as.add = (struct cmd_add){.flow = r->reply.flow, .jobs = jobs};
         assert_int_equal(rig_command(r, &cmd), ERR_OK);
         cmd = (struct command){.kind = CMD_ADD};
     }

@@ -438,6 +438,24 @@ static void aliases_cannot_explode(void **state) {
     flowlab_fini(&l);
 }
 
+static void jobs_for_a_flow_that_is_there_may_need_its_jobs(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    const char *text = "jobs:\n  b: {needs: [a, c], run: 'echo ${jobs.a.outputs.x}'}\n  c: {run: x}\n";
+    assert_int_equal(flowlab_read(&l, slice_str(text), NULL), ERR_UNKNOWN_NAME);
+    l.grows = true;
+    good(&l, text, NULL);
+    const struct wire_job *b = flowlab_job(&l, "b");
+    assert_int_equal(b->parents.count, 1);
+    assert_int_equal(b->parent_names.count, 1);
+    assert_slice(((const struct wire_name *)b->parent_names.at)[0].name, "a");
+    /* what it uses it must need all the same */
+    const char *wrong = "jobs:\n  b: {needs: c, run: 'echo ${jobs.a.outputs.x}'}\n  c: {run: x}\n";
+    assert_int_equal(flowlab_read(&l, slice_str(wrong), NULL), ERR_UNKNOWN_NAME);
+    flowlab_fini(&l);
+}
+
 static void a_hundred_thousand_jobs(void **state) {
     (void)state;
     struct flowlab l;
@@ -467,6 +485,7 @@ int main(void) {
         cmocka_unit_test(anchors_stand_for_what_they_name),
         cmocka_unit_test(bad_files_are_told_where_and_why),
         cmocka_unit_test(aliases_cannot_explode),
+        cmocka_unit_test(jobs_for_a_flow_that_is_there_may_need_its_jobs),
         cmocka_unit_test(a_hundred_thousand_jobs),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
