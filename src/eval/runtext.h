@@ -1,7 +1,7 @@
 /* runtext.h: the texts of a `run` message that are templates: command, arguments, environment, standard input, working
  * directory, message, artifacts. Scripts are not: they get arguments and environment, and their `${…}` is their own.
  *
- * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `python3 -c`).
+ * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `perl -e`).
  * In the environment and everywhere else a value may be anything. */
 #ifndef REEVE_RUNTEXT_H
 #define REEVE_RUNTEXT_H

@@ -101,7 +101,7 @@ static const struct tlv_field assignment_fields[] = {
     TLV_FIELD(12, TLV_BOOL, wire_assignment, exclusive),
     TLV_FIELD(13, TLV_LIST, wire_assignment, inputs, .max = 100000, .sub = &wire_input_desc),
     TLV_FIELD(14, TLV_BOOL, wire_assignment, compensation),
-    TLV_FIELD(20, TLV_TEXT, wire_assignment, refusal, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(15, TLV_TEXT, wire_assignment, refusal, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_assignment_desc = TLV_DESC("assignment", wire_assignment, assignment_fields);
 

@@ -1,6 +1,6 @@
 /* judge.h: the questions that the server answers itself: does a `when` hold, what are the items of a `foreach`, what do
- * templates become (core/question.h). Each is evaluated in a pass of the loop, a few per pass, and answered by a verdict
- * of the principal `server`. After a restart the engine asks again what was not answered.
+ * templates become (core/question.h). Each is evaluated in a pass of the loop, a few per pass, and answered by a
+ * verdict of the principal `server`. After a restart the engine asks again what was not answered.
  *
  * What cannot be evaluated fails its job with the message; what finds no room now is tried again. */
 #ifndef REEVE_JUDGE_H

@@ -1,5 +1,5 @@
-/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and its
- * outcome is looked at: states, results, logs. */
+/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and
+ * its outcome is looked at: states, results, logs. */
 #include "test.h"
 
 #include <glob.h>
