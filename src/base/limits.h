@@ -4,7 +4,6 @@
 #ifndef REEVE_LIMITS_H
 #define REEVE_LIMITS_H
 
-#include_next <limits.h> /* system headers that ask for the C library's find this one first */
 #include <stdint.h>
 
 /* clang-format off */

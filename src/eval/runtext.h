@@ -9,6 +9,9 @@
 #include "template.h"
 #include "wire_run.h"
 
+/* Whether the argument at `at` is read as a program by the one at 0. */
+bool runtext_is_program(const struct wire_arg *args, uint32_t at);
+
 typedef enum err (*runtext_fn)(void *ctx, struct slice *text, bool guarded, struct why *why);
 /* Each of them, until the first error; `each` may put another text in its place. */
 CHECKED enum err runtext_each(struct wire_run *run, runtext_fn each, void *ctx, struct why *why);

@@ -48,7 +48,7 @@ CHECKED enum err template_render(struct slice text, const struct template_fill *
 
 /* A text that is rendered to `text` itself, whatever that says. */
 void template_escape(struct slice text, struct buf *out);
-/* A program takes it as a word or a part of one. */
-bool template_is_plain(struct slice value);
+/* A program takes the value as a word or a part of one; else the refusal of `part`. */
+CHECKED enum err template_guard(const struct template_part *part, struct slice value, struct why *why);
 
 #endif
