@@ -95,7 +95,7 @@ static enum err name_jobs(const struct naming *n, enum runtext_where where, stru
     struct name_ref ref;
     enum err e = ERR_OK;
     for (size_t at = 0; e == ERR_OK && names_next(expression, &at, &ref);)
-        if (ref.root == ROOT_JOBS && ref.name.len > 0) e = n->each(n->ctx, where, ref.name, why);
+        if (ref.root == ROOT_JOBS) e = n->each(n->ctx, where, ref.name, why);
     return e;
 }
 

@@ -21,7 +21,8 @@ CHECKED enum err runtext_stages(const struct wire_run *run, unsigned *ret, struc
 /* Whether its expressions compile and its templates can be read. */
 CHECKED enum err runtext_check(const struct wire_run *run, const struct limits *limits, struct why *why);
 
-/* Each job that its `when`, its `foreach` and its templates name, until the first error. */
+/* Each job that its `when`, its `foreach` and its templates name, until the first error. An empty name: any of them,
+ * which one is known only when it is evaluated. */
 enum runtext_where { IN_WHEN, IN_FOREACH, IN_TEXT };
 typedef enum err (*runtext_job_fn)(void *ctx, enum runtext_where where, struct slice name, struct why *why);
 CHECKED enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx, struct why *why);

@@ -4,7 +4,8 @@
 #include "expr.h"
 #include "names.h"
 
-#define VALUE_ARENA_MAX ((size_t)64 << 20)
+#define VALUE_ARENA_MAX ((size_t)1 << 30) /* taken only for a value with escapes in a large output */
+#define VALUE_BYTES_MAX ((size_t)1 << 20) /* of an expression; no job is larger */
 
 /* ---- parts ---- */
 
@@ -133,7 +134,7 @@ static enum err expr_value(const struct template_part *part, const struct templa
                            struct slice *ret, struct why *why) {
     struct expr_input in = {.name = "${=}", .text = part->inside, .scope = how->scope, .limits = how->limits};
     struct buf out;
-    buf_init(&out, (size_t)how->limits->json_bytes_max);
+    buf_init(&out, VALUE_BYTES_MAX);
     enum err e = expr_text(&in, &out, why);
     if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
     buf_fini(&out);
@@ -142,6 +143,7 @@ static enum err expr_value(const struct template_part *part, const struct templa
 
 void template_escape(struct slice text, struct buf *out) {
     size_t from = 0;
+    if (text.len == 0) return;
     for (size_t i = 0; i < text.len; i++) {
         if (!is_opening(text, i)) continue;
         buf_put(out, text.ptr + from, i - from);

@@ -6,6 +6,7 @@
 #ifndef REEVE_JUDGE_H
 #define REEVE_JUDGE_H
 
+#include "arena.h"
 #include "effect.h"
 #include "vec.h"
 
@@ -16,6 +17,7 @@ struct judge {
     uint32_t asked_at;  /* the next of them */
     struct vec later;   /* struct judge_later */
     struct vec writing; /* struct judge_writing: items on their way to the disk */
+    struct arena arena; /* of one question, or of one child that is handed out */
 };
 
 /* A token of ours, not of a call. */

@@ -235,6 +235,7 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
     uint32_t at = where == IN_WHEN ? job->when->at : where == IN_FOREACH ? job->foreach->at : job->at;
     uint32_t position = spec_job_find(u->s, name);
     (void)why; /* the same as the flow's */
+    if (name.len == 0) return ERR_OK;
     if (position == 0) return spec_job_unknown(u->s, at, name);
     for (uint32_t k = 0; k < u->parent_count; k++)
         if (u->parents[k] == position - 1) return ERR_OK;
