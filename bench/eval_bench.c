@@ -1,5 +1,5 @@
-/* eval_bench.c: what one evaluation costs, in microseconds: the state alone, an ordinary `when`, a path, a template, and
- * how long the worst that the budgets allow may hold the loop. */
+/* eval_bench.c: what one evaluation costs, in microseconds: the state alone, an ordinary `when`, a path, a template,
+ * and how long the worst that the budgets allow may hold the loop. */
 #include <stdio.h>
 #include <time.h>
 
@@ -58,15 +58,16 @@ int main(void) {
     template("${jobs.extract.outputs.rows}, no Lua", "load ${jobs.extract.outputs.rows} rows", 100000);
     template("${= jobs.extract.outputs.rows * 2}", "load ${= jobs.extract.outputs.rows * 2} rows", 20000);
     expression("all steps: an empty loop", "while true do end return 1", 20);
-    expression(
-        "all steps: comparing long texts",
-        "local s = pad('', 1000) s = s .. s .. s .. s .. s .. s .. s .. s s = s .. s local a, b = s .. 'x', s .. 'y' "
-        "local n = 0 while true do if a == b or a < b then n = n + 1 end end return 1",
-        3);
+    expression("all steps: comparing long texts",
+               "local s = pad('', 1000) s = s .. s .. s .. s .. s .. s .. s .. s s = s .. s "
+               "local a, b = s .. 'x', s .. 'y' "
+               "local n = 0 while true do if a == b or a < b then n = n + 1 end end return 1",
+               3);
     expression("all memory: small tables", "local t = {} for i = 1, 1e9 do t = {t} end return 1", 20);
-    expression(
-        "all memory: copies of a long text",
-        "local s = pad('', 1000) s = s .. s .. s .. s .. s .. s .. s .. s for i = 1, 1e9 do local x = s .. i end return 1", 20);
+    expression("all memory: copies of a long text",
+               "local s = pad('', 1000) s = s .. s .. s .. s .. s .. s .. s .. s "
+               "for i = 1, 1e9 do local x = s .. i end return 1",
+               20);
     expression("sorting as much as the steps allow", "#sort(range(10000))", 20);
     return 0;
 }

@@ -7,8 +7,8 @@
 #include "server_impl.h"
 #include "wire_run.h"
 
-/* Only parents that the expressions and templates of `run` name are looked at. Of a foreach job the outputs are the list
- * of what its children left, null for those that left nothing. Everything is in the arena or in the state. */
+/* Only parents that the expressions and templates of `run` name are looked at. Of a foreach job the outputs are the
+ * list of what its children left, null for those that left nothing. Everything is in the arena or in the state. */
 CHECKED enum err jobscope_make(struct server *s, const struct job_view *job, const struct wire_run *run,
                                struct arena *arena, struct scope *ret, struct why *why);
 /* What the children of a foreach job left, as a JSON list. ERR_NOT_FOUND: the job is none, none left anything, or there

@@ -1,6 +1,6 @@
 /* spec_template.c: expressions and templates of a flow file (eval/): parameters are filled in, the rest is read, so
- * that what cannot be evaluated is refused with its place before anything runs. A job may use what another left only when it
- * needs that one. */
+ * that what cannot be evaluated is refused with its place before anything runs. A job may use what another left only
+ * when it needs that one. */
 #include "expr.h"
 #include "json.h"
 #include "names.h"

@@ -1,6 +1,6 @@
-/* eval_test.c: conditions, items and templates through the whole program: what is filled in where, what a person is shown
- * before it runs, what values can do to a shell (nothing), what fails and how that is told, and that a killed server goes
- * on where it was. */
+/* eval_test.c: conditions, items and templates through the whole program: what is filled in where, what a person is
+ * shown before it runs, what values can do to a shell (nothing), what fails and how that is told, and that a killed
+ * server goes on where it was. */
 #include "test.h"
 
 #include <stdio.h>

@@ -343,6 +343,7 @@ static void templates_are_filled_in_by_stages(void **state) {
     assert_int_equal(flowlab_options(&l, "c")->gates, 2);
     run = flowlab_run(&l, "d");
     assert_slice(run.shell, "x ${item} $${item}");
+    assert_slice(((struct wire_pair *)run.env.at)[0].value, "$${item} d1"); /* not what was made of it for `a` */
     assert_slice(run.params, "{\"day\":\"d1\",\"n\":3,\"evil\":\"${item} ${jobs.a.state}\"}");
     assert_int_equal(flowlab_options(&l, "d")->gates, 1 | 128);
     assert_true(flowlab_run(&l, "e").params.len > 0);
@@ -437,6 +438,7 @@ static const struct {
     {"params: {count: 1}\njobs:\n  a: {run: x, foreach: params.cuont}", "did you mean `count`?"},
     {"jobs:\n  b: x\n  a: {run: x, foreach: 'jobs.b.outputs'}", "flow.yaml:3:24: it uses what `b` leaves"},
     {"jobs:\n  b: x\n  a: {run: x, needs: b, when: 'jobs.b.outputs and jobs[\"c\"].state'}", "there is no job `c`"},
+    {"jobs:\n  b: x\n  c: x\n  a: {run: x, needs: c, when: jobs.b.state}", "it uses what `b` leaves"},
     {"jobs:\n  a: {run: x, env: {A: '${= 1 +}'}}", "flow.yaml:2:24: ${=}:1: "},
     {"jobs:\n  a: {run: x, stdin: '${jobs.b'}", "without its `}`"},
     {"jobs:\n  a: {script: {name: a.sh, text: 'x ${jobs.b.outputs}'}}", "hand it over in `args` or `env`"},
