@@ -58,7 +58,10 @@ static void fill_item(struct server *s, const struct job_view *job, struct wire_
     struct why why = {{0}};
     snprintf(index, 16, "%u", job->item);
     enum err e = jobscope_child(s, job, &s->show, &ret->body, &item, &why);
-    if (e != ERR_OK) ret->refusal = arena_slice(&s->show, slice_str(why.text));
+    if (e != ERR_OK) {
+        ret->refusal = arena_slice(&s->show, slice_str(why.text));
+        ret->body = (struct slice){0}; /* for workers that do not know of refusals: there is nothing to run */
+    }
     env[0] = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
     env[1] = (struct wire_pair){SLICE("REEVE_ITEM"), item};
     ret->env = (struct tlv_list){env, item.ptr != NULL ? 2 : 1};
