@@ -286,6 +286,7 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
 static void prepare(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct why why = {{0}};
     enum err e = workload_check(&w->run, &why);
+    if (e == ERR_OK) e = blobs_check(order, &w->run, &why);
     if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, &why);
     t->has_space = e == ERR_OK;
     if (e != ERR_OK) {

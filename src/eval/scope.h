@@ -8,7 +8,7 @@
 
 #include "arena.h"
 #include "err.h"
-#include "limits.h"
+#include "limit.h"
 #include "slice.h"
 
 enum scope_stage {

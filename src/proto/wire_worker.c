@@ -83,6 +83,7 @@ static const struct tlv_field input_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_input, job, .max = WIRE_TARGET_MAX),
     TLV_FIELD(2, TLV_BYTES, wire_input, result, .max = WIRE_BODY_MAX),
     TLV_FIELD(3, TLV_HASH, wire_input, result_hash),
+    TLV_FIELD(4, TLV_LIST, wire_input, artifacts, .max = 256, .sub = &wire_kept_desc),
 };
 const struct tlv_desc wire_input_desc = TLV_DESC("input", wire_input, input_fields);
 

@@ -77,6 +77,7 @@ struct wire_detach { /* it goes, holding nothing */
 struct wire_input { /* the result of a parent */
     struct slice job;
     struct slice result, result_hash;
+    struct tlv_list artifacts; /* of wire_kept */
 };
 
 struct wire_assignment {

@@ -7,7 +7,6 @@
 #include "session.h"
 #include "target.h"
 
-#define TENANT_STANDARD "default"
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
@@ -139,10 +138,9 @@ static enum err parents_of(struct server *s, const struct request *r, const stru
 static enum err blob_there(struct server *s, const struct request *r, struct slice hash, const char *what,
                            struct why *why) {
     blob_hash h;
-    uint64_t bytes;
     if (hash.len != DIGEST_BYTES) return ERR_OK;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    if (blobs_stat(s->vault.blobs, stream_tenant(r->session), &h, &bytes, why) == ERR_OK) return ERR_OK;
+    if (blobs_touch(s->vault.blobs, stream_tenant(r->session), &h)) return ERR_OK;
     return why_set(why, ERR_NOT_FOUND, "the %s is a blob that is not stored here: put it first", what);
 }
 
@@ -210,8 +208,8 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-static enum err submit_of(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
-                          struct why *why) {
+enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
+                          struct command *ret, struct why *why) {
     struct wire_flow read;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
@@ -250,7 +248,7 @@ void ask_submit(struct server *s, struct request *r) {
     for (uint32_t i = 0; i < m->flows.count; i++) {
         struct command cmd;
         struct why why = {{0}};
-        enum err e = submit_of(s, r, &flows[i], &cmd, &why);
+        enum err e = ask_flow_command(s, r, &flows[i], &cmd, &why);
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else

@@ -165,6 +165,7 @@ static void one_question(void *ctx, const struct question_view *v) {
 
 static void one_worker(void *ctx, const struct worker_view *v) {
     struct page *p = ctx;
+    if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
     if (begins(v->id, p->m->name) && page_wants(p))
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
@@ -299,12 +300,14 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("stale_refused"), n.stale_refused},
         {SLICE("state_bytes"), n.bytes},
         {SLICE("journal_reserved_bytes"), n.reserved_bytes},
+        {SLICE("journal_syncs"), s->sync_count},
         {SLICE("epoch"), s->epoch},
         {SLICE("connections"), s->sessions.count},
         {SLICE("calls"), s->calls.count},
         {SLICE("requests"), s->request_count},
         {SLICE("busy"), s->busy_count},
         {SLICE("blob_bytes"), blobs.file_bytes},
+        {SLICE("blobs_swept"), s->sweep.total_dropped},
         {SLICE("log_bytes"), logs.file_bytes},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];

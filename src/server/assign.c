@@ -30,7 +30,7 @@ static struct slice children_left(struct server *s, struct job_ref ref) {
     return list;
 }
 
-/* Results of the parents that have one. A parent may have hundreds of siblings, so few are looked at. */
+/* Results and files of the parents that left any. A parent may have hundreds of siblings, so few are looked at. */
 static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *ret_bytes) {
     uint32_t ordinals[INPUTS_MAX];
     uint32_t count = view_parents(server_state(s), ref, ordinals, INPUTS_MAX);
@@ -41,11 +41,13 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
     for (uint32_t i = 0; i < count; i++) {
         struct job_view parent;
         if (!view_job(server_state(s), (struct job_ref){ref.flow, ordinals[i]}, &parent)) continue;
-        if (parent.result.len == 0 && parent.result_hash.len == 0) parent.result = children_left(s, parent.ref);
-        if (parent.result.len == 0 && parent.result_hash.len == 0) continue;
+        bool left_result = parent.result.len > 0 || parent.result_hash.len > 0;
+        if (!left_result) parent.result = children_left(s, parent.ref);
+        if (!left_result && parent.result.len == 0 && parent.artifacts.len == 0) continue;
         if (*ret_bytes + parent.result.len > INPUT_BYTES_MAX) parent.result.len = 0;
-        *ret_bytes += parent.result.len + 64;
-        list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash};
+        *ret_bytes += parent.result.len + parent.artifacts.len + 64;
+        struct tlv_list artifacts = show_artifacts(s, parent.artifacts);
+        list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash, artifacts};
     }
     return (struct tlv_list){list, kept};
 }

@@ -77,6 +77,33 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
     return ERR_OK;
 }
 
+/* ---- inputs: files that a job it needs keeps ---- */
+
+/* A pattern may fit anything: that is seen when the job has run. */
+static bool may_keep(const struct spec_job *job, struct slice name) {
+    const struct wire_artifact *kept = job->r.artifacts.at;
+    for (uint32_t i = 0; i < job->r.artifacts.count; i++)
+        if (slice_eq(kept[i].name, name) || spec_is_pattern(kept[i].path)) return true;
+    return false;
+}
+
+static enum err check_inputs(struct spec *s, const struct spec_job *job, const struct edges *edges) {
+    const struct wire_take *takes = job->r.inputs.at;
+    for (uint32_t i = 0; i < job->r.inputs.count; i++) {
+        uint32_t position = spec_job_find(s, takes[i].job);
+        bool needed = false;
+        if (position == 0) return spec_job_unknown(s, job->inputs->at, takes[i].job);
+        for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
+        if (!needed)
+            return spec_refuse(s, job->inputs->at, ERR_INVALID, "it takes a file of `%.*s`, so it must need it",
+                               SLICE_FMT(takes[i].job));
+        if (!may_keep(&s->jobs[position - 1], takes[i].name))
+            return spec_refuse(s, job->inputs->at, ERR_UNKNOWN_NAME, "`%.*s` has no artifact `%.*s`",
+                               SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].name));
+    }
+    return ERR_OK;
+}
+
 /* ---- phases: one barrier between two of them ---- */
 
 /* The place of a job's phase among the phases; UINT32_MAX = it has none. */
@@ -344,6 +371,7 @@ enum err spec_graph(struct spec *s, struct wire_jobs *ret) {
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = read_needs(s, &s->jobs[i], i, &g.edges[i]);
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++)
         e = spec_uses_check(s, &s->jobs[i], g.edges[i].parents, g.edges[i].count);
+    for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = check_inputs(s, &s->jobs[i], &g.edges[i]);
     if (e == ERR_OK) e = read_phases(&g, phases);
     if (e != ERR_OK) return e;
     vec_init(&g.options, sizeof(struct wire_options));

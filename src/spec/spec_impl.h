@@ -2,7 +2,7 @@
 #ifndef REEVE_SPEC_IMPL_H
 #define REEVE_SPEC_IMPL_H
 
-#include "limits.h"
+#include "limit.h"
 #include "map.h"
 #include "options.h"
 #include "spec_keys.h"
@@ -65,7 +65,11 @@ CHECKED enum err spec_uses_check(struct spec *s, const struct spec_job *job, con
 
 /* spec_job.c: one job, as far as it does not concern others. */
 CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job);
+bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
+
+/* spec_schedule.c: but for its name, left as it is when the flow has none. */
+CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);
 
 /* spec_graph.c: names, needs, phases, order; fills the jobs of the flow. */
 uint32_t spec_job_find(struct spec *s, struct slice name); /* position + 1; 0 = there is none */

@@ -81,10 +81,53 @@ static enum err read_artifacts(struct spec *s, struct spec_job *job) {
                          : spec_template(s, n, "a path, or an object with `path`", false, &x.kept.path);
         if (e != ERR_OK) return e;
         if (x.kept.path.len == 0) return spec_refuse(s, n->at, ERR_INVALID, "an artifact needs its `path`");
-        if (x.kept.name.len == 0) x.kept.name = x.kept.path;
+        if (x.kept.name.len == 0 && !spec_is_pattern(x.kept.path)) x.kept.name = x.kept.path; /* else each its own */
         list[count++] = x.kept;
     }
     job->r.artifacts = (struct tlv_list){list, count};
+    return ERR_OK;
+}
+
+bool spec_is_pattern(struct slice path) {
+    for (size_t i = 0; i < path.len; i++)
+        if (path.ptr[i] == '*' || path.ptr[i] == '?') return true;
+    return false;
+}
+
+/* PATH: JOB/NAME. Whether it needs that job, and whether that one keeps such a file, is for spec_graph.c. */
+static enum err read_input(struct spec *s, const struct json_node *n, struct wire_take *ret) {
+    struct slice from = {0};
+    enum err e = spec_text(s, n, "an artifact of a job: JOB/NAME", &from);
+    if (e != ERR_OK) return e;
+    const uint8_t *slash = from.len > 0 ? memchr(from.ptr, '/', from.len) : NULL;
+    size_t job_len = slash != NULL ? (size_t)(slash - from.ptr) : 0;
+    if (job_len == 0 || job_len + 1 == from.len)
+        return spec_refuse(s, n->at, ERR_INVALID, "expected an artifact of a job, like `extract/out.csv`, found `%.*s`",
+                           SLICE_FMT(from));
+    *ret = (struct wire_take){
+        .path = n->key, .job = slice_of(from.ptr, job_len), .name = slice_of(slash + 1, from.len - job_len - 1)};
+    return ERR_OK;
+}
+
+static enum err read_inputs(struct spec *s, struct spec_job *job) {
+    const struct json_node *node = job->inputs;
+    uint32_t count = 0;
+    if (node == NULL) return ERR_OK;
+    if (node->kind != JSON_OBJECT)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected an object like `{data.csv: extract/out.csv}`, found %s",
+                           json_kind_word(node->kind));
+    if (job->o.kind != WIRE_JOB_COMMAND && job->o.kind != WIRE_JOB_SCRIPT)
+        return spec_refuse(s, node->at, ERR_INVALID, "only a job with `run` or `script` has a directory for inputs");
+    if (job->cache != NULL)
+        return spec_refuse(s, node->at, ERR_INVALID,
+                           "`inputs` or `cache`, not both: what the result depends on is not known at the submit");
+    struct wire_take *list = spec_alloc(s, sizeof *list * node->count);
+    if (list == NULL) return spec_full(s);
+    for (const struct json_node *n = node->first; n != NULL; n = n->next) {
+        enum err e = read_input(s, n, &list[count++]);
+        if (e != ERR_OK) return e;
+    }
+    job->r.inputs = (struct tlv_list){list, count};
     return ERR_OK;
 }
 
@@ -270,6 +313,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     enum err e = read_kind(s, job, is_undo);
     if (e == ERR_OK) e = read_stdin(s, job);
     if (e == ERR_OK) e = read_artifacts(s, job);
+    if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
     if (e != ERR_OK) return e;
     if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);

@@ -92,6 +92,8 @@ static const struct spec_field job_fields[] = {
     KEY("workdir",    SPEC_TEMPLATE,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
     KEY("artifacts",  SPEC_NODE,   spec_job, artifacts, "files to keep: paths in its directory (`*` and `?` match), or objects (below)", .where = IN_JOB | IN_DEFAULTS,
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
+    KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,
+        .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"),
     KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
     KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
     KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),
@@ -109,6 +111,8 @@ static const struct spec_field flow_fields[] = {
         .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"oneOf\":[{\"type\":[\"string\",\"number\",\"boolean\",\"null\"]},{\"$ref\":\"#/$defs/param\"}]}}"),
     KEY("defaults",    SPEC_NODE,  spec_flow, defaults, "keys of a job that hold for all jobs unless they say otherwise",
         .form = "object", .schema = "{\"$ref\":\"#/$defs/defaults\"}"),
+    KEY("schedule",    SPEC_NODE,  spec_flow, schedule, "when `reeve schedule add FILE` makes the flow again and again: a cron pattern, or an object (below)",
+        .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/schedule\"}]}"),
     KEY("phases",      SPEC_NAMES, spec_flow, phases, "names of phases in their order"),
     KEY("jobs",        SPEC_NODE,  spec_flow, jobs, "the jobs by name; a text in place of an object is its `run`",
         .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
@@ -159,6 +163,23 @@ static const struct spec_field foreach_fields[] = {
     KEY("allow",        SPEC_NODE,  spec_foreach, allow, "how many may end badly: a number, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),
 };
 const struct spec_object spec_foreach_keys = {"a foreach", foreach_fields, COUNT(foreach_fields)};
+
+static const struct spec_field schedule_fields[] = {
+    KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday of the clock on the wall, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),
+    KEY("every",    SPEC_TEXT, spec_schedule, every, "or: an interval like `15m`, counted from `from`"),
+    KEY("at",       SPEC_TEXT, spec_schedule, at, "or: one moment, like `2026-12-24T18:00`"),
+    KEY("zone",     SPEC_TEXT, spec_schedule, zone, "whose clock: `Europe/Lisbon`; UTC unless said"),
+    KEY("from",     SPEC_TEXT, spec_schedule, from, "where an interval begins, like `2026-01-01T00:00:00Z`; 1970 unless said, so that `15m` means the quarters of the hour"),
+    KEY("gap",      SPEC_TEXT, spec_schedule, gap, "what falls into the hour that is left out when clocks go forward: `after` (right after it) or `skip`", .form = "after or skip"),
+    KEY("fold",     SPEC_TEXT, spec_schedule, fold, "in the hour that comes twice when clocks go back: `first`, `last` or `both`", .form = "first, last or both"),
+    KEY("catch_up", SPEC_TEXT, spec_schedule, catch_up, "slots that were missed while the server was down: `all`, `last` (unless said) or `none`", .form = "all, last or none"),
+    KEY("overlap",  SPEC_TEXT, spec_schedule, overlap, "a slot that comes while the flow made last is running: `skip` it (unless said), `queue` it, or `replace` the running one", .form = "skip, queue or replace"),
+    KEY("start",    SPEC_MOMENT, spec_schedule, start_ms, "no slot before this"),
+    KEY("end",      SPEC_MOMENT, spec_schedule, end_ms, "no slot after this"),
+    KEY("paused",   SPEC_BOOL, spec_schedule, paused, "it fires when it is resumed"),
+    KEY("name",     SPEC_TEXT, spec_schedule, name, "of the schedule, unique for the tenant; that of the flow unless said"),
+};
+const struct spec_object spec_schedule_keys = {"a schedule", schedule_fields, COUNT(schedule_fields)};
 
 static const struct {
     const char *form, *schema;

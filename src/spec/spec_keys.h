@@ -54,7 +54,7 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -83,7 +83,8 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     struct wire_options o;
     struct wire_run r;
     bool noop;
-    const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *compensate, *phase, *cache;
+    const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
+    const struct json_node *phase, *cache;
 };
 
 struct spec_flow {
@@ -94,7 +95,7 @@ struct spec_flow {
     struct tlv_list labels;
     struct slice description;
     struct tlv_list phases; /* of wire_name */
-    const struct json_node *params, *defaults, *jobs;
+    const struct json_node *params, *defaults, *jobs, *schedule;
 };
 
 struct spec_param {

@@ -150,7 +150,7 @@ static enum err fill_text(struct spec *s, const struct json_node *node, struct b
     size_t at = 0, opening = 0;
     bool escaped = false;
     while (opening_find(text, at, &opening, &escaped)) {
-        const struct spec_param *p;
+        const struct spec_param *p = NULL;
         size_t len = 0;
         buf_put(out, text.ptr + at, opening - at - escaped);
         if (escaped) {
