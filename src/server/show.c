@@ -10,7 +10,7 @@
 /* Who has to answer, and whether anyone here does. */
 static const char *const gate_texts[GATE_COUNT] = {
     [GATE_CONDITION] = "its `when` is about to be evaluated",
-    [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or its items wait for the disk or for room among the jobs",
+    [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or waits for room for its items",
     [GATE_RENDER] = "its templates are about to be filled in",
     [GATE_POLICY] = "a policy has to allow it, and none is asked by this server yet",
     [GATE_APPROVAL] = "a person has to approve it",

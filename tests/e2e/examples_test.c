@@ -1,5 +1,5 @@
-/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and its
- * outcome is looked at: states, results, logs. */
+/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and
+ * its outcome is looked at: states, results, logs. */
 #include "test.h"
 
 #include <glob.h>
@@ -150,11 +150,11 @@ static void cleanup(void **state) {
 static void artifacts(void **state) {
     (void)state;
     const char *id = run("artifacts", "", NULL, 0);
-    assert_states(id, "render succeeded, index succeeded");
-    assert_has(shown(id, "index"), "\"index.html\"");
+    assert_string_equal(log_of(id, "publish"), "three pictures\n");
+    assert_has(shown(id, "index"), "index.html");
+    assert_has(shown(id, "render[2]"), "2-blue");
     /* sha256 of "a red picture\n" */
-    const char *list = realcli_ok(&r, "blob ls", NULL).out;
-    assert_has(list, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
+    assert_has(realcli_ok(&r, "blob ls", NULL).out, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
 }
 
 static void standard_input(void **state) {
