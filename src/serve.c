@@ -22,9 +22,9 @@
 #include "settings.h"
 
 #define DRAIN_MS_MAX 10000
-#define HEAP_STEP_BYTES (4 << 20)
-#define HEAP_BUFFER_BYTES (4 << 20)
-#define HEAP_TRIM_BYTES (16 << 20)
+#define HEAP_STEP_BYTES (1 << 20)
+#define HEAP_BUFFER_BYTES (512 << 10)
+#define HEAP_TRIM_BYTES (2 << 20)
 
 struct serve {
     struct settings settings;
