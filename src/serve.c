@@ -24,8 +24,8 @@
 #include "settings.h"
 
 #define DRAIN_MS_MAX 10000
-#define HEAP_STEP_BYTES (1 << 20)
-#define HEAP_BUFFER_BYTES (512 << 10)
+#define HEAP_STEP_BYTES (512 << 10)
+#define HEAP_BUFFER_BYTES (128 << 10)
 #define HEAP_TRIM_BYTES (2 << 20)
 
 struct serve {
@@ -343,9 +343,9 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     return server_failed(v->server, why);
 }
 
-/* A million jobs are a gigabyte in small pieces: taken from the system in large steps it costs fewer calls (a fifth of the
- * kernel's time of a restart), and buffers of a burst are not given back and faulted in again with each frame. What is
- * taken is not resident before it is used. */
+/* A million jobs are a gigabyte in small pieces: taken from the system in larger steps it costs fewer calls. The other two
+ * stop malloc from raising them by itself: chunks of pools are large and for long mostly unused, and take no memory only
+ * as mappings of their own. */
 static void heap_set(void) {
     (void)mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_BUFFER_BYTES);
