@@ -2,6 +2,7 @@
 #include "serve.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,9 @@
 #include "settings.h"
 
 #define DRAIN_MS_MAX 10000
+#define HEAP_STEP_BYTES (512 << 10)
+#define HEAP_BUFFER_BYTES (128 << 10)
+#define HEAP_TRIM_BYTES (2 << 20)
 
 struct serve {
     struct settings settings;
@@ -217,7 +221,9 @@ static mono_time next_pass(void *ctx) {
 }
 
 static void wake(void *ctx, unsigned when) {
-    (void)ctx, (void)when; /* the pass of this turn takes what is there */
+    struct serve *v = ctx;
+    (void)when;
+    server_wake(v->server); /* the pass of this turn takes what is there */
 }
 
 static void stop(void *ctx, int number) {
@@ -337,6 +343,15 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     return server_failed(v->server, why);
 }
 
+/* A million jobs are a gigabyte in small pieces: taken from the system in larger steps it costs fewer calls. The other two
+ * stop malloc from raising them by itself: chunks of pools are large and for long mostly unused, and take no memory only
+ * as mappings of their own. */
+static void heap_set(void) {
+    (void)mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_BUFFER_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_TRIM_BYTES);
+}
+
 enum err serve_run(int count, char **args, const char *build, struct why *why) {
     static struct serve v;
     enum err e = settings_read(&v.settings, count, args, why);
@@ -347,6 +362,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     if (e == ERR_OK) e = log_open(&v, why);
     if (e != ERR_OK) return e;
     signal(SIGPIPE, SIG_IGN);
+    heap_set();
     e = serve(&v, build, why);
     if (v.server != NULL) server_close(v.server);
     if (v.loop != NULL) osloop_close(v.loop);

@@ -23,7 +23,10 @@
 #define REQUEST_ARENA_MAX ((size_t)2 << 30)
 #define SESSIONS_MAX 100000u
 #define CALLS_MAX 1000001u
-#define HERE_REQUESTS_MAX 512u /* more than these in one pass, and the journal's thread does the append */
+/* More than this in one pass, and the journal's thread does the append: what comes meanwhile is worth more than the
+ * hand-over costs. */
+#define HERE_REQUESTS_MAX 512u
+#define HERE_BYTES_MAX 16384u
 #define FULL_RETRY_MS 200
 #define ROOM_MS 50
 #define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
@@ -134,7 +137,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
 
 static void append_give(struct server *s) {
     struct writer_result r;
-    bool here = s->served <= HERE_REQUESTS_MAX;
+    bool here = s->served <= HERE_REQUESTS_MAX && s->batch.records.len <= HERE_BYTES_MAX;
     s->append = APPEND_AWAY;
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }
@@ -165,7 +168,7 @@ static void append_start(struct server *s) {
 static void append_take(struct server *s) {
     struct writer_result r;
     struct writer_trim_result t;
-    if (!writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
+    if (!s->woken && !writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
     if (writer_take(s->writer, &r)) append_ended(s, &r);
     if (!writer_trim_take(s->writer, &t)) return;
     s->trimming = false;
@@ -183,7 +186,7 @@ static void seal_when_idle(struct server *s) {
 static void vault_turn(struct server *s) {
     struct why why = {{0}};
     bool flew = s->vault.logs_fly || s->vault.blobs_fly;
-    if (!flew) return;
+    if (!flew && !s->woken) return;
     enum err e = vault_take(&s->vault, &why);
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
@@ -229,6 +232,7 @@ void server_pass(struct server *s) {
     engine_begin(s->engine, &in);
     session_tell_gone(s);
     vault_turn(s);
+    s->woken = false;
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     judge_turn(s);
@@ -273,9 +277,16 @@ mono_time server_next(struct server *s) {
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
     if (s->vault_again_ms != 0) next = earlier(next, s->vault_again_ms);
-    /* While an append is away the end of it wakes us; turning round and round meanwhile would only be in its way. */
-    if (waits || next <= now) next = s->append == APPEND_NONE ? now : now + 1;
+    /* While an append or a seal is away the end of it wakes us; turning round and round meanwhile would only be in its
+     * way. */
+    bool away = s->append != APPEND_NONE || writer_is_busy(s->writer);
+    if (waits || next <= now) next = away ? now + 1 : now;
     return (mono_time){next};
+}
+
+/* What ended may have been taken already, by a pass between the end and its word on the descriptor. */
+void server_wake(struct server *s) {
+    s->woken = true;
 }
 
 void server_fds(struct server *s, int *ret_journal, int *ret_vault) {

@@ -6,7 +6,7 @@
  *     server_handler(s)                 give it to the listeners; it only gathers requests
  *     server_pass(s)                    once per turn of the loop: serves them
  *     server_next(s)                    when a pass is due though nothing happens
- *     server_fds(s, …)                  readable: a pass is due (appends, and blobs and logs, that ended elsewhere)
+ *     server_fds(s, …)                  readable: server_wake, and a pass is due (appends, blobs or logs ended elsewhere)
  *
  * Nothing leaves before the record it was computed from is durable. When a write or a sync fails, server_failed says so
  * and the process has to stop: what was acknowledged is in the journal, what was not is not answered. */
@@ -60,6 +60,7 @@ const struct net_handler *server_handler(struct server *s);
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
+void server_wake(struct server *s); /* one of them is readable: before the pass */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
  * takes too long for the loop, so `start` is called on the journal's housekeeping thread.

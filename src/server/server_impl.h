@@ -147,6 +147,7 @@ struct server {
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
+    bool woken; /* a descriptor of server_fds is readable, and stays so until it is read */
     bool trimming;
     bool compacting;
     uint32_t served;         /* requests of the present pass */
