@@ -95,7 +95,7 @@ void ask_attach(struct server *s, struct request *r) {
     take_over(s, n, number);
     struct command beat = {.kind = CMD_HEARTBEAT};
     beat.as.worker = load_of(n, &m->load);
-    engine_command(s->engine, &beat);
+    server_command(s, r->session->conn, 0, &beat);
 }
 
 void ask_heartbeat(struct server *s, struct request *r) {
@@ -111,7 +111,7 @@ void ask_heartbeat(struct server *s, struct request *r) {
 void ask_credit(struct server *s, struct request *r) {
     struct command cmd = {.kind = CMD_HEARTBEAT};
     cmd.as.worker = load_of(r->session, r->message);
-    engine_command(s->engine, &cmd);
+    server_command(s, r->session->conn, 0, &cmd);
 }
 
 void ask_detach(struct server *s, struct request *r) {
@@ -141,7 +141,7 @@ void ask_started(struct server *s, struct request *r) {
     for (uint32_t i = 0; i < m->attempts.count; i++) {
         struct command cmd = {.kind = CMD_STARTED};
         cmd.as.attempt = attempt_of(r->session, &list[i]);
-        engine_command(s->engine, &cmd);
+        server_command(s, r->session->conn, 0, &cmd);
     }
 }
 
@@ -152,7 +152,7 @@ void ask_progress(struct server *s, struct request *r) {
         struct command cmd = {.kind = CMD_PROGRESS};
         cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
         cmd.as.attempt.percent = list[i].percent;
-        engine_command(s->engine, &cmd);
+        server_command(s, r->session->conn, 0, &cmd);
     }
 }
 
@@ -163,7 +163,7 @@ void ask_health(struct server *s, struct request *r) {
         struct command cmd = {.kind = CMD_HEALTH};
         cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
         cmd.as.attempt.healthy = list[i].healthy;
-        engine_command(s->engine, &cmd);
+        server_command(s, r->session->conn, 0, &cmd);
     }
 }
 

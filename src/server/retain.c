@@ -15,7 +15,7 @@ void retain_turn(struct server *s) {
     uint64_t durable = engine_durable_lsn(s->engine);
     if (durable == s->retain.told_lsn) return;
     cmd.as.lsn = s->retain.told_lsn = durable;
-    engine_command(s->engine, &cmd);
+    server_command(s, (conn_id){0}, 0, &cmd);
 }
 
 static bool keeps(void *ctx, const struct log_key *key) {

@@ -50,6 +50,13 @@ enum err server_failed(const struct server *s, struct why *why) {
     return s->failed;
 }
 
+void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
+    const struct guest *g = s->world.guest;
+    if (g != NULL) g->asked(g->ctx, conn, request, cmd);
+    engine_command(s->engine, cmd);
+    if (g != NULL) g->decided(g->ctx, conn, request, cmd);
+}
+
 /* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
 static uint64_t journal_room(struct server *s) {
     struct why why;
@@ -75,10 +82,14 @@ static void inputs(struct server *s, struct inputs *ret) {
 /* ---- effects ---- */
 
 static void release(struct server *s) {
+    const struct guest *g = s->world.guest;
     struct effect e;
     while (engine_effect(s->engine, &e)) {
+        if (g != NULL) g->leaves(g->ctx, &e);
         switch (e.kind) {
-        case EFFECT_ANSWER: call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply); break;
+        case EFFECT_ANSWER:
+            if (!(e.as.answer.token & GUEST_TOKEN)) call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply);
+            break;
         case EFFECT_EVENT: feed_event(s, &e); break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
@@ -88,6 +99,7 @@ static void release(struct server *s) {
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
         }
+        if (g != NULL) g->left(g->ctx, &e);
     }
     assign_flush_all(s);
 }
@@ -106,6 +118,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->appended_ms = s->now_ms;
         s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
         s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
+        if (s->world.guest != NULL) s->world.guest->durable(s->world.guest->ctx, r->last_lsn);
         engine_durable(s->engine, r->last_lsn);
         return;
     case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
@@ -123,7 +136,8 @@ static void append_ended(struct server *s, const struct writer_result *r) {
 
 static void append_give(struct server *s) {
     struct writer_result r;
-    bool here = s->served <= HERE_REQUESTS_MAX;
+    uint32_t most = s->options.here_requests_max;
+    bool here = s->served <= (most != 0 ? most : HERE_REQUESTS_MAX);
     s->append = APPEND_AWAY;
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }
@@ -148,6 +162,7 @@ static void append_start(struct server *s) {
     }
     if (s->append != APPEND_NONE || writer_is_busy(s->writer)) return;
     if (should_fill(s) || !engine_batch(s->engine, &s->batch)) return;
+    if (s->world.guest != NULL) s->world.guest->appends(s->world.guest->ctx, &s->batch);
     append_give(s);
 }
 
@@ -220,6 +235,7 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     retain_turn(s);
+    if (s->world.guest != NULL) s->world.guest->turn(s->world.guest->ctx);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -264,6 +280,12 @@ mono_time server_next(struct server *s) {
 void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
     *ret_journal = writer_fd(s->writer);
     *ret_vault = vault_fd(&s->vault);
+}
+
+bool server_step(struct server *s) {
+    REQUIRE(s->options.without_threads);
+    bool wrote = writer_step(s->writer);
+    return vault_work(&s->vault) || wrote;
 }
 
 const struct net_handler *server_handler(struct server *s) {
@@ -327,6 +349,7 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     struct server *s = ctx;
     s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    if (s->world.guest != NULL) s->world.guest->replayed(s->world.guest->ctx, batch);
     return engine_replay(s->engine, batch, why);
 }
 
@@ -358,10 +381,13 @@ static enum err stores_open(struct server *s, struct why *why) {
     file_options_default(&o);
     o.archive_days = s->options.archive_days;
     if (s->options.segment_bytes != 0) o.segment_bytes = s->options.segment_bytes;
+    if (s->options.reserve_bytes != 0) o.reserve_bytes = s->options.reserve_bytes;
+    bool threaded = !s->options.without_threads;
     enum err e = file_open(s->world.disk, s->world.clock, &o, &s->journal, why);
     if (e == ERR_OK) e = recover(s, why);
-    if (e == ERR_OK) e = writer_open(s->journal, &s->writer, why);
-    if (e == ERR_OK) e = vault_open(&s->vault, s->world.disk, s->world.clock, s->world.hasher, s->limits, true, why);
+    if (e == ERR_OK) e = writer_open(s->journal, threaded, &s->writer, why);
+    if (e == ERR_OK)
+        e = vault_open(&s->vault, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
     if (e == ERR_OK) e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, &first, why);
     if (e == ERR_OK && first)
         server_log(s, SERVER_INFO, "tokens", "first start: admin.token and worker.token are in the data directory");
@@ -446,6 +472,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     ends_init(&s->ends);
     retain_init(s);
     inputs(s, &in);
+    if (world->guest != NULL) world->guest->resumes(world->guest->ctx, s->engine, s->epoch);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
     append_start(s); /* from here on the first pass goes on */

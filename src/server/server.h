@@ -7,6 +7,7 @@
  *     server_pass(s)                    once per turn of the loop: serves them
  *     server_next(s)                    when a pass is due though nothing happens
  *     server_fds(s, …)                  readable: a pass is due (appends, and blobs and logs, that ended elsewhere)
+ *     server_step(s)                    without threads: does what they would have done
  *
  * Nothing leaves before the record it was computed from is durable. When a write or a sync fails, server_failed says so
  * and the process has to stop: what was acknowledged is in the journal, what was not is not answered. */
@@ -21,6 +22,7 @@
 #include "net.h"
 #include "wtime.h"
 
+struct guest;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -33,6 +35,7 @@ struct server_world {
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
+    const struct guest *guest; /* guest.h; NULL in the program */
 };
 
 struct server_options {
@@ -40,9 +43,12 @@ struct server_options {
     uint32_t shard;
     uint32_t archive_days;
     uint64_t segment_bytes; /* 0 = the standard */
+    uint64_t reserve_bytes; /* of the journal; 0 = the standard */
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
+    uint32_t here_requests_max; /* of a pass whose batch is appended here, not by the journal's thread; 0 = the standard */
+    bool without_threads;       /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
@@ -54,6 +60,7 @@ const struct net_handler *server_handler(struct server *s);
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
+bool server_step(struct server *s); /* false: nothing was handed over */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
  * takes too long for the loop, so `start` is called on the journal's housekeeping thread.

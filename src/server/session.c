@@ -340,14 +340,14 @@ void session_tell_gone(struct server *s) {
         if (g->worker != NULL) {
             cmd.as.worker.worker = bytes_slice(g->worker);
             cmd.as.worker.incarnation = g->incarnation;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
             bytes_free(g->worker);
         }
         if (g->watches) {
             cmd = (struct command){.kind = CMD_STORE};
             cmd.as.store.op = STORE_UNWATCH;
             cmd.as.store.session = g->conn;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
         }
     }
     s->hung_up.count = 0;
