@@ -27,9 +27,7 @@ static void draw_size(struct plan *p, struct rng *r) {
 
 static void draw_net(struct plan *p, struct rng *r) {
     p->net_us = rng_range(r, 50, 5000);
-    p->net_ordered = rng_chance(r, PERCENT(50));
-    p->drop_ppm = maybe(r, 50, 1000, 100000);
-    p->duplicate_ppm = maybe(r, 50, 1000, 100000);
+    p->drop_ppm = maybe(r, 50, 200, 20000);
     p->late_ppm = maybe(r, 50, 1000, 30000);
     p->late_ms = rng_range(r, 10, 3 * p->lease_ms);
     p->partition_ms = maybe(r, 40, 1000, 8000);
@@ -59,8 +57,7 @@ static void draw_workers(struct plan *p, struct rng *r) {
     p->worker_kill_ms = maybe(r, 50, 500, 8000);
     p->worker_stop_ms = maybe(r, 35, 500, 8000);
     p->machine_stop_ms = maybe(r, 10, 2000, 10000);
-    p->stale_ppm = maybe(r, 40, 2000, 50000);
-    p->goodbye_ppm = maybe(r, 30, 1000, 20000);
+    p->worker_drain_ms = maybe(r, 30, 1000, 10000);
 }
 
 static void draw_limits(struct plan *p, struct rng *r) {
@@ -77,6 +74,8 @@ static void draw_limits(struct plan *p, struct rng *r) {
     l->policy_retry_ms = rng_range(r, 100, 2000);
     l->idempotency_ms = rng_chance(r, PERCENT(30)) ? rng_range(r, 1000, 10000) : 86400000;
     l->overload_slots_percent = rng_chance(r, PERCENT(70)) ? 90 : 50;
+    l->vault_reserve_bytes = 0;
+    l->pack_bytes = 1 << rng_range(r, 16, 20);
 }
 
 /* From a stream of its own: half of all seeds stay what they were before there were schedules and a history. */
@@ -86,8 +85,11 @@ static void draw_schedules(struct plan *p) {
     rng_init(&r, p->seed ^ 0x5c4edu);
     p->schedules = maybe(&r, 50, 5, 40);
     p->history_ms = p->schedules ? maybe(&r, 60, 100, 2000) : 0;
-    l->retention_ms = rng_range(&r, 0, 3000);
-    l->dead_letter_ms = rng_range(&r, 3000, 30000);
+    int64_t retention_ms = rng_range(&r, 0, 3000), dead_letter_ms = rng_range(&r, 3000, 30000);
+    if (p->history_ms) { /* else flows stay as long as the run lasts, unless somebody forgets them */
+        l->retention_ms = retention_ms;
+        l->dead_letter_ms = dead_letter_ms;
+    }
     l->schedule_catch_up_max = rng_range(&r, 0, 5);
     l->schedule_waiting_max = rng_range(&r, 1, 6);
     l->schedule_slots_max = rng_range(&r, 6, 40);
@@ -125,10 +127,10 @@ void plan_draw(struct plan *p, uint64_t seed) {
 }
 
 void plan_calm(struct plan *p) {
-    p->drop_ppm = p->duplicate_ppm = p->late_ppm = p->partition_ms = 0;
+    p->drop_ppm = p->late_ppm = p->partition_ms = 0;
     p->kill_ms = p->power_ms = p->effect_crash_ppm = p->append_crash_ppm = p->freeze_ms = p->jump_ms = 0;
     p->slow_ppm = p->short_ppm = p->write_error_ppm = p->sync_error_ppm = p->full_ms = 0;
-    p->worker_kill_ms = p->worker_stop_ms = p->machine_stop_ms = p->stale_ppm = p->goodbye_ppm = 0;
+    p->worker_kill_ms = p->worker_stop_ms = p->machine_stop_ms = p->worker_drain_ms = 0;
     p->meddle = 0;
 }
 

@@ -41,7 +41,7 @@ static void work_out(const struct simschedule_series *series, const struct slots
     c->after_ms = wanted->after_ms;
 }
 
-void simschedule_wanted(struct simserver *s, const struct slots_effect *wanted) {
+void simschedule_wanted(struct serverhost *s, const struct slots_effect *wanted) {
     struct schedule_view view;
     if (!view_schedule_revision(engine_state(s->engine), wanted->revision, &view)) return;
     if (!s->w->quiet && rng_below(&s->rng, 8) == 0) return; /* the calendar is not in the mood */
@@ -50,12 +50,12 @@ void simschedule_wanted(struct simserver *s, const struct slots_effect *wanted) 
     uint32_t least = (uint32_t)s->w->plan.limits.schedule_catch_up_max + 1;
     uint32_t most = wanted->most;
     if (most > least && rng_below(&s->rng, 2)) most = least + rng_below(&s->rng, most - least);
-    struct msg *m = simnet_msg(&s->w->net, MSG_COMMAND, NET_SERVER, NET_SERVER);
+    struct msg *m = simmsg_new(&s->w->msgs, NET_SERVER);
     m->cmd.kind = CMD_SCHEDULE_SLOTS;
-    work_out(&series, wanted, most, s->batch_clock.last.ms, m);
+    work_out(&series, wanted, most, s->last_ms, m);
     WORLD_NOTE(s->w, wanted->revision, wanted->after_ms, m->cmd.as.schedule_slots.slot_count,
                "server: %u slots of %.*s after %ld, %lu left out", m->cmd.as.schedule_slots.slot_count,
                SLICE_FMT(view.name), (long)wanted->after_ms, (unsigned long)m->cmd.as.schedule_slots.earlier);
-    simserver_receive(s, m);
-    simnet_unref(&s->w->net, m);
+    serverhost_door(s, m);
+    simmsg_unref(&s->w->msgs, m);
 }

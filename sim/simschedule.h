@@ -6,7 +6,7 @@
 #include "effect.h"
 #include "slice.h"
 
-struct simserver;
+struct serverhost;
 
 struct simschedule_series { /* slots at anchor + k * every, k = 1, 2, … */
     int64_t every_ms, anchor_ms;
@@ -14,6 +14,6 @@ struct simschedule_series { /* slots at anchor + k * every, k = 1, 2, … */
 
 struct simschedule_series simschedule_parse(struct slice expression);
 /* Answers the engine's question by a command of the server to itself. */
-void simschedule_wanted(struct simserver *s, const struct slots_effect *wanted);
+void simschedule_wanted(struct serverhost *s, const struct slots_effect *wanted);
 
 #endif

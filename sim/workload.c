@@ -3,9 +3,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "hash.h"
 #include "panic.h"
+#include "wire_run.h"
 #include "world.h"
 
 #define PROFILES_MAX 4u
@@ -67,7 +70,7 @@ struct slice workload_hash(struct arena *arena, uint64_t what) {
 
 /* ---- workers ---- */
 
-void workload_worker(struct simworker *v, struct rng *r) {
+void workload_worker(struct workerhost *v, struct rng *r) {
     bool all = v->node == 1;
     struct worker_info *info = &v->info;
     uint32_t caps = 0;
@@ -76,7 +79,6 @@ void workload_worker(struct simworker *v, struct rng *r) {
     }
     v->labels[0] = (struct label){SLICE("os"), SLICE("linux")};
     v->labels[1] = (struct label){SLICE("zone"), all || rng_below(r, 2) ? SLICE("a") : SLICE("b")};
-    v->resource = (struct resource){SLICE("disk"), 10};
     *info = (struct worker_info){
         .pool = workload_pools[v->node == 2],
         .capabilities = {v->caps, caps},
@@ -85,7 +87,6 @@ void workload_worker(struct simworker *v, struct rng *r) {
         .cpu_milli = 4000,
         .memory_bytes = 8u << 20,
         .gpus = 2,
-        .resources = {&v->resource, all || rng_below(r, 2) ? 1 : 0},
         .permanent = rng_below(r, 2),
         .build = SLICE("sim"),
     };
@@ -95,7 +96,7 @@ void workload_worker(struct simworker *v, struct rng *r) {
 
 /* Asks for a part of what one worker has, so that at least that one can take the job. */
 static void draw_demand(struct world *w, struct rng *r, struct arena *arena, struct demand *d) {
-    const struct simworker *v = &w->workers[rng_below(r, (uint32_t)w->plan.workers)];
+    const struct workerhost *v = &w->workers[rng_below(r, (uint32_t)w->plan.workers)];
     const struct worker_info *info = &v->info;
     if (rng_below(r, 5) == 0 && v->node != 2)
         d->topic = workload_topics[rng_below(r, 2)];
@@ -191,7 +192,7 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
     o->exclusive = rng_below(r, 3) == 0;
     o->affinity = rng_below(r, 6) == 0;
     o->prefer_ms = rng_range(r, 0, 2000);
-    if (rng_below(r, 8) == 0) o->preferred_worker = simworker_name(arena, 1 + rng_below(r, PLAN_WORKERS_MAX));
+    if (rng_below(r, 8) == 0) o->preferred_worker = worker_name(arena, 1 + rng_below(r, PLAN_WORKERS_MAX));
     if (rng_below(r, 8) == 0) o->preferred_pool = workload_pools[rng_below(r, 2)];
     if (rng_below(r, 6) == 0) {
         uint32_t *fatal = ARENA_NEW(arena, uint32_t);
@@ -204,12 +205,39 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
     draw_gates(r, o);
 }
 
+/* What a worker is to run, as a `run` message: processes read the last argument; see simproc.h. */
+struct slice workload_body(struct arena *arena, const char *orders) {
+    struct wire_arg arg = {slice_str(orders)};
+    struct wire_run run = {.argv = {&arg, 1}, .script = SLICE("#!sim\n"), .sleep_ms = 1};
+    struct buf out;
+    const char *ms = strstr(orders, "ms=");
+    if (ms != NULL) run.sleep_ms = 1 + atoi(ms + 3);
+    buf_init(&out, 4096);
+    tlv_encode(&wire_run_desc, &run, &out);
+    ENSURE(!out.full);
+    struct slice ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return ret;
+}
+
+static struct slice body(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static struct slice body(struct arena *arena, const char *format, ...) {
+    char line[96];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ENSURE(len > 0 && (size_t)len < sizeof line);
+    return workload_body(arena, line);
+}
+
 static struct slice draw_body(struct rng *r, struct arena *arena) {
     /* some outlive a lease: only then an attempt can be lost and still go on */
     uint32_t ms = (uint32_t)(rng_below(r, 6) == 0 ? rng_range(r, 300, 6000) : rng_skewed(r, 400));
     uint32_t exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 2) : 0;
     uint32_t flaky = rng_below(r, 4) == 0 ? rng_below(r, 4) : 0;
-    return text(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
+    return body(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
 }
 
 /* ---- graphs ---- */
@@ -321,7 +349,7 @@ static void draw_undo(struct rng *r, struct arena *arena, struct options *option
         if (!runs_on_a_worker(&options[from]) || !runs_on_a_worker(&options[specs[i].profile])) continue;
         uint32_t ms = (uint32_t)rng_skewed(r, 300), exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 3) : 0;
         specs[i].undo_profile = from + 1;
-        specs[i].undo_body = text(arena, "ms=%u exit=%u undo=%.*s", ms, exit_code, SLICE_FMT(specs[i].name));
+        specs[i].undo_body = body(arena, "ms=%u exit=%u undo=%.*s", ms, exit_code, SLICE_FMT(specs[i].name));
         specs[i].undo_hash = workload_hash(arena, rng_u64(r));
     }
 }
@@ -352,7 +380,8 @@ static void draw_memos(const struct world *w, struct rng *r, struct arena *arena
         if (w->plan.memos && rng_below(r, 2)) options[i].cache_ms = rng_range(r, 100, 8000);
     }
     for (uint32_t i = 0; i < count; i++) {
-        bool fits = runs_on_a_worker(&options[specs[i].profile]) && specs[i].undo_profile == 0;
+        uint8_t kind = options[specs[i].profile].kind;
+        bool fits = (kind == JOB_COMMAND || kind == JOB_SCRIPT) && specs[i].undo_profile == 0;
         if (!rng_chance(r, PERCENT(w->plan.memos)) || !fits) continue;
         specs[i].cache_key = workload_cache_key(arena, r);
     }
@@ -416,7 +445,7 @@ static void draw_service(struct world *w, const struct rng *from, struct arena *
     deploys->service = workload_services[rng_below(&r, WORKLOAD_SERVICES)];
     deploys->undo_profile = 0;
     deploys->undo_body = deploys->undo_hash = slice_of(NULL, 0);
-    deploys->body = text(arena, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
+    deploys->body = body(arena, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
     jobs->profiles = sets;
     jobs->profile_count++;
     jobs->jobs = specs;
@@ -427,7 +456,7 @@ static void draw_submit(struct rng *r, struct msg *m) {
     m->cmd.kind = CMD_SUBMIT;
     s->name = SLICE("flow");
     s->key_hash = workload_hash(&m->arena, rng_u64(r));
-    if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->from, (uint32_t)(rng_u64(r) >> 40));
+    if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->node, (uint32_t)(rng_u64(r) >> 40));
     if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 20, 2000);
     if (rng_below(r, 10) == 0) s->trace = SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
@@ -477,7 +506,7 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
             .profile = i > 0,
             .parents = root,
             .parent_count = i > 0,
-            .body = text(&m->arena, "ms=200 exit=%d", fails),
+            .body = body(&m->arena, "ms=200 exit=%d", fails),
         };
     }
     *jobs = (struct cmd_jobs){.profiles = options, .profile_count = 2, .jobs = specs, .job_count = count};
@@ -491,7 +520,7 @@ struct slice workload_schedule_name(struct arena *arena, uint32_t n) {
 
 /* A flow made every second needs jobs that end: no gates, no places that few workers have. */
 void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
-    int64_t now_ms = w->server.batch_clock.last.ms;
+    int64_t now_ms = w->server.last_ms;
     struct cmd_schedule *s = &m->cmd.as.schedule;
     m->cmd.kind = CMD_SCHEDULE;
     uint32_t count = 1 + rng_below(r, 3);

@@ -6,10 +6,10 @@
 #define REEVE_WORKLOAD_H
 
 #include "rng.h"
-#include "simnet.h"
+#include "simmsg.h"
 
 struct world;
-struct simworker;
+struct workerhost;
 
 #define WORKLOAD_TENANTS 2u
 extern const struct slice workload_tenants[WORKLOAD_TENANTS];
@@ -24,7 +24,7 @@ extern const struct slice workload_rates[WORKLOAD_RATES];
 extern const struct slice workload_services[WORKLOAD_SERVICES];
 
 /* What the worker at `node` offers; the first one offers everything. */
-void workload_worker(struct simworker *v, struct rng *r);
+void workload_worker(struct workerhost *v, struct rng *r);
 
 /* Fills the command of `m` with a submit of some jobs; returns how many. */
 uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m);
@@ -39,6 +39,7 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m);
 struct slice workload_schedule_name(struct arena *arena, uint32_t n);
 #define WORKLOAD_SCHEDULES 3u
 
+struct slice workload_body(struct arena *arena, const char *orders); /* what simproc.h explains, for the wire */
 struct slice workload_cache_key(struct arena *arena, struct rng *r);
 struct slice workload_hash(struct arena *arena, uint64_t what); /* 32 bytes */
 

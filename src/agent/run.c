@@ -321,7 +321,8 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     struct why why = {{0}};
     t->started_ms = agent_wall_ms(a);
     t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
-    switch ((enum wire_job_kind)order->kind) {
+    bool as_command = order->kind == WIRE_JOB_SERVICE && a->o.services;
+    switch (as_command ? WIRE_JOB_COMMAND : (enum wire_job_kind)order->kind) {
     case WIRE_JOB_NOOP:
     case WIRE_JOB_SLEEP:
     case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;

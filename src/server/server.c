@@ -136,8 +136,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
 
 static void append_give(struct server *s) {
     struct writer_result r;
-    uint32_t most = s->options.here_requests_max;
-    bool here = s->served <= (most != 0 ? most : HERE_REQUESTS_MAX);
+    bool here = s->served <= HERE_REQUESTS_MAX && !s->options.appends_away;
     s->append = APPEND_AWAY;
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }

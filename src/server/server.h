@@ -47,8 +47,8 @@ struct server_options {
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
-    uint32_t here_requests_max; /* of a pass whose batch is appended here, not by the journal's thread; 0 = the standard */
-    bool without_threads;       /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
+    bool appends_away; /* every append is the journal thread's, however little is going on */
+    bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
