@@ -178,7 +178,8 @@ static enum err logs_ticket(struct server *s, struct session *n, const struct wi
         const struct wire_attempt *a = &ends[i].attempt;
         struct log_key key = {.flow = a->flow, .shard = a->shard, .ordinal = a->ordinal, .attempt = a->attempt};
         struct log_state log;
-        if (ends[i].log_bytes == 0) continue;
+        /* Of an attempt that is no longer its own no log was taken: the engine refuses the end, and all is said. */
+        if (ends[i].log_bytes == 0 || !stream_log_is_own(s, n, a)) continue;
         joblogs_state(s->vault.logs, &key, &log);
         if (log.end < ends[i].log_bytes) {
             stream_log_mark(n, &key, &log);

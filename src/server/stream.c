@@ -312,7 +312,7 @@ static void mark_add(struct session *n, const struct log_key *key, const struct 
 }
 
 /* What others run, or nobody any more, is not this worker's to write about. */
-static bool is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
+bool stream_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
     struct job_view job;
     return a->shard == s->options.shard && view_job(server_state(s), (struct job_ref){{a->flow}, a->ordinal}, &job) &&
            job.attempt == a->attempt && job.worker == n->worker_number;
@@ -336,7 +336,7 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
                                        .time = {from[i].time_ms},
                                        .bytes = from[i].data};
     }
-    if (!is_own(s, r->session, &b->attempt)) { /* it may forget what it wrote */
+    if (!stream_log_is_own(s, r->session, &b->attempt)) { /* it may forget what it wrote */
         mark_add(r->session, &key, &(struct log_state){.end = offset});
         return ERR_OK;
     }
