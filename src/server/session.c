@@ -35,14 +35,17 @@ static void choke(struct server *s, struct session *n) {
     if (n->choked) read_or_not(s, n);
 }
 
-void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->attach == ATTACH_ASKED) {
-        buf_put_slice(&n->early, frames);
-        return;
-    }
+static void send_now(struct server *s, struct session *n, struct slice frames) {
     s->world.net->ops->send(s->world.net, n->conn, frames);
     n->sent_bytes += frames.len;
     if (n->sent_bytes > UNSENT_MAX) choke(s, n);
+}
+
+void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
+    if (n->attach == ATTACH_ASKED)
+        buf_put_slice(&n->early, frames);
+    else
+        send_now(s, n, frames);
 }
 
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
@@ -51,7 +54,12 @@ void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t 
     buf_clear(&s->out);
     wire_put(&s->out, op, flags, request, message);
     ENSURE(!s->out.full);
-    session_send_bytes(s, n, buf_slice(&s->out));
+    /* A worker must know what is no longer its own before `attached` gives it a lease: else it would start, for a
+     * moment, an exclusive attempt that waited for one and has been given away since. */
+    if (op == WIRE_CANCEL_ATTEMPT)
+        send_now(s, n, buf_slice(&s->out));
+    else
+        session_send_bytes(s, n, buf_slice(&s->out));
 }
 
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
