@@ -119,8 +119,7 @@ static void decided(void *ctx, conn_id conn, uint32_t request, const struct comm
     struct call *call = call_of(h, cmd->token);
     if (call) call->lsn = engine_lsn(h->engine);
     if (cmd->kind == CMD_PROJECTED && cmd->as.lsn > h->projected_lsn) h->projected_lsn = cmd->as.lsn;
-    struct pending *p = world_pending(h->w, node, conn, request);
-    if (p) simstore_decided(h, p, cmd, h->lsn_before);
+    if (call) simstore_decided(h, call->number, world_pending(h->w, node, conn, request), cmd, h->lsn_before);
     note_worker(h, node, cmd);
 }
 

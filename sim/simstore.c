@@ -220,19 +220,20 @@ static void tell_command(const struct cmd_store *c, struct trace_store *t) {
     for (uint32_t i = 0; i < c->member_count; i++) t->values[i] = bytes(c->members[i]);
 }
 
-void simstore_decided(struct serverhost *s, struct pending *p, const struct command *cmd, uint64_t lsn_before) {
+void simstore_decided(struct serverhost *s, uint64_t call, struct pending *p, const struct command *cmd,
+                      uint64_t lsn_before) {
     bool changes = cmd->kind == CMD_STORE && cmd->as.store.op < STORE_PUBLISH;
-    bool reads = cmd->kind == CMD_READ && may_read(s, p->ask);
+    bool reads = cmd->kind == CMD_READ && p != NULL && may_read(s, p->ask);
     if (!changes && !reads) return;
-    if (p->answer == NULL) p->answer = simmsg_new(&s->w->msgs, p->ask->node);
-    p->answer->told = true;
+    if (p != NULL && p->answer == NULL) p->answer = simmsg_new(&s->w->msgs, p->ask->node);
+    if (p != NULL) p->answer->told = true;
     struct trace_entry e = {.kind = TA_STORE};
     struct trace_store *t = &e.as.store;
-    t->call = p->call;
+    t->call = call;
     t->lsn = engine_lsn(s->engine);
     t->recorded = t->lsn > lsn_before;
     t->decided_ms = engine_now(s->engine).ms;
-    t->tenant = bytes(p->ask->cmd.tenant);
+    t->tenant = bytes(changes ? cmd->tenant : p->ask->cmd.tenant);
     if (changes) {
         t->flow = cmd->as.store.flow.v;
         tell_command(&cmd->as.store, t);
