@@ -75,6 +75,10 @@ static void strike_digest(struct world *w) {
     serverhost_compare(&w->server);
 }
 
+static void strike_history(struct world *w) {
+    serverhost_history(&w->server, (uint64_t)rng_skewed(&w->rng, 200));
+}
+
 static void strike_worker_kill(struct world *w) {
     struct workerhost *v = any_worker(w);
     workerhost_kill(v, pause_ms(w), rng_below(&w->rng, 4) == 0);
@@ -101,6 +105,7 @@ static void strike_machine_stop(struct world *w) {
     X(full)             \
     X(snapshot)         \
     X(digest)           \
+    X(history)          \
     X(worker_kill)      \
     X(worker_drain)     \
     X(worker_stop)      \
@@ -130,7 +135,8 @@ static void plan_next(struct world *w, uint64_t which) {
 
 static void strike(void *ctx, uint64_t which) {
     struct world *w = ctx;
-    bool goes_on = plagues[which].strike == strike_snapshot || plagues[which].strike == strike_digest;
+    bool goes_on = plagues[which].strike == strike_snapshot || plagues[which].strike == strike_digest ||
+                   plagues[which].strike == strike_history;
     if (w->quiet && !goes_on) return;
     plagues[which].strike(w);
     plan_next(w, which);

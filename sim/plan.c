@@ -85,11 +85,8 @@ static void draw_schedules(struct plan *p) {
     rng_init(&r, p->seed ^ 0x5c4edu);
     p->schedules = maybe(&r, 50, 5, 40);
     p->history_ms = p->schedules ? maybe(&r, 60, 100, 2000) : 0;
-    int64_t retention_ms = rng_range(&r, 0, 3000), dead_letter_ms = rng_range(&r, 3000, 30000);
-    if (p->history_ms) { /* else flows stay as long as the run lasts, unless somebody forgets them */
-        l->retention_ms = retention_ms;
-        l->dead_letter_ms = dead_letter_ms;
-    }
+    l->retention_ms = rng_range(&r, 0, 3000);
+    l->dead_letter_ms = rng_range(&r, 3000, 30000);
     l->schedule_catch_up_max = rng_range(&r, 0, 5);
     l->schedule_waiting_max = rng_range(&r, 1, 6);
     l->schedule_slots_max = rng_range(&r, 6, 40);

@@ -145,6 +145,10 @@ static void turn(void *ctx) {
     h->inbox.count = 0;
 }
 
+static uint64_t projected(void *ctx) {
+    return ((struct serverhost *)ctx)->history_lsn;
+}
+
 static void arrives(void *ctx, uint64_t arg) {
     struct world *w = ctx;
     struct msg *m = (struct msg *)(uintptr_t)arg;
@@ -304,7 +308,7 @@ static void tap_close(struct net *n, conn_id c) {
 void servereye_init(struct serverhost *h) {
     static const struct net_ops tap_ops = {tap_dial, tap_send, tap_unsent, tap_pause, tap_close};
     h->tap.ops = &tap_ops;
-    h->guest = (struct guest){h, replayed, resumes, turn, asked, decided, appends, durable, leaves, left};
+    h->guest = (struct guest){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
     vec_init(&h->inbox, sizeof(struct msg *));
     pool_init(&h->calls, sizeof(struct call), CALLS_MAX);
     map_init(&h->call_by_token);

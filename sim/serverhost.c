@@ -161,6 +161,12 @@ void serverhost_door(struct serverhost *h, struct msg *m) {
     equeue_in(&h->w->queue, rng_range(&h->rng, 10, h->w->plan.net_us), arrives, h, (uint64_t)(uintptr_t)simmsg_ref(m));
 }
 
+void serverhost_history(struct serverhost *h, uint64_t lag) {
+    if (h->server == NULL || h->durable_lsn < h->history_lsn + lag) return;
+    h->history_lsn = h->durable_lsn - lag;
+    on_wake(h);
+}
+
 /* ---- compaction ---- */
 
 static void started(void *ctx) {

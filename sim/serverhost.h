@@ -45,7 +45,8 @@ struct serverhost {
 
     uint64_t epoch;
     uint64_t durable_lsn;
-    uint64_t projected_lsn; /* how far the history says it is, in this life */
+    uint64_t history_lsn;   /* how far the history is */
+    uint64_t projected_lsn; /* how far the server was told it is, in this life */
     int64_t last_ms;        /* wall time of the last pass */
     int64_t pass_at_us;     /* earliest planned pass; 0 = none */
     bool step_planned;
@@ -73,6 +74,7 @@ void serverhost_crash(struct serverhost *h, enum crash_kind kind); /* restarts b
 void serverhost_stop(struct serverhost *h);                       /* as people stop it */
 void serverhost_freeze(struct serverhost *h, int64_t ms);
 void serverhost_door(struct serverhost *h, struct msg *m); /* arrives a moment later, if somebody is there */
+void serverhost_history(struct serverhost *h, uint64_t lag); /* the history is now so many records behind */
 void serverhost_compact(struct serverhost *h);
 void serverhost_compare(struct serverhost *h); /* live state, full replay and snapshot plus tail must agree */
 bool serverhost_is_still(const struct serverhost *h); /* up, and everything applied is durable */

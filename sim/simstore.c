@@ -28,7 +28,7 @@ static struct slice any_value(struct simclient *c) {
 
 static int64_t soon(struct simclient *c) {
     if (rng_below(&c->store_rng, 3)) return 0;
-    return world_true(c->w).ms + rng_range(&c->store_rng, 5, 400);
+    return world_true(c->w).ms + rng_range(&c->store_rng, 5, rng_below(&c->store_rng, 2) ? 400 : 6000);
 }
 
 static void fill_entries(struct simclient *c, struct msg *m, uint32_t count) {
