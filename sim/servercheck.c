@@ -1,6 +1,9 @@
-/* servercheck.c: the live state of the server against its full replay and its snapshot. Part of serverhost.h. */
+/* servercheck.c: the live state of the server against its full replay and its snapshot; and the output that it keeps
+ * against what it acknowledged. Part of serverhost.h, and the only part that looks into the server's own structs. */
 #include "buf.h"
+#include "joblog.h"
 #include "panic.h"
+#include "server_impl.h"
 #include "world.h"
 
 #define SNAPSHOT_BYTES_MAX ((size_t)256 << 20)
@@ -50,4 +53,24 @@ void serverhost_compare(struct serverhost *h) {
     compare_replay(h);
     compare_snapshot(h);
     adapter_compare(&h->w->adapter, h->engine);
+}
+
+/* An end is acknowledged when the log that it names is durable: it must be there after every crash, as long as the
+ * flow is. */
+void serverhost_check_logs(struct serverhost *h) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < h->logs.count; i++) {
+        struct log_owed o = *(struct log_owed *)vec_at(&h->logs, i);
+        struct log_key key = {.flow = o.job.flow.v, .shard = 1, .ordinal = o.job.ordinal, .attempt = o.attempt};
+        struct flow_view flow;
+        struct log_state log;
+        if (!view_flow(engine_state(h->engine), o.job.flow, &flow)) continue;
+        *(struct log_owed *)vec_at(&h->logs, kept++) = o;
+        joblogs_state(h->server->vault.logs, &key, &log);
+        if (log.end < o.bytes)
+            world_red(h->w, "log", "the end of %lu/%u#%u was acknowledged with %lu bytes of output, %lu are there",
+                      (unsigned long)o.job.flow.v, o.job.ordinal, o.attempt, (unsigned long)o.bytes,
+                      (unsigned long)log.end);
+    }
+    h->logs.count = kept;
 }

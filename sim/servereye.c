@@ -17,6 +17,7 @@ struct call { /* a command on its way through the engine */
     uint32_t node;
     struct msg *ask; /* came by the back door */
     enum command_kind kind;
+    struct log_owed log; /* of an end */
 };
 
 /* The words of workers are answered for when they leave the server; those of clients when they arrive. */
@@ -79,6 +80,8 @@ static struct call *call_new(struct serverhost *h, uint32_t node, const struct c
     ENSURE(index != 0);
     struct call *call = pool_at(&h->calls, index);
     *call = (struct call){.token = cmd->token, .number = ++h->call_last, .node = node, .kind = cmd->kind};
+    const struct cmd_attempt *a = &cmd->as.attempt;
+    if (cmd->kind == CMD_DONE) call->log = (struct log_owed){a->job, a->attempt, a->log_bytes};
     ENSURE(map_get(&h->call_by_token, cmd->token) == 0);
     map_put(&h->call_by_token, cmd->token, index);
     return call;
@@ -203,6 +206,7 @@ static void check_answer(struct serverhost *h, const struct effect *e) {
     if (is_worker(h, call->node)) {
         struct msg m = {.call = call->number, .lsn = call->lsn, .asked = call->kind, .reply = *reply};
         adapter_answered(&h->w->adapter, &m);
+        if (call->log.bytes > 0 && reply->err == ERR_OK) *(struct log_owed *)vec_push(&h->logs) = call->log;
     } else if (call->ask) {
         answer_inside(h, call, reply);
     }
@@ -310,6 +314,7 @@ void servereye_init(struct serverhost *h) {
     h->tap.ops = &tap_ops;
     h->guest = (struct guest){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
     vec_init(&h->inbox, sizeof(struct msg *));
+    vec_init(&h->logs, sizeof(struct log_owed));
     pool_init(&h->calls, sizeof(struct call), CALLS_MAX);
     map_init(&h->call_by_token);
 }

@@ -328,6 +328,7 @@ void serverhost_start(struct serverhost *h) {
     node->acceptor = *server_handler(server);
     node->still_until_us = 0;
     simnet_up(&h->w->net, NET_SERVER);
+    serverhost_check_logs(h);
     after(h);
     if (h->server == NULL) return;
     plan_step(h);
@@ -351,6 +352,7 @@ void serverhost_fini(struct serverhost *h) {
     }
     servereye_forget(h);
     vec_fini(&h->inbox);
+    vec_fini(&h->logs);
     pool_fini(&h->calls);
     map_fini(&h->call_by_token);
     simlog_fini(&h->log);

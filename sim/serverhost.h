@@ -22,6 +22,12 @@
 #include "simnet.h"
 #include "vec.h"
 
+struct log_owed {
+    struct job_ref job;
+    uint32_t attempt;
+    uint64_t bytes;
+};
+
 enum crash_kind { CRASH_KILL, CRASH_POWER };
 
 struct serverhost {
@@ -61,6 +67,7 @@ struct serverhost {
     bool lapsed[NET_NODES_MAX];           /* was silent for a lease since the last batch was taken */
     uint64_t incarnations[NET_NODES_MAX]; /* highest that attached */
 
+    struct vec logs; /* of struct log_owed: output of attempts whose end was acknowledged */
     struct pool calls; /* commands without an answer yet */
     struct map call_by_token;
     uint64_t call_last; /* of all lives */
@@ -76,6 +83,7 @@ void serverhost_freeze(struct serverhost *h, int64_t ms);
 void serverhost_door(struct serverhost *h, struct msg *m); /* arrives a moment later, if somebody is there */
 void serverhost_history(struct serverhost *h, uint64_t lag); /* the history is now so many records behind */
 void serverhost_compact(struct serverhost *h);
+void serverhost_check_logs(struct serverhost *h); /* whatever was acknowledged can be read */
 void serverhost_compare(struct serverhost *h); /* live state, full replay and snapshot plus tail must agree */
 bool serverhost_is_still(const struct serverhost *h); /* up, and everything applied is durable */
 

@@ -9,6 +9,7 @@
 
 #include "agent_impl.h"
 #include "blobs.h"
+#include "mutant.h"
 #include "panic.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
@@ -247,7 +248,7 @@ static enum err run_process(struct agent *a, struct attempt *t, const struct wir
     e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &t->process, why);
     if (e != ERR_OK) return e;
     map_put(&a->by_process, t->process.v, attempts_index(&a->attempts, t));
-    if (t->is_exclusive) a->w.proc->ops->kill_at(a->w.proc, t->process, a->lease_until_ms);
+    if (t->is_exclusive && !MUTANT(keeper_unset)) a->w.proc->ops->kill_at(a->w.proc, t->process, a->lease_until_ms);
     if (spec.has_stdin) {
         a->w.proc->ops->feed(a->w.proc, t->process, w->run.stdin_text);
         a->w.proc->ops->feed_end(a->w.proc, t->process);
@@ -365,7 +366,7 @@ void run_lease(struct agent *a, int64_t until_ms) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t == NULL || !t->is_exclusive) continue;
-        if (t->process.v != 0)
+        if (t->process.v != 0 && !MUTANT(keeper_unset))
             a->w.proc->ops->kill_at(a->w.proc, t->process, until_ms);
         else if (t->is_waiting)
             start_kept(a, t);

@@ -4,6 +4,7 @@
  * said, only when it is acknowledged; after a new connection all of it is said again. */
 #include "agent_impl.h"
 #include "blobs.h"
+#include "mutant.h"
 #include "panic.h"
 
 #define SAY_BYTES (256u * 1024u)              /* of logs in one frame */
@@ -152,6 +153,8 @@ static void say_done(struct agent *a, const struct u32vec *list) {
         }
         struct wire_done message = {{ends, upto - from}};
         link_send(a, WIRE_DONE, link_request(a), &message);
+        for (uint32_t i = from; MUTANT(end_forgotten) && i < upto; i++)
+            run_forget(a, attempts_at(&a->attempts, list->at[i]));
     }
 }
 
