@@ -40,12 +40,17 @@ static const void *next(struct wireclient *w, enum wire_op op) {
     return NULL;
 }
 
-/* Worker w1 is given the only attempt of an exclusive job, goes, and comes back as a new incarnation without it: so the
- * attempt ends as lost. */
+/* Worker w1 is given an exclusive job, goes, and comes back as a new incarnation without it: so the attempt ends as
+ * lost, and there is a second one. Returns the first. */
 static struct wire_attempt give_and_lose(struct wireclient *w) {
     struct wireclient c;
     wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
-    struct wire_options options = {.kind = WIRE_JOB_COMMAND, .attempts_max = 1, .exclusive = true};
+    struct wire_options options = {.kind = WIRE_JOB_COMMAND,
+                                   .attempts_max = 2,
+                                   .backoff_base_ms = 1,
+                                   .backoff_cap_ms = 1,
+                                   .backoff_jitter_ms = 1,
+                                   .exclusive = true};
     struct wire_job job = {.name = SLICE("one"), .body = SLICE("x")};
     struct wire_flow flow = {.name = SLICE("given"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit submit = {{&flow, 1}};
@@ -56,7 +61,8 @@ static struct wire_attempt give_and_lose(struct wireclient *w) {
     struct wire_attempt attempt = ((const struct wire_assignment *)a->assignments.at)->attempt;
     wireclient_close(w);
     send_attach(w, 2, NULL, 0);
-    (void)next(w, WIRE_ATTACHED);
+    a = next(w, WIRE_ASSIGN);
+    assert_int_equal(((const struct wire_assignment *)a->assignments.at)->attempt.attempt, 2);
     return attempt;
 }
 
