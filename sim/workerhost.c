@@ -149,6 +149,9 @@ static void options_of(const struct workerhost *h, struct agent_options *o) {
     for (uint32_t i = 0; i < info->capabilities.count; i++) o->capabilities[i] = (const char *)h->caps[i].name.ptr;
     for (uint32_t i = 0; i < info->labels.count; i++)
         o->labels[i] = (struct agent_pair){(const char *)h->labels[i].key.ptr, (const char *)h->labels[i].value.ptr};
+    if (info->resources.count > 0)
+        o->resources[o->resource_count++] =
+            (struct agent_amount){(const char *)h->resource.name.ptr, h->resource.amount};
     o->capability_count = info->capabilities.count;
     o->label_count = info->labels.count;
 }

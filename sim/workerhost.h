@@ -35,6 +35,7 @@ struct workerhost {
     struct worker_info info; /* what it offers, for who draws demands; slices into static words */
     struct name_item caps[WORKER_CAPS_MAX];
     struct label labels[2];
+    struct resource resource;
 };
 
 void workerhost_init(struct workerhost *h, struct world *w, uint32_t node, struct rng rng);

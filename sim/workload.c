@@ -79,6 +79,7 @@ void workload_worker(struct workerhost *v, struct rng *r) {
     }
     v->labels[0] = (struct label){SLICE("os"), SLICE("linux")};
     v->labels[1] = (struct label){SLICE("zone"), all || rng_below(r, 2) ? SLICE("a") : SLICE("b")};
+    v->resource = (struct resource){SLICE("disk"), 10};
     *info = (struct worker_info){
         .pool = workload_pools[v->node == 2],
         .capabilities = {v->caps, caps},
@@ -87,6 +88,7 @@ void workload_worker(struct workerhost *v, struct rng *r) {
         .cpu_milli = 4000,
         .memory_bytes = 8u << 20,
         .gpus = 2,
+        .resources = {&v->resource, all || rng_below(r, 2) ? 1 : 0},
         .permanent = rng_below(r, 2),
         .build = SLICE("sim"),
     };

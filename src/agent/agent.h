@@ -25,7 +25,13 @@ struct agent_pair {
     const char *key, *value;
 };
 
+struct agent_amount {
+    const char *name;
+    uint64_t amount;
+};
+
 #define AGENT_LIST_MAX 64u
+#define AGENT_RESOURCES_MAX 16u
 
 struct agent_options {
     const char *server; /* "host:port", "unix:/path" */
@@ -37,6 +43,8 @@ struct agent_options {
     uint32_t capability_count;
     struct agent_pair labels[AGENT_LIST_MAX];
     uint32_t label_count;
+    struct agent_amount resources[AGENT_RESOURCES_MAX];
+    uint32_t resource_count;
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
     bool permanent;

@@ -31,6 +31,9 @@ static struct wire_worker_info info_of(struct agent *a) {
     for (uint32_t i = 0; i < a->o.capability_count; i++) capabilities[i].name = slice_str(a->o.capabilities[i]);
     for (uint32_t i = 0; i < a->o.label_count; i++)
         labels[i] = (struct wire_pair){slice_str(a->o.labels[i].key), slice_str(a->o.labels[i].value)};
+    struct wire_amount *resources = ARENA_ARRAY(&a->arena, struct wire_amount, a->o.resource_count + 1);
+    for (uint32_t i = 0; i < a->o.resource_count; i++)
+        resources[i] = (struct wire_amount){slice_str(a->o.resources[i].name), a->o.resources[i].amount};
     return (struct wire_worker_info){
         .pool = slice_str(a->o.pool != NULL ? a->o.pool : ""),
         .capabilities = {capabilities, a->o.capability_count},
@@ -39,6 +42,7 @@ static struct wire_worker_info info_of(struct agent *a) {
         .cpu_milli = a->o.cpu_milli,
         .memory_bytes = a->o.memory_bytes,
         .gpus = a->o.gpus,
+        .resources = {resources, a->o.resource_count},
         .permanent = a->o.permanent,
         .build = slice_str(a->o.build),
     };
