@@ -10,8 +10,8 @@
 
 #define CALLS_MAX 1000000u
 
-struct call { /* a command on its way through the engine */
-    uint64_t token; /* first: never 0 while in use */
+struct call {        /* a command on its way through the engine */
+    uint64_t token;  /* first: never 0 while in use */
     uint64_t number; /* unique in a run */
     uint64_t lsn;    /* of the state after it was decided: nothing older may be shown */
     uint32_t node;
@@ -31,8 +31,7 @@ static void replayed(void *ctx, const struct batch *b) {
     struct serverhost *h = ctx;
     const char *wrong = simlog_recovered(&h->log, b);
     if (wrong)
-        world_red(h->w, "journal", "%s (LSN %lu..%lu)", wrong, (unsigned long)b->first_lsn,
-                  (unsigned long)b->last_lsn);
+        world_red(h->w, "journal", "%s (LSN %lu..%lu)", wrong, (unsigned long)b->first_lsn, (unsigned long)b->last_lsn);
     adapter_batch(&h->w->adapter, b, true);
 }
 
@@ -199,8 +198,8 @@ static void check_answer(struct serverhost *h, const struct effect *e) {
     if (call == NULL)
         world_red(h->w, "answer", "token %lu is answered, nobody waits", (unsigned long)e->as.answer.token);
     if (call->lsn > h->durable_lsn)
-        world_red(h->w, "early_answer", "call %lu was decided at LSN %lu, durable is %lu",
-                  (unsigned long)call->number, (unsigned long)call->lsn, (unsigned long)h->durable_lsn);
+        world_red(h->w, "early_answer", "call %lu was decided at LSN %lu, durable is %lu", (unsigned long)call->number,
+                  (unsigned long)call->lsn, (unsigned long)h->durable_lsn);
     WORLD_NOTE(h->w, call->node, reply->err, reply->flow.v, "server: answers call %lu of node %u: %s %s",
                (unsigned long)call->number, call->node, err_word(reply->err), reply->why.text);
     if (is_worker(h, call->node)) {

@@ -1,4 +1,4 @@
-/* simclient.h: a stand-in client: submits flows, meddles with everything that can be meddled with, reads, and remembers
+/* simclient.h: a client: submits flows, meddles with everything that can be meddled with, reads, and remembers
  * what it was told (by way of the adapter, which judges every answer that arrives).
  *
  * A client has one request under way. When no answer comes it sends the same again, with the same idempotency key, or

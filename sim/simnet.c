@@ -21,10 +21,10 @@ struct chunk { /* bytes on their way */
 struct stream { /* from one end to the other */
     struct chunk *first, *last;
     int64_t last_us;
-    uint64_t bytes;  /* on their way */
-    bool planned;    /* a delivery is in the queue */
-    bool lost;       /* nothing sent from now on arrives */
-    bool asked;      /* its sender waits to hear that all is out */
+    uint64_t bytes; /* on their way */
+    bool planned;   /* a delivery is in the queue */
+    bool lost;      /* nothing sent from now on arrives */
+    bool asked;     /* its sender waits to hear that all is out */
 };
 
 struct end {
@@ -213,8 +213,8 @@ static void push(struct simnet *n, struct simlink *l, uint32_t side, const void 
 /* A stream that lost bytes is of no more use. One end or both may be told, or nobody. */
 static void lose(struct simnet *n, struct simlink *l, uint32_t side) {
     l->streams[side].lost = true;
-    WORLD_NOTE(n->w, l->ends[side].node, l->place, 61, "net: %u -> %u is broken (connection %u)",
-               l->ends[side].node, l->ends[1 - side].node, l->place + 1);
+    WORLD_NOTE(n->w, l->ends[side].node, l->place, 61, "net: %u -> %u is broken (connection %u)", l->ends[side].node,
+               l->ends[1 - side].node, l->place + 1);
     if (rng_below(&n->rng, 2)) tell_closed(n, l, 0);
     if (rng_below(&n->rng, 2)) tell_closed(n, l, 1);
 }

@@ -28,8 +28,7 @@ static void pending_drop(struct simpeer *p, struct pending *q) {
 }
 
 static void waiting_drop(struct simpeer *p) {
-    for (uint32_t i = 0; i < p->waiting.count; i++)
-        simmsg_unref(&p->w->msgs, *(struct msg **)vec_at(&p->waiting, i));
+    for (uint32_t i = 0; i < p->waiting.count; i++) simmsg_unref(&p->w->msgs, *(struct msg **)vec_at(&p->waiting, i));
     p->waiting.count = 0;
 }
 

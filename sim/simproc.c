@@ -21,9 +21,9 @@ struct process {
     int64_t run_us;
     int64_t health_us; /* -1: it is no service */
     bool healthy;
-    bool stubborn;  /* does not mind a TERM */
+    bool stubborn; /* does not mind a TERM */
     bool live;
-    bool paused;    /* its output is not read: it waits */
+    bool paused;     /* its output is not read: it waits */
     uint32_t pieces; /* of output, still to come */
     uint32_t exit_code, signal;
     int64_t kill_at_us;
@@ -127,7 +127,8 @@ static void output(void *ctx, uint64_t id) {
     p->handler.output(p->handler.ctx, p->id, rng_below(&s->rng, 4) ? PROC_OUT : PROC_ERR, slice_of(text, len));
     workerhost_wake(s->host);
     p = process_of(s, id);
-    if (p != NULL && p->pieces > 0) equeue_in(queue_of(s), rng_range(&s->rng, 0, p->run_us / PIECES_MAX), output, s, id);
+    if (p != NULL && p->pieces > 0)
+        equeue_in(queue_of(s), rng_range(&s->rng, 0, p->run_us / PIECES_MAX), output, s, id);
 }
 
 /* ---- health ---- */

@@ -111,8 +111,7 @@ static void op_match(struct space *space, const char *name, const char *pattern,
     }
 }
 
-static const struct space_ops ops = {op_make,    op_path,  op_write,  op_write_at,
-                                     op_read,    op_read_at, op_match, op_remove};
+static const struct space_ops ops = {op_make, op_path, op_write, op_write_at, op_read, op_read_at, op_match, op_remove};
 
 void simspace_put(struct simspace *s, const char *name, const char *inside, struct slice bytes) {
     struct why why;

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "record.h"
 #include "panic.h"
+#include "record.h"
 #include "wire.h"
 #include "world.h"
 
