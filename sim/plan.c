@@ -12,7 +12,7 @@ static int64_t maybe(struct rng *r, uint32_t percent, int64_t least, int64_t mos
 }
 
 static void draw_size(struct plan *p, struct rng *r) {
-    p->workers = rng_range(r, 1, PLAN_WORKERS_MAX);
+    p->workers = 2 * rng_range(r, 1, PLAN_WORKERS_MAX / 2); /* some for each tenant */
     p->clients = rng_range(r, 1, PLAN_CLIENTS_MAX);
     p->jobs = rng_range(r, 10, 150);
     p->flow_jobs = rng_range(r, 1, 40);

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "limits.h"
+#include "limit.h"
 
-#define PLAN_WORKERS_MAX 5u
+#define PLAN_WORKERS_MAX 6u
 #define PLAN_CLIENTS_MAX 4u
 
 /* The numbers of a plan, in the order in which they are printed. `_ms` rates are mean gaps between two faults. */

@@ -1,8 +1,8 @@
 /* servereye.c: what the simulator sees inside the server, as its guest, and what it hears leave on the network. Tells
  * the judges, and answers for the parts of a server that are not there yet. Part of serverhost.h. */
+#include "judge.h"
 #include "panic.h"
 #include "serverhost.h"
-#include "simschedule.h"
 #include "simstore.h"
 #include "simwire.h"
 #include "wire.h"
@@ -105,7 +105,7 @@ static void asked(void *ctx, conn_id conn, uint32_t request, const struct comman
     uint32_t node = node_of(h, conn);
     if (h->doomed) return;
     uint64_t number = 0;
-    if (cmd->token != 0) number = call_new(h, node, cmd)->number;
+    if (cmd->token != 0 && !judge_is_token(cmd->token)) number = call_new(h, node, cmd)->number;
     struct pending *p = world_pending(h->w, node, conn, request);
     if (p) p->call = number;
     WORLD_NOTE(h->w, node, cmd->kind, number, "server: node %u asks %d (call %lu)", node, (int)cmd->kind,
@@ -193,6 +193,7 @@ static void durable(void *ctx, uint64_t lsn) {
 /* ---- effects ---- */
 
 static void check_answer(struct serverhost *h, const struct effect *e) {
+    if (judge_is_token(e->as.answer.token)) return; /* to itself */
     struct call *call = call_of(h, e->as.answer.token);
     const struct reply *reply = e->as.answer.reply;
     if (call == NULL)
@@ -254,7 +255,7 @@ static void leaves(void *ctx, const struct effect *e) {
         break;
     case EFFECT_CHANGED:
     case EFFECT_PUBLISHED: simstore_released(h, e); break;
-    case EFFECT_SLOTS_WANTED: simschedule_wanted(h, &e->as.slots); break;
+    case EFFECT_SLOTS_WANTED: break;
     }
 }
 

@@ -1,5 +1,5 @@
-/* serverhost.h: the server's machine: the real server (src/server) on a simulated disk, network and clock. It starts the
- * server, drives its passes and what its threads would do, kills it, cuts its power, and starts it again.
+/* serverhost.h: the server's machine: the real server (src/server) on a simulated disk, network and clock. It starts
+ * the server, drives its passes and what its threads would do, kills it, cuts its power, and starts it again.
  *
  * As the server's guest it sees every command, record and effect: it keeps its own copy of what became durable, tells
  * the judges, and checks that nothing leaves early. It may kill the server before or after each single effect: from

@@ -141,7 +141,7 @@ static void do_add(struct simclient *c) {
     if (flow == NULL || c->w->jobs_left < 5) return;
     struct msg *m = message(c, CMD_ADD);
     bool more = flow->more && rng_below(&c->rng, 2);
-    c->w->jobs_left -= workload_add(c->w, &c->rng, m, flow->id, more);
+    c->w->jobs_left -= workload_add(c->w, &c->rng, m, flow->id, flow->tenant, more);
     ask(c, m);
 }
 
@@ -226,12 +226,12 @@ static void do_schedule(struct simclient *c) {
         m->cmd.as.schedule_name.on = rng_below(&c->side, 2);
         m->cmd.kind = what == 4 ? CMD_SCHEDULE_REMOVE : what == 5 ? CMD_SCHEDULE_BACKFILL : CMD_SCHEDULE_PAUSE;
     }
-    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) {
-        int64_t *slots = ARENA_ARRAY(&m->arena, int64_t, 3);
-        int64_t now_ms = c->w->server.last_ms;
-        for (uint32_t i = 0; i < 3; i++) slots[i] = now_ms - 9000 + i * rng_range(&c->side, 0, 4000);
-        m->cmd.as.schedule_name.slots = slots;
-        m->cmd.as.schedule_name.slot_count = rng_below(&c->side, 4);
+    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) { /* what lies between the two */
+        int64_t *range = ARENA_ARRAY(&m->arena, int64_t, 2);
+        range[0] = c->w->server.last_ms - rng_range(&c->side, 1000, 9000);
+        range[1] = range[0] + rng_range(&c->side, 1, 4000);
+        m->cmd.as.schedule_name.slots = range;
+        m->cmd.as.schedule_name.slot_count = 2;
     }
     ask(c, m);
 }
@@ -360,25 +360,6 @@ static enum verdict draw_verdict(struct simclient *c, enum gate gate) {
     return rng_below(&c->rng, 5) ? VERDICT_ALLOW : VERDICT_DENY;
 }
 
-/* Conditions and expansions are evaluated: that may fail, and finds items. Drawn apart. */
-static void evaluate(struct simclient *c, struct msg *m, enum gate gate) {
-    struct cmd_verdict *v = &m->cmd.as.verdict;
-    bool evaluated = gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER;
-    if (evaluated && v->verdict == VERDICT_DENY && rng_below(&c->expand_rng, 3) == 0) {
-        v->verdict = VERDICT_FAIL;
-        v->fatal = false;
-    }
-    if (gate != GATE_EXPANSION || v->verdict != VERDICT_ALLOW) return;
-    v->item_count = c->w->quiet ? rng_below(&c->expand_rng, 3) : (uint32_t)rng_skewed(&c->expand_rng, 12);
-    if (v->item_count) v->items = workload_hash(&m->arena, v->item_count);
-}
-
-static bool leaves_result(struct simclient *c, struct job_ref ref) {
-    struct job_view job;
-    return c->w->server.engine != NULL && view_job(engine_state(c->w->server.engine), ref, &job) &&
-           (job.options->kind == JOB_COMMAND || job.options->kind == JOB_SCRIPT);
-}
-
 static void answer_question(struct simclient *c, const struct seen_question *q) {
     struct msg *m = message(c, CMD_VERDICT);
     bool wrong = !c->w->quiet && rng_below(&c->rng, 10) == 0; /* of an earlier, or no, sight of the thing */
@@ -397,20 +378,15 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     struct cmd_verdict *v = &m->cmd.as.verdict;
     if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
-    if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
-        v->payload = workload_body(&m->arena, "ms=5 exit=0");
-        v->payload_hash = workload_hash(&m->arena, 5);
-        struct rng from = c->rng, own = rng_fork(&from, 0x3e30);
-        if (rng_chance(&own, PERCENT(c->w->plan.memos)) && leaves_result(c, q->job))
-            v->cache_key = workload_cache_key(&m->arena, &own);
-    }
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
-    evaluate(c, m, q->gate);
     tell(c, m);
 }
 
+/* What is evaluated the server answers itself. */
 static void answer_questions(struct simclient *c, const struct msg *m) {
     for (uint32_t i = 0; i < m->question_count; i++) {
+        enum gate gate = m->questions[i].gate;
+        if (gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER) continue;
         if (!c->w->quiet && rng_below(&c->rng, 3) == 0) continue; /* forgot */
         answer_question(c, &m->questions[i]);
     }
@@ -439,7 +415,7 @@ static void resume_flow(void *ctx, flow_id id) {
     }
     if (flow.more) {
         struct msg *m = message(c, CMD_ADD);
-        workload_add(c->w, &c->rng, m, id, false);
+        workload_add(c->w, &c->rng, m, id, workload_tenant(flow.tenant), false);
         tell(c, m);
     }
 }
@@ -551,6 +527,7 @@ static void learn_flow(struct simclient *c, const struct msg *m) {
     if (flow == NULL) {
         flow = vec_push(&c->w->flows);
         flow->id = m->reply.flow;
+        flow->tenant = workload_tenant(c->asking->cmd.tenant);
     }
     flow->job_count = m->reply.job_count;
     flow->more =

@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "command.h"
 #include "effect.h"
-#include "limits.h"
+#include "limit.h"
 #include "view.h"
 
 struct world;

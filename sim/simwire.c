@@ -20,7 +20,7 @@ static bool jobs_say(const struct cmd_jobs *jobs) {
 }
 
 static bool verdict_says(const struct cmd_verdict *v) {
-    return v->cache_key.len == 0 && (v->question.v != 0 || v->job.ordinal < FIRST_CHILD_ORDINAL);
+    return v->question.v != 0 || v->job.ordinal < FIRST_CHILD_ORDINAL;
 }
 
 bool simwire_says(const struct msg *m) {
@@ -40,6 +40,10 @@ bool simwire_says(const struct msg *m) {
     case CMD_STORE:
     case CMD_LIMIT:
     case CMD_SERVICE:
+    case CMD_SCHEDULE:
+    case CMD_SCHEDULE_REMOVE:
+    case CMD_SCHEDULE_PAUSE:
+    case CMD_SCHEDULE_BACKFILL:
     case CMD_READ: return true;
     case CMD_FORGET:
     case CMD_ATTACH:
@@ -50,10 +54,6 @@ bool simwire_says(const struct msg *m) {
     case CMD_DONE:
     case CMD_POLICY:
     case CMD_HEALTH:
-    case CMD_SCHEDULE:
-    case CMD_SCHEDULE_REMOVE:
-    case CMD_SCHEDULE_PAUSE:
-    case CMD_SCHEDULE_BACKFILL:
     case CMD_SCHEDULE_SLOTS:
     case CMD_PROJECTED:
     case CMD_COUNT: break;
@@ -204,6 +204,32 @@ static void put_target(struct arena *a, enum wire_op op, struct slice target, ui
     name->name = target;
     struct wire_targets m = {.targets = {name, 1}};
     wire_put(out, op, 0, request, &m);
+}
+
+/* ---- schedules ---- */
+
+static void put_schedule(struct arena *a, const struct cmd_schedule *c, uint32_t request, struct buf *out) {
+    struct wire_schedule_set m = {.name = c->name,
+                                  .expression = c->expression,
+                                  .catch_up = (uint8_t)c->catch_up,
+                                  .overlap = (uint8_t)c->overlap,
+                                  .paused = c->paused,
+                                  .start_ms = c->start_ms,
+                                  .end_ms = c->end_ms};
+    jobs_of(a, &c->jobs, &m.flow.part);
+    wire_put(out, WIRE_SCHEDULE_SET, 0, request, &m);
+}
+
+static void put_schedule_change(const struct command *cmd, uint32_t request, struct buf *out) {
+    const struct cmd_schedule_name *c = &cmd->as.schedule_name;
+    struct wire_schedule_change m = {.name = c->name, .op = WIRE_SCHEDULE_REMOVE};
+    if (cmd->kind == CMD_SCHEDULE_PAUSE) m.op = c->on ? WIRE_SCHEDULE_PAUSE : WIRE_SCHEDULE_RESUME;
+    if (cmd->kind == CMD_SCHEDULE_BACKFILL) {
+        m.op = WIRE_SCHEDULE_BACKFILL;
+        m.since_ms = c->slots[0];
+        m.until_ms = c->slots[1];
+    }
+    wire_put(out, WIRE_SCHEDULE_CHANGE, 0, request, &m);
 }
 
 /* ---- people ---- */
@@ -360,6 +386,10 @@ void simwire_put(struct world *w, const struct msg *m, uint32_t request, struct 
     case CMD_VERDICT: put_verdict(w, &arena, &cmd->as.verdict, request, out); break;
     case CMD_READ: put_read(&arena, m, request, out); break;
     case CMD_STORE: put_store(&arena, &cmd->as.store, request, out); break;
+    case CMD_SCHEDULE: put_schedule(&arena, &cmd->as.schedule, request, out); break;
+    case CMD_SCHEDULE_REMOVE:
+    case CMD_SCHEDULE_PAUSE:
+    case CMD_SCHEDULE_BACKFILL: put_schedule_change(cmd, request, out); break;
     default: put_admin(&arena, cmd, request, out); break;
     }
     ENSURE(!out->full);

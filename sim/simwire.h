@@ -1,5 +1,5 @@
-/* simwire.h: what clients want and are told, as frames of the wire (proto/wire.h) and back. Translates, decides nothing.
- * What the wire cannot say yet goes through the server's back door instead (serverhost.h). */
+/* simwire.h: what clients want and are told, as frames of the wire (proto/wire.h) and back. Translates, decides
+ * nothing. What the wire cannot say yet goes through the server's back door instead (serverhost.h). */
 #ifndef REEVE_SIMWIRE_H
 #define REEVE_SIMWIRE_H
 

@@ -127,7 +127,7 @@ static void log_line(void *ctx, const char *line) {
 static void options_of(const struct workerhost *h, struct agent_options *o) {
     const struct worker_info *info = &h->info;
     *o = (struct agent_options){.server = "server",
-                                .token = world_token(h->w, h->name, ""),
+                                .token = world_token(h->w, h->name, (const char *)info->tenant.ptr),
                                 .name = h->name,
                                 .build = "sim",
                                 .pool = (const char *)info->pool.ptr,

@@ -1,5 +1,6 @@
 /* workerhost.h: a machine with a worker: the real agent (src/agent) on a simulated disk, network and clock, with
- * simulated processes. It starts the agent, drives its passes, kills it, stops it and its machine, and starts it again. */
+ * simulated processes. It starts the agent, drives its passes, kills it, stops it and its machine, and starts it
+ * again. */
 #ifndef REEVE_WORKERHOST_H
 #define REEVE_WORKERHOST_H
 
@@ -42,7 +43,7 @@ void workerhost_init(struct workerhost *h, struct world *w, uint32_t node, struc
 void workerhost_fini(struct workerhost *h);
 void workerhost_start(struct workerhost *h);
 void workerhost_kill(struct workerhost *h, int64_t away_ms, bool power); /* its processes die with it; it comes back */
-void workerhost_drain(struct workerhost *h);                           /* it leaves as people ask it to, and comes back */
+void workerhost_drain(struct workerhost *h); /* it leaves as people ask it to, and comes back */
 void workerhost_stop(struct workerhost *h, int64_t ms);                /* SIGSTOP of the worker process */
 void workerhost_stop_machine(struct workerhost *h, int64_t ms);
 void workerhost_calm(struct workerhost *h); /* disk faults are over */

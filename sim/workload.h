@@ -13,6 +13,7 @@ struct workerhost;
 
 #define WORKLOAD_TENANTS 2u
 extern const struct slice workload_tenants[WORKLOAD_TENANTS];
+uint32_t workload_tenant(struct slice name); /* which of them */
 extern const struct slice workload_pools[2];
 extern const struct slice workload_topics[2];
 #define WORKLOAD_KEYS 3u
@@ -23,14 +24,14 @@ extern const struct slice workload_rates[WORKLOAD_RATES];
 #define WORKLOAD_SERVICES 3u
 extern const struct slice workload_services[WORKLOAD_SERVICES];
 
-/* What the worker at `node` offers; the first one offers everything. */
+/* What the worker at `node` offers. Each serves one tenant; the first of each tenant offers everything. */
 void workload_worker(struct workerhost *v, struct rng *r);
 
 /* Fills the command of `m` with a submit of some jobs; returns how many. */
 uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m);
 uint32_t workload_large(struct world *w, struct rng *r, struct msg *m);
 /* … with an addition to a flow. */
-uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more);
+uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, uint32_t tenant, bool more);
 
 /* … with a change of some limit of some tenant. */
 void workload_limit(struct rng *r, struct cmd_limit *c);
@@ -39,7 +40,6 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m);
 struct slice workload_schedule_name(struct arena *arena, uint32_t n);
 #define WORKLOAD_SCHEDULES 3u
 
-struct slice workload_body(struct arena *arena, const char *orders); /* what simproc.h explains, for the wire */
 struct slice workload_cache_key(struct arena *arena, struct rng *r);
 struct slice workload_hash(struct arena *arena, uint64_t what); /* 32 bytes */
 

@@ -124,7 +124,8 @@ static void admit_all(struct world *w) {
     for (uint32_t node = 1; node < w->node_count; node++) {
         bool worker = node <= w->plan.workers;
         snprintf(name, sizeof name, "%c%u", worker ? 'w' : 'c', node);
-        admit(w, &auth, name, "", worker ? ROLE_WORKER : ROLE_ADMIN);
+        snprintf(tenant, sizeof tenant, "%.*s", SLICE_FMT(workload_tenants[(node - 1) % WORKLOAD_TENANTS]));
+        admit(w, &auth, name, worker ? tenant : "", worker ? ROLE_WORKER : ROLE_ADMIN);
         for (uint32_t t = 0; !worker && t < WORKLOAD_TENANTS; t++) {
             snprintf(tenant, sizeof tenant, "%.*s", SLICE_FMT(workload_tenants[t]));
             admit(w, &auth, name, tenant, ROLE_ADMIN);

@@ -25,6 +25,7 @@
 /* A flow that some answer has named: what clients act upon. */
 struct known_flow {
     flow_id id;
+    uint32_t tenant; /* of the workload's */
     uint32_t job_count;
     bool more;      /* parts are still owed */
     bool over;      /* a read showed every job ended */

@@ -3,7 +3,7 @@
 
 #include "class.h"
 #include "flow.h"
-#include "limits.h"
+#include "limit.h"
 #include "memo.h"
 #include "panic.h"
 #include "schedule.h"

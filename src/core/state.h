@@ -87,6 +87,7 @@ struct extra {
     uint32_t memo;         /* struct memo_job of a job with a cache key, 0 = it has none */
     bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
+    struct slice artifacts; /* rec_artifacts */
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
     uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
@@ -381,7 +382,7 @@ struct memo {
     struct memo_list waiting; /* index: ready jobs that found nothing here */
     struct job_ref from;  /* whose result is kept; flow 0 = none is, and what follows means nothing */
     wall_time expires;
-    struct bytes *result, *result_hash;
+    struct bytes *result, *result_hash, *artifacts;
     uint32_t timer;       /* index */
     uint32_t older, newer; /* index: the tenant's list */
 };

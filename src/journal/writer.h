@@ -49,7 +49,8 @@ void writer_close(struct writer *w);
 bool writer_append(struct writer *w, uint64_t epoch, uint64_t expected_head, const struct batch *batch, bool here,
                    struct writer_result *ret);
 bool writer_is_busy(const struct writer *w); /* handed over and not yet taken; asked by the appending thread */
-int writer_fd(const struct writer *w);       /* readable when one of the takes may succeed; writer_take clears it; -1 = none */
+/* Readable when one of the takes may succeed; writer_take clears it. -1 = none. */
+int writer_fd(const struct writer *w);
 bool writer_take(struct writer *w, struct writer_result *ret); /* never waits */
 
 /* Seals the tail when batches were appended since the last mark: from then on rot in the last one is damage, not a

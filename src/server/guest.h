@@ -9,7 +9,11 @@
 #include "engine.h"
 #include "net.h"
 
-#define GUEST_TOKEN (UINT64_C(1) << 63) /* tokens of his commands have this bit; their answers are told him alone */
+#define GUEST_TOKEN (UINT64_C(1) << 62) /* the highest bit in the tokens of his commands; their answers are his alone */
+
+static inline bool guest_is_token(uint64_t token) {
+    return token >> 62 == 1;
+}
 
 struct guest {
     void *ctx;

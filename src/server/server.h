@@ -18,9 +18,10 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
-#include "limits.h"
+#include "limit.h"
 #include "net.h"
 #include "wtime.h"
+#include "zones.h"
 
 struct guest;
 struct server;
@@ -32,11 +33,14 @@ struct server_world {
     struct clock *clock;
     struct hasher *hasher;
     struct net *net;
+    struct zones *zones; /* NULL = UTC is the only one */
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
 };
+
+enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
 
 struct server_options {
     struct limits limits;
@@ -49,6 +53,8 @@ struct server_options {
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
     bool appends_away; /* every append is the journal thread's, however little is going on */
     bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
+    bool needs_tls; /* who does not come by Unix socket must come by TLS */
+    enum server_certified certified; /* who must show a certificate, unless by Unix socket */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,

@@ -9,9 +9,9 @@
 
 /* Who has to answer, and whether anyone here does. */
 static const char *const gate_texts[GATE_COUNT] = {
-    [GATE_CONDITION] = "its `when` has to be evaluated, which this server cannot do yet",
-    [GATE_EXPANSION] = "its `foreach` has to be evaluated, which this server cannot do yet",
-    [GATE_RENDER] = "its templates have to be filled in, which this server cannot do yet",
+    [GATE_CONDITION] = "its `when` is about to be evaluated",
+    [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or its items wait for the disk or for room among the jobs",
+    [GATE_RENDER] = "its templates are about to be filled in",
     [GATE_POLICY] = "a policy has to allow it, and none is asked by this server yet",
     [GATE_APPROVAL] = "a person has to approve it",
     [GATE_EXTERNAL] = "it waits for a word from outside",
@@ -97,6 +97,14 @@ static struct tlv_list show_parents(struct server *s, const struct job_view *v) 
     return (struct tlv_list){list, count};
 }
 
+struct tlv_list show_artifacts(struct server *s, struct slice artifacts) {
+    struct tlv_list files = view_artifacts(artifacts, &s->show);
+    const struct rec_artifact *from = files.at;
+    struct wire_kept *list = ARENA_ARRAY(&s->show, struct wire_kept, files.count ? files.count : 1);
+    for (uint32_t i = 0; i < files.count; i++) list[i] = (struct wire_kept){from[i].name, from[i].hash, from[i].bytes};
+    return (struct tlv_list){list, files.count};
+}
+
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
     const struct options *o = v->options;
     struct worker_view worker;
@@ -128,6 +136,7 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
         ret->result_hash = v->result_hash;
     }
     if (!details) return;
+    if (v->state != JOB_CHECKING) ret->artifacts = show_artifacts(s, v->artifacts);
     ret->parents = show_parents(s, v);
     ret->body = v->body;
     ret->body_hash = v->body_hash;
@@ -161,7 +170,8 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .slots = v->info->slots,
                                      .active = v->active,
                                      .capabilities = show_names(s, &v->info->capabilities),
-                                     .labels = show_labels(s, &v->info->labels)};
+                                     .labels = show_labels(s, &v->info->labels),
+                                     .tenant = v->info->tenant};
 }
 
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret) {

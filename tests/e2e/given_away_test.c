@@ -1,5 +1,5 @@
-/* given_away_test.c: a worker that comes back with an attempt that has been given away meanwhile, against the built server. Both cases were
- * found by the simulator. */
+/* given_away_test.c: a worker that comes back with an attempt that has been given away meanwhile, against the built
+ * server. Both cases were found by the simulator. */
 #include "test.h"
 
 #include <stdio.h>
