@@ -106,6 +106,21 @@ static enum err label_add(struct worker *w, char *value, struct why *why) {
     return ERR_OK;
 }
 
+static enum err resource_add(struct worker *w, char *value, struct why *why) {
+    struct agent_options *o = &w->options;
+    char *equal = strchr(value, '=');
+    uint64_t amount = 0;
+    if (equal == NULL || equal == value)
+        return why_set(why, ERR_INVALID, "--resource: NAME=AMOUNT is expected, not %s", value);
+    if (o->resource_count == AGENT_RESOURCES_MAX)
+        return why_set(why, ERR_LIMIT, "--resource: more than %u", AGENT_RESOURCES_MAX);
+    enum err e = number("--resource", equal + 1, 1, UINT64_MAX >> 1, &amount, why);
+    if (e != ERR_OK) return e;
+    *equal = 0;
+    o->resources[o->resource_count++] = (struct agent_amount){value, amount};
+    return ERR_OK;
+}
+
 static enum err capability_add(struct worker *w, const char *value, struct why *why) {
     if (w->options.capability_count == AGENT_LIST_MAX)
         return why_set(why, ERR_LIMIT, "--capability: more than %u", AGENT_LIST_MAX);
@@ -142,6 +157,8 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
         return capability_add(w, value, why);
     } else if (strcmp(name, "--label") == 0) {
         return label_add(w, value, why);
+    } else if (strcmp(name, "--resource") == 0) {
+        return resource_add(w, value, why);
     } else if (strcmp(name, "--pass-env") == 0) {
         w->pass_env = value;
     } else if (strcmp(name, "--slots") == 0) {
@@ -172,6 +189,7 @@ static void help(void) {
         "  --name NAME        how its id begins; standard: the name in its certificate, or of the machine\n"
         "  --slots N          jobs at a time; standard: 4\n"
         "  --pool NAME        --capability NAME...  --label NAME=VALUE...  --gpus N   what it offers\n"
+        "  --resource NAME=AMOUNT...   something else that jobs may ask for a share of\n"
         "  --permanent        it is expected to come back\n"
         "  --pass-env NAMES   variables of its environment that jobs get, by commas, or `all`\n"
         "  --spool-bytes N    output kept on its disk while the server is away; beyond it jobs wait\n");

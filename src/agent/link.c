@@ -165,6 +165,8 @@ static void hear_frame(struct agent *a, const struct frame *f) {
     case LINK_ATTACHING:
         if (f->opcode == WIRE_ATTACHED)
             hear_attached(a, f);
+        else if (f->opcode == WIRE_CANCEL_ATTEMPT) /* before there is a lease to start it in */
+            talk_hear(a, f);
         else if (refused)
             hear_refusal(a, f);
         break;

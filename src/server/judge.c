@@ -87,7 +87,7 @@ static void fail(struct server *s, const struct question_view *q, struct slice r
     if (reason.len > (size_t)s->limits->reason_bytes_max) reason.len = (size_t)s->limits->reason_bytes_max;
     cmd.as.verdict.reason = reason;
     note(s, q, reason);
-    engine_command(s->engine, &cmd);
+    server_command(s, (conn_id){0}, 0, &cmd);
 }
 
 /* ---- the three kinds of questions ---- */
@@ -102,7 +102,7 @@ static enum err judge_condition(struct hearing *h, struct why *why) {
         cmd.as.verdict.reason = SLICE("its `when` does not hold");
         note(h->s, &h->question, cmd.as.verdict.reason);
     }
-    engine_command(h->s->engine, &cmd);
+    server_command(h->s, (conn_id){0}, 0, &cmd);
     return ERR_OK;
 }
 
@@ -119,7 +119,7 @@ static enum err judge_expansion(struct hearing *h, struct why *why) {
     if (e != ERR_OK) return e;
     if (count == 0) {
         struct command cmd = verdict_of(&h->question, VERDICT_ALLOW);
-        engine_command(s->engine, &cmd);
+        server_command(s, (conn_id){0}, 0, &cmd);
         return ERR_OK;
     }
     struct judge_writing w = {.question = {h->question.id, h->question.revision, h->question.gate, h->question.job},
@@ -167,7 +167,7 @@ static enum err judge_templates(struct hearing *h, struct why *why) {
         cmd.as.verdict.payload = buf_slice(&body);
         cmd.as.verdict.payload_hash = hash_of(h, buf_slice(&body));
         if (h->job.cache_key.len > 0) cmd.as.verdict.cache_key = rendered_key(h, buf_slice(&body));
-        engine_command(s->engine, &cmd);
+        server_command(s, (conn_id){0}, 0, &cmd);
     }
     buf_fini(&body);
     return e;
@@ -249,7 +249,7 @@ static void writing_turn(struct server *s) {
             struct command cmd = verdict_of(&q, VERDICT_ALLOW);
             cmd.as.verdict.items = slice_of(w->put.hash.at, sizeof w->put.hash.at);
             cmd.as.verdict.item_count = w->count;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
         }
         if (over || durable) {
             items_put_end(&w->put);

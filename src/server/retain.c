@@ -12,10 +12,11 @@ void retain_init(struct server *s) {
 
 void retain_turn(struct server *s) {
     struct command cmd = {.kind = CMD_PROJECTED};
-    uint64_t durable = engine_durable_lsn(s->engine);
+    const struct guest *g = s->world.guest;
+    uint64_t durable = g != NULL ? g->projected(g->ctx) : engine_durable_lsn(s->engine);
     if (durable == s->retain.told_lsn) return;
     cmd.as.lsn = s->retain.told_lsn = durable;
-    engine_command(s->engine, &cmd);
+    server_command(s, (conn_id){0}, 0, &cmd);
 }
 
 static bool keeps(void *ctx, const struct log_key *key) {

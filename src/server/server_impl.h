@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
+#include "guest.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
@@ -192,6 +193,8 @@ struct goner {
 void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void server_fail(struct server *s, enum err e, const struct why *why);
+/* Every command goes this way. `conn` and `request` say where it comes from; 0 = from the server itself. */
+void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd);
 
 static inline const struct state *server_state(const struct server *s) {
     return engine_state(s->engine);

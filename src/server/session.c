@@ -36,14 +36,17 @@ static void choke(struct server *s, struct session *n) {
     if (n->choked) read_or_not(s, n);
 }
 
-void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->attach == ATTACH_ASKED) {
-        buf_put_slice(&n->early, frames);
-        return;
-    }
+static void send_now(struct server *s, struct session *n, struct slice frames) {
     s->world.net->ops->send(s->world.net, n->conn, frames);
     n->sent_bytes += frames.len;
     if (n->sent_bytes > UNSENT_MAX) choke(s, n);
+}
+
+void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
+    if (n->attach == ATTACH_ASKED)
+        buf_put_slice(&n->early, frames);
+    else
+        send_now(s, n, frames);
 }
 
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
@@ -52,7 +55,12 @@ void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t 
     buf_clear(&s->out);
     wire_put(&s->out, op, flags, request, message);
     ENSURE(!s->out.full);
-    session_send_bytes(s, n, buf_slice(&s->out));
+    /* A worker must know what is no longer its own before `attached` gives it a lease: else it would start, for a
+     * moment, an exclusive attempt that waited for one and has been given away since. */
+    if (op == WIRE_CANCEL_ATTEMPT)
+        send_now(s, n, buf_slice(&s->out));
+    else
+        session_send_bytes(s, n, buf_slice(&s->out));
 }
 
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
@@ -398,14 +406,14 @@ void session_tell_gone(struct server *s) {
         if (g->worker != NULL) {
             cmd.as.worker.worker = bytes_slice(g->worker);
             cmd.as.worker.incarnation = g->incarnation;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
             bytes_free(g->worker);
         }
         if (g->watches) {
             cmd = (struct command){.kind = CMD_STORE};
             cmd.as.store.op = STORE_UNWATCH;
             cmd.as.store.session = g->conn;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
         }
     }
     s->hung_up.count = 0;

@@ -12,6 +12,7 @@
 
 struct server;
 struct session;
+struct wire_attempt;
 struct request;
 
 struct log_mark { /* of a worker's session: taken, not yet acknowledged */
@@ -47,6 +48,7 @@ void stream_blob_get(struct server *s, struct request *r);
 void stream_blob_ls(struct server *s, struct request *r);
 void stream_logs(struct server *s, struct request *r);
 void stream_log(struct server *s, struct request *r); /* from a worker */
+bool stream_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a);
 /* Notes how far a log is, for the next acknowledgement; acknowledges what is durable by now. */
 void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log);
 void stream_log_ack(struct server *s, struct session *n);
