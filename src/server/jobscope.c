@@ -78,7 +78,12 @@ static bool is_named(const struct named *n, struct slice name) {
 static enum err result_read(struct server *s, struct slice tenant, const struct job_view *job, struct buf *out,
                             struct why *why) {
     if (job->state == JOB_CHECKING || job->state == JOB_QUARANTINED) return ERR_OK;
-    if (job->result.len == 0 && job->result_hash.len > 0) return items_blob_read(s, tenant, job->result_hash, out, why);
+    if (job->result.len == 0 && job->result_hash.len > 0) {
+        enum err e = items_blob_read(s, tenant, job->result_hash, out, why);
+        if (e != ERR_NOT_FOUND) return e;
+        /* a worker without a tenant of its own stores under the standard one */
+        return items_blob_read(s, SLICE(TENANT_STANDARD), job->result_hash, out, why);
+    }
     struct slice result = job->result;
     while (result.len > 0 && (result.ptr[result.len - 1] == '\n' || result.ptr[result.len - 1] == ' ')) result.len--;
     buf_put_slice(out, result);

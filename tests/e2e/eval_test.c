@@ -198,6 +198,20 @@ static void items_of_every_kind(void **state) {
     assert_string_equal(of("logs", "s"), "[0,1,2] [0,1,2]\n");
 }
 
+/* What a job left is a blob when it is large; it is looked into all the same. */
+static void large_outputs(void **state) {
+    (void)state;
+    ends(
+        "jobs:\n"
+        "  a: |\n"
+        "    { printf '{\"l\": ['; seq -s, -f '\"a rather long name %05.0f\"' 5000; echo ']}'; } > \"$REEVE_OUTPUT\"\n"
+        "  f: {needs: a, foreach: jobs.a.outputs.l, noop: true}\n"
+        "  w: {needs: a, when: 'len(jobs.a.outputs.l) == 5000', env: {X: '${jobs.a.outputs.l[4999]}'}, run: echo $X}\n",
+        "", 0);
+    assert_has(of("show", "f[4999]"), "succeeded");
+    assert_string_equal(of("logs", "w"), "a rather long name 05000\n");
+}
+
 /* More items than fit a small blob, and a child that is tried again gets its own item again. */
 static void many_items(void **state) {
     (void)state;
@@ -252,6 +266,7 @@ int main(void) {
         cmocka_unit_test(conditions_decide),
         cmocka_unit_test(what_cannot_be_evaluated_says_why),
         cmocka_unit_test(items_of_every_kind),
+        cmocka_unit_test(large_outputs),
         cmocka_unit_test(many_items),
         cmocka_unit_test(bad_expressions_are_refused_with_their_place),
         cmocka_unit_test(a_killed_server_knows_its_items),
