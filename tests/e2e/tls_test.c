@@ -230,6 +230,11 @@ static void everyone_may_have_to(void **state) {
     realshell_must(&shell, "cert client ann --data $D --tenant acme");
     realshell_must(&shell, "ls --server $S --tls-cert $D/tls/ann.pem");
     realshell_refused(&shell, "REEVE_TOKEN=wrong", "ls --server $S --tls-cert $D/tls/ann.pem", 4, "not known here");
+    /* for a job its worker has shown one */
+    realshell_must(&shell, "cert worker w --data $D");
+    pid_t pid = realshell_worker(&shell, "--tls-cert $D/tls/w.pem --data $D/w");
+    realshell_must(&shell, "run --data $D -- sh -c '$REEVE_EXE kv set by-job yes'");
+    realshell_end(pid);
     /* the tenant of the certificate bounds the token */
     realshell_must(&shell, "token new t --role submitter --tenant other --data $D");
     char variable[160];
