@@ -26,7 +26,7 @@
 /* More than this in one pass, and the journal's thread does the append: what comes meanwhile is worth more than the
  * hand-over costs. */
 #define HERE_REQUESTS_MAX 512u
-#define HERE_BYTES_MAX 16384u
+#define HERE_BYTES_MAX 32768u
 #define FULL_RETRY_MS 200
 #define ROOM_MS 50
 #define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
