@@ -357,6 +357,7 @@ static void worker(struct arena *arena, const struct rec_worker *r, struct trace
         .gpus = r->info.gpus,
         .resources = amounts(arena, &r->info.resources),
         .resource_count = r->info.resources.count,
+        .tenant = bytes(r->info.tenant),
     };
 }
 
