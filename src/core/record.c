@@ -141,7 +141,7 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_attempt, attempt),
 };
 
-static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
+const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
                                                 "move"};
 static const struct tlv_field stopping_fields[] = {
     HEAD(rec_stopping),
@@ -152,7 +152,7 @@ static const struct tlv_field stopping_fields[] = {
     TLV_FIELD(8, TLV_U32, rec_stopping, confirm_ms),
 };
 
-static const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
+const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
 static const struct tlv_field ended_fields[] = {
     HEAD(rec_ended),
     TLV_FIELD(4, TLV_U64, rec_ended, flow),

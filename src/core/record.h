@@ -228,6 +228,9 @@ enum outcome {
     OUTCOME_COUNT
 };
 
+extern const char *const stop_words[];
+extern const char *const outcome_words[];
+
 struct rec_ended {
     struct rec_head head;
     uint64_t flow;

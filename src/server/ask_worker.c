@@ -213,7 +213,6 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
         a->log_cut_bytes = w->log_cut_bytes;
         a->reason = w->reason;
         c->parts[i].attempt = w->attempt;
-        ends_note(&s->ends, w);
         call_command(s, r, c, i, &cmd);
     }
 }

@@ -443,7 +443,6 @@ enum err server_open(const struct server_world *world, const struct server_optio
     struct inputs in;
     feed_init(s);
     streams_init(s);
-    ends_init(&s->ends);
     retain_init(s);
     inputs(s, &in);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
@@ -459,7 +458,6 @@ void server_close(struct server *s) {
     call_free_all(s);
     feed_fini(s);
     streams_fini(s);
-    ends_fini(&s->ends);
     stores_close(s, clean);
     server_free(s);
 }

@@ -6,7 +6,6 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
-#include "ends.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
@@ -160,7 +159,6 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
-    struct ends ends;
     struct retain retain;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ids.h"
+#include "view_history.h"
 
 #define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
 
@@ -82,6 +83,11 @@ void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_vie
                                    .finished_ms = v->state == FLOW_RUNNING ? 0 : shown_ms(v->finished),
                                    .job_count = v->job_count,
                                    .states = {states, count}};
+    const struct label *labels = NULL;
+    uint32_t label_count = view_labels(server_state(s), v->id, &s->show, &labels);
+    struct wire_pair *pairs = ARENA_ARRAY(&s->show, struct wire_pair, label_count + 1);
+    for (uint32_t i = 0; i < label_count; i++) pairs[i] = (struct wire_pair){labels[i].key, labels[i].value};
+    ret->labels = (struct tlv_list){pairs, label_count};
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
 }
 
@@ -95,6 +101,35 @@ static struct tlv_list show_parents(struct server *s, const struct job_view *v) 
         if (view_job(server_state(s), (struct job_ref){v->ref.flow, ordinals[i]}, &parent)) list[i].name = parent.name;
     }
     return (struct tlv_list){list, count};
+}
+
+/* The last one's end is the job's own; the others are told with details only. */
+static void show_attempts(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
+    struct attempt_view *list = NULL;
+    uint32_t count = view_attempts(server_state(s), v->ref, &s->show, &list);
+    const struct attempt_view *last = count > 0 && !list[count - 1].is_open ? &list[count - 1] : NULL;
+    if (last != NULL && last->attempt == v->attempt && last->outcome != OUTCOME_OK) {
+        ret->exit_code = last->exit_code;
+        ret->signal = last->signal;
+        ret->reason = last->reason;
+    }
+    if (!details || count == 0) return;
+    struct wire_attempt_view *shown = ARENA_ARRAY(&s->show, struct wire_attempt_view, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct attempt_view *a = &list[i];
+        shown[i] = (struct wire_attempt_view){.attempt = a->attempt,
+                                              .worker = a->worker,
+                                              .outcome = slice_str(a->is_open ? "open" : outcome_words[a->outcome]),
+                                              .exit_code = a->exit_code,
+                                              .signal = a->signal,
+                                              .assigned_ms = a->assigned.ms,
+                                              .started_ms = a->started.ms,
+                                              .ended_ms = a->ended.ms,
+                                              .log_bytes = a->log_bytes,
+                                              .log_cut_bytes = a->log_cut_bytes,
+                                              .reason = a->reason};
+    }
+    ret->attempts = (struct tlv_list){shown, count};
 }
 
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
@@ -113,12 +148,7 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
                                   .dead_letter = v->dead_letter};
     if (v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
     if (view_worker(server_state(s), NULL, v->worker, &worker)) ret->worker = worker.id;
-    const struct end_note *end = ends_find(&s->ends, v->ref, v->attempt);
-    if (end != NULL) {
-        ret->exit_code = end->exit_code;
-        ret->signal = end->signal;
-        ret->reason = bytes_slice(end->reason);
-    }
+    show_attempts(s, v, details, ret);
     if (v->root != UINT32_MAX && view_job(server_state(s), (struct job_ref){v->ref.flow, v->root}, &root))
         ret->root = show_job_name(s, &root);
     /* Output that is being judged is for those who judge it. */
