@@ -19,6 +19,7 @@ enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 struct flusher {
     struct arena birth; /* holds this object */
     int fd;
+    bool owns_fd;
     pthread_t thread;
     sem_t handed; /* the slot is HANDED, or it is closed */
     atomic_uint slot;
@@ -47,6 +48,12 @@ static void *flusher_main(void *arg) {
 enum err flusher_open(struct flusher **ret, struct why *why) {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+    *ret = flusher_open_on(fd);
+    (*ret)->owns_fd = true;
+    return ERR_OK;
+}
+
+struct flusher *flusher_open_on(int fd) {
     struct arena birth;
     arena_init(&birth, sizeof(struct flusher) + 64, sizeof(struct flusher) + 4096);
     struct flusher *f = ARENA_NEW(&birth, struct flusher);
@@ -54,15 +61,14 @@ enum err flusher_open(struct flusher **ret, struct why *why) {
     f->fd = fd;
     ENSURE(sem_init(&f->handed, 0, 0) == 0);
     ENSURE(pthread_create(&f->thread, NULL, flusher_main, f) == 0);
-    *ret = f;
-    return ERR_OK;
+    return f;
 }
 
 void flusher_close(struct flusher *f) {
     ENSURE(sem_post(&f->handed) == 0); /* comes after that of what is under way */
     ENSURE(pthread_join(f->thread, NULL) == 0);
     (void)sem_destroy(&f->handed);
-    (void)close(f->fd);
+    if (f->owns_fd) (void)close(f->fd);
     struct arena birth = f->birth;
     arena_fini(&birth);
 }

@@ -13,6 +13,8 @@
 struct flusher;
 
 CHECKED enum err flusher_open(struct flusher **ret, struct why *why);
+/* The same with an eventfd of the caller's, which several may share. */
+struct flusher *flusher_open_on(int fd);
 void flusher_close(struct flusher *f); /* waits for what is under way */
 void flusher_hand(struct flusher *f, void (*run)(void *ctx), void *ctx); /* nothing may be under way */
 int flusher_fd(const struct flusher *f); /* readable when it has ended */

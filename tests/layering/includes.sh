@@ -16,6 +16,7 @@ declare -A rule=(
     [spec]="base core proto spec"
     [journal]="base core journal port"
     [store]="base port store"
+    [history]="base history port store"
     [server]="base core journal port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
