@@ -498,6 +498,14 @@ enum err record_outline(struct cursor *c, struct arena *arena, struct record *re
     return decode(c, arena, TLV_LAZY, ret, why);
 }
 
+bool record_pass(struct cursor *c, enum record_kind *ret_kind, struct slice *ret_message) {
+    uint64_t kind = cursor_varint(c);
+    (void)cursor_varint(c); /* version */
+    *ret_message = cursor_str(c);
+    *ret_kind = (enum record_kind)kind;
+    return !c->bad;
+}
+
 void record_json(const struct record *r, struct json *out) {
     json_key(out, "kind");
     json_str(out, record_word(r->kind));

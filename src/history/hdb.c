@@ -101,6 +101,13 @@ enum err hdb_size(struct hdb *d, uint64_t *ret_flows, uint64_t *ret_bytes, struc
     return ERR_OK;
 }
 
+enum err hdb_oldest(struct hdb *d, uint64_t *ret, struct why *why) {
+    int64_t id = 0;
+    enum err e = number_of(d, "SELECT min(id) FROM flow", &id, why);
+    if (e == ERR_OK) *ret = (uint64_t)id;
+    return e;
+}
+
 /* Ours, of a schema that we know. A new file has neither. */
 static enum err schema_check(struct hdb *d, bool *ret_new, struct why *why) {
     int64_t application = 0, version = 0, pages = 0, position = 0;

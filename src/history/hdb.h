@@ -45,4 +45,6 @@ CHECKED enum err hdb_meta_set(struct hdb *d, const char *key, int64_t value, str
  * an index of words shrinks long after its rows have gone. */
 CHECKED enum err hdb_size(struct hdb *d, uint64_t *ret_flows, uint64_t *ret_bytes, struct why *why);
 
+CHECKED enum err hdb_oldest(struct hdb *d, uint64_t *ret, struct why *why); /* number of a flow; 0 = none */
+
 #endif

@@ -32,7 +32,7 @@ void hload_clear(struct hload *l) {
     }
     arena_reset(&l->arena);
     l->items.count = 0;
-    l->bytes = l->reach = 0;
+    l->bytes = l->reach = l->lsn = 0;
 }
 
 bool hload_is_empty(const struct hload *l) {
@@ -45,6 +45,7 @@ void hload_part(struct hload *l, const struct history_part *part) {
     i->as.part = *part;
     i->as.part.body = arena_slice(&l->arena, part->body);
     l->bytes += part->body.len + ITEM_BYTES;
+    if (part->lsn > l->lsn) l->lsn = part->lsn;
 }
 
 void hload_row(struct hload *l, const struct history_row *row) {
@@ -52,11 +53,17 @@ void hload_row(struct hload *l, const struct history_row *row) {
     struct history_row *to = &i->as.row;
     struct slice *const texts[] = {&to->tenant, &to->name, &to->state, &to->labels, &to->jobs, &to->errors, &to->head};
     *to = *row;
+    if (row->lsn > l->lsn) l->lsn = row->lsn;
     l->bytes += ITEM_BYTES;
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         l->bytes += texts[k]->len;
         *texts[k] = arena_slice(&l->arena, *texts[k]);
     }
+}
+
+void hload_reach(struct hload *l, uint64_t lsn) {
+    l->reach = lsn;
+    if (lsn > l->lsn) l->lsn = lsn;
 }
 
 enum err hload_write(const struct hload *l, struct hput *to, struct why *why) {

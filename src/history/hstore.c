@@ -95,7 +95,9 @@ struct hstore {
     struct hload loads[2];
     uint32_t filling; /* the other is with the writer, or failed and is kept */
     bool has_kept;
+    bool is_due; /* the load waits for its records to be durable, and takes nothing more: else it never would be */
     int64_t handed_ms, again_ms, trim_ms;
+    uint64_t durable_lsn; /* as it was told last */
     enum err told; /* the failure that was told last: each is told once */
 
     struct pool questions;
@@ -147,6 +149,7 @@ static enum err writer_stats(struct writing *w, struct why *why) {
     enum err e = hdb_meta_get(&w->put.db, "lsn", &lsn, why);
     if (e == ERR_OK) e = hdb_meta_get(&w->put.db, "whole", &whole, why);
     if (e == ERR_OK) e = hdb_size(&w->put.db, &w->stats.flows, &w->stats.bytes, why);
+    if (e == ERR_OK) e = hdb_oldest(&w->put.db, &w->stats.oldest, why);
     w->stats.lsn = (uint64_t)lsn;
     w->stats.state = whole != 0 ? HISTORY_WHOLE : HISTORY_EMPTY;
     return e;
@@ -195,8 +198,12 @@ static void reader_run(void *ctx) {
 
 /* ---- the rebuilder's thread ---- */
 
+static bool old_is_wanted(const struct history_sink *sink) {
+    return !((const struct rebuilding *)sink)->of->closing;
+}
+
 static enum err old_flush(struct rebuilding *b, struct why *why) {
-    if (b->of->closing) return why_set(why, ERR_STATE, "the history is closed");
+    if (!old_is_wanted(&b->sink)) return why_set(why, ERR_STATE, "the history is closed");
     enum err e = hload_write(&b->load, &b->put, why);
     hload_clear(&b->load);
     return e;
@@ -205,7 +212,6 @@ static enum err old_flush(struct rebuilding *b, struct why *why) {
 static enum err old_part(struct history_sink *sink, const struct history_part *part, struct why *why) {
     struct rebuilding *b = (struct rebuilding *)sink;
     hload_part(&b->load, part);
-    if (b->of->closing) return why_set(why, ERR_STATE, "the history is closed");
     return b->load.bytes >= OLD_BYTES ? old_flush(b, why) : ERR_OK;
 }
 
@@ -245,7 +251,7 @@ static struct hload *filling(struct hstore *s) {
 
 static uint64_t op_room(struct history *h) {
     uint64_t used = filling(of(h))->bytes;
-    return used < LOAD_BYTES_MAX ? LOAD_BYTES_MAX - used : 0;
+    return used < LOAD_BYTES_MAX && !of(h)->is_due ? LOAD_BYTES_MAX - used : 0;
 }
 
 static void op_put_part(struct history *h, const struct history_part *part) {
@@ -257,7 +263,7 @@ static void op_put_row(struct history *h, const struct history_row *row) {
 }
 
 static void op_reach(struct history *h, uint64_t lsn) {
-    filling(of(h))->reach = lsn;
+    hload_reach(filling(of(h)), lsn);
 }
 
 static bool wants_to_hand(const struct hstore *s, int64_t now_ms) {
@@ -267,12 +273,15 @@ static bool wants_to_hand(const struct hstore *s, int64_t now_ms) {
     return !hload_is_empty(l) && (now_ms >= s->handed_ms + HAND_EVERY_MS || l->bytes >= HAND_BYTES);
 }
 
-static void hand(struct hstore *s, int64_t now_ms, int64_t wall_ms) {
+static void hand(struct hstore *s, const struct history_turn *t) {
+    int64_t now_ms = t->now_ms;
     if (s->is_writing || !wants_to_hand(s, now_ms)) return;
+    s->is_due = !s->has_kept && filling(s)->lsn > t->durable_lsn;
+    if (s->is_due) return;
     if (!s->has_kept) s->filling ^= 1;
     s->has_kept = false;
     s->writing.load = &s->loads[s->filling ^ 1];
-    s->writing.wall_ms = wall_ms;
+    s->writing.wall_ms = t->wall_ms;
     if (s->is_damaged) s->writing.aside_why = s->damage;
     s->writing.condemned = s->is_damaged;
     s->is_damaged = false;
@@ -385,20 +394,21 @@ static void rebuilt(struct hstore *s, const struct history_taker *to) {
     to->noted(to->ctx, b->err == ERR_OK ? HISTORY_NOTE_INFO : HISTORY_NOTE_ERROR, text);
 }
 
-static void op_take(struct history *h, int64_t now_ms, int64_t wall_ms, const struct history_taker *to) {
+static void op_take(struct history *h, const struct history_turn *now, const struct history_taker *to) {
     struct hstore *s = of(h);
     if (s->aside_untold) tell_aside(s, to);
     s->aside_untold = false;
-    if (s->is_writing && flusher_take(s->writer)) written(s, now_ms, to);
+    s->durable_lsn = now->durable_lsn;
+    if (s->is_writing && flusher_take(s->writer)) written(s, now->now_ms, to);
     if (s->is_reading && flusher_take(s->reader)) answered(s, to);
     if (s->is_rebuilding && flusher_take(s->rebuilder)) rebuilt(s, to);
-    hand(s, now_ms, wall_ms);
+    hand(s, now);
     ask_next(s);
 }
 
 static int64_t op_next(struct history *h) {
     const struct hstore *s = of(h);
-    if (s->is_writing) return INT64_MAX; /* its end wakes the owner */
+    if (s->is_writing || s->is_due) return INT64_MAX; /* the end of a write, or of an append, wakes the owner */
     if (s->has_kept) return s->again_ms;
     if (s->is_damaged || s->aside_untold) return 0;
     int64_t next = s->trim_ms;
@@ -421,19 +431,29 @@ static void op_stats(struct history *h, struct history_stats *ret) {
 static void op_rebuild(struct history *h, history_rebuild_fn fn, void *ctx) {
     struct hstore *s = of(h);
     REQUIRE(!s->is_rebuilding);
-    s->rebuilding = (struct rebuilding){.sink = {old_part, old_row}, .of = s, .fn = fn, .ctx = ctx};
+    s->rebuilding = (struct rebuilding){.sink = {old_is_wanted, old_part, old_row}, .of = s, .fn = fn, .ctx = ctx};
     s->is_rebuilding = true;
     flusher_hand(s->rebuilder, rebuilder_run, s);
+}
+
+static void op_discard(struct history *h, const char *why) {
+    struct hstore *s = of(h);
+    (void)why_set(&s->damage, ERR_CORRUPT, "history: %s", why);
+    s->is_damaged = true;
+    hload_clear(filling(s));
+    s->is_due = false;
 }
 
 /* What the owner put last is written here: nobody is in a hurry any more. */
 static void write_rest(struct hstore *s) {
     struct why why = {{0}};
     struct hload *first = &s->loads[s->filling ^ 1], *second = &s->loads[s->filling];
-    enum err e = s->writing.is_open ? ERR_OK : ERR_STATE;
+    enum err e = s->writing.is_open && !s->is_damaged && !s->writing.set_aside ? ERR_OK : ERR_STATE;
     if (e == ERR_OK && s->is_writing && s->writing.err == ERR_OK) hload_clear(first); /* its end was not taken */
     if (e == ERR_OK && !hload_is_empty(first)) e = hload_write(first, &s->writing.put, &why);
-    if (e == ERR_OK && !hload_is_empty(second)) (void)!hload_write(second, &s->writing.put, &why);
+    if (e == ERR_OK && !hload_is_empty(second) && second->lsn <= s->durable_lsn)
+        e = hload_write(second, &s->writing.put, &why);
+    (void)e; /* what could not be written is put again after the next start */
 }
 
 static void op_close(struct history *h) {
@@ -466,6 +486,7 @@ static const struct history_ops ops = {
     .fd = op_fd,
     .stats = op_stats,
     .rebuild = op_rebuild,
+    .discard = op_discard,
     .close = op_close,
 };
 

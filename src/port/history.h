@@ -80,6 +80,7 @@ struct history_stats {
     uint64_t lives;  /* rises when the file was set aside and begun anew */
     uint64_t lsn;    /* durable: every flow that ended up to here is in it */
     uint64_t flows, bytes;
+    uint64_t oldest; /* the lowest number of a flow in it; 0 = there is none */
     uint64_t waiting_bytes; /* taken, and not durable yet */
 };
 
@@ -89,21 +90,29 @@ struct history {
     const struct history_ops *ops;
 };
 
+struct history_turn {
+    int64_t now_ms;  /* monotonic */
+    int64_t wall_ms;
+    uint64_t durable_lsn; /* of the journal */
+};
+
 struct history_taker { /* what `take` tells, each call valid while it lasts */
     void (*answered)(void *ctx, const struct history_answer *a);
     void (*noted)(void *ctx, enum history_note level, const char *text); /* a line for the log */
     void *ctx;
 };
 
-/* Makes rows of old flows, by `put`, on a thread of the history's: it has to end soon when one is refused. */
+/* Makes rows of old flows, on a thread of the history's. It has to end soon when they are no longer wanted. */
 struct history_sink {
+    bool (*is_wanted)(const struct history_sink *s);
     enum err (*put_part)(struct history_sink *s, const struct history_part *part, struct why *why);
     enum err (*put_row)(struct history_sink *s, const struct history_row *row, struct why *why);
 };
 typedef enum err (*history_rebuild_fn)(void *ctx, struct history_sink *to, struct why *why);
 
 struct history_ops {
-    /* How many bytes of rows may be put now. */
+    /* How many bytes of rows may be put now. 0 also while what was put waits for its records to be durable: a history
+     * must not tell what a crash could undo. */
     uint64_t (*room)(struct history *h);
     void (*put_part)(struct history *h, const struct history_part *part);
     void (*put_row)(struct history *h, const struct history_row *row);
@@ -111,12 +120,14 @@ struct history_ops {
     void (*reach)(struct history *h, uint64_t lsn);
     /* False: too many are asked already. The query is copied. */
     bool (*ask)(struct history *h, const struct history_query *q);
-    /* Hands over what was put, and tells what is done. Once per turn of the owner. */
-    void (*take)(struct history *h, int64_t now_ms, int64_t wall_ms, const struct history_taker *to);
+    /* Hands over what was put, as far as the journal is durable, and tells what is done. Once per turn of the owner. */
+    void (*take)(struct history *h, const struct history_turn *now, const struct history_taker *to);
     int64_t (*next)(struct history *h); /* monotonic ms when the next `take` is due; INT64_MAX */
     int (*fd)(const struct history *h);
     void (*stats)(struct history *h, struct history_stats *ret);
     void (*rebuild)(struct history *h, history_rebuild_fn fn, void *ctx);
+    /* It cannot be of this journal: it is set aside like one that is damaged. */
+    void (*discard)(struct history *h, const char *why);
     void (*close)(struct history *h); /* what was put is made durable first */
 };
 
