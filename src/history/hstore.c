@@ -81,7 +81,7 @@ struct rebuilding {           /* the rebuilder's while it is handed over */
 struct hstore {
     struct history history; /* first */
     struct arena birth;
-    char path[HDB_PATH_MAX];
+    char dir[HDB_PATH_MAX], path[HDB_PATH_MAX];
     uint32_t days;
     uint64_t bytes_max;
     int fd;
@@ -139,6 +139,8 @@ static enum err writer_begin_anew(struct hstore *s, struct why *why) {
 static enum err writer_open(struct hstore *s, struct why *why) {
     struct writing *w = &s->writing;
     if (w->is_open) return ERR_OK;
+    if (mkdir(s->dir, 0700) != 0 && errno != EEXIST)
+        return why_set(why, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, "%s: %s", s->dir, strerrordesc_np(errno));
     enum err e = hput_open(&w->put, s->path, why);
     w->is_open = e == ERR_OK;
     return e == ERR_CORRUPT ? writer_begin_anew(s, why) : e;
@@ -504,6 +506,7 @@ static struct hstore *hstore_new(const struct hstore_options *o, int fd) {
     s->trim_ms = INT64_MIN / 2;
     s->writing.wall_ms = o->wall_ms;
     s->writing.stats.lives = 1;
+    snprintf(s->dir, sizeof s->dir, "%s", o->dir);
     snprintf(s->path, sizeof s->path, "%s/flows.db", o->dir);
     hload_init(&s->loads[0]);
     hload_init(&s->loads[1]);
@@ -516,8 +519,6 @@ static struct hstore *hstore_new(const struct hstore_options *o, int fd) {
 
 enum err hstore_open(const struct hstore_options *o, struct history **ret, struct why *why) {
     if (strlen(o->dir) + 64 > HDB_PATH_MAX) return why_set(why, ERR_LIMIT, "history: the path is too long");
-    if (mkdir(o->dir, 0700) != 0 && errno != EEXIST)
-        return why_set(why, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, "%s: %s", o->dir, strerrordesc_np(errno));
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
     struct hstore *s = hstore_new(o, fd);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "past.h"
 #include "route.h"
 #include "session.h"
 #include "show.h"
@@ -57,6 +58,7 @@ void ask_get(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct flow_view flow;
     enum err e = target_find(s, r->session, m->target, &t, &why);
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
     if (e != ERR_OK || !view_flow(server_state(s), t.job.flow, &flow)) {
         call_fail(s, r, e != ERR_OK ? e : ERR_NOT_FOUND, why.text);
         return;
@@ -250,6 +252,7 @@ void ask_why(struct server *s, struct request *r) {
     struct job_view job, parent;
     struct worker_view worker;
     enum err e = target_job(s, r->session, m->job, &job, &why);
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;

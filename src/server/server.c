@@ -12,6 +12,7 @@
 #include "call.h"
 #include "hash.h"
 #include "panic.h"
+#include "past.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
@@ -219,6 +220,7 @@ void server_pass(struct server *s) {
     vault_turn(s);
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
+    project_turn(s);
     retain_turn(s);
     engine_finish(s->engine);
     vault_kick_turn(s);
@@ -252,6 +254,7 @@ mono_time server_next(struct server *s) {
     }
     next = earlier(next, engine_next_lease(s->engine).ms);
     next = earlier(next, retain_next(s));
+    next = earlier(next, project_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -264,6 +267,10 @@ mono_time server_next(struct server *s) {
 void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
     *ret_journal = writer_fd(s->writer);
     *ret_vault = vault_fd(&s->vault);
+}
+
+int server_history_fd(struct server *s) {
+    return s->world.history != NULL ? s->world.history->ops->fd(s->world.history) : -1;
 }
 
 const struct net_handler *server_handler(struct server *s) {
@@ -308,7 +315,7 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
@@ -437,10 +444,13 @@ enum err server_open(const struct server_world *world, const struct server_optio
     enum err e = stores_open(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
+        if (world->history != NULL) world->history->ops->close(world->history);
         server_free(s);
         return e;
     }
     struct inputs in;
+    past_init(s);
+    project_init(s);
     feed_init(s);
     streams_init(s);
     retain_init(s);
@@ -456,6 +466,8 @@ void server_close(struct server *s) {
     bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
     session_free_all(s);
     call_free_all(s);
+    project_fini(s);
+    past_fini(s);
     feed_fini(s);
     streams_fini(s);
     stores_close(s, clean);

@@ -17,6 +17,7 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
+#include "history.h"
 #include "limits.h"
 #include "net.h"
 #include "wtime.h"
@@ -33,6 +34,7 @@ struct server_world {
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
+    struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
 };
 
 struct server_options {
@@ -54,6 +56,7 @@ const struct net_handler *server_handler(struct server *s);
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
+int server_history_fd(struct server *s); /* the same; -1 = there is no history */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
  * takes too long for the loop, so `start` is called on the journal's housekeeping thread.

@@ -12,6 +12,7 @@
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
+#include "project.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
@@ -160,6 +161,8 @@ struct server {
     struct feed feed;
     struct streams streams;
     struct retain retain;
+    struct project project;
+    struct pool past; /* struct past_wait: requests that the history was asked for */
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
