@@ -227,10 +227,8 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_history_bytes, 0, INT64_MAX, &bytes, why);
     if (e != ERR_OK) return e;
     snprintf(dir, sizeof dir, "%s/history", setting_text(&v->settings, SETTING_data));
-    struct hstore_options o = {.dir = dir,
-                               .days = (uint32_t)days,
-                               .bytes_max = (uint64_t)bytes,
-                               .wall_ms = osclock()->wall(osclock()).ms};
+    struct hstore_options o = {
+        .dir = dir, .days = (uint32_t)days, .bytes_max = (uint64_t)bytes, .wall_ms = osclock()->wall(osclock()).ms};
     return hstore_open(&o, ret, why);
 }
 

@@ -37,8 +37,12 @@ static const struct cli_flag submit_flags[] = {
 static const struct cli_flag ls_flags[] = {
     {"state",   's', "STATE",   "only in this state; may come several times"},
     {"name",    'n', "TEXT",    "only names that begin so"},
-    {"since",   0,   "DURATION", "only of the last DURATION"},
+    {"label",   'l', "NAME=VALUE", "only with this label; may come several times"},
+    {"since",   0,   "WHEN",    "only made since: a duration like 7d ago, or a local time like 2026-01-31T18:00"},
+    {"until",   0,   "WHEN",    "only made before"},
+    {"search",  0,   "TEXT",    "only with these words in names of flow and jobs, labels or errors"},
     {"limit",   0,   "N",       "at most N; 50 unless said"},
+    {"cursor",  0,   "CURSOR",  "go on from here; with --json (empty to begin) the last line tells the next one"},
     {"all",     'a', NULL,      "no limit"},
     {"dialect", 0,   "WHOSE",   "states as titan, orion, cordum or corun call them"},
     {0},
@@ -126,7 +130,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
-    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", NULL, verb_ls, ls_flags, 0, 1, 0, false},
+    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Flows that are over are found in memory and in the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
     {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},

@@ -2,10 +2,12 @@
 #include "view_history.h"
 
 #include "flow.h"
+#include "heap.h"
 #include "job.h"
 #include "note.h"
 #include "objects.h"
 #include "registry.h"
+#include "retention.h"
 
 static struct attempt_view closed_attempt(const struct snap_attempt *o) {
     return (struct attempt_view){.attempt = o->attempt,
@@ -75,4 +77,20 @@ void view_each_ended(const struct state *s, uint64_t after_lsn, view_ended_fn ea
             dead = f->ended_next;
         each(ctx, (flow_id){f->id}, f->settled_lsn);
     }
+}
+
+uint32_t view_flows_below(const struct state *s, uint64_t before, uint64_t *ret, uint32_t max) {
+    struct heap kept; /* the lowest on top */
+    heap_init(&kept, NULL, NULL);
+    for (uint32_t i = 1; i <= s->flows.high; i++) {
+        const struct flow *f = flow_at(s, i);
+        if (f->id == 0 || f->id >= before || flow_is_leaving(f)) continue;
+        if (kept.count == max && (int64_t)f->id < heap_bound(&kept)) continue;
+        if (kept.count == max) (void)heap_pop(&kept);
+        heap_push(&kept, (int64_t)f->id, f->id);
+    }
+    uint32_t count = kept.count;
+    for (uint32_t i = count; i-- > 0;) ret[i] = heap_pop(&kept).ref;
+    heap_fini(&kept);
+    return count;
 }

@@ -34,4 +34,8 @@ bool view_ended(const struct state *s, flow_id flow, uint64_t *ret_lsn);
 typedef void (*view_ended_fn)(void *ctx, flow_id flow, uint64_t lsn);
 void view_each_ended(const struct state *s, uint64_t after_lsn, view_ended_fn each, void *ctx);
 
+
+/* The highest numbers of flows in memory that are below `before`, highest first; how many. Looks at every flow. */
+uint32_t view_flows_below(const struct state *s, uint64_t before, uint64_t *ret, uint32_t max);
+
 #endif

@@ -98,7 +98,7 @@ struct hstore {
     bool is_due; /* the load waits for its records to be durable, and takes nothing more: else it never would be */
     int64_t handed_ms, again_ms, trim_ms;
     uint64_t durable_lsn; /* as it was told last */
-    enum err told; /* the failure that was told last: each is told once */
+    enum err told;        /* the failure that was told last: each is told once */
 
     struct pool questions;
     struct u32vec asked; /* oldest first, from `asked_at` on */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "flowlist.h"
 #include "past.h"
 #include "route.h"
 #include "session.h"
@@ -108,21 +109,6 @@ static bool in_time(const struct wire_list *m, wall_time t) {
     return (m->since_ms == 0 || t.ms >= m->since_ms) && (m->until_ms == 0 || t.ms < m->until_ms);
 }
 
-/* Newest first. */
-static void list_flows(struct page *p) {
-    struct wire_flow_view *list = ARENA_ARRAY(&p->s->show, struct wire_flow_view, p->most);
-    uint64_t id = p->cursor != 0 ? p->cursor : view_flow_last(server_state(p->s));
-    for (; id > 0 && p->count < p->most && p->looked < SCAN_MAX; id--, p->looked++) {
-        struct flow_view v;
-        if (!view_flow(server_state(p->s), (flow_id){id}, &v) || !sees(p->r->session, v.tenant)) continue;
-        if (!begins(v.name, p->m->name) || !in_time(p->m, v.created)) continue;
-        if (!word_is_wanted(&p->m->states, flow_state_words[v.state])) continue;
-        show_flow(p->s, &v, &list[p->count++]);
-    }
-    p->next = id;
-    p->list = list;
-}
-
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
     struct flow_view flow;
     if (!begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
@@ -176,10 +162,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     flow_id flow = {0};
     enum err e = ERR_OK;
     switch ((enum wire_list_what)p->m->what) {
-    case WIRE_LIST_FLOWS:
-        list_flows(p);
-        ret->flows = (struct tlv_list){p->list, p->count};
-        return ERR_OK;
+    case WIRE_LIST_FLOWS: break; /* flowlist.h */
     case WIRE_LIST_JOBS:
         if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
         e = target_flow(s, p->r->session, p->m->flow, &flow, why);
@@ -227,9 +210,14 @@ void ask_list(struct server *s, struct request *r) {
     arena_reset(&s->show);
     enum err e = ERR_OK;
     if (!cursor_parse(m->cursor, &p.cursor)) e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+    if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
+        flowlist_ask(s, r, p.cursor, p.most);
+        return;
+    }
     if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
-        e = why_set(&why, ERR_UNSUPPORTED, "this server cannot search by label or text yet");
+        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
+    if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -286,6 +274,8 @@ void ask_stats(struct server *s, struct request *r) {
     struct packs_stats blobs, logs;
     blobs_stats(s->vault.blobs, &blobs);
     joblogs_stats(s->vault.logs, &logs);
+    struct history_stats past = {0};
+    if (s->world.history != NULL) s->world.history->ops->stats(s->world.history, &past);
     const struct wire_amount fixed[] = {
         {SLICE("flows"), n.flows},
         {SLICE("flows_running"), n.flows_running},
@@ -307,6 +297,11 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("busy"), s->busy_count},
         {SLICE("blob_bytes"), blobs.file_bytes},
         {SLICE("log_bytes"), logs.file_bytes},
+        {SLICE("history_flows"), past.flows},
+        {SLICE("history_bytes"), past.bytes},
+        {SLICE("history_lsn"), past.lsn},
+        {SLICE("history_lag_flows"), project_lag(s)},
+        {SLICE("history_rebuilding"), s->world.history != NULL && past.state != HISTORY_WHOLE},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];
     struct wire_amount all[sizeof fixed / sizeof fixed[0] + JOB_STATE_COUNT];

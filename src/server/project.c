@@ -28,7 +28,7 @@ void project_fini(struct server *s) {
     struct history *h = s->world.history;
     bool all = p->queue.count == 0 && p->seen_lsn <= engine_durable_lsn(s->engine);
     if (all && s->failed == ERR_OK) h->ops->reach(h, p->seen_lsn); /* so that the next start has nothing to put again */
-    h->ops->close(h); /* before what its thread may be using goes */
+    h->ops->close(h);                                              /* before what its thread may be using goes */
     vec_fini(&p->queue);
     row_fini(&p->row);
     arena_fini(&p->arena);

@@ -43,7 +43,10 @@ static void put_words(struct row *r, struct slice name, const struct wire_job_vi
     put_line(&r->jobs, name);
     if (slice_eq(v->cause, SLICE("upstream"))) return; /* the root says it */
     put_line(&r->errors, v->reason);
-    if (v->cause.len > 0) put_line(&r->errors, v->cause);
+    char end[40] = "";
+    if (v->exit_code != 0) snprintf(end, sizeof end, "exit %u", v->exit_code);
+    if (v->signal != 0) snprintf(end, sizeof end, "signal %u", v->signal);
+    put_line(&r->errors, end[0] != 0 ? slice_str(end) : v->cause);
 }
 
 bool row_part(struct row *r, const struct lens *l, struct history_part *ret) {
