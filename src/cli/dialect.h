@@ -7,7 +7,8 @@
 #include "wire.h"
 
 bool dialect_is_known(const char *whose);
-/* The state as they call it; `whose` NULL = as we do. The cause tells a job that was dragged down from one that failed. */
+/* The state as they call it; `whose` NULL = as we do. The cause tells a job that was dragged down from one that
+ * failed. */
 struct slice dialect_word(const char *whose, struct slice state, struct slice cause);
 /* The same for all that is said of a flow: its state, and its jobs by state. */
 void dialect_flow(const char *whose, struct arena *arena, struct wire_flow_view *v);

@@ -1,5 +1,5 @@
-/* view_history.h: reading what the history keeps: how attempts went, labels, and which flows ended since a record. As in
- * view.h nothing is changed. */
+/* view_history.h: reading what the history keeps: how attempts went, labels, and which flows ended since a record. As
+ * in view.h nothing is changed. */
 #ifndef REEVE_VIEW_HISTORY_H
 #define REEVE_VIEW_HISTORY_H
 

@@ -1,4 +1,4 @@
-/* hload.h: rows on their way to the file, copied, in the order they came; and how far the history has come with them. */
+/* hload.h: rows on their way to the file, copied, in the order they came; and how far the history comes with them. */
 #ifndef REEVE_HLOAD_H
 #define REEVE_HLOAD_H
 

@@ -4,8 +4,8 @@
  * second, because few large transactions leave the disk to the journal. Whatever belongs to a thread is touched by
  * nobody else from the hand-over until flusher_take (store/flusher.h), so there are no locks.
  *
- * A failed write keeps its load and is tried again: the flows in it stay in memory meanwhile. Damage is set aside, a new
- * file begun, and `lives` tells the owner to start over. */
+ * A failed write keeps its load and is tried again: the flows in it stay in memory meanwhile. Damage is set aside, a
+ * new file begun, and `lives` tells the owner to start over. */
 #include "hstore.h"
 
 #include <errno.h>

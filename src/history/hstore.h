@@ -1,5 +1,5 @@
-/* hstore.h: the history (port/history.h) on SQLite: a file that one thread writes, one reads, and one makes anew when it
- * was lost. See README.md. */
+/* hstore.h: the history (port/history.h) on SQLite: a file that one thread writes, one reads, and one makes anew when
+ * it was lost. See README.md. */
 #ifndef REEVE_HSTORE_H
 #define REEVE_HSTORE_H
 

@@ -157,7 +157,8 @@ static void put(struct merge *g, uint64_t flow, struct slice view) {
     g->count++;
 }
 
-/* A row of a flow that is in memory is old when the flow ran again. With words, what is over is found by its row alone. */
+/* A row of a flow that is in memory is old when the flow ran again. With words, what is over is found by its row alone.
+ * */
 static bool row_counts(const struct merge *g, uint64_t flow) {
     const struct wire_list *m = g->r->message;
     struct flow_view v;

@@ -1,6 +1,6 @@
 /* flowlist.h: flows, newest first, from memory and from the history as one list. Memory is looked at when the request
- * comes and the history afterwards, so a flow that moves from one to the other meanwhile is in at least one of them; where
- * it is in both, memory is right. A page goes as far down as both have been looked through. */
+ * comes and the history afterwards, so a flow that moves from one to the other meanwhile is in at least one of them;
+ * where it is in both, memory is right. A page goes as far down as both have been looked through. */
 #ifndef REEVE_FLOWLIST_H
 #define REEVE_FLOWLIST_H
 

@@ -1,5 +1,5 @@
-/* lens.h: flows and jobs of a state as messages. Apart from show.h, because the history makes them of another state than
- * the server's, on another thread. Everything is put into the arena, or lies in the state. */
+/* lens.h: flows and jobs of a state as messages. Apart from show.h, because the history makes them of another state
+ * than the server's, on another thread. Everything is put into the arena, or lies in the state. */
 #ifndef REEVE_LENS_H
 #define REEVE_LENS_H
 

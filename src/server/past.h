@@ -1,5 +1,5 @@
-/* past.h: requests about flows that have left memory. The history answers later; the request is kept as it came and goes
- * on when the answer is there. What it says leaves like any other read. */
+/* past.h: requests about flows that have left memory. The history answers later; the request is kept as it came and
+ * goes on when the answer is there. What it says leaves like any other read. */
 #ifndef REEVE_PAST_H
 #define REEVE_PAST_H
 

@@ -1,8 +1,8 @@
 /* project.h: flows that ended, into the history.
  *
- * The state itself is the queue: a flow leaves memory only when the history says that it has it, so whatever the history
- * lacks after a crash is still there, and its position tells what that is. Rows are made in turns, a few hundred jobs
- * each, from the present state, and handed over when that is durable.
+ * The state itself is the queue: a flow leaves memory only when the history says that it has it, so whatever the
+ * history lacks after a crash is still there, and its position tells what that is. Rows are made in turns, a few
+ * hundred jobs each, from the present state, and handed over when that is durable.
  *
  * A history that was lost begins empty: first the flows in memory are put, then those that have left it are made again
  * from the journal's archive (rebuild.h), beside everything else. */

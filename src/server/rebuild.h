@@ -1,6 +1,6 @@
 /* rebuild.h: old flows, made again for a history that was lost: the journal is read from as far back as its archive
- * reaches, with an engine of its own, and each flow that left memory is put as it was just before. Flows that left before
- * the archive begins are gone. Runs on the history's thread; touches nothing of the server's. */
+ * reaches, with an engine of its own, and each flow that left memory is put as it was just before. Flows that left
+ * before the archive begins are gone. Runs on the history's thread; touches nothing of the server's. */
 #ifndef REEVE_REBUILD_H
 #define REEVE_REBUILD_H
 

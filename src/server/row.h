@@ -21,8 +21,8 @@ struct row {
 void row_init(struct row *r);
 void row_fini(struct row *r);
 void row_begin(struct row *r, flow_id flow, uint64_t lsn);
-/* Makes the next part; true: that was the last, and `row_head` is due. The part goes to `ret`; `body` lies in the row. The
- * arena of the lens may be reset afterwards. */
+/* Makes the next part; true: that was the last, and `row_head` is due. The part goes to `ret`; `body` lies in the row.
+ * The arena of the lens may be reset afterwards. */
 bool row_part(struct row *r, const struct lens *l, struct history_part *ret);
 /* What else is to be put. Its slices lie in the row, in the arena of the lens and in the state. */
 void row_head(struct row *r, const struct lens *l, struct history_row *ret);

@@ -315,7 +315,8 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 &&
+           s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }

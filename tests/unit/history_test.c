@@ -1,5 +1,5 @@
-/* history_test.c: the history on a real file: what is put is found, by every way of asking, page after page; it survives
- * closing, damage and loss as far as it says. */
+/* history_test.c: the history on a real file: what is put is found, by every way of asking, page after page; it
+ * survives closing, damage and loss as far as it says. */
 #include "test.h"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
-/* note_test.c: what is remembered of attempts: all of it by people's questions, the same after every kind of restart. */
+/* note_test.c: what is remembered of attempts: all of it by people's questions, the same after every kind of restart.
+ * */
 #include "rig.h"
 
 #include <stdio.h>
