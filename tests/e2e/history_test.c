@@ -66,7 +66,8 @@ static uint64_t stat_of(struct wireclient *c, const char *name) {
 }
 
 static void until(struct wireclient *c, const char *name, uint64_t value) {
-    for (uint32_t i = 0; i < 100000 && stat_of(c, name) != value; i++) {} /* the answer is the event */
+    for (uint32_t i = 0; i < 100000 && stat_of(c, name) != value; i++) {
+    } /* the answer is the event */
     assert_int_equal(stat_of(c, name), value);
 }
 
@@ -99,7 +100,7 @@ static void flows_that_left_memory_are_listed_and_found(void **state) {
     struct wire_name done = {SLICE("succeeded")}, runs = {SLICE("running")};
     open_admin(&c);
     submit_many(&c, "nightly-load", 120);
-    until(&c, "flows", 0); /* in memory */
+    until(&c, "flows", 0);                                 /* in memory */
     struct wire_options options = {.kind = WIRE_JOB_NOOP}; /* nobody runs it */
     struct wire_job job = {.name = SLICE("waits")};
     struct wire_flow flow = {.name = SLICE("nightly-more"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
@@ -147,23 +148,22 @@ static void pages_go_on_while_flows_come_and_leave(void **state) {
 static void run_one(struct wireclient *c, char flow[40]) {
     struct wireclient w;
     struct wiregot got;
-    struct wire_options options = {.kind = WIRE_JOB_COMMAND, .attempts_max = 2, .backoff_base_ms = 1, .backoff_cap_ms = 1};
+    struct wire_options options = {
+        .kind = WIRE_JOB_COMMAND, .attempts_max = 2, .backoff_base_ms = 1, .backoff_cap_ms = 1};
     struct wire_job job = {.name = SLICE("train")};
     struct wire_flow f = {.name = SLICE("model"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&f, 1}};
     const struct wire_submitted *s = wireclient_ask(c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
     snprintf(flow, 40, "%.*s", SLICE_FMT(((const struct wire_submitted_flow *)s->flows.at)->flow));
     wireclient_open(&w, server.address, server.worker, WIRE_PEER_WORKER);
-    struct wire_attach a = {.worker = SLICE("w1"),
-                            .incarnation = 1,
-                            .info = {.pool = SLICE("default"), .slots = 8},
-                            .load = {.credit = 8}};
+    struct wire_attach a = {
+        .worker = SLICE("w1"), .incarnation = 1, .info = {.pool = SLICE("default"), .slots = 8}, .load = {.credit = 8}};
     (void)wireclient_ask(&w, WIRE_ATTACH, &a, WIRE_ATTACHED);
     for (uint32_t i = 1; i <= 2; i++) {
         do assert_true(wireclient_next(&w, WIRECLIENT_WAIT_MS, &got));
         while (got.op != WIRE_ASSIGN);
-        struct wire_attempt t = ((const struct wire_assignment *)((const struct wire_assign *)got.message)
-                                     ->assignments.at)->attempt;
+        struct wire_attempt t =
+            ((const struct wire_assignment *)((const struct wire_assign *)got.message)->assignments.at)->attempt;
         struct wire_log_piece piece = {.stream = WIRE_STREAM_OUT, .data = slice_str(i == 1 ? "oops\n" : "fine\n")};
         struct wire_log_batch log = {.attempt = t, .pieces = {&piece, 1}};
         struct wire_log lm = {{&log, 1}};
@@ -183,7 +183,8 @@ static void check_one(struct wireclient *c, const char *flow) {
     char job[60];
     struct wiregot got;
     snprintf(job, sizeof job, "%s/train", flow);
-    struct wire_get whole = {.target = slice_str(flow), .details = true}, one = {.target = slice_str(job), .details = true};
+    struct wire_get whole = {.target = slice_str(flow), .details = true},
+                    one = {.target = slice_str(job), .details = true};
     const struct wire_got *g = wireclient_ask(c, WIRE_GET, &whole, WIRE_GOT);
     assert_true(g->flow.archived);
     assert_int_equal(g->jobs.count, 1);
