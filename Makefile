@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 60
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: deps
 deps: ## install the Debian packages that are needed (root or sudo)
@@ -39,7 +39,11 @@ bench-questions: build ## instructions of a tick with ten open questions and wit
 	@tools/question_bench.sh build/release/question_bench
 
 .PHONY: bench
-bench: build ## every benchmark in turn
+bench: build ## the workloads W0 to W10, each beside its floor; docs/benchmarks.md says how to read them
+	@build/release/reeve bench $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+.PHONY: bench-parts
+bench-parts: build ## the benchmarks of single parts in turn
 	@set -e; for program in build/release/*_bench; do [ -x "$$program" ] || continue; \
 		case $$program in *question_bench) "$$program" 10; "$$program" 1000000;; *) "$$program";; esac; done
 

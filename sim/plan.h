@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "limits.h"
+#include "limit.h"
 
 #define PLAN_WORKERS_MAX 5u
 #define PLAN_CLIENTS_MAX 4u

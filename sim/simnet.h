@@ -12,7 +12,7 @@
 #include "arena.h"
 #include "command.h"
 #include "effect.h"
-#include "limits.h"
+#include "limit.h"
 #include "rng.h"
 #include "view.h"
 

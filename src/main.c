@@ -1,8 +1,11 @@
 /* main.c: the program; the only place where os/ meets the rest. What it can do is the table in cli/verbs.c. */
+#include "bench.h"
+#include "cert.h"
 #include "cli.h"
 #include "journal_verbs.h"
 #include "osclock.h"
 #include "osdigest.h"
+#include "ossecure.h"
 #include "serve.h"
 #include "up.h"
 #include "worker.h"
@@ -19,18 +22,27 @@ static enum err worker(int count, char **args, struct why *why) {
     return worker_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err bench(int count, char **args, struct why *why) {
+    return bench_run(count, args, REEVE_VERSION, why);
+}
+
 int main(int argc, char **argv) {
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),
                                     .hasher = osdigest(),
+                                    .secure = &ossecure,
                                     .outside = {[CLI_UP] = up_run,
                                                 [CLI_DOWN] = up_down,
                                                 [CLI_SERVE] = serve,
                                                 [CLI_WORKER] = worker,
                                                 [CLI_CONFIG] = serve_config,
+                                                [CLI_CERT_INIT] = cert_init,
+                                                [CLI_CERT_WORKER] = cert_worker,
+                                                [CLI_CERT_CLIENT] = cert_client,
                                                 [CLI_JOURNAL_VERIFY] = journal_verify,
                                                 [CLI_JOURNAL_DUMP] = journal_dump,
                                                 [CLI_JOURNAL_AT] = journal_at,
-                                                [CLI_JOURNAL_COMPACT] = journal_compact}};
+                                                [CLI_JOURNAL_COMPACT] = journal_compact,
+                                                [CLI_BENCH] = bench}};
     return cli_main(&world, argc, argv);
 }

@@ -18,6 +18,8 @@
 #include "osdigest.h"
 #include "osdisk.h"
 #include "osloop.h"
+#include "ostls.h"
+#include "oszones.h"
 #include "server.h"
 #include "settings.h"
 
@@ -37,6 +39,9 @@ struct serve {
     struct why child_why;
     watch_id child_watch;
     uint32_t archive_days;
+
+    bool has_tls, needs_tls;
+    enum server_certified certified;
 };
 
 static const char *const level_words[] = {"debug", "info", "warn", "error"};
@@ -122,6 +127,77 @@ static void compact_turn(struct serve *v) {
     if (e != ERR_OK) compact_over(v, false, v->child_why.text);
 }
 
+/* ---- TLS ---- */
+
+static void tls_files(const struct serve *v, char own[2][SETTING_TEXT_MAX + 16], struct ostls_files *ret) {
+    const char *data = setting_text(&v->settings, SETTING_data);
+    *ret = (struct ostls_files){.cert = setting_text(&v->settings, SETTING_tls_cert),
+                                .key = setting_text(&v->settings, SETTING_tls_key),
+                                .ca = setting_text(&v->settings, SETTING_tls_client_ca)};
+    snprintf(own[0], SETTING_TEXT_MAX + 16, "%s/tls/server.pem", data);
+    snprintf(own[1], SETTING_TEXT_MAX + 16, "%s/tls/ca.pem", data);
+    if (ret->cert[0] != 0 || access(own[0], F_OK) != 0) return;
+    ret->cert = own[0];
+    if (ret->ca[0] == 0 && access(own[1], F_OK) == 0) ret->ca = own[1];
+}
+
+/* At the start, and again on SIGHUP for connections to come. */
+static enum err tls_load(struct serve *v, struct why *why) {
+    char own[2][SETTING_TEXT_MAX + 16], text[OSTLS_PIN_TEXT + 64], pin[OSTLS_PIN_TEXT];
+    struct ostls_files files;
+    struct ostls *tls = NULL;
+    tls_files(v, own, &files);
+    if (files.cert[0] == 0) return ERR_OK;
+    enum err e = ostls_server(&files, &tls, why);
+    if (e != ERR_OK) return e;
+    ostls_pin(tls, pin);
+    osloop_tls_server(v->loop, tls);
+    v->has_tls = true;
+    snprintf(text, sizeof text, "certificate with SHA-256 %s", pin);
+    log_line(v, SERVER_INFO, "tls", text);
+    return ERR_OK;
+}
+
+static void reload(void *ctx, int number) {
+    struct serve *v = ctx;
+    struct why why;
+    (void)number;
+    if (tls_load(v, &why) != ERR_OK) log_line(v, SERVER_ERROR, "tls", why.text); /* the one before stays in use */
+}
+
+static enum err tls_rules(struct serve *v, struct why *why) {
+    static const char *const words[] = {"nobody", "workers", "everyone"};
+    const char *require = setting_text(&v->settings, SETTING_tls_require);
+    char own[2][SETTING_TEXT_MAX + 16];
+    struct ostls_files files;
+    uint32_t i = 0;
+    while (i < 3 && strcmp(require, words[i]) != 0) i++;
+    if (i == 3) return why_set(why, ERR_INVALID, "tls_require: %s is none of nobody, workers, everyone", require);
+    v->certified = (enum server_certified)i;
+    tls_files(v, own, &files);
+    if (i > 0 && (files.cert[0] == 0 || files.ca[0] == 0))
+        return why_set(why, ERR_INVALID, "tls_require: %s needs tls_cert, and tls_client_ca to check them with",
+                       require);
+    return ERR_OK;
+}
+
+static enum err check_public(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_listen);
+    const char *plain = setting_text(&v->settings, SETTING_listen_without_tls);
+    bool insists = strcmp(plain, "yes") == 0;
+    if (!insists && strcmp(plain, "no") != 0)
+        return why_set(why, ERR_INVALID, "listen_without_tls: %s is neither yes nor no", plain);
+    if (!osloop_is_public(address)) return ERR_OK;
+    v->needs_tls = v->has_tls && !insists;
+    if (v->has_tls || insists) return ERR_OK;
+    return why_set(
+        why, ERR_FORBIDDEN,
+        "listen: %s can be reached from other machines, and this server has no certificate for TLS: make one "
+        "with `reeve cert init --data %s NAME-OF-THIS-MACHINE`, or give --tls-cert and --tls-key (who insists "
+        "on none says --listen-without-tls yes)",
+        address, setting_text(&v->settings, SETTING_data));
+}
+
 /* ---- the loop ---- */
 
 static void pass(void *ctx) {
@@ -163,6 +239,7 @@ static enum err loop_open(struct serve *v, struct why *why) {
     if (e == ERR_OK) e = osloop_watch(v->loop, server_history_fd(v->server), OSLOOP_READABLE, wake, v, &w, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGTERM, stop, v, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGINT, stop, v, why);
+    if (e == ERR_OK) e = osloop_signal(v->loop, SIGHUP, reload, v, why);
     osloop_own(v->loop, &(struct osloop_owner){pass, next_pass, v});
     return e;
 }
@@ -176,7 +253,13 @@ static enum err address_write(const struct serve *v, const char *address, struct
     snprintf(tmp, sizeof tmp, "%s.tmp", path);
     FILE *f = fopen(tmp, "we");
     if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
-    fprintf(f, "%s\n", address);
+    /* "any address" is none to dial: from here, this machine's own will do */
+    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
+    fprintf(f, "%s%s%s\n", v->needs_tls ? "tls://" : "",
+            any4   ? "127.0.0.1"
+            : any6 ? "[::1]"
+                   : "",
+            any4 || any6 ? strrchr(address, ':') : address);
     if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
     return ERR_OK;
 }
@@ -208,15 +291,6 @@ static enum err listen_all(struct serve *v, struct why *why) {
     return e;
 }
 
-static enum err check_public(const struct serve *v, struct why *why) {
-    const char *address = setting_text(&v->settings, SETTING_listen);
-    if (!osloop_is_public(address)) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN,
-                   "listen: %s can be reached from other machines, and this server has no TLS: listen on 127.0.0.1 and "
-                   "let a TLS proxy or an SSH tunnel stand before it",
-                   address);
-}
-
 /* ---- life ---- */
 
 /* Where it cannot be opened now it is tried again; only one of a later program keeps the server from starting. */
@@ -246,6 +320,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
+                                 .zones = oszones(),
                                  .log = log_line,
                                  .log_ctx = v};
     struct server_options o = {.limits = v->settings.limits,
@@ -254,7 +329,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .segment_bytes = (uint64_t)segment_bytes,
                                .compact_bytes = (uint64_t)compact_bytes,
                                .build = build,
-                               .uid = getuid()};
+                               .uid = getuid(),
+                               .needs_tls = v->needs_tls,
+                               .certified = v->certified};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
 }
@@ -262,9 +339,11 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
 static enum err serve(struct serve *v, const char *build, struct why *why) {
     int64_t connections = 0;
     enum err e = setting_number(&v->settings, SETTING_connections_max, 1, 100000, &connections, why);
+    if (e == ERR_OK) e = osloop_open((uint32_t)connections, &v->loop, why);
+    if (e == ERR_OK) e = tls_rules(v, why);
+    if (e == ERR_OK) e = tls_load(v, why);
     if (e == ERR_OK) e = check_public(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
-    if (e == ERR_OK) e = osloop_open((uint32_t)connections, &v->loop, why);
     if (e == ERR_OK) e = server_start(v, build, why);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);

@@ -1,12 +1,12 @@
 /* settings.h: what can be set, from one table. A value comes from the first of: the flag (--lease-ms 5000), the
- * environment (REEVE_LEASE_MS), the YAML file (lease_ms: 5000), the standard. Every limit of limits.h is a setting. */
+ * environment (REEVE_LEASE_MS), the YAML file (lease_ms: 5000), the standard. Every limit of limit.h is a setting. */
 #ifndef REEVE_SETTINGS_H
 #define REEVE_SETTINGS_H
 
 #include <stdio.h>
 
 #include "err.h"
-#include "limits.h"
+#include "limit.h"
 
 #define SETTING_TEXT_MAX 512u
 
@@ -17,6 +17,11 @@
     X(config,          "",                "YAML file; standard: reeve.yaml in the data directory, if there") \
     X(listen,          "127.0.0.1:7070",  "address to listen on; port 0 = any")                                \
     X(socket,          "auto",            "Unix socket: a path, auto (reeve.sock in the data directory) or off") \
+    X(tls_cert,        "",                "PEM file of the certificate; standard: tls/server.pem in the data directory, if there") \
+    X(tls_key,         "",                "PEM file of its key; standard: the file of the certificate")        \
+    X(tls_client_ca,   "",                "PEM file of the authority of workers; standard: tls/ca.pem beside tls/server.pem") \
+    X(tls_require,     "nobody",          "who must show a certificate of it: nobody, workers or everyone")    \
+    X(listen_without_tls, "no",           "yes: listen beyond this machine though tokens and output can be read on the way") \
     X(log_level,       "info",            "debug, info, warn or error")                                        \
     X(log_format,      "text",            "text or json")                                                      \
     X(shard,           "0",               "number of this server among those that share work")                 \

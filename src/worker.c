@@ -20,6 +20,7 @@
 #include "osloop.h"
 #include "osproc.h"
 #include "osspace.h"
+#include "ostls.h"
 #include "panic.h"
 
 #define ENV_MAX 4096u
@@ -32,7 +33,9 @@
 struct worker {
     struct agent_options options;
     char data[PATH_BYTES_MAX], space_path[PATH_BYTES_MAX + 8], server[PATH_BYTES_MAX + 16], token[TOKEN_MAX], host[65];
-    const char *pass_env; /* as given: "NAME,NAME" or "all" */
+    struct ostls_files tls;
+    char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
+    const char *pass_env;              /* as given: "NAME,NAME" or "all" */
     const char *env[ENV_MAX + 1];
     char env_text[ENV_TEXT_BYTES];
     size_t env_used;
@@ -154,6 +157,16 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
         snprintf(w->data, sizeof w->data, "%s", value);
     } else if (strcmp(name, "--name") == 0) {
         snprintf(w->host, sizeof w->host, "%s", value);
+    } else if (strcmp(name, "--tls-ca") == 0) {
+        w->tls.ca = value;
+    } else if (strcmp(name, "--tls-pin") == 0) {
+        w->tls.pin = value;
+    } else if (strcmp(name, "--tls-cert") == 0) {
+        w->tls.cert = value;
+    } else if (strcmp(name, "--tls-key") == 0) {
+        w->tls.key = value;
+    } else if (strcmp(name, "--tenant") == 0) {
+        o->tenant = value;
     } else if (strcmp(name, "--pool") == 0) {
         o->pool = value;
     } else if (strcmp(name, "--capability") == 0) {
@@ -177,16 +190,21 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
 }
 
 static void help(void) {
-    printf("usage: reeve worker [OPTION]...\n\n"
-           "  --server ADDRESS   host:port or unix:/path; else $REEVE_SERVER, else the server of $REEVE_DATA (.reeve)\n"
-           "  --token TOKEN      else $REEVE_TOKEN, else worker.token of $REEVE_DATA\n"
-           "  --data DIR         its own directory: who it is, results not yet delivered; standard: .reeve-worker\n"
-           "  --name NAME        how its id begins; standard: the name of the machine\n"
-           "  --slots N          jobs at a time; standard: 4\n"
-           "  --pool NAME        --capability NAME...  --label NAME=VALUE...  --gpus N   what it offers\n"
-           "  --permanent        it is expected to come back\n"
-           "  --pass-env NAMES   variables of its environment that jobs get, by commas, or `all`\n"
-           "  --spool-bytes N    output kept on its disk while the server is away; beyond it jobs wait\n");
+    printf(
+        "usage: reeve worker [OPTION]...\n\n"
+        "  --server ADDRESS   host:port, tls://host:port or unix:/path; else $REEVE_SERVER, else the server of $REEVE_DATA (.reeve)\n"
+        "  --token TOKEN      else $REEVE_TOKEN, else worker.token of $REEVE_DATA\n"
+        "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: then it needs no token and no --tls-ca\n"
+        "  --tls-key FILE     its key; standard: the file of the certificate\n"
+        "  --tls-ca FILE      authority of the server's certificate; or --tls-pin HEX, its SHA-256\n"
+        "  --tenant NAME      whose jobs it runs, and no others; standard: of its token or certificate, else default\n"
+        "  --data DIR         its own directory: who it is, results not yet delivered; standard: .reeve-worker\n"
+        "  --name NAME        how its id begins; standard: the name in its certificate, or of the machine\n"
+        "  --slots N          jobs at a time; standard: 4\n"
+        "  --pool NAME        --capability NAME...  --label NAME=VALUE...  --gpus N   what it offers\n"
+        "  --permanent        it is expected to come back\n"
+        "  --pass-env NAMES   variables of its environment that jobs get, by commas, or `all`\n"
+        "  --spool-bytes N    output kept on its disk while the server is away; beyond it jobs wait\n");
 }
 
 static enum err options_read(struct worker *w, int count, char **args, struct why *why) {
@@ -220,16 +238,39 @@ static bool line_read(const char *name, char *ret, size_t size) {
     return got && ret[0] != 0;
 }
 
+/* A server that was started again may listen at another port: its directory says which. */
+static const char *server_now(void *ctx) {
+    struct worker *w = ctx;
+    char address[sizeof w->server];
+    if (line_read("address", address, sizeof address)) memcpy(w->server, address, sizeof w->server);
+    return w->server;
+}
+
+/* The file of a certificate that `reeve cert worker` made holds its authority too. */
+static void tls_complete(struct worker *w) {
+    static const char *const names[] = {"REEVE_TLS_CERT", "REEVE_TLS_KEY", "REEVE_TLS_CA", "REEVE_TLS_PIN"};
+    const char **const to[] = {&w->tls.cert, &w->tls.key, &w->tls.ca, &w->tls.pin};
+    const char *data = getenv("REEVE_DATA");
+    for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
+        if (*to[i] == NULL) *to[i] = getenv(names[i]);
+    snprintf(w->tls_own, sizeof w->tls_own, "%s/tls/ca.pem", data != NULL ? data : ".reeve");
+    if (w->tls.ca == NULL) w->tls.ca = w->tls.cert;
+    if (w->tls.ca == NULL && w->tls.pin == NULL && access(w->tls_own, R_OK) == 0) w->tls.ca = w->tls_own;
+}
+
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
     if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
-    if (w->server[0] == 0 && !line_read("address", w->server, sizeof w->server))
-        return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+    if (w->server[0] == 0) {
+        if (!line_read("address", w->server, sizeof w->server))
+            return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+        w->options.server_now = server_now;
+    }
     if (w->token[0] == 0 && token != NULL) snprintf(w->token, sizeof w->token, "%s", token);
     if (w->token[0] == 0) (void)line_read("worker.token", w->token, sizeof w->token);
     if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");
     snprintf(w->space_path, sizeof w->space_path, "%s/space", w->data);
-    if (w->host[0] == 0 && gethostname(w->host, sizeof w->host - 1) != 0) snprintf(w->host, sizeof w->host, "worker");
+    tls_complete(w);
     w->options.server = w->server;
     w->options.token = w->token[0] != 0 ? w->token : NULL;
     w->options.name = w->host;
@@ -273,12 +314,26 @@ static void on_signal(void *ctx, int number) {
     agent_drain(w->agent);
 }
 
+static enum err tls_open(struct worker *w, struct why *why) {
+    struct ostls *tls = NULL;
+    char name[OSTLS_NAME_MAX];
+    if (strncmp(w->server, "tls:", 4) != 0) return ERR_OK;
+    enum err e = ostls_client(&w->tls, &tls, why);
+    if (e != ERR_OK) return e;
+    osloop_tls_client(w->loop, tls);
+    ostls_name(tls, name);
+    if (w->host[0] == 0) snprintf(w->host, sizeof w->host, "%s", name); /* the server takes it by no other */
+    return ERR_OK;
+}
+
 static enum err open_all(struct worker *w, struct why *why) {
     watch_id watch;
     enum err e = osdisk_open(w->data, &w->disk, why);
     if (e == ERR_OK) e = osspace_open(w->space_path, &w->space, why);
     if (e == ERR_OK) e = osloop_open(CONNECTIONS_MAX, &w->loop, why);
+    if (e == ERR_OK) e = tls_open(w, why);
     if (e != ERR_OK) return e;
+    if (w->host[0] == 0 && gethostname(w->host, sizeof w->host - 1) != 0) snprintf(w->host, sizeof w->host, "worker");
     struct agent_world world = {osclock(), w->disk, w->space, osloop_net(w->loop), w->proc};
     e = agent_open(&world, &w->options, &w->agent, why);
     if (e == ERR_OK) e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);

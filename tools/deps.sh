@@ -3,7 +3,8 @@
 # formatting. Does nothing when all are there.
 set -euo pipefail
 
-packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev libsqlite3-dev)
+packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
+    liblua5.4-dev libsqlite3-dev tzdata)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
 missing=()

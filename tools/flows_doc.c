@@ -15,6 +15,7 @@ static const struct {
     {"A job", "job", &spec_job_keys},       {"`script`", "script", &spec_script_keys},
     {"`stdin`", "stdin", &spec_stdin_keys}, {"`foreach`", "foreach", &spec_foreach_keys},
     {"`cache`", "cache", &spec_cache_keys}, {"An artifact", "artifact", &spec_artifact_keys},
+    {"`schedule`", "schedule", &spec_schedule_keys},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 

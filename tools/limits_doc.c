@@ -2,12 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "limits.h"
+#include "limit.h"
 
 int main(void) {
     printf(
         "# Limits\n\n"
-        "Everything has a limit. This page is written by `make docs` from the table in `src/base/limits.h`.\n"
+        "Everything has a limit. This page is written by `make docs` from the table in `src/base/limit.h`.\n"
         "A limit binds new requests only: lowering one never changes what is already recorded.\n\n"
         "| name | default | least | most | unit | reason |\n"
         "| --- | ---: | ---: | ---: | --- | --- |\n");

@@ -214,6 +214,12 @@ static const struct remark remarks[] = {
     {"file.path", "in the workspace"},
     {"artifact.path", "in the workspace; `*` and `?` match"},
     {"artifact.optional", "it may be missing"},
+    {"run.inputs", "artifacts of parents, put into the workspace before the start"},
+    {"take.path", "in the workspace"},
+    {"take.job", "a parent, by its name in the flow"},
+    {"take.name", "of its artifact"},
+    {"job_view.artifacts", "files that its last attempt left; with details"},
+    {"input.artifacts", "files that the parent left"},
 };
 /* clang-format on */
 

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "disk.h"
-#include "limits.h"
+#include "limit.h"
 #include "net.h"
 #include "proc.h"
 #include "space.h"
@@ -29,7 +29,9 @@ struct agent_pair {
 
 struct agent_options {
     const char *server; /* "host:port", "unix:/path" */
+    const char *(*server_now)(void *ctx); /* before each dial: where it is by now; may be NULL */
     const char *token;  /* NULL: the socket vouches */
+    const char *tenant; /* that it works for; NULL: the token's, else the standard one */
     const char *name;   /* begins the id that it gives itself at its first start */
     const char *build;
     const char *pool;

@@ -51,6 +51,26 @@ static void fetch_ask(struct agent *a, struct attempt *t) {
     ask(a, t, WIRE_BLOB_GET, &get);
 }
 
+static const struct wire_kept *artifact_of(const struct wire_assignment *order, const struct wire_take *take) {
+    const struct wire_input *parents = order->inputs.at;
+    for (uint32_t i = 0; i < order->inputs.count; i++) {
+        const struct wire_kept *files = parents[i].artifacts.at;
+        if (!slice_eq(workload_short_name(parents[i].job), take->job)) continue;
+        for (uint32_t k = 0; k < parents[i].artifacts.count; k++)
+            if (slice_eq(files[k].name, take->name)) return &files[k];
+    }
+    return NULL;
+}
+
+enum err blobs_check(const struct wire_assignment *order, const struct wire_run *run, struct why *why) {
+    const struct wire_take *takes = run->inputs.at;
+    for (uint32_t i = 0; i < run->inputs.count; i++)
+        if (artifact_of(order, &takes[i]) == NULL)
+            return why_set(why, ERR_NOT_FOUND, "its input %.*s is not there: %.*s left no artifact %.*s",
+                           SLICE_FMT(takes[i].path), SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].name));
+    return ERR_OK;
+}
+
 bool blobs_fetch(struct agent *a, struct attempt *t, const struct wire_assignment *order, const struct wire_run *run) {
     const struct wire_file *files = run->files.at;
     const struct wire_input *inputs = order->inputs.at;
@@ -62,6 +82,11 @@ bool blobs_fetch(struct agent *a, struct attempt *t, const struct wire_assignmen
     for (uint32_t i = 0; i < run->files.count; i++) {
         snprintf(name, sizeof name, "work/%.*s", SLICE_FMT(files[i].path));
         fetch_add(t, files[i].hash, name, files[i].executable);
+    }
+    const struct wire_take *takes = run->inputs.at;
+    for (uint32_t i = 0; i < run->inputs.count; i++) {
+        snprintf(name, sizeof name, "work/%.*s", SLICE_FMT(takes[i].path));
+        fetch_add(t, artifact_of(order, &takes[i])->hash, name, false);
     }
     for (uint32_t i = 0; i < order->inputs.count; i++) {
         blobs_input_name(i, name);

@@ -6,6 +6,8 @@
 
 #include "agent_impl.h"
 
+/* Whether the parents left what it takes of them. */
+CHECKED enum err blobs_check(const struct wire_assignment *order, const struct wire_run *run, struct why *why);
 /* Begins to fetch what the order needs and says true; or there is nothing to fetch. When all is there, or cannot be
  * had, run_fetched is called. */
 bool blobs_fetch(struct agent *a, struct attempt *t, const struct wire_assignment *order, const struct wire_run *run);

@@ -89,6 +89,7 @@ static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
         .peer = WIRE_PEER_WORKER,
         .build = slice_str(a->o.build),
         .token = slice_str(a->o.token != NULL ? a->o.token : ""),
+        .tenant = slice_str(a->o.tenant != NULL ? a->o.tenant : ""),
     };
     link_send(a, WIRE_HELLO, link_request(a), &hello);
 }
@@ -205,6 +206,7 @@ static void on_closed(void *ctx, conn_id c, const char *why) {
 
 static void dial(struct agent *a) {
     struct net_handler handler = {on_opened, on_received, on_drained, on_closed, a};
+    if (a->o.server_now != NULL) a->o.server = a->o.server_now(a->o.ctx);
     a->link.conn = a->w.net->ops->dial(a->w.net, a->o.server, &handler);
     step(a, LINK_DIALLING);
 }

@@ -286,6 +286,7 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
 static void prepare(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct why why = {{0}};
     enum err e = workload_check(&w->run, &why);
+    if (e == ERR_OK) e = blobs_check(order, &w->run, &why);
     if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, &why);
     t->has_space = e == ERR_OK;
     if (e != ERR_OK) {
@@ -351,6 +352,8 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
+    if (e == ERR_OK && order->refusal.len > 0)
+        e = why_set(&why, ERR_INVALID, "%.*s", SLICE_FMT(order->refusal));
     if (e == ERR_OK)
         begin(a, t, order, w);
     else

@@ -104,7 +104,7 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
 
 /* ---- what parents left ---- */
 
-static struct slice short_name(struct slice job) {
+struct slice workload_short_name(struct slice job) {
     for (size_t i = job.len; i > 0; i--)
         if (job.ptr[i - 1] == '/') return slice_of(job.ptr + i, job.len - i);
     return job;
@@ -120,7 +120,7 @@ static enum err inputs_make(struct agent *a, struct attempt *t, const struct wir
         if (inputs[i].result.len == 0 && inputs[i].result_hash.len == 0) continue;
         if (written++ > 0) buf_put_u8(&b, ',');
         json_init(&key, &b);
-        json_text(&key, short_name(inputs[i].job));
+        json_text(&key, workload_short_name(inputs[i].job));
         buf_put_u8(&b, ':');
         buf_put_slice(&b, inputs[i].result); /* JSON already: whoever left it was asked */
         if (inputs[i].result.len > 0) continue;
@@ -156,7 +156,8 @@ static void env_path(struct jobenv *e, const struct agent *a, const struct attem
 
 static void env_inputs(struct jobenv *e, const struct wire_assignment *order) {
     const struct wire_input *inputs = order->inputs.at;
-    for (uint32_t i = 0; i < order->inputs.count; i++) jobenv_put_input(e, short_name(inputs[i].job), inputs[i].result);
+    for (uint32_t i = 0; i < order->inputs.count; i++)
+        jobenv_put_input(e, workload_short_name(inputs[i].job), inputs[i].result);
 }
 
 static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
@@ -206,6 +207,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
     for (uint32_t i = 0; i < run->files.count && e == ERR_OK; i++) e = path_check(files[i].path, "the file", why);
     for (uint32_t i = 0; i < run->artifacts.count && e == ERR_OK; i++)
         e = path_check(artifacts[i].path, "the artifact", why);
+    const struct wire_take *inputs = run->inputs.at;
+    for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
     return e;
 }
 

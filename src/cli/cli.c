@@ -173,11 +173,21 @@ static const char *environment(const char *name) {
     return value != NULL && value[0] != 0 ? value : NULL;
 }
 
+static const char *flag_or_environment(const struct cli *c, const char *flag, const char *name) {
+    const char *value = cli_flag(c, flag);
+    return value != NULL ? value : environment(name);
+}
+
 static enum err connect_server(struct cli *c) {
     struct client_place where = {.data = cli_flag(c, "data"),
                                  .server = cli_flag(c, "server"),
                                  .token = environment("REEVE_TOKEN"),
-                                 .build = c->world->build};
+                                 .build = c->world->build,
+                                 .secure = c->world->secure,
+                                 .tls = {.ca = flag_or_environment(c, "tls-ca", "REEVE_TLS_CA"),
+                                         .pin = flag_or_environment(c, "tls-pin", "REEVE_TLS_PIN"),
+                                         .cert = flag_or_environment(c, "tls-cert", "REEVE_TLS_CERT"),
+                                         .key = environment("REEVE_TLS_KEY")}};
     /* A directory that was named on the command line beats a server of the environment. */
     if (where.server == NULL && where.data == NULL) where.server = environment("REEVE_SERVER");
     if (where.data == NULL) where.data = environment("REEVE_DATA");

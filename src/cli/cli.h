@@ -23,10 +23,14 @@ enum cli_outside {
     CLI_SERVE,
     CLI_WORKER,
     CLI_CONFIG,
+    CLI_CERT_INIT,
+    CLI_CERT_WORKER,
+    CLI_CERT_CLIENT,
     CLI_JOURNAL_VERIFY,
     CLI_JOURNAL_DUMP,
     CLI_JOURNAL_AT,
     CLI_JOURNAL_COMPACT,
+    CLI_BENCH,
     CLI_OUTSIDE_COUNT
 };
 
@@ -34,6 +38,7 @@ struct cli_world {
     const char *build;
     struct clock *clock;
     struct hasher *hasher;
+    const struct secure_ops *secure; /* NULL = without TLS */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
 };
 

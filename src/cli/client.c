@@ -16,6 +16,7 @@
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
 #define FRAME_BYTES_MAX ((size_t)128 << 20)
+#define READ_BYTES 65536u
 
 /* ---- connecting ---- */
 
@@ -32,19 +33,25 @@ static int dial_unix(const char *path) {
     return -1;
 }
 
-static int dial_tcp(const char *address) {
-    char host[CLIENT_TEXT_MAX];
+/* "host:port", "[::1]:port": the host; returns the port. NULL: it is no such thing. */
+static const char *host_of(const char *address, char host[CLIENT_TEXT_MAX]) {
     const char *colon = strrchr(address, ':');
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
-    int fd = -1;
-    if (colon == NULL || (size_t)(colon - address) >= sizeof host) return -1;
-    snprintf(host, sizeof host, "%.*s", (int)(colon - address), address);
+    if (colon == NULL || (size_t)(colon - address) >= CLIENT_TEXT_MAX) return NULL;
+    snprintf(host, CLIENT_TEXT_MAX, "%.*s", (int)(colon - address), address);
     size_t len = strlen(host);
-    if (len > 2 && host[0] == '[' && host[len - 1] == ']') { /* [::1] */
+    if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
         memmove(host, host + 1, len - 2);
         host[len - 2] = 0;
     }
-    if (getaddrinfo(host, colon + 1, &hints, &list) != 0) return -1;
+    return colon + 1;
+}
+
+static int dial_tcp(const char *address) {
+    char host[CLIENT_TEXT_MAX];
+    const char *port = host_of(address, host);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    int fd = -1;
+    if (port == NULL || getaddrinfo(host, port, &hints, &list) != 0) return -1;
     for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
         fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
         if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0) break;
@@ -55,7 +62,15 @@ static int dial_tcp(const char *address) {
     return fd;
 }
 
+/* What follows "tls:" or "tls://"; NULL: it is another kind of address. */
+static const char *after_tls(const char *address) {
+    if (strncmp(address, "tls:", 4) != 0) return NULL;
+    return address + 4 + strspn(address + 4, "/");
+}
+
 static int dial(const char *address) {
+    const char *tls = after_tls(address);
+    if (tls != NULL) return dial_tcp(tls);
     return strncmp(address, "unix:", 5) == 0 ? dial_unix(address + 5) : dial_tcp(address);
 }
 
@@ -93,6 +108,21 @@ static enum err connect_any(struct client *c, const struct client_place *w, char
                    w->data);
 }
 
+static enum err secure_it(struct client *c, const struct client_place *w, struct why *why) {
+    char ca[CLIENT_TEXT_MAX + 16], host[CLIENT_TEXT_MAX];
+    struct secure_files files = w->tls;
+    const char *address = after_tls(c->address);
+    if (address == NULL) return ERR_OK;
+    if (w->secure == NULL) return why_set(why, ERR_UNSUPPORTED, "this program was built without TLS");
+    snprintf(ca, sizeof ca, "%s/tls/ca.pem", w->data != NULL ? w->data : ".");
+    if (files.ca == NULL) files.ca = files.cert; /* `reeve cert` puts all into one file */
+    if (files.ca == NULL && files.pin == NULL && access(ca, R_OK) == 0) files.ca = ca;
+    c->secure_ops = w->secure;
+    if (host_of(address, host) == NULL) return why_set(why, ERR_INVALID, "%s is not tls://HOST:PORT", c->address);
+    enum err e = w->secure->open(&files, c->fd, host, &c->secure, why);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "%s", c->address);
+}
+
 static enum err say_hello(struct client *c, const struct client_place *w, const char *token, struct why *why) {
     struct client_frame f;
     struct wire_hello m = {.version_min = FRAME_VERSION,
@@ -118,13 +148,16 @@ enum err client_open(struct client *c, const struct client_place *where, struct 
     if (e != ERR_OK) return e;
     buf_init(&c->in, FRAME_BYTES_MAX * 2);
     arena_init(&c->arena, 65536, ARENA_BYTES_MAX);
-    e = say_hello(c, where, token, why);
+    e = secure_it(c, where, why);
+    if (e == ERR_OK) e = say_hello(c, where, token, why);
     if (e != ERR_OK) client_close(c);
     return e;
 }
 
 void client_close(struct client *c) {
     if (c->fd < 0) return;
+    if (c->secure != NULL) c->secure_ops->close(c->secure);
+    c->secure = NULL;
     close(c->fd);
     c->fd = -1;
     buf_fini(&c->in);
@@ -143,6 +176,7 @@ static enum err gone(const struct client *c, struct why *why) {
 }
 
 static enum err send_all(struct client *c, struct slice bytes, struct why *why) {
+    if (c->secure != NULL) return c->secure_ops->send(c->secure, bytes, why);
     while (bytes.len > 0) {
         ssize_t n = send(c->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
@@ -167,16 +201,27 @@ enum err client_send(struct client *c, enum wire_op op, const void *message, uin
     return e;
 }
 
+static enum err read_secure(struct client *c, int wait_ms, bool *ret_some, struct why *why) {
+    size_t got = 0;
+    uint8_t *at = buf_space(&c->in, READ_BYTES);
+    if (at == NULL) return why_set(why, ERR_LIMIT, "an answer larger than this program holds");
+    enum err e = c->secure_ops->receive(c->secure, at, READ_BYTES, wait_ms, &got, why);
+    buf_cut(&c->in, c->in.len - READ_BYTES + got);
+    *ret_some = got > 0;
+    return e;
+}
+
 /* False: nothing came in time. */
 static enum err read_more(struct client *c, int wait_ms, bool *ret_some, struct why *why) {
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     *ret_some = false;
+    if (c->secure != NULL) return read_secure(c, wait_ms, ret_some, why);
     int n = poll(&p, 1, wait_ms);
     if (n == 0 || (n < 0 && errno == EINTR)) return ERR_OK;
-    uint8_t *at = buf_space(&c->in, 65536);
+    uint8_t *at = buf_space(&c->in, READ_BYTES);
     if (at == NULL) return why_set(why, ERR_LIMIT, "an answer larger than this program holds");
-    ssize_t got = recv(c->fd, at, 65536, 0);
-    buf_cut(&c->in, c->in.len - 65536 + (got > 0 ? (size_t)got : 0));
+    ssize_t got = recv(c->fd, at, READ_BYTES, 0);
+    buf_cut(&c->in, c->in.len - READ_BYTES + (got > 0 ? (size_t)got : 0));
     if (got < 0 && errno == EINTR) return ERR_OK;
     if (got <= 0) return gone(c, why);
     *ret_some = true;

@@ -6,6 +6,7 @@
 #define REEVE_CLIENT_H
 
 #include "arena.h"
+#include "secure.h"
 #include "wire.h"
 
 #define CLIENT_PATIENCE_MS 30000
@@ -13,6 +14,8 @@
 
 struct client {
     int fd; /* -1: not connected */
+    const struct secure_ops *secure_ops;
+    struct secure *secure; /* NULL: plain */
     struct buf in;
     size_t used;
     uint32_t request_last;
@@ -31,9 +34,11 @@ struct client_frame {
 
 struct client_place { /* where the server may be; each may be NULL */
     const char *data;   /* its directory */
-    const char *server; /* host:port or unix:/path */
+    const char *server; /* host:port, tls://host:port or unix:/path */
     const char *token;
     const char *build; /* of this program */
+    const struct secure_ops *secure;
+    struct secure_files tls; /* without any, ca.pem in the folder tls of `data`, if it is there */
 };
 
 /* ERR_UNKNOWN: nobody answers. ERR_UNAUTHENTICATED: somebody does, and does not know us. */

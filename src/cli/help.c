@@ -162,7 +162,7 @@ static void print_flag_words(const struct cli_flag *flags) {
 static void completion_body(void) {
     printf("    local verb=\"${words[1]}\" two=\"${words[1]} ${words[2]}\" flags=\"\" seconds=\"\"\n");
     printf("    case \"$verb\" in\n");
-    static const char *const groups[] = {"kv", "blob", "token", "journal"};
+    static const char *const groups[] = {"kv", "blob", "token", "cert", "journal"};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         printf("    %s) seconds=\"", groups[i]);
         print_words(groups[i]);

@@ -1,6 +1,8 @@
-/* verb_blob.c: blobs, in parts. Memory does not grow with the blob, but for one that comes from a pipe. */
+/* verb_blob.c: blobs and artifacts, in parts: memory does not grow with them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "out.h"
@@ -35,66 +37,247 @@ static enum err state_of(struct cli *c, enum wire_op op, const void *m, struct w
     return ERR_OK;
 }
 
+/* ---- putting ---- */
+
+/* Where the bytes come from: memory, or a file of which only a part is held at a time. */
+struct source {
+    const char *path; /* for people */
+    int fd;           /* -1: memory */
+    struct slice rest;
+    uint8_t *part; /* PART_BYTES */
+    struct digest_run *run;
+};
+
+/* The next part; empty at the end. What is read is hashed on the way. */
+static enum err source_next(struct cli *c, struct source *s, struct slice *ret) {
+    size_t len = 0;
+    if (s->fd < 0) {
+        *ret = slice_of(s->rest.ptr, s->rest.len < PART_BYTES ? s->rest.len : PART_BYTES);
+        s->rest = slice_of(s->rest.ptr + ret->len, s->rest.len - ret->len);
+    } else {
+        while (len < PART_BYTES) {
+            ssize_t n = read(s->fd, s->part + len, PART_BYTES - len);
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) return cli_refuse(c, ERR_IO, "%s: %s", s->path, strerrordesc_np(errno));
+            if (n == 0) break;
+            len += (size_t)n;
+        }
+        *ret = slice_of(s->part, len);
+    }
+    if (ret->len > 0) c->world->hasher->more(s->run, *ret);
+    return ERR_OK;
+}
+
+static void source_hash_begin(struct cli *c, struct source *s) {
+    s->run = c->world->hasher->begin(c->world->hasher);
+}
+
+static void source_hash_end(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES]) {
+    c->world->hasher->end(s->run, hash);
+    s->run = NULL;
+}
+
+/* Sends all of it; `begin` may say the hash already, and then nothing is sent that the server has. */
+static enum err put_parts(struct cli *c, struct source *s, const struct wire_blob_begin *begin,
+                          uint8_t hash[DIGEST_BYTES], uint64_t *ret_bytes) {
+    struct wire_blob_state state;
+    struct slice part = {0};
+    enum err e = state_of(c, WIRE_BLOB_BEGIN, begin, &state);
+    *ret_bytes = begin->bytes;
+    if (e != ERR_OK || state.stored) return e;
+    uint64_t upload = state.upload, at = 0;
+    source_hash_begin(c, s);
+    for (;;) {
+        e = source_next(c, s, &part);
+        if (e != ERR_OK || part.len == 0) break;
+        struct wire_blob_part m = {.upload = upload, .offset = at, .data = part};
+        e = state_of(c, WIRE_BLOB_PART, &m, &state);
+        if (e != ERR_OK) break;
+        at += part.len;
+        client_forget(&c->client);
+    }
+    source_hash_end(c, s, hash);
+    if (e != ERR_OK) return e;
+    struct wire_blob_end end = {.upload = upload, .hash = slice_of(hash, DIGEST_BYTES)};
+    e = state_of(c, WIRE_BLOB_END, &end, &state);
+    if (e == ERR_OK && !state.stored) e = cli_refuse(c, ERR_UNKNOWN, "the server did not say that it has the blob");
+    *ret_bytes = at;
+    return e;
+}
+
 enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
     uint8_t *hash = arena_alloc(&c->arena, DIGEST_BYTES);
+    uint64_t sent = 0;
+    struct source s = {.path = "memory", .fd = -1, .rest = bytes};
     c->world->hasher->whole(c->world->hasher, bytes, hash);
-    struct wire_blob_state state;
     struct wire_blob_begin begin = {.hash = slice_of(hash, DIGEST_BYTES), .bytes = bytes.len};
-    enum err e = state_of(c, WIRE_BLOB_BEGIN, &begin, &state);
-    while (e == ERR_OK && !state.stored && state.offset < bytes.len) {
-        size_t left = bytes.len - state.offset;
-        struct wire_blob_part part = {.upload = state.upload,
-                                      .offset = state.offset,
-                                      .data =
-                                          slice_of(bytes.ptr + state.offset, left > PART_BYTES ? PART_BYTES : left)};
-        uint64_t upload = state.upload;
-        e = state_of(c, WIRE_BLOB_PART, &part, &state);
-        state.upload = upload;
-    }
-    if (e == ERR_OK && !state.stored) {
-        struct wire_blob_end end = {.upload = state.upload, .hash = slice_of(hash, DIGEST_BYTES)};
-        e = state_of(c, WIRE_BLOB_END, &end, &state);
-        if (e == ERR_OK && !state.stored) e = cli_refuse(c, ERR_UNKNOWN, "the server did not say that it has the blob");
-    }
+    enum err e = put_parts(c, &s, &begin, hash, &sent);
     if (e == ERR_OK) *ret_hash = slice_of(hash, DIGEST_BYTES);
     return e;
 }
 
+/* A file that can be read twice is hashed first: what the server has is not sent again. */
+static enum err hash_first(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES], struct wire_blob_begin *ret) {
+    struct slice part = {0};
+    struct stat st;
+    enum err e = ERR_OK;
+    if (fstat(s->fd, &st) != 0) return cli_refuse(c, ERR_IO, "%s: %s", s->path, strerrordesc_np(errno));
+    if (S_ISDIR(st.st_mode)) return cli_refuse(c, ERR_INVALID, "%s is a directory: a blob is one file", s->path);
+    off_t from = lseek(s->fd, 0, SEEK_CUR);
+    if (!S_ISREG(st.st_mode) || from < 0) return ERR_OK;
+    source_hash_begin(c, s);
+    do {
+        e = source_next(c, s, &part);
+        ret->bytes += part.len;
+    } while (e == ERR_OK && part.len > 0);
+    source_hash_end(c, s, hash);
+    if (e == ERR_OK && lseek(s->fd, from, SEEK_SET) != from)
+        e = cli_refuse(c, ERR_IO, "%s: %s", s->path, strerrordesc_np(errno));
+    ret->hash = slice_of(hash, DIGEST_BYTES);
+    return e;
+}
+
+/* ---- keeping: a key of the tenant's store says that someone wants it ---- */
+
+static struct slice keep_key(struct cli *c, const char *hash) {
+    char *key = arena_alloc(&c->arena, 2 * DIGEST_BYTES + 8);
+    snprintf(key, 2 * DIGEST_BYTES + 8, "blob:%s", hash);
+    return slice_str(key);
+}
+
+static enum err keep(struct cli *c, const char *hash, const char *path) {
+    struct wire_kv_entry entry = {.key = keep_key(c, hash), .value = slice_str(path)};
+    struct wire_kv_change m = {.op = WIRE_KV_SET, .entries = {&entry, 1}};
+    struct client_frame f;
+    int64_t ms = 0;
+    enum err e = cli_flag_duration(c, "for", &ms);
+    if (ms > 0) m.expires_ms = c->world->clock->wall(c->world->clock).ms + ms;
+    return e == ERR_OK ? client_ask(&c->client, WIRE_KV_CHANGE, &m, &f, c->why) : e;
+}
+
+enum err verb_blob_rm(struct cli *c) {
+    struct wire_kv_entry *entries = ARENA_ARRAY(&c->arena, struct wire_kv_entry, (uint32_t)c->arg_count);
+    struct client_frame f;
+    for (int i = 0; i < c->arg_count; i++) {
+        struct slice hash;
+        enum err e = blob_hash_parse(c, c->args[i], &hash);
+        if (e != ERR_OK) return e;
+        entries[i].key = keep_key(c, c->args[i]);
+    }
+    struct wire_kv_change m = {
+        .op = WIRE_KV_DELETE, .entries = {entries, (uint32_t)c->arg_count}, .condition = WIRE_KV_IF_PRESENT};
+    enum err e = client_ask(&c->client, WIRE_KV_CHANGE, &m, &f, c->why);
+    if (e == ERR_CONFLICT || e == ERR_NOT_FOUND)
+        return cli_refuse(c, ERR_NOT_FOUND, "nobody keeps %s: what no job names either goes by itself", c->args[0]);
+    return e;
+}
+
 enum err verb_blob_put(struct cli *c) {
-    struct slice bytes = {0}, hash = {0};
+    bool is_stdin = strcmp(c->args[0], "-") == 0;
+    struct source s = {.path = is_stdin ? "standard input" : c->args[0]};
+    uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
-    enum err e = file_read(c, c->args[0], (size_t)3 << 30, &bytes);
-    if (e == ERR_OK) e = blob_put(c, bytes, &hash);
+    struct wire_blob_begin begin = {0};
+    uint64_t bytes = 0;
+    s.fd = is_stdin ? STDIN_FILENO : open(c->args[0], O_RDONLY | O_CLOEXEC);
+    if (s.fd < 0)
+        return cli_refuse(c, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", s.path, strerrordesc_np(errno));
+    s.part = arena_alloc(&c->arena, PART_BYTES);
+    enum err e = hash_first(c, &s, hash, &begin);
+    if (e == ERR_OK) e = put_parts(c, &s, &begin, hash, &bytes);
+    if (!is_stdin) close(s.fd);
     if (e != ERR_OK) return e;
-    hex(hash.ptr, hash.len, text);
+    hex(hash, sizeof hash, text);
+    e = keep(c, text, s.path);
+    if (e != ERR_OK) return e;
     if (c->json)
-        printf("{\"hash\":\"%s\",\"bytes\":%zu}\n", text, bytes.len);
+        printf("{\"hash\":\"%s\",\"bytes\":%llu}\n", text, (unsigned long long)bytes);
     else
         printf("%s\n", text);
     return ERR_OK;
 }
 
-enum err verb_blob_get(struct cli *c) {
+/* ---- getting ---- */
+
+/* All frames of the answer go to `to`; what came is compared with the name it was asked by. */
+static enum err copy_blob(struct cli *c, struct slice hash, struct client_frame *f, FILE *to, const char *path) {
+    struct digest_run *run = c->world->hasher->begin(c->world->hasher);
+    uint8_t found[DIGEST_BYTES];
+    enum err e = ERR_OK;
+    while (e == ERR_OK) {
+        const struct wire_blob_data *got = f->message;
+        c->world->hasher->more(run, got->data);
+        if (fwrite(got->data.ptr, 1, got->data.len, to) != got->data.len)
+            e = cli_refuse(c, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+        if (e != ERR_OK || !(f->flags & FRAME_MORE)) break;
+        client_forget(&c->client);
+        e = client_answer(&c->client, f->request, f, c->why);
+    }
+    c->world->hasher->end(run, found);
+    if (e == ERR_OK && memcmp(found, hash.ptr, DIGEST_BYTES) != 0)
+        e = cli_refuse(c, ERR_CORRUPT, "what came has another hash: something was changed on the way");
+    return e;
+}
+
+/* A file that could not be filled is not left behind. */
+static enum err get_blob(struct cli *c, struct slice hash) {
     const char *path = cli_flag(c, "output");
     struct client_frame f;
-    struct wire_blob_get m = {0};
-    enum err e = blob_hash_parse(c, c->args[0], &m.hash);
-    if (e != ERR_OK) return e;
-    e = client_ask(&c->client, WIRE_BLOB_GET, &m, &f, c->why);
+    struct wire_blob_get m = {.hash = hash};
+    enum err e = client_ask(&c->client, WIRE_BLOB_GET, &m, &f, c->why);
     if (e != ERR_OK) return e;
     FILE *to = path != NULL ? fopen(path, "we") : stdout;
     if (to == NULL) return cli_refuse(c, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
-    while (e == ERR_OK) {
-        const struct wire_blob_data *got = f.message;
-        if (fwrite(got->data.ptr, 1, got->data.len, to) != got->data.len)
-            e = cli_refuse(c, ERR_IO, "%s: %s", path != NULL ? path : "output", strerrordesc_np(errno));
-        if (e != ERR_OK || !(f.flags & FRAME_MORE)) break;
-        client_forget(&c->client);
-        e = client_answer(&c->client, f.request, &f, c->why);
-    }
-    if (path != NULL && fclose(to) != 0 && e == ERR_OK)
-        e = cli_refuse(c, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    e = copy_blob(c, hash, &f, to, path != NULL ? path : "output");
+    int bad = path != NULL ? fclose(to) : fflush(to);
+    if (bad != 0 && e == ERR_OK)
+        e = cli_refuse(c, ERR_IO, "%s: %s", path != NULL ? path : "output", strerrordesc_np(errno));
+    if (e != ERR_OK && path != NULL) (void)unlink(path);
     return e;
+}
+
+enum err verb_blob_get(struct cli *c) {
+    struct slice hash;
+    enum err e = blob_hash_parse(c, c->args[0], &hash);
+    return e == ERR_OK ? get_blob(c, hash) : e;
+}
+
+static void list_artifacts(struct cli *c, const struct wire_job_view *job) {
+    static const char *const heads[] = {"NAME", "SIZE", "HASH"};
+    const struct wire_kept *files = job->artifacts.at;
+    struct out_table t;
+    char size[OUT_TIME_BYTES], hash[2 * DIGEST_BYTES + 1];
+    if (!c->json) out_table_init(&t, c, 3, heads);
+    for (uint32_t i = 0; i < job->artifacts.count; i++) {
+        if (c->json) out_json(&wire_kept_desc, &files[i]);
+        if (c->json || files[i].hash.len != DIGEST_BYTES) continue;
+        hex(files[i].hash.ptr, files[i].hash.len, hash);
+        out_cell(&t, OUT_PLAIN, "%.*s", SLICE_FMT(files[i].name));
+        out_cell(&t, OUT_PLAIN, "%s", out_bytes(files[i].bytes, size));
+        out_cell(&t, OUT_PLAIN, "%s", hash);
+    }
+    if (!c->json) out_table_end(&t);
+}
+
+enum err verb_get(struct cli *c) {
+    struct client_frame f;
+    struct wire_get m = {.target = slice_str(c->args[0]), .details = true};
+    enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_got *got = f.message;
+    const struct wire_job_view *job = got->jobs.at;
+    if (got->jobs.count != 1)
+        return cli_refuse(c, ERR_INVALID, "%s is a flow of several jobs: name one of them, like %s/NAME", c->args[0],
+                          c->args[0]);
+    if (c->arg_count == 1) {
+        list_artifacts(c, job);
+        return ERR_OK;
+    }
+    const struct wire_kept *files = job->artifacts.at;
+    for (uint32_t i = 0; i < job->artifacts.count; i++)
+        if (slice_eq(files[i].name, slice_str(c->args[1]))) return get_blob(c, arena_slice(&c->arena, files[i].hash));
+    return cli_refuse(c, ERR_NOT_FOUND, "%s (%.*s) has no artifact %s; `reeve get %s` lists what it left", c->args[0],
+                      SLICE_FMT(job->state), c->args[1], c->args[0]);
 }
 
 enum err verb_blob_ls(struct cli *c) {

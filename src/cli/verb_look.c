@@ -192,6 +192,7 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
         out_slice(t, v->attached ? v->draining ? OUT_YELLOW : OUT_GREEN : OUT_RED,
                   v->attached ? v->draining ? SLICE("draining") : SLICE("here") : SLICE("away"));
         out_slice(t, OUT_PLAIN, v->pool);
+        out_slice(t, OUT_PLAIN, v->tenant);
         out_cell(t, OUT_PLAIN, "%u/%u", v->active, v->slots);
         out_slice(t, OUT_PLAIN, buf_slice(&caps));
         out_slice(t, OUT_PLAIN, v->build);
@@ -200,9 +201,9 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
 }
 
 enum err verb_workers(struct cli *c) {
-    static const char *const heads[] = {"WORKER", "STATE", "POOL", "BUSY", "OFFERS", "BUILD"};
+    static const char *const heads[] = {"WORKER", "STATE", "POOL", "TENANT", "BUSY", "OFFERS", "BUILD"};
     struct wire_list m = {.what = WIRE_LIST_WORKERS};
-    return list(c, &m, 6, heads, show_workers);
+    return list(c, &m, 7, heads, show_workers);
 }
 
 /* ---- one thing ---- */
@@ -259,6 +260,15 @@ static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_f
     buf_fini(&text);
 }
 
+static void show_artifacts(struct cli *c, const struct wire_job_view *v) {
+    const struct wire_kept *files = v->artifacts.at;
+    char size[OUT_TIME_BYTES], text[512];
+    for (uint32_t i = 0; i < v->artifacts.count; i++) {
+        snprintf(text, sizeof text, "%.*s  %s", SLICE_FMT(files[i].name), out_bytes(files[i].bytes, size));
+        line(c, i == 0 ? "artifacts" : "", slice_str(text));
+    }
+}
+
 static void show_job(struct cli *c, const struct wire_job_view *v) {
     const struct wire_attempt_view *tries = v->attempts.at;
     char number[64];
@@ -274,6 +284,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     line(c, "dragged by", v->root);
     line(c, "reason", v->reason);
     line(c, "result", v->result);
+    show_artifacts(c, v);
     for (uint32_t i = 0; i < v->attempts.count; i++) show_try(c, &tries[i], i == 0);
 }
 

@@ -81,7 +81,8 @@ static bool is_json(const char *path, struct slice text) {
     return i < text.len && text.ptr[i] == '{';
 }
 
-static enum err read_flow(struct cli *c, const char *path, bool dry, struct wire_flow *ret) {
+enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+                        struct spec_schedule *ret_schedule) {
     struct reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
     struct limits limits;
     struct tlv_list params = {0};
@@ -100,7 +101,7 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, struct wire
     e = is_json(path, in.source.text) ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
                                       : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
-    return spec_read(&in, &c->arena, ret, c->why);
+    return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -259,7 +260,8 @@ enum err verb_submit(struct cli *c) {
     struct wire_flow flow;
     struct wire_submitted_flow got;
     bool dry = c->client.fd < 0;
-    enum err e = read_flow(c, c->args[0], dry, &flow);
+    struct spec_schedule schedule;
+    enum err e = flow_file_read(c, c->args[0], dry, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &flow);
     if (e != ERR_OK) return e;
     if (dry) {

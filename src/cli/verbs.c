@@ -4,7 +4,10 @@
 /* clang-format off */
 const struct cli_flag cli_common_flags[] = {
     {"data",   0,   "DIR",       "directory of the server; REEVE_DATA, else ./.reeve"},
-    {"server", 0,   "HOST:PORT", "server elsewhere; REEVE_SERVER, with its token in REEVE_TOKEN"},
+    {"server", 0,   "HOST:PORT", "server elsewhere, tls://HOST:PORT if it has a certificate; REEVE_SERVER, with its token in REEVE_TOKEN"},
+    {"tls-ca", 0,   "FILE",      "of a tls:// server: the authority of its certificate; REEVE_TLS_CA"},
+    {"tls-pin", 0,  "HEX",       "or the SHA-256 of that certificate; REEVE_TLS_PIN"},
+    {"tls-cert", 0, "FILE",      "our own certificate and key, if the server wants one; REEVE_TLS_CERT"},
     {"json",   0,   NULL,        "output for programs: one JSON object per line"},
     {"color",  0,   "WHEN",      "always or never; else on a terminal"},
     {"help",   'h', NULL,        "what this verb does"},
@@ -59,6 +62,10 @@ static const struct cli_flag logs_flags[] = {
     {"times",   't', NULL,  "when each line was written"},
     {0},
 };
+static const struct cli_flag get_flags[] = {
+    {"output", 'o', "FILE", "write it there"},
+    {0},
+};
 static const struct cli_flag wait_flags[] = {
     {"any",     0, NULL,       "the first that is over suffices"},
     {"timeout", 0, "DURATION", "give up after it, with exit 124"},
@@ -107,6 +114,7 @@ static const struct cli_flag kv_flags[] = {
 };
 static const struct cli_flag blob_flags[] = {
     {"output", 'o', "FILE", "get: write it there"},
+    {"for",    0,   "DURATION", "put: keep it so long; until `blob rm` unless said"},
     {"limit",  0,   "N",    "ls: at most N; 50 unless said"},
     {"all",    'a', NULL,   "ls: no limit"},
     {0},
@@ -115,6 +123,32 @@ static const struct cli_flag token_flags[] = {
     {"role",    0, "ROLE",     "admin, operator, submitter, approver, inspect, viewer, worker; may come several times"},
     {"tenant",  0, "TENANT",   "that it acts for; all unless said"},
     {"expires", 0, "DURATION", "valid for so long; for ever unless said"},
+    {0},
+};
+static const struct cli_flag schedule_flags[] = {
+    {"param",    'p', "NAME=VALUE", "parameter of the flow; may come several times"},
+    {"name",     'n', "NAME",     "of the schedule; that of the file unless said"},
+    {"cron",     0,   "PATTERN",  "minute hour day month weekday, or six fields with the second first; @daily and its like"},
+    {"every",    0,   "DURATION", "or: an interval"},
+    {"at",       0,   "TIME",     "or: once"},
+    {"zone",     0,   "ZONE",     "whose clock, like Europe/Lisbon; UTC unless said"},
+    {"from",     0,   "TIME",     "where an interval begins"},
+    {"gap",      0,   "HOW",      "when clocks go forward: after or skip"},
+    {"fold",     0,   "HOW",      "when clocks go back: first, last or both"},
+    {"catch-up", 0,   "HOW",      "slots missed while the server was down: all, last or none; last unless said"},
+    {"overlap",  0,   "HOW",      "while the flow made last is running: skip, queue or replace; skip unless said"},
+    {"start",    0,   "TIME",     "no slot before this"},
+    {"end",      0,   "TIME",     "no slot after this"},
+    {"paused",   0,   NULL,       "set it up, and let it fire when it is resumed"},
+    {0},
+};
+static const struct cli_flag next_flags[] = {
+    {"count", 'n', "N", "how many slots; 5 unless said"},
+    {0},
+};
+static const struct cli_flag backfill_flags[] = {
+    {"since", 0, "TIME", "the first slot at or after this"},
+    {"until", 0, "TIME", "and those before this"},
     {0},
 };
 static const struct cli_flag help_flags[] = {
@@ -133,6 +167,7 @@ const struct cli_verb cli_verbs[] = {
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Flows that are over are found in memory and in the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
     {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
+    {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
     {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
@@ -146,6 +181,14 @@ const struct cli_verb cli_verbs[] = {
     {"approve", "[JOB]", "say yes to what waits for a person; without JOB: list what waits", "Shows what will run and its hash, and asks. The approval holds for exactly that.", verb_approve, approve_flags, 0, 1, 0, false},
     {"reject", "JOB", "say no", NULL, verb_approve, approve_flags, 1, 1, 0, false},
     {"complete", "JOB", "end a job that waits for a word from outside", NULL, verb_complete, complete_flags, 1, 1, 0, false},
+
+    {"schedule add", "FILE|-", "make a flow again and again", "When is said by `schedule:` in the file, or by flags. Adding it again changes it; its flows are made with the rights of who added it.", verb_schedule_add, schedule_flags, 1, 1, 0, false},
+    {"schedule ls", "", "list schedules", NULL, verb_schedule_ls, NULL, 0, 0, 0, false},
+    {"schedule next", "NAME", "when it fires next", NULL, verb_schedule_next, next_flags, 1, 1, 0, false},
+    {"schedule pause", "NAME", "it fires no more; slots that come meanwhile are called off", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
+    {"schedule resume", "NAME", "and goes on, from now", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
+    {"schedule rm", "NAME", "remove it; flows that it made stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
+    {"schedule backfill", "NAME", "run slots of the past again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
@@ -162,18 +205,24 @@ const struct cli_verb cli_verbs[] = {
     {"kv publish", "CHANNEL TEXT", "speak on a channel", NULL, verb_kv_change, kv_flags, 2, 2, 0, false},
     {"kv watch", "KEY", "tell of changes of a key, or with KEY* of all that begin so", NULL, verb_kv_watch, kv_flags, 1, 1, 0, false},
     {"kv ls", "[PREFIX]", "list keys", NULL, verb_kv_ls, kv_flags, 0, 1, 0, false},
-    {"blob put", "FILE|-", "store a file; prints its hash", NULL, verb_blob_put, blob_flags, 1, 1, 0, false},
+    {"blob put", "FILE|-", "store a file; prints its hash", "It is kept until `reeve blob rm`, or as long as --for says; a job that names it keeps it too.", verb_blob_put, blob_flags, 1, 1, 0, false},
     {"blob get", "HASH", "its bytes", NULL, verb_blob_get, blob_flags, 1, 1, 0, false},
     {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
+    {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, blob_flags, 1, 255, 0, false},
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},
+
+    {"cert init", "[--data DIR] [--days N] [HOST]...", "make an authority and a certificate for a server of these names", "In the folder tls of the data directory, where the server finds it. The name of this machine and localhost are in it anyway. Said again, it makes the server's certificate anew and keeps the authority.", NULL, NULL, 0, 255, CLI_CERT_INIT, true},
+    {"cert worker", "NAME [--tenant TENANT] [--data DIR] [--days N]", "make a certificate with which a worker needs no token", "One file, DIR/tls/NAME.pem, with key, certificate and authority.", NULL, NULL, 0, 255, CLI_CERT_WORKER, true},
+    {"cert client", "NAME [--tenant TENANT] [--data DIR] [--days N]", "make one for a person; a token is needed all the same", "For servers with `tls_require: everyone`.", NULL, NULL, 0, 255, CLI_CERT_CLIENT, true},
 
     {"journal verify", "--data DIR", "read every byte of a log; name the first damage", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_VERIFY, true},
     {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_DUMP, true},
     {"journal at", "--data DIR --lsn N", "the state after record N: its digest", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_AT, true},
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
+    {"bench", "[W0...W10] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "of this program", NULL, verb_version, NULL, 0, 0, 0, true},
     {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},

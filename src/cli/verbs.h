@@ -3,6 +3,7 @@
 #define REEVE_VERBS_H
 
 #include "cli.h"
+#include "spec.h"
 
 /* verb_submit.c, verb_run.c, verb_wait.c */
 enum err verb_submit(struct cli *c);
@@ -32,11 +33,25 @@ enum err verb_kv_watch(struct cli *c);
 enum err verb_blob_put(struct cli *c);
 enum err verb_blob_get(struct cli *c);
 enum err verb_blob_ls(struct cli *c);
+enum err verb_blob_rm(struct cli *c);
+enum err verb_get(struct cli *c);
 enum err verb_token_new(struct cli *c);
 enum err verb_token_ls(struct cli *c);
 enum err verb_token_revoke(struct cli *c);
 
+/* verb_schedule.c */
+enum err verb_schedule_add(struct cli *c);
+enum err verb_schedule_ls(struct cli *c);
+enum err verb_schedule_next(struct cli *c);
+enum err verb_schedule_change(struct cli *c); /* rm, pause, resume */
+enum err verb_schedule_backfill(struct cli *c);
+
 /* ---- what verbs share ---- */
+
+/* Reads a flow file with its parameters from the flags, and its schedule; sends the files that it names as blobs,
+ * unless `dry`. */
+CHECKED enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+                                struct spec_schedule *ret_schedule);
 
 /* Waits until all (or, with `any`, one) of the targets are over; a bar on a terminal. *ret_bad: one ended badly.
  * timeout_ms 0 = for ever; when it is over first, the exit code is set to EXIT_TIMED_OUT. */

@@ -6,7 +6,7 @@
 #include "expand.h"
 #include "flow.h"
 #include "life.h"
-#include "limits.h"
+#include "limit.h"
 #include "memo.h"
 #include "mutant.h"
 #include "panic.h"

@@ -187,6 +187,14 @@ static enum job_cause stop_cause(const struct state *s, struct job *j, bool by_s
     return j->part == PART_CHILD ? expand_stop_cause(s, j) : CAUSE_REQUEST;
 }
 
+/* Those of the last attempt, however it ended: what a failure left is what people look for. */
+static void keep_artifacts(struct state *s, struct job *j, struct slice artifacts) {
+    if (artifacts.len)
+        job_extra(s, j)->artifacts = arena_slice(&flow_at(s, j->flow)->arena, artifacts);
+    else if (j->extra)
+        extra_at(s, j->extra)->artifacts = slice_of(NULL, 0);
+}
+
 void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
     REQUIRE(job_state_is_active(j->state));
@@ -203,6 +211,7 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
         service_attempt_over(s, job, stop, rec->outcome);
         return;
     }
+    keep_artifacts(s, j, rec->artifacts.raw);
     switch (judge(stop, rec->outcome)) {
     case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, stop_cause(s, j, called_off)); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;

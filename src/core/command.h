@@ -149,6 +149,7 @@ struct cmd_attempt { /* started, progress, health, done */
     uint64_t log_bytes;
     uint64_t log_cut_bytes;
     struct slice reason;
+    struct tlv_list artifacts; /* of rec_artifact */
     bool fatal; /* a failure that no further attempt can mend */
 };
 

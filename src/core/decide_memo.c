@@ -24,7 +24,7 @@ static bool make_room(struct decision *d, const struct memo *own, uint64_t cost)
     const struct state *s = d->state;
     const struct tenant *t = tenant_at(s, own->tenant);
     const uint64_t most = (uint64_t)d->limits->memo_tenant_max, bytes_most = (uint64_t)d->limits->memo_tenant_bytes_max;
-    uint64_t replaced = memo_has_entry(own) ? memo_cost(bytes_slice(own->result)) : 0;
+    uint64_t replaced = memo_has_entry(own) ? memo_cost(bytes_slice(own->result), bytes_slice(own->artifacts)) : 0;
     uint64_t count = t->memo_count - (replaced > 0), bytes = t->memo_bytes - replaced;
     uint32_t drop_count = 0;
     struct memo **drops = ARENA_ARRAY(d->arena, struct memo *, DROPS_MAX);
@@ -32,7 +32,7 @@ static bool make_room(struct decision *d, const struct memo *own, uint64_t cost)
         if (i == 0 || drop_count == DROPS_MAX) return false;
         if (memo_at(s, i) == own) continue;
         count--;
-        bytes -= memo_cost(bytes_slice(memo_at(s, i)->result));
+        bytes -= memo_cost(bytes_slice(memo_at(s, i)->result), bytes_slice(memo_at(s, i)->artifacts));
         drops[drop_count++] = memo_at(s, i);
     }
     for (uint32_t i = 0; i < drop_count; i++) record_dropped(d, drops[i]);
@@ -41,7 +41,7 @@ static bool make_room(struct decision *d, const struct memo *own, uint64_t cost)
 
 static void keep(struct decision *d, const struct job *j, const struct memo *m) {
     const struct extra *x = extra_at(d->state, j->extra);
-    if (!make_room(d, m, memo_cost(x->result))) return;
+    if (!make_room(d, m, memo_cost(x->result, x->artifacts))) return;
     struct job_ref ref = job_ref_of(d->state, j);
     int64_t ms = job_options(d->state, j)->cache_ms;
     struct rec_memo_kept *rec = &decide_record(d, REC_MEMO_KEPT, NULL)->body.as_REC_MEMO_KEPT;

@@ -262,6 +262,7 @@ enum err decide_worker_info(struct decision *d, const struct worker_info *given,
         return refuse(d, ERR_LIMIT, "more than %lld slots (worker_slots_max)", (long long)d->limits->worker_slots_max);
     enum err e = decide_name(d, info.pool, "a pool");
     if (e == ERR_OK) e = optional_name(d, info.build, "a build");
+    if (e == ERR_OK) e = optional_name(d, info.tenant, "a tenant");
     if (e == ERR_OK) e = sort_names(d, &info.capabilities, &info.capabilities);
     if (e == ERR_OK) e = sort_labels(d, &info.labels, &info.labels);
     if (e == ERR_OK) e = sort_resources(d, &info.resources, &info.resources);

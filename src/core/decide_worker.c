@@ -53,8 +53,7 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
         if (map_get(held_runs, key) == run) continue; /* listed twice: once is enough */
         map_put(held_runs, key, run);
         const struct job *j = job_at(s, run_at(s, run)->job);
-        if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED)
-            decide_has_started(d, held->job, held->attempt);
+        if (held->phase == HELD_RUNNING && j->state == JOB_DISPATCHED) decide_has_started(d, held->job, held->attempt);
         if (run_at(s, run)->stop != STOP_NONE && held->phase != HELD_FINISHED) {
             struct attempt_effect stop = attempt_effect_of(s, j);
             decide_effect(d, EFFECT_STOP, &stop);
@@ -97,6 +96,10 @@ enum err decide_attach(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_BUSY, "there are %u workers already (workers_max)", s->workers.count);
     if (worker && worker_at(s, worker)->incarnation > c->incarnation)
         return refuse(d, ERR_STALE, "a later incarnation of this worker has attached");
+    /* What it was given for one tenant is sent again to whoever bears its name. */
+    if (worker && worker_at(s, worker)->info.tenant.len && !slice_eq(worker_at(s, worker)->info.tenant, info.tenant))
+        return refuse(d, ERR_FORBIDDEN, "worker %.*s serves another tenant: this one needs a name of its own",
+                      SLICE_FMT(c->worker));
     struct rec_worker *rec = &decide_record(d, REC_WORKER, cmd)->body.as_REC_WORKER;
     rec->worker = c->worker;
     rec->incarnation = c->incarnation;
@@ -192,6 +195,20 @@ enum err decide_progress(struct decision *d, const struct command *cmd) {
     return decide_fenced_job(d, &cmd->as.attempt, false, &job);
 }
 
+/* Returns how many bytes they take in the record, about. */
+static enum err check_artifacts(struct decision *d, const struct tlv_list *list, size_t *ret_bytes) {
+    const struct rec_artifact *files = list->at;
+    if (list->count > ARTIFACTS_MAX)
+        return refuse(d, ERR_LIMIT, "an attempt leaves at most %u artifacts", ARTIFACTS_MAX);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (files[i].name.len == 0 || files[i].name.len > 255)
+            return refuse(d, ERR_INVALID, "the name of an artifact has 1 to 255 bytes");
+        if (files[i].hash.len != 32) return refuse(d, ERR_INVALID, "an artifact is named by the hash of a blob");
+        *ret_bytes += files[i].name.len + 48;
+    }
+    return ERR_OK;
+}
+
 static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
     if (c->outcome >= OUTCOME_COUNT || c->outcome == OUTCOME_LOST)
         return refuse(d, ERR_INVALID, "an attempt does not end that way");
@@ -202,9 +219,12 @@ static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
     if (c->reason.len > (size_t)d->limits->reason_bytes_max)
         return refuse(d, ERR_LIMIT, "the reason is longer than %lld bytes (reason_bytes_max)",
                       (long long)d->limits->reason_bytes_max);
+    size_t bytes = c->result.len;
+    enum err e = check_artifacts(d, &c->artifacts, &bytes);
+    if (e != ERR_OK) return e;
     /* admission reserved room for the attempt, not for what it may have to say */
-    if (d->in->journal_free_bytes != UINT64_MAX && c->result.len > ATTEMPT_RECORD_BYTES / 2 &&
-        d->state->reserved_bytes + c->result.len > d->in->journal_free_bytes)
+    if (d->in->journal_free_bytes != UINT64_MAX && bytes > ATTEMPT_RECORD_BYTES / 2 &&
+        d->state->reserved_bytes + bytes > d->in->journal_free_bytes)
         return refuse(d, ERR_NO_SPACE, "the journal has no room for the result now");
     return ERR_OK;
 }
@@ -242,5 +262,6 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->log_bytes = c->log_bytes;
     rec->log_cut_bytes = c->log_cut_bytes;
     rec->reason = c->reason;
+    rec->artifacts.files = c->artifacts;
     return ERR_OK;
 }

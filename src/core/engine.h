@@ -19,7 +19,7 @@
 #include "batch.h"
 #include "command.h"
 #include "effect.h"
-#include "limits.h"
+#include "limit.h"
 #include "watch.h"
 
 struct engine;

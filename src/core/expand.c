@@ -6,7 +6,7 @@
 #include "effects.h"
 #include "flow.h"
 #include "life.h"
-#include "limits.h"
+#include "limit.h"
 #include "mutant.h"
 #include "note.h"
 #include "panic.h"

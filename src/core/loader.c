@@ -14,8 +14,8 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "saga.h"
 #include "retention.h"
+#include "saga.h"
 #include "schedule.h"
 #include "service.h"
 #include "snapshot.h"
@@ -202,7 +202,7 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
 
 static void load_extra(struct state *s, struct job *j, const struct snap_job *o) {
     bool has_slices = o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len;
-    if (!has_slices && o->policy == 0) return;
+    if (!has_slices && o->policy == 0 && o->artifacts.len == 0) return;
     struct arena *arena = &flow_at(s, j->flow)->arena;
     struct extra *x = job_extra(s, j);
     x->result = arena_slice(arena, o->result);
@@ -211,6 +211,7 @@ static void load_extra(struct state *s, struct job *j, const struct snap_job *o)
     x->body = arena_slice(arena, o->body);
     x->body_hash = arena_slice(arena, o->body_hash);
     x->policy = o->policy;
+    x->artifacts = arena_slice(arena, o->artifacts);
 }
 
 static enum err load_undo(struct loader *l, struct job *j, const struct rec_job *rec, uint32_t undo_profile,
@@ -247,7 +248,8 @@ static enum err load_memo(struct loader *l, uint32_t job, const struct rec_job *
 }
 
 static bool job_object_fits(const struct snap_job *o) {
-    return o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 && moment_fits(o->since_ms) && moment_fits(o->due_ms);
+    return rec_artifacts_fit(o->artifacts) && o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 &&
+           moment_fits(o->since_ms) && moment_fits(o->due_ms);
 }
 
 static void load_job_facts(struct state *s, struct job *j, const struct snap_job *o) {

@@ -68,6 +68,7 @@ void memo_release_memory(struct memo *m) {
     bytes_free(m->key);
     bytes_free(m->result);
     bytes_free(m->result_hash);
+    bytes_free(m->artifacts);
 }
 
 /* ---- lists ---- */
@@ -183,8 +184,8 @@ void memo_reset(struct state *s, uint32_t job) {
 
 /* ---- entries ---- */
 
-uint64_t memo_cost(struct slice result) {
-    return ENTRY_BYTES + result.len;
+uint64_t memo_cost(struct slice result, struct slice artifacts) {
+    return ENTRY_BYTES + result.len + artifacts.len;
 }
 
 static void clear_entry(struct state *s, uint32_t index) {
@@ -194,17 +195,18 @@ static void clear_entry(struct state *s, uint32_t index) {
     *(m->older ? &memo_at(s, m->older)->newer : &t->memo_oldest) = m->newer;
     *(m->newer ? &memo_at(s, m->newer)->older : &t->memo_newest) = m->older;
     t->memo_count--;
-    t->memo_bytes -= memo_cost(bytes_slice(m->result));
+    t->memo_bytes -= memo_cost(bytes_slice(m->result), bytes_slice(m->artifacts));
     timer_set(s, TIMER_MEMO, index, (wall_time){TIME_NEVER});
     bytes_free(m->result);
     bytes_free(m->result_hash);
-    m->result = m->result_hash = NULL;
+    bytes_free(m->artifacts);
+    m->result = m->result_hash = m->artifacts = NULL;
     m->older = m->newer = 0;
     m->from = (struct job_ref){0};
 }
 
 static void set_entry(struct state *s, uint32_t index, struct job_ref from, wall_time expires, struct slice result,
-                      struct slice result_hash) {
+                      struct slice result_hash, struct slice artifacts) {
     struct memo *m = memo_at(s, index);
     struct tenant *t = tenant_at(s, m->tenant);
     clear_entry(s, index);
@@ -212,11 +214,12 @@ static void set_entry(struct state *s, uint32_t index, struct job_ref from, wall
     m->expires = expires;
     m->result = bytes_new(result);
     m->result_hash = bytes_new(result_hash);
+    m->artifacts = bytes_new(artifacts);
     m->older = t->memo_newest;
     *(m->older ? &memo_at(s, m->older)->newer : &t->memo_oldest) = index;
     t->memo_newest = index;
     t->memo_count++;
-    t->memo_bytes += memo_cost(result);
+    t->memo_bytes += memo_cost(result, artifacts);
     timer_set(s, TIMER_MEMO, index, expires);
 }
 
@@ -233,7 +236,7 @@ void memo_keep(struct state *s, uint32_t job, wall_time expires) {
     REQUIRE(j->state == JOB_SUCCEEDED);
     const struct extra *e = extra_at(s, j->extra);
     memo_unask(s, j);
-    set_entry(s, x->memo, job_ref_of(s, j), expires, e->result, e->result_hash);
+    set_entry(s, x->memo, job_ref_of(s, j), expires, e->result, e->result_hash, e->artifacts);
     wake(s, memo_at(s, x->memo));
 }
 
@@ -244,6 +247,7 @@ void memo_hit(struct state *s, uint32_t job) {
     const struct memo *m = memo_at(s, x->memo);
     REQUIRE(memo_has_entry(m));
     x->from = m->from;
+    job_extra(s, j)->artifacts = arena_slice(&flow_at(s, j->flow)->arena, bytes_slice(m->artifacts));
     job_succeed(s, job, bytes_slice(m->result), bytes_slice(m->result_hash));
 }
 
@@ -268,17 +272,18 @@ struct snap_memo memo_object(const struct state *s, const struct memo *m) {
                               .ordinal = m->from.ordinal,
                               .expires_ms = m->expires.ms,
                               .result = bytes_slice(m->result),
-                              .result_hash = bytes_slice(m->result_hash)};
+                              .result_hash = bytes_slice(m->result_hash),
+                              .artifacts = bytes_slice(m->artifacts)};
 }
 
 enum err memo_load(struct state *s, const struct snap_memo *o, struct why *why) {
     uint32_t tenant = tenant_find(s, o->tenant);
-    bool fits = tenant != 0 && o->key.len == MEMO_KEY_BYTES && o->flow != 0 && o->expires_ms >= 0 &&
-                o->expires_ms / 4 <= TIME_MS_MAX;
+    bool fits = tenant != 0 && rec_artifacts_fit(o->artifacts) && o->key.len == MEMO_KEY_BYTES && o->flow != 0 &&
+                o->expires_ms >= 0 && o->expires_ms / 4 <= TIME_MS_MAX;
     uint32_t memo = fits ? memo_find(s, tenant, o->key) : 0;
     if (!fits || (memo && memo_has_entry(memo_at(s, memo))))
         return why_set(why, ERR_CORRUPT, "a snapshot does not fit together: a result of nobody, or twice");
     set_entry(s, memo_take(s, tenant, o->key), (struct job_ref){{o->flow}, o->ordinal}, (wall_time){o->expires_ms},
-              o->result, o->result_hash);
+              o->result, o->result_hash, o->artifacts);
     return ERR_OK;
 }

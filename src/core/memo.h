@@ -20,7 +20,7 @@ uint32_t memo_find(const struct state *s, uint32_t tenant, struct slice key);
 struct slice memo_key(const struct memo *m);
 static inline bool memo_has_entry(const struct memo *m) { return m->from.flow.v != 0; }
 /* What an entry counts against the bytes of its tenant. */
-uint64_t memo_cost(struct slice result);
+uint64_t memo_cost(struct slice result, struct slice artifacts);
 
 /* A job is new and has that key, or gets another with its rendered spec (`is_rendered`). */
 void memo_name(struct state *s, uint32_t job, struct slice key, bool is_rendered);

@@ -36,7 +36,7 @@ static struct note *push(struct state *s, struct job *j, uint32_t attempt, uint3
     uint32_t index = pool_alloc(&s->notes);
     ENSURE(index != 0);
     struct note *n = note_at(s, index);
-    *n = (struct note){.attempt = attempt, .worker = worker_number, .older = j->note};
+    *n = (struct note){.is_used = 1, .attempt = attempt, .worker = worker_number, .older = j->note};
     j->note = index;
     chain_cut(s, index);
     return n;
@@ -72,9 +72,17 @@ void note_close(struct state *s, struct job *j, const struct run *run, enum stop
                              .ended_ms = s->now.ms,
                              .log_bytes = rec->log_bytes,
                              .log_cut_bytes = rec->log_cut_bytes,
-                             .reason = rec->reason};
-    if (o.reason.len > NOTE_REASON_BYTES) o.reason = utf8_cut(o.reason, NOTE_REASON_BYTES);
+                             .reason = utf8_cut(rec->reason, NOTE_REASON_BYTES)};
     n->facts = encode(s, &o);
+}
+
+void note_verdict(struct state *s, struct job *j, struct slice reason) {
+    if (!has_facts(s, j) || reason.len == 0) return;
+    struct snap_attempt o = {.attempt = j->attempt,
+                             .outcome = OUTCOME_REFUSED,
+                             .ended_ms = s->now.ms,
+                             .reason = utf8_cut(reason, NOTE_REASON_BYTES)};
+    push(s, j, j->attempt, 0)->facts = encode(s, &o);
 }
 
 uint32_t note_facts(const struct state *s, const struct job *j, struct arena *arena, struct snap_attempt **ret) {
@@ -96,10 +104,12 @@ bool note_load(struct state *s, struct job *j, const struct snap_job *o) {
     uint32_t last = 0, last_worker = 0;
     if (o->attempts.count > NOTES_PER_JOB || (o->attempts.count && !has_facts(s, j))) return false;
     for (uint32_t i = 0; i < o->attempts.count; i++) {
-        if (list[i].attempt <= last || list[i].attempt > o->attempt || list[i].worker == 0) return false;
+        bool is_verdict = list[i].worker == 0; /* after the attempt of its number, if there was one */
+        if (list[i].attempt < last || (list[i].attempt == last && !is_verdict) || list[i].attempt > o->attempt)
+            return false;
         last = list[i].attempt;
-        last_worker = list[i].worker;
-        push(s, j, last, last_worker)->facts = encode(s, &list[i]);
+        if (!is_verdict) last_worker = list[i].worker;
+        push(s, j, last, list[i].worker)->facts = encode(s, &list[i]);
     }
     if (last == o->attempt) return o->worker == last_worker;
     if (o->worker) (void)push(s, j, o->attempt, o->worker); /* open, or of a time without facts */

@@ -19,11 +19,15 @@ struct snap_job;
 void note_open(struct state *s, struct job *j, uint32_t attempt, uint32_t worker_number);
 void note_close(struct state *s, struct job *j, const struct run *run, enum stop_cause stop,
                 const struct rec_ended *rec);
+/* A verdict ended the job, for this reason. */
+void note_verdict(struct state *s, struct job *j, struct slice reason);
 void note_free_all(struct state *s, struct job *j);
 
 /* Number of the worker that had the job last; 0 = none. */
 static inline uint32_t job_worker(const struct state *s, const struct job *j) {
-    return j->note ? note_at(s, j->note)->worker : 0;
+    uint32_t i = j->note;
+    while (i && note_at(s, i)->worker == 0) i = note_at(s, i)->older;
+    return i ? note_at(s, i)->worker : 0;
 }
 
 /* The facts of all attempts that have them, oldest first; how many. */

@@ -120,7 +120,8 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(70, TLV_U32, snap_job, child_profile),
     TLV_FIELD(80, TLV_U32, snap_job, runner_profile),
     TLV_FIELD(90, TLV_U64, snap_job, policy),
-    TLV_FIELD(100, TLV_LIST, snap_job, attempts, .max = 64, .sub = &snap_attempt_desc),
+    TLV_FIELD(100, TLV_BYTES, snap_job, artifacts, .max = MESSAGE_MAX),
+    TLV_FIELD(110, TLV_LIST, snap_job, attempts, .max = 64, .sub = &snap_attempt_desc),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {
@@ -210,6 +211,7 @@ static const struct tlv_field memo_fields[] = {
     TLV_FIELD(5, TLV_I64, snap_memo, expires_ms),
     TLV_FIELD(6, TLV_BYTES, snap_memo, result, .max = MESSAGE_MAX),
     TLV_FIELD(7, TLV_HASH, snap_memo, result_hash),
+    TLV_FIELD(8, TLV_BYTES, snap_memo, artifacts, .max = MESSAGE_MAX),
 };
 static const struct tlv_field expansion_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_expansion, flow),

@@ -114,6 +114,7 @@ struct snap_job {
     uint32_t child_profile; /* the same, of a foreach job's children */
     uint32_t runner_profile; /* the same, of what it deploys */
     uint64_t policy; /* version that let it pass */
+    struct slice artifacts; /* rec_artifacts */
     struct tlv_list attempts; /* of snap_attempt, oldest first */
 };
 struct snap_jobs {
@@ -193,6 +194,7 @@ struct snap_memo {
     uint32_t ordinal;
     int64_t expires_ms;
     struct slice result, result_hash;
+    struct slice artifacts; /* rec_artifacts */
 };
 struct snap_expansion {
     uint64_t flow;

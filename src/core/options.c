@@ -93,6 +93,7 @@ static const struct tlv_field worker_info_fields[] = {
     TLV_FIELD(8, TLV_LIST, worker_info, resources, .max = 16, .sub = &resource_desc),
     TLV_FIELD(9, TLV_BOOL, worker_info, permanent),
     TLV_FIELD(10, TLV_TEXT, worker_info, build, .max = 255),
+    TLV_FIELD(11, TLV_TEXT, worker_info, tenant, .max = 255),
 };
 const struct tlv_desc worker_info_desc = TLV_DESC("worker_info", worker_info, worker_info_fields);
 

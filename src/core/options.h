@@ -122,6 +122,7 @@ struct worker_info {
     struct tlv_list resources;
     bool permanent; /* known also while it is away */
     struct slice build;
+    struct slice tenant; /* the only one whose jobs it gets; empty = of all */
 };
 
 extern const struct tlv_desc name_item_desc, label_desc, resource_desc, demand_desc, options_desc, worker_info_desc;

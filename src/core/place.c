@@ -100,6 +100,11 @@ static bool is_pinned_elsewhere(const struct class_ *c, const struct worker *w) 
     return false;
 }
 
+/* Until each attempt runs under a user of its own, a worker is no wall between tenants. */
+static bool serves_tenant(const struct worker *w, struct slice tenant) {
+    return w->info.tenant.len == 0 || slice_eq(w->info.tenant, tenant);
+}
+
 enum fit place_fit(const struct state *s, const struct live *l, const struct limits *limits, const struct class_ *c,
                    uint32_t worker) {
     const struct worker *w = worker_at(s, worker);
@@ -110,6 +115,7 @@ enum fit place_fit(const struct state *s, const struct live *l, const struct lim
     const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
     if (pool && (pool->state != POOL_ACTIVE || pool->paused)) return FIT_POOL_CLOSED;
     if (!live_worker_get(l, s, worker).attached || w->draining) return FIT_AWAY;
+    if (!serves_tenant(w, bytes_slice(tenant_at(s, c->tenant)->name))) return FIT_TENANT;
     if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return FIT_CAPABILITY;
     if (!could_ever(w, d)) return FIT_CAPABILITY;
     if (is_pinned_elsewhere(c, w)) return FIT_PINNED;

@@ -11,6 +11,7 @@ enum fit {
     FIT_OTHER_POOL,
     FIT_POOL_CLOSED, /* draining, inactive or paused */
     FIT_AWAY,        /* not attached, or draining */
+    FIT_TENANT,      /* serves another tenant */
     FIT_CAPABILITY,  /* lacks a capability, a label or the size of a resource */
     FIT_PINNED,      /* the job still waits for another one */
     FIT_OVERLOADED,  /* and its pool refuses */

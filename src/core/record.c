@@ -4,7 +4,7 @@
 
 #include "job.h"
 #include "json.h"
-#include "limits.h"
+#include "limit.h"
 #include "panic.h"
 
 #define NAME_MAX_BYTES 255
@@ -152,6 +152,18 @@ static const struct tlv_field stopping_fields[] = {
     TLV_FIELD(8, TLV_U32, rec_stopping, confirm_ms),
 };
 
+static const struct tlv_field artifact_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, rec_artifact, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(2, TLV_HASH, rec_artifact, hash),
+    TLV_FIELD(3, TLV_U64, rec_artifact, bytes),
+};
+static const struct tlv_desc artifact_desc = TLV_DESC("artifact", rec_artifact, artifact_fields);
+static const struct tlv_field artifacts_fields[] = {
+    TLV_FIELD(1, TLV_LIST, rec_artifacts, files, .max = ARTIFACTS_MAX, .sub = &artifact_desc),
+    TLV_FIELD(0, TLV_RAW, rec_artifacts, raw),
+};
+const struct tlv_desc rec_artifacts_desc = TLV_DESC("artifacts", rec_artifacts, artifacts_fields);
+
 const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
 static const struct tlv_field ended_fields[] = {
     HEAD(rec_ended),
@@ -167,6 +179,7 @@ static const struct tlv_field ended_fields[] = {
     TLV_FIELD(13, TLV_U64, rec_ended, log_bytes),
     TLV_FIELD(14, TLV_U64, rec_ended, log_cut_bytes),
     TLV_FIELD(15, TLV_TEXT, rec_ended, reason, .max = TEXT_MAX_BYTES),
+    TLV_FIELD(100, TLV_MSG, rec_ended, artifacts, .sub = &rec_artifacts_desc),
 };
 
 static const char *const due_words[DUE_COUNT] = {"start", "deadline", "start_within"};
@@ -510,4 +523,16 @@ void record_json(const struct record *r, struct json *out) {
     json_key(out, "kind");
     json_str(out, record_word(r->kind));
     tlv_json(record_desc(r->kind), &r->body, out);
+}
+
+/* Whoever reads them later takes for granted that they can be read. */
+bool rec_artifacts_fit(struct slice bytes) {
+    struct rec_artifacts list;
+    struct why why;
+    struct arena arena;
+    if (bytes.len == 0) return true;
+    arena_init(&arena, 4096, (size_t)1 << 20);
+    enum err e = tlv_decode(&rec_artifacts_desc, bytes, TLV_STRICT, &arena, &list, &why);
+    arena_fini(&arena);
+    return e == ERR_OK;
 }

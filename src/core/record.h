@@ -230,6 +230,18 @@ enum outcome {
 
 extern const char *const stop_words[];
 extern const char *const outcome_words[];
+#define ARTIFACTS_MAX 256u /* of one attempt; also of what its worker may name */
+
+struct rec_artifact { /* a file that an attempt left, kept as a blob */
+    struct slice name;
+    struct slice hash;
+    uint64_t bytes;
+};
+
+struct rec_artifacts {
+    struct tlv_list files; /* of rec_artifact */
+    struct slice raw;      /* how the state keeps them */
+};
 
 struct rec_ended {
     struct rec_head head;
@@ -245,6 +257,7 @@ struct rec_ended {
     uint64_t log_bytes;       /* durable on the server before this record */
     uint64_t log_cut_bytes;
     struct slice reason;
+    struct rec_artifacts artifacts; /* durable on the server before this record, as is a result that is a blob */
 };
 
 /* What a due job was waiting for. */
@@ -530,6 +543,8 @@ const struct tlv_desc *record_desc(enum record_kind kind); /* NULL for a number 
 const char *record_word(enum record_kind kind);
 extern const char *const slot_end_words[];
 extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
+extern const struct tlv_desc rec_artifacts_desc; /* also how the state and snapshots keep them */
+bool rec_artifacts_fit(struct slice bytes); /* whether a snapshot's can be read */
 extern const struct tlv_desc rec_store_item_desc; /* also how a snapshot keeps members */
 extern const char *const item_kind_words[];
 

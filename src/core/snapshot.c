@@ -11,10 +11,10 @@
 #include "note.h"
 #include "objects.h"
 #include "panic.h"
-#include "service.h"
-#include "store.h"
 #include "quota.h"
 #include "schedule.h"
+#include "service.h"
+#include "store.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
 #define CHUNK_JOBS_MAX 256u
@@ -171,6 +171,7 @@ static struct snap_job job_object(struct writer *w, const struct job *j) {
         o.body = x->body;
         o.body_hash = x->body_hash;
         o.policy = x->policy;
+        o.artifacts = x->artifacts;
         if (x->memo) {
             const struct memo_job *m = memo_job_at(s, x->memo);
             if (m->is_rendered) o.cache_key = memo_key(memo_at(s, m->memo));
@@ -221,7 +222,7 @@ static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first
         if (runner) jobs[count].runner_profile = chunk_profile(known, &profile_count, runner) + 1;
         uint32_t child_profile = j->extra ? extra_at(s, j->extra)->child_profile : 0;
         if (child_profile) jobs[count].child_profile = chunk_profile(known, &profile_count, child_profile) + 1;
-        bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len;
+        bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len + jobs[count].artifacts.len;
     }
     struct snap_profile *profiles = ARENA_ARRAY(&w->arena, struct snap_profile, profile_count + 1);
     for (uint32_t i = 0; i < profile_count; i++) profiles[i].options = profile_bytes(w, profile_at(s, known[i]));
@@ -255,7 +256,8 @@ static uint32_t put_children(struct writer *w, const struct expansion *x, uint32
         if (child == 0 || (MUTANT(expansion_forgotten) && job_at(s, child)->state == JOB_FAILED)) continue;
         children[count] = (struct snap_child){item, job_object(w, job_at(s, child))};
         children[count].job.text = slice_of(NULL, 0);
-        bytes += children[count++].job.result.len;
+        bytes += children[count].job.result.len + children[count].job.artifacts.len;
+        count++;
     }
     struct job_ref ref = job_ref_of(s, job_at(s, x->job));
     struct snap_children o = {.flow = ref.flow.v, .job = ref.ordinal, .children = {children, count}};

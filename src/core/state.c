@@ -3,7 +3,7 @@
 
 #include "class.h"
 #include "flow.h"
-#include "limits.h"
+#include "limit.h"
 #include "memo.h"
 #include "panic.h"
 #include "schedule.h"
@@ -106,7 +106,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     FINI_POOL(s, memos, memo, it->key != NULL, memo_release_memory(it));
     pool_fini(&s->memo_jobs);
-    FINI_POOL(s, notes, note, it->attempt != 0, bytes_free(it->facts));
+    FINI_POOL(s, notes, note, it->is_used, bytes_free(it->facts));
     index_fini(&s->memo_by_key);
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);

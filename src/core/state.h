@@ -87,6 +87,7 @@ struct extra {
     uint32_t memo;         /* struct memo_job of a job with a cache key, 0 = it has none */
     bool entered;          /* index: it is or was in flow.entered */
     struct slice result, result_hash;
+    struct slice artifacts; /* rec_artifacts */
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
     uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
@@ -229,8 +230,9 @@ struct run { /* one open attempt */
 };
 
 struct note { /* one attempt of a job: note.h */
-    uint32_t attempt;     /* 0 in a free slot */
-    uint32_t worker;      /* number */
+    uint32_t is_used;     /* 0 in a free slot */
+    uint32_t attempt;
+    uint32_t worker;      /* number; 0 = a verdict ended the job, no worker had it */
     uint32_t older;       /* index of the note before; 0 = none, or it left */
     struct bytes *facts;  /* snap_attempt; NULL while it is open, and under rules that have none */
 };
@@ -389,7 +391,7 @@ struct memo {
     struct memo_list waiting; /* index: ready jobs that found nothing here */
     struct job_ref from;  /* whose result is kept; flow 0 = none is, and what follows means nothing */
     wall_time expires;
-    struct bytes *result, *result_hash;
+    struct bytes *result, *result_hash, *artifacts;
     uint32_t timer;       /* index */
     uint32_t older, newer; /* index: the tenant's list */
 };

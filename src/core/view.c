@@ -46,17 +46,34 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
     return true;
 }
 
+struct tlv_list view_flow_labels(const struct state *s, flow_id id, struct arena *arena) {
+    uint32_t index = flow_find(s, id);
+    struct flow_head head = {0};
+    if (index != 0) flow_head_get(flow_at(s, index), arena, &head);
+    return head.labels;
+}
+
 static void fill_extra(const struct state *s, const struct extra *x, struct job_view *ret) {
     if (x->body.len) ret->body = x->body;
     if (x->body_hash.len) ret->body_hash = x->body_hash;
     if (x->constraints.len) ret->constraints = x->constraints;
     ret->result = x->result;
     ret->result_hash = x->result_hash;
+    ret->artifacts = x->artifacts;
     if (x->memo) {
         const struct memo_job *m = memo_job_at(s, x->memo);
         ret->cache_key = memo_key(memo_at(s, m->memo));
         ret->from = m->from;
     }
+}
+
+struct tlv_list view_artifacts(struct slice artifacts, struct arena *arena) {
+    struct rec_artifacts list = {0};
+    struct why why;
+    if (artifacts.len == 0) return list.files;
+    enum err e = tlv_decode(&rec_artifacts_desc, artifacts, TLV_STRICT, arena, &list, &why);
+    ENSURE(e == ERR_OK); /* it came in a record, or the loader looked at it */
+    return list.files;
 }
 
 static void fill_child(const struct state *s, const struct expansion *x, uint32_t ordinal, struct job_view *ret) {
@@ -90,6 +107,7 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .root = j->root,
                              .dead_letter = (j->flags & JOBF_DEAD) != 0,
                              .has_undo = rec.undo_profile != 0,
+                             .undo_body = rec.undo_body,
                              .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL,
                              .item = NO_ORDINAL};
     arena_fini(&arena);
@@ -276,6 +294,21 @@ void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {
     heap_fini(&by_id);
 }
 
+uint32_t view_flow_next(const struct state *s, uint32_t at, flow_id *ret) {
+    for (uint32_t i = at + 1; i <= s->flows.high; i++) {
+        if (flow_at(s, i)->id == 0 || flow_is_leaving(flow_at(s, i))) continue;
+        *ret = (flow_id){flow_at(s, i)->id};
+        return i;
+    }
+    return 0;
+}
+
+uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret) {
+    if (at >= s->tenants.high) return 0;
+    *ret = bytes_slice(tenant_at(s, at + 1)->name);
+    return at + 1;
+}
+
 uint64_t view_flow_last(const struct state *s) {
     return s->flow_last;
 }
@@ -324,19 +357,32 @@ void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
     }
 }
 
+static struct memo_view memo_view_of(const struct state *s, const struct memo *m) {
+    return (struct memo_view){.tenant = bytes_slice(tenant_at(s, m->tenant)->name),
+                              .key = memo_key(m),
+                              .from = m->from,
+                              .expires = m->expires,
+                              .result = bytes_slice(m->result),
+                              .result_hash = bytes_slice(m->result_hash),
+                              .artifacts = bytes_slice(m->artifacts)};
+}
+
+uint32_t view_memo_next(const struct state *s, uint32_t at, struct memo_view *ret) {
+    for (uint32_t i = at + 1; i <= s->memos.high; i++) {
+        const struct memo *m = memo_at(s, i);
+        if (m->key == NULL || !memo_has_entry(m)) continue;
+        *ret = memo_view_of(s, m);
+        return i;
+    }
+    return 0;
+}
+
 void view_each_memo(const struct state *s, view_memo_fn each, void *ctx) {
-    for (uint32_t t = 1; t <= s->tenants.high; t++) {
+    for (uint32_t t = 1; t <= s->tenants.high; t++)
         for (uint32_t i = tenant_at(s, t)->memo_oldest; i; i = memo_at(s, i)->newer) {
-            const struct memo *m = memo_at(s, i);
-            struct memo_view view = {.tenant = bytes_slice(tenant_at(s, t)->name),
-                                     .key = memo_key(m),
-                                     .from = m->from,
-                                     .expires = m->expires,
-                                     .result = bytes_slice(m->result),
-                                     .result_hash = bytes_slice(m->result_hash)};
+            struct memo_view view = memo_view_of(s, memo_at(s, i));
             each(ctx, &view);
         }
-    }
 }
 
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {

@@ -52,6 +52,8 @@ struct job_view {
     uint32_t item;         /* of a child: its index; people know it as name[item]. UINT32_MAX = it is no child */
     uint32_t whole;        /* of a child: ordinal of its foreach job, whose name, body and constraints it has */
     struct slice items;    /* of a child: hash of the blob that holds the items */
+    struct slice artifacts; /* as the state keeps them: view_artifacts reads them */
+    struct slice undo_body; /* of its compensation */
 };
 
 struct expansion_view { /* of a foreach job that got its items */
@@ -83,8 +85,12 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
+/* Of a flow that is there: a list of struct label in the arena. */
+struct tlv_list view_flow_labels(const struct state *s, flow_id id, struct arena *arena);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
+/* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */
+struct tlv_list view_artifacts(struct slice artifacts, struct arena *arena);
 /* False for jobs that are no foreach jobs, or have no items yet. */
 bool view_expansion(const struct state *s, struct job_ref ref, struct expansion_view *ret);
 /* The parents of a job in its own flow, as ordinals, into `ret` (at most `max`); the count. */
@@ -100,6 +106,10 @@ typedef void (*view_job_fn)(void *ctx, const struct job_view *job);
 typedef void (*view_question_fn)(void *ctx, const struct question_view *q);
 typedef void (*view_worker_fn)(void *ctx, const struct worker_view *w);
 void view_each_flow(const struct state *s, view_flow_fn each, void *ctx); /* in order of ids */
+/* For walks in several turns: the place behind `at` (0 = the beginning) where the next one is, or 0. What is there from
+ * the beginning to the end of the walk is seen; what comes meanwhile perhaps. */
+uint32_t view_flow_next(const struct state *s, uint32_t at, flow_id *ret);
+uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret);
 uint64_t view_flow_last(const struct state *s); /* the highest number given to a flow so far */
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx); /* in order of ordinals */
 void view_each_question(const struct state *s, view_question_fn each, void *ctx);
@@ -171,9 +181,10 @@ struct memo_view {
     struct slice tenant, key;
     struct job_ref from; /* the job that ran; it may have left memory */
     wall_time expires;
-    struct slice result, result_hash;
+    struct slice result, result_hash, artifacts;
 };
 typedef void (*view_memo_fn)(void *ctx, const struct memo_view *memo);
+uint32_t view_memo_next(const struct state *s, uint32_t at, struct memo_view *ret); /* as view_flow_next */
 void view_each_memo(const struct state *s, view_memo_fn each, void *ctx); /* those of a tenant oldest first */
 
 struct service_view {
@@ -225,6 +236,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_NO_POOL_MAPPING, "no_pool_mapping", "its topic leads to no pool")                              \
     X(BLOCK_POOL_INACTIVE, "pool_inactive", "its pool takes no jobs")                                      \
     X(BLOCK_NO_WORKERS, "no_workers", "no worker of its pool is attached")                                 \
+    X(BLOCK_TENANT_WORKERS, "no_tenant_workers", "the workers of its pool serve other tenants")             \
     X(BLOCK_CAPABILITY, "capability", "no attached worker offers what it asks for")                        \
     X(BLOCK_PREFERENCE, "preference", "it waits for the worker or pool it prefers")                        \
     X(BLOCK_OVERLOADED, "pool_overloaded", "all workers that could take it are overloaded")                \

@@ -104,6 +104,7 @@ static enum block ready_block(const struct state *s, const struct live *l, const
     case FIT_OTHER_POOL:
     case FIT_POOL_CLOSED: return pool_block(s, &c->demand);
     case FIT_AWAY: return BLOCK_NO_WORKERS;
+    case FIT_TENANT: return BLOCK_TENANT_WORKERS;
     case FIT_CAPABILITY: return BLOCK_CAPABILITY;
     case FIT_PINNED: return BLOCK_PREFERENCE;
     case FIT_OVERLOADED: return BLOCK_OVERLOADED;

@@ -8,7 +8,7 @@
 #include "expand.h"
 #include "flow.h"
 #include "life.h"
-#include "limits.h"
+#include "limit.h"
 #include "panic.h"
 #include "retention.h"
 #include "saga.h"

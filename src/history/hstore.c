@@ -313,6 +313,7 @@ static void written(struct hstore *s, int64_t now_ms, const struct history_taker
     s->is_writing = false;
     if (w->set_aside) {
         tell_aside(s, to);
+        s->is_damaged = false; /* what the reader found was in that file too */
         hload_clear(&s->loads[0]); /* the owner starts over */
         hload_clear(&s->loads[1]);
     }
@@ -372,7 +373,7 @@ static void question_free(struct hstore *s, uint32_t index) {
 static void answered(struct hstore *s, const struct history_taker *to) {
     uint32_t index = s->asked.at[s->asked_at++];
     s->is_reading = false;
-    if (s->reading.is_damaged) {
+    if (s->reading.is_damaged && s->reading.life == s->stats.lives) {
         s->damage = s->reading.question->answer.why;
         s->is_damaged = true;
     }

@@ -8,7 +8,7 @@
 #include "record.h"
 #include "snapfile.h"
 
-#define LINE_BYTES_MAX (256u << 20)  /* the largest record as JSON; a submit of 64 MiB at most, escaped */
+#define LINE_BYTES_MAX (256u << 20) /* the largest record as JSON; a submit of 64 MiB at most, escaped */
 #define ARENA_CHUNK_BYTES (64u << 10)
 #define ARENA_BYTES_MAX (1u << 30)
 
@@ -28,8 +28,10 @@ static enum err walk(struct disk *d, uint64_t from, chain_fn each, void *ctx, st
         if (r != NULL) r->segment_count++;
         if (r != NULL && g->archived) r->archived_count++;
     }
-    if (e == ERR_OK && row != UINT32_MAX) e = chain_walk(&scan, &t, row, true, each, ctx, ret, why);
-    else if (e == ERR_OK) e = chain_tail(&scan, &t, true, ret, why);
+    if (e == ERR_OK && row != UINT32_MAX)
+        e = chain_walk(&scan, &t, row, true, each, ctx, ret, why);
+    else if (e == ERR_OK)
+        e = chain_tail(&scan, &t, true, ret, why);
     scan_fini(&scan);
     segment_table_fini(&t);
     return e;
@@ -59,8 +61,10 @@ enum err inspect_verify(struct disk *d, struct inspect_report *ret, struct why *
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
         struct snapshot_info info = {0};
         e = snapfile_read(d, list.lsn[i], &info, NULL, why);
-        if (e == ERR_NOT_FOUND) e = ERR_OK; /* its owner had no more use for it since it was listed */
-        else if (e == ERR_OK) r.snapshot_count++;
+        if (e == ERR_NOT_FOUND)
+            e = ERR_OK; /* its owner had no more use for it since it was listed */
+        else if (e == ERR_OK)
+            r.snapshot_count++;
         if (info.lsn > r.snapshot_lsn) r.snapshot_lsn = info.lsn;
     }
     if (e != ERR_OK) return e;
@@ -71,17 +75,62 @@ enum err inspect_verify(struct disk *d, struct inspect_report *ret, struct why *
     return ERR_OK;
 }
 
+/* ---- records, one by one ---- */
+
+struct reading {
+    uint64_t from, to;
+    enum err (*each)(void *ctx, const struct block *b, uint64_t lsn, const struct record *r, struct why *why);
+    void *ctx;
+    struct arena arena;
+};
+
+static enum err block_read(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
+    struct reading *p = ctx;
+    if (b->kind != BLOCK_BATCH || b->batch.last_lsn < p->from || b->batch.first_lsn > p->to) return ERR_OK;
+    struct cursor c = cursor_of(b->batch.records);
+    for (uint64_t lsn = b->batch.first_lsn; lsn <= b->batch.last_lsn; lsn++) {
+        struct record r;
+        arena_reset(&p->arena);
+        enum err e = record_decode(&c, &p->arena, &r, why);
+        if (e == ERR_OK && lsn >= p->from && lsn <= p->to) e = p->each(p->ctx, b, lsn, &r, why);
+        if (e != ERR_OK)
+            return why_wrap(why, e, "segment %llx, byte %llu, record %llu", (unsigned long long)at->segment->number,
+                            (unsigned long long)at->offset, (unsigned long long)lsn);
+    }
+    return ERR_OK;
+}
+
+static enum err records_read(struct disk *d, struct reading *p, struct why *why) {
+    struct chain end = {.next_lsn = 1};
+    arena_init(&p->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
+    enum err e = walk(d, p->from > 0 ? p->from : 1, block_read, p, NULL, &end, why);
+    arena_fini(&p->arena);
+    return e;
+}
+
+/* ---- count ---- */
+
+static enum err record_count(void *ctx, const struct block *b, uint64_t lsn, const struct record *r, struct why *why) {
+    (void)b, (void)lsn, (void)why;
+    ((uint64_t *)ctx)[r->kind]++;
+    return ERR_OK;
+}
+
+enum err inspect_count(struct disk *d, uint64_t ret[], struct why *why) {
+    struct reading p = {.from = 1, .to = UINT64_MAX, .each = record_count, .ctx = ret};
+    memset(ret, 0, REC_KIND_END * sizeof *ret);
+    return records_read(d, &p, why);
+}
+
 /* ---- dump ---- */
 
 struct dump {
-    uint64_t from, to;
     struct byte_sink *out;
-    struct arena arena;
     struct buf line;
 };
 
-static enum err record_out(struct dump *p, const struct block *b, uint64_t lsn, const struct record *r,
-                           struct why *why) {
+static enum err record_out(void *ctx, const struct block *b, uint64_t lsn, const struct record *r, struct why *why) {
+    struct dump *p = ctx;
     struct json j;
     buf_clear(&p->line);
     json_init(&j, &p->line);
@@ -99,30 +148,12 @@ static enum err record_out(struct dump *p, const struct block *b, uint64_t lsn, 
     return p->out->more(p->out, p->line.at, p->line.len, why);
 }
 
-static enum err block_dump(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
-    struct dump *p = ctx;
-    if (b->kind != BLOCK_BATCH || b->batch.last_lsn < p->from || b->batch.first_lsn > p->to) return ERR_OK;
-    struct cursor c = cursor_of(b->batch.records);
-    for (uint64_t lsn = b->batch.first_lsn; lsn <= b->batch.last_lsn; lsn++) {
-        struct record r;
-        arena_reset(&p->arena);
-        enum err e = record_decode(&c, &p->arena, &r, why);
-        if (e == ERR_OK && lsn >= p->from && lsn <= p->to) e = record_out(p, b, lsn, &r, why);
-        if (e != ERR_OK)
-            return why_wrap(why, e, "segment %llx, byte %llu, record %llu", (unsigned long long)at->segment->number,
-                            (unsigned long long)at->offset, (unsigned long long)lsn);
-    }
-    return ERR_OK;
-}
-
 enum err inspect_dump(struct disk *d, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why) {
     REQUIRE(out != NULL);
-    struct dump p = {.from = from, .to = to, .out = out};
-    struct chain end = {.next_lsn = 1};
-    arena_init(&p.arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
-    buf_init(&p.line, LINE_BYTES_MAX);
-    enum err e = walk(d, from > 0 ? from : 1, block_dump, &p, NULL, &end, why);
-    arena_fini(&p.arena);
-    buf_fini(&p.line);
+    struct dump dump = {.out = out};
+    struct reading p = {.from = from, .to = to, .each = record_out, .ctx = &dump};
+    buf_init(&dump.line, LINE_BYTES_MAX);
+    enum err e = records_read(d, &p, why);
+    buf_fini(&dump.line);
     return e;
 }

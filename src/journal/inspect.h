@@ -21,6 +21,8 @@ struct inspect_report {
 
 /* Every byte of every segment and snapshot is read. ERR_CORRUPT names the first damage. */
 CHECKED enum err inspect_verify(struct disk *d, struct inspect_report *ret, struct why *why);
+/* How many records of each kind there are; `ret` has REC_KIND_END places. */
+CHECKED enum err inspect_count(struct disk *d, uint64_t ret[], struct why *why);
 /* One line of JSON per record with from <= LSN <= to. */
 CHECKED enum err inspect_dump(struct disk *d, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why);
 

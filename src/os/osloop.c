@@ -94,7 +94,7 @@ enum err osloop_open(uint32_t connections_max, struct osloop **ret, struct why *
     map_init(&l->conn_by_id);
     map_init(&l->watch_by_id);
     vec_init(&l->dirty, sizeof(uint64_t));
-    vec_init(&l->leaving, sizeof(uint64_t));
+    vec_init(&l->hurried, sizeof(uint64_t));
     *ret = l;
     return ERR_OK;
 }
@@ -125,8 +125,11 @@ void osloop_close(struct osloop *l) {
     map_fini(&l->conn_by_id);
     map_fini(&l->watch_by_id);
     vec_fini(&l->dirty);
-    vec_fini(&l->leaving);
+    vec_fini(&l->hurried);
+    ostls_free(l->tls_server);
+    ostls_free(l->tls_client);
     free(l->read_space);
+    free(l->plain_space);
     free(l);
 }
 
@@ -151,6 +154,16 @@ void osloop_stop(struct osloop *l) {
 
 struct net *osloop_net(struct osloop *l) {
     return &l->net;
+}
+
+void osloop_tls_server(struct osloop *l, struct ostls *tls) {
+    ostls_free(l->tls_server);
+    l->tls_server = tls;
+}
+
+void osloop_tls_client(struct osloop *l, struct ostls *tls) {
+    ostls_free(l->tls_client);
+    l->tls_client = tls;
 }
 
 /* ---- descriptors ---- */

@@ -13,6 +13,7 @@
 #include "wtime.h"
 
 struct osloop;
+struct ostls;
 
 struct osloop_owner {
     void (*pass)(void *ctx);
@@ -36,6 +37,11 @@ struct net *osloop_net(struct osloop *l);
 CHECKED enum err osloop_listen(struct osloop *l, const char *address, const struct net_handler *handler,
                                char ret[OSLOOP_ADDRESS_MAX], struct why *why);
 void osloop_listen_end(struct osloop *l); /* all of them; connections stay */
+/* With it, TCP listeners take TLS as well as plain connections, told apart by the first byte; NULL = plain only. May be
+ * replaced at any time, for connections to come. The loop frees it. */
+void osloop_tls_server(struct osloop *l, struct ostls *tls);
+/* For dials to "tls://host:port". The loop frees it. */
+void osloop_tls_client(struct osloop *l, struct ostls *tls);
 /* Whether an address can be reached from other machines. False for what is no address. */
 bool osloop_is_public(const char *address);
 

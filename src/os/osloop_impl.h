@@ -8,12 +8,16 @@
 #include "buf.h"
 #include "map.h"
 #include "osloop.h"
+#include "ostls.h"
 #include "pool.h"
 #include "vec.h"
 
 #define OSLOOP_READ_BYTES (256u * 1024u)
 #define OSLOOP_UNSENT_MAX (1ull << 30) /* owners watch `unsent` and stay far below */
 #define OSLOOP_GRACE_MS 5000
+#define OSLOOP_MEET_MS 5000    /* for the first bytes of a connection, and as long again for a handshake */
+#define OSLOOP_MEETING_MAX 1024u /* connections in that state; further ones are hung up on */
+#define OSLOOP_PLAIN_BYTES (64u * 1024u)
 #define OSLOOP_LISTENERS_MAX 8u
 #define OSLOOP_SIGNALS_MAX 8u
 
@@ -26,6 +30,7 @@ union osloop_stream {
 
 enum conn_state {
     CONN_DIALING,
+    CONN_MEETING, /* connected; first bytes or a TLS handshake are under way */
     CONN_OPEN,
     CONN_FAILED,  /* its handler is yet to be told */
     CONN_LEAVING, /* closed by its owner; what was sent still goes out */
@@ -38,7 +43,8 @@ struct conn {
     struct net_handler handler;
     enum conn_state state;
     bool is_pipe, reading, paused, writing, dirty;
-    int64_t leave_by_ms; /* leaving: when patience ends */
+    bool is_known;       /* to its owner: dialed, or opened */
+    int64_t by_ms;       /* meeting, leaving: when patience ends */
     union osloop_stream s;
     uv_connect_t connect;
     uv_getaddrinfo_t resolve;
@@ -48,6 +54,11 @@ struct conn {
     uv_write_t write;
     struct buf out;    /* not yet given to the system */
     struct buf flying; /* given, with `write` */
+    struct ostls_conn *tls; /* NULL: plain */
+    struct buf plain;       /* TLS: to be sent, not sealed yet */
+    bool wants_tls;         /* dialing */
+    bool said_bye, unread;  /* unread: bytes of the peer may wait inside `tls` */
+    char host[256];         /* that was dialed with TLS */
     char why[120];     /* failed */
 };
 
@@ -87,7 +98,10 @@ struct osloop {
     struct map watch_by_id;
     uint64_t id_last;
     struct vec dirty;   /* uint64_t: connections with something to send or to tell */
-    struct vec leaving; /* uint64_t: connections on their way out */
+    struct vec hurried; /* uint64_t: connections whose time is limited: meeting or leaving */
+    uint32_t meeting_count;
+    struct ostls *tls_server, *tls_client; /* owned; NULL = plain only */
+    char *plain_space; /* OSLOOP_PLAIN_BYTES, with the first TLS connection */
     struct listener listeners[OSLOOP_LISTENERS_MAX];
     uint32_t listener_count;
     struct signal_watch signals[OSLOOP_SIGNALS_MAX];
@@ -103,8 +117,22 @@ void osloop_again(struct osloop *l); /* the next turn does not wait */
 
 extern const struct net_ops osnet_ops;
 void osnet_flush(struct osloop *l);       /* sends what was sent, tells of what failed */
-int64_t osnet_patience(struct osloop *l); /* ends what has been leaving for too long; when the next one is */
+int64_t osnet_patience(struct osloop *l); /* ends what has taken too long; when the next one is due */
 bool osnet_has_unsent(struct osloop *l);
 void osnet_close_all(struct osloop *l);
+
+/* What osnet.c and osnet_tls.c ask of each other. */
+void osnet_opened(struct conn *c);
+void osnet_fail_now(struct conn *c, const char *text); /* from a callback of the loop */
+void osnet_mark_dirty(struct conn *c);
+void osnet_write(struct conn *c);
+void osnet_read(struct conn *c);
+void osnet_hurry(struct conn *c, int64_t ms);
+void osnet_leave(struct conn *c); /* what is gathered still goes out */
+
+void osnet_meet(struct conn *c);                       /* connected: finds out what it speaks */
+void osnet_met(struct conn *c, struct slice bytes);    /* and the bytes that it does so with */
+void osnet_unseal(struct conn *c, struct slice bytes); /* tells its owner what they say */
+void osnet_seal(struct conn *c);                       /* what is to be sent, as bytes for the network */
 
 #endif

@@ -1,7 +1,8 @@
 /* osnet.c: port/net.h on libuv: TCP and Unix sockets. See osloop.h.
  *
  * Sends are gathered and leave at the end of the turn, so that many answers to one connection are one write. Failures
- * met inside a call are told at the end of the turn too: a handler is never called from inside a call. */
+ * met inside a call are told at the end of the turn too: a handler is never called from inside a call. How connections
+ * begin, and TLS, is in osnet_tls.c. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -17,6 +18,7 @@
 
 #define BACKLOG 1024
 #define UNIX_PREFIX "unix:"
+#define TLS_PREFIX "tls:"
 
 static struct conn *conn_of(struct osloop *l, conn_id c) {
     uint32_t index = map_get(&l->conn_by_id, c.v);
@@ -84,6 +86,7 @@ static struct conn *conn_new(struct osloop *l, const struct net_handler *handler
     c->is_pipe = is_pipe;
     buf_init(&c->out, OSLOOP_UNSENT_MAX);
     buf_init(&c->flying, OSLOOP_UNSENT_MAX);
+    buf_init(&c->plain, OSLOOP_UNSENT_MAX);
     ENSURE((is_pipe ? uv_pipe_init(&l->uv, &c->s.pipe, 0) : uv_tcp_init(&l->uv, &c->s.tcp)) == 0);
     c->s.handle.data = c->connect.data = c->write.data = c->resolve.data = c;
     map_put(&l->conn_by_id, c->id, index);
@@ -95,6 +98,8 @@ static void conn_free(struct conn *c) {
     if (c->resolving || !c->handle_gone) return; /* whoever ends last frees it */
     buf_fini(&c->out);
     buf_fini(&c->flying);
+    buf_fini(&c->plain);
+    ostls_close(c->tls);
     pool_free(&l->conns, map_del(&l->conn_by_id, c->id));
 }
 
@@ -110,7 +115,7 @@ static void conn_end(struct conn *c) {
     if (!uv_is_closing(&c->s.handle)) uv_close(&c->s.handle, conn_gone);
 }
 
-static void mark_dirty(struct conn *c) {
+void osnet_mark_dirty(struct conn *c) {
     if (c->dirty) return;
     c->dirty = true;
     *(uint64_t *)vec_push(&c->loop->dirty) = c->id;
@@ -120,7 +125,7 @@ static void mark_dirty(struct conn *c) {
 /* From inside a call: the handler hears of it at the end of the turn. */
 static void fail_later(struct conn *c, const char *text) {
     if (c->state == CONN_FAILED || c->state == CONN_CLOSED) return;
-    if (c->state == CONN_LEAVING) {
+    if (c->state == CONN_LEAVING || !c->is_known) {
         conn_end(c);
         return;
     }
@@ -128,12 +133,12 @@ static void fail_later(struct conn *c, const char *text) {
     c->state = CONN_FAILED;
     if (c->reading) uv_read_stop(&c->s.stream);
     c->reading = false;
-    mark_dirty(c);
+    osnet_mark_dirty(c);
 }
 
 /* From a callback of the loop: now. */
-static void fail_now(struct conn *c, const char *text) {
-    if (c->state == CONN_LEAVING) {
+void osnet_fail_now(struct conn *c, const char *text) {
+    if (c->state == CONN_LEAVING || (c->state == CONN_MEETING && !c->is_known)) {
         conn_end(c);
     } else if (c->state != CONN_CLOSED && c->state != CONN_FAILED) {
         struct net_handler h = c->handler;
@@ -141,6 +146,22 @@ static void fail_now(struct conn *c, const char *text) {
         conn_end(c);
         h.closed(h.ctx, id, text);
     }
+}
+
+/* ---- time ---- */
+
+void osnet_hurry(struct conn *c, int64_t ms) {
+    bool listed = c->state == CONN_MEETING && c->by_ms != 0;
+    c->by_ms = osloop_mono_ms() + ms;
+    if (!listed) *(uint64_t *)vec_push(&c->loop->hurried) = c->id;
+    osloop_again(c->loop); /* the loop may be waiting for a later time */
+}
+
+void osnet_leave(struct conn *c) {
+    c->state = CONN_LEAVING;
+    osnet_hurry(c, OSLOOP_GRACE_MS);
+    osnet_mark_dirty(c);
+    osnet_read(c);
 }
 
 /* ---- reading ---- */
@@ -153,24 +174,28 @@ static void give_space(uv_handle_t *h, size_t suggested, uv_buf_t *ret) {
 
 static void have_read(uv_stream_t *s, ssize_t count, const uv_buf_t *space) {
     struct conn *c = s->data;
-    if (count > 0 && c->state == CONN_OPEN)
+    if (count > 0 && c->state == CONN_MEETING)
+        osnet_met(c, slice_of(space->base, (size_t)count));
+    else if (count > 0 && c->state == CONN_OPEN && c->tls != NULL)
+        osnet_unseal(c, slice_of(space->base, (size_t)count));
+    else if (count > 0 && c->state == CONN_OPEN)
         c->handler.received(c->handler.ctx, (conn_id){c->id}, slice_of(space->base, (size_t)count));
     else if (count == UV_EOF)
-        fail_now(c, "the peer closed the connection");
+        osnet_fail_now(c, "the peer closed the connection");
     else if (count < 0)
-        fail_now(c, uv_strerror((int)count));
+        osnet_fail_now(c, uv_strerror((int)count));
 }
 
-static void read_start(struct conn *c) {
+void osnet_read(struct conn *c) {
     if (c->reading || (c->paused && c->state != CONN_LEAVING)) return;
-    if (c->state != CONN_OPEN && c->state != CONN_LEAVING) return;
+    if (c->state != CONN_OPEN && c->state != CONN_LEAVING && c->state != CONN_MEETING) return;
     int e = uv_read_start(&c->s.stream, give_space, have_read);
     if (e != 0) fail_later(c, uv_strerror(e));
     c->reading = e == 0;
 }
 
 static void peer_of(struct conn *c, struct net_peer *ret, char address[OSLOOP_ADDRESS_MAX]) {
-    *ret = (struct net_peer){.address = address, .is_local = c->is_pipe, .uid = UINT32_MAX};
+    *ret = (struct net_peer){.address = address, .is_local = c->is_pipe, .uid = UINT32_MAX, .is_tls = c->tls != NULL};
     if (c->is_pipe) {
         int fd = -1;
         struct ucred cred;
@@ -186,26 +211,29 @@ static void peer_of(struct conn *c, struct net_peer *ret, char address[OSLOOP_AD
     address_text(&a, address);
 }
 
-static void conn_opened(struct conn *c) {
+void osnet_opened(struct conn *c) {
     struct net_peer peer;
+    struct ostls_peer certified = {0};
     char address[OSLOOP_ADDRESS_MAX];
     c->state = CONN_OPEN;
-    if (!c->is_pipe) uv_tcp_nodelay(&c->s.tcp, 1);
+    c->is_known = true;
     peer_of(c, &peer, address);
+    if (c->tls != NULL) ostls_peer(c->tls, &certified);
+    peer.certified = slice_str(certified.name);
+    peer.certified_role = slice_str(certified.role);
+    peer.certified_tenant = slice_str(certified.tenant);
     c->handler.opened(c->handler.ctx, (conn_id){c->id}, &peer);
-    read_start(c);
+    osnet_read(c);
 }
 
 /* ---- writing ---- */
-
-static void write_more(struct conn *c);
 
 static void have_written(uv_write_t *w, int status) {
     struct conn *c = w->data;
     c->writing = false;
     buf_clear(&c->flying);
-    if (status < 0 && c->state != CONN_CLOSED) fail_now(c, uv_strerror(status));
-    if (c->state == CONN_OPEN || c->state == CONN_LEAVING) write_more(c);
+    if (status < 0 && c->state != CONN_CLOSED) osnet_fail_now(c, uv_strerror(status));
+    if (c->state == CONN_OPEN || c->state == CONN_LEAVING || c->state == CONN_MEETING) osnet_write(c);
 }
 
 static void have_shut(uv_shutdown_t *r, int status) {
@@ -215,7 +243,7 @@ static void have_shut(uv_shutdown_t *r, int status) {
 
 /* A close with bytes of the peer still unread would reset the connection, and the peer might never see our last words.
  * So only our direction is closed; the peer's is read and thrown away until it closes too, or patience ends. */
-static void leave(struct conn *c) {
+static void shut(struct conn *c) {
     if (c->shut) return;
     c->shut = true;
     c->shutdown.data = c;
@@ -224,7 +252,7 @@ static void leave(struct conn *c) {
 
 static void all_written(struct conn *c) {
     if (c->state == CONN_LEAVING) {
-        leave(c);
+        shut(c);
         return;
     }
     if (c->out.slots > OSLOOP_READ_BYTES) { /* a burst is over: give its memory back */
@@ -238,8 +266,9 @@ static void all_written(struct conn *c) {
 }
 
 /* What does not fit into the socket now is handed to libuv as a whole; meanwhile more gathers in `out`. */
-static void write_more(struct conn *c) {
+void osnet_write(struct conn *c) {
     if (c->writing) return;
+    if (c->tls != NULL) osnet_seal(c);
     if (c->out.len > 0) {
         uv_buf_t b = uv_buf_init((char *)c->out.at, (unsigned)c->out.len);
         int n = uv_try_write(&c->s.stream, &b, 1);
@@ -268,8 +297,12 @@ void osnet_flush(struct osloop *l) {
         struct conn *c = conn_of(l, (conn_id){*(uint64_t *)vec_at(&l->dirty, i)});
         if (c == NULL) continue;
         c->dirty = false;
+        if (c->state == CONN_OPEN && c->unread) {
+            osloop_again(l);
+            osnet_unseal(c, (struct slice){0});
+        }
         if (c->state == CONN_OPEN || c->state == CONN_LEAVING) {
-            write_more(c);
+            osnet_write(c);
         } else if (c->state == CONN_FAILED) {
             struct net_handler h = c->handler;
             conn_id id = {c->id};
@@ -287,26 +320,30 @@ void osnet_flush(struct osloop *l) {
 
 int64_t osnet_patience(struct osloop *l) {
     int64_t now = osloop_mono_ms(), next = TIME_NEVER;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < l->leaving.count; i++) {
-        uint64_t id = *(uint64_t *)vec_at(&l->leaving, i);
+    uint32_t kept = 0, meeting = 0;
+    for (uint32_t i = 0; i < l->hurried.count; i++) {
+        uint64_t id = *(uint64_t *)vec_at(&l->hurried, i);
         struct conn *c = conn_of(l, (conn_id){id});
-        if (c == NULL || c->state != CONN_LEAVING) continue;
-        if (c->leave_by_ms <= now) {
-            conn_end(c);
+        if (c == NULL || (c->state != CONN_LEAVING && c->state != CONN_MEETING)) continue;
+        if (c->by_ms <= now) {
+            osloop_again(l);
+            osnet_fail_now(c, "the handshake took too long");
             continue;
         }
-        if (c->leave_by_ms < next) next = c->leave_by_ms;
-        *(uint64_t *)vec_at(&l->leaving, kept++) = id;
+        meeting += c->state == CONN_MEETING;
+        if (c->by_ms < next) next = c->by_ms;
+        *(uint64_t *)vec_at(&l->hurried, kept++) = id;
     }
-    l->leaving.count = kept;
+    l->hurried.count = kept;
+    l->meeting_count = meeting;
     return next;
 }
 
 bool osnet_has_unsent(struct osloop *l) {
     for (uint32_t i = 1; i <= l->conns.high; i++) {
         const struct conn *c = pool_at(&l->conns, i);
-        if (c->id != 0 && (c->state == CONN_OPEN || c->state == CONN_LEAVING) && (c->writing || c->out.len > 0))
+        if (c->id != 0 && (c->state == CONN_OPEN || c->state == CONN_LEAVING) &&
+            (c->writing || c->out.len > 0 || c->plain.len > 0))
             return true;
     }
     return false;
@@ -331,7 +368,7 @@ static void have_peer(uv_stream_t *s, int status) {
         conn_end(c);
         return;
     }
-    conn_opened(c);
+    osnet_meet(c);
 }
 
 /* A socket file that nobody listens on is left over from a killed process. */
@@ -411,9 +448,9 @@ static void have_dialed(uv_connect_t *r, int status) {
     struct conn *c = r->data;
     if (c->state != CONN_DIALING) return;
     if (status < 0)
-        fail_now(c, uv_strerror(status));
+        osnet_fail_now(c, uv_strerror(status));
     else
-        conn_opened(c);
+        osnet_meet(c);
 }
 
 static void have_resolved(uv_getaddrinfo_t *r, int status, struct addrinfo *list) {
@@ -422,7 +459,7 @@ static void have_resolved(uv_getaddrinfo_t *r, int status, struct addrinfo *list
     int e = status;
     if (c->state == CONN_DIALING && e == 0) e = uv_tcp_connect(&c->connect, &c->s.tcp, list->ai_addr, have_dialed);
     uv_freeaddrinfo(list);
-    if (c->state == CONN_DIALING && e != 0) fail_now(c, uv_strerror(e));
+    if (c->state == CONN_DIALING && e != 0) osnet_fail_now(c, uv_strerror(e));
     conn_free(c);
 }
 
@@ -433,7 +470,16 @@ static conn_id op_dial(struct net *n, const char *address, const struct net_hand
     char host[256], port[8];
     struct sockaddr_storage a;
     int e = 0;
-    if (c->is_pipe) {
+    c->is_known = true;
+    if (strncmp(address, TLS_PREFIX, sizeof TLS_PREFIX - 1) == 0) {
+        c->wants_tls = true;
+        address += sizeof TLS_PREFIX - 1;
+        address += strspn(address, "/"); /* tls://host:port */
+        if (address_split(address, host, port)) memcpy(c->host, host, sizeof host);
+    }
+    if (c->wants_tls && l->tls_client == NULL) {
+        e = UV_EPROTONOSUPPORT;
+    } else if (c->is_pipe) {
         uv_pipe_connect(&c->connect, &c->s.pipe, address + sizeof UNIX_PREFIX - 1, have_dialed);
     } else if (address_parse(address, &a)) {
         e = uv_tcp_connect(&c->connect, &c->s.tcp, (struct sockaddr *)&a, have_dialed);
@@ -451,16 +497,17 @@ static conn_id op_dial(struct net *n, const char *address, const struct net_hand
 static void op_send(struct net *n, conn_id id, struct slice bytes) {
     struct conn *c = conn_of((struct osloop *)n, id);
     if (c == NULL || c->state != CONN_OPEN || bytes.len == 0) return;
-    buf_put_slice(&c->out, bytes);
-    if (c->out.full)
+    struct buf *to = c->tls != NULL ? &c->plain : &c->out;
+    buf_put_slice(to, bytes);
+    if (to->full)
         fail_later(c, "the peer does not take what is sent");
     else
-        mark_dirty(c);
+        osnet_mark_dirty(c);
 }
 
 static uint64_t op_unsent(struct net *n, conn_id id) {
     struct conn *c = conn_of((struct osloop *)n, id);
-    uint64_t bytes = c == NULL ? 0 : c->out.len + c->flying.len;
+    uint64_t bytes = c == NULL ? 0 : c->plain.len + c->out.len + c->flying.len;
     if (bytes > 0) c->watched = true;
     return bytes;
 }
@@ -470,10 +517,13 @@ static void op_pause(struct net *n, conn_id id, bool on) {
     if (c == NULL || c->paused == on) return;
     c->paused = on;
     if (!on)
-        read_start(c);
+        osnet_read(c);
     else if (c->reading)
         uv_read_stop(&c->s.stream);
     if (on) c->reading = false;
+    if (on || c->tls == NULL) return;
+    c->unread = true; /* what was held back is told at the end of the turn */
+    osnet_mark_dirty(c);
 }
 
 static void op_close(struct net *n, conn_id id) {
@@ -484,11 +534,7 @@ static void op_close(struct net *n, conn_id id) {
         conn_end(c);
         return;
     }
-    c->state = CONN_LEAVING;
-    c->leave_by_ms = osloop_mono_ms() + OSLOOP_GRACE_MS;
-    *(uint64_t *)vec_push(&l->leaving) = c->id;
-    mark_dirty(c);
-    read_start(c);
+    osnet_leave(c);
 }
 
 const struct net_ops osnet_ops = {op_dial, op_send, op_unsent, op_pause, op_close};

@@ -20,6 +20,7 @@ struct net_peer {
     uint32_t uid;
     bool is_tls;
     struct slice certified; /* name in the client's certificate, which was checked; empty = it gave none */
+    struct slice certified_role, certified_tenant; /* that the certificate says it is for; empty = it says none */
 };
 
 /* What the owner of connections hears, in order for each of them: opened, received and drained, closed. */
@@ -36,7 +37,7 @@ struct net {
 };
 
 struct net_ops {
-    /* "host:port" or "unix:/path". The result comes as `opened` or `closed`. */
+    /* "host:port", "tls://host:port" or "unix:/path". The result comes as `opened` or `closed`. */
     conn_id (*dial)(struct net *n, const char *address, const struct net_handler *handler);
     void (*send)(struct net *n, conn_id c, struct slice bytes);
     uint64_t (*unsent)(struct net *n, conn_id c); /* bytes given to send and not yet taken by the peer */

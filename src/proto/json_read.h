@@ -14,7 +14,7 @@
 #include "arena.h"
 #include "err.h"
 #include "json_keys.h"
-#include "limits.h"
+#include "limit.h"
 #include "slice.h"
 
 #define JSON_READ_DEPTH_MAX 256u /* what json_depth_max may be set to at most */

@@ -61,6 +61,19 @@ static const struct tlv_field schedule_change_fields[] = {
 };
 const struct tlv_desc wire_schedule_change_desc = TLV_DESC("schedule_change", wire_schedule_change, schedule_change_fields);
 
+static const struct tlv_field schedule_ls_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, wire_schedule_ls, cursor, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(2, TLV_U32, wire_schedule_ls, most),
+    TLV_FIELD(3, TLV_TEXT, wire_schedule_ls, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_U32, wire_schedule_ls, ahead),
+};
+const struct tlv_desc wire_schedule_ls_desc = TLV_DESC("schedule_ls", wire_schedule_ls, schedule_ls_fields);
+
+static const struct tlv_field moment_fields[] = {
+    TLV_FIELD(1, TLV_I64, wire_moment, ms),
+};
+const struct tlv_desc wire_moment_desc = TLV_DESC("moment", wire_moment, moment_fields);
+
 static const struct tlv_field schedule_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_schedule_view, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_TEXT, wire_schedule_view, expression, .max = WIRE_NAME_MAX),
@@ -71,6 +84,13 @@ static const struct tlv_field schedule_view_fields[] = {
     TLV_FIELD(7, TLV_I64, wire_schedule_view, fired_ms),
     TLV_FIELD(8, TLV_TEXT, wire_schedule_view, flow, .max = WIRE_TARGET_MAX),
     TLV_FIELD(9, TLV_BOOL, wire_schedule_view, running),
+    TLV_FIELD(10, TLV_TEXT, wire_schedule_view, code, .max = WIRE_NAME_MAX),
+    TLV_FIELD(11, TLV_TEXT, wire_schedule_view, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(12, TLV_U64, wire_schedule_view, fired),
+    TLV_FIELD(13, TLV_U64, wire_schedule_view, missed),
+    TLV_FIELD(14, TLV_U64, wire_schedule_view, skipped),
+    TLV_FIELD(15, TLV_U32, wire_schedule_view, waiting),
+    TLV_FIELD(16, TLV_LIST, wire_schedule_view, ahead, .max = WIRE_AHEAD_MAX, .sub = &wire_moment_desc),
 };
 const struct tlv_desc wire_schedule_view_desc = TLV_DESC("schedule_view", wire_schedule_view, schedule_view_fields);
 

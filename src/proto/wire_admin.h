@@ -31,6 +31,8 @@ struct wire_token_list {
 
 /* ---- schedules ---- */
 
+#define WIRE_AHEAD_MAX 100u /* slots told ahead */
+
 enum wire_catch_up { WIRE_CATCH_UP_ALL, WIRE_CATCH_UP_LAST, WIRE_CATCH_UP_NONE, WIRE_CATCH_UP_COUNT };
 enum wire_overlap { WIRE_OVERLAP_SKIP, WIRE_OVERLAP_QUEUE, WIRE_OVERLAP_REPLACE, WIRE_OVERLAP_COUNT };
 
@@ -57,6 +59,17 @@ struct wire_schedule_change {
     int64_t since_ms, until_ms; /* backfill: slots from, and before */
 };
 
+struct wire_schedule_ls {
+    struct slice cursor;
+    uint32_t most;
+    struct slice name; /* only this one */
+    uint32_t ahead;    /* how many slots to come are told of each */
+};
+
+struct wire_moment {
+    int64_t ms; /* wall */
+};
+
 struct wire_schedule_view {
     struct slice name, expression;
     uint8_t catch_up, overlap;
@@ -64,6 +77,10 @@ struct wire_schedule_view {
     int64_t next_ms, fired_ms;
     struct slice flow; /* the last that was made */
     bool running;
+    struct slice code, text; /* why it does not fire now */
+    uint64_t fired, missed, skipped;
+    uint32_t waiting;        /* slots that wait for an earlier flow */
+    struct tlv_list ahead;   /* of wire_moment */
 };
 
 struct wire_schedule_list {
@@ -98,7 +115,7 @@ struct wire_service_list {
 
 /* ---- the rest ---- */
 
-struct wire_page { /* token_ls, schedule_ls, service_ls */
+struct wire_page { /* token_ls, service_ls */
     struct slice cursor;
     uint32_t most;
 };
@@ -141,7 +158,8 @@ struct wire_drain {
 };
 
 extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_token_view_desc, wire_token_list_desc,
-    wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_view_desc, wire_schedule_list_desc,
+    wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_ls_desc, wire_moment_desc,
+    wire_schedule_view_desc, wire_schedule_list_desc,
     wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,
     wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_drain_desc;
 

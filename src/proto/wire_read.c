@@ -65,6 +65,7 @@ static const struct tlv_field job_view_fields[] = {
     TLV_FIELD(21, TLV_BYTES, wire_job_view, body, .max = WIRE_BODY_MAX),
     TLV_FIELD(22, TLV_HASH, wire_job_view, body_hash),
     TLV_FIELD(23, TLV_LIST, wire_job_view, attempts, .max = 100000, .sub = &wire_attempt_view_desc),
+    TLV_FIELD(24, TLV_LIST, wire_job_view, artifacts, .max = 256, .sub = &wire_kept_desc),
 };
 const struct tlv_desc wire_job_view_desc = TLV_DESC("job_view", wire_job_view, job_view_fields);
 
@@ -99,6 +100,7 @@ static const struct tlv_field worker_view_fields[] = {
     TLV_FIELD(12, TLV_LIST, wire_worker_view, capabilities, .max = 64, .sub = &wire_name_desc),
     TLV_FIELD(13, TLV_LIST, wire_worker_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(14, TLV_I64, wire_worker_view, seen_ms),
+    TLV_FIELD(15, TLV_TEXT, wire_worker_view, tenant, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_worker_view_desc = TLV_DESC("worker_view", wire_worker_view, worker_view_fields);
 

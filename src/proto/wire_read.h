@@ -49,6 +49,7 @@ struct wire_job_view {
     struct slice body;        /* a `run` message; with details */
     struct slice body_hash;
     struct tlv_list attempts; /* of wire_attempt_view; with details */
+    struct tlv_list artifacts; /* of wire_kept: what it left when it succeeded; with details */
 };
 
 struct wire_question_view {
@@ -73,6 +74,7 @@ struct wire_worker_view {
     struct tlv_list capabilities; /* of wire_name */
     struct tlv_list labels;       /* of wire_pair */
     int64_t seen_ms;
+    struct slice tenant; /* that it serves; empty = all */
 };
 
 /* ---- messages ---- */

@@ -21,6 +21,13 @@ static const struct tlv_field artifact_fields[] = {
 };
 const struct tlv_desc wire_artifact_desc = TLV_DESC("artifact", wire_artifact, artifact_fields);
 
+static const struct tlv_field take_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_take, path, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_take, job, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_take, name, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_take_desc = TLV_DESC("take", wire_take, take_fields);
+
 static const struct tlv_field run_fields[] = {
     TLV_FIELD(1, TLV_LIST, wire_run, argv, .max = 4096, .sub = &wire_arg_desc),
     TLV_FIELD(2, TLV_TEXT, wire_run, shell, .max = WIRE_VALUE_MAX),
@@ -41,6 +48,8 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(17, TLV_TEXT, wire_run, when, .max = WIRE_TEXT_MAX),
     TLV_FIELD(18, TLV_TEXT, wire_run, foreach, .max = WIRE_TEXT_MAX),
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
+    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

@@ -21,6 +21,12 @@ struct wire_artifact { /* kept after the end */
     bool optional;
 };
 
+struct wire_take { /* an artifact of a parent, put into the workspace before the start */
+    struct slice path;
+    struct slice job; /* the parent, by its name in the flow */
+    struct slice name;
+};
+
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
@@ -41,8 +47,10 @@ struct wire_run {
     struct slice when;       /* an expression: the job is skipped unless it is true */
     struct slice foreach;    /* an expression: a list, for each item of which the job is made */
     struct slice message;    /* kind gate: what the person is asked */
+    struct tlv_list inputs;  /* of wire_take */
+    struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_run_desc;
+extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_run_desc;
 
 #endif

@@ -83,6 +83,7 @@ static const struct tlv_field input_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_input, job, .max = WIRE_TARGET_MAX),
     TLV_FIELD(2, TLV_BYTES, wire_input, result, .max = WIRE_BODY_MAX),
     TLV_FIELD(3, TLV_HASH, wire_input, result_hash),
+    TLV_FIELD(4, TLV_LIST, wire_input, artifacts, .max = 256, .sub = &wire_kept_desc),
 };
 const struct tlv_desc wire_input_desc = TLV_DESC("input", wire_input, input_fields);
 
@@ -101,6 +102,7 @@ static const struct tlv_field assignment_fields[] = {
     TLV_FIELD(12, TLV_BOOL, wire_assignment, exclusive),
     TLV_FIELD(13, TLV_LIST, wire_assignment, inputs, .max = 100000, .sub = &wire_input_desc),
     TLV_FIELD(14, TLV_BOOL, wire_assignment, compensation),
+    TLV_FIELD(15, TLV_TEXT, wire_assignment, refusal, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_assignment_desc = TLV_DESC("assignment", wire_assignment, assignment_fields);
 

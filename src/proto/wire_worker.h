@@ -77,6 +77,7 @@ struct wire_detach { /* it goes, holding nothing */
 struct wire_input { /* the result of a parent */
     struct slice job;
     struct slice result, result_hash;
+    struct tlv_list artifacts; /* of wire_kept */
 };
 
 struct wire_assignment {
@@ -93,6 +94,7 @@ struct wire_assignment {
     bool exclusive;
     struct tlv_list inputs; /* of wire_input */
     bool compensation;
+    struct slice refusal; /* not empty: it cannot be run, and this is why; the worker reports it as refused */
 };
 
 struct wire_assign {

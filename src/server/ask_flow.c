@@ -8,7 +8,6 @@
 #include "session.h"
 #include "target.h"
 
-#define TENANT_STANDARD "default"
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
@@ -140,14 +139,15 @@ static enum err parents_of(struct server *s, const struct request *r, const stru
 static enum err blob_there(struct server *s, const struct request *r, struct slice hash, const char *what,
                            struct why *why) {
     blob_hash h;
-    uint64_t bytes;
     if (hash.len != DIGEST_BYTES) return ERR_OK;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    if (blobs_stat(s->vault.blobs, stream_tenant(r->session), &h, &bytes, why) == ERR_OK) return ERR_OK;
+    if (blobs_touch(s->vault.blobs, stream_tenant(r->session), &h)) return ERR_OK;
     return why_set(why, ERR_NOT_FOUND, "the %s is a blob that is not stored here: put it first", what);
 }
 
-static enum err check_blobs(struct server *s, const struct request *r, struct slice body, struct why *why) {
+/* `job`: whose expressions and templates are looked at, too; NULL = a compensation, which has none. */
+static enum err check_body(struct server *s, const struct request *r, struct slice body, const struct job_spec *job,
+                           const struct options *o, struct why *why) {
     struct wire_run run;
     struct why ignored;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, r->arena, &run, &ignored) != ERR_OK)
@@ -156,7 +156,7 @@ static enum err check_blobs(struct server *s, const struct request *r, struct sl
     if (e == ERR_OK) e = blob_there(s, r, run.stdin_hash, "standard input", why);
     const struct wire_file *files = run.files.at;
     for (uint32_t i = 0; e == ERR_OK && i < run.files.count; i++) e = blob_there(s, r, files[i].hash, "file", why);
-    return e;
+    return e == ERR_OK && job != NULL && o->gates != 0 ? judge_check(s, job, o, &run, why) : e;
 }
 
 static enum err job_of(struct server *s, const struct request *r, const struct wire_jobs *part,
@@ -178,8 +178,8 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
     if (w->undo_options != 0 && is_asked_about(&profiles[w->undo_options - 1]))
         ret->undo_hash = hash_of(s, r->arena, w->undo_body);
     enum err e = parents_of(s, r, part, w, ret, why);
-    if (e == ERR_OK) e = check_blobs(s, r, w->body, why);
-    if (e == ERR_OK) e = check_blobs(s, r, w->undo_body, why);
+    if (e == ERR_OK) e = check_body(s, r, w->body, ret, &profiles[w->options], why);
+    if (e == ERR_OK) e = check_body(s, r, w->undo_body, NULL, NULL, why);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "job %.*s", SLICE_FMT(w->name));
 }
 
@@ -209,8 +209,8 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-static enum err submit_of(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
-                          struct why *why) {
+enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
+                          struct command *ret, struct why *why) {
     struct wire_flow read;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
@@ -249,7 +249,7 @@ void ask_submit(struct server *s, struct request *r) {
     for (uint32_t i = 0; i < m->flows.count; i++) {
         struct command cmd;
         struct why why = {{0}};
-        enum err e = submit_of(s, r, &flows[i], &cmd, &why);
+        enum err e = ask_flow_command(s, r, &flows[i], &cmd, &why);
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else

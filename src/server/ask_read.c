@@ -153,6 +153,7 @@ static void one_question(void *ctx, const struct question_view *v) {
 
 static void one_worker(void *ctx, const struct worker_view *v) {
     struct page *p = ctx;
+    if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
     if (begins(v->id, p->m->name) && page_wants(p))
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
@@ -254,6 +255,9 @@ void ask_why(struct server *s, struct request *r) {
                               .limit = reason.limit,
                               .question = reason.question.v};
     show_reason(s, &reason, &got);
+    struct wire_job_view shown;
+    if (job_state_is_terminal(job.state)) show_job(s, &job, false, &shown);
+    if (job_state_is_terminal(job.state) && shown.reason.len > 0) got.text = shown.reason;
     bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
                 reason.block == BLOCK_RATE_LIMIT;
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
@@ -290,12 +294,14 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("stale_refused"), n.stale_refused},
         {SLICE("state_bytes"), n.bytes},
         {SLICE("journal_reserved_bytes"), n.reserved_bytes},
+        {SLICE("journal_syncs"), s->sync_count},
         {SLICE("epoch"), s->epoch},
         {SLICE("connections"), s->sessions.count},
         {SLICE("calls"), s->calls.count},
         {SLICE("requests"), s->request_count},
         {SLICE("busy"), s->busy_count},
         {SLICE("blob_bytes"), blobs.file_bytes},
+        {SLICE("blobs_swept"), s->sweep.total_dropped},
         {SLICE("log_bytes"), logs.file_bytes},
         {SLICE("history_flows"), past.flows},
         {SLICE("history_bytes"), past.bytes},

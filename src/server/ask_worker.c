@@ -56,10 +56,34 @@ static void take_over(struct server *s, struct session *n, uint32_t number) {
     session_end(s, before);
 }
 
+/* A worker with a certificate is the one that the certificate names: its id is that name, a dash and six digits. */
+static enum err check_certified(const struct server *s, const struct session *n, struct slice worker, struct why *why) {
+    const char *name = n->certified.name;
+    size_t len = strlen(name);
+    if (len == 0 && s->options.certified >= SERVER_CERTIFIED_WORKERS && !n->is_local)
+        return why_set(
+            why, ERR_UNAUTHENTICATED,
+            "workers have to show a certificate here: make one with `reeve cert worker NAME` and give it with "
+            "--tls-cert");
+    if (len == 0 || (worker.len == len + 7 && memcmp(worker.ptr, name, len) == 0 && worker.ptr[len] == '-'))
+        return ERR_OK;
+    return why_set(
+        why, ERR_FORBIDDEN,
+        "the certificate is for worker %s, and this one calls itself %.*s: give it --name %s and a --data of "
+        "its own",
+        name, SLICE_FMT(worker), name);
+}
+
 void ask_attach(struct server *s, struct request *r) {
     const struct wire_attach *m = r->message;
     struct session *n = r->session;
     struct command cmd = {.kind = CMD_ATTACH};
+    struct why why = {{0}};
+    enum err e = check_certified(s, n, m->worker, &why);
+    if (e != ERR_OK) {
+        session_error(s, n, r->id, e, why.text);
+        return;
+    }
     if (n->attach != ATTACH_NONE) {
         session_error(s, n, r->id, ERR_STATE, "this connection is attached already");
         return;
@@ -80,6 +104,7 @@ void ask_attach(struct server *s, struct request *r) {
                                         .info = info_of(r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
+    cmd.as.attach.info.tenant = stream_tenant(n);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     bytes_free(n->worker);
@@ -192,6 +217,31 @@ static enum err logs_ticket(struct server *s, struct session *n, const struct wi
     return ERR_OK;
 }
 
+static bool is_stored(struct server *s, const struct session *n, struct slice hash) {
+    blob_hash h;
+    if (hash.len != DIGEST_BYTES) return false;
+    memcpy(h.at, hash.ptr, DIGEST_BYTES);
+    return blobs_touch(s->vault.blobs, stream_tenant(n), &h);
+}
+
+/* What it leaves as blobs must be here before its end is recorded. A worker that was away for longer than they wait
+ * unnamed comes too late: its attempt then counts as failed, and perhaps another one makes them again. */
+static void take_leavings(struct server *s, struct request *r, const struct wire_end *w, struct cmd_attempt *a) {
+    const struct wire_kept *kept = w->artifacts.at;
+    struct rec_artifact *files = ARENA_ARRAY(r->arena, struct rec_artifact, w->artifacts.count + 1);
+    bool all = w->result_hash.len == 0 || w->result.len > 0 || is_stored(s, r->session, w->result_hash);
+    for (uint32_t i = 0; i < w->artifacts.count; i++) {
+        files[i] = (struct rec_artifact){kept[i].name, kept[i].hash, kept[i].bytes};
+        all = all && is_stored(s, r->session, kept[i].hash);
+    }
+    a->artifacts = (struct tlv_list){files, w->artifacts.count};
+    if (all) return;
+    a->artifacts.count = 0;
+    a->result_hash = (struct slice){0};
+    if (a->outcome == OUTCOME_OK) a->outcome = OUTCOME_EXIT;
+    a->reason = SLICE("what it left is no longer stored: its end came too late");
+}
+
 static void record_ends(struct server *s, struct request *r, const struct wire_done *m) {
     static const enum outcome outcomes[WIRE_OUTCOME_COUNT] = {OUTCOME_OK, OUTCOME_EXIT, OUTCOME_STOPPED,
                                                               OUTCOME_REFUSED};
@@ -212,6 +262,7 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
         a->log_bytes = w->log_bytes;
         a->log_cut_bytes = w->log_cut_bytes;
         a->reason = w->reason;
+        take_leavings(s, r, w, a);
         c->parts[i].attempt = w->attempt;
         call_command(s, r, c, i, &cmd);
     }

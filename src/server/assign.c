@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
+#include "jobscope.h"
 #include "session.h"
 #include "show.h"
 
 #define ASSIGN_FRAME_BYTES (1u << 20) /* of bodies in one frame; a longer one is split */
 #define INPUTS_MAX 1024u
+#define ITEM_ENV_MAX 65536u        /* a longer item is only told by its index: a variable has its limits */
 #define INPUT_BYTES_MAX (4u << 20) /* of results in one assignment; of those beyond it only the hash is told */
 
 static struct session *worker_session(struct server *s, uint32_t number) {
@@ -19,7 +21,7 @@ static struct wire_attempt wire_attempt_of(const struct server *s, const struct 
     return (struct wire_attempt){s->options.shard, a->job.flow.v, a->job.ordinal, a->attempt};
 }
 
-/* Results of the parents that have one. A parent may have hundreds of siblings, so few are looked at. */
+/* Results and files of the parents that left any. A parent may have hundreds of siblings, so few are looked at. */
 static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *ret_bytes) {
     uint32_t ordinals[INPUTS_MAX];
     uint32_t count = view_parents(server_state(s), ref, ordinals, INPUTS_MAX);
@@ -30,12 +32,30 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
     for (uint32_t i = 0; i < count; i++) {
         struct job_view parent;
         if (!view_job(server_state(s), (struct job_ref){ref.flow, ordinals[i]}, &parent)) continue;
-        if (parent.result.len == 0 && parent.result_hash.len == 0) continue;
+        struct why ignored;
+        if (parent.result.len == 0 && parent.result_hash.len == 0 && parent.artifacts.len == 0 &&
+            jobscope_children(s, parent.ref, INPUT_BYTES_MAX, &s->show, &parent.result, &ignored) != ERR_OK)
+            continue;
         if (*ret_bytes + parent.result.len > INPUT_BYTES_MAX) parent.result.len = 0;
-        *ret_bytes += parent.result.len + 64;
-        list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash};
+        *ret_bytes += parent.result.len + parent.artifacts.len + 64;
+        struct tlv_list artifacts = show_artifacts(s, parent.artifacts);
+        list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash, artifacts};
     }
     return (struct tlv_list){list, kept};
+}
+
+/* A child of a foreach job: which of the items is its own, filled in. */
+static void fill_item(struct server *s, const struct job_view *job, struct wire_assignment *ret) {
+    struct wire_pair *env = ARENA_ARRAY(&s->show, struct wire_pair, 2);
+    char *index = arena_alloc(&s->show, 16);
+    struct slice item = {0};
+    struct why why = {{0}};
+    snprintf(index, 16, "%u", job->item);
+    enum err e = jobscope_child(s, job, &s->show, &ret->body, &item, &why);
+    if (e != ERR_OK) ret->refusal = arena_slice(&s->show, slice_str(why.text));
+    env[0] = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
+    env[1] = (struct wire_pair){SLICE("REEVE_ITEM"), item};
+    ret->env = (struct tlv_list){env, item.len > 0 && item.len <= ITEM_ENV_MAX ? 2 : 1};
 }
 
 /* Returns about how many bytes it takes. */
@@ -56,14 +76,8 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
                                     .exclusive = job->options->exclusive,
                                     .compensation = job->undoes != UINT32_MAX};
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
-    if (job->item != UINT32_MAX) { /* a child of a foreach job: which of the items is its own */
-        struct wire_pair *env = ARENA_NEW(&s->show, struct wire_pair);
-        char *index = arena_alloc(&s->show, 16);
-        snprintf(index, 16, "%u", job->item);
-        *env = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
-        ret->env = (struct tlv_list){env, 1};
-    }
-    return bytes + 256 + job->body.len + job->constraints.len;
+    if (job->item != UINT32_MAX) fill_item(s, job, ret);
+    return bytes + 256 + ret->body.len + job->constraints.len;
 }
 
 /* May come in the middle of another answer, whose parts are in the same arena. */
@@ -85,6 +99,16 @@ void assign_flush(struct server *s, struct session *n) {
     n->assigns.count = 0;
 }
 
+/* Its own, if it has one. May come in the middle of another answer: nothing is reset. */
+static uint32_t kill_grace_ms(struct server *s, struct job_ref ref) {
+    struct job_view job;
+    struct wire_run run;
+    struct why ignored;
+    bool has = view_job(server_state(s), ref, &job) &&
+               tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) == ERR_OK;
+    return has && run.kill_grace_ms != 0 ? run.kill_grace_ms : (uint32_t)s->limits->kill_grace_ms;
+}
+
 static void stop(struct server *s, struct session *n, const struct effect *e) {
     static const uint8_t causes[STOP_COUNT] = {
         [STOP_NONE] = WIRE_STOP_CANCEL,
@@ -96,7 +120,7 @@ static void stop(struct server *s, struct session *n, const struct effect *e) {
     const struct attempt_effect *a = &e->as.attempt;
     struct wire_stopped one = {.attempt = wire_attempt_of(s, a),
                                .cause = e->kind == EFFECT_DROP ? WIRE_STOP_DROP : causes[a->stop],
-                               .grace_ms = (uint32_t)s->limits->kill_grace_ms};
+                               .grace_ms = kill_grace_ms(s, a->job)};
     struct wire_stop_attempts m = {.epoch = s->epoch, .stops = {&one, 1}};
     session_send(s, n, WIRE_CANCEL_ATTEMPT, 0, 0, &m);
 }

@@ -83,9 +83,11 @@ static void attempts_of(const struct lens *l, const struct job_view *v, bool det
     }
     if (!details || count == 0) return;
     struct wire_attempt_view *shown = ARENA_ARRAY(l->arena, struct wire_attempt_view, count);
+    uint32_t tries = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct attempt_view *a = &list[i];
-        shown[i] = (struct wire_attempt_view){.attempt = a->attempt,
+        if (a->worker.len == 0) continue; /* a verdict */
+        shown[tries++] = (struct wire_attempt_view){.attempt = a->attempt,
                                               .worker = a->worker,
                                               .outcome = slice_str(a->is_open ? "open" : outcome_words[a->outcome]),
                                               .exit_code = a->exit_code,
@@ -97,7 +99,15 @@ static void attempts_of(const struct lens *l, const struct job_view *v, bool det
                                               .log_cut_bytes = a->log_cut_bytes,
                                               .reason = a->reason};
     }
-    ret->attempts = (struct tlv_list){shown, count};
+    ret->attempts = (struct tlv_list){shown, tries};
+}
+
+struct tlv_list lens_artifacts(const struct lens *l, struct slice artifacts) {
+    struct tlv_list files = view_artifacts(artifacts, l->arena);
+    const struct rec_artifact *from = files.at;
+    struct wire_kept *list = ARENA_ARRAY(l->arena, struct wire_kept, files.count ? files.count : 1);
+    for (uint32_t i = 0; i < files.count; i++) list[i] = (struct wire_kept){from[i].name, from[i].hash, from[i].bytes};
+    return (struct tlv_list){list, files.count};
 }
 
 void lens_job(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
@@ -126,6 +136,7 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
         ret->result_hash = v->result_hash;
     }
     if (!details) return;
+    if (v->state != JOB_CHECKING) ret->artifacts = lens_artifacts(l, v->artifacts);
     ret->parents = parents_of(l, v);
     ret->body = v->body;
     ret->body_hash = v->body_hash;

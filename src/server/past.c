@@ -150,7 +150,7 @@ static void answer_out(struct server *s, struct request *r) {
 static void leave_details_out(struct wire_got *part) {
     struct wire_job_view *jobs = part->jobs.at;
     for (uint32_t i = 0; i < part->jobs.count; i++) {
-        jobs[i].parents = jobs[i].attempts = (struct tlv_list){0};
+        jobs[i].parents = jobs[i].attempts = jobs[i].artifacts = (struct tlv_list){0};
         jobs[i].body = jobs[i].body_hash = (struct slice){0};
     }
 }

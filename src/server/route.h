@@ -9,6 +9,9 @@ void route_serve(struct server *s, const struct lane_entry *entry);
 
 /* What serves each opcode; by file. */
 void ask_submit(struct server *s, struct request *r);
+/* The CMD_SUBMIT that makes this flow. */
+CHECKED enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
+                                  struct command *ret, struct why *why);
 void ask_add(struct server *s, struct request *r);
 void ask_targets(struct server *s, struct request *r); /* cancel, retry, discard, rerun */
 void ask_pause(struct server *s, struct request *r);
@@ -33,6 +36,9 @@ void ask_limit(struct server *s, struct request *r);
 void ask_drain(struct server *s, struct request *r);
 void ask_service_set(struct server *s, struct request *r);
 void ask_service_ls(struct server *s, struct request *r);
+void ask_schedule_set(struct server *s, struct request *r);
+void ask_schedule_change(struct server *s, struct request *r);
+void ask_schedule_ls(struct server *s, struct request *r);
 void ask_token_new(struct server *s, struct request *r);
 void ask_token_revoke(struct server *s, struct request *r);
 void ask_token_ls(struct server *s, struct request *r);

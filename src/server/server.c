@@ -11,6 +11,7 @@
 #include "assign.h"
 #include "call.h"
 #include "hash.h"
+#include "judge.h"
 #include "panic.h"
 #include "past.h"
 #include "route.h"
@@ -79,13 +80,21 @@ static void release(struct server *s) {
     struct effect e;
     while (engine_effect(s->engine, &e)) {
         switch (e.kind) {
-        case EFFECT_ANSWER: call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply); break;
-        case EFFECT_EVENT: feed_event(s, &e); break;
+        case EFFECT_ANSWER:
+            if (judge_is_token(e.as.answer.token))
+                judge_answered(s, e.as.answer.token, e.as.answer.reply);
+            else
+                call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply);
+            break;
+        case EFFECT_EVENT:
+            sweep_event(s, &e);
+            feed_event(s, &e);
+            break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
-        case EFFECT_SLOTS_WANTED: break; /* schedules cannot be made yet */
-        case EFFECT_QUESTION: break;     /* listed for who asks; nobody answers by himself yet */
+        case EFFECT_SLOTS_WANTED: almanac_want(s, &e.as.slots); break;
+        case EFFECT_QUESTION: judge_question(s, &e.as.question); break;
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
         }
@@ -102,6 +111,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
 static void append_ended(struct server *s, const struct writer_result *r) {
     switch (r->outcome) {
     case JOURNAL_DURABLE:
+        s->sync_count++;
         if (r->seal) return;
         s->append = APPEND_NONE;
         s->appended_ms = s->now_ms;
@@ -220,8 +230,10 @@ void server_pass(struct server *s) {
     vault_turn(s);
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
+    judge_turn(s);
     project_turn(s);
     retain_turn(s);
+    almanac_turn(s);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -230,6 +242,7 @@ void server_pass(struct server *s) {
     release(s);
     seal_when_idle(s);
     retain_sweep(s);
+    sweep_turn(s);
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
@@ -246,7 +259,7 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) || s->hung_up.count > 0 ||
-                 engine_has_work(s->engine);
+                 engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -254,6 +267,8 @@ mono_time server_next(struct server *s) {
     }
     next = earlier(next, engine_next_lease(s->engine).ms);
     next = earlier(next, retain_next(s));
+    next = earlier(next, sweep_next(s));
+    next = earlier(next, judge_next(s));
     next = earlier(next, project_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
@@ -454,7 +469,11 @@ enum err server_open(const struct server_world *world, const struct server_optio
     project_init(s);
     feed_init(s);
     streams_init(s);
+    items_init(&s->items);
+    judge_init(s);
     retain_init(s);
+    almanac_init(s);
+    sweep_init(s);
     inputs(s, &in);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
@@ -471,6 +490,10 @@ void server_close(struct server *s) {
     past_fini(s);
     feed_fini(s);
     streams_fini(s);
+    almanac_fini(s);
+    sweep_fini(s);
+    judge_fini(s);
+    items_fini(&s->items);
     stores_close(s, clean);
     server_free(s);
 }

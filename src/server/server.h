@@ -18,9 +18,10 @@
 #include "disk.h"
 #include "err.h"
 #include "history.h"
-#include "limits.h"
+#include "limit.h"
 #include "net.h"
 #include "wtime.h"
+#include "zones.h"
 
 struct server;
 
@@ -31,11 +32,14 @@ struct server_world {
     struct clock *clock;
     struct hasher *hasher;
     struct net *net;
+    struct zones *zones; /* NULL = UTC is the only one */
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
 };
+
+enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
 
 struct server_options {
     struct limits limits;
@@ -45,6 +49,8 @@ struct server_options {
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
+    bool needs_tls; /* who does not come by Unix socket must come by TLS */
+    enum server_certified certified; /* who must show a certificate, unless by Unix socket */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,

@@ -2,6 +2,7 @@
 #ifndef REEVE_SERVER_IMPL_H
 #define REEVE_SERVER_IMPL_H
 
+#include "almanac.h"
 #include "arena.h"
 #include "auth.h"
 #include "buf.h"
@@ -9,6 +10,8 @@
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
+#include "items.h"
+#include "judge.h"
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
@@ -16,11 +19,14 @@
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
+#include "sweep.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
 #include "wire.h"
 #include "writer.h"
+
+#define TENANT_STANDARD "default" /* of callers without one */
 
 /* ---- connections (session.c) ---- */
 
@@ -39,6 +45,7 @@ struct session {
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
+    struct caller certified; /* by its certificate; no name = it showed none */
     struct buf in; /* the beginning of a frame that is not whole yet */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
@@ -135,6 +142,7 @@ struct server {
     int64_t appended_ms;     /* last; 0 = sealed since */
     int64_t fill_by_ms;      /* 0 = not waiting for more */
     uint64_t appended_bytes; /* since the last compaction */
+    uint64_t sync_count;     /* of the journal: batches and seals made durable by this process */
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
@@ -160,9 +168,13 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
+    struct items items;
+    struct judge judge;
     struct retain retain;
     struct project project;
     struct pool past; /* struct past_wait: requests that the history was asked for */
+    struct almanac almanac;
+    struct sweep sweep;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

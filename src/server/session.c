@@ -7,7 +7,6 @@
 #include "panic.h"
 #include "sniff.h"
 
-#define HELLO_MS_MAX 10000
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
@@ -114,8 +113,37 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
 
 /* ---- hello ---- */
 
+/* Whether this way of coming will do, whoever it is. */
+static enum err check_way(const struct server *s, const struct session *n, struct why *why) {
+    if (n->is_local) return ERR_OK;
+    if (s->options.needs_tls && !n->is_tls)
+        return why_set(why, ERR_FORBIDDEN,
+                       "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
+                       "could be read on the way");
+    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0)
+        return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
+    return ERR_OK;
+}
+
+/* A certificate bounds what a token may do: its tenant is the only one. */
+static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
+    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
+    if (e != ERR_OK || n->certified.tenant[0] == 0) return e;
+    if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
+        return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
+                       n->certified.tenant);
+    memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
+    return ERR_OK;
+}
+
 static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
-    if (m->token.len > 0) return auth_check(&s->auth, m->token, s->world.clock->wall(s->world.clock), &n->who, why);
+    enum err e = check_way(s, n, why);
+    if (e != ERR_OK) return e;
+    if (m->token.len > 0) return vouch_token(s, n, m->token, why);
+    if (n->certified.roles != 0) {
+        n->who = n->certified;
+        return ERR_OK;
+    }
     if (n->is_local && (n->uid == s->options.uid || n->uid == 0)) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
         snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
@@ -268,8 +296,33 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         buf_put_slice(&n->in, slice_of(all.ptr + used, left));
 }
 
+/* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
+static void certify(struct caller *c, const struct net_peer *peer) {
+    if (peer->certified.len == 0 || peer->certified.len >= AUTH_NAME_MAX) return;
+    if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
+    snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
+    snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
+    if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
+}
+
+/* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
+static void strangers_limit(struct server *s) {
+    uint32_t kept = 0;
+    if (s->strangers.count < (uint64_t)s->limits->strangers_max) return;
+    for (uint32_t i = 0; i < s->strangers.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+        const struct session *n = session_of(s, conn);
+        if (n != NULL && n->state == SESSION_NEW) *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+    }
+    s->strangers.count = kept;
+    if (kept < (uint64_t)s->limits->strangers_max) return;
+    struct session *oldest = session_of(s, *(conn_id *)vec_at(&s->strangers, 0));
+    session_refuse(s, oldest, 0, ERR_BUSY, "too many connections have not said who they are (strangers_max)");
+}
+
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     struct server *s = ctx;
+    strangers_limit(s);
     uint32_t index = pool_alloc(&s->sessions);
     if (index == 0) {
         s->world.net->ops->close(s->world.net, conn);
@@ -279,6 +332,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     n->conn = conn;
     n->is_local = peer->is_local;
     n->is_tls = peer->is_tls;
+    certify(&n->certified, peer);
     n->uid = peer->uid;
     n->opened_ms = s->world.clock->mono(s->world.clock).ms;
     snprintf(n->address, sizeof n->address, "%s", peer->address);
@@ -321,7 +375,7 @@ int64_t session_patience(struct server *s) {
         conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
         struct session *n = session_of(s, conn);
         if (n == NULL || n->state != SESSION_NEW) continue;
-        int64_t until = n->opened_ms + HELLO_MS_MAX;
+        int64_t until = n->opened_ms + s->limits->hello_ms;
         if (until <= s->now_ms) {
             session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no hello came in time");
             continue;

@@ -5,9 +5,9 @@
 
 /* Who has to answer, and whether anyone here does. */
 static const char *const gate_texts[GATE_COUNT] = {
-    [GATE_CONDITION] = "its `when` has to be evaluated, which this server cannot do yet",
-    [GATE_EXPANSION] = "its `foreach` has to be evaluated, which this server cannot do yet",
-    [GATE_RENDER] = "its templates have to be filled in, which this server cannot do yet",
+    [GATE_CONDITION] = "its `when` is about to be evaluated",
+    [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or its items wait for the disk or for room among the jobs",
+    [GATE_RENDER] = "its templates are about to be filled in",
     [GATE_POLICY] = "a policy has to allow it, and none is asked by this server yet",
     [GATE_APPROVAL] = "a person has to approve it",
     [GATE_EXTERNAL] = "it waits for a word from outside",
@@ -61,6 +61,11 @@ void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_vie
     lens_flow(&l, v, ret);
 }
 
+struct tlv_list show_artifacts(struct server *s, struct slice artifacts) {
+    struct lens l = lens_of(s);
+    return lens_artifacts(&l, artifacts);
+}
+
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
     struct lens l = lens_of(s);
     lens_job(&l, v, details, ret);
@@ -94,7 +99,8 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .slots = v->info->slots,
                                      .active = v->active,
                                      .capabilities = show_names(s, &v->info->capabilities),
-                                     .labels = show_labels(s, &v->info->labels)};
+                                     .labels = show_labels(s, &v->info->labels),
+                                     .tenant = v->info->tenant};
 }
 
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret) {

@@ -13,4 +13,7 @@ void show_reason(struct server *s, const struct why_job *reason, struct wire_rea
 void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret);
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret);
 
+/* Files that a job left (rec_artifacts as the state keeps them), as wire_kept. */
+struct tlv_list show_artifacts(struct server *s, struct slice artifacts);
+
 #endif

@@ -102,7 +102,7 @@ static struct stream *stream_new(struct server *s, struct request *r, enum strea
 /* ---- blobs ---- */
 
 struct slice stream_tenant(const struct session *n) {
-    return n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE("default");
+    return n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
 }
 
 void stream_blob_get(struct server *s, struct request *r) {

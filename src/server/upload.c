@@ -77,7 +77,8 @@ void stream_blob_begin(struct server *s, struct request *r) {
     }
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
-        if (blobs_stat(s->vault.blobs, stream_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
+        if (blobs_touch(s->vault.blobs, stream_tenant(r->session), &hash) &&
+            blobs_stat(s->vault.blobs, stream_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
             struct wire_blob_state got = {.offset = bytes, .stored = true, .hash = m->hash};
             session_answer(s, r->session, r->id, WIRE_BLOB_STATE, &got);
             return;

@@ -49,7 +49,7 @@ static enum err check_flow(struct spec *s, const struct wire_flow *flow) {
     return e == ERR_OK ? ERR_OK : spec_refuse(s, s->in->source.root->at, e, "%s", inner.text);
 }
 
-static enum err read_flow(struct spec *s, struct wire_flow *ret) {
+static enum err read_flow(struct spec *s, struct wire_flow *ret, struct spec_schedule *ret_schedule) {
     const struct json_node *root = s->in->source.root;
     /* Parameters first: every other value may name one. */
     s->flow.params = json_tree_get(root, SLICE("params"));
@@ -57,6 +57,7 @@ static enum err read_flow(struct spec *s, struct wire_flow *ret) {
     enum err e = spec_params_read(s);
     if (e == ERR_OK) e = spec_object_read(s, &spec_flow_keys, root, 0, &s->flow);
     if (e == ERR_OK && s->flow.defaults != NULL) e = spec_job_read(s, s->flow.defaults, IN_DEFAULTS, &s->defaults);
+    if (e == ERR_OK) e = spec_schedule_read(s, ret_schedule);
     if (e == ERR_OK) e = read_jobs(s);
     if (e != ERR_OK) return e;
     struct wire_flow flow = {.name = s->flow.name,
@@ -70,12 +71,21 @@ static enum err read_flow(struct spec *s, struct wire_flow *ret) {
     return e;
 }
 
-enum err spec_read(const struct spec_input *in, struct arena *arena, struct wire_flow *ret, struct why *why) {
+enum err spec_read_scheduled(const struct spec_input *in, struct arena *arena, struct wire_flow *ret_flow,
+                             struct spec_schedule *ret, struct why *why) {
     struct spec *s = arena_try(arena, sizeof *s);
     if (s == NULL) return why_set(why, ERR_LIMIT, "%s: no memory for it", in->source.name);
     *s = (struct spec){.in = in, .arena = arena, .why = why};
+    limits_default(&s->limits);
     index_init(&s->names);
-    enum err e = read_flow(s, ret);
+    struct spec_schedule schedule = {0};
+    enum err e = read_flow(s, ret_flow, &schedule);
     index_fini(&s->names);
+    if (e == ERR_OK) *ret = schedule;
     return e;
+}
+
+enum err spec_read(const struct spec_input *in, struct arena *arena, struct wire_flow *ret, struct why *why) {
+    struct spec_schedule unused;
+    return spec_read_scheduled(in, arena, ret, &unused, why);
 }

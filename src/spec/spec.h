@@ -7,6 +7,7 @@
 #define REEVE_SPEC_H
 
 #include "json_tree.h"
+#include "wire_admin.h"
 #include "wire_flow.h"
 #include "wire_run.h"
 
@@ -45,5 +46,22 @@ struct spec_input {
 /* Everything that *ret points to is in the arena or in the input. ERR_INVALID and its like for what is wrong with the
  * file, ERR_LIMIT when the arena is full. */
 CHECKED enum err spec_read(const struct spec_input *in, struct arena *arena, struct wire_flow *ret, struct why *why);
+
+/* `schedule:` as it was written; empty where nothing was. */
+struct spec_schedule {
+    uint32_t given; /* first: the reader's own */
+    struct slice name;
+    struct slice cron, every, at; /* one of them */
+    struct slice from, zone, gap, fold, catch_up, overlap;
+    bool paused;
+    int64_t start_ms, end_ms;
+};
+
+/* Like spec_read, with the schedule of the file; its name is that of the flow unless it has one of its own. */
+CHECKED enum err spec_read_scheduled(const struct spec_input *in, struct arena *arena, struct wire_flow *ret_flow,
+                                     struct spec_schedule *ret, struct why *why);
+/* The message that sets it, but for its flow; the expression is checked (not whether its zone is known). */
+CHECKED enum err spec_schedule_message(const struct spec_schedule *from, struct arena *arena,
+                                       struct wire_schedule_set *ret, struct why *why);
 
 #endif

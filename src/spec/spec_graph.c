@@ -37,7 +37,11 @@ static const struct spec_job *job_near(struct spec *s, struct slice name) {
     return NULL;
 }
 
-static enum err need_unknown(struct spec *s, uint32_t at, struct slice name) {
+uint32_t spec_job_find(struct spec *s, struct slice name) {
+    return index_get(&s->names, name, name_of, s);
+}
+
+enum err spec_job_unknown(struct spec *s, uint32_t at, struct slice name) {
     const struct spec_job *near = job_near(s, name);
     if (near != NULL)
         return spec_refuse(s, at, ERR_UNKNOWN_NAME, "there is no job `%.*s`; did you mean `%.*s`?", SLICE_FMT(name),
@@ -57,12 +61,12 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
     if (foreign == NULL || ret->parents == NULL) return spec_full(s);
     const struct json_node *item = job->needs->kind == JSON_ARRAY ? job->needs->first : job->needs;
     for (uint32_t i = 0; i < names.count; i++, item = item->next) {
-        uint32_t position = index_get(&s->names, list[i].name, name_of, s);
+        uint32_t position = spec_job_find(s, list[i].name);
         if (position == 0 && list[i].name.len > 0 && memchr(list[i].name.ptr, '/', list[i].name.len) != NULL) {
             foreign[ret->foreign.count++] = list[i];
             continue;
         }
-        if (position == 0) return need_unknown(s, item->at, list[i].name);
+        if (position == 0) return spec_job_unknown(s, item->at, list[i].name);
         if (position - 1 == own) return spec_refuse(s, item->at, ERR_CYCLE, "a job cannot need itself");
         for (uint32_t k = 0; k < ret->count; k++)
             if (ret->parents[k] == position - 1)
@@ -73,40 +77,31 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
     return ERR_OK;
 }
 
-/* ---- templates: a job may use what another left only when it needs that one ---- */
+/* ---- inputs: files that a job it needs keeps ---- */
 
-/* Every `${jobs.NAME.…}` in the text names a parent. */
-static enum err check_template(struct spec *s, const struct spec_job *job, const struct edges *edges,
-                               struct slice text) {
-    static const char opening[] = "${jobs.";
-    for (size_t i = 0; i + sizeof opening - 1 <= text.len; i++) {
-        if (memcmp(text.ptr + i, opening, sizeof opening - 1) != 0 || (i > 0 && text.ptr[i - 1] == '$')) continue;
-        size_t from = i + sizeof opening - 1, to = from;
-        while (to < text.len && text.ptr[to] != '.' && text.ptr[to] != '}') to++;
-        struct slice name = slice_of(text.ptr + from, to - from);
-        uint32_t position = index_get(&s->names, name, name_of, s);
-        if (position == 0) return need_unknown(s, job->at, name);
-        bool needed = false;
-        for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
-        if (!needed)
-            return spec_refuse(s, job->at, ERR_INVALID, "it uses what `%.*s` leaves, so it must need it",
-                               SLICE_FMT(name));
-    }
-    return ERR_OK;
+/* A pattern may fit anything: that is seen when the job has run. */
+static bool may_keep(const struct spec_job *job, struct slice name) {
+    const struct wire_artifact *kept = job->r.artifacts.at;
+    for (uint32_t i = 0; i < job->r.artifacts.count; i++)
+        if (slice_eq(kept[i].name, name) || spec_is_pattern(kept[i].path)) return true;
+    return false;
 }
 
-static enum err check_templates(struct spec *s, const struct spec_job *job, const struct edges *edges) {
-    const struct wire_run *r = &job->r;
-    const struct slice texts[] = {r->shell, r->stdin_text, r->workdir, r->message, r->script};
-    const struct wire_arg *args = r->argv.at;
-    const struct wire_pair *env = r->env.at;
-    enum err e = ERR_OK;
-    if (!(job->o.gates & GATE_BIT_RENDER)) return ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < sizeof texts / sizeof texts[0]; i++)
-        e = check_template(s, job, edges, texts[i]);
-    for (uint32_t i = 0; e == ERR_OK && i < r->argv.count; i++) e = check_template(s, job, edges, args[i].text);
-    for (uint32_t i = 0; e == ERR_OK && i < r->env.count; i++) e = check_template(s, job, edges, env[i].value);
-    return e;
+static enum err check_inputs(struct spec *s, const struct spec_job *job, const struct edges *edges) {
+    const struct wire_take *takes = job->r.inputs.at;
+    for (uint32_t i = 0; i < job->r.inputs.count; i++) {
+        uint32_t position = spec_job_find(s, takes[i].job);
+        bool needed = false;
+        if (position == 0) return spec_job_unknown(s, job->inputs->at, takes[i].job);
+        for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
+        if (!needed)
+            return spec_refuse(s, job->inputs->at, ERR_INVALID, "it takes a file of `%.*s`, so it must need it",
+                               SLICE_FMT(takes[i].job));
+        if (!may_keep(&s->jobs[position - 1], takes[i].name))
+            return spec_refuse(s, job->inputs->at, ERR_UNKNOWN_NAME, "`%.*s` has no artifact `%.*s`",
+                               SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].name));
+    }
+    return ERR_OK;
 }
 
 /* ---- phases: one barrier between two of them ---- */
@@ -162,7 +157,7 @@ static enum err barrier_name(struct graph *g, uint32_t phase, struct slice *ret)
     *ret = slice_of(copy, text.len);
     buf_fini(&text);
     if (copy == NULL) return spec_full(s);
-    if (index_get(&s->names, *ret, name_of, s) == 0) return ERR_OK;
+    if (spec_job_find(s, *ret) == 0) return ERR_OK;
     return spec_refuse(s, s->jobs[0].at, ERR_DUPLICATE_NAME, "`%.*s` is the name of a phase's barrier: rename the job",
                        SLICE_FMT(*ret));
 }
@@ -374,7 +369,9 @@ enum err spec_graph(struct spec *s, struct wire_jobs *ret) {
     if (phases == NULL || g.edges == NULL) return spec_full(s);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = read_needs(s, &s->jobs[i], i, &g.edges[i]);
-    for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = check_templates(s, &s->jobs[i], &g.edges[i]);
+    for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++)
+        e = spec_uses_check(s, &s->jobs[i], g.edges[i].parents, g.edges[i].count);
+    for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = check_inputs(s, &s->jobs[i], &g.edges[i]);
     if (e == ERR_OK) e = read_phases(&g, phases);
     if (e != ERR_OK) return e;
     vec_init(&g.options, sizeof(struct wire_options));

@@ -2,15 +2,11 @@
 #ifndef REEVE_SPEC_IMPL_H
 #define REEVE_SPEC_IMPL_H
 
+#include "limit.h"
 #include "map.h"
+#include "options.h"
 #include "spec_keys.h"
 #include "vec.h"
-
-/* wire_options.gates: bits, in the order of the questions. */
-#define GATE_BIT_CONDITION 1u
-#define GATE_BIT_RENDER 2u
-#define GATE_BIT_APPROVAL 8u
-#define GATE_BIT_EXPANSION 64u
 
 struct spec {
     const struct spec_input *in;
@@ -18,6 +14,8 @@ struct spec {
     struct why *why;
     struct spec_param *params;
     uint32_t param_count;
+    struct slice params_json; /* all of them, an object */
+    struct limits limits;     /* the standard ones: of evaluating, for who only reads */
     struct spec_flow flow;
     struct spec_job defaults;
     struct spec_job *jobs;
@@ -49,14 +47,33 @@ enum err spec_full(struct spec *s);             /* says so */
 /* spec_params.c */
 CHECKED enum err spec_params_read(struct spec *s);
 CHECKED enum err spec_fill(struct spec *s, const struct json_node *node, struct spec_scalar *ret);
-/* Which `${…}` of the later kinds a text holds. */
-enum spec_template { TEMPLATE_NONE = 0, TEMPLATE_JOBS = 1, TEMPLATE_ITEM = 2 };
+CHECKED enum err spec_param_check(struct spec *s, uint32_t at, struct slice name); /* there is one of that name */
+
+/* spec_template.c */
+CHECKED enum err spec_params_json(struct spec *s);
+/* A text in which `${…}` may stand: parameters are filled in, the rest is read. */
+CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, bool guarded,
+                               struct slice *ret);
+CHECKED enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret);
+CHECKED enum err spec_escape(struct spec *s, struct slice *text); /* of a file: nothing in it is a template */
+CHECKED enum err spec_expression(struct spec *s, const struct json_node *node, const char *name, struct slice *ret);
+/* What is asked before it because of its templates; takes escapes away when nothing is left to fill in. */
+CHECKED enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo);
+/* The jobs that its expressions and templates name are among its parents. */
+CHECKED enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents,
+                                 uint32_t parent_count);
 
 /* spec_job.c: one job, as far as it does not concern others. */
 CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job);
+bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
 
+/* spec_schedule.c: but for its name, left as it is when the flow has none. */
+CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);
+
 /* spec_graph.c: names, needs, phases, order; fills the jobs of the flow. */
+uint32_t spec_job_find(struct spec *s, struct slice name); /* position + 1; 0 = there is none */
+enum err spec_job_unknown(struct spec *s, uint32_t at, struct slice name);
 CHECKED enum err spec_graph(struct spec *s, struct wire_jobs *ret);
 
 #endif

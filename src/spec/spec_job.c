@@ -37,7 +37,7 @@ static enum err read_script(struct spec *s, struct spec_job *job) {
     if (x.given == 1)
         e = file_load(s, node, x.file, &file);
     else
-        file.bytes = x.text;
+        e = spec_script_text(s, x.text, &file.bytes);
     if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, &job->r.argv);
     job->r.script = file.bytes;
     job->r.script_hash = file.hash;
@@ -50,7 +50,8 @@ static enum err read_stdin(struct spec *s, struct spec_job *job) {
     struct spec_stdin x = {0};
     struct spec_file file = {0};
     if (node == NULL) return ERR_OK;
-    if (node->kind != JSON_OBJECT) return spec_text(s, node, "a text, or an object with `file`", &job->r.stdin_text);
+    if (node->kind != JSON_OBJECT)
+        return spec_template(s, node, "a text, or an object with `file`", false, &job->r.stdin_text);
     enum err e = spec_object_read(s, &spec_stdin_keys, node, 0, &x);
     if (e != ERR_OK) return e;
     if (x.given != 1 && x.given != 2)
@@ -59,6 +60,7 @@ static enum err read_stdin(struct spec *s, struct spec_job *job) {
         e = file_load(s, node, x.file, &file);
     else
         file.bytes = x.text;
+    if (e == ERR_OK && x.given == 2) e = spec_escape(s, &file.bytes);
     job->r.stdin_text = file.bytes;
     job->r.stdin_hash = file.hash;
     return e;
@@ -74,14 +76,58 @@ static enum err read_artifacts(struct spec *s, struct spec_job *job) {
     if (list == NULL) return spec_full(s);
     for (const struct json_node *n = node->first; n != NULL; n = n->next) {
         struct spec_artifact x = {0};
-        enum err e = n->kind == JSON_OBJECT ? spec_object_read(s, &spec_artifact_keys, n, 0, &x)
-                                            : spec_text(s, n, "a path, or an object with `path`", &x.kept.path);
+        enum err e = n->kind == JSON_OBJECT
+                         ? spec_object_read(s, &spec_artifact_keys, n, 0, &x)
+                         : spec_template(s, n, "a path, or an object with `path`", false, &x.kept.path);
         if (e != ERR_OK) return e;
         if (x.kept.path.len == 0) return spec_refuse(s, n->at, ERR_INVALID, "an artifact needs its `path`");
-        if (x.kept.name.len == 0) x.kept.name = x.kept.path;
+        if (x.kept.name.len == 0 && !spec_is_pattern(x.kept.path)) x.kept.name = x.kept.path; /* else each its own */
         list[count++] = x.kept;
     }
     job->r.artifacts = (struct tlv_list){list, count};
+    return ERR_OK;
+}
+
+bool spec_is_pattern(struct slice path) {
+    for (size_t i = 0; i < path.len; i++)
+        if (path.ptr[i] == '*' || path.ptr[i] == '?') return true;
+    return false;
+}
+
+/* PATH: JOB/NAME. Whether it needs that job, and whether that one keeps such a file, is for spec_graph.c. */
+static enum err read_input(struct spec *s, const struct json_node *n, struct wire_take *ret) {
+    struct slice from = {0};
+    enum err e = spec_text(s, n, "an artifact of a job: JOB/NAME", &from);
+    if (e != ERR_OK) return e;
+    const uint8_t *slash = from.len > 0 ? memchr(from.ptr, '/', from.len) : NULL;
+    size_t job_len = slash != NULL ? (size_t)(slash - from.ptr) : 0;
+    if (job_len == 0 || job_len + 1 == from.len)
+        return spec_refuse(s, n->at, ERR_INVALID, "expected an artifact of a job, like `extract/out.csv`, found `%.*s`",
+                           SLICE_FMT(from));
+    *ret = (struct wire_take){
+        .path = n->key, .job = slice_of(from.ptr, job_len), .name = slice_of(slash + 1, from.len - job_len - 1)};
+    return ERR_OK;
+}
+
+static enum err read_inputs(struct spec *s, struct spec_job *job) {
+    const struct json_node *node = job->inputs;
+    uint32_t count = 0;
+    if (node == NULL) return ERR_OK;
+    if (node->kind != JSON_OBJECT)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected an object like `{data.csv: extract/out.csv}`, found %s",
+                           json_kind_word(node->kind));
+    if (job->o.kind != WIRE_JOB_COMMAND && job->o.kind != WIRE_JOB_SCRIPT)
+        return spec_refuse(s, node->at, ERR_INVALID, "only a job with `run` or `script` has a directory for inputs");
+    if (job->cache != NULL)
+        return spec_refuse(s, node->at, ERR_INVALID,
+                           "`inputs` or `cache`, not both: what the result depends on is not known at the submit");
+    struct wire_take *list = spec_alloc(s, sizeof *list * node->count);
+    if (list == NULL) return spec_full(s);
+    for (const struct json_node *n = node->first; n != NULL; n = n->next) {
+        enum err e = read_input(s, n, &list[count++]);
+        if (e != ERR_OK) return e;
+    }
+    job->r.inputs = (struct tlv_list){list, count};
     return ERR_OK;
 }
 
@@ -155,13 +201,13 @@ static enum err read_foreach(struct spec *s, struct spec_job *job) {
             e = spec_refuse(s, job->foreach->at, ERR_INVALID, "a foreach needs its items: `in`");
     }
     if (e != ERR_OK) return e;
-    job->o.gates |= GATE_BIT_EXPANSION;
+    job->o.gates |= GATE_BIT(GATE_EXPANSION);
     job->o.max_parallel = x.max_parallel;
     job->o.fail_fast = x.fail_fast;
     e = read_allow(s, x.allow, &job->o);
     if (e != ERR_OK) return e;
     if (x.in->kind == JSON_ARRAY) return list_expression(s, x.in, &job->r.foreach);
-    return spec_text(s, x.in, "an expression or a list", &job->r.foreach);
+    return spec_expression(s, x.in, "foreach", &job->r.foreach);
 }
 
 /* ---- what it is ---- */
@@ -180,7 +226,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
             return spec_refuse(s, job->run->at, ERR_INVALID,
                                "expected a program and its arguments, found an empty list");
         return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, &job->r.argv)
-                                            : spec_text(s, job->run, "a command", &job->r.shell);
+                                            : spec_template(s, job->run, "a command", true, &job->r.shell);
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
@@ -217,28 +263,6 @@ enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned wh
     return ERR_OK;
 }
 
-/* ---- templates: what the server fills in when parents are done ---- */
-
-static unsigned template_in(struct slice text) {
-    unsigned found = TEMPLATE_NONE;
-    for (size_t i = 0; i + 7 <= text.len; i++) {
-        if (text.ptr[i] != '$' || text.ptr[i + 1] != '{' || (i > 0 && text.ptr[i - 1] == '$')) continue;
-        if (memcmp(text.ptr + i, "${jobs.", 7) == 0) found |= TEMPLATE_JOBS;
-        if (memcmp(text.ptr + i, "${item", 6) == 0) found |= TEMPLATE_ITEM;
-    }
-    return found;
-}
-
-static unsigned templates_of(const struct wire_run *r) {
-    unsigned found = template_in(r->shell) | template_in(r->stdin_text) | template_in(r->workdir) |
-                     template_in(r->message) | template_in(r->script);
-    const struct wire_arg *args = r->argv.at;
-    const struct wire_pair *env = r->env.at;
-    for (uint32_t i = 0; i < r->argv.count; i++) found |= template_in(args[i].text);
-    for (uint32_t i = 0; i < r->env.count; i++) found |= template_in(env[i].value);
-    return found;
-}
-
 /* Lengths that the wire allows; everything else that could not be sent is a mistake of ours. */
 static enum err check_lengths(struct spec *s, const struct spec_job *job) {
     struct why inner = {{0}};
@@ -251,15 +275,12 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     enum err e = read_kind(s, job, is_undo);
     if (e == ERR_OK) e = read_stdin(s, job);
     if (e == ERR_OK) e = read_artifacts(s, job);
+    if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
     if (e != ERR_OK) return e;
-    if (job->r.when.len > 0) job->o.gates |= GATE_BIT_CONDITION;
-    if (job->given & GIVEN_APPROVAL) job->o.gates |= GATE_BIT_APPROVAL;
-    unsigned templates = templates_of(&job->r);
-    if (templates & TEMPLATE_JOBS) job->o.gates |= GATE_BIT_RENDER;
-    if ((templates & TEMPLATE_ITEM) && job->foreach == NULL)
-        return spec_refuse(s, job->at, ERR_INVALID, "`${item}` is of jobs with a `foreach`");
-    if (is_undo && (templates & TEMPLATE_JOBS))
-        return spec_refuse(s, job->at, ERR_UNSUPPORTED, "a compensation has no templates; it gets $REEVE_INPUTS");
-    return check_lengths(s, job);
+    if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);
+    if (job->when != NULL) job->o.gates |= GATE_BIT(GATE_CONDITION);
+    if (job->given & GIVEN_APPROVAL) job->o.gates |= GATE_BIT(GATE_APPROVAL);
+    if (e == ERR_OK) e = spec_job_templates(s, job, is_undo);
+    return e == ERR_OK ? check_lengths(s, job) : e;
 }

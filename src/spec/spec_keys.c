@@ -8,7 +8,7 @@
     { .key = (key_), .type = (type_), .offset = offsetof(struct struct_, member_), .text = (text_), __VA_ARGS__ }
 
 static const struct spec_field gate_fields[] = {
-    KEY("message",   SPEC_TEXT,  spec_job, r.message,       "what the person is asked"),
+    KEY("message",   SPEC_TEMPLATE, spec_job, r.message,       "what the person is asked"),
     KEY("role",      SPEC_TEXT,  spec_job, o.approval_role, "who may answer; anyone with the right to approve, unless said"),
     KEY("quorum",    SPEC_COUNT, spec_job, o.quorum,        "how many must agree; 1 unless said"),
     KEY("four_eyes", SPEC_BOOL,  spec_job, o.four_eyes,     "who submitted the flow may not approve"),
@@ -44,7 +44,7 @@ static const struct spec_field job_fields[] = {
     KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
-    KEY("external",   SPEC_TEXT,   spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
+    KEY("external",   SPEC_TEMPLATE, spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
     KEY("sleep",      SPEC_MS64,   spec_job, r.sleep_ms, "does nothing for so long, on a worker", .given = GIVEN_SLEEP, .where = IN_JOB | IN_UNDO),
     KEY("fail",       SPEC_COUNT,  spec_job, r.exit_code, "fails with this exit code: for trying things out", .given = GIVEN_FAIL, .where = IN_JOB | IN_UNDO),
@@ -53,8 +53,9 @@ static const struct spec_field job_fields[] = {
         .form = "name or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}"),
     KEY("phase",      SPEC_NODE,   spec_job, phase, "all jobs of one phase are over before one of the next begins; a number, or a name from the flow's `phases`", .where = IN_JOB | IN_DEFAULTS,
         .form = "number or name", .schema = "{\"type\":[\"string\",\"integer\"]}"),
-    KEY("when",       SPEC_TEXT,   spec_job, r.when, "an expression; unless it is true the job is skipped", .where = IN_JOB),
-    KEY("foreach",    SPEC_NODE,   spec_job, foreach, "a job for each item: an expression that gives a list, a list of plain values, or an object (below)", .where = IN_JOB,
+    KEY("when",       SPEC_NODE,   spec_job, when, "an expression (above); unless it is true the job is skipped", .where = IN_JOB,
+        .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
+    KEY("foreach",    SPEC_NODE,   spec_job, foreach, "a job for each item: an expression (above) that gives a list or a number, a list of plain values, or an object (below)", .where = IN_JOB,
         .form = "expression, list or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/foreach\"}]}"),
     KEY("on_upstream", SPEC_UPSTREAM, spec_job, o.on_upstream, "when a job it needs ends badly: `fail` with it, `skip`, or `run` all the same", .where = IN_JOB | IN_DEFAULTS),
     KEY("approval",   SPEC_OBJECT, spec_job, given, "a person must agree before the job runs; keys as of a gate, a text is the message", .given = GIVEN_APPROVAL, .sub = &gate_keys, .where = IN_JOB | IN_DEFAULTS),
@@ -85,12 +86,14 @@ static const struct spec_field job_fields[] = {
     KEY("concurrency", SPEC_NAMES, spec_job, o.demand.keys, "keys of which only so many jobs may run at once (one, unless the server says otherwise)"),
     KEY("rate",       SPEC_NAMES,  spec_job, o.demand.rates, "rates of which each attempt takes a token"),
 
-    KEY("env",        SPEC_PAIRS,  spec_job, r.env, "environment variables"),
+    KEY("env",        SPEC_ENV,  spec_job, r.env, "environment variables"),
     KEY("stdin",      SPEC_NODE,   spec_job, stdin_node, "standard input: a text, or `file:` with a path", .where = IN_JOB | IN_UNDO,
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/stdin\"}]}"),
-    KEY("workdir",    SPEC_TEXT,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
+    KEY("workdir",    SPEC_TEMPLATE,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
     KEY("artifacts",  SPEC_NODE,   spec_job, artifacts, "files to keep: paths in its directory (`*` and `?` match), or objects (below)", .where = IN_JOB | IN_DEFAULTS,
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
+    KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,
+        .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"),
     KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
     KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
     KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),
@@ -108,6 +111,8 @@ static const struct spec_field flow_fields[] = {
         .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"oneOf\":[{\"type\":[\"string\",\"number\",\"boolean\",\"null\"]},{\"$ref\":\"#/$defs/param\"}]}}"),
     KEY("defaults",    SPEC_NODE,  spec_flow, defaults, "keys of a job that hold for all jobs unless they say otherwise",
         .form = "object", .schema = "{\"$ref\":\"#/$defs/defaults\"}"),
+    KEY("schedule",    SPEC_NODE,  spec_flow, schedule, "when `reeve schedule add FILE` makes the flow again and again: a cron pattern, or an object (below)",
+        .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/schedule\"}]}"),
     KEY("phases",      SPEC_NAMES, spec_flow, phases, "names of phases in their order"),
     KEY("jobs",        SPEC_NODE,  spec_flow, jobs, "the jobs by name; a text in place of an object is its `run`",
         .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
@@ -125,7 +130,7 @@ const struct spec_object spec_param_keys = {"a parameter", param_fields, COUNT(p
 
 static const struct spec_field script_fields[] = {
     KEY("file", SPEC_TEXT, spec_script, file, "path of the script, from the directory of the flow file", .given = 1),
-    KEY("text", SPEC_TEXT, spec_script, text, "or: the script itself", .given = 2),
+    KEY("text", SPEC_NODE, spec_script, text, "or: the script itself", .given = 2, .form = "text", .schema = "{\"type\":\"string\"}"),
     KEY("name", SPEC_TEXT, spec_script, name, "a name whose ending chooses the interpreter (`.py .sh .js .jar`)"),
     KEY("args", SPEC_NODE, spec_script, args, "its arguments", .form = "list",
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
@@ -133,14 +138,14 @@ static const struct spec_field script_fields[] = {
 const struct spec_object spec_script_keys = {"a script", script_fields, COUNT(script_fields)};
 
 static const struct spec_field stdin_fields[] = {
-    KEY("text", SPEC_TEXT, spec_stdin, text, "the text itself", .given = 1),
+    KEY("text", SPEC_TEMPLATE, spec_stdin, text, "the text itself", .given = 1),
     KEY("file", SPEC_TEXT, spec_stdin, file, "or: path of a file, from the directory of the flow file", .given = 2),
 };
 const struct spec_object spec_stdin_keys = {"standard input", stdin_fields, COUNT(stdin_fields)};
 
 static const struct spec_field artifact_fields[] = {
-    KEY("path",     SPEC_TEXT, spec_artifact, kept.path, "in the job's directory; `*` and `?` match"),
-    KEY("name",     SPEC_TEXT, spec_artifact, kept.name, "under which it is kept; its path unless said"),
+    KEY("path",     SPEC_TEMPLATE, spec_artifact, kept.path, "in the job's directory; `*` and `?` match"),
+    KEY("name",     SPEC_TEMPLATE, spec_artifact, kept.name, "under which it is kept; its path unless said"),
     KEY("optional", SPEC_BOOL, spec_artifact, kept.optional, "it may be missing"),
 };
 const struct spec_object spec_artifact_keys = {"an artifact", artifact_fields, COUNT(artifact_fields)};
@@ -159,10 +164,28 @@ static const struct spec_field foreach_fields[] = {
 };
 const struct spec_object spec_foreach_keys = {"a foreach", foreach_fields, COUNT(foreach_fields)};
 
+static const struct spec_field schedule_fields[] = {
+    KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday of the clock on the wall, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),
+    KEY("every",    SPEC_TEXT, spec_schedule, every, "or: an interval like `15m`, counted from `from`"),
+    KEY("at",       SPEC_TEXT, spec_schedule, at, "or: one moment, like `2026-12-24T18:00`"),
+    KEY("zone",     SPEC_TEXT, spec_schedule, zone, "whose clock: `Europe/Lisbon`; UTC unless said"),
+    KEY("from",     SPEC_TEXT, spec_schedule, from, "where an interval begins, like `2026-01-01T00:00:00Z`; 1970 unless said, so that `15m` means the quarters of the hour"),
+    KEY("gap",      SPEC_TEXT, spec_schedule, gap, "what falls into the hour that is left out when clocks go forward: `after` (right after it) or `skip`", .form = "after or skip"),
+    KEY("fold",     SPEC_TEXT, spec_schedule, fold, "in the hour that comes twice when clocks go back: `first`, `last` or `both`", .form = "first, last or both"),
+    KEY("catch_up", SPEC_TEXT, spec_schedule, catch_up, "slots that were missed while the server was down: `all`, `last` (unless said) or `none`", .form = "all, last or none"),
+    KEY("overlap",  SPEC_TEXT, spec_schedule, overlap, "a slot that comes while the flow made last is running: `skip` it (unless said), `queue` it, or `replace` the running one", .form = "skip, queue or replace"),
+    KEY("start",    SPEC_MOMENT, spec_schedule, start_ms, "no slot before this"),
+    KEY("end",      SPEC_MOMENT, spec_schedule, end_ms, "no slot after this"),
+    KEY("paused",   SPEC_BOOL, spec_schedule, paused, "it fires when it is resumed"),
+    KEY("name",     SPEC_TEXT, spec_schedule, name, "of the schedule, unique for the tenant; that of the flow unless said"),
+};
+const struct spec_object spec_schedule_keys = {"a schedule", schedule_fields, COUNT(schedule_fields)};
+
 static const struct {
     const char *form, *schema;
 } types[SPEC_TYPE_COUNT] = {
     [SPEC_TEXT]     = {"text", "{\"type\":[\"string\",\"number\",\"boolean\"]}"},
+    [SPEC_TEMPLATE]    = {"text", "{\"type\":[\"string\",\"number\",\"boolean\"]}"},
     [SPEC_BOOL]     = {"true or false", "{\"type\":[\"boolean\",\"string\"]}"},
     [SPEC_COUNT]    = {"number", "{\"type\":[\"integer\",\"string\"],\"minimum\":0}"},
     [SPEC_RETRIES]  = {"number", "{\"type\":[\"integer\",\"string\"],\"minimum\":0}"},
@@ -175,6 +198,7 @@ static const struct {
     [SPEC_UPSTREAM] = {"fail, skip or run", "{\"enum\":[\"fail\",\"skip\",\"run\"]}"},
     [SPEC_NAMES]    = {"name or list", "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}"},
     [SPEC_PAIRS]    = {"object", "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"},
+    [SPEC_ENV]      = {"object", "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"},
     [SPEC_AMOUNTS]  = {"object", "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"integer\",\"string\"]}}"},
     [SPEC_EXITS]    = {"number or list", "{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}]}"},
     [SPEC_OBJECT]   = {"object", NULL},

@@ -8,6 +8,7 @@
 /* How a value is written, and as what it is kept. */
 enum spec_type {
     SPEC_TEXT,     /* struct slice */
+    SPEC_TEMPLATE, /* struct slice: a text in which `${…}` may stand */
     SPEC_BOOL,     /* bool */
     SPEC_COUNT,    /* uint32_t */
     SPEC_RETRIES,  /* uint32_t: one more, the attempts in all */
@@ -20,6 +21,7 @@ enum spec_type {
     SPEC_UPSTREAM, /* uint8_t: enum wire_upstream */
     SPEC_NAMES,    /* struct tlv_list of wire_name: a text or a list of them */
     SPEC_PAIRS,    /* struct tlv_list of wire_pair: an object of plain values; added to what the defaults have */
+    SPEC_ENV,      /* the same, and the values are templates */
     SPEC_AMOUNTS,  /* struct tlv_list of wire_amount: an object of numbers */
     SPEC_EXITS,    /* struct tlv_u32s: a number or a list of them */
     SPEC_OBJECT,   /* a part of the same struct, by a table of its own; a plain value stands for its first key */
@@ -52,7 +54,7 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -81,7 +83,8 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     struct wire_options o;
     struct wire_run r;
     bool noop;
-    const struct json_node *run, *script, *needs, *foreach, *stdin_node, *artifacts, *compensate, *phase, *cache;
+    const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
+    const struct json_node *phase, *cache;
 };
 
 struct spec_flow {
@@ -92,7 +95,7 @@ struct spec_flow {
     struct tlv_list labels;
     struct slice description;
     struct tlv_list phases; /* of wire_name */
-    const struct json_node *params, *defaults, *jobs;
+    const struct json_node *params, *defaults, *jobs, *schedule;
 };
 
 struct spec_param {
@@ -113,8 +116,8 @@ struct spec_artifact {
 
 struct spec_script { /* `script: {…}` */
     uint32_t given;  /* 1 file, 2 text */
-    struct slice file, text, name;
-    const struct json_node *args;
+    struct slice file, name;
+    const struct json_node *text, *args;
 };
 
 struct spec_stdin {

@@ -1,6 +1,5 @@
-/* spec_params.c: parameters of a flow file, and filling them in: `${params.NAME}` in any plain value. What else is in
- * `${…}` is the shell's, or is rendered by the server when parents are done (`${jobs.…}`, `${item}`).
- * `$${params.NAME}` stays as `${params.NAME}`. */
+/* spec_params.c: parameters of a flow file, and filling them in: `${params.NAME}` in any plain value. `$${params.NAME}`
+ * stays as `${params.NAME}`. Values in which other templates may stand are read by spec_template.c. */
 #include "spec_impl.h"
 #include "spec_value.h"
 
@@ -110,7 +109,7 @@ enum err spec_params_read(struct spec *s) {
         e = param_read(s, n, &s->params[s->param_count++]);
     for (uint32_t i = 0; e == ERR_OK && i < s->in->given_count; i++) e = param_give(s, &s->in->given[i]);
     for (uint32_t i = 0; e == ERR_OK && i < s->param_count; i++) e = param_check(s, &s->params[i]);
-    return e;
+    return e == ERR_OK ? spec_params_json(s) : e;
 }
 
 /* ---- filling in ---- */
@@ -127,6 +126,15 @@ static bool opening_find(struct slice text, size_t from, size_t *ret_at, bool *r
     return false;
 }
 
+enum err spec_param_check(struct spec *s, uint32_t at, struct slice name) {
+    if (param_find(s, name) != NULL) return ERR_OK;
+    const struct spec_param *near = param_near(s, name);
+    if (near != NULL)
+        return spec_refuse(s, at, ERR_UNKNOWN_NAME, "there is no parameter `%.*s`; did you mean `%.*s`?",
+                           SLICE_FMT(name), SLICE_FMT(near->name));
+    return spec_refuse(s, at, ERR_UNKNOWN_NAME, "there is no parameter `%.*s`", SLICE_FMT(name));
+}
+
 static enum err reference(struct spec *s, const struct json_node *node, struct slice rest, size_t *ret_len,
                           const struct spec_param **ret) {
     const uint8_t *end = memchr(rest.ptr, '}', rest.len);
@@ -134,12 +142,7 @@ static enum err reference(struct spec *s, const struct json_node *node, struct s
     struct slice name = slice_of(rest.ptr + sizeof OPENING - 1, (size_t)(end - rest.ptr) - (sizeof OPENING - 1));
     *ret_len = (size_t)(end - rest.ptr) + 1;
     *ret = param_find(s, name);
-    if (*ret != NULL) return ERR_OK;
-    const struct spec_param *near = param_near(s, name);
-    if (near != NULL)
-        return spec_refuse(s, node->at, ERR_UNKNOWN_NAME, "there is no parameter `%.*s`; did you mean `%.*s`?",
-                           SLICE_FMT(name), SLICE_FMT(near->name));
-    return spec_refuse(s, node->at, ERR_UNKNOWN_NAME, "there is no parameter `%.*s`", SLICE_FMT(name));
+    return spec_param_check(s, node->at, name);
 }
 
 static enum err fill_text(struct spec *s, const struct json_node *node, struct buf *out, struct spec_scalar *ret) {
@@ -147,7 +150,7 @@ static enum err fill_text(struct spec *s, const struct json_node *node, struct b
     size_t at = 0, opening = 0;
     bool escaped = false;
     while (opening_find(text, at, &opening, &escaped)) {
-        const struct spec_param *p;
+        const struct spec_param *p = NULL;
         size_t len = 0;
         buf_put(out, text.ptr + at, opening - at - escaped);
         if (escaped) {

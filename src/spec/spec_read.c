@@ -142,14 +142,15 @@ static enum err read_upstream(struct spec *s, const struct json_node *node, uint
 
 /* A text, or a list of them; each goes to an item of `item_bytes` whose first member is a slice. */
 static enum err read_list(struct spec *s, const struct json_node *node, const char *wanted, size_t item_bytes,
-                          struct tlv_list *ret) {
+                          bool templates, struct tlv_list *ret) {
     bool is_list = node->kind == JSON_ARRAY;
     uint32_t count = is_list ? node->count : 1, i = 0;
     uint8_t *items = spec_alloc(s, item_bytes * count);
     if (items == NULL) return spec_full(s);
     const struct json_node *item = is_list ? node->first : node;
     for (; i < count; i++, item = item->next) {
-        enum err e = spec_text(s, item, wanted, (struct slice *)(void *)(items + i * item_bytes));
+        struct slice *to = (struct slice *)(void *)(items + i * item_bytes);
+        enum err e = templates ? spec_template(s, item, wanted, false, to) : spec_text(s, item, wanted, to);
         if (e != ERR_OK) return e;
     }
     *ret = (struct tlv_list){items, count};
@@ -157,14 +158,14 @@ static enum err read_list(struct spec *s, const struct json_node *node, const ch
 }
 
 enum err spec_names(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
-    return read_list(s, node, "a name or a list of names", sizeof(struct wire_name), ret);
+    return read_list(s, node, "a name or a list of names", sizeof(struct wire_name), false, ret);
 }
 
 enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
     if (node->kind != JSON_ARRAY)
         return spec_refuse(s, node->at, ERR_INVALID, "expected a list of arguments, found %s",
                            json_kind_word(node->kind));
-    return read_list(s, node, "an argument", sizeof(struct wire_arg), ret);
+    return read_list(s, node, "an argument", sizeof(struct wire_arg), true, ret);
 }
 
 static enum err need_object(struct spec *s, const struct json_node *node, const char *what) {
@@ -173,7 +174,7 @@ static enum err need_object(struct spec *s, const struct json_node *node, const 
 }
 
 /* What the defaults have stays, unless the same key comes again. */
-static enum err read_pairs(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
+static enum err read_pairs(struct spec *s, const struct json_node *node, bool templates, struct tlv_list *ret) {
     enum err e = need_object(s, node, "names with their values");
     if (e != ERR_OK) return e;
     struct wire_pair *list = spec_alloc(s, sizeof *list * ((size_t)ret->count + node->count));
@@ -183,7 +184,7 @@ static enum err read_pairs(struct spec *s, const struct json_node *node, struct 
     uint32_t count = kept;
     for (const struct json_node *n = node->first; n != NULL; n = n->next) {
         struct slice value;
-        e = spec_text(s, n, "a plain value", &value);
+        e = templates ? spec_template(s, n, "a plain value", false, &value) : spec_text(s, n, "a plain value", &value);
         if (e != ERR_OK) return e;
         uint32_t at = 0;
         while (at < kept && !slice_eq(list[at].key, n->key)) at++;
@@ -238,6 +239,7 @@ static enum err read_field(struct spec *s, const struct spec_field *f, const str
     void *to = (uint8_t *)base + f->offset;
     switch ((enum spec_type)f->type) {
     case SPEC_TEXT: return spec_text(s, node, "a text", to);
+    case SPEC_TEMPLATE: return spec_template(s, node, "a text", false, to);
     case SPEC_BOOL: return read_bool(s, node, to);
     case SPEC_COUNT:
     case SPEC_RETRIES: return read_count(s, f, node, to);
@@ -249,7 +251,8 @@ static enum err read_field(struct spec *s, const struct spec_field *f, const str
     case SPEC_PRIORITY: return read_priority(s, node, to);
     case SPEC_UPSTREAM: return read_upstream(s, node, to);
     case SPEC_NAMES: return spec_names(s, node, to);
-    case SPEC_PAIRS: return read_pairs(s, node, to);
+    case SPEC_PAIRS: return read_pairs(s, node, false, to);
+    case SPEC_ENV: return read_pairs(s, node, true, to);
     case SPEC_AMOUNTS: return read_amounts(s, node, to);
     case SPEC_EXITS: return read_exits(s, node, to);
     case SPEC_OBJECT:

@@ -238,6 +238,13 @@ enum err blobs_stat(const struct blobs *b, struct slice tenant, const blob_hash 
     return e;
 }
 
+bool blobs_touch(struct blobs *b, struct slice tenant, const blob_hash *hash) {
+    uint32_t i = blob_find(b, tenant_find(b, tenant), hash->at);
+    if (i == 0 || blob_at(b, i)->ticket > packs_durable(b->packs)) return false;
+    blob_touch(b, i);
+    return true;
+}
+
 enum err blobs_spot(const struct blobs *b, struct slice tenant, const blob_hash *hash, uint64_t offset,
                     struct blob_spot *ret, struct why *why) {
     uint32_t i = 0;

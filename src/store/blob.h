@@ -58,6 +58,9 @@ void blob_put_drop(struct blob_put *put); /* the client went away */
 CHECKED enum err blobs_stat(const struct blobs *b, struct slice tenant, const blob_hash *hash, uint64_t *ret_bytes,
                             struct why *why);
 
+/* Somebody names it just now: it stays as if it had been put. False: it is not there, or not durable. */
+bool blobs_touch(struct blobs *b, struct slice tenant, const blob_hash *hash);
+
 /* Where the bytes from `offset` on are. */
 struct blob_spot {
     bool in_memory;

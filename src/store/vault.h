@@ -12,7 +12,7 @@
 #include "blob.h"
 #include "flusher.h"
 #include "joblog.h"
-#include "limits.h"
+#include "limit.h"
 
 struct vault {
     struct blobs *blobs;

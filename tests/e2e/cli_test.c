@@ -97,33 +97,6 @@ static void run_passes_input_and_environment(void **state) {
 
 /* ---- submit ---- */
 
-static void every_example_is_valid(void **state) {
-    (void)state;
-    static const char *const names[] = {"etl", "map-reduce", "ml-gate", "saga-booking", "gpu-routing"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "examples/%s.yaml", names[i]);
-        struct ran ran = realcli_ok(&r, "submit --dry-run %s", path);
-        assert_has(ran.out, "\"jobs\":[{\"name\":");
-    }
-}
-
-static void examples_run(void **state) {
-    (void)state;
-    struct ran ran = realcli_ok(&r, "submit --wait -p rows=7 %s", "examples/etl.yaml");
-    assert_has(ran.out, "succeeded");
-    char id[32];
-    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
-    assert_has(with("logs @/load", id).out, "{\"rows\": 7}");
-    ran = realcli_ok(&r, "submit --wait %s", "examples/map-reduce.yaml");
-    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
-    assert_has(with("show @/reduce", id).out, "{\"sum\": 10}");
-    ran = realcli_run(&r, "submit --wait -p payment=no %s", "examples/saga-booking.yaml", NULL);
-    assert_int_equal(ran.exit_code, 1);
-    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
-    assert_has(with("logs @/hotel~undo", id).out, "hotel cancelled");
-}
-
 static void a_key_is_submitted_once(void **state) {
     (void)state;
     char first[64];
@@ -211,17 +184,6 @@ static void following_a_log(void **state) {
     (void)with("wait -q @", id);
     assert_string_equal(with("logs -f @", id).out, "begin\nend\n");
     assert_string_equal(with("logs --tail 4 @", id).out, "end\n");
-}
-
-/* A job that nobody here can let go says so, and does not send people to a question that is not theirs. */
-static void why_tells_who_must_answer(void **state) {
-    (void)state;
-    char id[64];
-    snprintf(id, sizeof id, "%s", submit("jobs:\n  w: {run: 'true', when: '1 == 1'}\n", ""));
-    struct ran why = with("why @/w", id);
-    assert_has(why.out, "its `when` has to be evaluated");
-    assert_null(strstr(why.out, "reeve approve"));
-    (void)with("cancel @", id);
 }
 
 /* ---- deciding and changing ---- */
@@ -420,15 +382,12 @@ int main(void) {
         cmocka_unit_test(run_shows_output_and_exits_as_the_job),
         cmocka_unit_test(run_is_tried_once_unless_said),
         cmocka_unit_test(run_passes_input_and_environment),
-        cmocka_unit_test(every_example_is_valid),
-        cmocka_unit_test(examples_run),
         cmocka_unit_test(a_key_is_submitted_once),
         cmocka_unit_test(a_large_flow_goes_in_parts),
         cmocka_unit_test(bad_files_are_told_where),
         cmocka_unit_test(scripts_go_along),
         cmocka_unit_test(looking),
         cmocka_unit_test(following_a_log),
-        cmocka_unit_test(why_tells_who_must_answer),
         cmocka_unit_test(people_decide),
         cmocka_unit_test(cancel_retry_rerun_pause),
         cmocka_unit_test(keys),

@@ -585,6 +585,32 @@ static void strangers_are_refused(void **state) {
     wireclient_close(&c);
 }
 
+static void who_does_not_say_hello_makes_room(void **state) {
+    (void)state;
+    struct wireclient silent[5], c;
+    struct wiregot got;
+    realserver_kill(&server);
+    server.flags[0] = "--hello-ms";
+    server.flags[1] = "400";
+    server.flags[2] = "--strangers-max";
+    server.flags[3] = "4";
+    realserver_start(&server);
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    for (size_t i = 0; i < 5; i++) assert_true(wireclient_dial(&silent[i], server.address));
+    /* the fifth is one too many, and the first of them goes */
+    assert_true(wireclient_next(&silent[0], 20000, &got));
+    assert_int_equal(got.op, WIRE_ERROR);
+    assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "strangers_max"));
+    for (size_t i = 1; i < 5; i++) {
+        assert_true(wireclient_next(&silent[i], 20000, &got));
+        assert_int_equal(got.op, WIRE_ERROR);
+        assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "no hello came"));
+    }
+    for (size_t i = 0; i < 5; i++) wireclient_close(&silent[i]);
+    (void)submit_noop(&c, SLICE("known"), (struct slice){0}); /* who said hello is not counted */
+    wireclient_close(&c);
+}
+
 static void roles_bound_what_a_token_may(void **state) {
     (void)state;
     struct wireclient admin, viewer, worker;
@@ -825,6 +851,7 @@ int main(void) {
         TEST(a_blob_is_there_after_a_kill),
         TEST(keys_are_kept_and_watched),
         TEST(strangers_are_refused),
+        TEST(who_does_not_say_hello_makes_room),
         TEST(roles_bound_what_a_token_may),
         TEST(what_makes_no_sense_is_refused),
         TEST(finished_flows_leave_in_time_and_the_history_has_them),

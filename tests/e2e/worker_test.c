@@ -31,16 +31,22 @@ static int teardown(void **state) {
 
 #define ARGS_MAX 24
 
+/* Without a token: it finds the server by its directory. */
 static pid_t worker_start(const char *token, const char *const *more) {
     char data[128];
-    const char *args[ARGS_MAX] = {"reeve", "worker", "--server", server.address, "--token", token, "--data", data};
-    int count = 8;
+    const char *args[ARGS_MAX] = {"reeve", "worker", "--data", data};
+    int count = 4;
     snprintf(data, sizeof data, "%s/worker", server.data);
+    if (token != NULL) {
+        const char *const where[] = {"--server", server.address, "--token", token};
+        for (int i = 0; i < 4; i++) args[count++] = where[i];
+    }
     for (; *more != NULL; more++) args[count++] = *more;
     assert_true(count < ARGS_MAX);
     pid_t pid = fork();
     if (pid != 0) return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setenv("REEVE_DATA", server.data, 1);
     (void)setenv("SHARED", "shared", 1);
     (void)setenv("PRIVATE", "private", 1);
     int null = open("/dev/null", O_WRONLY);
@@ -137,6 +143,27 @@ static void a_second_signal_ends_it_at_once_and_its_jobs_with_it(void **state) {
     wireclient_close(&c);
 }
 
+static void a_server_that_comes_back_elsewhere_is_found_by_its_directory(void **state) {
+    (void)state;
+    struct wireclient c;
+    const char *const more[] = {"--slots", "1", NULL};
+    char before[64];
+    pid_t worker = worker_start(NULL, more);
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    until(&c, submit(&c, "true", "", ""), "succeeded");
+    wireclient_close(&c);
+    snprintf(before, sizeof before, "%s", server.address);
+    do {
+        realserver_kill(&server);
+        realserver_start(&server);
+    } while (strcmp(before, server.address) == 0); /* the system may choose the same port again */
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    until(&c, submit(&c, "true", "", ""), "succeeded");
+    wireclient_close(&c);
+    assert_int_equal(kill(worker, SIGTERM), 0);
+    assert_int_equal(exit_of(worker), 0);
+}
+
 static void wrong_options_are_refused_in_words(void **state) {
     (void)state;
     const char *const slots[] = {"--slots", "none", NULL}, *const label[] = {"--label", "zone", NULL},
@@ -164,6 +191,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_runs_what_it_offers_with_what_it_passes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_signal_ends_it_at_once_and_its_jobs_with_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_server_that_comes_back_elsewhere_is_found_by_its_directory, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_options_are_refused_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(one_directory_has_one_worker, setup, teardown),
     };

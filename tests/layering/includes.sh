@@ -12,15 +12,18 @@ declare -A rule=(
     [base]="base"
     [core]="base core"
     [port]="base port"
+    [calendar]="base calendar"
     [proto]="base proto"
-    [spec]="base core proto spec"
+    [eval]="base eval proto"
+    [spec]="base calendar core eval proto spec"
     [journal]="base core journal port"
     [store]="base port store"
     [history]="base history port store"
-    [server]="base core journal port proto server spec store"
+    [server]="base calendar core eval journal port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
-    [cli]="agent base cli core journal port proto server spec store"
+    [bench]="agent base bench cli core journal os port proto server spec store"
+    [cli]="agent base cli core eval journal port proto server spec store"
 )
 
 # The first header of a layer, or nothing.

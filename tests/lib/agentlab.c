@@ -113,7 +113,8 @@ static _Noreturn void server_main(const struct agentlab *l) {
     int fds[2];
     watch_id w;
     if (osdisk_open(path, &disk, &why) != ERR_OK || osloop_open(100, &p.loop, &why) != ERR_OK) die("server", &why);
-    struct server_world world = {disk, osclock(), osdigest(), osloop_net(p.loop), server_line, NULL, NULL};
+    struct server_world world = {
+        .disk = disk, .clock = osclock(), .hasher = osdigest(), .net = osloop_net(p.loop), .log = server_line};
     struct server_options o = {
         .limits = l->limits, .build = "test", .uid = getuid(), .archive_days = 1, .segment_bytes = 1u << 20};
     if (server_open(&world, &o, &p.server, &why) != ERR_OK) die("server", &why);

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "arena.h"
-#include "limits.h"
+#include "limit.h"
 #include "wire.h"
 
 struct agentlab {

@@ -2,7 +2,7 @@
 #include "flowlab.h"
 
 #include "hash.h"
-#include "limits.h"
+#include "limit.h"
 #include "yaml_tree.h"
 
 void flowlab_init(struct flowlab *l) {

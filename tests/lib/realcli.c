@@ -62,7 +62,7 @@ static int split(const char *args, const char *text, char **argv) {
 
 /* Where the flags may stand: behind the words of the verb. */
 static int verb_words(char **argv) {
-    static const char *const groups[] = {"kv", "blob", "token", "journal"};
+    static const char *const groups[] = {"kv", "blob", "token", "journal", "schedule"};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (strcmp(argv[0], groups[i]) == 0) return 2;
     return 1;

@@ -85,6 +85,29 @@ static void a_pool_may_say_what_it_offers(void **state) {
     assert_on(r, flow, "w");
 }
 
+static void a_worker_serves_one_tenant(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    attach(r, "other", &(struct worker_info){.tenant = SLICE("globex"), .slots = 5});
+    uint64_t flow = submit(r, &o);
+    assert_on(r, flow, "");
+    assert_int_equal(rig_why(r, flow, 0).block, BLOCK_TENANT_WORKERS);
+    rig_check_digests(r);
+    attach(r, "own", &(struct worker_info){.tenant = SLICE("acme"), .slots = 1});
+    assert_on(r, flow, "own");
+    uint64_t more = submit(r, &o);
+    assert_int_equal(rig_why(r, more, 0).block, BLOCK_CAPACITY); /* its own one is full, the other stays idle */
+    r->tenant = "globex";
+    assert_on(r, submit(r, &o), "other");
+    r->tenant = "acme";
+    attach(r, "any", &(struct worker_info){0});
+    assert_on(r, more, "any");
+    /* nobody comes into the jobs of another tenant under a worker's name */
+    struct worker_info thief = {.tenant = SLICE("globex"), .slots = 1};
+    assert_int_equal(rig_attach_as(r, "own", 2, &thief), ERR_FORBIDDEN);
+    assert_on(r, flow, "own");
+}
+
 static void resources_are_counted(void **state) {
     struct rig *r = *state;
     struct resource offered[] = {{SLICE("licence"), 3}, {SLICE("tape"), 9}}, wanted[] = {{SLICE("licence"), 2}};
@@ -489,6 +512,7 @@ int main(void) {
         RIG_TEST(topic),
         RIG_TEST(capabilities_and_labels),
         RIG_TEST(a_pool_may_say_what_it_offers),
+        RIG_TEST(a_worker_serves_one_tenant),
         RIG_TEST(resources_are_counted),
         RIG_TEST(the_least_loaded_wins),
         RIG_TEST(ties_go_to_the_one_served_longest_ago),

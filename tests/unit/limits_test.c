@@ -1,7 +1,7 @@
 /* limits_test.c: every limit lies in its own range and is found by its name. */
 #include "test.h"
 
-#include "limits.h"
+#include "limit.h"
 
 static void defaults_lie_in_their_range(void **state) {
     (void)state;

@@ -6,7 +6,7 @@
 #include "flow.h"
 #include "state.h"
 
-#define LONG_AGO 3600000 /* the standard retention */
+#define LONG_AGO 604800000 /* the standard retention */
 
 static int setup(void **state) {
     static struct rig rig;

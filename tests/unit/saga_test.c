@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "limits.h"
+#include "limit.h"
 #include "record.h"
 #include "state.h"
 

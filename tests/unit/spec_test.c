@@ -73,6 +73,7 @@ static void every_key_of_a_job(void **state) {
     struct flowlab l;
     flowlab_init(&l);
     good(&l,
+         "params: {x: 1}\n"
          "jobs:\n"
          "  a:\n"
          "    run: make\n"
@@ -300,7 +301,7 @@ static void items_and_templates(void **state) {
          NULL);
     const struct wire_options *map = flowlab_options(&l, "map");
     assert_slice(flowlab_run(&l, "map").foreach, "jobs.list.outputs.files");
-    assert_int_equal(map->gates, 64);
+    assert_int_equal(map->gates, 128);
     assert_int_equal(map->max_parallel, 8);
     assert_int_equal(map->allow_percent, 10);
     assert_true(map->fail_fast);

@@ -1,5 +1,5 @@
-/* limits.c: the table as data, for settings, help and documentation. */
-#include "limits.h"
+/* limit.c: the table as data, for settings, help and documentation. */
+#include "limit.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* limits.h: everything has a limit, here, with its reason. The table makes the settings, the help text and
+/* limit.h: everything has a limit, here, with its reason. The table makes the settings, the help text and
  * docs/limits.md. Limits bind `decide` and the doors; `apply` reads none of them, so a lowered limit never changes
  * what a journal means. */
-#ifndef REEVE_LIMITS_H
-#define REEVE_LIMITS_H
+#ifndef REEVE_LIMIT_H
+#define REEVE_LIMIT_H
 
 #include <stdint.h>
 
@@ -83,7 +83,7 @@
     X(memo_ms,                     86400000,       1,     31622400000,    "ms",     "how long a result may be used again, unless its job says otherwise") \
     X(memo_tenant_max,             100000,         0,     10000000,       "results","results kept for one tenant; the oldest make room") \
     X(memo_tenant_bytes_max,       67108864,       0,     1099511627776,  "bytes",  "the same with what it costs to keep them") \
-    X(retention_ms,                3600000,        0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it") \
+    X(retention_ms,                604800000,      0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it") \
     X(ended_flows_kept,            100000,         0,     100000000,      "flows",  "finished flows without dead letters that stay so long; beyond, the oldest leave as soon as the history has them") \
     X(dead_letter_ms,              2592000000,     0,     315576000000,   "ms",     "the same for a flow with dead letters that nobody retried or discarded") \
     X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \
@@ -93,15 +93,20 @@
     X(schedule_waiting_max,        100,            1,     10000,          "slots",  "slots of one schedule that wait for an earlier flow, backfills included") \
     X(schedule_late_ms,            60000,          100,   86400000,       "ms",     "how late a slot may be and still count as on time, not as missed") \
     X(schedule_retry_ms,           5000,           10,    3600000,        "ms",     "when slots that did not come are asked for again, and a flow without room is tried again") \
+    X(eval_steps_max,              200000,         1000,  100000000,      "steps",  "instructions of one expression (when, foreach, a template); the loop stands still meanwhile, about 2 ms") \
+    X(eval_bytes_max,              16777216,       65536, 1073741824,     "bytes",  "memory that one expression may ask for, in all") \
     X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
     X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
     X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it") \
+    X(hello_ms,                    5000,           50,    600000,         "ms",     "how long a connection may take to say who is calling") \
+    X(strangers_max,               1024,           1,     100000,         "connections","connections that have not said so; the oldest of them makes room") \
     X(pack_bytes,                  16777216,       65536, 268435456,      "bytes",  "a pack of small blobs or logs that has reached this is closed; a start after a crash reads the open one") \
     X(vault_pending_bytes_max,     67108864,       262144, 4294967296,    "bytes",  "blobs and logs that wait in memory for the disk, each; beyond it senders are told to wait") \
     X(vault_reserve_bytes,         1073741824,     0,     1099511627776,  "bytes",  "free disk at which blobs and logs stop, so that the journal can go on") \
     X(blob_bytes_max,              10737418240,    1,     32212254720,    "bytes",  "one blob; the block table of a pack addresses 32 GiB") \
     X(blobs_max,                   4000000,        1,     400000000,      "blobs",  "blobs of all tenants, about 130 B of memory each") \
     X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
+    X(blob_sweep_ms,               600000,         10,    86400000,       "ms",     "how often blobs that nothing names any more are looked for") \
     X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \
     X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
 /* clang-format on */

@@ -1,0 +1,31 @@
+/* floor.h: what the machine can do at best, measured in the run whose figures are compared with it.
+ *
+ *   F     256 bytes by pwrite and fdatasync, again and again, into a file that has its size and its zeroes already
+ *   T(n)  a TCP server of one thread with n connections: what one pass of its loop reads from all of them is appended
+ *         by one pwrite and synced once, then everyone gets an answer
+ *   S     /bin/true by posix_spawn with setsid, two pipes read to their end, a directory made and removed; two at a
+ *         time */
+#ifndef REEVE_FLOOR_H
+#define REEVE_FLOOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+
+/* Syncs per second. */
+CHECKED enum err floor_sync(const char *dir, double seconds, double *ret, struct why *why);
+
+struct floor_server {
+    pid_t pid;
+    char address[64];
+};
+/* Answers each frame with one of `answer_bytes`. Connections are not greeted. */
+CHECKED enum err floor_server_start(struct floor_server *s, const char *dir, size_t answer_bytes, struct why *why);
+void floor_server_stop(struct floor_server *s);
+
+/* Processes per second. */
+CHECKED enum err floor_spawn(const char *dir, uint32_t count, double *ret, struct why *why);
+
+#endif

@@ -1,0 +1,245 @@
+/* lab.c: see lab.h. */
+#include "lab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fold.h"
+#include "inspect.h"
+#include "osdisk.h"
+#include "panic.h"
+#include "record.h"
+
+#define START_SECONDS_MAX 120.0
+#define STOP_SECONDS_MAX 30.0
+#define LOOK_MS 1
+
+static void pause_ms(long ms) {
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* ---- processes ---- */
+
+/* What they say goes to DIR/log; they do not outlive us. */
+static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct why *why) {
+    char log[BENCH_PATH_MAX + 16];
+    snprintf(log, sizeof log, "%s/log", l->dir);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600), null = open("/dev/null", O_RDWR);
+        if (fd < 0 || null < 0) _exit(127);
+        dup2(null, 0);
+        dup2(fd, 1);
+        dup2(fd, 2);
+        execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    if (pid < 0) return why_set(why, ERR_IO, "fork: %s", strerrordesc_np(errno));
+    *ret = pid;
+    return ERR_OK;
+}
+
+static void reap(pid_t *pid, int number) {
+    if (*pid <= 0) return;
+    kill(*pid, number);
+    waitpid(*pid, NULL, 0);
+    *pid = 0;
+}
+
+static enum err end_well(pid_t *pid, const char *who, struct why *why) {
+    int status = 0;
+    double start = bench_now();
+    if (*pid <= 0) return ERR_OK;
+    kill(*pid, SIGTERM);
+    while (waitpid(*pid, &status, WNOHANG) == 0) {
+        if (bench_now() - start > STOP_SECONDS_MAX) return why_set(why, ERR_UNKNOWN, "the %s does not end", who);
+        pause_ms(LOOK_MS);
+    }
+    *pid = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return ERR_OK;
+    return why_set(why, ERR_UNKNOWN, "the %s ended badly", who);
+}
+
+/* ---- the server ---- */
+
+static bool line_of(const struct lab *l, const char *name, char *ret, size_t bytes) {
+    char path[BENCH_PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/%s", l->data, name);
+    FILE *f = fopen(path, "re");
+    if (f == NULL) return false;
+    bool good = fgets(ret, (int)bytes, f) != NULL;
+    fclose(f);
+    if (good) ret[strcspn(ret, "\n")] = 0;
+    return good && ret[0] != 0;
+}
+
+enum err lab_server_start(struct lab *l, struct why *why) {
+    const char *listen = l->address[0] != 0 ? l->address : "127.0.0.1:0";
+    const char *const argv[] = {"reeve", "serve", "--data", l->data, "--listen", listen, NULL};
+    return spawn(l, argv, &l->server, why);
+}
+
+static enum err is_alive(struct lab *l, struct why *why) {
+    int status = 0;
+    if (waitpid(l->server, &status, WNOHANG) == 0) return ERR_OK;
+    l->server = 0;
+    char path[BENCH_PATH_MAX + 16], line[200] = "it said nothing", next[200];
+    snprintf(path, sizeof path, "%s/log", l->dir);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && fgets(next, sizeof next, f) != NULL) snprintf(line, sizeof line, "%s", next);
+    if (f != NULL) fclose(f);
+    line[strcspn(line, "\n")] = 0;
+    return why_set(why, ERR_UNKNOWN, "the server ended: %s", line);
+}
+
+enum err lab_connect(struct lab *l, struct why *why) {
+    double start = bench_now();
+    for (;;) {
+        enum err e = is_alive(l, why);
+        if (e != ERR_OK) return e;
+        bool known = line_of(l, "address", l->address, sizeof l->address) &&
+                     line_of(l, "admin.token", l->admin, sizeof l->admin) &&
+                     line_of(l, "worker.token", l->worker, sizeof l->worker);
+        struct client_place where = {
+            .data = l->data, .server = l->address, .token = l->admin, .build = l->bench->build};
+        e = known ? client_open(&l->client, &where, why) : ERR_UNKNOWN;
+        l->is_connected = e == ERR_OK;
+        if (e == ERR_OK || e != ERR_UNKNOWN) return e;
+        if (bench_now() - start > START_SECONDS_MAX)
+            return why_set(why, ERR_UNKNOWN, "the server does not answer within %.0f s", START_SECONDS_MAX);
+        pause_ms(LOOK_MS);
+    }
+}
+
+static void disconnect(struct lab *l) {
+    if (l->is_connected) client_close(&l->client);
+    l->is_connected = false;
+}
+
+void lab_server_kill(struct lab *l) {
+    disconnect(l);
+    reap(&l->server, SIGKILL);
+}
+
+/* ---- workers ---- */
+
+enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why) {
+    REQUIRE(l->worker_count < LAB_WORKERS_MAX);
+    char data[BENCH_PATH_MAX + 16], number[16];
+    double start = bench_now();
+    uint64_t there = 0;
+    snprintf(data, sizeof data, "%s/worker%u", l->dir, l->worker_count);
+    snprintf(number, sizeof number, "%u", slots);
+    setenv("REEVE_TOKEN", l->worker, 1); /* an argument is seen by everyone */
+    const char *const argv[] = {"reeve", "worker", "--server", l->address, "--data", data, slots > 0 ? "--slots" : NULL,
+                                number,  NULL};
+    enum err e = spawn(l, argv, &l->workers[l->worker_count], why);
+    unsetenv("REEVE_TOKEN");
+    if (e == ERR_OK) l->worker_count++;
+    while (e == ERR_OK && there < l->worker_count) {
+        if (bench_now() - start > START_SECONDS_MAX)
+            return why_set(why, ERR_UNKNOWN, "the worker does not attach within %.0f s", START_SECONDS_MAX);
+        e = lab_stat(l, "workers", &there, why);
+        pause_ms(LOOK_MS);
+    }
+    return e;
+}
+
+enum err lab_stop(struct lab *l, struct why *why) {
+    enum err e = ERR_OK;
+    disconnect(l);
+    for (uint32_t i = 0; i < l->worker_count && e == ERR_OK; i++) e = end_well(&l->workers[i], "worker", why);
+    l->worker_count = 0;
+    return e == ERR_OK ? end_well(&l->server, "server", why) : e;
+}
+
+/* ---- life ---- */
+
+enum err lab_open(struct lab *l, struct bench *b, struct why *why) {
+    *l = (struct lab){.bench = b};
+    snprintf(l->dir, sizeof l->dir, "%s/reeve-bench-%s", b->disk,
+             "XX"
+             "XX"
+             "XX"); /* mkdtemp fills it in */
+    if (mkdtemp(l->dir) == NULL) {
+        enum err e = why_set(why, ERR_IO, "%s: %s", l->dir, strerrordesc_np(errno));
+        l->dir[0] = 0;
+        return e;
+    }
+    snprintf(l->data, sizeof l->data, "%s/data", l->dir);
+    enum err e = lab_server_start(l, why);
+    return e == ERR_OK ? lab_connect(l, why) : e;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+void lab_close(struct lab *l) {
+    disconnect(l);
+    for (uint32_t i = 0; i < l->worker_count; i++) reap(&l->workers[i], SIGKILL);
+    reap(&l->server, SIGKILL);
+    if (l->dir[0] != 0) (void)nftw(l->dir, remove_one, 64, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- what it says ---- */
+
+enum err lab_stat(struct lab *l, const char *name, uint64_t *ret, struct why *why) {
+    struct wire_empty ask = {0};
+    struct client_frame f;
+    client_forget(&l->client);
+    enum err e = client_ask(&l->client, WIRE_STATS, &ask, &f, why);
+    if (e != ERR_OK) return e;
+    const struct wire_stats *m = f.message;
+    const struct wire_amount *numbers = m->numbers.at;
+    for (uint32_t i = 0; f.op == WIRE_NUMBERS && i < m->numbers.count; i++)
+        if (slice_eq(numbers[i].name, slice_str(name))) {
+            *ret = numbers[i].amount;
+            return ERR_OK;
+        }
+    return why_set(why, ERR_NOT_FOUND, "the server has no number `%s`", name);
+}
+
+/* ---- what it wrote ---- */
+
+enum err lab_check(struct lab *l, uint64_t flows, uint64_t ends, struct why *why) {
+    uint64_t counts[REC_KIND_END];
+    struct disk *d;
+    enum err e = lab_stop(l, why);
+    if (e == ERR_OK) e = osdisk_open(l->data, &d, why);
+    if (e != ERR_OK) return e;
+    e = inspect_count(d, counts, why);
+    osdisk_close(d);
+    if (e != ERR_OK) return e;
+    if (counts[REC_SUBMITTED] != flows || counts[REC_ENDED] != ends)
+        return why_set(why, ERR_CORRUPT, "the journal has %llu flows and %llu ends, expected were %llu and %llu",
+                       (unsigned long long)counts[REC_SUBMITTED], (unsigned long long)counts[REC_ENDED],
+                       (unsigned long long)flows, (unsigned long long)ends);
+    return ERR_OK;
+}
+
+enum err lab_fold(struct lab *l, double *ret, struct why *why) {
+    struct disk *d;
+    struct fold f;
+    enum err e = osdisk_open(l->data, &d, why);
+    if (e != ERR_OK) return e;
+    double start = bench_now();
+    e = fold_run(d, UINT64_MAX, &f, why);
+    *ret = bench_now() - start;
+    if (e == ERR_OK) engine_free(f.engine);
+    osdisk_close(d);
+    return e;
+}

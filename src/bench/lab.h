@@ -1,0 +1,54 @@
+/* lab.h: this program as a server with workers, in a directory of its own: started, asked, killed, counted. */
+#ifndef REEVE_LAB_H
+#define REEVE_LAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bench_impl.h"
+#include "client.h"
+
+#define LAB_WORKERS_MAX 2u
+#define LAB_TOKEN_MAX 128u
+
+struct lab {
+    struct bench *bench;
+    char dir[BENCH_PATH_MAX];
+    char data[BENCH_PATH_MAX + 16];
+    char address[64]; /* the same after a restart */
+    char admin[LAB_TOKEN_MAX], worker[LAB_TOKEN_MAX];
+    pid_t server; /* 0: it does not run */
+    pid_t workers[LAB_WORKERS_MAX];
+    uint32_t worker_count;
+    bool is_connected;
+    struct client client; /* as administrator, by TCP */
+};
+
+CHECKED enum err lab_open(struct lab *l, struct bench *b, struct why *why); /* with a server */
+void lab_close(struct lab *l); /* ends all of it, removes the directory */
+
+CHECKED enum err lab_server_start(struct lab *l, struct why *why); /* does not wait for it */
+CHECKED enum err lab_connect(struct lab *l, struct why *why);      /* waits until it answers */
+void lab_server_kill(struct lab *l);                               /* -9 */
+CHECKED enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why); /* attached; 0 = its default */
+CHECKED enum err lab_stop(struct lab *l, struct why *why); /* workers and server, by TERM */
+
+/* A number of `reeve stats`. */
+CHECKED enum err lab_stat(struct lab *l, const char *name, uint64_t *ret, struct why *why);
+
+/* Stops everything and counts what the journal has: so many flows submitted, so many attempts ended, none more. */
+CHECKED enum err lab_check(struct lab *l, uint64_t flows, uint64_t ends, struct why *why);
+/* Seconds that applying the records of the stopped journal takes, reading included: the floor of what a server could
+ * do with them. */
+CHECKED enum err lab_fold(struct lab *l, double *ret, struct why *why);
+
+/* What the system knows of a process and its threads. */
+struct usage {
+    uint64_t rss_bytes;
+    uint64_t wakeups; /* how often one of its threads had to be woken */
+    double cpu_seconds;
+};
+CHECKED enum err lab_usage(pid_t pid, struct usage *ret, struct why *why);
+
+#endif

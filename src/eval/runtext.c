@@ -1,0 +1,169 @@
+/* runtext.c: see runtext.h. */
+#include "runtext.h"
+
+#include "expr.h"
+#include "names.h"
+
+static struct slice last_part(struct slice path) {
+    for (size_t i = path.len; i > 0; i--)
+        if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
+    return path;
+}
+
+/* Programs that read the argument behind -c or -e as a program. */
+static bool is_interpreter(struct slice program) {
+    static const char *const names[] = {"sh",      "bash",   "dash", "ash",  "zsh",  "ksh",
+                                        "python3", "python", "perl", "ruby", "node", "lua"};
+    struct slice name = last_part(program);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (slice_eq(name, slice_str(names[i]))) return true;
+    return false;
+}
+
+static bool says_program(struct slice option) {
+    return option.len >= 2 && option.ptr[0] == '-' && option.ptr[1] != '-' &&
+           (option.ptr[option.len - 1] == 'c' || option.ptr[option.len - 1] == 'e');
+}
+
+static enum err each_list(struct wire_run *run, runtext_fn each, void *ctx, struct why *why) {
+    struct wire_arg *args = run->argv.at;
+    struct wire_pair *env = run->env.at;
+    struct wire_artifact *artifacts = run->artifacts.at;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < run->argv.count; i++) {
+        bool guarded = i > 1 && is_interpreter(args[0].text) && says_program(args[i - 1].text);
+        e = each(ctx, &args[i].text, guarded, why);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < run->env.count; i++) e = each(ctx, &env[i].value, false, why);
+    for (uint32_t i = 0; e == ERR_OK && i < run->artifacts.count; i++) {
+        e = each(ctx, &artifacts[i].path, false, why);
+        if (e == ERR_OK) e = each(ctx, &artifacts[i].name, false, why);
+    }
+    return e;
+}
+
+enum err runtext_each(struct wire_run *run, runtext_fn each, void *ctx, struct why *why) {
+    struct slice *const texts[] = {&run->stdin_text, &run->workdir, &run->message};
+    enum err e = each(ctx, &run->shell, true, why);
+    for (size_t i = 0; e == ERR_OK && i < sizeof texts / sizeof texts[0]; i++) e = each(ctx, texts[i], false, why);
+    return e == ERR_OK ? each_list(run, each, ctx, why) : e;
+}
+
+static enum err see(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    (void)guarded;
+    return template_stages(*text, ctx, why);
+}
+
+enum err runtext_stages(const struct wire_run *run, unsigned *ret, struct why *why) {
+    struct wire_run copy = *run; /* only looked at */
+    unsigned stages = 0;
+    enum err e = runtext_each(&copy, see, &stages, why);
+    if (e == ERR_OK) *ret = stages;
+    return e;
+}
+
+/* ---- checking ---- */
+
+static enum err check_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    (void)guarded;
+    if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        bool over;
+        enum err e = template_next(*text, &at, &part, &over, why);
+        if (e == ERR_OK && !over && part.kind == PART_EXPR) e = expr_check("${=}", part.inside, ctx, why);
+        if (e != ERR_OK || over) return e;
+    }
+}
+
+enum err runtext_check(const struct wire_run *run, const struct limits *limits, struct why *why) {
+    struct wire_run copy = *run; /* only looked at */
+    struct limits own = *limits; /* a context is not const */
+    enum err e = run->when.len > 0 ? expr_check("when", run->when, limits, why) : ERR_OK;
+    if (e == ERR_OK && run->foreach.len > 0) e = expr_check("foreach", run->foreach, limits, why);
+    return e == ERR_OK ? runtext_each(&copy, check_text, &own, why) : e;
+}
+
+struct naming {
+    runtext_job_fn each;
+    void *ctx;
+};
+
+static enum err name_jobs(const struct naming *n, enum runtext_where where, struct slice expression, struct why *why) {
+    struct name_ref ref;
+    enum err e = ERR_OK;
+    for (size_t at = 0; e == ERR_OK && names_next(expression, &at, &ref);)
+        if (ref.root == ROOT_JOBS && ref.name.len > 0) e = n->each(n->ctx, where, ref.name, why);
+    return e;
+}
+
+static enum err name_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    const struct naming *n = ctx;
+    (void)guarded;
+    if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        struct path path;
+        bool over;
+        enum err e = template_next(*text, &at, &part, &over, why);
+        if (e != ERR_OK || over) return e;
+        if (part.kind == PART_EXPR) e = name_jobs(n, IN_TEXT, part.inside, why);
+        if (part.kind == PART_PATH) e = path_read(part.inside, &path, why);
+        if (part.kind == PART_PATH && e == ERR_OK && path.root == ROOT_JOBS && path.count > 0)
+            e = n->each(n->ctx, IN_TEXT, path.steps[0].name, why);
+        if (e != ERR_OK) return e;
+    }
+}
+
+enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx, struct why *why) {
+    struct naming n = {each, ctx};
+    struct wire_run copy = *run; /* only looked at */
+    enum err e = name_jobs(&n, IN_WHEN, run->when, why);
+    if (e == ERR_OK) e = name_jobs(&n, IN_FOREACH, run->foreach, why);
+    return e == ERR_OK ? runtext_each(&copy, name_text, &n, why) : e;
+}
+
+/* ---- filling in ---- */
+
+struct rendering {
+    const struct template_fill *how;
+    struct arena *arena;
+};
+
+static enum err render(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    const struct rendering *r = ctx;
+    struct template_fill how = *r->how;
+    struct buf out;
+    how.guarded = guarded;
+    if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
+    buf_init(&out, WIRE_BODY_MAX);
+    enum err e = template_render(*text, &how, &out, why);
+    if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "a text grows beyond %u bytes", WIRE_BODY_MAX);
+    uint8_t *copy = e == ERR_OK ? arena_try(r->arena, out.len + 1) : NULL;
+    if (e == ERR_OK && copy == NULL) e = why_set(why, ERR_LIMIT, "its texts are too long together");
+    if (e == ERR_OK) {
+        if (out.len > 0) memcpy(copy, out.at, out.len);
+        *text = slice_of(copy, out.len);
+    }
+    buf_fini(&out);
+    return e;
+}
+
+/* Lists may be shared with other jobs. */
+static bool list_own(struct tlv_list *list, size_t item_bytes, struct arena *arena) {
+    if (list->count == 0) return true;
+    void *copy = arena_try(arena, item_bytes * list->count);
+    if (copy == NULL) return false;
+    memcpy(copy, list->at, item_bytes * list->count);
+    list->at = copy;
+    return true;
+}
+
+enum err runtext_render(struct wire_run *run, const struct template_fill *how, struct arena *arena, struct why *why) {
+    struct rendering r = {how, arena};
+    if (!list_own(&run->argv, sizeof(struct wire_arg), arena) ||
+        !list_own(&run->env, sizeof(struct wire_pair), arena) ||
+        !list_own(&run->artifacts, sizeof(struct wire_artifact), arena))
+        return why_set(why, ERR_LIMIT, "its texts are too long together");
+    return runtext_each(run, render, &r, why);
+}

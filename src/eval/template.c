@@ -1,0 +1,181 @@
+/* template.c: see template.h. */
+#include "template.h"
+
+#include "expr.h"
+#include "names.h"
+
+#define VALUE_ARENA_MAX ((size_t)64 << 20)
+
+/* ---- parts ---- */
+
+/* Is the `${` at `at` one of ours? */
+static bool is_opening(struct slice text, size_t at) {
+    if (at + 3 > text.len || text.ptr[at] != '$' || text.ptr[at + 1] != '{') return false;
+    if (text.ptr[at + 2] == '=') return true;
+    size_t to = at + 2;
+    while (to < text.len && text.ptr[to] >= 'a' && text.ptr[to] <= 'z') to++;
+    enum scope_root root = scope_root_of(slice_of(text.ptr + at + 2, to - at - 2));
+    uint8_t next = to < text.len ? text.ptr[to] : 0;
+    bool may_end = root == ROOT_ITEM || root == ROOT_INDEX || root == ROOT_PARAMS;
+    return root != ROOT_COUNT && (next == '.' || next == '[' || (next == '}' && may_end));
+}
+
+/* The bracket that closes what was opened before `at`; text.len when there is none. */
+static size_t closing(struct slice text, size_t at) {
+    for (uint32_t depth = 0; at < text.len;) {
+        size_t behind = names_skip(text, at);
+        if (behind != at) {
+            at = behind;
+            continue;
+        }
+        if (text.ptr[at] == '}' && depth == 0) return at;
+        depth += text.ptr[at] == '{';
+        depth -= text.ptr[at] == '}';
+        at++;
+    }
+    return text.len;
+}
+
+static enum err part_read(struct slice text, size_t at, struct template_part *ret, struct why *why) {
+    bool is_expr = text.ptr[at + 2] == '=';
+    size_t from = at + 2 + is_expr, to = from;
+    if (is_expr) {
+        to = closing(text, from);
+    } else {
+        while (to < text.len && text.ptr[to] != '}' && text.ptr[to] != '\n') to++;
+        if (to < text.len && text.ptr[to] != '}') to = text.len;
+    }
+    struct slice inside = slice_of(text.ptr + from, to - from);
+    if (to == text.len) {
+        struct slice shown = inside.len > 40 ? slice_of(inside.ptr, 40) : inside;
+        return why_set(why, ERR_INVALID, "`${%s%.*s` without its `}`", is_expr ? "=" : "", SLICE_FMT(shown));
+    }
+    struct path path;
+    enum err e = is_expr ? ERR_OK : path_read(inside, &path, why);
+    if (e != ERR_OK) return e;
+    *ret = (struct template_part){.kind = is_expr ? PART_EXPR : PART_PATH,
+                                  .whole = slice_of(text.ptr + at, to + 1 - at),
+                                  .inside = inside,
+                                  .stage = is_expr ? names_stage(inside) : scope_stage_of(path.root)};
+    return ERR_OK;
+}
+
+enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over, struct why *why) {
+    size_t from = *at, to = from;
+    *ret_over = from >= text.len;
+    if (*ret_over) return ERR_OK;
+    if (is_opening(text, from)) {
+        enum err e = part_read(text, from, ret, why);
+        if (e == ERR_OK) *at = from + ret->whole.len;
+        return e;
+    }
+    if (text.ptr[from] == '$' && is_opening(text, from + 1)) {
+        *ret = (struct template_part){.kind = PART_ESCAPE, .whole = slice_of(text.ptr + from, 3)};
+        *at = from + 3;
+        return ERR_OK;
+    }
+    do {
+        const uint8_t *dollar = to + 1 < text.len ? memchr(text.ptr + to + 1, '$', text.len - to - 1) : NULL;
+        to = dollar == NULL ? text.len : (size_t)(dollar - text.ptr);
+    } while (to < text.len && !is_opening(text, to) && !is_opening(text, to + 1));
+    *ret = (struct template_part){.kind = PART_TEXT, .whole = slice_of(text.ptr + from, to - from)};
+    *at = to;
+    return ERR_OK;
+}
+
+enum err template_stages(struct slice text, unsigned *ret, struct why *why) {
+    if (text.len == 0 || memchr(text.ptr, '$', text.len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        bool over;
+        enum err e = template_next(text, &at, &part, &over, why);
+        if (e != ERR_OK || over) return e;
+        if (part.kind == PART_ESCAPE) *ret |= STAGE_ESCAPES;
+        if (part.kind == PART_PATH || part.kind == PART_EXPR) *ret |= STAGE_BIT(part.stage);
+    }
+}
+
+/* ---- values ---- */
+
+bool template_is_plain(struct slice value) {
+    for (size_t i = 0; i < value.len; i++) {
+        uint8_t c = value.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= 0x80 ||
+                     (c != 0 && strchr("_-.,:/@%+=", c) != NULL);
+        if (!plain) return false;
+    }
+    return true;
+}
+
+static enum err path_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
+                           struct slice *ret, struct why *why) {
+    struct path path;
+    struct slice json = {0};
+    enum err e = path_read(part->inside, &path, why);
+    if (e == ERR_OK) e = scope_find(how->scope, &path, how->limits, arena, &json, why);
+    if (e == ERR_OK) e = scope_text(json, how->limits, arena, ret, why);
+    return e;
+}
+
+static enum err expr_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
+                           struct slice *ret, struct why *why) {
+    struct expr_input in = {.name = "${=}", .text = part->inside, .scope = how->scope, .limits = how->limits};
+    struct buf out;
+    buf_init(&out, (size_t)how->limits->json_bytes_max);
+    enum err e = expr_text(&in, &out, why);
+    if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return e;
+}
+
+void template_escape(struct slice text, struct buf *out) {
+    size_t from = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_opening(text, i)) continue;
+        buf_put(out, text.ptr + from, i - from);
+        buf_put_u8(out, '$');
+        from = i;
+    }
+    buf_put(out, text.ptr + from, text.len - from);
+}
+
+static enum err fill(struct slice text, const struct template_part *part, const struct template_fill *how,
+                     struct buf *out, struct why *why) {
+    struct arena arena;
+    struct slice value = {0};
+    arena_init(&arena, 4096, VALUE_ARENA_MAX);
+    enum err e = part->kind == PART_PATH ? path_value(part, how, &arena, &value, why)
+                                         : expr_value(part, how, &arena, &value, why);
+    bool is_program = part->whole.len == text.len;
+    struct slice shown = part->whole.len > 60 ? slice_of(part->whole.ptr, 60) : part->whole;
+    if (e == ERR_OK && how->guarded && !is_program && !template_is_plain(value))
+        e = why_set(
+            why, ERR_INVALID,
+            "%.*s has characters that a shell could read as commands: hand it over in `env`, and write \"$NAME\"",
+            SLICE_FMT(shown));
+    else if (e != ERR_OK && part->kind == PART_PATH)
+        why_wrap(why, e, "%.*s", SLICE_FMT(shown));
+    if (e == ERR_OK && how->is_last)
+        buf_put_slice(out, value);
+    else if (e == ERR_OK)
+        template_escape(value, out);
+    arena_fini(&arena);
+    return e;
+}
+
+enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why) {
+    for (size_t at = 0;;) {
+        struct template_part part;
+        bool over;
+        enum err e = template_next(text, &at, &part, &over, why);
+        if (e != ERR_OK || over) return e;
+        bool is_template = part.kind == PART_PATH || part.kind == PART_EXPR;
+        if (is_template && part.stage <= how->stage)
+            e = fill(text, &part, how, out, why);
+        else if (part.kind == PART_ESCAPE && how->is_last)
+            buf_put_slice(out, slice_of(part.whole.ptr + 1, part.whole.len - 1));
+        else
+            buf_put_slice(out, part.whole);
+        if (e != ERR_OK) return e;
+    }
+}

@@ -1,0 +1,53 @@
+/* template.h: texts with `${…}` in them.
+ *
+ *     ${jobs.extract.outputs.rows}    a path into the scope (scope.h), found without an evaluator
+ *     ${= item.name:upper()}          an expression (expr.h)
+ *     $${item}                        stays, as ${item}
+ *
+ * Only what begins with `params`, `jobs`, `flow`, `item`, `index` or `=` is ours; every other `${…}` is the shell's and
+ * is left alone. A value that is a text goes in as it is, any other as JSON.
+ *
+ * A text is filled in in stages (scope.h). What is not known yet stays as it is, and so do escapes until the last
+ * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
+ *
+ * Guarded texts are programs (shell lines, scripts): a value that goes into one must be made of letters, digits and
+ * characters that no shell reads as anything but themselves. Anything else is refused, and belongs into `env`. Only
+ * when a guarded text is nothing but one template the value is the program itself, whatever it says: the author asked
+ * for that. */
+#ifndef REEVE_TEMPLATE_H
+#define REEVE_TEMPLATE_H
+
+#include "buf.h"
+#include "scope.h"
+
+enum part_kind { PART_TEXT, PART_PATH, PART_EXPR, PART_ESCAPE };
+
+struct template_part {
+    enum part_kind kind;
+    struct slice whole;  /* as it stands in the text */
+    struct slice inside; /* of a path or an expression */
+    enum scope_stage stage; /* at which it can be filled in */
+};
+
+/* The next part of the text from *at on, which moves behind it. *ret_over: there is none. */
+CHECKED enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over, struct why *why);
+/* Adds the stages of its templates, and whether it has escapes. ERR_INVALID: there is a mistake in it. */
+#define STAGE_BIT(stage) (1u << (stage))
+#define STAGE_ESCAPES 128u
+CHECKED enum err template_stages(struct slice text, unsigned *ret, struct why *why);
+
+struct template_fill {
+    const struct scope *scope;
+    const struct limits *limits;
+    enum scope_stage stage; /* what is known */
+    bool is_last;           /* escapes are taken away */
+    bool guarded;
+};
+CHECKED enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why);
+
+/* A text that is rendered to `text` itself, whatever that says. */
+void template_escape(struct slice text, struct buf *out);
+/* A program takes it as a word or a part of one. */
+bool template_is_plain(struct slice value);
+
+#endif

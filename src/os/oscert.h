@@ -1,0 +1,28 @@
+/* oscert.h: a small certificate authority in a directory, so that TLS needs no other tool:
+ *
+ *     ca.pem       the authority; everybody may read it
+ *     ca.key       its key: whoever has it can make servers and workers
+ *     server.pem   key and certificate of the server
+ *     NAME.pem     key and certificate of a worker or a client, and the authority: all that it needs
+ *
+ * Keys are P-256 and in files of mode 0600. A certificate that is made again replaces its file; the one before stays
+ * valid until it expires. */
+#ifndef REEVE_OSCERT_H
+#define REEVE_OSCERT_H
+
+#include <stdint.h>
+
+#include "err.h"
+
+#define OSCERT_NAME_MAX 40u  /* of a worker: as long as its id can begin */
+#define OSCERT_HOSTS_MAX 64u /* names and addresses in one certificate */
+#define OSCERT_CA_DAYS 3650
+
+/* Makes the authority unless it is there, and a server's certificate for these names and addresses. */
+CHECKED enum err oscert_server(const char *dir, const char *const *hosts, uint32_t host_count, int days,
+                               struct why *why);
+/* For a worker (role "worker", perhaps bound to a tenant) or a client. The authority must be there. */
+CHECKED enum err oscert_peer(const char *dir, const char *name, const char *role, const char *tenant, int days,
+                             struct why *why);
+
+#endif

@@ -1,0 +1,22 @@
+/* jobscope.h: what the expressions and templates of one job see (eval/scope.h), gathered from the state: its flow, its
+ * parents in that flow with what they left, the parameters that came with it, its item. */
+#ifndef REEVE_JOBSCOPE_H
+#define REEVE_JOBSCOPE_H
+
+#include "scope.h"
+#include "server_impl.h"
+#include "wire_run.h"
+
+/* Parents that `body` does not mention are left out. Of a foreach job the outputs are the list of what its children
+ * left, null for those that left nothing. Everything is in the arena or in the state. */
+CHECKED enum err jobscope_make(struct server *s, const struct job_view *job, const struct wire_run *run,
+                               struct arena *arena, struct scope *ret, struct why *why);
+/* What the children of a foreach job left, as a JSON list. ERR_NOT_FOUND: the job is none, or none left anything. */
+CHECKED enum err jobscope_children(struct server *s, struct job_ref ref, size_t bytes_max, struct arena *arena,
+                                   struct slice *ret, struct why *why);
+
+/* The `run` message of a child with its item filled in, in the arena, and the item as text. */
+CHECKED enum err jobscope_child(struct server *s, const struct job_view *child, struct arena *arena,
+                                struct slice *ret_body, struct slice *ret_item, struct why *why);
+
+#endif

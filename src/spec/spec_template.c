@@ -1,0 +1,239 @@
+/* spec_template.c: expressions and templates of a flow file (eval/): parameters are filled in, the rest is read, so that
+ * what cannot be evaluated is refused with its place before anything runs. A job may use what another left only when it
+ * needs that one. */
+#include "expr.h"
+#include "json.h"
+#include "names.h"
+#include "runtext.h"
+#include "spec_impl.h"
+#include "spec_value.h"
+
+/* ---- the parameters as JSON, for expressions ---- */
+
+static void param_write(const struct spec_param *p, struct buf *out) {
+    struct json j;
+    double ignored;
+    json_init(&j, out);
+    json_text(&j, p->name);
+    buf_put_u8(out, ':');
+    json_init(&j, out);
+    if (p->kind == JSON_BOOL || (p->kind == JSON_NUMBER && json_number_f64(p->value, &ignored) == ERR_OK))
+        buf_put_slice(out, p->value);
+    else
+        json_text(&j, p->value);
+}
+
+enum err spec_params_json(struct spec *s) {
+    struct buf out;
+    buf_init(&out, 1u << 24);
+    buf_put_u8(&out, '{');
+    for (uint32_t i = 0; i < s->param_count; i++) {
+        if (i > 0) buf_put_u8(&out, ',');
+        param_write(&s->params[i], &out);
+    }
+    buf_put_u8(&out, '}');
+    uint8_t *copy = out.full ? NULL : spec_alloc(s, out.len);
+    if (copy != NULL) memcpy(copy, out.at, out.len);
+    s->params_json = slice_of(copy, out.len);
+    buf_fini(&out);
+    return copy != NULL ? ERR_OK : spec_full(s);
+}
+
+/* ---- names ---- */
+
+static enum err check_params(struct spec *s, uint32_t at, struct slice text) {
+    struct name_ref ref;
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && names_next(text, &i, &ref);)
+        if (ref.root == ROOT_PARAMS && ref.name.len > 0) e = spec_param_check(s, at, ref.name);
+    return e;
+}
+
+static enum err check_part(struct spec *s, uint32_t at, const struct template_part *part) {
+    struct why inner = {{0}};
+    struct path path;
+    if (part->kind == PART_EXPR) {
+        enum err e = expr_check("${=}", part->inside, &s->limits, &inner);
+        return e == ERR_OK ? check_params(s, at, part->inside) : spec_refuse(s, at, e, "%s", inner.text);
+    }
+    if (part->kind != PART_PATH) return ERR_OK;
+    enum err e = path_read(part->inside, &path, &inner);
+    if (e != ERR_OK) return spec_refuse(s, at, e, "%s", inner.text);
+    bool named = path.root == ROOT_PARAMS && path.count > 0 && !path.steps[0].is_number;
+    return named ? spec_param_check(s, at, path.steps[0].name) : ERR_OK;
+}
+
+/* ---- texts ---- */
+
+static enum err plain_of(struct spec *s, const struct json_node *node, const char *wanted, struct slice *ret) {
+    if (node->kind != JSON_TEXT && node->kind != JSON_NUMBER && node->kind != JSON_BOOL)
+        return spec_refuse(s, node->at, ERR_INVALID, "expected %s, found %s", wanted, json_kind_word(node->kind));
+    *ret = node->kind == JSON_BOOL ? node->truth ? SLICE("true") : SLICE("false") : node->text;
+    return ERR_OK;
+}
+
+static enum err text_keep(struct spec *s, struct buf *out, struct slice *ret) {
+    uint8_t *copy = out->full ? NULL : spec_alloc(s, out->len);
+    if (copy == NULL) return spec_full(s);
+    if (out->len > 0) memcpy(copy, out->at, out->len);
+    *ret = slice_of(copy, out->len);
+    return ERR_OK;
+}
+
+enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, bool guarded,
+                       struct slice *ret) {
+    struct scope scope = {.params = s->params_json};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .guarded = guarded};
+    struct why inner = {{0}};
+    struct slice text;
+    struct buf out;
+    enum err e = plain_of(s, node, wanted, &text);
+    if (e != ERR_OK) return e;
+    *ret = text;
+    if (text.len == 0 || memchr(text.ptr, '$', text.len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        bool over;
+        e = template_next(text, &at, &part, &over, &inner);
+        if (e != ERR_OK) return spec_refuse(s, node->at, e, "%s", inner.text);
+        if (over) break;
+        e = check_part(s, node->at, &part);
+        if (e != ERR_OK) return e;
+    }
+    buf_init(&out, 1u << 24);
+    e = template_render(text, &how, &out, &inner);
+    e = e == ERR_OK ? text_keep(s, &out, ret) : spec_refuse(s, node->at, e, "%s", inner.text);
+    buf_fini(&out);
+    return e;
+}
+
+/* A script is no template: its `${item}` is its own. Only parameters are filled in, as everywhere in the file. */
+enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret) {
+    struct scope scope = {.params = s->params_json};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .is_last = true, .guarded = true};
+    struct why inner = {{0}};
+    struct slice text;
+    struct buf out;
+    enum err e = plain_of(s, node, "a text", &text);
+    if (e != ERR_OK) return e;
+    buf_init(&out, 1u << 24);
+    for (size_t at = 0; e == ERR_OK;) {
+        struct template_part part;
+        bool over;
+        e = template_next(text, &at, &part, &over, &inner);
+        if (e != ERR_OK) e = spec_refuse(s, node->at, e, "%s", inner.text);
+        if (e != ERR_OK || over) break;
+        bool is_params = part.kind == PART_PATH && part.stage == STAGE_SUBMIT;
+        if (part.kind == PART_EXPR || (part.kind == PART_PATH && part.stage == STAGE_READY)) {
+            e = spec_refuse(s, node->at, ERR_UNSUPPORTED, "%.*s in a script: hand it over in `args` or `env`",
+                            SLICE_FMT(part.whole));
+        } else if (is_params) {
+            e = check_part(s, node->at, &part);
+            if (e == ERR_OK && template_render(part.whole, &how, &out, &inner) != ERR_OK)
+                e = spec_refuse(s, node->at, ERR_INVALID, "%s", inner.text);
+        } else {
+            buf_put_slice(&out, part.whole);
+        }
+    }
+    if (e == ERR_OK) e = text_keep(s, &out, ret);
+    buf_fini(&out);
+    return e;
+}
+
+enum err spec_escape(struct spec *s, struct slice *text) {
+    struct buf out;
+    if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
+    buf_init(&out, 1u << 24);
+    template_escape(*text, &out);
+    enum err e = text_keep(s, &out, text);
+    buf_fini(&out);
+    return e;
+}
+
+enum err spec_expression(struct spec *s, const struct json_node *node, const char *name, struct slice *ret) {
+    struct why inner = {{0}};
+    struct slice text;
+    enum err e = plain_of(s, node, "an expression", &text);
+    if (e != ERR_OK) return e;
+    if (memmem(text.ptr, text.len, "${", 2) != NULL)
+        return spec_refuse(s, node->at, ERR_INVALID, "this is an expression already: params.NAME, not ${params.NAME}");
+    e = expr_check(name, text, &s->limits, &inner);
+    if (e != ERR_OK) return spec_refuse(s, node->at, e, "%s", inner.text);
+    e = check_params(s, node->at, text);
+    if (e == ERR_OK) *ret = text;
+    return e;
+}
+
+/* ---- a job with all its texts ---- */
+
+static enum err uses_params(void *ctx, struct slice *text, bool guarded, struct why *why) {
+    bool *found = ctx;
+    (void)guarded;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        struct name_ref ref;
+        bool over;
+        enum err e = template_next(*text, &at, &part, &over, why);
+        if (e != ERR_OK || over) return e;
+        for (size_t i = 0; part.kind == PART_EXPR && names_next(part.inside, &i, &ref);)
+            if (ref.root == ROOT_PARAMS) *found = true;
+    }
+}
+
+static bool names_params(struct slice text) {
+    struct name_ref ref;
+    for (size_t i = 0; names_next(text, &i, &ref);)
+        if (ref.root == ROOT_PARAMS) return true;
+    return false;
+}
+
+enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo) {
+    struct why inner = {{0}};
+    unsigned stages = 0;
+    bool params = names_params(job->r.when) || names_params(job->r.foreach);
+    enum err e = runtext_stages(&job->r, &stages, &inner);
+    if (e == ERR_OK && stages != 0) e = runtext_each(&job->r, uses_params, &params, &inner);
+    if (e != ERR_OK) return spec_refuse(s, job->at, e, "%s", inner.text);
+    bool of_items = stages & STAGE_BIT(STAGE_CHILD), of_jobs = stages & STAGE_BIT(STAGE_READY);
+    if (is_undo && (of_items || of_jobs))
+        return spec_refuse(s, job->at, ERR_UNSUPPORTED, "a compensation has no templates; it gets $REEVE_INPUTS");
+    if (of_items && job->foreach == NULL)
+        return spec_refuse(s, job->at, ERR_INVALID,
+                           "`${item}` is of jobs with a `foreach`; for a variable of the shell write $${item}");
+    if (params) job->r.params = s->params_json;
+    /* Items are filled in when the children are handed out, one by one. */
+    if (of_jobs) job->o.gates |= GATE_BIT(GATE_RENDER);
+    if (of_items || of_jobs || stages == 0) return ERR_OK;
+    struct scope none = {0};
+    struct template_fill how = {.scope = &none, .limits = &s->limits, .is_last = true};
+    e = runtext_render(&job->r, &how, s->arena, &inner);
+    return e == ERR_OK ? ERR_OK : spec_refuse(s, job->at, e, "%s", inner.text);
+}
+
+/* ---- jobs that are named ---- */
+
+struct spec_uses {
+    struct spec *s;
+    const struct spec_job *job;
+    const uint32_t *parents; /* positions of jobs */
+    uint32_t parent_count;
+};
+
+static enum err check_job(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
+    const struct spec_uses *u = ctx;
+    const struct spec_job *job = u->job;
+    uint32_t at = where == IN_WHEN ? job->when->at : where == IN_FOREACH ? job->foreach->at : job->at;
+    uint32_t position = spec_job_find(u->s, name);
+    (void)why; /* the same as the flow's */
+    if (position == 0) return spec_job_unknown(u->s, at, name);
+    for (uint32_t k = 0; k < u->parent_count; k++)
+        if (u->parents[k] == position - 1) return ERR_OK;
+    return spec_refuse(u->s, at, ERR_INVALID, "it uses what `%.*s` leaves, so it must need it: add it to `needs`",
+                       SLICE_FMT(name));
+}
+
+enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count) {
+    unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
+    struct spec_uses u = {s, job, parents, parent_count};
+    return job->o.gates & asked ? runtext_jobs(&job->r, check_job, &u, s->why) : ERR_OK;
+}

@@ -1,0 +1,148 @@
+/* artifact_test.c: files that jobs leave: in the record, listed, fetched, given to children, also after kill -9. */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "realcli.h"
+
+static struct realcli r;
+
+static int setup(void **state) {
+    (void)state;
+    realcli_make(&r);
+    realcli_up(&r);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    realcli_stop(&r);
+    return 0;
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
+}
+
+static const char *submit(const char *text) {
+    static char id[64];
+    struct ran ran = realcli_ok(&r, "submit %s", realcli_file(&r, "flow.yaml", text));
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
+    return id;
+}
+
+/* The arguments with the id in place of each @. */
+static struct ran with(const char *args, const char *id) {
+    char text[256];
+    size_t len = 0;
+    for (; *args != 0 && len + 64 < sizeof text; args++)
+        if (*args == '@')
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s", id);
+        else
+            text[len++] = *args;
+    text[len] = 0;
+    return realcli_run(&r, text, NULL, NULL);
+}
+
+static const char pipeline[] =
+    "jobs:\n"
+    "  extract:\n"
+    "    run: mkdir out; printf 'a,b' >out/data.csv; touch empty; head -c 300000 /dev/zero >large\n"
+    "    artifacts: [out/*.csv, {path: empty, name: nothing}, large]\n"
+    "  load:\n"
+    "    needs: extract\n"
+    "    inputs: {in/rows.csv: extract/out/data.csv, zero: extract/nothing, big: extract/large}\n"
+    "    run: cat in/rows.csv; wc -c <zero; wc -c <big\n";
+
+static void check_files(const char *id) {
+    struct ran ran = with("show @/extract --json", id);
+    assert_has(ran.out, "\"artifacts\":[{\"name\":\"out/data.csv\"");
+    assert_has(ran.out, "\"name\":\"large\"");
+    ran = with("get @/extract", id);
+    assert_has(ran.out, "nothing");
+    ran = with("get @/extract out/data.csv", id);
+    assert_int_equal(ran.exit_code, 0);
+    assert_string_equal(ran.out, "a,b");
+    char args[128], path[96];
+    snprintf(path, sizeof path, "%s/large", r.data);
+    snprintf(args, sizeof args, "get %s/extract large -o %s", id, path);
+    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 0);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    assert_int_equal(ftell(f), 300000);
+    fclose(f);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void files_are_kept_and_given_to_children(void **state) {
+    (void)state;
+    char id[64];
+    snprintf(id, sizeof id, "%s", submit(pipeline));
+    assert_int_equal(with("wait -q @", id).exit_code, 0);
+    assert_string_equal(with("logs @/load", id).out, "a,b0\n300000\n");
+    check_files(id);
+    struct ran ran = with("get @/extract no-such", id);
+    assert_int_equal(ran.exit_code, 5);
+    assert_has(ran.err, "has no artifact no-such");
+    ran = with("get @ x", id);
+    assert_int_equal(ran.exit_code, 2);
+    assert_has(ran.err, "flow of");
+    /* killed and started again by `up`, from the log alone */
+    char command[256];
+    snprintf(command, sizeof command, "kill -9 $(pgrep -o -P $(cat %s/up.pid))", r.data);
+    assert_int_equal(system(command), 0);
+    for (int i = 0; i < 2000 && with("stats", "").exit_code == 8; i++) continue;
+    check_files(id);
+}
+
+static void what_a_failure_left_is_kept_too(void **state) {
+    (void)state;
+    char id[64];
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {run: echo core >dump; exit 3, retries: 0, artifacts: [dump]}}"));
+    assert_int_equal(with("wait -q @", id).exit_code, 1);
+    assert_string_equal(with("get @/a dump", id).out, "core\n");
+}
+
+static void a_file_that_is_not_there_is_said(void **state) {
+    (void)state;
+    char id[64];
+    snprintf(id, sizeof id, "%s",
+             submit("jobs:\n  a: {run: touch x.csv, artifacts: ['*.csv']}\n"
+                    "  b: {run: cat y, needs: a, retries: 0, inputs: {y: a/y.csv}}"));
+    assert_int_equal(with("wait -q @", id).exit_code, 1);
+    assert_has(with("show @/b", id).out, "its input y is not there: a left no artifact y.csv");
+}
+
+static void wrong_inputs_are_refused_with_their_place(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"jobs:\n  a: x\n  b: {run: x, needs: a, inputs: {y: a/z}}", "`a` has no artifact `z`"},
+        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, inputs: {y: a/z}}", "so it must need it"},
+        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, inputs: {y: z}}", "like `extract/out.csv`"},
+        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, inputs: [z]}", "expected an object"},
+        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {noop: true, needs: a, inputs: {y: a/z}}", "only a job with"},
+        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, cache: true, inputs: {y: a/z}}", "not both"},
+        {"jobs:\n  b: {run: x, inputs: {y: nobody/z}}", "nobody"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ran ran = realcli_run(&r, "submit %s", realcli_file(&r, "bad.yaml", cases[i].text), NULL);
+        assert_int_equal(ran.exit_code, 2);
+        assert_has(ran.err, "bad.yaml:");
+        assert_has(ran.err, cases[i].says);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_are_kept_and_given_to_children, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_failure_left_is_kept_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_with_their_place, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

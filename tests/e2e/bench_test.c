@@ -1,0 +1,147 @@
+/* bench_test.c: every workload of `reeve bench`, very small: it runs, its journal has what was acknowledged (else it
+ * fails by itself), its lines have the form that programs read, and nothing is left behind. How fast it was is not
+ * looked at: that is for a quiet machine. */
+#include "test.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "realcli.h"
+
+static struct realcli r;
+
+static int setup(void **state) {
+    (void)state;
+    realcli_make(&r);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", r.data);
+    return system(command);
+}
+
+/* Points behind `part`, which must be next. */
+static const char *expect(const char *at, const char *part, const char *line) {
+    if (strncmp(at, part, strlen(part)) != 0) fail_msg("`%s` is expected at `%s` in: %s", part, at, line);
+    return at + strlen(part);
+}
+
+static const char *expect_number(const char *at, bool may_be_null, bool must_be_positive, const char *line) {
+    char *end = NULL;
+    if (may_be_null && strncmp(at, "null", 4) == 0) return at + 4;
+    double v = strtod(at, &end);
+    if (end == at || (must_be_positive && v <= 0)) fail_msg("a number is expected at `%s` in: %s", at, line);
+    return end;
+}
+
+/* Workload, perhaps shape, value, unit, floor, ratio, syncs, target, met; in this order. */
+static void line_is_well_formed(const char *line, const char *workload, bool positive) {
+    char head[64];
+    snprintf(head, sizeof head, "{\"workload\":\"%s\",", workload);
+    const char *at = expect(line, head, line);
+    if (strncmp(at, "\"shape\":\"", 9) == 0) at = expect(strchr(at + 9, '"'), "\",", line);
+    at = expect_number(expect(at, "\"value\":", line), false, positive, line);
+    at = expect(at, ",\"unit\":\"", line);
+    at = strchr(at, '"');
+    assert_non_null(at);
+    at = expect_number(expect(at, "\",\"floor\":", line), true, true, line);
+    at = expect_number(expect(at, ",\"ratio\":", line), true, true, line);
+    at = expect_number(expect(at, ",\"syncs\":", line), false, false, line);
+    at = expect_number(expect(at, ",\"target\":", line), true, true, line);
+    at = expect(at, ",\"met\":", line);
+    at += strcspn(at, "}");
+    (void)expect(at, "}", line);
+}
+
+static void nothing_is_left(void) {
+    DIR *d = opendir(r.data);
+    assert_non_null(d);
+    for (struct dirent *f = readdir(d); f != NULL; f = readdir(d))
+        if (f->d_name[0] != '.') fail_msg("%s was left behind", f->d_name);
+    closedir(d);
+}
+
+static void works(const char *workload, int lines) {
+    char args[64];
+    int count = 0;
+    snprintf(args, sizeof args, "bench --quick --json %s", workload);
+    struct ran ran = realcli_ok(&r, args, NULL);
+    for (char *line = ran.out; *line != 0; count++) {
+        char *end = strchr(line, '\n');
+        assert_non_null(end);
+        *end = 0;
+        line_is_well_formed(line, workload,
+                            strcmp(workload, "W10") != 0); /* there nothing may happen, and that is good */
+        line = end + 1;
+    }
+    assert_int_equal(count, lines);
+    nothing_is_left();
+}
+
+static void floors(void **state) {
+    (void)state;
+    works("W0", 5);
+}
+
+static void submits(void **state) {
+    (void)state;
+    works("W1", 1);
+    works("W2", 1);
+    works("W3", 2);
+}
+
+static void runs(void **state) {
+    (void)state;
+    works("W4", 1);
+    works("W5", 1);
+    works("W6", 1);
+    works("W7", 2);
+    works("W8", 1);
+}
+
+static void restarts(void **state) {
+    (void)state;
+    works("W9", 2);
+}
+
+static void memory(void **state) {
+    (void)state;
+    works("W10", 9);
+}
+
+static void people_get_a_table(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(&r, "bench --quick w1", NULL); /* names in any case */
+    assert_non_null(strstr(ran.out, "target >= "));
+    assert_non_null(strstr(ran.out, " syncs"));
+    ran = realcli_ok(&r, "bench --help", NULL);
+    assert_non_null(strstr(ran.out, "W10"));
+}
+
+static void bad_requests_are_refused(void **state) {
+    (void)state;
+    realcli_refused(&r, "bench W11", 2, "there is no workload `W11`");
+    realcli_refused(&r, "bench --rounds 0", 2, "a number from 1 to 9");
+    realcli_refused(&r, "bench --rounds", 2, "a value is missing");
+    realcli_refused(&r, "bench --fast", 2, "there is no flag --fast");
+    realcli_refused(&r, "bench W0 --data /no/such/place", 5, "/no/such/place: No such file");
+    nothing_is_left();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floors),
+        cmocka_unit_test(submits),
+        cmocka_unit_test(runs),
+        cmocka_unit_test(restarts),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(people_get_a_table),
+        cmocka_unit_test(bad_requests_are_refused),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,278 @@
+/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and its
+ * outcome is looked at: states, results, logs. */
+#include "test.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "realcli.h"
+
+static struct realcli r;
+
+static int setup(void **state) {
+    (void)state;
+    realcli_make(&r);
+    realcli_up(&r);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    realcli_stop(&r);
+    return 0;
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
+}
+
+/* Submits it and waits for its end; `flags` may hold a %s for `text`. Its id, valid until the next call. */
+static const char *run(const char *name, const char *flags, const char *text, int exit_code) {
+    static char id[64];
+    char args[640];
+    snprintf(args, sizeof args, "submit --wait examples/%s.yaml %s", name, flags);
+    struct ran ran = realcli_run(&r, args, text, NULL);
+    if (ran.exit_code != exit_code) fail_msg("%s: exit %d: %s%s", name, ran.exit_code, ran.out, ran.err);
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    return id;
+}
+
+static const char *log_of(const char *id, const char *job) {
+    char args[128];
+    snprintf(args, sizeof args, "logs %s/%s", id, job);
+    return realcli_ok(&r, args, NULL).out;
+}
+
+static const char *shown(const char *id, const char *job) {
+    char args[128];
+    snprintf(args, sizeof args, "show %s/%s", id, job);
+    return realcli_ok(&r, args, NULL).out;
+}
+
+/* "a succeeded, b skipped": each job is in that state. */
+static void assert_states(const char *id, const char *wanted) {
+    char job[64], state[32];
+    int used = 0;
+    for (; sscanf(wanted, "%63s %31[a-z_]%n", job, state, &used) == 2; wanted += used) {
+        char line[160];
+        snprintf(line, sizeof line, "%s/%s  %s", id, job, state);
+        assert_has(shown(id, job), line);
+        used += wanted[used] == ',';
+    }
+}
+
+static void etl(void **state) {
+    (void)state;
+    const char *id = run("etl", "-p rows=7", NULL, 0);
+    assert_string_equal(log_of(id, "clean"), "cleaning 7 rows\n");
+    assert_string_equal(log_of(id, "load"), "loaded 7 rows into sales\n");
+    assert_string_equal(log_of(id, "report"), "report of 2026-01-01 is written, the load succeeded\n");
+    id = run("etl", "-p rows=0", NULL, 0);
+    assert_states(id, "extract succeeded, clean skipped, load skipped, report succeeded");
+    assert_string_equal(log_of(id, "report"), "report of 2026-01-01 is written, the load skipped\n");
+}
+
+static void map_reduce(void **state) {
+    (void)state;
+    const char *id = run("map-reduce", "", NULL, 0);
+    assert_has(shown(id, "reduce"), "{\"sum\": 500500}");
+    assert_string_equal(log_of(id, "reduce"), "sum 500500\n");
+    assert_has(shown(id, "map[999]"), "succeeded");
+    char path[64] = "";
+    const char *dir = strstr(shown(id, "split"), "\"dir\": \"");
+    assert_non_null(dir);
+    assert_int_equal(sscanf(dir, "\"dir\": \"%63[^\"]", path), 1);
+    assert_int_not_equal(access(path, F_OK), 0); /* the cleanup was there */
+}
+
+static void branch(void **state) {
+    (void)state;
+    const char *id = run("branch", "", NULL, 0);
+    assert_states(id, "release succeeded, repair skipped, tell succeeded");
+    assert_string_equal(log_of(id, "tell"), "told everyone that it was released\n");
+    assert_has(shown(id, "repair"), "its `when` does not hold");
+    id = run("branch", "-p score=12", NULL, 0);
+    assert_states(id, "release skipped, repair succeeded");
+    assert_string_equal(log_of(id, "repair"), "back to the bench with 12\n");
+    assert_string_equal(log_of(id, "tell"), "told everyone that it was repaired\n");
+}
+
+static void retries(void **state) {
+    (void)state;
+    const char *id = run("retries", "", NULL, 1);
+    assert_states(id, "flaky succeeded, picky failed");
+    assert_has(shown(id, "flaky"), "3 of 5");
+    assert_has(shown(id, "picky"), "1 of 5"); /* no second attempt */
+    assert_has(log_of(id, "flaky --attempt 1"), "attempt 1");
+}
+
+static void timeouts(void **state) {
+    (void)state;
+    const char *id = run("timeouts", "", NULL, 1);
+    assert_states(id, "slow timed_out, stubborn timed_out, late timed_out, report succeeded");
+    assert_has(shown(id, "slow"), "2 of 2");
+    assert_string_equal(log_of(id, "stubborn"), "not listening\n");
+    assert_string_equal(log_of(id, "report"), "slow timed_out, stubborn timed_out, late timed_out\n");
+}
+
+static void concurrency(void **state) {
+    (void)state;
+    char args[128];
+    snprintf(args, sizeof args, "-p dir=%s", r.data);
+    const char *id = run("concurrency", args, NULL, 0);
+    assert_states(id, "write succeeded, read succeeded, write[4] succeeded");
+    assert_string_equal(log_of(id, "read[0]"), "reader 1 need not wait\n");
+}
+
+static void cache(void **state) {
+    (void)state;
+    char first[512], again[512], other[512];
+    snprintf(first, sizeof first, "%s", strstr(shown(run("cache", "", NULL, 0), "train"), "{\"model\""));
+    const char *id = run("cache", "", NULL, 0);
+    snprintf(again, sizeof again, "%s", strstr(shown(id, "train"), "{\"model\""));
+    assert_string_equal(log_of(id, "use"), "using m-3\n");
+    snprintf(other, sizeof other, "%s", strstr(shown(run("cache", "-p size=4", NULL, 0), "train"), "{\"model\""));
+    assert_memory_equal(first, again, strcspn(first, "}")); /* with the time at which it was made */
+    assert_has(other, "m-4");
+}
+
+static void cleanup(void **state) {
+    (void)state;
+    const char *id = run("cleanup", "", NULL, 1);
+    assert_states(id, "build failed, deploy failed, announce skipped, cleanup succeeded, page succeeded");
+    assert_string_equal(log_of(id, "cleanup"), "cleaned up after a build that failed\n");
+    id = run("cleanup", "-p exit=0", NULL, 0);
+    assert_states(id, "deploy succeeded, announce succeeded, cleanup succeeded, page skipped");
+}
+
+static void artifacts(void **state) {
+    (void)state;
+    const char *id = run("artifacts", "", NULL, 0);
+    assert_states(id, "render succeeded, index succeeded");
+    assert_has(shown(id, "index"), "\"index.html\"");
+    /* sha256 of "a red picture\n" */
+    const char *list = realcli_ok(&r, "blob ls", NULL).out;
+    assert_has(list, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
+}
+
+static void standard_input(void **state) {
+    (void)state;
+    const char *id = run("stdin", "", NULL, 0);
+    assert_has(log_of(id, "words"), "3");
+    assert_string_equal(log_of(id, "upper"), "COUNTED BY STDIN: SUCCEEDED\n");
+    assert_has(log_of(id, "file"), "# Standard input: a text");
+    assert_string_equal(log_of(id, "script"), "42\n");
+}
+
+/* A repository with one commit, and harmless commands in place of the real ones. */
+static void ci(void **state) {
+    (void)state;
+    char command[768], flags[512];
+    snprintf(command, sizeof command,
+             "mkdir %s/repo && cd %s/repo && git init -q -b main && printf '#!/bin/sh\\necho testing $1\\n' > t.sh && "
+             "chmod +x t.sh && git add t.sh && git -c user.name=a -c user.email=a@b commit -qm one && "
+             "git rev-parse HEAD > %s/commit",
+             r.data, r.data, r.data);
+    assert_int_equal(system(command), 0);
+    snprintf(flags, sizeof flags, "-p repository=%s/repo -p dir=%s/ci -p test=./t.sh -p suites=unit,tidy -p %%s",
+             r.data, r.data);
+    const char *id = run("ci", flags, "build=ls -l t.sh | wc -l", 0);
+    assert_string_equal(log_of(id, "build"), "1\n");
+    assert_string_equal(log_of(id, "test[0]"), "testing unit\n");
+    assert_string_equal(log_of(id, "test[1]"), "testing tidy\n");
+    char path[96], commit[64] = "";
+    snprintf(path, sizeof path, "%s/commit", r.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%63s", commit), 1);
+    fclose(f);
+    assert_has(log_of(id, "report"), commit);
+    id = run("ci", "-p repository=/nowhere -p build=true", NULL, 1);
+    assert_states(id, "fetch failed, build failed");
+}
+
+static void exclusive(void **state) {
+    (void)state;
+    char flags[128];
+    snprintf(flags, sizeof flags, "-p store=%s/fence", r.data);
+    const char *id = run("exclusive", flags, NULL, 0);
+    assert_has(shown(id, "lead"), "2 of 3");
+    uint64_t first = 0, second = 0;
+    assert_int_equal(sscanf(log_of(id, "lead --attempt 1"), "leading with %lu", &first), 1);
+    assert_int_equal(sscanf(log_of(id, "lead --attempt 2"), "leading with %lu", &second), 1);
+    assert_true(first > 0 && second > first);
+}
+
+static void saga_booking(void **state) {
+    (void)state;
+    const char *id = run("saga-booking", "-p payment=no", NULL, 1);
+    assert_states(id, "pay failed, hotel~undo succeeded, flight~undo succeeded");
+    assert_string_equal(log_of(id, "hotel~undo"), "hotel cancelled\n");
+    id = run("saga-booking", "", NULL, 0);
+    assert_string_equal(log_of(id, "confirm"), "confirmed\n");
+}
+
+static void ml_gate(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(&r, "submit examples/ml-gate.yaml", NULL);
+    char id[64], args[128];
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
+    snprintf(args, sizeof args, "wait -q %s/evaluate", id);
+    (void)realcli_ok(&r, args, NULL);
+    snprintf(args, sizeof args, "approve --yes %s/release", id);
+    (void)realcli_ok(&r, args, NULL);
+    snprintf(args, sizeof args, "wait -q %s", id);
+    (void)realcli_ok(&r, args, NULL);
+    assert_string_equal(log_of(id, "deploy"), "deployed\n");
+}
+
+/* Waits for a worker that offers what it asks for, and says so. */
+static void gpu_routing(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(&r, "submit examples/gpu-routing.yaml", NULL);
+    char id[64], args[128];
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
+    snprintf(args, sizeof args, "wait -q %s/prepare", id);
+    (void)realcli_ok(&r, args, NULL);
+    snprintf(args, sizeof args, "why %s/train", id);
+    assert_has(realcli_ok(&r, args, NULL).out, "no attached worker offers");
+    snprintf(args, sizeof args, "cancel %s", id);
+    (void)realcli_ok(&r, args, NULL);
+}
+
+static const struct {
+    const char *name;
+    void (*test)(void **state);
+} examples[] = {
+    {"artifacts", artifacts},       {"branch", branch},           {"cache", cache},       {"ci", ci},
+    {"cleanup", cleanup},           {"concurrency", concurrency}, {"etl", etl},           {"exclusive", exclusive},
+    {"gpu-routing", gpu_routing},   {"map-reduce", map_reduce},   {"ml-gate", ml_gate},   {"retries", retries},
+    {"saga-booking", saga_booking}, {"stdin", standard_input},    {"timeouts", timeouts},
+};
+#define COUNT (sizeof examples / sizeof examples[0])
+
+static void every_example_is_here(void **state) {
+    (void)state;
+    glob_t found;
+    assert_int_equal(glob("examples/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char path[96];
+        size_t k = 0;
+        for (; k < COUNT; k++) {
+            snprintf(path, sizeof path, "examples/%s.yaml", examples[k].name);
+            if (strcmp(path, found.gl_pathv[i]) == 0) break;
+        }
+        if (k == COUNT) fail_msg("%s has no test", found.gl_pathv[i]);
+        assert_has(realcli_ok(&r, "submit --dry-run %s", found.gl_pathv[i]).out, "\"jobs\":[{\"name\":");
+    }
+    globfree(&found);
+}
+
+int main(void) {
+    struct CMUnitTest tests[COUNT + 1] = {cmocka_unit_test(every_example_is_here)};
+    for (size_t i = 0; i < COUNT; i++) tests[i + 1] = (struct CMUnitTest){examples[i].name, examples[i].test, 0, 0, 0};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

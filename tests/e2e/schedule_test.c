@@ -1,0 +1,154 @@
+/* schedule_test.c: schedules by the command line, on a real server and worker: they fire on time, once, also when the
+ * server is killed in between; they are paused, filled up, changed and refused. */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "realcli.h"
+
+#define WAIT_S 120
+
+static struct realcli r;
+
+static int setup(void **state) {
+    (void)state;
+    realcli_make(&r);
+    realcli_up(&r);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    realcli_stop(&r);
+    return 0;
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
+}
+
+static const char *const tick = "name: tick\n"
+                                "schedule: {every: 1s, catch_up: all, overlap: queue}\n"
+                                "jobs:\n"
+                                "  a: {noop: true}\n";
+
+static void add(const char *text, const char *flags) {
+    char args[160];
+    snprintf(args, sizeof args, "schedule add %%s %s", flags);
+    (void)realcli_ok(&r, args, realcli_file(&r, "flow.yaml", text));
+}
+
+/* A number of the schedule's JSON; 0 when it is left out. */
+static long number_of(const char *name, const char *key) {
+    char args[64], quoted[32];
+    snprintf(args, sizeof args, "schedule next %s --json", name);
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    struct ran ran = realcli_run(&r, args, NULL, NULL);
+    const char *at = ran.exit_code == 0 ? strstr(ran.out, quoted) : NULL;
+    return at == NULL ? 0 : strtol(at + strlen(quoted), NULL, 10);
+}
+
+/* The server may be away in between: what is asked then counts as 0. */
+static void wait_fired(const char *name, long least) {
+    time_t end = time(NULL) + WAIT_S;
+    while (number_of(name, "fired") < least)
+        if (time(NULL) > end) fail_msg("%s has not fired %ld times in %d s", name, least, WAIT_S);
+}
+
+/* Slots of the flows that the schedule made, from the log itself. */
+static uint32_t slots_made(long *ret, uint32_t max) {
+    struct ran ran = realcli_ok(&r, "journal dump", NULL);
+    uint32_t count = 0;
+    for (const char *at = ran.out; (at = strstr(at, "\"slot_ms\":")) != NULL && count < max; at += 10)
+        ret[count++] = strtol(at + 10, NULL, 10);
+    return count;
+}
+
+static void kill_server(void) {
+    char command[128];
+    snprintf(command, sizeof command, "pkill -9 -f 'serv[e] --data %s'", r.data);
+    assert_int_equal(system(command), 0);
+}
+
+static void each_slot_fires_once_whatever_is_killed(void **state) {
+    (void)state;
+    static long slots[256];
+    add(tick, "");
+    for (long round = 1; round <= 3; round++) {
+        wait_fired("tick", number_of("tick", "fired") + 2);
+        kill_server();
+        wait_fired("tick", 2 * round);
+    }
+    (void)realcli_ok(&r, "schedule rm tick", NULL);
+    uint32_t count = slots_made(slots, 256);
+    assert_true(count >= 6);
+    for (uint32_t i = 1; i < count; i++)
+        assert_int_equal(slots[i], slots[i - 1] + 1000); /* none twice, none left out */
+}
+
+static void people_look_at_them(void **state) {
+    (void)state;
+    add("name: report\nschedule: '30 2 * * *'\njobs: {a: {noop: true}}\n", "--zone Europe/Lisbon");
+    struct ran ran = realcli_ok(&r, "schedule ls", NULL);
+    assert_has(ran.out, "cron 30 2 * * *; zone Europe/Lisbon");
+    ran = realcli_ok(&r, "schedule next report -n 2", NULL);
+    assert_has(ran.out, ":30:00\n");
+    assert_int_equal(number_of("report", "fired"), 0);
+    add("name: report\nschedule: '30 2 * * *'\njobs: {a: {noop: true}}\n", "--at 2099-01-01T00:00:00Z"); /* changed */
+    assert_has(realcli_ok(&r, "schedule next report", NULL).out, "2099-01-01");
+    (void)realcli_ok(&r, "schedule rm report", NULL);
+    realcli_refused(&r, "schedule next report", 5, "there is no schedule report");
+}
+
+static void pauses_and_backfills(void **state) {
+    (void)state;
+    add("name: job\njobs: {a: {noop: true}}\n", "--every 1h --overlap queue --paused");
+    assert_has(realcli_ok(&r, "schedule ls", NULL).out, "paused");
+    (void)realcli_ok(&r, "schedule resume job", NULL);
+    (void)realcli_ok(&r, "schedule backfill job --since 2026-01-01T00:00:00Z --until 2026-01-01T03:00:00Z", NULL);
+    wait_fired("job", 3);
+    (void)realcli_ok(&r, "schedule pause job", NULL);
+    realcli_refused(&r, "schedule backfill job --since 2026-01-01T00:00:00Z --until 2027-01-01T00:00:00Z", 2,
+                    "schedule_waiting_max");
+    realcli_refused(&r, "schedule backfill job --since 2026-01-01T00:00:00Z", 2, "--since and --until");
+    (void)realcli_ok(&r, "schedule rm job", NULL);
+}
+
+static void bad_ones_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *flags, *said;
+        int exit_code;
+    } cases[] = {
+        {"name: x\njobs: {a: {noop: true}}\n", "", "has no `schedule`", 2},
+        {"jobs: {a: {noop: true}}\n", "--every 1m", "needs a name", 2},
+        {"name: x\njobs: {a: {noop: true}}\n", "--every 1m --at 2099-01-01", "one of `cron`, `every` and `at`", 2},
+        {"name: x\nschedule: {cron: '61 * * * *'}\njobs: {a: {noop: true}}\n", "", "flow.yaml:2:", 2},
+        {"name: x\nschedule: {cron: '@daily', overlap: maybe}\njobs: {a: {noop: true}}\n", "", "skip, queue or replace",
+         2},
+        {"name: x\nschedule: {evry: 1m}\njobs: {a: {noop: true}}\n", "", "did you mean `every`", 2},
+        {"name: x\njobs: {a: {noop: true}}\n", "--cron @daily --zone Mars/Olympus", "there is no time zone", 5},
+        {"name: x\njobs: {a: {noop: true}}\n", "--at 2020-01-01T00:00:00Z", "is over", 2},
+        {"name: x\nkey: k\njobs: {a: {noop: true}}\n", "--every 1m", "idempotency key", 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char args[160];
+        snprintf(args, sizeof args, "schedule add %s %s", realcli_file(&r, "flow.yaml", cases[i].text), cases[i].flags);
+        realcli_refused(&r, args, cases[i].exit_code, cases[i].said);
+    }
+    realcli_refused(&r, "schedule pause nothing", 5, "there is no schedule nothing");
+    assert_null(strstr(realcli_ok(&r, "schedule ls --json", NULL).out, "\"x\""));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_slot_fires_once_whatever_is_killed),
+        cmocka_unit_test(people_look_at_them),
+        cmocka_unit_test(pauses_and_backfills),
+        cmocka_unit_test(bad_ones_are_refused),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,320 @@
+/* calendar_test.c: every time zone of this machine, against the C library's own reading of the same files, and slots
+ * against a search that looks at every minute. The C library is asked through localtime_r and knows nothing of our
+ * parser. */
+#include "test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "civil.h"
+#include "recur.h"
+#include "zone.h"
+
+#define ZONES "/usr/share/zoneinfo"
+#define ZONES_MAX 700u
+#define YEAR_1900 (-2208988800LL)
+#define YEAR_2100 4102444800LL
+
+static char names[ZONES_MAX][ZONE_NAME_BYTES_MAX + 1];
+static uint32_t name_count;
+static struct arena arena; /* of the zone at hand */
+
+static void gather(const char *folder) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", ZONES, folder);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *entry; (entry = readdir(d)) != NULL;) {
+        char name[300];
+        struct stat st;
+        snprintf(name, sizeof name, "%s%s%s", folder, folder[0] ? "/" : "", entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", ZONES, name);
+        bool is_other = strcmp(entry->d_name, "right") == 0 || strcmp(entry->d_name, "posix") == 0;
+        if (entry->d_name[0] == '.' || is_other || stat(path, &st) != 0) continue;
+        if (S_ISDIR(st.st_mode)) {
+            gather(name);
+        } else if (zone_name_is_fit(slice_str(name)) && entry->d_name[0] >= 'A' && entry->d_name[0] <= 'Z') {
+            assert_true(name_count < ZONES_MAX);
+            snprintf(names[name_count++], sizeof names[0], "%s", name);
+        }
+    }
+    closedir(d);
+}
+
+static size_t read_file(const char *name, uint8_t *to, size_t max) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", ZONES, name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t got = fread(to, 1, max, f);
+    fclose(f);
+    return got;
+}
+
+static struct zone *zone_named(const char *name) {
+    static uint8_t bytes[ZONE_FILE_BYTES_MAX];
+    struct zone *z = NULL;
+    struct why why = {""};
+    size_t len = read_file(name, bytes, sizeof bytes);
+    if (zone_open(slice_of(bytes, len), &arena, &z, &why) != ERR_OK) fail_msg("%s: %s", name, why.text);
+    return z;
+}
+
+static void library_zone(const char *name) {
+    setenv("TZ", name, 1);
+    tzset();
+}
+
+static int64_t library_offset(int64_t utc) {
+    time_t t = (time_t)utc;
+    struct tm parts;
+    assert_non_null(localtime_r(&t, &parts));
+    return parts.tm_gmtoff;
+}
+
+static void same_offset(const char *name, const struct zone *z, int64_t utc) {
+    struct zone_span span = zone_at(z, utc);
+    if (span.offset != library_offset(utc))
+        fail_msg("%s at %lld: %d, the C library says %lld", name, (long long)utc, span.offset,
+                 (long long)library_offset(utc));
+    if (utc < span.from || utc >= span.until) fail_msg("%s at %lld: not in its own span", name, (long long)utc);
+}
+
+/* Random moments, and each transition with what is around it. */
+static void every_zone_as_the_c_library_has_it(void **state) {
+    (void)state;
+    struct test_random random = {7};
+    uint64_t transitions = 0;
+    for (uint32_t i = 0; i < name_count; i++) {
+        struct zone *z = zone_named(names[i]);
+        library_zone(names[i]);
+        for (int k = 0; k < 200; k++)
+            same_offset(names[i], z, YEAR_1900 + (int64_t)test_random_below(&random, YEAR_2100 - YEAR_1900));
+        for (int64_t at = YEAR_1900; at < YEAR_2100;) {
+            struct zone_span span = zone_at(z, at);
+            same_offset(names[i], z, at);
+            if (span.until == ZONE_END) break;
+            same_offset(names[i], z, span.until - 1);
+            same_offset(names[i], z, span.until);
+            at = span.until;
+            transitions++;
+        }
+        arena_reset(&arena);
+    }
+    assert_true(name_count > 300);
+    assert_true(transitions > 20000);
+}
+
+/* A file that has nothing but a rule. */
+static struct zone *zone_of_rule(const char *rule) {
+    uint8_t file[512] = "TZif2";
+    size_t len = 44;
+    file[39] = 1; /* one type */
+    file[43] = 1; /* one character */
+    len += 7;
+    memcpy(file + len, file, 44 + 7);
+    len += 44 + 7;
+    len += (size_t)snprintf((char *)file + len, sizeof file - len, "\n%s\n", rule);
+    struct zone *z = NULL;
+    struct why why = {""};
+    if (zone_open(slice_of(file, len), &arena, &z, &why) != ERR_OK) fail_msg("%s: %s", rule, why.text);
+    return z;
+}
+
+/* In one half of the year: changes that lie within days of each other are nobody's rule, and everyone reads them
+ * differently. */
+static void some_change(struct test_random *random, unsigned half, char *ret, size_t max) {
+    int kind = (int)test_random_below(random, 3);
+    int hour = (int)test_random_below(random, 60) - 20;
+    unsigned day = half * 180 + 20 + (unsigned)test_random_below(random, 130);
+    if (half == 0 && test_random_below(random, 4) == 0) day = 59 + day % 3; /* where leap years begin to matter */
+    if (kind == 0)
+        snprintf(ret, max, "J%u/%d", day, hour);
+    else if (kind == 1)
+        snprintf(ret, max, "%u/%d:30", day, hour);
+    else
+        snprintf(ret, max, "M%u.%u.%u/%d", half * 6 + 2 + (unsigned)test_random_below(random, 4),
+                 1 + (unsigned)test_random_below(random, 5), (unsigned)test_random_below(random, 7), hour);
+}
+
+/* Zones that no file has: rules of every form, put to the C library as they are. */
+static void every_rule_as_the_c_library_reads_it(void **state) {
+    (void)state;
+    struct test_random random = {17};
+    for (int i = 0; i < 400; i++) {
+        char summer[32], winter[32], rule[128];
+        some_change(&random, (unsigned)i / 2 % 2, summer, sizeof summer);
+        some_change(&random, 1 - (unsigned)i / 2 % 2, winter, sizeof winter);
+        snprintf(rule, sizeof rule, i % 2 ? "AAA%d:15BBB,%s,%s" : "<-x1>%d<y+2>-3:30:10,%s,%s",
+                 (int)test_random_below(&random, 24) - 12, summer, winter);
+        struct zone *z = zone_of_rule(rule);
+        library_zone(rule);
+        for (int k = 0; k < 100; k++) same_offset(rule, z, (int64_t)test_random_below(&random, YEAR_2100));
+        arena_reset(&arena);
+    }
+}
+
+/* ---- slots ---- */
+
+static bool plain_field(uint64_t bits, uint32_t value) {
+    return bits >> value & 1;
+}
+
+/* Without seconds, and with days by star: what is left for the naive side is the time of day. */
+static bool wall_matches(const struct cron *c, int64_t local) {
+    struct civil at = civil_of(local);
+    return at.second == 0 && plain_field(c->minutes, at.minute) && plain_field(c->hours, at.hour);
+}
+
+/* Every minute of some days, by the C library: what the wall shows then, whether it showed it already, and whether it
+ * left something out just before. */
+static uint32_t naive_slots(const struct recur *r, int64_t from, int64_t until, int64_t *ret) {
+    uint32_t count = 0;
+    for (int64_t at = from; at < until; at += 60) {
+        int64_t local = at + library_offset(at), before = at - 60 + library_offset(at - 60);
+        bool fires = wall_matches(&r->cron, local);
+        for (int64_t other = at - 4 * 3600; fires && other < at; other += 60)
+            if (r->fold == RECUR_FOLD_FIRST && other + library_offset(other) == local) fires = false;
+        for (int64_t other = at + 60; fires && other < at + 4 * 3600; other += 60)
+            if (r->fold == RECUR_FOLD_LAST && other + library_offset(other) == local) fires = false;
+        for (int64_t missing = before + 60; missing < local && r->gap == RECUR_GAP_AFTER; missing += 60)
+            if (wall_matches(&r->cron, missing)) fires = true;
+        if (fires) ret[count++] = at * 1000;
+    }
+    return count;
+}
+
+static int64_t next_transition(const struct zone *z, int64_t utc) {
+    for (;;) {
+        struct zone_span span = zone_at(z, utc);
+        if (span.until == ZONE_END) return ZONE_END;
+        if (zone_at(z, span.until).offset != span.offset) return span.until;
+        utc = span.until;
+    }
+}
+
+/* Around transitions of this century whose offsets are whole minutes: before, the world did odder things than cron. */
+static void slots_around_every_change_of_the_clocks(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"30 2 * * *", "*/20 * * * *", "0,15,59 0-4 * * *", "0 3 * * *",
+                                           "45 23,1 * * *"};
+    static const char *const tails[] = {"", "; gap skip", "; gap after; fold both", "; fold last",
+                                        "; gap skip; fold first"};
+    static int64_t expected[8 * 1440], got[8 * 1440];
+    struct test_random random = {11};
+    uint64_t checked = 0;
+    for (uint32_t i = 0; i < name_count; i++) {
+        struct zone *z = zone_named(names[i]);
+        library_zone(names[i]);
+        int64_t start = 946684800 + (int64_t)test_random_below(&random, 60ull * 365 * CIVIL_DAY);
+        int64_t change = next_transition(z, start);
+        char text[128];
+        struct recur r;
+        struct why why;
+        snprintf(text, sizeof text, "cron %s%s", patterns[test_random_below(&random, 5)],
+                 tails[test_random_below(&random, 5)]);
+        assert_int_equal(recur_read(slice_str(text), &r, &why), ERR_OK);
+        int64_t middle = change == ZONE_END ? start / 60 * 60 : change;
+        int64_t from = middle - CIVIL_DAY, until = middle + CIVIL_DAY;
+        uint32_t count = naive_slots(&r, from, until, expected), mine = 0;
+        for (int64_t at = from * 1000 - 1; recur_next(&r, z, at, &at) && at < until * 1000;) got[mine++] = at;
+        if (count != mine || memcmp(expected, got, count * sizeof *got) != 0)
+            fail_msg("%s, %s, around %lld: %u slots, by minute %u", names[i], text, (long long)middle, mine, count);
+        checked += count;
+        arena_reset(&arena);
+    }
+    assert_true(checked > name_count);
+}
+
+/* However far back the question begins, the same slots come, and none is counted twice or left out. */
+static void a_long_past_is_counted_as_if_one_by_one(void **state) {
+    (void)state;
+    static const char *const texts[] = {"cron */7 * * * *",
+                                        "cron 15 3 * * *; zone X",
+                                        "cron */10 1-3 * * *; fold both",
+                                        "cron 59 59 1-3 * * *",
+                                        "every 1h30m",
+                                        "cron 30 2 29 2 *",
+                                        "cron 0 */5 9-17 * * mon-fri",
+                                        "at 2026-03-29T02:30",
+                                        "cron 0 0 L * *; gap skip",
+                                        "cron 59 23 * * fri#2,monL"};
+    static int64_t plain[200000], got[64];
+    struct zone *z = zone_named("Europe/Berlin");
+    struct test_random random = {3};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct recur r;
+        struct why why;
+        assert_int_equal(recur_read(slice_str(texts[i]), &r, &why), ERR_OK);
+        for (int round = 0; round < 4; round++) {
+            int64_t after = 1767225600000 + (int64_t)test_random_below(&random, 300ull * CIVIL_DAY * 1000);
+            int64_t now = after + (int64_t)test_random_below(&random, 400ull * CIVIL_DAY * 1000);
+            uint32_t past = 0, most = 1 + (uint32_t)test_random_below(&random, 64);
+            for (int64_t at = after; recur_next(&r, z, at, &at) && at <= now;) plain[past++] = at;
+            struct recur_slots slots = recur_slots(&r, z, after, now, most, got);
+            uint64_t earlier = past > most ? past - most : 0;
+            if (slots.earlier != earlier)
+                fail_msg("%s: %llu earlier, one by one %llu", texts[i], (unsigned long long)slots.earlier,
+                         (unsigned long long)earlier);
+            int64_t at = earlier ? plain[earlier - 1] : after;
+            for (uint32_t k = 0; k < slots.count; k++) {
+                assert_true(recur_next(&r, z, at, &at));
+                assert_int_equal(got[k], at);
+            }
+            assert_int_equal(slots.last, !recur_next(&r, z, at, &at));
+            if (!slots.last) assert_int_equal(slots.count, most);
+        }
+    }
+    arena_reset(&arena);
+}
+
+/* A file with any byte changed or cut anywhere is refused or read, and every moment has its span. */
+static void damaged_files_do_no_harm(void **state) {
+    (void)state;
+    static uint8_t whole[ZONE_FILE_BYTES_MAX], bytes[ZONE_FILE_BYTES_MAX];
+    size_t len = read_file("Europe/Lisbon", whole, sizeof whole);
+    struct test_random random = {5};
+    for (size_t i = 0; i < 2 * len; i++) {
+        struct zone *z = NULL;
+        arena_reset(&arena);
+        size_t used = i < len ? i : len;
+        memcpy(bytes, whole, len);
+        if (i >= len) bytes[i - len] ^= (uint8_t)(1 + test_random_below(&random, 255));
+        if (zone_open(slice_of(bytes, used), &arena, &z, NULL) != ERR_OK) continue;
+        assert_true(i >= len);
+        for (int k = 0; k < 20; k++) {
+            int64_t at = YEAR_1900 + (int64_t)test_random_below(&random, YEAR_2100 - YEAR_1900);
+            struct zone_span span = zone_at(z, at);
+            assert_true(span.from <= at && at < span.until);
+        }
+    }
+}
+
+static int prepare(void **state) {
+    (void)state;
+    if (access(ZONES "/Europe/Lisbon", R_OK) != 0) return -1;
+    arena_init(&arena, 1u << 18, 1u << 22);
+    gather("");
+    return 0;
+}
+
+static int finish(void **state) {
+    (void)state;
+    arena_fini(&arena);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_zone_as_the_c_library_has_it),
+        cmocka_unit_test(every_rule_as_the_c_library_reads_it),
+        cmocka_unit_test(slots_around_every_change_of_the_clocks),
+        cmocka_unit_test(a_long_past_is_counted_as_if_one_by_one),
+        cmocka_unit_test(damaged_files_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, prepare, finish);
+}

@@ -1,0 +1,117 @@
+/* template_test.c: texts with ${…}: what is filled in and when, what is left alone, what is refused. */
+#include "test.h"
+
+#include "template.h"
+
+static struct limits limits;
+
+static const struct scope_job parents[] = {
+    {SLICE("extract"), SLICE("SUCCEEDED"),
+     SLICE("{\"rows\": 42, \"file\": \"a b.csv\", \"list\": [1, {\"x\": \"\\u00e4\"}]}")},
+    {SLICE("map-a"), SLICE("FAILED"), {NULL, 0}},
+    {SLICE("evil"), SLICE("SUCCEEDED"), SLICE("\"${item} $${item} ${x}\"")},
+};
+static const struct scope scope = {.params = SLICE("{\"day\": \"2026-01-01\", \"cmd\": \"ls; rm\"}"),
+                                   .flow = SLICE("{\"id\": \"f1a\"}"),
+                                   .item = SLICE("{\"name\": \"ann\"}"),
+                                   .index = 7,
+                                   .jobs = parents,
+                                   .job_count = 3};
+
+static int setup(void **state) {
+    (void)state;
+    limits_default(&limits);
+    return 0;
+}
+
+static void check(const char *text, enum scope_stage stage, bool is_last, bool guarded, const char *gives) {
+    struct template_fill how = {&scope, &limits, stage, is_last, guarded};
+    struct why why = {{0}};
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    enum err e = template_render(slice_str(text), &how, &out, &why);
+    if (gives[0] == '<') {
+        if (e == ERR_OK || strstr(why.text, gives + 1) == NULL)
+            fail_msg("%s: expected `%s`, got `%s`", text, gives, why.text);
+    } else if (e != ERR_OK || !slice_eq(buf_slice(&out), slice_str(gives))) {
+        fail_msg("%s: expected `%s`, got `%.*s` (%s)", text, gives, SLICE_FMT(buf_slice(&out)), why.text);
+    }
+    buf_fini(&out);
+}
+
+static void values_are_filled_in(void **state) {
+    (void)state;
+    check("n=${jobs.extract.outputs.rows}!", STAGE_CHILD, true, false, "n=42!");
+    check("${jobs.extract.outputs.file}", STAGE_CHILD, true, false, "a b.csv");
+    check("${jobs.extract.outputs.list}", STAGE_CHILD, true, false, "[1, {\"x\": \"\\u00e4\"}]");
+    check("${jobs.extract.outputs.list[1].x}", STAGE_CHILD, true, false, "ä");
+    check("${jobs[\"extract\"].outputs['rows']}", STAGE_CHILD, true, false, "42");
+    check("${jobs.map-a.state}", STAGE_CHILD, true, false, "FAILED");
+    check("${item.name}${index}${flow.id}${params.day}", STAGE_CHILD, true, false, "ann7f1a2026-01-01");
+    check("${item}", STAGE_CHILD, true, false, "{\"name\": \"ann\"}");
+    check("${= item.name:upper() .. ({a = '}'}).a }", STAGE_CHILD, true, false, "ANN}");
+    check("${=jobs.extract.outputs.rows * 2}", STAGE_CHILD, true, false, "84");
+}
+
+static void what_is_not_ours_stays(void **state) {
+    (void)state;
+    static const char *const same[] = {"",           "$",           "${",         "$x ${HOME} $$ $${HOME}",
+                                       "${items}",   "${jobs}",     "${flow}",    "${index_of}",
+                                       "${item:-3}", "${jobs_a.b}", "a $(x) ${}", "$${jobs}",
+                                       "${#item}"};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) check(same[i], STAGE_CHILD, true, false, same[i]);
+    check("$${item} $$${index} $${=1}", STAGE_CHILD, true, false, "${item} $${index} ${=1}");
+}
+
+static void stages_come_one_after_the_other(void **state) {
+    (void)state;
+    const char *text = "${params.day} ${flow.id} ${item.name} $${item} ${=params.day .. index}";
+    check(text, STAGE_SUBMIT, false, false, "2026-01-01 ${flow.id} ${item.name} $${item} ${=params.day .. index}");
+    check(text, STAGE_READY, false, false, "2026-01-01 f1a ${item.name} $${item} ${=params.day .. index}");
+    check(text, STAGE_CHILD, true, false, "2026-01-01 f1a ann ${item} 2026-01-017");
+    /* A value is never read as a template, not by a later stage either. */
+    check("${jobs.evil.outputs}", STAGE_READY, true, false, "${item} $${item} ${x}");
+    check("${jobs.evil.outputs}", STAGE_READY, false, false, "$${item} $$${item} ${x}");
+    check("$${item} $$${item} ${x}", STAGE_CHILD, true, false, "${item} $${item} ${x}");
+}
+
+static void programs_are_guarded(void **state) {
+    (void)state;
+    check("load --day ${params.day}", STAGE_SUBMIT, true, true, "load --day 2026-01-01");
+    check("cat ${jobs.extract.outputs.file}", STAGE_READY, true, true, "<hand it over in `env`");
+    check("echo ${params.cmd}", STAGE_SUBMIT, true, true, "<${params.cmd} has characters that a shell could read");
+    check("echo '${=\"a\" .. \"'\"}'", STAGE_SUBMIT, true, true, "<hand it over in `env`");
+    check("${params.cmd}", STAGE_SUBMIT, true, true, "ls; rm"); /* the author asked for a command */
+    static const char bad[] = " \t\n'\"`$\\;&|<>(){}[]*?!#~^";
+    for (size_t i = 0; i < sizeof bad; i++) assert_false(template_is_plain(slice_of(bad + i, 1)));
+    assert_true(template_is_plain(SLICE("aZ09_-.,:/@%+=\xc3\xa4")));
+}
+
+static void mistakes_are_told(void **state) {
+    (void)state;
+    check("${jobs.extract.outputs.rows", STAGE_CHILD, true, false, "<without its `}`");
+    check("${= {1}", STAGE_CHILD, true, false, "<without its `}`");
+    check("${item.\n}", STAGE_CHILD, true, false, "<without its `}`");
+    check("${item..x}", STAGE_CHILD, true, false, "<expected a name behind the point");
+    check("${item[x]}", STAGE_CHILD, true, false, "<expected [a number]");
+    check("${jobs.extract.outputs.cols}", STAGE_CHILD, true, false,
+          "<${jobs.extract.outputs.cols}: jobs.extract.outputs has no `cols`");
+    check("${jobs.extract.outputs.list[2]}", STAGE_CHILD, true, false, "<has no item [2]");
+    check("${jobs.extract.outputs.rows.x}", STAGE_CHILD, true, false, "<is a number, it has nothing inside");
+    check("${jobs.extract.exit}", STAGE_CHILD, true, false, "<jobs.extract has no `exit`");
+    check("${jobs.map-a.outputs}", STAGE_CHILD, true, false, "<left no outputs (it is FAILED)");
+    check("${jobs.x.outputs}", STAGE_CHILD, true, false, "<has no parent `x`");
+    check("${jobs.x}", STAGE_CHILD, true, false, "<expected jobs.NAME.outputs");
+    check("${= 1 +}", STAGE_CHILD, true, false, "<unexpected symbol");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_filled_in),
+        cmocka_unit_test(what_is_not_ours_stays),
+        cmocka_unit_test(stages_come_one_after_the_other),
+        cmocka_unit_test(programs_are_guarded),
+        cmocka_unit_test(mistakes_are_told),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
