@@ -99,6 +99,7 @@ static const struct remark remarks[] = {
     {"list.states", "one of these"},
     {"list.labels", "all of these"},
     {"list.text", "words in names, labels and error texts"},
+    {"listed.partial", "of flows: the history is being made anew, old ones may be missing yet"},
     {"listed.cursor", "of the next page; empty: this was the last"},
     {"flow_view.states", "how many jobs are in each state that has any"},
     {"flow_view.archived", "it has left memory; this is from the history"},

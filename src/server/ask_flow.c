@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "flowfile.h"
+#include "past.h"
 #include "route.h"
 #include "session.h"
 #include "target.h"
@@ -312,7 +313,7 @@ void ask_targets(struct server *s, struct request *r) {
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else
-            call_refuse(s, r, c, i, e, why.text);
+            call_refuse(s, r, c, i, past_explain(s, names[i].name, e, &why), why.text);
     }
 }
 

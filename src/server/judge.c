@@ -72,21 +72,10 @@ static struct command verdict_of(const struct question_view *q, enum verdict ver
     return cmd;
 }
 
-/* People see it with the job, as they see what a worker said of a failed attempt. */
-static void note(struct server *s, const struct question_view *q, struct slice reason) {
-    struct job_view job = {0};
-    (void)view_job(server_state(s), q->job, &job);
-    struct wire_end end = {.attempt = {s->options.shard, q->job.flow.v, q->job.ordinal, job.attempt},
-                           .outcome = WIRE_OUTCOME_REFUSED,
-                           .reason = reason};
-    ends_note(&s->ends, &end);
-}
-
 static void fail(struct server *s, const struct question_view *q, struct slice reason) {
     struct command cmd = verdict_of(q, VERDICT_FAIL);
     if (reason.len > (size_t)s->limits->reason_bytes_max) reason.len = (size_t)s->limits->reason_bytes_max;
     cmd.as.verdict.reason = reason;
-    note(s, q, reason);
     server_command(s, (conn_id){0}, 0, &cmd);
 }
 
@@ -98,10 +87,7 @@ static enum err judge_condition(struct hearing *h, struct why *why) {
     enum err e = h->run.when.len > 0 ? expr_truth(&in, &holds, why) : ERR_OK;
     if (e != ERR_OK) return e;
     struct command cmd = verdict_of(&h->question, holds ? VERDICT_ALLOW : VERDICT_DENY);
-    if (!holds) {
-        cmd.as.verdict.reason = SLICE("its `when` does not hold");
-        note(h->s, &h->question, cmd.as.verdict.reason);
-    }
+    if (!holds) cmd.as.verdict.reason = SLICE("its `when` does not hold");
     server_command(h->s, (conn_id){0}, 0, &cmd);
     return ERR_OK;
 }

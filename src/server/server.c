@@ -13,6 +13,7 @@
 #include "hash.h"
 #include "judge.h"
 #include "panic.h"
+#include "past.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
@@ -249,6 +250,7 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     judge_turn(s);
+    project_turn(s);
     retain_turn(s);
     almanac_turn(s);
     if (s->world.guest != NULL) s->world.guest->turn(s->world.guest->ctx);
@@ -287,6 +289,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, retain_next(s));
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
+    next = earlier(next, project_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -312,6 +315,10 @@ bool server_step(struct server *s) {
     REQUIRE(s->options.without_threads);
     bool wrote = writer_step(s->writer);
     return vault_work(&s->vault) || wrote;
+}
+
+int server_history_fd(struct server *s) {
+    return s->world.history != NULL ? s->world.history->ops->fd(s->world.history) : -1;
 }
 
 const struct net_handler *server_handler(struct server *s) {
@@ -356,7 +363,8 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 &&
+           s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
@@ -489,13 +497,15 @@ enum err server_open(const struct server_world *world, const struct server_optio
     enum err e = stores_open(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
+        if (world->history != NULL) world->history->ops->close(world->history);
         server_free(s);
         return e;
     }
     struct inputs in;
+    past_init(s);
+    project_init(s);
     feed_init(s);
     streams_init(s);
-    ends_init(&s->ends);
     items_init(&s->items);
     judge_init(s);
     retain_init(s);
@@ -514,9 +524,10 @@ void server_close(struct server *s) {
     bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
     session_free_all(s);
     call_free_all(s);
+    project_fini(s);
+    past_fini(s);
     feed_fini(s);
     streams_fini(s);
-    ends_fini(&s->ends);
     almanac_fini(s);
     sweep_fini(s);
     judge_fini(s);

@@ -18,6 +18,7 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
+#include "history.h"
 #include "limit.h"
 #include "net.h"
 #include "wtime.h"
@@ -38,6 +39,7 @@ struct server_world {
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
+    struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
 };
 
 enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
@@ -68,6 +70,7 @@ mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
 void server_wake(struct server *s); /* one of them is readable: before the pass */
 bool server_step(struct server *s); /* false: nothing was handed over */
+int server_history_fd(struct server *s); /* the same; -1 = there is no history */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
  * takes too long for the loop, so `start` is called on the journal's housekeeping thread.

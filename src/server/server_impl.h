@@ -7,7 +7,6 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
-#include "ends.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
@@ -17,6 +16,7 @@
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
+#include "project.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
@@ -171,10 +171,11 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
-    struct ends ends;
     struct items items;
     struct judge judge;
     struct retain retain;
+    struct project project;
+    struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;
     struct arena arena; /* of one request */

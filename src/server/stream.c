@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "panic.h"
+#include "past.h"
 #include "server_impl.h"
 #include "mutant.h"
 #include "session.h"
@@ -188,19 +189,22 @@ void stream_logs(struct server *s, struct request *r) {
     uint32_t judges = ROLE_BIT(ROLE_INSPECT) | ROLE_BIT(ROLE_ADMIN);
     if (e == ERR_OK && job.state == JOB_CHECKING && !(r->session->who.roles & judges))
         e = why_set(&why, ERR_FORBIDDEN, "the output is being judged: only the role inspect may read it");
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
     if (e == ERR_OK && m->attempt > job.attempt)
         e = why_set(&why, ERR_NOT_FOUND, "the job has had %u attempts", job.attempt);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         call_fail(s, r, e, why.text);
-        return;
-    }
+    else
+        stream_log_of(s, r, job.ref, m->attempt != 0 ? m->attempt : job.attempt);
+}
+
+void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt) {
+    const struct wire_logs *m = r->message;
     struct stream *t = stream_new(s, r, STREAM_LOG);
     if (t == NULL) return;
-    t->job = job.ref;
-    t->key = (struct log_key){.flow = job.ref.flow.v,
-                              .shard = s->options.shard,
-                              .ordinal = job.ref.ordinal,
-                              .attempt = m->attempt != 0 ? m->attempt : job.attempt};
+    t->job = job;
+    t->key = (struct log_key){
+        .flow = job.flow.v, .shard = s->options.shard, .ordinal = job.ordinal, .attempt = attempt};
     t->follow = m->follow;
     t->at = m->offset;
     t->left = m->most == 0 ? UINT64_MAX : m->most;

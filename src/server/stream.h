@@ -3,6 +3,7 @@
 #ifndef REEVE_STREAM_H
 #define REEVE_STREAM_H
 
+#include "ids.h"
 #include "blob.h"
 #include "joblog.h"
 #include "map.h"
@@ -52,5 +53,7 @@ bool stream_log_is_own(struct server *s, const struct session *n, const struct w
 /* Notes how far a log is, for the next acknowledgement; acknowledges what is durable by now. */
 void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log);
 void stream_log_ack(struct server *s, struct session *n);
+/* The log of an attempt whose job has left memory, as the request says. */
+void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt);
 
 #endif

@@ -41,6 +41,14 @@ static bool range_of(struct slice text, uint64_t *ret_first, uint64_t *ret_last)
     return false;
 }
 
+bool target_numbers(struct server *s, struct slice text, uint64_t *ret_first, uint64_t *ret_last) {
+    uint32_t shard = 0;
+    flow_id id;
+    if (!flow_parse(text, &shard, &id)) return range_of(text, ret_first, ret_last);
+    *ret_first = *ret_last = id.v;
+    return shard == s->options.shard;
+}
+
 enum err target_flow(struct server *s, const struct session *n, struct slice text, flow_id *ret, struct why *why) {
     if (text.len == 0) return why_set(why, ERR_INVALID, "a flow is named by its id, like f13 or f3k9a");
     if (exact_flow(s, n, text, ret)) return ERR_OK;
