@@ -40,8 +40,8 @@ static int64_t now_ms(void) {
 }
 
 /* SIGCHLD comes through a descriptor, everything else that may be blocked is: only KILL ends us from outside. Nothing
- * is ignored or handled, once for all: what a job finds is what a keeper had, and sixty calls for each job would show.
- */
+ * is ignored or handled, once for all: what a job finds is what a keeper had, and sixty calls for each job would
+ * show. */
 static int signals_take(void) {
     sigset_t all, child;
     (void)sigfillset(&all);
