@@ -35,6 +35,7 @@ struct agent_amount {
 
 struct agent_options {
     const char *server; /* "host:port", "unix:/path" */
+    const char *server_told; /* to jobs; NULL: the same */
     const char *(*server_now)(void *ctx); /* before each dial: where it is by now; may be NULL */
     const char *token;  /* NULL: the socket vouches */
     const char *tenant; /* that it works for; NULL: the token's, else the standard one */

@@ -76,10 +76,6 @@ struct attempt *attempts_at(const struct attempts *t, uint32_t index) {
     return a->is_used ? a : NULL;
 }
 
-uint32_t attempts_index(const struct attempts *t, const struct attempt *a) {
-    return index_get(&t->held, slice_of(a->key, sizeof a->key), held_key, t);
-}
-
 struct attempt *attempts_find(const struct attempts *t, const struct wire_attempt *id) {
     struct key k = key_of(id);
     uint32_t index = index_get(&t->held, key_slice(&k), held_key, t);
@@ -113,25 +109,31 @@ struct attempt *attempts_new(struct attempts *t, const struct wire_attempt *id, 
     struct key k = key_of(id);
     *a = (struct attempt){
         .id = *id,
+        .index = index,
         .is_used = true,
         .sleep_until_ms = TIME_NEVER,
         .timeout_at_ms = TIME_NEVER,
         .kill_at_ms = TIME_NEVER,
         .spool_at_ms = TIME_NEVER,
+        .tell_at_ms = TIME_NEVER,
         .job = bytes_new(job),
     };
     memcpy(a->key, k.at, sizeof a->key);
-    snprintf(a->space, sizeof a->space, "%x-%llx-%x-%x", id->shard, (unsigned long long)id->flow, id->ordinal,
-             id->attempt);
     capture_init(&a->capture, log_bytes_max);
     vec_init(&a->transfer.items, sizeof(struct transfer_item));
     index_put(&t->held, key_slice(&k), index);
     return a;
 }
 
+void attempts_name_space(struct attempt *a) {
+    const struct wire_attempt *id = &a->id;
+    snprintf(a->space, sizeof a->space, "%x-%llx-%x-%x", id->shard, (unsigned long long)id->flow, id->ordinal,
+             id->attempt);
+}
+
 void attempts_free(struct attempts *t, struct attempt *a) {
-    uint32_t index = attempts_index(t, a);
-    ENSURE(index != 0);
+    uint32_t index = a->index;
+    REQUIRE(a->is_used && index != 0);
     bury(t, &a->id);
     if (a->heap_position != 0) heap_remove(&t->due, a->heap_position);
     index_del(&t->held, slice_of(a->key, sizeof a->key), index);
@@ -142,7 +144,7 @@ void attempts_free(struct attempts *t, struct attempt *a) {
 void attempts_touch(struct attempts *t, struct attempt *a) {
     if (a->is_dirty) return;
     a->is_dirty = true;
-    *(uint32_t *)vec_push(&t->dirty) = attempts_index(t, a);
+    *(uint32_t *)vec_push(&t->dirty) = a->index;
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -151,9 +153,10 @@ static int64_t least(int64_t a, int64_t b) {
 
 void attempts_time(struct attempts *t, struct attempt *a) {
     int64_t when = least(least(a->sleep_until_ms, a->timeout_at_ms), least(a->kill_at_ms, a->spool_at_ms));
+    when = least(when, a->tell_at_ms);
     if (a->heap_position != 0) heap_remove(&t->due, a->heap_position);
     a->heap_position = 0;
-    if (when != TIME_NEVER) heap_push(&t->due, when, attempts_index(t, a));
+    if (when != TIME_NEVER) heap_push(&t->due, when, a->index);
 }
 
 struct attempt *attempts_due(struct attempts *t, int64_t now_ms) {

@@ -38,6 +38,7 @@ struct transfer { /* of blobs, one after the other */
 struct attempt {
     uint8_t key[ATTEMPT_KEY_BYTES];
     struct wire_attempt id;
+    uint32_t index; /* of this in the pool */
     uint8_t phase; /* enum wire_held_phase */
     bool is_used;
     bool is_exclusive;
@@ -54,6 +55,7 @@ struct attempt {
     proc_id process;
     uint32_t grace_ms;
     int64_t sleep_until_ms, timeout_at_ms, kill_at_ms, spool_at_ms; /* monotonic */
+    int64_t tell_at_ms; /* when its start is said; TIME_NEVER = at once, or it was */
     int64_t started_ms; /* wall */
     struct capture capture;
     struct spool_file file;
@@ -83,7 +85,7 @@ struct attempt *attempts_new(struct attempts *t, const struct wire_attempt *id, 
                              uint64_t log_bytes_max);
 void attempts_free(struct attempts *t, struct attempt *a); /* and buries it */
 struct attempt *attempts_at(const struct attempts *t, uint32_t index); /* NULL: none; 1 .. attempts_high */
-uint32_t attempts_index(const struct attempts *t, const struct attempt *a);
+void attempts_name_space(struct attempt *a); /* before its directory is made; many attempts need none */
 static inline uint32_t attempts_high(const struct attempts *t) {
     return t->pool.high;
 }

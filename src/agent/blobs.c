@@ -12,7 +12,7 @@
 static void ask(struct agent *a, struct attempt *t, enum wire_op op, const void *message) {
     (void)map_del(&a->by_request, t->transfer.request);
     t->transfer.request = link_request(a);
-    map_put(&a->by_request, t->transfer.request, attempts_index(&a->attempts, t));
+    map_put(&a->by_request, t->transfer.request, t->index);
     link_send(a, op, t->transfer.request, message);
 }
 

@@ -13,6 +13,7 @@
 #include "panic.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
+#define STARTED_MS 10 /* a job that is over sooner says only that: half the words, and no record of its start */
 #define TIMEOUT_MARGIN_MS 2000 /* the server's own timeout comes first; this is for when it is away */
 
 /* ---- the end ---- */
@@ -41,7 +42,7 @@ static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
     blobs_stop(a, t);
     t->phase = WIRE_HELD_FINISHED;
     t->process = (proc_id){0};
-    t->sleep_until_ms = t->timeout_at_ms = t->kill_at_ms = TIME_NEVER;
+    t->sleep_until_ms = t->timeout_at_ms = t->kill_at_ms = t->tell_at_ms = TIME_NEVER;
     t->spool_at_ms = a->link.state == LINK_UP ? TIME_NEVER : agent_now_ms(a); /* else when it is not acknowledged */
     attempts_time(&a->attempts, t);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
@@ -247,7 +248,7 @@ static enum err run_process(struct agent *a, struct attempt *t, const struct wir
                              .stdin_path = w->stdin_path[0] != 0 ? w->stdin_path : NULL};
     e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &t->process, why);
     if (e != ERR_OK) return e;
-    map_put(&a->by_process, t->process.v, attempts_index(&a->attempts, t));
+    map_put(&a->by_process, t->process.v, t->index);
     if (t->is_exclusive && !MUTANT(keeper_unset)) a->w.proc->ops->kill_at(a->w.proc, t->process, a->lease_until_ms);
     if (spec.has_stdin) {
         a->w.proc->ops->feed(a->w.proc, t->process, w->run.stdin_text);
@@ -277,6 +278,7 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
         return;
     }
     t->phase = WIRE_HELD_RUNNING;
+    t->tell_at_ms = agent_now_ms(a) + STARTED_MS;
     if (order->run_timeout_ms > 0) t->timeout_at_ms = agent_now_ms(a) + order->run_timeout_ms + TIMEOUT_MARGIN_MS;
     attempts_time(&a->attempts, t);
     attempts_touch(&a->attempts, t);
@@ -288,6 +290,7 @@ static void prepare(struct agent *a, struct attempt *t, const struct wire_assign
     struct why why = {{0}};
     enum err e = workload_check(&w->run, &why);
     if (e == ERR_OK) e = blobs_check(order, &w->run, &why);
+    attempts_name_space(t);
     if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, &why);
     t->has_space = e == ERR_OK;
     if (e != ERR_OK) {
@@ -435,6 +438,9 @@ void run_due(struct agent *a) {
         } else if (t->timeout_at_ms <= now) {
             t->is_overdue = true;
             terminate(a, t, t->grace_ms);
+        } else if (t->tell_at_ms <= now) {
+            t->tell_at_ms = TIME_NEVER;
+            attempts_touch(&a->attempts, t);
         } else if (t->sleep_until_ms <= now) {
             struct wire_end end = {0};
             finish(a, t, &end);

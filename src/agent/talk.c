@@ -87,6 +87,11 @@ static void say_started(struct agent *a, const struct u32vec *list) {
         struct attempt *t = attempts_at(&a->attempts, list->at[i]);
         /* One that is over already says so with DONE. */
         if (t->phase != WIRE_HELD_RUNNING || t->started_told) continue;
+        if (t->tell_at_ms != TIME_NEVER) {
+            if (t->capture.end + t->capture.open.len == 0) continue; /* later, or with the end; before its output */
+            t->tell_at_ms = TIME_NEVER;
+            attempts_time(&a->attempts, t);
+        }
         t->started_told = true;
         ids[count++] = t->id;
     }

@@ -132,13 +132,21 @@ static inline void put_pair(struct buf *out, uint64_t a, uint64_t b) {
 
 static inline void put_bytes(struct buf *out, uint64_t key, struct slice s) {
     put_pair(out, key, s.len);
-    buf_put(out, s.ptr, s.len);
+    if (out->slots - out->len >= s.len && !out->full) {
+        memcpy(out->at + out->len, s.ptr, s.len);
+        out->len += s.len;
+    } else {
+        buf_put(out, s.ptr, s.len);
+    }
 }
 
 /* A body whose length is known only once it is written gets one byte for it up front, and is moved on in the rare
  * case that one byte does not suffice. Returns where the body starts. */
-static size_t open_body(struct buf *out) {
-    buf_put_u8(out, 0);
+static inline size_t open_body(struct buf *out) {
+    if (out->slots > out->len && !out->full)
+        out->at[out->len++] = 0;
+    else
+        buf_put_u8(out, 0);
     return out->len;
 }
 
@@ -146,11 +154,13 @@ static void close_body(struct buf *out, size_t start) {
     if (out->full) return;
     uint8_t length[VARINT_BYTES_MAX];
     size_t body_bytes = out->len - start;
-    size_t length_bytes = (size_t)(write_varint(length, body_bytes) - length);
-    if (length_bytes > 1) {
-        if (!buf_space(out, length_bytes - 1)) return;
-        memmove(out->at + start - 1 + length_bytes, out->at + start, body_bytes);
+    if (body_bytes < 0x80) {
+        out->at[start - 1] = (uint8_t)body_bytes;
+        return;
     }
+    size_t length_bytes = (size_t)(write_varint(length, body_bytes) - length);
+    if (!buf_space(out, length_bytes - 1)) return;
+    memmove(out->at + start - 1 + length_bytes, out->at + start, body_bytes);
     memcpy(out->at + start - 1, length, length_bytes);
 }
 
@@ -172,6 +182,21 @@ static void put_message(const struct tlv_desc *d, const void *from, struct buf *
     size_t start = open_body(out);
     tlv_encode(d, from, out);
     close_body(out, start);
+}
+
+/* Written first and taken back when it was nothing, which is cheaper than looking twice; but what is taken back must
+ * not be what made the buffer full. */
+static void put_part(struct buf *out, uint64_t key, const struct tlv_desc *d, const void *from) {
+    size_t before = out->len;
+    if (out->max - out->len <= VARINT_BYTES_MAX && is_empty(d, from)) return;
+    buf_put_varint(out, key);
+    size_t start = open_body(out);
+    tlv_encode(d, from, out);
+    if (out->full) return;
+    if (out->len > start)
+        close_body(out, start);
+    else
+        buf_cut(out, before);
 }
 
 static void put_list(struct buf *out, uint64_t key, const struct tlv_desc *sub, struct tlv_list list) {
@@ -234,11 +259,7 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
             if (list.count) put_list(out, key | 1, f->sub, list);
             break;
         }
-        case TLV_MSG:
-            if (is_empty(f->sub, at)) break;
-            buf_put_varint(out, key | 1);
-            put_message(f->sub, at, out);
-            break;
+        case TLV_MSG: put_part(out, key | 1, f->sub, at); break;
         case TLV_RAW: break;
         }
     }
@@ -515,10 +536,21 @@ static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f,
     return ERR_OK;
 }
 
+/* Most fields cannot be wrong: numbers of a whole width, and texts that are not there. */
+static inline bool any_is_good(const struct tlv_field *f, const void *at) {
+    const uint32_t numbers = 1u << TLV_U8 | 1u << TLV_U16 | 1u << TLV_U32 | 1u << TLV_U64 | 1u << TLV_I64;
+    const uint32_t texts = 1u << TLV_TEXT | 1u << TLV_BYTES | 1u << TLV_HASH;
+    uint32_t type = 1u << f->type;
+    return (type & numbers) || ((type & texts) && load_slice(at).len == 0);
+}
+
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why) {
     if (depth == NESTING_MAX) return why_set(why, ERR_LIMIT, "%s: nested too deep", d->name);
     for (uint32_t i = 0; i < d->field_count; i++) {
-        enum err e = check_field(d, &d->fields[i], field_in(&d->fields[i], from), depth + 1, why);
+        const struct tlv_field *f = &d->fields[i];
+        const void *at = field_in(f, from);
+        if (any_is_good(f, at)) continue;
+        enum err e = check_field(d, f, at, depth + 1, why);
         if (e) return e;
     }
     return ERR_OK;

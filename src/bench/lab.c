@@ -34,7 +34,11 @@ static void pause_ms(long ms) {
 /* What they say goes to DIR/log; they do not outlive us. */
 static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct why *why) {
     char log[BENCH_PATH_MAX + 16];
+    char self[BENCH_PATH_MAX];
     snprintf(log, sizeof log, "%s/log", l->dir);
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1); /* by its name, for who looks at processes */
+    if (len <= 0) return why_set(why, ERR_IO, "/proc/self/exe: %s", strerrordesc_np(errno));
+    self[len] = 0;
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,7 +47,7 @@ static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct
         dup2(null, 0);
         dup2(fd, 1);
         dup2(fd, 2);
-        execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+        execv(self, (char *const *)(uintptr_t)argv);
         _exit(127);
     }
     if (pid < 0) return why_set(why, ERR_IO, "fork: %s", strerrordesc_np(errno));
@@ -87,11 +91,12 @@ static bool line_of(const struct lab *l, const char *name, char *ret, size_t byt
 
 enum err lab_server_start(struct lab *l, struct why *why) {
     const char *listen = l->address[0] != 0 ? l->address : "127.0.0.1:0";
-    const char *const argv[] = {"reeve", "serve", "--data", l->data, "--listen", listen, NULL};
+    const char *compact = l->is_compacted ? NULL : "--compact-bytes";
+    const char *const argv[] = {"reeve", "serve", "--data", l->data, "--listen", listen, compact, "0", NULL};
     return spawn(l, argv, &l->server, why);
 }
 
-static enum err is_alive(struct lab *l, struct why *why) {
+enum err lab_is_alive(struct lab *l, struct why *why) {
     int status = 0;
     if (waitpid(l->server, &status, WNOHANG) == 0) return ERR_OK;
     l->server = 0;
@@ -107,7 +112,7 @@ static enum err is_alive(struct lab *l, struct why *why) {
 enum err lab_connect(struct lab *l, struct why *why) {
     double start = bench_now();
     for (;;) {
-        enum err e = is_alive(l, why);
+        enum err e = lab_is_alive(l, why);
         if (e != ERR_OK) return e;
         bool known = line_of(l, "address", l->address, sizeof l->address) &&
                      line_of(l, "admin.token", l->admin, sizeof l->admin) &&
@@ -167,8 +172,8 @@ enum err lab_stop(struct lab *l, struct why *why) {
 
 /* ---- life ---- */
 
-enum err lab_open(struct lab *l, struct bench *b, struct why *why) {
-    *l = (struct lab){.bench = b};
+static enum err open_with(struct lab *l, struct bench *b, bool is_compacted, struct why *why) {
+    *l = (struct lab){.bench = b, .is_compacted = is_compacted};
     snprintf(l->dir, sizeof l->dir, "%s/reeve-bench-%s", b->disk,
              "XX"
              "XX"
@@ -181,6 +186,14 @@ enum err lab_open(struct lab *l, struct bench *b, struct why *why) {
     snprintf(l->data, sizeof l->data, "%s/data", l->dir);
     enum err e = lab_server_start(l, why);
     return e == ERR_OK ? lab_connect(l, why) : e;
+}
+
+enum err lab_open(struct lab *l, struct bench *b, struct why *why) {
+    return open_with(l, b, true, why);
+}
+
+enum err lab_open_uncompacted(struct lab *l, struct bench *b, struct why *why) {
+    return open_with(l, b, false, why);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {

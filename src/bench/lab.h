@@ -18,6 +18,7 @@ struct lab {
     char data[BENCH_PATH_MAX + 16];
     char address[64]; /* the same after a restart */
     char admin[LAB_TOKEN_MAX], worker[LAB_TOKEN_MAX];
+    bool is_compacted; /* as by default */
     pid_t server; /* 0: it does not run */
     pid_t workers[LAB_WORKERS_MAX];
     uint32_t worker_count;
@@ -26,10 +27,13 @@ struct lab {
 };
 
 CHECKED enum err lab_open(struct lab *l, struct bench *b, struct why *why); /* with a server */
+/* The same, and nothing is folded into snapshots. */
+CHECKED enum err lab_open_uncompacted(struct lab *l, struct bench *b, struct why *why);
 void lab_close(struct lab *l); /* ends all of it, removes the directory */
 
 CHECKED enum err lab_server_start(struct lab *l, struct why *why); /* does not wait for it */
 CHECKED enum err lab_connect(struct lab *l, struct why *why);      /* waits until it answers */
+CHECKED enum err lab_is_alive(struct lab *l, struct why *why);     /* else: what the server said last */
 void lab_server_kill(struct lab *l);                               /* -9 */
 CHECKED enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why); /* attached; 0 = its default */
 CHECKED enum err lab_stop(struct lab *l, struct why *why); /* workers and server, by TERM */

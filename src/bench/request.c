@@ -11,8 +11,21 @@
 #define NAME_BYTES 24u
 
 struct slice request_spec(void) {
-    static char spec[REQUEST_SPEC_BYTES];
-    memset(spec, 'x', sizeof spec);
+    static uint8_t spec[REQUEST_SPEC_BYTES];
+    static char argument[REQUEST_SPEC_BYTES];
+    struct wire_arg argv[] = {{SLICE("/bin/echo")}, {slice_of(argument, 0)}};
+    struct wire_run run = {.argv = {argv, 2}};
+    struct buf out;
+    memset(argument, 'x', sizeof argument);
+    buf_init(&out, 2 * REQUEST_SPEC_BYTES);
+    for (size_t len = 1; out.len < sizeof spec && len < sizeof argument; len++) {
+        argv[1].text.len = len;
+        buf_clear(&out);
+        tlv_encode(&wire_run_desc, &run, &out);
+    }
+    ENSURE(out.len == sizeof spec);
+    memcpy(spec, out.at, sizeof spec);
+    buf_fini(&out);
     return slice_of(spec, sizeof spec);
 }
 

@@ -19,7 +19,7 @@ struct request_job {
     struct slice body; /* of every job */
 };
 
-struct slice request_spec(void); /* REQUEST_SPEC_BYTES that mean nothing */
+struct slice request_spec(void); /* a command of REQUEST_SPEC_BYTES */
 
 /* One flow of so many jobs. */
 void request_flow(struct buf *out, uint32_t jobs, enum request_shape shape, const struct request_job *job);

@@ -2,6 +2,8 @@
  * no byte of a block is handed out before its CRC was checked. Must not: write, or judge what a bad block means. */
 #include "scan.h"
 
+#include <string.h>
+
 #include "diskio.h"
 #include "panic.h"
 
@@ -57,23 +59,31 @@ void scan_forget(struct scan *s) {
     s->len = 0;
 }
 
+/* Fills the window from `offset` on with `want` bytes, or as many as there are. What it has of them already is not read
+ * again: the head of a block is looked at before its length is known. */
+static enum err window_fill(struct scan *s, uint64_t offset, size_t want, struct why *why) {
+    bool overlaps = offset >= s->start && offset < s->start + s->len;
+    size_t kept = overlaps ? (size_t)(s->start + s->len - offset) : 0, have = 0;
+    if (kept > 0) memmove(s->window.at, s->window.at + (offset - s->start), kept);
+    s->start = offset;
+    s->len = 0; /* of a failed read nothing may be used */
+    buf_cut(&s->window, kept);
+    uint8_t *to = buf_space(&s->window, want - kept);
+    ENSURE(to != NULL);
+    enum err e = s->packed != NULL ? packed_read(s->packed, offset + kept, to, want - kept, &have, why)
+                                   : diskio_read(s->disk, s->file, offset + kept, to, want - kept, &have, why);
+    if (e == ERR_OK) s->len = kept + have;
+    return e;
+}
+
 /* Makes bytes [offset, offset + need) available; ret_have is less only at the end of the file. */
 static enum err window_move(struct scan *s, uint64_t offset, size_t need, struct slice *ret, struct why *why) {
     REQUIRE(s->file.v >= 0 || s->packed != NULL);
     bool inside = offset >= s->start && offset + need <= s->start + s->len;
     if (!inside) {
         size_t whole = s->bytes < WINDOW_BYTES ? (size_t)s->bytes : WINDOW_BYTES;
-        size_t want = need < whole ? whole : need;
-        s->len = 0;
-        buf_clear(&s->window);
-        uint8_t *to = buf_space(&s->window, want);
-        ENSURE(to != NULL);
-        size_t have = 0;
-        enum err e = s->packed != NULL ? packed_read(s->packed, offset, to, want, &have, why)
-                                       : diskio_read(s->disk, s->file, offset, to, want, &have, why);
+        enum err e = window_fill(s, offset, need < whole ? whole : need, why);
         if (e != ERR_OK) return e;
-        s->start = offset;
-        s->len = have;
     }
     size_t have = s->start + s->len > offset ? (size_t)(s->start + s->len - offset) : 0;
     *ret = slice_of(s->window.at + (offset - s->start), have < need ? have : need);

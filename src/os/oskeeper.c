@@ -39,14 +39,15 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* SIGCHLD comes through a descriptor, everything else that may be blocked is: only KILL ends us from outside. */
+/* SIGCHLD comes through a descriptor, everything else that may be blocked is: only KILL ends us from outside. Nothing is
+ * ignored or handled, once for all: what a job finds is what a keeper had, and sixty calls for each job would show. */
 static int signals_take(void) {
     sigset_t all, child;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
-    (void)signal(SIGCHLD, SIG_DFL);
+    for (int number = 1; number < NSIG; number++) (void)signal(number, SIG_DFL); /* jobs inherit it */
     int fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     ENSURE(fd >= 0);
     return fd;
@@ -139,7 +140,6 @@ static _Noreturn void job_exec(const struct job *j, volatile int *ret_errno) {
     if (j->has_stdin) (void)dup2(j->fds[KEEPER_FD_IN], STDIN_FILENO); /* else the nursery's /dev/null */
     (void)dup2(j->fds[KEEPER_FD_OUT], STDOUT_FILENO);
     (void)dup2(j->fds[KEEPER_FD_ERR], STDERR_FILENO);
-    for (int number = 1; number < NSIG; number++) (void)signal(number, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (chdir(j->workdir) == 0) (void)execve(j->program, j->argv, j->env);

@@ -81,9 +81,9 @@ static void watch(struct osproc *o, const struct entry *e, enum watch which, uin
 }
 
 static void unwatch(struct osproc *o, struct entry *e, enum watch which) {
+    (void)o;
     if (e->fds[which] < 0) return;
-    (void)epoll_ctl(o->epoll, EPOLL_CTL_DEL, e->fds[which], NULL);
-    (void)close(e->fds[which]);
+    (void)close(e->fds[which]); /* the only descriptor of its end: that takes it out of the epoll set, too */
     e->fds[which] = -1;
 }
 

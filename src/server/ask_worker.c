@@ -266,7 +266,6 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
         a->reason = w->reason;
         take_leavings(s, r, w, a);
         c->parts[i].attempt = w->attempt;
-        ends_note(&s->ends, w);
         call_command(s, r, c, i, &cmd);
     }
 }

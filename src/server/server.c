@@ -13,16 +13,21 @@
 #include "hash.h"
 #include "judge.h"
 #include "panic.h"
+#include "past.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "upload.h"
 
 #define LANE_BYTES_FIRST ((size_t)256 << 20)
 #define LANE_BYTES_SECOND ((size_t)64 << 20)
 #define REQUEST_ARENA_MAX ((size_t)2 << 30)
 #define SESSIONS_MAX 100000u
 #define CALLS_MAX 1000001u
-#define HERE_REQUESTS_MAX 512u /* more than these in one pass, and the journal's thread does the append */
+/* More than this in one pass, and the journal's thread does the append: what comes meanwhile is worth more than the
+ * hand-over costs. */
+#define HERE_REQUESTS_MAX 512u
+#define HERE_BYTES_MAX 32768u
 #define FULL_RETRY_MS 200
 #define ROOM_MS 50
 #define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
@@ -145,7 +150,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
 
 static void append_give(struct server *s) {
     struct writer_result r;
-    bool here = s->served <= HERE_REQUESTS_MAX && !s->options.appends_away;
+    bool here = s->served <= HERE_REQUESTS_MAX && s->batch.records.len <= HERE_BYTES_MAX && !s->options.appends_away;
     s->append = APPEND_AWAY;
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }
@@ -177,7 +182,7 @@ static void append_start(struct server *s) {
 static void append_take(struct server *s) {
     struct writer_result r;
     struct writer_trim_result t;
-    if (!writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
+    if (!s->woken && !writer_is_busy(s->writer) && !s->compacting && !s->trimming) return; /* nothing is under way */
     if (writer_take(s->writer, &r)) append_ended(s, &r);
     if (!writer_trim_take(s->writer, &t)) return;
     s->trimming = false;
@@ -195,11 +200,12 @@ static void seal_when_idle(struct server *s) {
 static void vault_turn(struct server *s) {
     struct why why = {{0}};
     bool flew = s->vault.logs_fly || s->vault.blobs_fly;
-    if (!flew) return;
+    if (!flew && !s->woken) return;
     enum err e = vault_take(&s->vault, &why);
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
         server_log(s, SERVER_WARN, "no_space", "%s", why.text);
+        upload_no_space(s);
     } else if (e != ERR_OK) {
         why_wrap(&why, e, "blobs and logs");
         server_fail(s, e, &why);
@@ -240,9 +246,11 @@ void server_pass(struct server *s) {
     engine_begin(s->engine, &in);
     session_tell_gone(s);
     vault_turn(s);
+    s->woken = false;
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     judge_turn(s);
+    project_turn(s);
     retain_turn(s);
     almanac_turn(s);
     if (s->world.guest != NULL) s->world.guest->turn(s->world.guest->ctx);
@@ -270,8 +278,8 @@ mono_time server_next(struct server *s) {
     int64_t next = earlier(feed_patience(s), session_patience(s));
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
-    bool waits = !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) || s->hung_up.count > 0 ||
-                 engine_has_work(s->engine) || almanac_waits(s);
+    bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
+                 s->hung_up.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -281,13 +289,21 @@ mono_time server_next(struct server *s) {
     next = earlier(next, retain_next(s));
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
+    next = earlier(next, project_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
     if (s->vault_again_ms != 0) next = earlier(next, s->vault_again_ms);
-    /* While an append is away the end of it wakes us; turning round and round meanwhile would only be in its way. */
-    if (waits || next <= now) next = s->append == APPEND_NONE ? now : now + 1;
+    /* While an append or a seal is away the end of it wakes us; turning round and round meanwhile would only be in its
+     * way. */
+    bool away = s->append != APPEND_NONE || writer_is_busy(s->writer);
+    if (waits || next <= now) next = away ? now + 1 : now;
     return (mono_time){next};
+}
+
+/* What ended may have been taken already, by a pass between the end and its word on the descriptor. */
+void server_wake(struct server *s) {
+    s->woken = true;
 }
 
 void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
@@ -299,6 +315,10 @@ bool server_step(struct server *s) {
     REQUIRE(s->options.without_threads);
     bool wrote = writer_step(s->writer);
     return vault_work(&s->vault) || wrote;
+}
+
+int server_history_fd(struct server *s) {
+    return s->world.history != NULL ? s->world.history->ops->fd(s->world.history) : -1;
 }
 
 const struct net_handler *server_handler(struct server *s) {
@@ -343,7 +363,8 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 &&
+           s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
@@ -476,13 +497,15 @@ enum err server_open(const struct server_world *world, const struct server_optio
     enum err e = stores_open(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
+        if (world->history != NULL) world->history->ops->close(world->history);
         server_free(s);
         return e;
     }
     struct inputs in;
+    past_init(s);
+    project_init(s);
     feed_init(s);
     streams_init(s);
-    ends_init(&s->ends);
     items_init(&s->items);
     judge_init(s);
     retain_init(s);
@@ -501,9 +524,10 @@ void server_close(struct server *s) {
     bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
     session_free_all(s);
     call_free_all(s);
+    project_fini(s);
+    past_fini(s);
     feed_fini(s);
     streams_fini(s);
-    ends_fini(&s->ends);
     almanac_fini(s);
     sweep_fini(s);
     judge_fini(s);

@@ -6,7 +6,7 @@
  *     server_handler(s)                 give it to the listeners; it only gathers requests
  *     server_pass(s)                    once per turn of the loop: serves them
  *     server_next(s)                    when a pass is due though nothing happens
- *     server_fds(s, …)                  readable: a pass is due (appends, and blobs and logs, that ended elsewhere)
+ *     server_fds(s, …)                  readable: server_wake, and a pass is due (appends, blobs or logs ended elsewhere)
  *     server_step(s)                    without threads: does what they would have done
  *
  * Nothing leaves before the record it was computed from is durable. When a write or a sync fails, server_failed says so
@@ -18,6 +18,7 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
+#include "history.h"
 #include "limit.h"
 #include "net.h"
 #include "wtime.h"
@@ -38,6 +39,7 @@ struct server_world {
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
+    struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
 };
 
 enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
@@ -66,7 +68,9 @@ const struct net_handler *server_handler(struct server *s);
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
+void server_wake(struct server *s); /* one of them is readable: before the pass */
 bool server_step(struct server *s); /* false: nothing was handed over */
+int server_history_fd(struct server *s); /* the same; -1 = there is no history */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
  * takes too long for the loop, so `start` is called on the journal's housekeeping thread.

@@ -7,7 +7,6 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
-#include "ends.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
@@ -17,6 +16,7 @@
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
+#include "project.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
@@ -50,6 +50,7 @@ struct session {
     struct buf in; /* the beginning of a frame that is not whole yet */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
+    struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
     uint32_t calls; /* not answered yet */
     bool watches;   /* keys of the store, or did */
     struct u32vec watch_ids; /* requests that watch */
@@ -147,6 +148,7 @@ struct server {
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
+    bool woken; /* a descriptor of server_fds is readable, and stays so until it is read */
     bool trimming;
     bool compacting;
     uint32_t served;         /* requests of the present pass */
@@ -169,10 +171,11 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
-    struct ends ends;
     struct items items;
     struct judge judge;
     struct retain retain;
+    struct project project;
+    struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;
     struct arena arena; /* of one request */

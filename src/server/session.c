@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "assign.h"
+#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
 
+#define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
@@ -121,14 +123,14 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
 
 /* ---- hello ---- */
 
-/* Whether this way of coming will do, whoever it is. */
-static enum err check_way(const struct server *s, const struct session *n, struct why *why) {
+/* Whether this way of coming will do, whoever it is. For a job its worker has shown a certificate. */
+static enum err check_way(const struct server *s, const struct session *n, bool is_job, struct why *why) {
     if (n->is_local) return ERR_OK;
     if (s->options.needs_tls && !n->is_tls)
         return why_set(why, ERR_FORBIDDEN,
                        "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
                        "could be read on the way");
-    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0)
+    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
         return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
     return ERR_OK;
 }
@@ -145,8 +147,10 @@ static enum err vouch_token(struct server *s, struct session *n, struct slice to
 }
 
 static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
-    enum err e = check_way(s, n, why);
+    bool is_job = jobtoken_is_one(m->token);
+    enum err e = check_way(s, n, is_job, why);
     if (e != ERR_OK) return e;
+    if (is_job) return jobtoken_check(s, m->token, &n->who, &n->job, why);
     if (m->token.len > 0) return vouch_token(s, n, m->token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;
@@ -255,7 +259,8 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
         struct frame f;
         struct why why = {{0}};
         size_t need = 0;
-        enum err e = frame_take(&left, (size_t)s->limits->frame_bytes_max, &f, &need, &why);
+        size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
+        enum err e = frame_take(&left, most, &f, &need, &why);
         if (e != ERR_OK) {
             session_refuse(s, n, 0, e, why.text);
             return in.len;

@@ -19,6 +19,7 @@ enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 struct flusher {
     struct arena birth; /* holds this object */
     bool threaded;
+    bool owns_fd;
     int fd; /* -1 when not threaded */
     pthread_t thread;
     sem_t handed; /* the slot is HANDED, or it is closed */
@@ -45,9 +46,7 @@ static void *flusher_main(void *arg) {
     }
 }
 
-enum err flusher_open(bool threaded, struct flusher **ret, struct why *why) {
-    int fd = threaded ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-    if (threaded && fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+static struct flusher *flusher_new(bool threaded, int fd) {
     struct arena birth;
     arena_init(&birth, sizeof(struct flusher) + 64, sizeof(struct flusher) + 4096);
     struct flusher *f = ARENA_NEW(&birth, struct flusher);
@@ -56,8 +55,19 @@ enum err flusher_open(bool threaded, struct flusher **ret, struct why *why) {
     f->fd = fd;
     ENSURE(sem_init(&f->handed, 0, 0) == 0);
     ENSURE(!threaded || pthread_create(&f->thread, NULL, flusher_main, f) == 0);
-    *ret = f;
+    return f;
+}
+
+enum err flusher_open(bool threaded, struct flusher **ret, struct why *why) {
+    int fd = threaded ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (threaded && fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+    *ret = flusher_new(threaded, fd);
+    (*ret)->owns_fd = threaded;
     return ERR_OK;
+}
+
+struct flusher *flusher_open_on(int fd) {
+    return flusher_new(true, fd);
 }
 
 bool flusher_step(struct flusher *f) {
@@ -73,7 +83,7 @@ void flusher_close(struct flusher *f) {
     ENSURE(sem_post(&f->handed) == 0); /* comes after that of what is under way */
     ENSURE(!f->threaded || pthread_join(f->thread, NULL) == 0);
     (void)sem_destroy(&f->handed);
-    if (f->threaded) (void)close(f->fd);
+    if (f->owns_fd) (void)close(f->fd);
     struct arena birth = f->birth;
     arena_fini(&birth);
 }

@@ -14,6 +14,8 @@
 struct flusher;
 
 CHECKED enum err flusher_open(bool threaded, struct flusher **ret, struct why *why);
+/* The same with an eventfd of the caller's, which several may share. */
+struct flusher *flusher_open_on(int fd);
 bool flusher_step(struct flusher *f); /* does what was handed over; false: there is nothing */
 void flusher_close(struct flusher *f); /* waits for what is under way */
 void flusher_hand(struct flusher *f, void (*run)(void *ctx), void *ctx); /* nothing may be under way */

@@ -103,14 +103,14 @@ static void it_runs_what_it_offers_with_what_it_passes_on(void **state) {
                                 "--label", "zone=a", "--pass-env", "SHARED", "--permanent",  NULL};
     pid_t worker = worker_start(server.worker, more);
     wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
-    struct slice flow = submit(&c, "echo [$SHARED][$PRIVATE][$LANG][$REEVE_TOKEN]", "p", "GPU");
+    struct slice flow = submit(&c, "echo [$SHARED][$PRIVATE][$LANG][${REEVE_TOKEN%_*}]", "p", "GPU");
     until(&c, flow, "succeeded");
     struct wire_logs logs = {.job = job_of(&c, flow)};
     const struct wire_log_data *data = wireclient_ask(&c, WIRE_LOGS, &logs, WIRE_LOG_DATA);
     const struct wire_log_piece *pieces = data->pieces.at;
     assert_int_equal(data->pieces.count, 1);
-    assert_true(slice_eq(pieces[0].data, SLICE("[shared][][C.UTF-8][]\n")));
-    struct slice other = submit(&c, "true", "p", "TPU"); /* which it has not */
+    assert_true(slice_eq(pieces[0].data, SLICE("[shared][][C.UTF-8][rvj]\n"))); /* its own token, not the worker's */
+    struct slice other = submit(&c, "true", "p", "TPU");                        /* which it has not */
     until(&c, other, "ready");
     assert_int_equal(kill(worker, SIGTERM), 0);
     assert_int_equal(exit_of(worker), 0);

@@ -50,6 +50,24 @@ static void the_first_start_makes_two_tokens(void **state) {
     tmpdisk_remove(&t);
 }
 
+static void the_secret_of_attempts_is_made_once(void **state) {
+    (void)state;
+    struct tmpdisk t;
+    struct auth a;
+    struct why why;
+    bool first;
+    uint8_t secret[AUTH_SECRET_BYTES], none[AUTH_SECRET_BYTES] = {0};
+    tmpdisk_make(&t);
+    assert_int_equal(auth_open(&a, t.disk, osclock(), osdigest(), &first, &why), ERR_OK);
+    memcpy(secret, a.secret, sizeof secret);
+    assert_memory_not_equal(secret, none, sizeof none);
+    auth_close(&a);
+    assert_int_equal(auth_open(&a, t.disk, osclock(), osdigest(), &first, &why), ERR_OK);
+    assert_memory_equal(a.secret, secret, sizeof secret);
+    auth_close(&a);
+    tmpdisk_remove(&t);
+}
+
 static void tokens_expire_and_are_revoked(void **state) {
     (void)state;
     struct tmpdisk t;
@@ -125,9 +143,8 @@ static void roles_are_what_the_table_says(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_start_makes_two_tokens),
-        cmocka_unit_test(tokens_expire_and_are_revoked),
-        cmocka_unit_test(a_damaged_file_is_refused),
+        cmocka_unit_test(the_first_start_makes_two_tokens), cmocka_unit_test(the_secret_of_attempts_is_made_once),
+        cmocka_unit_test(tokens_expire_and_are_revoked),    cmocka_unit_test(a_damaged_file_is_refused),
         cmocka_unit_test(roles_are_what_the_table_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
