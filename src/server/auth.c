@@ -227,13 +227,35 @@ static enum err load(struct auth *a, struct why *why) {
     return e;
 }
 
+static void random_hex(struct clock *c, uint32_t words, char *to) {
+    for (uint32_t i = 0; i < words; i++) {
+        snprintf(to, 17, "%016llx", (unsigned long long)c->random(c));
+        to += 16;
+    }
+}
+
+/* A new token, in memory only. */
+static const struct token *mint(struct auth *a, const struct caller *c, wall_time now,
+                                char ret_text[AUTH_TOKEN_BYTES]) {
+    char id[17];
+    memcpy(ret_text, "rv_", 4);
+    random_hex(a->clock, 4, ret_text + 3);
+    random_hex(a->clock, 1, id);
+    id[AUTH_ID_BYTES - 1] = 0;
+    struct token *t = vec_push(&a->tokens);
+    t->caller = *c;
+    t->created_ms = now.ms;
+    memcpy(t->id, id, AUTH_ID_BYTES);
+    a->hasher->whole(a->hasher, slice_str(ret_text), t->hash);
+    return t;
+}
+
 /* A token on its own in a file, for programs of the same user. */
 static enum err give_file(struct auth *a, const char *file, const char *name, uint32_t roles, struct why *why) {
     struct caller c = {.roles = roles};
-    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES + 1];
+    char text[AUTH_TOKEN_BYTES + 1];
     snprintf(c.name, sizeof c.name, "%s", name);
-    enum err e = auth_add(a, &c, a->clock->wall(a->clock), id, text, why);
-    if (e != ERR_OK) return e;
+    (void)mint(a, &c, a->clock->wall(a->clock), text);
     size_t len = strlen(text);
     text[len] = '\n';
     return file_replace(a->disk, file, FILE_NEW, slice_of(text, len + 1), why);
@@ -266,6 +288,8 @@ enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struc
         secret_make(a);
         e = give_file(a, "worker.token", "worker", ROLE_BIT(ROLE_WORKER), why);
         if (e == ERR_OK) e = give_file(a, "admin.token", "admin", ROLE_BIT(ROLE_ADMIN), why);
+        /* Last: a first start that is interrupted before is a first start again, and nobody is locked out. */
+        if (e == ERR_OK) e = save(a, why);
     }
     if (e != ERR_OK) auth_close(a);
     return e;
@@ -293,33 +317,19 @@ enum err auth_check(struct auth *a, struct slice text, wall_time now, struct cal
     return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
 }
 
-static void random_hex(struct clock *c, uint32_t words, char *to) {
-    for (uint32_t i = 0; i < words; i++) {
-        snprintf(to, 17, "%016llx", (unsigned long long)c->random(c));
-        to += 16;
-    }
-}
-
 enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],
                   char ret_text[AUTH_TOKEN_BYTES], struct why *why) {
     if (a->tokens.count >= AUTH_TOKENS_MAX)
         return why_set(why, ERR_LIMIT, "there are %u tokens already: revoke some", a->tokens.count);
     if (c->roles == 0) return why_set(why, ERR_INVALID, "a token needs a role");
-    char text[AUTH_TOKEN_BYTES] = "rv_", id[17];
-    random_hex(a->clock, 4, text + 3);
-    random_hex(a->clock, 1, id);
-    id[AUTH_ID_BYTES - 1] = 0;
-    struct token *t = vec_push(&a->tokens);
-    t->caller = *c;
-    t->created_ms = now.ms;
-    memcpy(t->id, id, AUTH_ID_BYTES);
-    a->hasher->whole(a->hasher, slice_str(text), t->hash);
+    char text[AUTH_TOKEN_BYTES];
+    const struct token *t = mint(a, c, now, text);
     enum err e = save(a, why);
     if (e != ERR_OK) {
         a->tokens.count--;
         return e;
     }
-    memcpy(ret_id, id, AUTH_ID_BYTES);
+    memcpy(ret_id, t->id, AUTH_ID_BYTES);
     memcpy(ret_text, text, sizeof text);
     return ERR_OK;
 }
