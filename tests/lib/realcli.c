@@ -72,7 +72,7 @@ static int verb_words(char **argv, int count) {
 }
 
 struct ran realcli_run(struct realcli *r, const char *args, const char *text, const char *input) {
-    char *given[ARGS_MAX], *argv[ARGS_MAX] = {(char *)(uintptr_t)realserver_binary()};
+    char *given[ARGS_MAX] = {NULL}, *argv[ARGS_MAX] = {(char *)(uintptr_t)realserver_binary()};
     int count = split(args, text, given), words = verb_words(given, count), n = 1, status = 0;
     for (int i = 0; i < words && i < count; i++) argv[n++] = given[i];
     if (strcmp(given[0], "help") != 0) {
