@@ -359,9 +359,9 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     return server_failed(v->server, why);
 }
 
-/* A million jobs are a gigabyte in small pieces: taken from the system in larger steps it costs fewer calls. The other two
- * stop malloc from raising them by itself: chunks of pools are large and for long mostly unused, and take no memory only
- * as mappings of their own. */
+/* A million jobs are a gigabyte in small pieces: taken from the system in larger steps it costs fewer calls. The other
+ * two stop malloc from raising them by itself: chunks of pools are large and for long mostly unused, and take no memory
+ * only as mappings of their own. */
 static void heap_set(void) {
     (void)mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_BUFFER_BYTES);

@@ -29,8 +29,12 @@ static enum err sort_list(struct decision *d, const struct list_rule *rule, cons
                           struct tlv_list *ret) {
     if (given->count > rule->most)
         return refuse(d, ERR_LIMIT, "more than %lld times %s", (long long)rule->most, rule->what);
+    if (given->count == 0) { /* mostly */
+        *ret = (struct tlv_list){0};
+        return ERR_OK;
+    }
     size_t size = rule->item_bytes;
-    uint8_t *items = arena_alloc(d->arena, size * (given->count ? given->count : 1));
+    uint8_t *items = arena_alloc(d->arena, size * given->count);
     for (uint32_t i = 0; i < given->count; i++) {
         const uint8_t *item = (const uint8_t *)given->at + i * size;
         enum err e = decide_name(d, rule->key(item), rule->what);

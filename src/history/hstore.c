@@ -27,6 +27,7 @@
 #define HAND_BYTES (4u << 20) /* so much does not wait */
 #define LOAD_BYTES_MAX (32u << 20)
 #define AGAIN_MS 1000
+#define DUE_AGAIN_MS 5 /* about how long an append takes */
 #define TRIM_EVERY_MS 3600000
 #define TRIM_WRITING_MS 10000
 #define DAY_MS INT64_C(86400000)
@@ -96,7 +97,7 @@ struct hstore {
     uint32_t filling; /* the other is with the writer, or failed and is kept */
     bool has_kept;
     bool is_due; /* the load waits for its records to be durable, and takes nothing more: else it never would be */
-    int64_t handed_ms, again_ms, trim_ms;
+    int64_t handed_ms, again_ms, trim_ms, due_ms;
     uint64_t durable_lsn; /* as it was told last */
     enum err told;        /* the failure that was told last: each is told once */
 
@@ -279,6 +280,7 @@ static void hand(struct hstore *s, const struct history_turn *t) {
     int64_t now_ms = t->now_ms;
     if (s->is_writing || !wants_to_hand(s, now_ms)) return;
     s->is_due = !s->has_kept && filling(s)->lsn > t->durable_lsn;
+    s->due_ms = now_ms;
     if (s->is_due) return;
     if (!s->has_kept) s->filling ^= 1;
     s->has_kept = false;
@@ -411,7 +413,8 @@ static void op_take(struct history *h, const struct history_turn *now, const str
 
 static int64_t op_next(struct history *h) {
     const struct hstore *s = of(h);
-    if (s->is_writing || s->is_due) return INT64_MAX; /* the end of a write, or of an append, wakes the owner */
+    if (s->is_writing) return INT64_MAX; /* its end wakes the owner */
+    if (s->is_due) return s->due_ms + DUE_AGAIN_MS;
     if (s->has_kept) return s->again_ms;
     if (s->is_damaged || s->aside_untold) return 0;
     int64_t next = s->trim_ms;

@@ -39,8 +39,9 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* SIGCHLD comes through a descriptor, everything else that may be blocked is: only KILL ends us from outside. Nothing is
- * ignored or handled, once for all: what a job finds is what a keeper had, and sixty calls for each job would show. */
+/* SIGCHLD comes through a descriptor, everything else that may be blocked is: only KILL ends us from outside. Nothing
+ * is ignored or handled, once for all: what a job finds is what a keeper had, and sixty calls for each job would
+ * show. */
 static int signals_take(void) {
     sigset_t all, child;
     (void)sigfillset(&all);

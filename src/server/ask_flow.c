@@ -10,21 +10,24 @@
 
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
-    struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
+    if (from->count == 0) return (struct tlv_list){0};
+    struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count);
     const struct wire_name *names = from->at;
     for (uint32_t i = 0; i < from->count; i++) list[i].name = names[i].name;
     return (struct tlv_list){list, from->count};
 }
 
 static struct tlv_list labels_of(struct arena *a, const struct tlv_list *from) {
-    struct label *list = ARENA_ARRAY(a, struct label, from->count ? from->count : 1);
+    if (from->count == 0) return (struct tlv_list){0};
+    struct label *list = ARENA_ARRAY(a, struct label, from->count);
     const struct wire_pair *pairs = from->at;
     for (uint32_t i = 0; i < from->count; i++) list[i] = (struct label){pairs[i].key, pairs[i].value};
     return (struct tlv_list){list, from->count};
 }
 
 static struct tlv_list amounts_of(struct arena *a, const struct tlv_list *from) {
-    struct resource *list = ARENA_ARRAY(a, struct resource, from->count ? from->count : 1);
+    if (from->count == 0) return (struct tlv_list){0};
+    struct resource *list = ARENA_ARRAY(a, struct resource, from->count);
     const struct wire_amount *amounts = from->at;
     for (uint32_t i = 0; i < from->count; i++) list[i] = (struct resource){amounts[i].name, amounts[i].amount};
     return (struct tlv_list){list, from->count};

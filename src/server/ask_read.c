@@ -162,8 +162,6 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     struct server *s = p->s;
     flow_id flow = {0};
     enum err e = ERR_OK;
-    if (p->r->session->job.job.flow.v != 0 && p->m->what != WIRE_LIST_JOBS)
-        return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
     switch ((enum wire_list_what)p->m->what) {
     case WIRE_LIST_FLOWS: break; /* flowlist.h */
     case WIRE_LIST_JOBS:
@@ -213,6 +211,8 @@ void ask_list(struct server *s, struct request *r) {
     arena_reset(&s->show);
     enum err e = ERR_OK;
     if (!cursor_parse(m->cursor, &p.cursor)) e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+    if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
+        e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
         flowlist_ask(s, r, p.cursor, p.most);
         return;

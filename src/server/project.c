@@ -115,6 +115,12 @@ static void reach(struct server *s) {
 
 /* ---- making it anew ---- */
 
+/* Flows in memory first: one that leaves it after this moment is in the history, one that left before is in what is
+ * read now. */
+static bool may_rebuild(const struct project *p, const struct history_stats *now) {
+    return now->state == HISTORY_EMPTY && p->queue.count == 0 && now->lsn >= p->put_lsn;
+}
+
 static void rebuild_turn(struct server *s, const struct history_stats *now) {
     struct project *p = &s->project;
     if (now->state == HISTORY_REBUILDING) {
@@ -124,9 +130,7 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
                    (unsigned long long)rebuild_at(p->rebuild), (unsigned long long)rebuild_upto(p->rebuild));
         return;
     }
-    /* Flows in memory first: one that leaves it after this moment is in the history, one that left before is in what is
-     * read now. */
-    if (now->state != HISTORY_EMPTY || p->queue.count > 0 || now->lsn < p->put_lsn || s->now_ms < p->rebuild_ms) return;
+    if (!may_rebuild(p, now) || s->now_ms < p->rebuild_ms) return;
     p->rebuild_ms = s->now_ms + REBUILD_AGAIN_MS;
     p->told_ms = s->now_ms;
     rebuild_free(p->rebuild);
@@ -168,7 +172,7 @@ int64_t project_next(struct server *s) {
     if (now.lives != p->lives) return s->now_ms;
     if (p->at < p->queue.count && h->ops->room(h) > 0) return s->now_ms;
     int64_t next = h->ops->next(h);
-    if (now.state == HISTORY_EMPTY && p->rebuild_ms < next) next = p->rebuild_ms;
+    if (may_rebuild(p, &now) && p->rebuild_ms < next) next = p->rebuild_ms;
     return next;
 }
 

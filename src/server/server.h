@@ -6,7 +6,7 @@
  *     server_handler(s)                 give it to the listeners; it only gathers requests
  *     server_pass(s)                    once per turn of the loop: serves them
  *     server_next(s)                    when a pass is due though nothing happens
- *     server_fds(s, …)                  readable: server_wake, and a pass is due (something ended elsewhere)
+ *     server_fds(s, …)                  readable: server_wake, then a pass (what was written elsewhere is done)
  *     server_step(s)                    without threads: does what they would have done
  *
  * Nothing leaves before the record it was computed from is durable. When a write or a sync fails, server_failed says so

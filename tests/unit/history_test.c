@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "hfind.h"
+#include "hload.h"
 #include "hput.h"
 #include "hstore.h"
 #include "tmpdisk.h"
@@ -330,6 +331,41 @@ static void old_ones_leave_and_then_the_oldest_while_it_is_too_large(void **stat
     assert_int_equal(ask(l, (struct history_query){.before = 100, .most = 10, .text = SLICE("extract")})->count, 0);
 }
 
+/* ---- no room ---- */
+
+static void what_found_no_room_is_written_when_there_is(void **state) {
+    struct lab *l = *state;
+    char path[400], text[3000];
+    struct hput p;
+    struct hload load;
+    struct why why;
+    uint64_t flows = 0, bytes = 0;
+    lab_close(l);
+    path_of(l, path);
+    hload_init(&load);
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)(i * i * 7919 >> 3); /* does not pack well */
+    for (uint64_t i = 1; i <= 300; i++) {
+        memcpy(text, &i, sizeof i);
+        hload_part(&load, &(struct history_part){i, i, 0, slice_of(text, sizeof text)});
+        hload_row(&load,
+                  &(struct history_row){.flow = i, .lsn = i, .state = SLICE("failed"), .head = slice_of(text, 2000)});
+    }
+    hload_reach(&load, 300);
+    assert_int_equal(hput_open(&p, path, &why), ERR_OK);
+    assert_int_equal(hdb_run(&p.db, "PRAGMA max_page_count = 40", &why), ERR_OK);
+    assert_int_equal(hload_write(&load, &p, &why), ERR_NO_SPACE);
+    assert_int_equal(hdb_size(&p.db, &flows, &bytes, &why), ERR_OK);
+    assert_int_equal(flows, 0); /* nothing half done */
+    assert_int_equal(hdb_run(&p.db, "PRAGMA max_page_count = 1000000", &why), ERR_OK);
+    assert_int_equal(hload_write(&load, &p, &why), ERR_OK);
+    hput_close(&p);
+    hload_fini(&load);
+    lab_open(l);
+    assert_int_equal(stats_of(l).lsn, 300);
+    assert_int_equal(stats_of(l).flows, 300);
+    assert_int_equal(count_all(l, (struct history_query){0}), 300);
+}
+
 /* ---- damage ---- */
 
 static void overwrite(const char *path, long offset, size_t len) {
@@ -465,6 +501,7 @@ int main(void) {
         TEST(nothing_is_told_that_a_crash_could_undo),
         TEST(one_of_another_journal_is_set_aside),
         TEST(old_ones_leave_and_then_the_oldest_while_it_is_too_large),
+        TEST(what_found_no_room_is_written_when_there_is),
         TEST(a_file_that_is_none_is_set_aside_and_begun_anew),
         TEST(damage_inside_is_found_by_who_meets_it),
         TEST(a_file_of_a_later_program_stays_as_it_is),
