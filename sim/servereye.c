@@ -46,7 +46,7 @@ static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
     h->engine = e;
     h->epoch = epoch;
     h->durable_lsn = head;
-    simlog_abort(&h->log);
+    simlog_resumed(&h->log, head);
     adapter_restarted(&h->w->adapter, epoch, head);
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) h->heard_ms[i] = world_mono(h->w).ms;
     memset(h->lapsed, 0, sizeof h->lapsed);

@@ -79,9 +79,14 @@ const char *simlog_recovered(struct simlog *l, const struct batch *b) {
         return same(known, b) ? NULL : "a durable batch came back changed";
     }
     if (!l->has_pending) return "a batch came back that was never appended";
-    if (!same(&l->pending, b)) return "the batch in flight came back changed";
-    simlog_commit(l);
-    return NULL;
+    return same(&l->pending, b) ? NULL : "the batch in flight came back changed";
+}
+
+void simlog_resumed(struct simlog *l, uint64_t head) {
+    if (l->has_pending && l->pending.last_lsn <= head)
+        simlog_commit(l);
+    else
+        simlog_abort(l);
 }
 
 bool simlog_replay(const struct simlog *l, struct engine *e, uint64_t from_lsn, struct why *why) {

@@ -25,9 +25,12 @@ void simlog_commit(struct simlog *l); /* the pending batch is durable */
 void simlog_abort(struct simlog *l);  /* it never got there */
 uint64_t simlog_lsn(const struct simlog *l);
 
-/* Compares a batch read back after a restart; takes the pending one over when it turns out to be there. NULL when it is
- * as it must be, else what is wrong with it. */
+/* Compares a batch read back after a restart, which may be the pending one. NULL when it is as it must be, else what is
+ * wrong with it. What was read is not yet kept: the start may still fail, and the power once more. */
 const char *simlog_recovered(struct simlog *l, const struct batch *b);
+
+/* A start has succeeded with this LSN as the last: the pending batch is there for good, or gone. */
+void simlog_resumed(struct simlog *l, uint64_t head);
 
 /* Applies everything after `from_lsn` to the engine; false when it refuses. */
 bool simlog_replay(const struct simlog *l, struct engine *e, uint64_t from_lsn, struct why *why);
