@@ -70,8 +70,13 @@ docs: build ## write the documents that come from tables
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
 	@build/release/reeve help --man > docs/man/reeve.1
 
+.PHONY: program
+program: deps
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target reeve
+
 .PHONY: up
-up: build ## start a server and a worker here, run a sample flow, say where to go next
+up: program ## start a server and a worker here, run a sample flow, say where to go next
 	@build/release/reeve up --detach
 	@build/release/reeve submit examples/etl.yaml --wait
 

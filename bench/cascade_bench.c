@@ -99,7 +99,7 @@ static void submit(struct rig *r, uint32_t job_count, bool layered) {
         struct cmd_jobs jobs = {&o, 1, specs, count, first + count < job_count};
         struct command cmd = {.kind = first ? CMD_ADD : CMD_SUBMIT, .tenant = SLICE("acme"), .token = first ? 3 : 1};
         if (first)
-            cmd.as.add = (struct cmd_add){{r->flow}, jobs};
+            cmd.as.add = (struct cmd_add){.flow = {r->flow}, .jobs = jobs};
         else
             cmd.as.submit.jobs = jobs;
         pass(r, &cmd);

@@ -353,7 +353,7 @@ static void bench_journal(const char *dir, uint32_t jobs) {
     struct rig r;
     struct why why;
     rig_open(&r, path);
-    must(writer_open(r.journal, &r.writer, &why), &why);
+    must(writer_open(r.journal, true, &r.writer, &why), &why);
     rig_resume(&r);
     double start = now();
     submit_flows(&r, jobs / 1000, 1000);

@@ -109,7 +109,7 @@ static void submit_jobs(struct rig *r, uint32_t count) {
         struct cmd_jobs body = {&o, 1, jobs, part, from + part < count};
         struct command cmd = {.kind = from ? CMD_ADD : CMD_SUBMIT, .tenant = SLICE("acme")};
         if (from)
-            cmd.as.add = (struct cmd_add){{1}, body};
+            cmd.as.add = (struct cmd_add){.flow = {1}, .jobs = body};
         else
             cmd.as.submit.jobs = body;
         command(r, &cmd);

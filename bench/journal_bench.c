@@ -218,7 +218,7 @@ static void bench_open(struct bench *b, struct disk *d) {
     must(file_open(d, osclock(), &o, &b->journal, &b->why), &b->why);
     must(b->journal->ops->acquire(b->journal, 0, &b->head, &b->why), &b->why);
     must(file_prepare(b->journal, &b->why), &b->why);
-    must(writer_open(b->journal, &b->writer, &b->why), &b->why);
+    must(writer_open(b->journal, true, &b->writer, &b->why), &b->why);
 }
 
 static int entry_remove(const char *path, const struct stat *st, int flag, struct FTW *at) {

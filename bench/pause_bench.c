@@ -389,7 +389,7 @@ static bool run(const char *dir, uint64_t records, bool check) {
     vec_reserve(&beside.held_us, 1u << 20);
     loop_open(&l, dir, check ? SEGMENT_BYTES_CHECK : SEGMENT_BYTES);
     fill(&l, records, jobs);
-    must(writer_open(l.journal, &l.writer, &l.why), &l.why);
+    must(writer_open(l.journal, true, &l.writer, &l.why), &l.why);
     accounts_open(&l.accounts);
     printf("# journal of %llu records\n", (unsigned long long)engine_lsn(l.engine));
     for (uint32_t i = 0; i < 200; i++) turn(&l, jobs, &warm);

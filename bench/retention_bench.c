@@ -67,7 +67,7 @@ static void submit(struct engine *e, struct inputs *in, uint32_t job_count) {
         struct cmd_jobs jobs = {&o, 1, specs, count, first + count < job_count};
         struct command cmd = {.kind = first ? CMD_ADD : CMD_SUBMIT, .tenant = SLICE("acme"), .token = 1};
         if (first)
-            cmd.as.add = (struct cmd_add){{1}, jobs};
+            cmd.as.add = (struct cmd_add){.flow = {1}, .jobs = jobs};
         else
             cmd.as.submit.jobs = jobs;
         pass(e, in, &cmd);

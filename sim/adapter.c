@@ -254,9 +254,7 @@ enum trace_answer adapter_answer(enum err err) {
     return err_is_retryable(err) ? TN_BUSY : TN_REFUSED;
 }
 
-void adapter_answered(struct adapter *a, struct msg *m) {
-    if (m->told) return; /* the network brought it twice */
-    m->told = true;
+void adapter_answered(struct adapter *a, const struct msg *m) {
     judge(a, &(struct trace_entry){
                  .kind = TA_ANSWERED,
                  .as.answered = {.call = m->call,
@@ -274,28 +272,6 @@ void adapter_answered(struct adapter *a, struct msg *m) {
                      .as.seen = {m->lsn, job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)},
                  });
     }
-}
-
-/* ---- world ---- */
-
-void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins) {
-    arena_reset(&a->arena);
-    judge(a, &(struct trace_entry){
-                 .kind = begins ? TW_PROCESS : TW_PROCESS_END,
-                 .as.process = {.worker = bytes(simworker_name(&a->arena, v->node)),
-                                .incarnation = v->incarnation,
-                                .flow = h->job.flow.v,
-                                .ordinal = h->job.ordinal,
-                                .attempt = h->attempt,
-                                .fence = h->fence,
-                                .undoes = {(const uint8_t *)h->undoes, h->undoes_len}},
-             });
-}
-
-void adapter_machine(struct adapter *a, const struct simworker *v, bool paused) {
-    arena_reset(&a->arena);
-    judge(a, &(struct trace_entry){.kind = TW_MACHINE,
-                                   .as.machine = {bytes(simworker_name(&a->arena, v->node)), paused}});
 }
 
 /* ---- comparison ---- */
@@ -525,7 +501,7 @@ void adapter_quiet(struct adapter *a, const struct engine *e) {
     judge(a, &(struct trace_entry){.kind = TW_QUIET});
     char text[MODEL_TEXT_BYTES];
     const struct limits *l = &a->w->plan.limits;
-    int64_t settled_ms = a->w->server.batch_clock.last.ms - l->schedule_retry_ms - 1000;
+    int64_t settled_ms = a->w->server.last_ms - l->schedule_retry_ms - 1000;
     if (a->told_lsn == engine_lsn(e) && !model_schedules_done(a->model, settled_ms, text))
         world_red(a->w, "model", "at the end: %s", text);
 }

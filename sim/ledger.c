@@ -4,7 +4,7 @@
 #include "panic.h"
 #include "world.h"
 
-void ledger_init(struct ledger *l, struct simserver *server) {
+void ledger_init(struct ledger *l, struct serverhost *server) {
     *l = (struct ledger){.server = server};
     vec_init(&l->entries, sizeof(struct ledger_entry));
 }
@@ -27,8 +27,8 @@ static struct ledger_entry *find(struct ledger *l, uint64_t flow, uint32_t ordin
 
 /* The worker of a lost attempt was told to stop it, is a later incarnation, or has been silent for a lease. */
 static void judge_lost(struct ledger *l, const struct ledger_entry *e) {
-    const struct simserver *s = l->server;
-    int64_t silent_ms = simserver_mono(s).ms - s->heard_ms[e->node];
+    const struct serverhost *s = l->server;
+    int64_t silent_ms = world_mono(s->w).ms - s->heard_ms[e->node];
     if (e->stopping || s->incarnations[e->node] > e->incarnation) return;
     if (s->lapsed[e->node] || silent_ms >= s->w->plan.limits.lease_ms) return;
     world_red(s->w, "lease", "%lu/%u#%u was taken from worker %u, %ld ms after its last word (lease %ld ms)",
@@ -60,7 +60,7 @@ void ledger_record(struct ledger *l, const struct trace_entry *t, bool judging) 
         *e = (struct ledger_entry){
             .job = {{a->flow}, a->ordinal},
             .attempt = a->attempt,
-            .node = simworker_node(slice_of(a->worker.at, a->worker.len)),
+            .node = worker_node(slice_of(a->worker.at, a->worker.len)),
             .incarnation = a->incarnation,
         };
         return;

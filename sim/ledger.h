@@ -10,7 +10,7 @@
 #include "trace.h"
 #include "vec.h"
 
-struct simserver;
+struct serverhost;
 
 struct ledger_entry {
     struct job_ref job;
@@ -23,11 +23,11 @@ struct ledger_entry {
 };
 
 struct ledger {
-    struct simserver *server;
+    struct serverhost *server;
     struct vec entries; /* of ledger_entry */
 };
 
-void ledger_init(struct ledger *l, struct simserver *server);
+void ledger_init(struct ledger *l, struct serverhost *server);
 void ledger_fini(struct ledger *l);
 void ledger_clear(struct ledger *l);
 /* Takes a record in. `judging` is off while history is told again after a restart. */

@@ -9,7 +9,7 @@ struct plague {
     void (*strike)(struct world *w);
 };
 
-static struct simworker *any_worker(struct world *w) {
+static struct workerhost *any_worker(struct world *w) {
     return &w->workers[rng_below(&w->rng, (uint32_t)w->plan.workers)];
 }
 
@@ -30,26 +30,22 @@ static void heal_net(void *ctx, uint64_t arg) {
 static void strike_partition(struct world *w) {
     simnet_part(&w->net);
     WORLD_NOTE(w, 84, 0, 0, "net: parted");
-    for (uint32_t i = 1; i <= w->plan.workers; i++) {
-        bool noticed = w->net.cut[i][NET_SERVER] && rng_below(&w->rng, 2);
-        if (noticed) simserver_hang_up(&w->server, i);
-    }
     equeue_in(&w->queue, pause_ms(w) * 1000, heal_net, w, 0);
 }
 
 static void strike_kill(struct world *w) {
     if (rng_below(&w->rng, 4) == 0)
-        simserver_stop(&w->server);
+        serverhost_stop(&w->server);
     else
-        simserver_crash(&w->server, CRASH_KILL);
+        serverhost_crash(&w->server, CRASH_KILL);
 }
 
 static void strike_power(struct world *w) {
-    simserver_crash(&w->server, CRASH_POWER);
+    serverhost_crash(&w->server, CRASH_POWER);
 }
 
 static void strike_freeze(struct world *w) {
-    simserver_freeze(&w->server, pause_ms(w));
+    serverhost_freeze(&w->server, pause_ms(w));
 }
 
 static void strike_jump(struct world *w) {
@@ -72,29 +68,32 @@ static void strike_full(struct world *w) {
 }
 
 static void strike_snapshot(struct world *w) {
-    if (w->server.up) simserver_snapshot(&w->server);
+    serverhost_compact(&w->server);
 }
 
 static void strike_digest(struct world *w) {
-    if (w->server.up) simserver_compare(&w->server);
+    serverhost_compare(&w->server);
 }
 
 static void strike_history(struct world *w) {
-    simserver_history(&w->server, (uint64_t)rng_skewed(&w->rng, 200));
+    serverhost_history(&w->server, (uint64_t)rng_skewed(&w->rng, 200));
 }
 
 static void strike_worker_kill(struct world *w) {
-    struct simworker *v = any_worker(w);
-    simworker_kill(v, pause_ms(w));
-    if (rng_below(&w->rng, 2)) simserver_hang_up(&w->server, v->node);
+    struct workerhost *v = any_worker(w);
+    workerhost_kill(v, pause_ms(w), rng_below(&w->rng, 4) == 0);
+}
+
+static void strike_worker_drain(struct world *w) {
+    workerhost_drain(any_worker(w));
 }
 
 static void strike_worker_stop(struct world *w) {
-    simworker_stop(any_worker(w), pause_ms(w));
+    workerhost_stop(any_worker(w), pause_ms(w));
 }
 
 static void strike_machine_stop(struct world *w) {
-    simworker_stop_machine(any_worker(w), pause_ms(w));
+    workerhost_stop_machine(any_worker(w), pause_ms(w));
 }
 
 #define PLAGUE_TABLE(X) \
@@ -108,6 +107,7 @@ static void strike_machine_stop(struct world *w) {
     X(digest)           \
     X(history)          \
     X(worker_kill)      \
+    X(worker_drain)     \
     X(worker_stop)      \
     X(machine_stop)
 
@@ -164,5 +164,6 @@ void nemesis_end(struct world *w) {
     disk_chances(w);
     simdisk_budget_set(w->server.disk, UINT64_MAX);
     simnet_heal(&w->net);
-    for (uint32_t i = 0; i < w->plan.workers; i++) simworker_calm(&w->workers[i]);
+    simnet_calm(&w->net);
+    for (uint32_t i = 0; i < w->plan.workers; i++) workerhost_calm(&w->workers[i]);
 }

@@ -12,7 +12,7 @@ static int64_t maybe(struct rng *r, uint32_t percent, int64_t least, int64_t mos
 }
 
 static void draw_size(struct plan *p, struct rng *r) {
-    p->workers = rng_range(r, 1, PLAN_WORKERS_MAX);
+    p->workers = 2 * rng_range(r, 1, PLAN_WORKERS_MAX / 2); /* some for each tenant */
     p->clients = rng_range(r, 1, PLAN_CLIENTS_MAX);
     p->jobs = rng_range(r, 10, 150);
     p->flow_jobs = rng_range(r, 1, 40);
@@ -27,9 +27,7 @@ static void draw_size(struct plan *p, struct rng *r) {
 
 static void draw_net(struct plan *p, struct rng *r) {
     p->net_us = rng_range(r, 50, 5000);
-    p->net_ordered = rng_chance(r, PERCENT(50));
-    p->drop_ppm = maybe(r, 50, 1000, 100000);
-    p->duplicate_ppm = maybe(r, 50, 1000, 100000);
+    p->drop_ppm = maybe(r, 50, 200, 20000);
     p->late_ppm = maybe(r, 50, 1000, 30000);
     p->late_ms = rng_range(r, 10, 3 * p->lease_ms);
     p->partition_ms = maybe(r, 40, 1000, 8000);
@@ -59,8 +57,7 @@ static void draw_workers(struct plan *p, struct rng *r) {
     p->worker_kill_ms = maybe(r, 50, 500, 8000);
     p->worker_stop_ms = maybe(r, 35, 500, 8000);
     p->machine_stop_ms = maybe(r, 10, 2000, 10000);
-    p->stale_ppm = maybe(r, 40, 2000, 50000);
-    p->goodbye_ppm = maybe(r, 30, 1000, 20000);
+    p->worker_drain_ms = maybe(r, 30, 1000, 10000);
 }
 
 static void draw_limits(struct plan *p, struct rng *r) {
@@ -77,6 +74,8 @@ static void draw_limits(struct plan *p, struct rng *r) {
     l->policy_retry_ms = rng_range(r, 100, 2000);
     l->idempotency_ms = rng_chance(r, PERCENT(30)) ? rng_range(r, 1000, 10000) : 86400000;
     l->overload_slots_percent = rng_chance(r, PERCENT(70)) ? 90 : 50;
+    l->vault_reserve_bytes = 0;
+    l->pack_bytes = 1 << rng_range(r, 16, 20);
 }
 
 /* From a stream of its own: half of all seeds stay what they were before there were schedules and a history. */
@@ -125,10 +124,10 @@ void plan_draw(struct plan *p, uint64_t seed) {
 }
 
 void plan_calm(struct plan *p) {
-    p->drop_ppm = p->duplicate_ppm = p->late_ppm = p->partition_ms = 0;
+    p->drop_ppm = p->late_ppm = p->partition_ms = 0;
     p->kill_ms = p->power_ms = p->effect_crash_ppm = p->append_crash_ppm = p->freeze_ms = p->jump_ms = 0;
     p->slow_ppm = p->short_ppm = p->write_error_ppm = p->sync_error_ppm = p->full_ms = 0;
-    p->worker_kill_ms = p->worker_stop_ms = p->machine_stop_ms = p->stale_ppm = p->goodbye_ppm = 0;
+    p->worker_kill_ms = p->worker_stop_ms = p->machine_stop_ms = p->worker_drain_ms = 0;
     p->meddle = 0;
 }
 

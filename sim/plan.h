@@ -12,7 +12,7 @@
 
 #include "limit.h"
 
-#define PLAN_WORKERS_MAX 5u
+#define PLAN_WORKERS_MAX 6u
 #define PLAN_CLIENTS_MAX 4u
 
 /* The numbers of a plan, in the order in which they are printed. `_ms` rates are mean gaps between two faults. */
@@ -23,11 +23,9 @@
     X(flow_jobs, "jobs of one flow at most")                              \
     X(large, "one flow with more jobs than one step may visit")           \
     X(faulty_ms, "how long faults go on")                                 \
-    X(net_us, "ordinary delay of a message at most")                      \
-    X(net_ordered, "messages between two nodes keep their order")         \
-    X(drop_ppm, "messages lost")                                          \
-    X(duplicate_ppm, "messages that come twice")                          \
-    X(late_ppm, "messages that come much later")                          \
+    X(net_us, "ordinary delay of a piece of bytes at most")               \
+    X(drop_ppm, "sends at which a connection breaks")                     \
+    X(late_ppm, "pieces that come much later")                            \
     X(late_ms, "how much")                                                \
     X(partition_ms, "between partitions")                                 \
     X(kill_ms, "between kill -9 of the server")                           \
@@ -43,13 +41,12 @@
     X(sync_error_ppm, "syncs that fail")                                  \
     X(full_ms, "between times of a full disk")                            \
     X(segment_kib, "size of a journal segment")                           \
-    X(snapshot_ms, "between snapshots")                                   \
+    X(snapshot_ms, "between compactions")                                 \
     X(digest_ms, "between comparisons of the live state with its replay") \
     X(worker_kill_ms, "between kills of a worker")                        \
     X(worker_stop_ms, "between pauses of a worker process")               \
     X(machine_stop_ms, "between pauses of a worker's whole machine")      \
-    X(stale_ppm, "heartbeats that repeat an old message")                 \
-    X(goodbye_ppm, "heartbeats at which a worker leaves and comes back")  \
+    X(worker_drain_ms, "between drains of a worker")                      \
     X(meddle, "percent of client actions that are not submits")           \
     X(lease_ms, "lease of a worker")                                      \
     X(store, "percent of client actions that are about the store") \

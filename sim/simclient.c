@@ -2,9 +2,11 @@
 #include "simclient.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "panic.h"
 #include "simstore.h"
+#include "simwire.h"
 #include "workload.h"
 #include "world.h"
 
@@ -21,7 +23,7 @@ static struct slice principal(struct arena *arena, const char *kind, uint32_t n)
 }
 
 static struct msg *message(struct simclient *c, enum command_kind kind) {
-    struct msg *m = simnet_msg(&c->w->net, MSG_COMMAND, c->node, NET_SERVER);
+    struct msg *m = simmsg_new(&c->w->msgs, c->node);
     m->request = ++c->request;
     m->cmd.kind = kind;
     m->cmd.principal = principal(&m->arena, "c", c->node);
@@ -31,15 +33,51 @@ static struct msg *message(struct simclient *c, enum command_kind kind) {
     return m;
 }
 
+/* ---- connections ---- */
+
+static void on_answer(void *ctx, struct msg *m) {
+    simclient_receive(ctx, m);
+}
+
+static struct simpeer *peer_of(struct simclient *c, struct slice name, struct slice tenant) {
+    for (uint32_t i = 0; i < c->peers.count; i++) {
+        struct simpeer *p = *(struct simpeer **)vec_at(&c->peers, i);
+        if (slice_eq(name, slice_str(p->principal)) && slice_eq(tenant, slice_str(p->tenant))) return p;
+    }
+    struct simpeer *p = calloc(1, sizeof *p);
+    ENSURE(p != NULL);
+    simpeer_init(p, c->w, c->node, name, tenant);
+    p->answered = on_answer;
+    p->ctx = c;
+    *(struct simpeer **)vec_push(&c->peers) = p;
+    return p;
+}
+
+struct pending *simclient_pending(struct simclient *c, conn_id conn, uint32_t request) {
+    for (uint32_t i = 0; i < c->peers.count; i++) {
+        struct simpeer *p = *(struct simpeer **)vec_at(&c->peers, i);
+        if (p->conn.v == conn.v) return simpeer_pending(p, request);
+    }
+    return NULL;
+}
+
+static void post(struct simclient *c, struct msg *m) {
+    if (simwire_says(m))
+        simpeer_send(peer_of(c, m->cmd.principal, simwire_tenant(m)), m);
+    else
+        serverhost_door(&c->w->server, m);
+}
+
+/* ---- asking ---- */
+
 static void transmit(struct simclient *c) {
-    c->asking->refs++;
     c->sent_count++;
     c->sent_us = c->w->queue.now_us;
-    simnet_send(&c->w->net, c->asking);
+    post(c, c->asking);
 }
 
 static void ask(struct simclient *c, struct msg *m) {
-    simnet_unref(&c->w->net, c->asking);
+    simmsg_unref(&c->w->msgs, c->asking);
     c->asking = m;
     c->sent_count = 0;
     transmit(c);
@@ -47,7 +85,8 @@ static void ask(struct simclient *c, struct msg *m) {
 
 static void tell(struct simclient *c, struct msg *m) { /* without waiting for the answer */
     m->request = 0;
-    simnet_send(&c->w->net, m);
+    post(c, m);
+    simmsg_unref(&c->w->msgs, m);
 }
 
 static struct known_flow *any_flow(struct simclient *c) {
@@ -75,7 +114,7 @@ static void do_submit(struct simclient *c) {
     } else {
         c->w->jobs_left -= workload_submit(c->w, &c->rng, m);
     }
-    simnet_unref(&c->w->net, c->last_submit);
+    simmsg_unref(&c->w->msgs, c->last_submit);
     c->last_submit = m;
     m->refs++;
     ask(c, m);
@@ -102,7 +141,7 @@ static void do_add(struct simclient *c) {
     if (flow == NULL || c->w->jobs_left < 5) return;
     struct msg *m = message(c, CMD_ADD);
     bool more = flow->more && rng_below(&c->rng, 2);
-    c->w->jobs_left -= workload_add(c->w, &c->rng, m, flow->id, more);
+    c->w->jobs_left -= workload_add(c->w, &c->rng, m, flow->id, flow->tenant, more);
     ask(c, m);
 }
 
@@ -134,7 +173,7 @@ static void do_pause(struct simclient *c) {
     m->cmd.as.pause.on = rng_below(&c->rng, 2);
     switch (m->cmd.as.pause.scope) {
     case PAUSE_FLOW:
-        if (flow == NULL) return simnet_unref(&c->w->net, m);
+        if (flow == NULL) return simmsg_unref(&c->w->msgs, m);
         m->cmd.as.pause.flow = flow->id;
         break;
     case PAUSE_POOL: m->cmd.as.pause.name = workload_pools[rng_below(&c->rng, 2)]; break;
@@ -187,12 +226,12 @@ static void do_schedule(struct simclient *c) {
         m->cmd.as.schedule_name.on = rng_below(&c->side, 2);
         m->cmd.kind = what == 4 ? CMD_SCHEDULE_REMOVE : what == 5 ? CMD_SCHEDULE_BACKFILL : CMD_SCHEDULE_PAUSE;
     }
-    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) {
-        int64_t *slots = ARENA_ARRAY(&m->arena, int64_t, 3);
-        int64_t now_ms = c->w->server.batch_clock.last.ms;
-        for (uint32_t i = 0; i < 3; i++) slots[i] = now_ms - 9000 + i * rng_range(&c->side, 0, 4000);
-        m->cmd.as.schedule_name.slots = slots;
-        m->cmd.as.schedule_name.slot_count = rng_below(&c->side, 4);
+    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) { /* what lies between the two */
+        int64_t *range = ARENA_ARRAY(&m->arena, int64_t, 2);
+        range[0] = c->w->server.last_ms - rng_range(&c->side, 1000, 9000);
+        range[1] = range[0] + rng_range(&c->side, 1, 4000);
+        m->cmd.as.schedule_name.slots = range;
+        m->cmd.as.schedule_name.slot_count = 2;
     }
     ask(c, m);
 }
@@ -210,7 +249,7 @@ static void do_admin(struct simclient *c) {
     switch (rng_below(&c->rng, 4)) {
     case 0:
         m->cmd.as.worker.worker =
-            simworker_name(&m->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+            worker_name(&m->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
         m->cmd.as.worker.on = rng_below(&c->rng, 2);
         break;
     case 1:
@@ -249,7 +288,7 @@ static void do_service(struct simclient *c) {
     if (rng_below(&c->rng, 4) == 0) { /* where a service may be, so that it has to move */
         struct msg *drain = message(c, CMD_DRAIN);
         drain->cmd.as.worker.worker =
-            simworker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+            worker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
         drain->cmd.as.worker.on = rng_below(&c->rng, 2);
         ask(c, drain);
         return;
@@ -321,23 +360,10 @@ static enum verdict draw_verdict(struct simclient *c, enum gate gate) {
     return rng_below(&c->rng, 5) ? VERDICT_ALLOW : VERDICT_DENY;
 }
 
-/* Conditions and expansions are evaluated: that may fail, and finds items. Drawn apart. */
-static void evaluate(struct simclient *c, struct msg *m, enum gate gate) {
-    struct cmd_verdict *v = &m->cmd.as.verdict;
-    bool evaluated = gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER;
-    if (evaluated && v->verdict == VERDICT_DENY && rng_below(&c->expand_rng, 3) == 0) {
-        v->verdict = VERDICT_FAIL;
-        v->fatal = false;
-    }
-    if (gate != GATE_EXPANSION || v->verdict != VERDICT_ALLOW) return;
-    v->item_count = c->w->quiet ? rng_below(&c->expand_rng, 3) : (uint32_t)rng_skewed(&c->expand_rng, 12);
-    if (v->item_count) v->items = workload_hash(&m->arena, v->item_count);
-}
-
 static void answer_question(struct simclient *c, const struct seen_question *q) {
     struct msg *m = message(c, CMD_VERDICT);
     bool wrong = !c->w->quiet && rng_below(&c->rng, 10) == 0; /* of an earlier, or no, sight of the thing */
-    uint32_t people = !c->w->quiet && rng_below(&c->rng, 4) == 0 ? 0 : 1 + rng_below(&c->rng, 6);
+    uint32_t people = !c->w->quiet && rng_below(&c->rng, 4) == 0 ? 0 : 1 + rng_below(&c->rng, CLIENT_PEOPLE);
     m->cmd.principal = people ? principal(&m->arena, "p", people)
                               : principal(&m->arena, "c", (uint32_t)c->w->plan.workers + 1);
     m->cmd.as.verdict = (struct cmd_verdict){
@@ -352,19 +378,15 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     struct cmd_verdict *v = &m->cmd.as.verdict;
     if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
-    if (q->gate == GATE_RENDER && v->verdict == VERDICT_ALLOW) {
-        v->payload = SLICE("ms=5 exit=0");
-        v->payload_hash = workload_hash(&m->arena, 5);
-        struct rng from = c->rng, own = rng_fork(&from, 0x3e30);
-        if (rng_chance(&own, PERCENT(c->w->plan.memos))) v->cache_key = workload_cache_key(&m->arena, &own);
-    }
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
-    evaluate(c, m, q->gate);
     tell(c, m);
 }
 
+/* What is evaluated the server answers itself. */
 static void answer_questions(struct simclient *c, const struct msg *m) {
     for (uint32_t i = 0; i < m->question_count; i++) {
+        enum gate gate = m->questions[i].gate;
+        if (gate == GATE_CONDITION || gate == GATE_EXPANSION || gate == GATE_RENDER) continue;
         if (!c->w->quiet && rng_below(&c->rng, 3) == 0) continue; /* forgot */
         answer_question(c, &m->questions[i]);
     }
@@ -393,7 +415,7 @@ static void resume_flow(void *ctx, flow_id id) {
     }
     if (flow.more) {
         struct msg *m = message(c, CMD_ADD);
-        workload_add(c->w, &c->rng, m, id, false);
+        workload_add(c->w, &c->rng, m, id, workload_tenant(flow.tenant), false);
         tell(c, m);
     }
 }
@@ -442,11 +464,11 @@ static void tidy(struct simclient *c) {
     }
     for (uint32_t i = 1; i <= c->w->plan.workers; i++) {
         struct msg *m = message(c, CMD_DRAIN);
-        m->cmd.as.worker.worker = simworker_name(&m->arena, i);
+        m->cmd.as.worker.worker = worker_name(&m->arena, i);
         tell(c, m);
     }
     if (c->w->plan.keys) lift_limits(c);
-    if (!c->w->server.up) return;
+    if (c->w->server.server == NULL) return;
     view_each_flow(engine_state(c->w->server.engine), resume_flow, c);
     view_each_schedule(engine_state(c->w->server.engine), resume_schedule, c);
     view_each_service(engine_state(c->w->server.engine), remove_service, c);
@@ -488,7 +510,7 @@ static void think(void *ctx, uint64_t arg) {
             if (again)
                 transmit(c);
             else {
-                simnet_unref(&c->w->net, c->asking);
+                simmsg_unref(&c->w->msgs, c->asking);
                 c->asking = NULL;
             }
         }
@@ -505,6 +527,7 @@ static void learn_flow(struct simclient *c, const struct msg *m) {
     if (flow == NULL) {
         flow = vec_push(&c->w->flows);
         flow->id = m->reply.flow;
+        flow->tenant = workload_tenant(c->asking->cmd.tenant);
     }
     flow->job_count = m->reply.job_count;
     flow->more =
@@ -523,33 +546,37 @@ static void learn_read(struct simclient *c, const struct msg *m) {
     for (uint32_t i = 0; i < m->job_count; i++) flow->over &= job_state_is_terminal(m->jobs[i].state);
 }
 
-void simclient_receive(struct simclient *c, struct msg *m) {
-    if (m->kind == MSG_QUESTION) {
-        if (c->w->quiet || rng_below(&c->rng, 2)) answer_questions(c, m);
-        return;
-    }
-    REQUIRE(m->kind == MSG_ANSWER);
-    if (!m->told) simstore_answered(c, m);
-    adapter_answered(&c->w->adapter, m);
+void simclient_receive(struct simclient *c, const struct msg *m) {
+    if (m->told) simstore_answered(c, m);
+    if (m->call != 0) adapter_answered(&c->w->adapter, m);
     if (m->question_count > 0) answer_questions(c, m);
     if (c->asking == NULL || m->request != c->asking->request) return;
     if (err_is_retryable(m->reply.err)) return; /* asks again when its patience is over */
     if (m->reply.err == ERR_OK && (m->asked == CMD_SUBMIT || m->asked == CMD_ADD)) learn_flow(c, m);
     if (m->reply.err == ERR_OK && m->asked == CMD_READ) learn_read(c, m);
-    simnet_unref(&c->w->net, c->asking);
+    simmsg_unref(&c->w->msgs, c->asking);
     c->asking = NULL;
 }
 
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng) {
     *c = (struct simclient){.w = w, .node = node, .is_house = is_house, .rng = rng};
+    vec_init(&c->peers, sizeof(struct simpeer *));
+    (void)simnet_port(&w->net, node, NULL, NULL);
+    simnet_up(&w->net, node);
     rng_init(&c->expand_rng, w->plan.seed * 64 + node + 0xf0e);
     rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
     rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node); /* draws nothing from the other streams */
 }
 
 void simclient_fini(struct simclient *c) {
-    simnet_unref(&c->w->net, c->asking);
-    simnet_unref(&c->w->net, c->last_submit);
+    for (uint32_t i = 0; i < c->peers.count; i++) {
+        struct simpeer *p = *(struct simpeer **)vec_at(&c->peers, i);
+        simpeer_fini(p);
+        free(p);
+    }
+    vec_fini(&c->peers);
+    simmsg_unref(&c->w->msgs, c->asking);
+    simmsg_unref(&c->w->msgs, c->last_submit);
 }
 
 void simclient_start(struct simclient *c) {

@@ -1,4 +1,4 @@
-/* simclient.h: a stand-in client: submits flows, meddles with everything that can be meddled with, reads, and remembers
+/* simclient.h: a client: submits flows, meddles with everything that can be meddled with, reads, and remembers
  * what it was told (by way of the adapter, which judges every answer that arrives).
  *
  * A client has one request under way. When no answer comes it sends the same again, with the same idempotency key, or
@@ -8,11 +8,12 @@
 #define REEVE_SIMCLIENT_H
 
 #include "rng.h"
-#include "simnet.h"
+#include "simpeer.h"
 
 struct world;
 
 #define CLIENT_DEAD_MAX 16u
+#define CLIENT_PEOPLE 6u /* p1, p2, …: who answer questions beside clients */
 
 struct simclient {
     struct world *w;
@@ -29,6 +30,7 @@ struct simclient {
     struct seen_job dead[CLIENT_DEAD_MAX]; /* dead letters it read about */
     uint32_t dead_count;
     uint32_t round; /* of the house */
+    struct vec peers; /* of struct simpeer *: a connection for each name and tenant it acts for */
     struct rng store_rng;
     struct rng expand_rng; /* what is about foreach jobs */
     uint64_t store_versions[8]; /* of each key of simstore, the last that was told */
@@ -37,7 +39,8 @@ struct simclient {
 void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is_house, struct rng rng);
 void simclient_fini(struct simclient *c);
 void simclient_start(struct simclient *c);
-void simclient_receive(struct simclient *c, struct msg *m);
+void simclient_receive(struct simclient *c, const struct msg *m);
+struct pending *simclient_pending(struct simclient *c, conn_id conn, uint32_t request); /* NULL = it has none */
 /* For what else clients do: a new message, and sending it as the one request under way. */
 struct msg *simclient_message(struct simclient *c, enum command_kind kind);
 void simclient_ask(struct simclient *c, struct msg *m);

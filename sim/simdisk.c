@@ -148,7 +148,7 @@ static enum simdisk_fault fault_of(struct simdisk *s, enum simdisk_op op) {
     }
     enum simdisk_fault one = fault_armed(s, op);
     enum simdisk_fault any = fault_armed(s, SIMDISK_ANY);
-    if (s->dark) return SIMDISK_POWER;
+    if (s->dark || s->gone) return SIMDISK_POWER;
     enum simdisk_fault fault = one != SIMDISK_FINE ? one : any;
     if (fault == SIMDISK_FINE) fault = fault_by_chance(s, op);
     uint32_t slow_max = s->chances.slow_ms_max > 0 ? s->chances.slow_ms_max : 100;
@@ -274,6 +274,7 @@ static enum err op_write(struct disk *d, disk_file f, uint64_t offset, const voi
     struct inode *n = file_of(s, f, &h);
     REQUIRE(h->writable);
     if (fault == SIMDISK_NO_SPACE) return why_set(why, ERR_NO_SPACE, "write: no space");
+    if (s->gone) return REFUSE("write");
     if (fails(fault)) {
         scribble(s, h->inode, offset, from, simdisk_draw(s) % (len + 1));
         return REFUSE("write");

@@ -116,6 +116,9 @@ uint32_t simdisk_unsynced(const struct simdisk *s);
 void simdisk_crash_mask(struct simdisk *s, const uint64_t *mask);
 /* The process died, the machine did not: handles and locks are gone, unsynced writes stay unsynced. */
 void simdisk_kill(struct simdisk *s);
+/* The same for a process that still has to be taken apart: whatever it calls from now on fails and does nothing, until
+ * simdisk_kill or simdisk_crash. */
+void simdisk_gone(struct simdisk *s);
 
 /* ---- the hand of a test ---------------------------------------------------------------------------------------- */
 

@@ -48,7 +48,12 @@ uint64_t simdisk_slow_ms_take(struct simdisk *s) {
 
 /* ---- crash ---- */
 
+void simdisk_gone(struct simdisk *s) {
+    s->gone = true;
+}
+
 void simdisk_kill(struct simdisk *s) {
+    s->gone = false;
     for (uint32_t i = 0; i < s->handles.count; i++) {
         struct handle *h = vec_at(&s->handles, i);
         if (h->open) simdisk_inode(s, h->inode)->handles--;

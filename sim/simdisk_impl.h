@@ -60,6 +60,7 @@ struct simdisk {
     uint64_t budget_bytes;
     uint64_t slow_ms;
     bool dark;           /* the power is off */
+    bool gone;           /* whoever used it is dead */
     struct vec inodes;   /* struct inode */
     struct vec current;  /* struct entry */
     struct vec durable;  /* struct entry */

@@ -1,108 +1,57 @@
-/* simnet.h: messages between the nodes of a world, on a network that loses, repeats, delays, reorders and parts
- * them.
+/* simnet.h: connections between the nodes of a world, behind port/net.h, on a network that delays, cuts, breaks and
+ * loses.
  *
- * A message is built once in its own arena and never changed after it was sent, so a repeated one shares its bytes.
- * Nothing is reliable but this: a message that arrives is one that was sent, and what the server sends to a worker on
- * one connection (session) arrives in order and without gaps, as on a stream: after a loss nothing more comes through.
- * The promise about exclusive jobs needs that: a DROP may not be overtaken by the answer to ATTACH. Node 0 is the
- * server. */
+ * A connection is two streams of bytes. Within one, bytes arrive in order, without gaps and once, in pieces of any
+ * size: what is lost is lost with everything behind it, and the connection is then broken. An end learns of that
+ * later, or only by what it does not hear. A partition holds bytes back until it heals, as retransmission does. Bytes
+ * for a process that stands still wait; those for one that died are answered with a reset, once its machine is back.
+ *
+ * Node 0 is the server, the only one that accepts. Handlers are called from events, never from inside a call; after
+ * each, the owner's `wake` is called. */
 #ifndef REEVE_SIMNET_H
 #define REEVE_SIMNET_H
 
-#include "arena.h"
-#include "command.h"
-#include "effect.h"
-#include "limit.h"
+#include "net.h"
 #include "rng.h"
-#include "view.h"
+#include "vec.h"
 
 struct world;
+struct simlink;
+struct simnet;
 
 #define NET_NODES_MAX 12u
 #define NET_SERVER 0u
 
-enum msg_kind { MSG_COMMAND, MSG_ANSWER, MSG_ASSIGN, MSG_STOP, MSG_DROP, MSG_QUESTION };
-
-/* What a CMD_READ wants to see; the answer holds it as it was when the command was decided. */
-enum read_kind { READ_NOTHING, READ_FLOW, READ_QUESTIONS, READ_DEAD, READ_STORE };
-
-#define READ_KEYS_MAX 4u
-
-struct seen_item { /* of the store */
-    bool found;
-    struct slice value; /* as trace_store_item has it */
-    uint64_t version;
-    int64_t expires_ms;
-};
-
-struct seen_job { /* also used for dead letters */
-    struct job_ref ref;
-    enum job_state state;
-};
-
-struct seen_question {
-    question_id id;
-    uint32_t revision;
-    enum gate gate;
-    struct slice hash;
-    uint8_t job_kind;
-    struct job_ref job;
-};
-
-struct msg {
-    struct msg *next, *prev; /* all messages of a world */
-    uint32_t refs;
-    enum msg_kind kind;
-    uint32_t from, to;
-    uint64_t session; /* connection of a worker it belongs to; later ones make it void */
-    uint64_t request; /* of its sender; comes back in the answer */
-    bool stale;       /* sent again by a worker that lives in the past: not bound to a session */
-    struct arena arena;
-
-    struct command cmd;
-    enum read_kind read;
-    flow_id read_flow;
-    struct slice keys[READ_KEYS_MAX]; /* READ_STORE, and in its answer */
-    uint32_t key_count;
-    struct seen_item items[READ_KEYS_MAX];
-
-    enum command_kind asked; /* answers: what was asked */
-    uint64_t call;           /* answers: number of the asking, unique in a run */
-    uint64_t lsn;            /* answers: of the state they were computed from */
-    bool told;               /* answers: have arrived once */
-    struct reply reply;
-    bool found; /* answer to a READ_FLOW: it was there */
-    struct seen_job *jobs;
-    uint32_t job_count;
-    struct seen_question *questions;
-    uint32_t question_count;
-
-    uint64_t epoch; /* of the server that sent it */
-    struct attempt_effect attempt;
-    struct slice body;
-    bool exclusive;
-};
-
-struct stream { /* from the server to a worker */
-    uint64_t session;
-    bool broken;
+struct simnode {
+    struct net net; /* first: what the port gives back */
+    struct simnet *n;
+    uint32_t number;
+    bool up;                     /* its process exists */
+    int64_t still_until_us;      /* it stands still: nothing is heard before */
+    struct net_handler acceptor; /* of the server */
+    void (*wake)(void *ctx);     /* something was heard: a pass is due */
+    void *ctx;
 };
 
 struct simnet {
     struct world *w;
     struct rng rng;
-    struct msg *first;
+    struct vec links; /* of struct simlink *; the number of a connection is its place + 1 */
+    struct vec live;  /* of uint32_t: places of those that are not over */
     bool cut[NET_NODES_MAX][NET_NODES_MAX]; /* from, to */
-    int64_t last_us[NET_NODES_MAX][NET_NODES_MAX];
-    struct stream streams[NET_NODES_MAX]; /* by worker */
+    struct simnode nodes[NET_NODES_MAX];
 };
 
 void simnet_init(struct simnet *n, struct world *w, struct rng rng);
 void simnet_fini(struct simnet *n);
-struct msg *simnet_msg(struct simnet *n, enum msg_kind kind, uint32_t from, uint32_t to);
-void simnet_unref(struct simnet *n, struct msg *m);
-void simnet_send(struct simnet *n, struct msg *m); /* takes over the caller's reference */
-void simnet_part(struct simnet *n);                /* cuts some nodes off, in one direction or both */
+struct net *simnet_port(struct simnet *n, uint32_t node, void (*wake)(void *ctx), void *ctx);
+uint32_t simnet_node_of(const struct simnet *n, conn_id c); /* that dialled */
+/* The process at a node is there, or gone with its connections: its peers are told by the kernel of its machine, or,
+ * when that is gone too, by nobody. */
+void simnet_up(struct simnet *n, uint32_t node);
+void simnet_down(struct simnet *n, uint32_t node, bool told);
+void simnet_part(struct simnet *n); /* cuts some nodes off, in one direction or both */
 void simnet_heal(struct simnet *n);
+void simnet_calm(struct simnet *n); /* what is broken is noticed now */
 
 #endif

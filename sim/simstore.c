@@ -28,7 +28,7 @@ static struct slice any_value(struct simclient *c) {
 
 static int64_t soon(struct simclient *c) {
     if (rng_below(&c->store_rng, 3)) return 0;
-    return world_true(c->w).ms + rng_range(&c->store_rng, 5, 400);
+    return world_true(c->w).ms + rng_range(&c->store_rng, 5, rng_below(&c->store_rng, 2) ? 400 : 6000);
 }
 
 static void fill_entries(struct simclient *c, struct msg *m, uint32_t count) {
@@ -76,7 +76,7 @@ static void draw_watch(struct simclient *c, struct msg *m) {
     s->key = any_key(c);
     s->value = any_value(c);
     s->session = c->node;
-    s->watch = s->op == STORE_UNWATCH ? rng_below(&c->store_rng, 3) : 1 + rng_below(&c->store_rng, 3);
+    s->watch = 1 + rng_below(&c->store_rng, 20); /* the request that began it, perhaps */
     s->prefix = rng_below(&c->store_rng, 2);
     s->of_channel = rng_below(&c->store_rng, 2);
 }
@@ -135,7 +135,7 @@ static void add_member(void *ctx, struct slice member) {
     buf_put_u8(out, 0);
 }
 
-static struct slice shown(const struct simserver *s, struct msg *m, struct store_place place,
+static struct slice shown(const struct serverhost *s, struct msg *m, struct store_place place,
                           const struct item_view *item) {
     char text[24];
     if (item->kind == ITEM_TEXT) return arena_slice(&m->arena, item->value);
@@ -155,17 +155,13 @@ static struct slice shown(const struct simserver *s, struct msg *m, struct store
     return ret;
 }
 
-void simstore_look(const struct simserver *s, const struct msg *ask, struct msg *m) {
+/* What a reader of the store is shown at this moment of the sets that it asked for: the wire tells only how many. */
+static void look(const struct serverhost *s, const struct msg *ask, struct msg *m) {
     struct store_place place = {ask->cmd.tenant, ask->read_flow};
-    m->key_count = ask->key_count;
     for (uint32_t i = 0; i < ask->key_count; i++) {
         struct item_view item;
-        m->keys[i] = ask->keys[i];
-        m->items[i].found = view_item(engine_state(s->engine), engine_now(s->engine), place, ask->keys[i], &item);
-        if (!m->items[i].found) continue;
-        m->items[i].value = shown(s, m, place, &item);
-        m->items[i].version = item.version;
-        m->items[i].expires_ms = item.expires.ms == TIME_NEVER ? 0 : item.expires.ms;
+        if (view_item(engine_state(s->engine), engine_now(s->engine), place, ask->keys[i], &item))
+            m->items[i].value = shown(s, m, place, &item);
     }
 }
 
@@ -174,7 +170,7 @@ static void count_watcher(void *ctx, uint64_t session, uint64_t id) {
     *sum = *sum * 31 + session * 7 + id;
 }
 
-void simstore_released(struct simserver *s, const struct effect *e) {
+void simstore_released(struct serverhost *s, const struct effect *e) {
     const struct store_effect *x = &e->as.store;
     uint64_t sum = 0;
     engine_watchers(s->engine, e, count_watcher, &sum);
@@ -190,9 +186,12 @@ static struct trace_bytes bytes(struct slice s) {
     return (struct trace_bytes){s.ptr, (uint32_t)s.len};
 }
 
-static bool is_told(const struct msg *m) {
-    if (m->cmd.kind == CMD_READ) return m->read == READ_STORE;
-    return m->cmd.kind == CMD_STORE && m->cmd.as.store.op < STORE_PUBLISH;
+/* A namespace that is not there, or is another tenant's, is refused before it is read. */
+static bool may_read(const struct serverhost *s, const struct msg *ask) {
+    struct flow_view flow;
+    if (ask->cmd.kind != CMD_READ || ask->read != READ_STORE) return false;
+    if (ask->read_flow.v == 0) return true;
+    return view_flow(engine_state(s->engine), ask->read_flow, &flow) && slice_eq(flow.tenant, ask->cmd.tenant);
 }
 
 static void tell_command(const struct cmd_store *c, struct trace_store *t) {
@@ -221,23 +220,29 @@ static void tell_command(const struct cmd_store *c, struct trace_store *t) {
     for (uint32_t i = 0; i < c->member_count; i++) t->values[i] = bytes(c->members[i]);
 }
 
-void simstore_decided(struct simserver *s, uint64_t call, const struct msg *m, uint64_t lsn_before) {
-    if (!is_told(m)) return;
+void simstore_decided(struct serverhost *s, uint64_t call, struct pending *p, const struct command *cmd,
+                      uint64_t lsn_before) {
+    bool changes = cmd->kind == CMD_STORE && cmd->as.store.op < STORE_PUBLISH;
+    bool reads = cmd->kind == CMD_READ && p != NULL && may_read(s, p->ask);
+    if (!changes && !reads) return;
+    if (p != NULL && p->answer == NULL) p->answer = simmsg_new(&s->w->msgs, p->ask->node);
+    if (p != NULL) p->answer->told = true;
     struct trace_entry e = {.kind = TA_STORE};
     struct trace_store *t = &e.as.store;
     t->call = call;
     t->lsn = engine_lsn(s->engine);
     t->recorded = t->lsn > lsn_before;
     t->decided_ms = engine_now(s->engine).ms;
-    t->tenant = bytes(m->cmd.tenant);
-    if (m->cmd.kind == CMD_STORE) {
-        t->flow = m->cmd.as.store.flow.v;
-        tell_command(&m->cmd.as.store, t);
+    t->tenant = bytes(changes ? cmd->tenant : p->ask->cmd.tenant);
+    if (changes) {
+        t->flow = cmd->as.store.flow.v;
+        tell_command(&cmd->as.store, t);
     } else {
+        look(s, p->ask, p->answer);
         t->op = TB_READ;
-        t->flow = m->read_flow.v;
-        t->count = m->key_count;
-        for (uint32_t i = 0; i < m->key_count; i++) t->keys[i] = bytes(m->keys[i]);
+        t->flow = p->ask->read_flow.v;
+        t->count = p->ask->key_count;
+        for (uint32_t i = 0; i < p->ask->key_count; i++) t->keys[i] = bytes(p->ask->keys[i]);
     }
     adapter_judge(&s->w->adapter, &e);
 }

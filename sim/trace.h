@@ -306,6 +306,7 @@ struct trace_worker {
     uint32_t gpus;
     const struct trace_amount *resources;
     uint32_t resource_count;
+    struct trace_bytes tenant; /* whose jobs it runs, and no others; len 0 = everybody's */
 };
 
 struct trace_attempt {

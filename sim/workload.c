@@ -3,9 +3,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "hash.h"
 #include "panic.h"
+#include "wire_run.h"
 #include "world.h"
 
 #define PROFILES_MAX 4u
@@ -67,8 +70,9 @@ struct slice workload_hash(struct arena *arena, uint64_t what) {
 
 /* ---- workers ---- */
 
-void workload_worker(struct simworker *v, struct rng *r) {
-    bool all = v->node == 1;
+void workload_worker(struct workerhost *v, struct rng *r) {
+    uint32_t pair = (v->node - 1) / WORKLOAD_TENANTS; /* of one kind there is a worker for each tenant */
+    bool all = pair == 0;
     struct worker_info *info = &v->info;
     uint32_t caps = 0;
     for (uint32_t i = 0; i < WORKER_CAPS_MAX; i++) {
@@ -78,7 +82,8 @@ void workload_worker(struct simworker *v, struct rng *r) {
     v->labels[1] = (struct label){SLICE("zone"), all || rng_below(r, 2) ? SLICE("a") : SLICE("b")};
     v->resource = (struct resource){SLICE("disk"), 10};
     *info = (struct worker_info){
-        .pool = workload_pools[v->node == 2],
+        .pool = workload_pools[pair == 1],
+        .tenant = workload_tenants[(v->node - 1) % WORKLOAD_TENANTS],
         .capabilities = {v->caps, caps},
         .labels = {v->labels, 2},
         .slots = (uint32_t)rng_range(r, 1, 6),
@@ -93,11 +98,16 @@ void workload_worker(struct simworker *v, struct rng *r) {
 
 /* ---- options ---- */
 
-/* Asks for a part of what one worker has, so that at least that one can take the job. */
-static void draw_demand(struct world *w, struct rng *r, struct arena *arena, struct demand *d) {
-    const struct simworker *v = &w->workers[rng_below(r, (uint32_t)w->plan.workers)];
+uint32_t workload_tenant(struct slice name) {
+    return slice_eq(name, workload_tenants[1]);
+}
+
+/* Asks for a part of what one worker of the tenant has, so that at least that one can take the job. */
+static void draw_demand(struct world *w, struct rng *r, struct arena *arena, uint32_t tenant, struct demand *d) {
+    uint32_t pairs = (uint32_t)w->plan.workers / WORKLOAD_TENANTS;
+    const struct workerhost *v = &w->workers[rng_below(r, pairs) * WORKLOAD_TENANTS + tenant];
     const struct worker_info *info = &v->info;
-    if (rng_below(r, 5) == 0 && v->node != 2)
+    if (rng_below(r, 5) == 0 && slice_eq(info->pool, workload_pools[0]))
         d->topic = workload_topics[rng_below(r, 2)];
     else
         d->pool = info->pool;
@@ -180,7 +190,7 @@ void workload_limit(struct rng *r, struct cmd_limit *c) {
     if (c->kind == LIMIT_RATE) c->name = workload_rates[rng_below(r, WORKLOAD_RATES)];
 }
 
-static void draw_options(struct world *w, struct rng *r, struct arena *arena, struct options *o) {
+static void draw_options(struct world *w, struct rng *r, struct arena *arena, uint32_t tenant, struct options *o) {
     static const uint8_t kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_COMMAND, JOB_SCRIPT, JOB_NOOP,    JOB_SLEEP,
                                     JOB_COMMAND, JOB_COMMAND, JOB_BARRIER, JOB_GATE,   JOB_EXTERNAL};
     options_default(o);
@@ -191,17 +201,48 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, st
     o->exclusive = rng_below(r, 3) == 0;
     o->affinity = rng_below(r, 6) == 0;
     o->prefer_ms = rng_range(r, 0, 2000);
-    if (rng_below(r, 8) == 0) o->preferred_worker = simworker_name(arena, 1 + rng_below(r, PLAN_WORKERS_MAX));
+    if (rng_below(r, 8) == 0) o->preferred_worker = worker_name(arena, 1 + rng_below(r, PLAN_WORKERS_MAX));
     if (rng_below(r, 8) == 0) o->preferred_pool = workload_pools[rng_below(r, 2)];
     if (rng_below(r, 6) == 0) {
         uint32_t *fatal = ARENA_NEW(arena, uint32_t);
         *fatal = 1;
         o->fatal_exits = (struct tlv_u32s){fatal, 1};
     }
-    draw_demand(w, r, arena, &o->demand);
+    draw_demand(w, r, arena, tenant, &o->demand);
     draw_keys(w, r, arena, &o->demand);
     draw_times(w, r, o);
     draw_gates(r, o);
+}
+
+/* What a worker is to run, as a `run` message: processes read the last argument; see simproc.h. */
+static struct slice run_body(struct arena *arena, const char *orders, const char *when, const char *items) {
+    struct wire_arg arg = {slice_str(orders)};
+    struct wire_run run = {.argv = {&arg, 1},
+                           .script = SLICE("#!sim\n"),
+                           .sleep_ms = 1,
+                           .when = slice_str(when),
+                           .foreach = slice_str(items)};
+    struct buf out;
+    const char *ms = strstr(orders, "ms=");
+    if (ms != NULL) run.sleep_ms = 1 + strtol(ms + 3, NULL, 10);
+    buf_init(&out, 4096);
+    tlv_encode(&wire_run_desc, &run, &out);
+    ENSURE(!out.full);
+    struct slice ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return ret;
+}
+
+static struct slice body(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static struct slice body(struct arena *arena, const char *format, ...) {
+    char line[96];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ENSURE(len > 0 && (size_t)len < sizeof line);
+    return run_body(arena, line, "", "");
 }
 
 static struct slice draw_body(struct rng *r, struct arena *arena) {
@@ -209,7 +250,13 @@ static struct slice draw_body(struct rng *r, struct arena *arena) {
     uint32_t ms = (uint32_t)(rng_below(r, 6) == 0 ? rng_range(r, 300, 6000) : rng_skewed(r, 400));
     uint32_t exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 2) : 0;
     uint32_t flaky = rng_below(r, 4) == 0 ? rng_below(r, 4) : 0;
-    return text(arena, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
+    /* asked for only by jobs with these gates; from a stream of its own */
+    static const char *const whens[] = {"1 < 2", "1 < 2", "1 < 2", "2 < 1", "nil + 1"};
+    struct rng from = *r, own = rng_fork(&from, 48);
+    char orders[64], items[16];
+    snprintf(orders, sizeof orders, "ms=%u exit=%u flaky=%u", ms, exit_code, flaky);
+    snprintf(items, sizeof items, rng_below(&own, 20) ? "%u" : "%u + nil", (uint32_t)rng_skewed(&own, 12));
+    return run_body(arena, orders, whens[rng_below(&own, 5)], items);
 }
 
 /* ---- graphs ---- */
@@ -321,7 +368,7 @@ static void draw_undo(struct rng *r, struct arena *arena, struct options *option
         if (!runs_on_a_worker(&options[from]) || !runs_on_a_worker(&options[specs[i].profile])) continue;
         uint32_t ms = (uint32_t)rng_skewed(r, 300), exit_code = rng_below(r, 8) == 0 ? 1 + rng_below(r, 3) : 0;
         specs[i].undo_profile = from + 1;
-        specs[i].undo_body = text(arena, "ms=%u exit=%u undo=%.*s", ms, exit_code, SLICE_FMT(specs[i].name));
+        specs[i].undo_body = body(arena, "ms=%u exit=%u undo=%.*s", ms, exit_code, SLICE_FMT(specs[i].name));
         specs[i].undo_hash = workload_hash(arena, rng_u64(r));
     }
 }
@@ -352,19 +399,20 @@ static void draw_memos(const struct world *w, struct rng *r, struct arena *arena
         if (w->plan.memos && rng_below(r, 2)) options[i].cache_ms = rng_range(r, 100, 8000);
     }
     for (uint32_t i = 0; i < count; i++) {
-        bool fits = runs_on_a_worker(&options[specs[i].profile]) && specs[i].undo_profile == 0;
+        uint8_t kind = options[specs[i].profile].kind;
+        bool fits = (kind == JOB_COMMAND || kind == JOB_SCRIPT) && specs[i].undo_profile == 0;
         if (!rng_chance(r, PERCENT(w->plan.memos)) || !fits) continue;
         specs[i].cache_key = workload_cache_key(arena, r);
     }
 }
 
-static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs,
+static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, uint32_t tenant, struct cmd_jobs *jobs,
                       uint32_t count, uint32_t series) {
     enum shape shape = (enum shape)rng_below(r, SHAPE_COUNT);
     uint32_t profiles = 1 + rng_below(r, PROFILES_MAX);
     struct options *options = ARENA_ARRAY(arena, struct options, profiles);
     struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, count);
-    for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, &options[i]);
+    for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, tenant, &options[i]);
     draw_foreach(w, r, options, profiles);
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
     struct rng undo = rng_fork(r, 0x5a6a);
@@ -416,7 +464,7 @@ static void draw_service(struct world *w, const struct rng *from, struct arena *
     deploys->service = workload_services[rng_below(&r, WORKLOAD_SERVICES)];
     deploys->undo_profile = 0;
     deploys->undo_body = deploys->undo_hash = slice_of(NULL, 0);
-    deploys->body = text(arena, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
+    deploys->body = body(arena, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
     jobs->profiles = sets;
     jobs->profile_count++;
     jobs->jobs = specs;
@@ -427,7 +475,7 @@ static void draw_submit(struct rng *r, struct msg *m) {
     m->cmd.kind = CMD_SUBMIT;
     s->name = SLICE("flow");
     s->key_hash = workload_hash(&m->arena, rng_u64(r));
-    if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->from, (uint32_t)(rng_u64(r) >> 40));
+    if (rng_below(r, 3) > 0) s->key = text(&m->arena, "key-%u-%u", m->node, (uint32_t)(rng_u64(r) >> 40));
     if (rng_below(r, 10) == 0) s->key_ms = rng_range(r, 20, 2000);
     if (rng_below(r, 10) == 0) s->trace = SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
@@ -439,18 +487,18 @@ uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     uint32_t count = 1 + (uint32_t)rng_skewed(r, most - 1);
     draw_submit(r, m);
     struct rng before = *r;
-    draw_jobs(w, r, &m->arena, &m->cmd.as.submit.jobs, count, 0);
+    draw_jobs(w, r, &m->arena, workload_tenant(m->cmd.tenant), &m->cmd.as.submit.jobs, count, 0);
     if (w->plan.services) draw_service(w, &before, &m->arena, &m->cmd.as.submit.jobs);
     m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;
     return count;
 }
 
-uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more) {
+uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, uint32_t tenant, bool more) {
     uint32_t series = 1u | (uint32_t)(rng_u64(r) >> 40);
     m->cmd.kind = CMD_ADD;
     m->cmd.as.add.flow = flow;
     uint32_t count = 1 + rng_below(r, 5);
-    draw_jobs(w, r, &m->arena, &m->cmd.as.add.jobs, count, series);
+    draw_jobs(w, r, &m->arena, tenant, &m->cmd.as.add.jobs, count, series);
     m->cmd.as.add.jobs.more = more;
     return count;
 }
@@ -477,7 +525,7 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
             .profile = i > 0,
             .parents = root,
             .parent_count = i > 0,
-            .body = text(&m->arena, "ms=200 exit=%d", fails),
+            .body = body(&m->arena, "ms=200 exit=%d", fails),
         };
     }
     *jobs = (struct cmd_jobs){.profiles = options, .profile_count = 2, .jobs = specs, .job_count = count};
@@ -491,7 +539,7 @@ struct slice workload_schedule_name(struct arena *arena, uint32_t n) {
 
 /* A flow made every second needs jobs that end: no gates, no places that few workers have. */
 void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
-    int64_t now_ms = w->server.batch_clock.last.ms;
+    int64_t now_ms = w->server.last_ms;
     struct cmd_schedule *s = &m->cmd.as.schedule;
     m->cmd.kind = CMD_SCHEDULE;
     uint32_t count = 1 + rng_below(r, 3);
@@ -516,11 +564,10 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
         .overlap = (enum overlap)rng_below(r, OVERLAP_COUNT),
         .paused = rng_below(r, 8) == 0,
         .start_ms = rng_below(r, 4) ? 0 : now_ms + rng_range(r, 0, 2000),
-        .end_ms = now_ms + rng_range(r, 1000, 15000),
+        .end_ms = now_ms + rng_range(r, 2000, 25000),
         .jobs = {.profiles = options, .profile_count = 1, .jobs = specs, .job_count = count},
     };
     if (s->end_ms < s->start_ms) s->end_ms = s->start_ms;
     /* few different expressions, so that some are set again unchanged */
-    int64_t every = 200 << rng_below(r, 5);
-    s->expression = text(&m->arena, "every %u from %u000000000", (uint32_t)every, 1700u);
+    s->expression = text(&m->arena, "every %us; from 2023-11-14T22:13:20Z", 1u << rng_below(r, 3));
 }

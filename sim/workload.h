@@ -6,13 +6,14 @@
 #define REEVE_WORKLOAD_H
 
 #include "rng.h"
-#include "simnet.h"
+#include "simmsg.h"
 
 struct world;
-struct simworker;
+struct workerhost;
 
 #define WORKLOAD_TENANTS 2u
 extern const struct slice workload_tenants[WORKLOAD_TENANTS];
+uint32_t workload_tenant(struct slice name); /* which of them */
 extern const struct slice workload_pools[2];
 extern const struct slice workload_topics[2];
 #define WORKLOAD_KEYS 3u
@@ -23,14 +24,14 @@ extern const struct slice workload_rates[WORKLOAD_RATES];
 #define WORKLOAD_SERVICES 3u
 extern const struct slice workload_services[WORKLOAD_SERVICES];
 
-/* What the worker at `node` offers; the first one offers everything. */
-void workload_worker(struct simworker *v, struct rng *r);
+/* What the worker at `node` offers. Each serves one tenant; the first of each tenant offers everything. */
+void workload_worker(struct workerhost *v, struct rng *r);
 
 /* Fills the command of `m` with a submit of some jobs; returns how many. */
 uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m);
 uint32_t workload_large(struct world *w, struct rng *r, struct msg *m);
 /* … with an addition to a flow. */
-uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, bool more);
+uint32_t workload_add(struct world *w, struct rng *r, struct msg *m, flow_id flow, uint32_t tenant, bool more);
 
 /* … with a change of some limit of some tenant. */
 void workload_limit(struct rng *r, struct cmd_limit *c);

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "nemesis.h"
+#include "osdigest.h"
 #include "panic.h"
 #include "workload.h"
 
 #define WALL_START_MS 1760000000000
+#define MONO_START_MS 5000
 #define LIVENESS_MS 900000 /* after the last fault everything must be over in this (virtual) time */
 #define LOOK_US 500000
 
@@ -67,14 +69,74 @@ struct known_flow *world_flow(struct world *w, flow_id id) {
     return NULL;
 }
 
-void world_deliver(struct world *w, struct msg *m) {
+mono_time world_mono(const struct world *w) {
+    return (mono_time){w->queue.now_us / 1000 + MONO_START_MS};
+}
+
+int64_t world_us_of(int64_t mono_ms) {
+    return (mono_ms - MONO_START_MS) * 1000;
+}
+
+static struct simclient *client_at(struct world *w, uint32_t node) {
     uint32_t workers = (uint32_t)w->plan.workers;
-    if (m->to == NET_SERVER)
-        simserver_receive(&w->server, m);
-    else if (m->to <= workers)
-        simworker_receive(&w->workers[m->to - 1], m);
-    else
-        simclient_receive(&w->clients[m->to - workers - 1], m);
+    return node > workers && node < w->node_count ? &w->clients[node - workers - 1] : NULL;
+}
+
+struct pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request) {
+    struct simclient *c = client_at(w, node);
+    return c != NULL && request != 0 ? simclient_pending(c, conn, request) : NULL;
+}
+
+void world_answer(struct world *w, struct msg *m) {
+    struct simclient *c = client_at(w, m->node);
+    if (c != NULL) simclient_receive(c, m);
+}
+
+/* ---- who may come in ---- */
+
+const char *world_token(const struct world *w, const char *principal, const char *tenant) {
+    for (uint32_t i = 0; i < w->tokens.count; i++) {
+        const struct world_bearer *b = vec_at(&w->tokens, i);
+        if (strcmp(b->principal, principal) == 0 && strcmp(b->tenant, tenant) == 0) return b->token;
+    }
+    PANIC("nobody of that name");
+}
+
+static void admit(struct world *w, struct auth *auth, const char *principal, const char *tenant, uint32_t role) {
+    struct caller caller = {.roles = ROLE_BIT(role)};
+    char id[AUTH_ID_BYTES];
+    struct why why;
+    struct world_bearer *b = vec_push(&w->tokens);
+    snprintf(b->principal, sizeof b->principal, "%s", principal);
+    snprintf(b->tenant, sizeof b->tenant, "%s", tenant);
+    snprintf(caller.name, sizeof caller.name, "%s", principal);
+    snprintf(caller.tenant, sizeof caller.tenant, "%s", tenant);
+    ENSURE(auth_add(auth, &caller, world_true(w), id, b->token, &why) == ERR_OK);
+}
+
+/* Before the first start of the server, as an administrator would have done. */
+static void admit_all(struct world *w) {
+    struct auth auth;
+    struct why why;
+    char name[16], tenant[16];
+    bool first;
+    ENSURE(auth_open(&auth, simdisk_disk(w->server.disk), &w->server.clock, osdigest(), &first, &why) == ERR_OK);
+    for (uint32_t node = 1; node < w->node_count; node++) {
+        bool worker = node <= w->plan.workers;
+        snprintf(name, sizeof name, "%c%u", worker ? 'w' : 'c', node);
+        snprintf(tenant, sizeof tenant, "%.*s", SLICE_FMT(workload_tenants[(node - 1) % WORKLOAD_TENANTS]));
+        admit(w, &auth, name, worker ? tenant : "", worker ? ROLE_WORKER : ROLE_ADMIN);
+        for (uint32_t t = 0; !worker && t < WORKLOAD_TENANTS; t++) {
+            snprintf(tenant, sizeof tenant, "%.*s", SLICE_FMT(workload_tenants[t]));
+            admit(w, &auth, name, tenant, ROLE_ADMIN);
+        }
+    }
+    for (uint32_t i = 1; i <= CLIENT_PEOPLE; i++) {
+        snprintf(name, sizeof name, "p%u", i);
+        admit(w, &auth, name, "", ROLE_ADMIN);
+    }
+    auth_close(&auth);
+    simdisk_kill(w->server.disk);
 }
 
 /* ---- birth and death ---- */
@@ -95,9 +157,11 @@ struct world *world_new(uint64_t seed, enum world_voice voice) {
     ENSURE(w->node_count <= NET_NODES_MAX);
     adapter_init(&w->adapter, w);
     simnet_init(&w->net, w, rng_fork(&w->rng, 1));
-    simserver_init(&w->server, w, rng_fork(&w->rng, 2));
+    vec_init(&w->tokens, sizeof(struct world_bearer));
+    serverhost_init(&w->server, w, rng_fork(&w->rng, 2));
+    admit_all(w);
     for (uint32_t i = 0; i < workers; i++) {
-        simworker_init(&w->workers[i], w, 1 + i, rng_fork(&w->rng, 100 + i));
+        workerhost_init(&w->workers[i], w, 1 + i, rng_fork(&w->rng, 100 + i));
         workload_worker(&w->workers[i], &w->workers[i].rng);
     }
     for (uint32_t i = 0; i <= clients; i++) {
@@ -107,11 +171,13 @@ struct world *world_new(uint64_t seed, enum world_voice voice) {
 }
 
 void world_free(struct world *w) {
-    for (uint32_t i = 0; i < w->plan.workers; i++) simworker_fini(&w->workers[i]);
+    for (uint32_t i = 0; i < w->plan.workers; i++) workerhost_fini(&w->workers[i]);
     for (uint32_t i = 0; i <= w->plan.clients; i++) simclient_fini(&w->clients[i]);
-    simserver_fini(&w->server);
+    serverhost_fini(&w->server);
     adapter_fini(&w->adapter);
     simnet_fini(&w->net);
+    simmsg_fini(&w->msgs);
+    vec_fini(&w->tokens);
     equeue_fini(&w->queue);
     vec_fini(&w->flows);
     free(w);
@@ -177,12 +243,12 @@ static uint32_t open_schedules(struct world *w, bool print) {
 }
 
 static bool is_over(struct world *w) {
-    if (!simserver_is_still(&w->server) || engine_has_work(w->server.engine)) return false;
+    if (!serverhost_is_still(&w->server) || engine_has_work(w->server.engine)) return false;
     for (uint32_t i = 0; i < w->plan.clients; i++) {
         if (w->clients[i].asking) return false;
     }
     for (uint32_t i = 0; i < w->plan.workers; i++) {
-        if (w->workers[i].held.count > 0 || !w->workers[i].attached) return false;
+        if (!workerhost_is_done(&w->workers[i])) return false;
     }
     return open_jobs(w, false) == 0 && open_schedules(w, false) == 0;
 }
@@ -193,18 +259,13 @@ static void run_until(struct world *w, int64_t until_us) {
 }
 
 static void report_stuck(struct world *w) {
-    if (!w->server.up) world_red(w, "liveness", "the server does not come up");
+    if (w->server.server == NULL) world_red(w, "liveness", "the server does not come up");
     open_jobs(w, w->text);
     open_schedules(w, w->text);
     for (uint32_t i = 0; i < w->plan.workers; i++) {
-        const struct simworker *v = &w->workers[i];
-        if (!w->text || (v->held.count == 0 && v->attached)) continue;
-        const struct holding *h = vec_at(&v->held, 0);
-        printf("  worker %u: attached=%d holds %u", v->node, v->attached, v->held.count);
-        if (v->held.count > 0)
-            printf(", first %" PRIu64 "/%u#%u phase %d", h->job.flow.v, h->job.ordinal, h->attempt,
-                   (int)h->phase);
-        printf("\n");
+        const struct workerhost *v = &w->workers[i];
+        if (w->text && !workerhost_is_done(v))
+            printf("  worker %u: up=%d holds %u\n", v->node, v->agent != NULL, v->agent ? agent_held(v->agent) : 0);
     }
     for (uint32_t i = 0; i < w->plan.clients; i++) {
         if (w->text && w->clients[i].asking)
@@ -217,14 +278,14 @@ static void report_stuck(struct world *w) {
  * clock restarts the server, and so does the world. */
 static void settle_clock(struct world *w) {
     w->wall_jump_ms = 0;
-    if (w->server.up && world_wall(w).ms - w->server.batch_clock.last.ms > 5000)
-        simserver_crash(&w->server, CRASH_KILL);
+    if (w->server.server != NULL && world_wall(w).ms - w->server.last_ms > 5000)
+        serverhost_crash(&w->server, CRASH_KILL);
 }
 
 void world_run(struct world *w, struct world_result *ret) {
     nemesis_start(w);
-    simserver_start(&w->server);
-    for (uint32_t i = 0; i < w->plan.workers; i++) simworker_start(&w->workers[i]);
+    serverhost_start(&w->server);
+    for (uint32_t i = 0; i < w->plan.workers; i++) workerhost_start(&w->workers[i]);
     for (uint32_t i = 0; i <= w->plan.clients; i++) simclient_start(&w->clients[i]);
     run_until(w, w->plan.faulty_ms * 1000);
     w->quiet = true;
@@ -238,7 +299,7 @@ void world_run(struct world *w, struct world_result *ret) {
     } while (!is_over(w));
     WORLD_NOTE(w, 91, 0, 0, "world: everything is over");
     adapter_quiet(&w->adapter, w->server.engine);
-    simserver_compare(&w->server);
+    serverhost_compare(&w->server);
     *ret = (struct world_result){
         .hash = w->hash,
         .digest = engine_digest(w->server.engine),

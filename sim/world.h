@@ -8,14 +8,16 @@
 #define REEVE_WORLD_H
 
 #include "adapter.h"
+#include "auth.h"
 #include "clock.h"
 #include "equeue.h"
 #include "plan.h"
 #include "rng.h"
+#include "serverhost.h"
 #include "simclient.h"
+#include "simmsg.h"
 #include "simnet.h"
-#include "simserver.h"
-#include "simworker.h"
+#include "workerhost.h"
 
 #define NOTE_LINES 40u
 #define NOTE_BYTES 200u
@@ -23,6 +25,7 @@
 /* A flow that some answer has named: what clients act upon. */
 struct known_flow {
     flow_id id;
+    uint32_t tenant; /* of the workload's */
     uint32_t job_count;
     bool more;      /* parts are still owed */
     bool over;      /* a read showed every job ended */
@@ -30,13 +33,20 @@ struct known_flow {
     enum job_state first; /* how its first job had ended then */
 };
 
+struct world_bearer { /* somebody whom the server knows by a token */
+    char principal[16], tenant[16];
+    char token[AUTH_TOKEN_BYTES];
+};
+
 struct world {
     struct plan plan;
     struct rng rng;
     struct equeue queue;
     struct simnet net;
-    struct simserver server;
-    struct simworker workers[PLAN_WORKERS_MAX];
+    struct msgs msgs;
+    struct vec tokens; /* of world_bearer */
+    struct serverhost server;
+    struct workerhost workers[PLAN_WORKERS_MAX];
     struct simclient clients[PLAN_CLIENTS_MAX + 1]; /* the last one answers questions and tidies up */
     uint32_t node_count;
     struct adapter adapter;
@@ -72,9 +82,14 @@ struct world *world_new(uint64_t seed, enum world_voice voice);
 void world_free(struct world *w);
 void world_run(struct world *w, struct world_result *ret);
 
-void world_deliver(struct world *w, struct msg *m);
+/* The request of a client that came as this one on that connection; NULL = it is of somebody else. */
+struct pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request);
+void world_answer(struct world *w, struct msg *m); /* that came by the back door */
+const char *world_token(const struct world *w, const char *principal, const char *tenant);
 int64_t world_now_ms(const struct world *w);
 wall_time world_wall(const struct world *w);
+mono_time world_mono(const struct world *w); /* of every machine */
+int64_t world_us_of(int64_t mono_ms);        /* virtual time of a monotonic one */
 wall_time world_true(const struct world *w); /* as a clock that never jumped would show it */
 struct known_flow *world_flow(struct world *w, flow_id id); /* NULL when no answer has named it */
 

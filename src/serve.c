@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "hstore.h"
 #include "json.h"
 #include "oschild.h"
 #include "osclock.h"
@@ -241,6 +242,7 @@ static enum err loop_open(struct serve *v, struct why *why) {
     server_fds(v->server, &journal_fd, &vault_fd);
     enum err e = osloop_watch(v->loop, journal_fd, OSLOOP_READABLE, wake, v, &w, why);
     if (e == ERR_OK) e = osloop_watch(v->loop, vault_fd, OSLOOP_READABLE, wake, v, &w, why);
+    if (e == ERR_OK) e = osloop_watch(v->loop, server_history_fd(v->server), OSLOOP_READABLE, wake, v, &w, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGTERM, stop, v, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGINT, stop, v, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGHUP, reload, v, why);
@@ -297,6 +299,19 @@ static enum err listen_all(struct serve *v, struct why *why) {
 
 /* ---- life ---- */
 
+/* Where it cannot be opened now it is tried again; only one of a later program keeps the server from starting. */
+static enum err history_open(struct serve *v, struct history **ret, struct why *why) {
+    int64_t days = 0, bytes = 0;
+    char dir[SETTING_TEXT_MAX + 32];
+    enum err e = setting_number(&v->settings, SETTING_history_days, 0, 36500, &days, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_history_bytes, 0, INT64_MAX, &bytes, why);
+    if (e != ERR_OK) return e;
+    snprintf(dir, sizeof dir, "%s/history", setting_text(&v->settings, SETTING_data));
+    struct hstore_options o = {
+        .dir = dir, .days = (uint32_t)days, .bytes_max = (uint64_t)bytes, .wall_ms = osclock()->wall(osclock()).ms};
+    return hstore_open(&o, ret, why);
+}
+
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
     int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
     enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
@@ -323,7 +338,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .uid = getuid(),
                                .needs_tls = v->needs_tls,
                                .certified = v->certified};
-    return server_open(&world, &o, &v->server, why);
+    e = history_open(v, &world.history, why);
+    return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
 }
 
 static enum err serve(struct serve *v, const char *build, struct why *why) {

@@ -22,9 +22,8 @@
 #include "osspace.h"
 #include "ostls.h"
 #include "panic.h"
+#include "worker_env.h"
 
-#define ENV_MAX 4096u
-#define ENV_TEXT_BYTES (256u * 1024u)
 #define TOKEN_MAX 512u
 #define PATH_BYTES_MAX 512u
 #define SPOOL_BYTES_STANDARD (1ull << 30)
@@ -33,13 +32,11 @@
 struct worker {
     struct agent_options options;
     char data[PATH_BYTES_MAX], space_path[PATH_BYTES_MAX + 8], server[PATH_BYTES_MAX + 16], token[TOKEN_MAX], host[65];
+    char server_told[2 * PATH_BYTES_MAX + 16];
     struct ostls_files tls;
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
     const char *pass_env;              /* as given: "NAME,NAME" or "all" */
-    const char *env[ENV_MAX + 1];
-    char env_text[ENV_TEXT_BYTES];
-    size_t env_used;
-    uint32_t env_count;
+    struct worker_env env;
     struct disk *disk;
     struct space *space;
     struct proc *proc;
@@ -48,8 +45,6 @@ struct worker {
     uint32_t signals;
     bool help;
 };
-
-extern char **environ;
 
 /* ---- the log ---- */
 
@@ -74,42 +69,16 @@ static uint32_t cpu_percent(void *ctx) {
     return percent > 100 ? 100 : (uint32_t)percent;
 }
 
-/* ---- what jobs see of our environment ---- */
-
-static void env_add(struct worker *w, const char *name, const char *value) {
-    size_t left = sizeof w->env_text - w->env_used;
-    int len = snprintf(w->env_text + w->env_used, left, "%s=%s", name, value);
-    if (len < 0 || (size_t)len >= left || w->env_count == ENV_MAX) return; /* absurdly large: what fits is passed on */
-    w->env[w->env_count++] = w->env_text + w->env_used;
-    w->env_used += (size_t)len + 1;
-}
-
-static void env_pass(struct worker *w, const char *name, const char *otherwise) {
-    const char *value = getenv(name);
-    if (value == NULL) value = otherwise;
-    if (value != NULL) env_add(w, name, value);
-}
-
-/* A later word about a name replaces an earlier one. */
+/* What jobs see of our environment, and how they reach the server as we do, with the token of their attempt; and this
+ * program, to do it with. */
 static void env_make(struct worker *w) {
-    env_pass(w, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    env_pass(w, "HOME", "/");
-    env_pass(w, "TZ", NULL);
-    env_add(w, "LANG", "C.UTF-8");
-    env_add(w, "PYTHONIOENCODING", "utf-8");
-    if (w->pass_env != NULL && strcmp(w->pass_env, "all") == 0) {
-        for (char **line = environ; *line != NULL; line++) {
-            char name[256];
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(*line, "="), *line);
-            if (strncmp(name, "REEVE_", 6) != 0) env_pass(w, name, NULL); /* the worker's own token among them */
-        }
-    } else if (w->pass_env != NULL) {
-        char list[4096], *rest = NULL;
-        snprintf(list, sizeof list, "%s", w->pass_env);
-        for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
-            env_pass(w, name, NULL);
+    worker_env_make(&w->env, w->pass_env);
+    worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
+    if (strncmp(w->server, "tls:", 4) == 0 || w->options.server_now != NULL) {
+        worker_env_add_path(&w->env, "REEVE_TLS_CA", w->tls.ca);
+        if (w->tls.pin != NULL) worker_env_add(&w->env, "REEVE_TLS_PIN", w->tls.pin);
     }
-    w->options.env = w->env;
+    w->options.env = w->env.list;
 }
 
 /* ---- options ---- */
@@ -134,6 +103,21 @@ static enum err label_add(struct worker *w, char *value, struct why *why) {
         return why_set(why, ERR_LIMIT, "--label: more than %u", AGENT_LIST_MAX);
     *equal = 0;
     w->options.labels[w->options.label_count++] = (struct agent_pair){value, equal + 1};
+    return ERR_OK;
+}
+
+static enum err resource_add(struct worker *w, char *value, struct why *why) {
+    struct agent_options *o = &w->options;
+    char *equal = strchr(value, '=');
+    uint64_t amount = 0;
+    if (equal == NULL || equal == value)
+        return why_set(why, ERR_INVALID, "--resource: NAME=AMOUNT is expected, not %s", value);
+    if (o->resource_count == AGENT_RESOURCES_MAX)
+        return why_set(why, ERR_LIMIT, "--resource: more than %u", AGENT_RESOURCES_MAX);
+    enum err e = number("--resource", equal + 1, 1, UINT64_MAX >> 1, &amount, why);
+    if (e != ERR_OK) return e;
+    *equal = 0;
+    o->resources[o->resource_count++] = (struct agent_amount){value, amount};
     return ERR_OK;
 }
 
@@ -173,6 +157,8 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
         return capability_add(w, value, why);
     } else if (strcmp(name, "--label") == 0) {
         return label_add(w, value, why);
+    } else if (strcmp(name, "--resource") == 0) {
+        return resource_add(w, value, why);
     } else if (strcmp(name, "--pass-env") == 0) {
         w->pass_env = value;
     } else if (strcmp(name, "--slots") == 0) {
@@ -192,9 +178,10 @@ static enum err option_take(struct worker *w, const char *name, char *value, str
 static void help(void) {
     printf(
         "usage: reeve worker [OPTION]...\n\n"
-        "  --server ADDRESS   host:port, tls://host:port or unix:/path; else $REEVE_SERVER, else the server of $REEVE_DATA (.reeve)\n"
+        "  --server ADDRESS   host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\n"
+        "                     else the server of $REEVE_DATA (.reeve)\n"
         "  --token TOKEN      else $REEVE_TOKEN, else worker.token of $REEVE_DATA\n"
-        "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: then it needs no token and no --tls-ca\n"
+        "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca\n"
         "  --tls-key FILE     its key; standard: the file of the certificate\n"
         "  --tls-ca FILE      authority of the server's certificate; or --tls-pin HEX, its SHA-256\n"
         "  --tenant NAME      whose jobs it runs, and no others; standard: of its token or certificate, else default\n"
@@ -202,6 +189,7 @@ static void help(void) {
         "  --name NAME        how its id begins; standard: the name in its certificate, or of the machine\n"
         "  --slots N          jobs at a time; standard: 4\n"
         "  --pool NAME        --capability NAME...  --label NAME=VALUE...  --gpus N   what it offers\n"
+        "  --resource NAME=AMOUNT...   something else that jobs may ask for a share of\n"
         "  --permanent        it is expected to come back\n"
         "  --pass-env NAMES   variables of its environment that jobs get, by commas, or `all`\n"
         "  --spool-bytes N    output kept on its disk while the server is away; beyond it jobs wait\n");
@@ -258,6 +246,14 @@ static void tls_complete(struct worker *w) {
     if (w->tls.ca == NULL && w->tls.pin == NULL && access(w->tls_own, R_OK) == 0) w->tls.ca = w->tls_own;
 }
 
+/* The address as jobs are told it: they run elsewhere. */
+static void socket_complete(struct worker *w) {
+    char here[PATH_BYTES_MAX];
+    if (strncmp(w->server, "unix:", 5) != 0 || w->server[5] == '/' || getcwd(here, sizeof here) == NULL) return;
+    snprintf(w->server_told, sizeof w->server_told, "unix:%s/%s", here, w->server + 5);
+    w->options.server_told = w->server_told;
+}
+
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
     if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
@@ -271,6 +267,7 @@ static enum err options_complete(struct worker *w, struct why *why) {
     if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");
     snprintf(w->space_path, sizeof w->space_path, "%s/space", w->data);
     tls_complete(w);
+    socket_complete(w);
     w->options.server = w->server;
     w->options.token = w->token[0] != 0 ? w->token : NULL;
     w->options.name = w->host;
@@ -317,7 +314,9 @@ static void on_signal(void *ctx, int number) {
 static enum err tls_open(struct worker *w, struct why *why) {
     struct ostls *tls = NULL;
     char name[OSTLS_NAME_MAX];
-    if (strncmp(w->server, "tls:", 4) != 0) return ERR_OK;
+    /* A server of this machine may have a certificate when it comes back. */
+    bool may_turn = w->options.server_now != NULL && w->tls.ca != NULL;
+    if (strncmp(w->server, "tls:", 4) != 0 && !may_turn) return ERR_OK;
     enum err e = ostls_client(&w->tls, &tls, why);
     if (e != ERR_OK) return e;
     osloop_tls_client(w->loop, tls);

@@ -26,6 +26,7 @@ static const struct remark record_remarks[] = {
     {"submitted.jobs", "ordinals count from 0 in this order"},
     {"added.more", "replaces the flow's own"},
     {"added.jobs", "ordinals go on where the flow's jobs end"},
+    {"added.constraints", "that the jobs have from the one that added them; empty: none"},
     {"cancelled.whole", "the flow, not one job"},
     {"cancelled.confirm_ms", "how long workers may take to confirm that a running attempt was stopped"},
     {"paused.flow", "with scope flow"},
@@ -111,6 +112,7 @@ static const struct remark record_remarks[] = {
     {"options.allow_count", "foreach: children that may end badly"},
     {"options.allow_percent", "foreach: the same as a share of all, rounded down"},
     {"worker_info.permanent", "known also while it is away"},
+    {"worker_info.tenant", "the only one whose jobs it is given; empty: of all"},
 };
 
 static const struct remark object_remarks[] = {
@@ -157,6 +159,13 @@ static const struct remark object_remarks[] = {
     {"run.incarnation", "of the worker when it was assigned"},
     {"run.fence", "LSN of its `assigned` record"},
     {"run.stop", "as in `stopping`"},
+    {"run.assigned_ms", "0 under rules 1"},
+    {"run.started_ms", "0: it has not said so, or rules 1"},
+    {"job.attempts", "the last 16 that are over, oldest first; none under rules 1"},
+    {"attempt.worker", "its number"},
+    {"attempt.stop", "why it was told to stop, as in `stopping`"},
+    {"attempt.started_ms", "0: it never was"},
+    {"attempt.reason", "the first 256 bytes of what the worker said"},
     {"run.confirm_ms", "until when the worker may confirm the stop"},
     {"question.gate", "as in `verdict`"},
     {"question.deadline_ms", "0: none"},

@@ -25,10 +25,17 @@ struct agent_pair {
     const char *key, *value;
 };
 
+struct agent_amount {
+    const char *name;
+    uint64_t amount;
+};
+
 #define AGENT_LIST_MAX 64u
+#define AGENT_RESOURCES_MAX 16u
 
 struct agent_options {
     const char *server; /* "host:port", "unix:/path" */
+    const char *server_told; /* to jobs; NULL: the same */
     const char *(*server_now)(void *ctx); /* before each dial: where it is by now; may be NULL */
     const char *token;  /* NULL: the socket vouches */
     const char *tenant; /* that it works for; NULL: the token's, else the standard one */
@@ -39,9 +46,12 @@ struct agent_options {
     uint32_t capability_count;
     struct agent_pair labels[AGENT_LIST_MAX];
     uint32_t label_count;
+    struct agent_amount resources[AGENT_RESOURCES_MAX];
+    uint32_t resource_count;
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
     bool permanent;
+    bool services; /* runs them like commands; who sets this tells the server how they are. Else they are refused */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
     uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */
     struct limits limits;

@@ -103,6 +103,8 @@ static void hear_welcome(struct agent *a, const struct frame *f) {
         link_lost(a, "the server is an earlier one than we have seen");
     } else {
         step(a, LINK_ATTACHING);
+        if (!slice_eq(w.build, slice_str(a->o.build)))
+            agent_log(a, "the server runs build %.*s, this worker %s", SLICE_FMT(w.build), a->o.build);
         if (w.frame_bytes_max != 0 && w.frame_bytes_max < a->link.frame_bytes_max)
             a->link.frame_bytes_max = w.frame_bytes_max;
         a->link.attach_sent_ms = agent_now_ms(a);
@@ -163,6 +165,8 @@ static void hear_frame(struct agent *a, const struct frame *f) {
     case LINK_ATTACHING:
         if (f->opcode == WIRE_ATTACHED)
             hear_attached(a, f);
+        else if (f->opcode == WIRE_CANCEL_ATTEMPT) /* before there is a lease to start it in */
+            talk_hear(a, f);
         else if (refused)
             hear_refusal(a, f);
         break;

@@ -9,6 +9,7 @@
 
 #include "agent_impl.h"
 #include "blobs.h"
+#include "mutant.h"
 #include "panic.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
@@ -248,7 +249,7 @@ static enum err run_process(struct agent *a, struct attempt *t, const struct wir
     e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &t->process, why);
     if (e != ERR_OK) return e;
     map_put(&a->by_process, t->process.v, t->index);
-    if (t->is_exclusive) a->w.proc->ops->kill_at(a->w.proc, t->process, a->lease_until_ms);
+    if (t->is_exclusive && !MUTANT(keeper_unset)) a->w.proc->ops->kill_at(a->w.proc, t->process, a->lease_until_ms);
     if (spec.has_stdin) {
         a->w.proc->ops->feed(a->w.proc, t->process, w->run.stdin_text);
         a->w.proc->ops->feed_end(a->w.proc, t->process);
@@ -325,7 +326,8 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     struct why why = {{0}};
     t->started_ms = agent_wall_ms(a);
     t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
-    switch ((enum wire_job_kind)order->kind) {
+    bool as_command = order->kind == WIRE_JOB_SERVICE && a->o.services;
+    switch (as_command ? WIRE_JOB_COMMAND : (enum wire_job_kind)order->kind) {
     case WIRE_JOB_NOOP:
     case WIRE_JOB_SLEEP:
     case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;
@@ -370,7 +372,7 @@ void run_lease(struct agent *a, int64_t until_ms) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t == NULL || !t->is_exclusive) continue;
-        if (t->process.v != 0)
+        if (t->process.v != 0 && !MUTANT(keeper_unset))
             a->w.proc->ops->kill_at(a->w.proc, t->process, until_ms);
         else if (t->is_waiting)
             start_kept(a, t);

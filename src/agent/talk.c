@@ -4,6 +4,7 @@
  * said, only when it is acknowledged; after a new connection all of it is said again. */
 #include "agent_impl.h"
 #include "blobs.h"
+#include "mutant.h"
 #include "panic.h"
 
 #define SAY_BYTES (256u * 1024u)              /* of logs in one frame */
@@ -30,6 +31,9 @@ static struct wire_worker_info info_of(struct agent *a) {
     for (uint32_t i = 0; i < a->o.capability_count; i++) capabilities[i].name = slice_str(a->o.capabilities[i]);
     for (uint32_t i = 0; i < a->o.label_count; i++)
         labels[i] = (struct wire_pair){slice_str(a->o.labels[i].key), slice_str(a->o.labels[i].value)};
+    struct wire_amount *resources = ARENA_ARRAY(&a->arena, struct wire_amount, a->o.resource_count + 1);
+    for (uint32_t i = 0; i < a->o.resource_count; i++)
+        resources[i] = (struct wire_amount){slice_str(a->o.resources[i].name), a->o.resources[i].amount};
     return (struct wire_worker_info){
         .pool = slice_str(a->o.pool != NULL ? a->o.pool : ""),
         .capabilities = {capabilities, a->o.capability_count},
@@ -38,6 +42,7 @@ static struct wire_worker_info info_of(struct agent *a) {
         .cpu_milli = a->o.cpu_milli,
         .memory_bytes = a->o.memory_bytes,
         .gpus = a->o.gpus,
+        .resources = {resources, a->o.resource_count},
         .permanent = a->o.permanent,
         .build = slice_str(a->o.build),
     };
@@ -157,6 +162,8 @@ static void say_done(struct agent *a, const struct u32vec *list) {
         }
         struct wire_done message = {{ends, upto - from}};
         link_send(a, WIRE_DONE, link_request(a), &message);
+        for (uint32_t i = from; MUTANT(end_forgotten) && i < upto; i++)
+            run_forget(a, attempts_at(&a->attempts, list->at[i]));
     }
 }
 

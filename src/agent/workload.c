@@ -172,7 +172,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     env_number(&e, "REEVE_ATTEMPT", order->attempt.attempt);
     env_number(&e, "REEVE_FENCE", order->fence);
     jobenv_put(&e, SLICE("REEVE_WORKER"), slice_str(a->spool.self.id));
-    jobenv_put(&e, SLICE("REEVE_SERVER"), slice_str(a->o.server));
+    jobenv_put(&e, SLICE("REEVE_SERVER"), slice_str(a->o.server_told != NULL ? a->o.server_told : a->o.server));
     env_path(&e, a, t, "REEVE_OUTPUT", OUTPUT_FILE);
     env_path(&e, a, t, "REEVE_INPUTS", INPUTS_FILE);
     env_path(&e, a, t, "REEVE_WORKSPACE", "work");

@@ -83,7 +83,8 @@
     X(memo_ms,                     86400000,       1,     31622400000,    "ms",     "how long a result may be used again, unless its job says otherwise") \
     X(memo_tenant_max,             100000,         0,     10000000,       "results","results kept for one tenant; the oldest make room") \
     X(memo_tenant_bytes_max,       67108864,       0,     1099511627776,  "bytes",  "the same with what it costs to keep them") \
-    X(retention_ms,                604800000,      0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it; a week, while a server has no history but this") \
+    X(retention_ms,                604800000,      0,     31622400000,    "ms",     "how long a finished flow stays in memory after its end, once the history has it") \
+    X(ended_flows_kept,            100000,         0,     100000000,      "flows",  "finished flows without dead letters that stay so long; beyond, the oldest leave as soon as the history has them") \
     X(dead_letter_ms,              2592000000,     0,     315576000000,   "ms",     "the same for a flow with dead letters that nobody retried or discarded") \
     X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \
     X(schedule_bytes_max,          262144,         1024,  16777216,       "bytes",  "a schedule with the flow it makes; kept in memory") \

@@ -55,7 +55,12 @@
     X(memo_quarantined_served, "a result that was quarantined is used again")                   \
     X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
-    X(overlap_ignored, "a slot fires while the flow of an earlier one is running")
+    X(overlap_ignored, "a slot fires while the flow of an earlier one is running")              \
+    X(tenant_ignored, "a worker gets jobs of tenants that it does not serve")                   \
+    X(done_before_log, "an end is recorded before the log that it names is durable")            \
+    X(log_acked_early, "the server acknowledges output before it is durable")                   \
+    X(keeper_unset, "the keeper of an exclusive process is not told when the lease ends")       \
+    X(end_forgotten, "a worker forgets an end when it was said, not when it was acknowledged")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

@@ -28,6 +28,12 @@ bool utf8_is_valid(struct slice s) {
     return true;
 }
 
+struct slice utf8_cut(struct slice s, size_t bytes) {
+    if (s.len <= bytes) return s;
+    while (bytes > 0 && (s.ptr[bytes] & 0xc0) == 0x80) bytes--;
+    return slice_of(s.ptr, bytes);
+}
+
 size_t utf8_write(uint32_t code, uint8_t out[UTF8_BYTES_MAX]) {
     REQUIRE(code <= 0x10ffff);
     REQUIRE(code < 0xd800 || code > 0xdfff);

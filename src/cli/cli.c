@@ -178,7 +178,7 @@ static const char *flag_or_environment(const struct cli *c, const char *flag, co
     return value != NULL ? value : environment(name);
 }
 
-static enum err connect_server(struct cli *c) {
+enum err cli_connect(struct cli *c) {
     struct client_place where = {.data = cli_flag(c, "data"),
                                  .server = cli_flag(c, "server"),
                                  .token = environment("REEVE_TOKEN"),
@@ -211,7 +211,9 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     }
     if (e != ERR_OK) return e;
     look_at_terminal(c);
-    if (!c->verb->offline && cli_flag(c, "dry-run") == NULL) e = connect_server(c);
+    if (!c->verb->offline && cli_flag(c, "dry-run") == NULL) e = cli_connect(c);
+    if (e == ERR_OK && c->is_terminal && c->client.fd >= 0 && strcmp(c->client.server_build, c->world->build) != 0)
+        fprintf(stderr, "reeve: the server runs %s, this is %s\n", c->client.server_build, c->world->build);
     if (e == ERR_OK) e = c->verb->run(c);
     client_close(&c->client);
     return e;

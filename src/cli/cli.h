@@ -84,6 +84,8 @@ struct cli {
     int exit_code; /* when all went well */
 };
 
+/* Finds the server and says hello; done already for verbs that need one. */
+CHECKED enum err cli_connect(struct cli *c);
 /* The exit code of the program. */
 int cli_main(const struct cli_world *world, int argc, char **argv);
 

@@ -137,6 +137,7 @@ static enum err say_hello(struct client *c, const struct client_place *w, const 
         return why_set(why, ERR_UNSUPPORTED, "%s answers, but not as a reeve server would", c->address);
     const struct wire_welcome *welcome = f.message;
     c->frame_bytes_max = welcome->frame_bytes_max != 0 ? welcome->frame_bytes_max : 16u << 20;
+    c->server_wire = welcome->version;
     snprintf(c->server_build, sizeof c->server_build, "%.*s", SLICE_FMT(welcome->build));
     return ERR_OK;
 }

@@ -23,6 +23,7 @@ struct client {
     char address[CLIENT_TEXT_MAX];
     uint32_t frame_bytes_max; /* that the server takes */
     char server_build[64];
+    uint8_t server_wire; /* version of frames */
 };
 
 struct client_frame {

@@ -1,6 +1,8 @@
 /* verb_look.c: lists, one thing, one reason, counters. */
 #include <stdio.h>
+#include <time.h>
 
+#include "dialect.h"
 #include "out.h"
 #include "spec_value.h"
 #include "verbs.h"
@@ -11,50 +13,26 @@ static int64_t wall_ms(const struct cli *c) {
     return c->world->clock->wall(c->world->clock).ms;
 }
 
-/* ---- what others call our states ---- */
-
-static const struct dialect {
-    const char *state, *titan, *orion, *cordum, *corun;
-} dialects[] = {
-    {"waiting", "PENDING", "pending", "PENDING", "queued"},
-    {"held", "PENDING", "pending", "APPROVAL_REQUIRED", "queued"},
-    {"ready", "PENDING", "ready", "SCHEDULED", "queued"},
-    {"dispatched", "RUNNING", "running", "DISPATCHED", "running"},
-    {"running", "RUNNING", "running", "RUNNING", "running"},
-    {"checking", "RUNNING", "running", "RUNNING", "running"},
-    {"succeeded", "COMPLETED", "completed", "SUCCEEDED", "completed"},
-    {"failed", "DEAD", "failed", "FAILED", "failed"},
-    {"timed_out", "DEAD", "failed", "TIMEOUT", "failed"},
-    {"denied", "DEAD", "failed", "DENIED", "failed"},
-    {"quarantined", "DEAD", "failed", "OUTPUT_QUARANTINED", "failed"},
-    {"cancelled", "CANCELLED", "failed", "CANCELLED", "cancelled"},
-    {"skipped", "CANCELLED", "failed", "CANCELLED", "cancelled"},
-};
-
-static struct slice state_word(const struct cli *c, struct slice state, struct slice cause) {
-    const char *whose = cli_flag(c, "dialect");
-    if (whose == NULL) return state;
-    bool titan = strcmp(whose, "titan") == 0, orion = strcmp(whose, "orion") == 0;
-    /* A job that was dragged down is cancelled for Titan, not dead. */
-    if (titan && slice_eq(state, SLICE("failed")) && slice_eq(cause, SLICE("upstream"))) return SLICE("CANCELLED");
-    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
-        const struct dialect *d = &dialects[i];
-        if (!slice_eq(state, slice_str(d->state))) continue;
-        return slice_str(titan ? d->titan : orion ? d->orion : strcmp(whose, "cordum") == 0 ? d->cordum : d->corun);
-    }
-    return state;
-}
-
 static enum err check_dialect(struct cli *c) {
-    static const char *const known[] = {"titan", "orion", "cordum", "corun"};
     const char *whose = cli_flag(c, "dialect");
-    for (size_t i = 0; whose != NULL && i < 4; i++)
-        if (strcmp(whose, known[i]) == 0) return ERR_OK;
-    if (whose == NULL) return ERR_OK;
+    if (whose == NULL || dialect_is_known(whose)) return ERR_OK;
     return cli_refuse(c, ERR_INVALID, "--dialect: expected titan, orion, cordum or corun, found `%s`", whose);
 }
 
 /* ---- pages ---- */
+
+/* With --cursor the last line says where the next page begins: programs go on from there. */
+static void tell_more(struct cli *c, struct slice cursor) {
+    struct out_object o;
+    if (c->json && cli_flag(c, "cursor") != NULL) {
+        out_object_begin(&o);
+        json_key(&o.json, "cursor");
+        json_text(&o.json, cursor);
+        out_object_end(&o);
+    } else if (!c->json && c->is_terminal) {
+        fprintf(stderr, "(there are more: --all, --limit N or --cursor %.*s)\n", SLICE_FMT(cursor));
+    }
+}
 
 typedef void (*page_fn)(struct cli *c, struct out_table *t, const struct wire_listed *page);
 
@@ -62,6 +40,8 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct out_table *
     uint64_t most = LIMIT_STANDARD;
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
+    m->cursor = cli_flag_text(c, "cursor");
+    bool told = false;
     while (e == ERR_OK && most > 0) {
         struct client_frame f;
         m->most = most > 1000 ? 1000 : (uint32_t)most;
@@ -70,12 +50,14 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct out_table *
         const struct wire_listed *page = f.message;
         uint32_t count = page->flows.count + page->jobs.count + page->questions.count + page->workers.count;
         show(c, t, page);
+        if (page->partial && !told) fprintf(stderr, "(the history is being made anew: old flows may be missing yet)\n");
+        told |= page->partial;
         most -= count < most ? count : most;
         if (page->cursor.len == 0) return ERR_OK;
         m->cursor = arena_slice(&c->arena, page->cursor);
         client_forget(&c->client);
     }
-    if (e == ERR_OK && !c->json && c->is_terminal) fprintf(stderr, "(there are more: --limit N or --all)\n");
+    if (e == ERR_OK) tell_more(c, m->cursor);
     return e;
 }
 
@@ -96,7 +78,9 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
     for (uint32_t i = 0; i < page->flows.count; i++) {
         const struct wire_flow_view *v = &list[i];
         if (c->json) {
-            out_json(&wire_flow_view_desc, v);
+            struct wire_flow_view theirs = *v;
+            dialect_flow(cli_flag(c, "dialect"), &c->arena, &theirs);
+            out_json(&wire_flow_view_desc, &theirs);
             continue;
         }
         const struct wire_amount *states = v->states.at;
@@ -107,7 +91,7 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
         out_slice(t, OUT_BOLD, v->flow);
         out_slice(t, OUT_PLAIN, v->name);
         out_slice(t, out_state_colour(v->state),
-                  v->paused ? SLICE("paused") : state_word(c, v->state, (struct slice){0}));
+                  v->paused ? SLICE("paused") : dialect_word(cli_flag(c, "dialect"), v->state, (struct slice){0}));
         out_cell(t, OUT_PLAIN, "%llu/%u", (unsigned long long)good, v->job_count);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->created_ms, age));
         out_cell(t, OUT_PLAIN, "%s", out_age(end, v->created_ms, took));
@@ -120,11 +104,13 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
     for (uint32_t i = 0; i < page->jobs.count; i++) {
         const struct wire_job_view *v = &list[i];
         if (c->json) {
-            out_json(&wire_job_view_desc, v);
+            struct wire_job_view theirs = *v;
+            dialect_job(cli_flag(c, "dialect"), &theirs);
+            out_json(&wire_job_view_desc, &theirs);
             continue;
         }
         out_slice(t, OUT_BOLD, v->job);
-        out_slice(t, out_state_colour(v->state), state_word(c, v->state, v->cause));
+        out_slice(t, out_state_colour(v->state), dialect_word(cli_flag(c, "dialect"), v->state, v->cause));
         out_slice(t, OUT_PLAIN, v->cause);
         out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
         out_slice(t, OUT_PLAIN, v->worker);
@@ -142,16 +128,40 @@ static struct tlv_list flag_names(struct cli *c, const char *flag) {
     return (struct tlv_list){names, count};
 }
 
+/* A moment: so long ago, or a local date with or without a time. 0 = not given. */
+static enum err flag_moment(struct cli *c, const char *flag, int64_t *ret_ms) {
+    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+                                          "%Y-%m-%d"};
+    const char *value = cli_flag(c, flag);
+    int64_t ago = 0;
+    if (value == NULL) return ERR_OK;
+    if (spec_duration(slice_str(value), &ago)) {
+        *ret_ms = wall_ms(c) - ago;
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct tm parts = {.tm_isdst = -1};
+        const char *end = strptime(value, formats[i], &parts);
+        if (end == NULL || *end != 0) continue;
+        *ret_ms = (int64_t)mktime(&parts) * 1000;
+        return ERR_OK;
+    }
+    return cli_refuse(c, ERR_INVALID,
+                      "--%s: expected a duration like 90s or 7d, or a time like 2026-01-31T18:00, found `%s`", flag,
+                      value);
+}
+
 enum err verb_ls(struct cli *c) {
     static const char *const heads[] = {"FLOW", "NAME", "STATE", "DONE", "AGE", "TOOK"};
-    int64_t since = 0;
-    enum err e = check_dialect(c);
-    if (e == ERR_OK) e = cli_flag_duration(c, "since", &since);
-    if (e != ERR_OK) return e;
     struct wire_list m = {.what = WIRE_LIST_FLOWS,
                           .name = cli_flag_text(c, "name"),
                           .states = flag_names(c, "state"),
-                          .since_ms = since > 0 ? wall_ms(c) - since : 0};
+                          .text = cli_flag_text(c, "search")};
+    enum err e = check_dialect(c);
+    if (e == ERR_OK) e = flag_moment(c, "since", &m.since_ms);
+    if (e == ERR_OK) e = flag_moment(c, "until", &m.until_ms);
+    if (e == ERR_OK) e = cli_pairs(c, "label", &m.labels);
+    if (e != ERR_OK) return e;
     if (c->arg_count == 0) return list(c, &m, 6, heads, show_flows);
     m.what = WIRE_LIST_JOBS;
     m.flow = slice_str(c->args[0]);
@@ -185,7 +195,8 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
         out_slice(t, OUT_PLAIN, v->tenant);
         out_cell(t, OUT_PLAIN, "%u/%u", v->active, v->slots);
         out_slice(t, OUT_PLAIN, buf_slice(&caps));
-        out_slice(t, OUT_PLAIN, v->build);
+        bool same = slice_eq(v->build, slice_str(c->client.server_build));
+        out_slice(t, same ? OUT_PLAIN : OUT_YELLOW, v->build);
         buf_fini(&caps);
     }
 }
@@ -235,6 +246,21 @@ static void show_run(struct cli *c, struct slice body) {
     buf_fini(&text);
 }
 
+static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_first) {
+    char took[OUT_TIME_BYTES];
+    struct buf text;
+    buf_init(&text, 8192);
+    buf_printf(&text, "#%u %.*s", v->attempt, SLICE_FMT(v->outcome));
+    if (v->exit_code != 0) buf_printf(&text, " %u", v->exit_code);
+    if (v->signal != 0) buf_printf(&text, ", signal %u", v->signal);
+    if (v->worker.len > 0) buf_printf(&text, ", on %.*s", SLICE_FMT(v->worker));
+    int64_t begin = v->started_ms != 0 ? v->started_ms : v->assigned_ms;
+    if (begin != 0 && v->ended_ms != 0) buf_printf(&text, ", for %s", out_age(v->ended_ms, begin, took));
+    if (v->reason.len > 0) buf_printf(&text, ": %.*s", SLICE_FMT(v->reason));
+    line(c, is_first ? "tries" : "", buf_slice(&text));
+    buf_fini(&text);
+}
+
 static void show_artifacts(struct cli *c, const struct wire_job_view *v) {
     const struct wire_kept *files = v->artifacts.at;
     char size[OUT_TIME_BYTES], text[512];
@@ -260,11 +286,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     line(c, "reason", v->reason);
     line(c, "result", v->result);
     show_artifacts(c, v);
-    for (uint32_t i = 0; i < v->attempts.count; i++) {
-        snprintf(number, sizeof number, "#%u %.*s exit %u", tries[i].attempt, SLICE_FMT(tries[i].outcome),
-                 tries[i].exit_code);
-        line(c, i == 0 ? "tries" : "", slice_str(number));
-    }
+    for (uint32_t i = 0; i < v->attempts.count; i++) show_try(c, &tries[i], i == 0);
 }
 
 static void show_flow(struct cli *c, const struct wire_flow_view *v) {
@@ -273,6 +295,12 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
     line(c, "name", v->name);
     line(c, "by", v->principal);
     line(c, "tenant", v->tenant);
+    const struct wire_pair *labels = v->labels.at;
+    for (uint32_t i = 0; i < v->labels.count; i++) {
+        char label[300];
+        snprintf(label, sizeof label, "%.*s=%.*s", SLICE_FMT(labels[i].key), SLICE_FMT(labels[i].value));
+        line(c, i == 0 ? "labels" : "", slice_str(label));
+    }
     line_time(c, "created", v->created_ms);
     line_time(c, "finished", v->finished_ms);
     struct buf text;
@@ -357,9 +385,21 @@ enum err verb_stats(struct cli *c) {
 }
 
 enum err verb_version(struct cli *c) {
-    if (c->json)
+    struct why ignored;
+    struct why *why = c->why;
+    c->why = &ignored; /* that no server is there is nothing to complain about */
+    bool there = cli_connect(c) == ERR_OK;
+    c->why = why;
+    const struct client *s = &c->client;
+    if (c->json && there)
+        printf("{\"version\":\"%s\",\"wire\":%u,\"server\":{\"version\":\"%s\",\"wire\":%u}}\n", c->world->build,
+               FRAME_VERSION, s->server_build, s->server_wire);
+    else if (c->json)
         printf("{\"version\":\"%s\",\"wire\":%u}\n", c->world->build, FRAME_VERSION);
     else
-        printf("reeve %s\n", c->world->build);
+        printf("reeve %s, wire %u\n", c->world->build, FRAME_VERSION);
+    if (!c->json && there)
+        printf("server %s, wire %u, at %s%s\n", s->server_build, s->server_wire, s->address,
+               strcmp(s->server_build, c->world->build) != 0 ? ": another build than this" : "");
     return ERR_OK;
 }

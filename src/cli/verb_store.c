@@ -165,6 +165,8 @@ enum err verb_kv_watch(struct cli *c) {
     }
     enum err e = cli_flag_number(c, "count", 1000000000, &most);
     if (e == ERR_OK) e = client_ask(&c->client, WIRE_KV_WATCH, &m, &f, c->why);
+    /* The first frame only says that the watch is on. */
+    if (e == ERR_OK) e = client_answer(&c->client, f.request, &f, c->why);
     while (e == ERR_OK && most > 0) {
         const struct wire_kv_event *v = f.message;
         if (f.op == WIRE_KV_EVENT && (v->key.len > 0 || v->gap)) {

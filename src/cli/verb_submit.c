@@ -2,6 +2,7 @@
  * ones as blobs, which are stored before the flow is. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "out.h"
@@ -81,14 +82,16 @@ static bool is_json(const char *path, struct slice text) {
     return i < text.len && text.ptr[i] == '{';
 }
 
-enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
-                        struct spec_schedule *ret_schedule) {
+/* `grows`: its jobs are for a flow that is there. */
+static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret,
+                          struct spec_schedule *ret_schedule) {
     struct reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
     struct spec_input in = {
         .source = {.name = r.path},
+        .grows = grows,
         .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
     if (e == ERR_OK) e = cli_pairs(c, "param", &params);
@@ -102,6 +105,11 @@ enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_f
                                       : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
     return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
+}
+
+enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+                        struct spec_schedule *ret_schedule) {
+    return read_flow(c, path, dry, false, ret, ret_schedule);
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -236,6 +244,19 @@ static void call_off(struct cli *c, struct slice flow) {
     (void)!client_ask(&c->client, WIRE_CANCEL, &m, &f, &ignored);
 }
 
+/* Jobs from `first` on, for a flow that is there. */
+static enum err send_jobs(struct cli *c, struct slice flow, const struct wire_jobs *all, uint32_t first) {
+    enum err e = ERR_OK;
+    while (e == ERR_OK && first < all->jobs.count) {
+        struct wire_submitted_flow added;
+        uint32_t end = part_end(all, first);
+        struct wire_add_jobs add = {.flow = flow, .part = part_of(c, all, first, end)};
+        e = send_part(c, WIRE_ADD_JOBS, &add, &added);
+        first = end;
+    }
+    return e;
+}
+
 static enum err send_flow(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret) {
     uint32_t end = part_end(&flow->part, 0);
     struct wire_flow first = *flow;
@@ -244,14 +265,8 @@ static enum err send_flow(struct cli *c, const struct wire_flow *flow, struct wi
     enum err e = send_part(c, WIRE_SUBMIT, &m, ret);
     if (e != ERR_OK || ret->repeated) return e;
     ret->flow = arena_slice(&c->arena, ret->flow);
-    while (e == ERR_OK && end < flow->part.jobs.count) {
-        uint32_t from = end;
-        struct wire_submitted_flow added;
-        end = part_end(&flow->part, from);
-        struct wire_add_jobs add = {.flow = ret->flow, .part = part_of(c, &flow->part, from, end)};
-        e = send_part(c, WIRE_ADD_JOBS, &add, &added);
-        if (e != ERR_OK) call_off(c, ret->flow);
-    }
+    e = send_jobs(c, ret->flow, &flow->part, end);
+    if (e != ERR_OK) call_off(c, ret->flow);
     ret->job_count = flow->part.jobs.count;
     return e;
 }
@@ -284,4 +299,30 @@ enum err verb_submit(struct cli *c) {
     e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
     if (e == ERR_OK && bad) c->exit_code = EXIT_ENDED_BADLY;
     return e;
+}
+
+/* The flow of the job that we are inside of. */
+static enum err own_flow(struct cli *c, struct slice *ret) {
+    const char *job = getenv("REEVE_JOB");
+    const char *slash = job != NULL ? strchr(job, '/') : NULL;
+    if (slash == NULL)
+        return cli_refuse(c, ERR_INVALID, "to which flow? Name it before the file; only inside a job it is known");
+    *ret = slice_of(job, (size_t)(slash - job));
+    return ERR_OK;
+}
+
+enum err verb_add(struct cli *c) {
+    struct wire_flow file;
+    struct spec_schedule ignored;
+    struct slice flow = slice_str(c->args[0]);
+    enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
+    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], false, true, &file, &ignored);
+    if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0);
+    if (e != ERR_OK) return e;
+    struct wire_submitted_flow got = {.flow = flow, .job_count = file.part.jobs.count};
+    if (c->json)
+        out_json(&wire_submitted_flow_desc, &got);
+    else
+        printf("%u job%s added to %.*s\n", got.job_count, got.job_count == 1 ? "" : "s", SLICE_FMT(flow));
+    return ERR_OK;
 }

@@ -37,11 +37,19 @@ static const struct cli_flag submit_flags[] = {
     {"dry-run", 0,   NULL,         "check the file and print the flow as JSON, without a server"},
     {0},
 };
+static const struct cli_flag add_flags[] = {
+    {"param", 'p', "NAME=VALUE", "parameter of the file; may come several times"},
+    {0},
+};
 static const struct cli_flag ls_flags[] = {
     {"state",   's', "STATE",   "only in this state; may come several times"},
     {"name",    'n', "TEXT",    "only names that begin so"},
-    {"since",   0,   "DURATION", "only of the last DURATION"},
+    {"label",   'l', "NAME=VALUE", "only with this label; may come several times"},
+    {"since",   0,   "WHEN",    "only made since: a duration like 7d ago, or a local time like 2026-01-31T18:00"},
+    {"until",   0,   "WHEN",    "only made before"},
+    {"search",  0,   "TEXT",    "only with these words in names of flow and jobs, labels or errors"},
     {"limit",   0,   "N",       "at most N; 50 unless said"},
+    {"cursor",  0,   "CURSOR",  "go on from here; with --json (empty to begin) the last line tells the next one"},
     {"all",     'a', NULL,      "no limit"},
     {"dialect", 0,   "WHOSE",   "states as titan, orion, cordum or corun call them"},
     {0},
@@ -160,7 +168,8 @@ const struct cli_verb cli_verbs[] = {
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
-    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", NULL, verb_ls, ls_flags, 0, 1, 0, false},
+    {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a flow that runs", "They may need jobs that are in the flow already. Inside a job, FLOW is its own unless said, and what it adds runs in its pools, at its priority at most.", verb_add, add_flags, 1, 2, 0, false},
+    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Flows that are over are found in memory and in the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
     {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
@@ -220,7 +229,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"bench", "[W0...W10] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
-    {"version", "", "of this program", NULL, verb_version, NULL, 0, 0, 0, true},
+    {"version", "", "of this program, and of the server if there is one", NULL, verb_version, NULL, 0, 0, 0, true},
     {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},
     {"help", "[VERB]", "this, or all about one verb", NULL, verb_help, help_flags, 0, 3, 0, true},
 };

@@ -7,6 +7,7 @@
 
 /* verb_submit.c, verb_run.c, verb_wait.c */
 enum err verb_submit(struct cli *c);
+enum err verb_add(struct cli *c);
 enum err verb_run_command(struct cli *c);
 enum err verb_wait(struct cli *c);
 /* verb_look.c, verb_logs.c, verb_graph.c */

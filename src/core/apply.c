@@ -82,6 +82,10 @@ static void apply_added(struct state *s, const struct rec_added *r) {
     uint32_t first = f->jobs.count;
     f->more = r->more;
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
+    if (r->constraints.len) {
+        struct slice kept = arena_slice(&f->arena, r->constraints);
+        for (uint32_t i = first; i < f->jobs.count; i++) job_extra(s, job_at(s, f->jobs.at[i]))->constraints = kept;
+    }
     flow_event(s, f);
     judge_new(s, flow, first, &r->jobs);
     work_touch(s, flow);

@@ -7,6 +7,7 @@
 #include "hash.h"
 #include "life.h"
 #include "mutant.h"
+#include "note.h"
 #include "panic.h"
 #include "quota.h"
 #include "saga.h"
@@ -86,14 +87,17 @@ void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t att
     run_attach(s, index);
     quota_spend(s, j);
     j->attempt = attempt;
-    j->worker = worker_at(s, worker)->number;
+    if (flow_at(s, j->flow)->rules >= NOTE_RULES) run_at(s, index)->assigned = s->now;
+    note_open(s, j, attempt, worker_at(s, worker)->number);
     job_move_linked(s, job, JOB_DISPATCHED, CAUSE_NONE, index);
     struct attempt_effect effect = attempt_effect_of(s, j);
     emit_attempt(s, EFFECT_ASSIGN, &effect);
 }
 
 void attempt_start(struct state *s, uint32_t job) {
-    REQUIRE(job_at(s, job)->state == JOB_DISPATCHED);
+    struct job *j = job_at(s, job);
+    REQUIRE(j->state == JOB_DISPATCHED);
+    if (flow_at(s, j->flow)->rules >= NOTE_RULES) run_at(s, j->link)->started = s->now;
     job_move(s, job, JOB_RUNNING, CAUSE_NONE);
 }
 
@@ -198,6 +202,7 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     REQUIRE(run->attempt == rec->attempt || MUTANT(stale_attempt));
     bool called_off = saga_calls_off(s, j); /* also before the sweep has come to it */
     enum stop_cause stop = called_off ? STOP_CANCEL : run->stop;
+    note_close(s, j, run, stop, rec);
     run_free(s, j->link);
     j->link = 0;
     if (rec->outcome != OUTCOME_LOST) j->done_attempt = rec->attempt;

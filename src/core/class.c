@@ -3,6 +3,7 @@
 
 #include "buf.h"
 #include "flow.h"
+#include "note.h"
 #include "panic.h"
 #include "quota.h"
 #include "timer.h"
@@ -133,7 +134,7 @@ static struct slice affinity_worker(struct state *s, const struct job *j) {
     job_record(j, &s->scratch, &rec);
     for (uint32_t i = rec.parents.count; i-- > 0;) {
         const struct job *parent = job_at(s, f->jobs.at[rec.parents.at[i]]);
-        uint32_t worker = parent->worker ? map_get(&s->worker_by_number, parent->worker) : 0;
+        uint32_t worker = job_worker(s, parent) ? map_get(&s->worker_by_number, job_worker(s, parent)) : 0;
         if (worker) return bytes_slice(worker_at(s, worker)->id);
     }
     return slice_of(NULL, 0);

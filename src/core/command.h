@@ -93,6 +93,8 @@ struct cmd_submit {
 struct cmd_add {
     flow_id flow;
     struct cmd_jobs jobs;
+    struct job_ref adder; /* the job that asks, while its attempt is open; flow 0 = somebody else does */
+    uint64_t fence;       /* of that attempt */
 };
 
 struct cmd_cancel {

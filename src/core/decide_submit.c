@@ -471,13 +471,17 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     if (e != ERR_OK) return e;
     if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");
     struct tlv_list profiles, jobs;
-    e = decide_jobs(d, cmd, &c->jobs, f, c->flow, &profiles, &jobs);
+    struct cmd_jobs given = c->jobs;
+    struct slice constraints = {0};
+    if (c->adder.flow.v) e = decide_adder(d, c, &given, &constraints);
+    if (e == ERR_OK) e = decide_jobs(d, cmd, &given, f, c->flow, &profiles, &jobs);
     if (e != ERR_OK) return e;
     struct rec_added *rec = &decide_record(d, REC_ADDED, cmd)->body.as_REC_ADDED;
     rec->flow = c->flow.v;
-    rec->more = c->jobs.more;
+    rec->more = c->adder.flow.v ? f->more : c->jobs.more; /* a job does not know what its submitter still sends */
     rec->profiles = profiles;
     rec->jobs = jobs;
+    rec->constraints = constraints;
     d->reply->flow = c->flow;
     d->reply->job_count = f->jobs.count + c->jobs.job_count;
     return ERR_OK;

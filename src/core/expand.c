@@ -8,6 +8,7 @@
 #include "life.h"
 #include "limit.h"
 #include "mutant.h"
+#include "note.h"
 #include "panic.h"
 #include "question.h"
 #include "timer.h"
@@ -321,6 +322,7 @@ static void free_child(struct state *s, struct expansion *x, uint32_t child) {
     s->by_state[j->state]--;
     map_del(&x->made, j->ordinal - x->first);
     if (j->extra) pool_free(&s->extras, j->extra);
+    note_free_all(s, j);
     profile_unref(s, j->profile);
     pool_free(&s->jobs, child);
 }

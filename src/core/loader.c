@@ -8,6 +8,7 @@
 #include "heap.h"
 #include "life.h"
 #include "memo.h"
+#include "note.h"
 #include "objects.h"
 #include "panic.h"
 #include "question.h"
@@ -259,7 +260,6 @@ static void load_job_facts(struct state *s, struct job *j, const struct snap_job
     j->attempt = o->attempt;
     j->done_attempt = o->done_attempt;
     j->used = (uint16_t)o->used;
-    j->worker = o->worker;
     j->root = o->root ? o->root - 1 : NO_ORDINAL;
     j->since.ms = o->since_ms;
     j->due.ms = o->due_ms;
@@ -295,6 +295,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, struct job_
     e = load_memo(l, index, &rec, o, why); /* while it is in no state that asks for anything */
     if (e != ERR_OK) return e;
     load_job_facts(s, j, o);
+    FITS(note_load(s, j, o), "attempts that cannot be");
     if (profiles.child) expand_name(s, j, profiles.child);
     e = load_undo(l, j, &rec, profiles.undo, why);
     if (e == ERR_OK) e = load_runner(l, j, &rec, profiles.runner, why);
@@ -400,6 +401,7 @@ static enum err load_child(struct loader *l, const struct snap_child *o, struct 
     uint32_t index = expand_make_child(s, l->expansion, o->item);
     struct job *j = job_at(s, index);
     load_job_facts(s, j, job);
+    FITS(note_load(s, j, job), "attempts that cannot be");
     expand_count_child(s, index);
     if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
     if (job->flags & JOBF_DEAD) {
@@ -432,7 +434,8 @@ static enum err load_run(struct loader *l, const struct snap_run *o, struct why 
     uint32_t job = job_find(s, (struct job_ref){{o->flow}, o->ordinal});
     uint32_t worker = map_get(&s->worker_by_number, o->worker);
     FITS(job != 0 && worker != 0 && o->stop < STOP_COUNT, "an attempt of no job or worker");
-    FITS(moment_fits(o->confirm_ms), "a time that cannot be");
+    FITS(moment_fits(o->confirm_ms) && moment_fits(o->assigned_ms) && moment_fits(o->started_ms),
+         "a time that cannot be");
     struct job *j = job_at(s, job);
     FITS(job_state_is_active(j->state) && j->link == 0, "an attempt of a job that has none");
     uint32_t index = pool_alloc(&s->runs);
@@ -442,7 +445,9 @@ static enum err load_run(struct loader *l, const struct snap_run *o, struct why 
                                      .stop = o->stop,
                                      .fence = o->fence,
                                      .incarnation = o->incarnation,
-                                     .confirm = {o->confirm_ms}};
+                                     .confirm = {o->confirm_ms},
+                                     .assigned = {o->assigned_ms},
+                                     .started = {o->started_ms}};
     run_attach(s, index);
     j->link = index;
     job_enter(s, job);

@@ -77,6 +77,22 @@ static const struct tlv_field profile_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_profile, options, .max = MESSAGE_MAX),
 };
 static const struct tlv_desc profile_desc = TLV_DESC("profile", snap_profile, profile_fields);
+static const struct tlv_field attempt_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_attempt, attempt),
+    TLV_FIELD(2, TLV_U32, snap_attempt, worker),
+    TLV_FIELD(3, TLV_TEXT, snap_attempt, worker_id, .max = TEXT_MAX),
+    TLV_FIELD(4, TLV_ENUM, snap_attempt, outcome, .max = OUTCOME_COUNT, .names = outcome_words),
+    TLV_FIELD(5, TLV_ENUM, snap_attempt, stop, .max = STOP_COUNT, .names = stop_words),
+    TLV_FIELD(6, TLV_U32, snap_attempt, exit_code),
+    TLV_FIELD(7, TLV_U32, snap_attempt, signal),
+    TLV_FIELD(8, TLV_I64, snap_attempt, assigned_ms),
+    TLV_FIELD(9, TLV_I64, snap_attempt, started_ms),
+    TLV_FIELD(10, TLV_I64, snap_attempt, ended_ms),
+    TLV_FIELD(11, TLV_U64, snap_attempt, log_bytes),
+    TLV_FIELD(12, TLV_U64, snap_attempt, log_cut_bytes),
+    TLV_FIELD(13, TLV_TEXT, snap_attempt, reason, .max = 4096),
+};
+const struct tlv_desc snap_attempt_desc = TLV_DESC("attempt", snap_attempt, attempt_fields);
 static const struct tlv_field job_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_job, text, .max = MESSAGE_MAX),
     TLV_FIELD(2, TLV_U32, snap_job, profile),
@@ -105,6 +121,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(80, TLV_U32, snap_job, runner_profile),
     TLV_FIELD(90, TLV_U64, snap_job, policy),
     TLV_FIELD(100, TLV_BYTES, snap_job, artifacts, .max = MESSAGE_MAX),
+    TLV_FIELD(110, TLV_LIST, snap_job, attempts, .max = 64, .sub = &snap_attempt_desc),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {
@@ -121,6 +138,8 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(6, TLV_U64, snap_run, fence),
     TLV_FIELD(7, TLV_U8, snap_run, stop),
     TLV_FIELD(8, TLV_I64, snap_run, confirm_ms),
+    TLV_FIELD(9, TLV_I64, snap_run, assigned_ms),
+    TLV_FIELD(10, TLV_I64, snap_run, started_ms),
 };
 static const struct tlv_field question_fields[] = {
     TLV_FIELD(1, TLV_U64, snap_question, id),

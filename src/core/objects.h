@@ -89,6 +89,15 @@ struct snap_flow {
 struct snap_profile {
     struct slice options;
 };
+struct snap_attempt { /* that is over */
+    uint32_t attempt, worker;
+    struct slice worker_id; /* who knows it when the worker is gone */
+    uint8_t outcome, stop;
+    uint32_t exit_code, signal;
+    int64_t assigned_ms, started_ms, ended_ms; /* started 0 = it never was */
+    uint64_t log_bytes, log_cut_bytes;
+    struct slice reason;
+};
 struct snap_job {
     struct slice text; /* rec_job */
     uint32_t profile;  /* position in this object's list */
@@ -106,6 +115,7 @@ struct snap_job {
     uint32_t runner_profile; /* the same, of what it deploys */
     uint64_t policy; /* version that let it pass */
     struct slice artifacts; /* rec_artifacts */
+    struct tlv_list attempts; /* of snap_attempt, oldest first */
 };
 struct snap_jobs {
     uint64_t flow;
@@ -117,6 +127,7 @@ struct snap_run {
     uint64_t incarnation, fence;
     uint8_t stop;
     int64_t confirm_ms;
+    int64_t assigned_ms, started_ms;
 };
 struct snap_question {
     uint64_t id, flow;
@@ -219,6 +230,7 @@ struct snap_end {
     uint64_t objects, digest_lo, digest_hi;
 };
 
+extern const struct tlv_desc snap_attempt_desc; /* also how a note keeps its facts */
 const struct tlv_desc *object_desc(enum object_kind kind); /* NULL for a number that is not in the table */
 
 #endif

@@ -44,7 +44,7 @@ static bool fits_in(uint64_t all, uint64_t used, uint64_t wanted) {
     return wanted == 0 || (used <= all && all - used >= wanted);
 }
 
-static bool pool_is_named(const struct state *s, const struct demand *d, struct slice pool) {
+bool place_names_pool(const struct state *s, const struct demand *d, struct slice pool) {
     if (d->pool.len) return slice_eq(d->pool, pool);
     uint32_t topic = topic_find(s, d->topic);
     if (topic == 0) return false;
@@ -102,7 +102,7 @@ static bool is_pinned_elsewhere(const struct class_ *c, const struct worker *w) 
 
 /* Until each attempt runs under a user of its own, a worker is no wall between tenants. */
 static bool serves_tenant(const struct worker *w, struct slice tenant) {
-    return w->info.tenant.len == 0 || slice_eq(w->info.tenant, tenant);
+    return w->info.tenant.len == 0 || slice_eq(w->info.tenant, tenant) || MUTANT(tenant_ignored);
 }
 
 enum fit place_fit(const struct state *s, const struct live *l, const struct limits *limits, const struct class_ *c,
@@ -110,7 +110,7 @@ enum fit place_fit(const struct state *s, const struct live *l, const struct lim
     const struct worker *w = worker_at(s, worker);
     const struct demand *d = &c->demand;
     REQUIRE(w->id != NULL);
-    if (!pool_is_named(s, d, w->info.pool)) return FIT_OTHER_POOL;
+    if (!place_names_pool(s, d, w->info.pool)) return FIT_OTHER_POOL;
     uint32_t index = pool_find(s, w->info.pool);
     const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
     if (pool && (pool->state != POOL_ACTIVE || pool->paused)) return FIT_POOL_CLOSED;

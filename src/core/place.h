@@ -21,6 +21,9 @@ enum fit {
 enum fit place_fit(const struct state *s, const struct live *l, const struct limits *limits, const struct class_ *c,
                    uint32_t worker);
 
+/* Whether a demand names this pool, or a topic that leads to it. */
+bool place_names_pool(const struct state *s, const struct demand *d, struct slice pool);
+
 /* Free slots of a worker, as it and we see them; 0 when it takes nothing. */
 uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t worker);
 

@@ -7,6 +7,7 @@
 #include "life.h"
 #include "memo.h"
 #include "mutant.h"
+#include "note.h"
 #include "panic.h"
 #include "saga.h"
 #include "service.h"
@@ -147,6 +148,7 @@ static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec
     /* a condition that does not hold is no failure, nor is a compensation that a policy forbids */
     if (gate == GATE_OUTPUT) memo_taint(s, job_at(s, job));
     bool skip = gate == GATE_CONDITION || question_is_soft(s, job_at(s, job), gate);
+    note_verdict(s, job_at(s, job), rec->reason);
     job_finish(s, job, skip ? JOB_SKIPPED : JOB_DENIED, cause);
     if (rec->fatal) saga_fail(s, job);
 }
@@ -192,10 +194,12 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         return;
     case VERDICT_FAIL:
         question_close(s, j);
+        note_verdict(s, j, rec->reason);
         job_finish(s, job, JOB_FAILED, CAUSE_VERDICT);
         return;
     case VERDICT_QUARANTINE:
         question_close(s, j);
+        note_verdict(s, j, rec->reason);
         memo_taint(s, j);
         job_finish(s, job, JOB_QUARANTINED, CAUSE_VERDICT);
         if (rec->fatal) saga_fail(s, job);

@@ -75,6 +75,7 @@ static const struct tlv_field added_fields[] = {
     TLV_FIELD(10, TLV_BOOL, rec_added, more),
     TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(13, TLV_BYTES, rec_added, constraints, .max = BODY_MAX_BYTES),
 };
 
 static const struct tlv_field cancelled_fields[] = {
@@ -141,7 +142,7 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_attempt, attempt),
 };
 
-static const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
+const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
                                                 "move"};
 static const struct tlv_field stopping_fields[] = {
     HEAD(rec_stopping),
@@ -164,7 +165,7 @@ static const struct tlv_field artifacts_fields[] = {
 };
 const struct tlv_desc rec_artifacts_desc = TLV_DESC("artifacts", rec_artifacts, artifacts_fields);
 
-static const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
+const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
 static const struct tlv_field ended_fields[] = {
     HEAD(rec_ended),
     TLV_FIELD(4, TLV_U64, rec_ended, flow),
@@ -509,6 +510,14 @@ enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret
 
 enum err record_outline(struct cursor *c, struct arena *arena, struct record *ret, struct why *why) {
     return decode(c, arena, TLV_LAZY, ret, why);
+}
+
+bool record_pass(struct cursor *c, enum record_kind *ret_kind, struct slice *ret_message) {
+    uint64_t kind = cursor_varint(c);
+    (void)cursor_varint(c); /* version */
+    *ret_message = cursor_str(c);
+    *ret_kind = (enum record_kind)kind;
+    return !c->bad;
 }
 
 void record_json(const struct record *r, struct json *out) {

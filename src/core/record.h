@@ -130,6 +130,7 @@ struct rec_added {
     bool more;
     struct tlv_list profiles;
     struct tlv_list jobs; /* ordinals go on where the flow's jobs end */
+    struct slice constraints; /* that these jobs have from the one that added them */
 };
 
 #define WHOLE_FLOW UINT32_MAX
@@ -228,6 +229,8 @@ enum outcome {
     OUTCOME_COUNT
 };
 
+extern const char *const stop_words[];
+extern const char *const outcome_words[];
 #define ARTIFACTS_MAX 256u /* of one attempt; also of what its worker may name */
 
 struct rec_artifact { /* a file that an attempt left, kept as a blob */
@@ -549,6 +552,8 @@ extern const char *const item_kind_words[];
 void record_encode(const struct record *r, struct buf *out);
 /* Takes one record off the cursor. ERR_CORRUPT for bytes that are no record, ERR_UNSUPPORTED for a later version. */
 CHECKED enum err record_decode(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
+/* Passes over one record: its kind and, without looking into it, its message. False: those bytes are no record. */
+bool record_pass(struct cursor *c, enum record_kind *ret_kind, struct slice *ret_message);
 /* The same, but sets of options are left as bytes (`raw`): apply needs no more, and most of them it knows already. */
 CHECKED enum err record_outline(struct cursor *c, struct arena *arena, struct record *ret, struct why *why);
 /* Writes "kind" and the fields as members of the JSON object that is open in `out`. */

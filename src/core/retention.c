@@ -7,6 +7,7 @@
 #include "life.h"
 #include "memo.h"
 #include "mutant.h"
+#include "note.h"
 #include "panic.h"
 
 /* Memory of flows that is given back at once: giving a page back takes the system as long as a job takes us. */
@@ -161,6 +162,7 @@ void flow_shed_job(struct state *s, uint32_t flow) {
         memo_unname(s, index);
         pool_free(&s->extras, j->extra);
     }
+    note_free_all(s, j);
     profile_unref(s, j->profile);
     j->flow = 0;
     pool_free(&s->jobs, index);
@@ -191,8 +193,10 @@ void flow_sweep(struct state *s) {
 
 /* ---- who may leave ---- */
 
-static int64_t kept_ms(const struct limits *limits, enum ended kind) {
-    return kind == ENDED_DEAD ? limits->dead_letter_ms : limits->retention_ms;
+/* Flows without dead letters are kept for convenience alone: when they are many, the history has to do. */
+static int64_t kept_ms(const struct state *s, const struct limits *limits, enum ended kind) {
+    if (kind == ENDED_DEAD) return limits->dead_letter_ms;
+    return s->ended[kind].count > (uint64_t)limits->ended_flows_kept ? 0 : limits->retention_ms;
 }
 
 /* The first of a list, if the history has it. */
@@ -206,7 +210,7 @@ static uint32_t head_of(const struct state *s, const struct live *l, enum ended 
 uint32_t retention_next(const struct state *s, const struct live *l, const struct limits *limits, wall_time now) {
     for (enum ended kind = ENDED_CLEAN; kind <= ENDED_DEAD; kind++) {
         uint32_t flow = head_of(s, l, kind);
-        if (flow && flow_at(s, flow)->settled.ms + kept_ms(limits, kind) <= now.ms) return flow;
+        if (flow && flow_at(s, flow)->settled.ms + kept_ms(s, limits, kind) <= now.ms) return flow;
     }
     return 0;
 }
@@ -216,7 +220,7 @@ wall_time retention_due(const struct state *s, const struct live *l, const struc
     for (enum ended kind = ENDED_CLEAN; kind <= ENDED_DEAD; kind++) {
         uint32_t flow = head_of(s, l, kind);
         if (flow == 0) continue;
-        int64_t at = flow_at(s, flow)->settled.ms + kept_ms(limits, kind);
+        int64_t at = flow_at(s, flow)->settled.ms + kept_ms(s, limits, kind);
         if (at < due.ms) due.ms = at;
     }
     return due;

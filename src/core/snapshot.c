@@ -8,6 +8,7 @@
 #include "heap.h"
 #include "memo.h"
 #include "mutant.h"
+#include "note.h"
 #include "objects.h"
 #include "panic.h"
 #include "quota.h"
@@ -146,7 +147,9 @@ static void put_flow(struct writer *w, const struct flow *f) {
     put(w, OBJ_FLOW, &o);
 }
 
-static struct snap_job job_object(const struct state *s, const struct job *j) {
+static struct snap_job job_object(struct writer *w, const struct job *j) {
+    const struct state *s = w->state;
+    struct snap_attempt *attempts = NULL;
     struct snap_job o = {.text = job_text(j),
                          .state = j->state,
                          .cause = j->cause,
@@ -155,7 +158,7 @@ static struct snap_job job_object(const struct state *s, const struct job *j) {
                          .attempt = j->attempt,
                          .done_attempt = j->done_attempt,
                          .used = j->used,
-                         .worker = j->worker,
+                         .worker = job_worker(s, j),
                          .root = j->root == NO_ORDINAL ? 0 : j->root + 1,
                          .since_ms = j->since.ms,
                          .due_ms = j->due.ms,
@@ -176,6 +179,8 @@ static struct snap_job job_object(const struct state *s, const struct job *j) {
             o.from_ordinal = m->from.ordinal;
         }
     }
+    o.attempts.count = note_facts(s, j, &w->arena, &attempts);
+    o.attempts.at = attempts;
     return o;
 }
 
@@ -209,7 +214,7 @@ static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first
     size_t bytes = 0;
     for (; first + count < f->jobs.count && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; count++) {
         const struct job *j = job_at(s, f->jobs.at[first + count]);
-        jobs[count] = job_object(s, j);
+        jobs[count] = job_object(w, j);
         jobs[count].profile = chunk_profile(known, &profile_count, j->profile);
         uint32_t undo_profile = j->extra ? extra_at(s, j->extra)->undo_profile : 0;
         if (undo_profile) jobs[count].undo_profile = chunk_profile(known, &profile_count, undo_profile) + 1;
@@ -249,7 +254,7 @@ static uint32_t put_children(struct writer *w, const struct expansion *x, uint32
     for (; item < x->next && count < CHUNK_JOBS_MAX && bytes < CHUNK_BYTES_MAX; item++) {
         uint32_t child = map_get(&x->made, item);
         if (child == 0 || (MUTANT(expansion_forgotten) && job_at(s, child)->state == JOB_FAILED)) continue;
-        children[count] = (struct snap_child){item, job_object(s, job_at(s, child))};
+        children[count] = (struct snap_child){item, job_object(w, job_at(s, child))};
         children[count].job.text = slice_of(NULL, 0);
         bytes += children[count].job.result.len + children[count].job.artifacts.len;
         count++;
@@ -308,7 +313,9 @@ static void put_run(struct writer *w, const struct run *r) {
                          .incarnation = r->incarnation,
                          .fence = r->fence,
                          .stop = r->stop,
-                         .confirm_ms = r->confirm.ms};
+                         .confirm_ms = r->confirm.ms,
+                         .assigned_ms = r->assigned.ms,
+                         .started_ms = r->started.ms};
     put(w, OBJ_RUN, &o);
 }
 

@@ -35,6 +35,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->profiles, sizeof(struct profile), POOL_MAX);
     pool_init(&s->classes, sizeof(struct class_), POOL_MAX);
     pool_init(&s->runs, sizeof(struct run), POOL_MAX);
+    pool_init(&s->notes, sizeof(struct note), POOL_MAX);
     pool_init(&s->workers, sizeof(struct worker), POOL_MAX);
     pool_init(&s->questions, sizeof(struct question), POOL_MAX);
     pool_init(&s->keys, sizeof(struct key), POOL_MAX);
@@ -105,6 +106,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     FINI_POOL(s, memos, memo, it->key != NULL, memo_release_memory(it));
     pool_fini(&s->memo_jobs);
+    FINI_POOL(s, notes, note, it->is_used, bytes_free(it->facts));
     index_fini(&s->memo_by_key);
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);
@@ -138,7 +140,7 @@ size_t state_bytes(const struct state *s) {
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
     bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
-    bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans);
+    bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans) + pool_bytes(&s->notes);
     for (uint32_t i = 1; i <= s->expansions.high; i++)
         if (expansion_at(s, i)->job) bytes += map_bytes(&expansion_at(s, i)->made);
     bytes += map_bytes(&s->leaving_by_id) + pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) +

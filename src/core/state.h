@@ -64,7 +64,7 @@ struct job {
     uint32_t next, prev;   /* index: ready queue of its class, parked list, or dead-letter list */
     uint32_t timer;        /* index: position in the timer heap */
     uint32_t link;         /* by state: READY class (index), DISPATCHED/RUNNING run, HELD/CHECKING question */
-    uint32_t worker;       /* number of the worker that had it last */
+    uint32_t note;         /* newest of its attempts, note.h; 0 = it never had one */
     uint32_t extra;        /* struct extra, 0 = none */
     uint32_t root;         /* ordinal of the job that dragged it down; NO_ORDINAL */
     uint32_t attempt;      /* number of the last attempt */
@@ -226,6 +226,15 @@ struct run { /* one open attempt */
     uint64_t fence;       /* LSN of its ASSIGNED */
     uint64_t incarnation; /* of the worker, when assigned */
     wall_time confirm;    /* told to stop: until when the worker may confirm it */
+    wall_time assigned, started; /* for its note; 0 under rules that have none, and before */
+};
+
+struct note { /* one attempt of a job: note.h */
+    uint32_t is_used;     /* 0 in a free slot */
+    uint32_t attempt;
+    uint32_t worker;      /* number; 0 = a verdict ended the job, no worker had it */
+    uint32_t older;       /* index of the note before; 0 = none, or it left */
+    struct bytes *facts;  /* snap_attempt; NULL while it is open, and under rules that have none */
 };
 
 struct worker {
@@ -417,6 +426,7 @@ struct state {
     struct pool expansions, fans;
     struct pool schedules;
     struct pool memos, memo_jobs;
+    struct pool notes;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;
@@ -485,6 +495,7 @@ static inline struct expansion *expansion_at(const struct state *s, uint32_t i) 
 static inline struct fan *fan_at(const struct state *s, uint32_t i) { return pool_at(&s->fans, i); }
 static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }
 static inline struct memo *memo_at(const struct state *s, uint32_t i) { return pool_at(&s->memos, i); }
+static inline struct note *note_at(const struct state *s, uint32_t i) { return pool_at(&s->notes, i); }
 static inline struct memo_job *memo_job_at(const struct state *s, uint32_t i) { return pool_at(&s->memo_jobs, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {

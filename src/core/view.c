@@ -6,6 +6,7 @@
 #include "heap.h"
 #include "live.h"
 #include "memo.h"
+#include "note.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
@@ -102,7 +103,7 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .options = job_options(s, j),
                              .body = rec.body,
                              .body_hash = rec.body_hash,
-                             .worker = j->worker,
+                             .worker = job_worker(s, j),
                              .root = j->root,
                              .dead_letter = (j->flags & JOBF_DEAD) != 0,
                              .has_undo = rec.undo_profile != 0,

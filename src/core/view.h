@@ -149,6 +149,10 @@ bool view_schedule_revision(const struct state *s, uint64_t revision, struct sch
 typedef void (*view_schedule_fn)(void *ctx, const struct schedule_view *schedule);
 void view_each_schedule(const struct state *s, view_schedule_fn each, void *ctx); /* in order of revisions */
 
+/* As view_flow_next; the jobs of its flows, of rec_job, are in `arena`. */
+uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *arena, struct slice *ret_tenant,
+                            struct tlv_list *ret_jobs);
+
 /* Why a schedule does not fire now, the first of this list that holds. */
 #define SCHEDULE_BLOCK_TABLE(X)                                                                       \
     X(SCHEDULE_BLOCK_PAUSED, "paused", "it is paused")                                                \

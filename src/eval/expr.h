@@ -5,9 +5,9 @@
  *     expr_text("${= …}", item.name:upper())                 → a text
  *
  * Each evaluation has a Lua state of its own that ends with it. It sees its scope and the functions of expr_lib.c, and
- * nothing else: no files, no clock, no chance, no way to load code, to catch an error, to set a metatable. It is bounded
- * by steps (instructions, and what functions do inside one) and by memory (all that it ever asks for: nothing is
- * collected). The same expression and scope give the same answer, in every process: keys come in their order, and no
+ * nothing else: no files, no clock, no chance, no way to load code, to catch an error, to set a metatable. It is
+ * bounded by steps (instructions, and what functions do inside one) and by memory (all that it ever asks for: nothing
+ * is collected). The same expression and scope give the same answer, in every process: keys come in their order, and no
  * address is ever seen. A text is either an expression, or statements that `return` one. */
 #ifndef REEVE_EXPR_H
 #define REEVE_EXPR_H

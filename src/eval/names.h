@@ -1,5 +1,5 @@
 /* names.h: which parts of the scope an expression names, found by reading its text: `jobs.extract`, `params["day"]`,
- * `item`. Strings and comments are skipped. What is reached in other ways (`jobs[x]`) is told as a root without a name. */
+ * `item`. Strings and comments are skipped. What is reached in other ways (`jobs[x]`) is a root without a name. */
 #ifndef REEVE_NAMES_H
 #define REEVE_NAMES_H
 

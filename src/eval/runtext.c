@@ -25,15 +25,17 @@ static bool says_program(struct slice option) {
            (option.ptr[option.len - 1] == 'c' || option.ptr[option.len - 1] == 'e');
 }
 
+bool runtext_is_program(const struct wire_arg *args, uint32_t at) {
+    return at > 1 && is_interpreter(args[0].text) && says_program(args[at - 1].text);
+}
+
 static enum err each_list(struct wire_run *run, runtext_fn each, void *ctx, struct why *why) {
     struct wire_arg *args = run->argv.at;
     struct wire_pair *env = run->env.at;
     struct wire_artifact *artifacts = run->artifacts.at;
     enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < run->argv.count; i++) {
-        bool guarded = i > 1 && is_interpreter(args[0].text) && says_program(args[i - 1].text);
-        e = each(ctx, &args[i].text, guarded, why);
-    }
+    for (uint32_t i = 0; e == ERR_OK && i < run->argv.count; i++)
+        e = each(ctx, &args[i].text, runtext_is_program(args, i), why);
     for (uint32_t i = 0; e == ERR_OK && i < run->env.count; i++) e = each(ctx, &env[i].value, false, why);
     for (uint32_t i = 0; e == ERR_OK && i < run->artifacts.count; i++) {
         e = each(ctx, &artifacts[i].path, false, why);
@@ -93,7 +95,7 @@ static enum err name_jobs(const struct naming *n, enum runtext_where where, stru
     struct name_ref ref;
     enum err e = ERR_OK;
     for (size_t at = 0; e == ERR_OK && names_next(expression, &at, &ref);)
-        if (ref.root == ROOT_JOBS && ref.name.len > 0) e = n->each(n->ctx, where, ref.name, why);
+        if (ref.root == ROOT_JOBS) e = n->each(n->ctx, where, ref.name, why);
     return e;
 }
 

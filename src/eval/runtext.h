@@ -1,13 +1,16 @@
 /* runtext.h: the texts of a `run` message that are templates: command, arguments, environment, standard input, working
  * directory, message, artifacts. Scripts are not: they get arguments and environment, and their `${…}` is their own.
  *
- * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `python3 -c`).
+ * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `perl -e`).
  * In the environment and everywhere else a value may be anything. */
 #ifndef REEVE_RUNTEXT_H
 #define REEVE_RUNTEXT_H
 
 #include "template.h"
 #include "wire_run.h"
+
+/* Whether the argument at `at` is read as a program by the one at 0. */
+bool runtext_is_program(const struct wire_arg *args, uint32_t at);
 
 typedef enum err (*runtext_fn)(void *ctx, struct slice *text, bool guarded, struct why *why);
 /* Each of them, until the first error; `each` may put another text in its place. */
@@ -18,7 +21,8 @@ CHECKED enum err runtext_stages(const struct wire_run *run, unsigned *ret, struc
 /* Whether its expressions compile and its templates can be read. */
 CHECKED enum err runtext_check(const struct wire_run *run, const struct limits *limits, struct why *why);
 
-/* Each job that its `when`, its `foreach` and its templates name, until the first error. */
+/* Each job that its `when`, its `foreach` and its templates name, until the first error. An empty name: any of them,
+ * which one is known only when it is evaluated. */
 enum runtext_where { IN_WHEN, IN_FOREACH, IN_TEXT };
 typedef enum err (*runtext_job_fn)(void *ctx, enum runtext_where where, struct slice name, struct why *why);
 CHECKED enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx, struct why *why);

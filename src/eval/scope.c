@@ -50,6 +50,7 @@ static bool bracket_read(struct slice text, size_t *at, struct path_step *ret) {
 }
 
 enum err path_read(struct slice text, struct path *ret, struct why *why) {
+    if (text.len == 0) return why_set(why, ERR_INVALID, "expected a path like jobs.NAME.outputs");
     struct slice root = word_at(text, 0);
     struct path p = {.root = scope_root_of(root)};
     size_t at = root.len;

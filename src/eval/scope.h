@@ -1,8 +1,8 @@
 /* scope.h: what an expression or a template may look at, and simple paths into it: `jobs.extract.outputs.rows[0]`,
  * `params.day`, `item["first name"]`. A path is followed in the JSON texts themselves, without an evaluator.
  *
- * Parts of the scope become known one after the other, so whatever uses them has a *stage*: the earliest moment at which
- * it can be filled in. */
+ * Parts of the scope become known one after the other, so whatever uses them has a *stage*: the earliest moment at
+ * which it can be filled in. */
 #ifndef REEVE_SCOPE_H
 #define REEVE_SCOPE_H
 

@@ -4,7 +4,8 @@
 #include "expr.h"
 #include "names.h"
 
-#define VALUE_ARENA_MAX ((size_t)64 << 20)
+#define VALUE_ARENA_MAX ((size_t)1 << 30) /* taken only for a value with escapes in a large output */
+#define VALUE_BYTES_MAX ((size_t)1 << 20) /* of an expression; no job is larger */
 
 /* ---- parts ---- */
 
@@ -97,7 +98,7 @@ enum err template_stages(struct slice text, unsigned *ret, struct why *why) {
 
 /* ---- values ---- */
 
-bool template_is_plain(struct slice value) {
+static bool is_plain(struct slice value) {
     for (size_t i = 0; i < value.len; i++) {
         uint8_t c = value.ptr[i];
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= 0x80 ||
@@ -105,6 +106,18 @@ bool template_is_plain(struct slice value) {
         if (!plain) return false;
     }
     return true;
+}
+
+static struct slice shown(const struct template_part *part) {
+    return part->whole.len > 60 ? slice_of(part->whole.ptr, 60) : part->whole;
+}
+
+enum err template_guard(const struct template_part *part, struct slice value, struct why *why) {
+    if (is_plain(value)) return ERR_OK;
+    return why_set(
+        why, ERR_INVALID,
+        "%.*s has characters that a shell could read as commands: hand it over in `env`, and write \"$NAME\"",
+        SLICE_FMT(shown(part)));
 }
 
 static enum err path_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
@@ -121,7 +134,7 @@ static enum err expr_value(const struct template_part *part, const struct templa
                            struct slice *ret, struct why *why) {
     struct expr_input in = {.name = "${=}", .text = part->inside, .scope = how->scope, .limits = how->limits};
     struct buf out;
-    buf_init(&out, (size_t)how->limits->json_bytes_max);
+    buf_init(&out, VALUE_BYTES_MAX);
     enum err e = expr_text(&in, &out, why);
     if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
     buf_fini(&out);
@@ -130,6 +143,7 @@ static enum err expr_value(const struct template_part *part, const struct templa
 
 void template_escape(struct slice text, struct buf *out) {
     size_t from = 0;
+    if (text.len == 0) return;
     for (size_t i = 0; i < text.len; i++) {
         if (!is_opening(text, i)) continue;
         buf_put(out, text.ptr + from, i - from);
@@ -146,15 +160,9 @@ static enum err fill(struct slice text, const struct template_part *part, const 
     arena_init(&arena, 4096, VALUE_ARENA_MAX);
     enum err e = part->kind == PART_PATH ? path_value(part, how, &arena, &value, why)
                                          : expr_value(part, how, &arena, &value, why);
+    if (e != ERR_OK && part->kind == PART_PATH) why_wrap(why, e, "%.*s", SLICE_FMT(shown(part)));
     bool is_program = part->whole.len == text.len;
-    struct slice shown = part->whole.len > 60 ? slice_of(part->whole.ptr, 60) : part->whole;
-    if (e == ERR_OK && how->guarded && !is_program && !template_is_plain(value))
-        e = why_set(
-            why, ERR_INVALID,
-            "%.*s has characters that a shell could read as commands: hand it over in `env`, and write \"$NAME\"",
-            SLICE_FMT(shown));
-    else if (e != ERR_OK && part->kind == PART_PATH)
-        why_wrap(why, e, "%.*s", SLICE_FMT(shown));
+    if (e == ERR_OK && how->guarded && !is_program) e = template_guard(part, value, why);
     if (e == ERR_OK && how->is_last)
         buf_put_slice(out, value);
     else if (e == ERR_OK)

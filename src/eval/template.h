@@ -4,8 +4,8 @@
  *     ${= item.name:upper()}          an expression (expr.h)
  *     $${item}                        stays, as ${item}
  *
- * Only what begins with `params`, `jobs`, `flow`, `item`, `index` or `=` is ours; every other `${…}` is the shell's and
- * is left alone. A value that is a text goes in as it is, any other as JSON.
+ * Only what begins with `params`, `jobs`, `flow`, `item`, `index` or `=` is ours; every other `${…}` is the shell's
+ * and is left alone. A value that is a text goes in as it is, any other as JSON.
  *
  * A text is filled in in stages (scope.h). What is not known yet stays as it is, and so do escapes until the last
  * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
@@ -30,7 +30,8 @@ struct template_part {
 };
 
 /* The next part of the text from *at on, which moves behind it. *ret_over: there is none. */
-CHECKED enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over, struct why *why);
+CHECKED enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over,
+                               struct why *why);
 /* Adds the stages of its templates, and whether it has escapes. ERR_INVALID: there is a mistake in it. */
 #define STAGE_BIT(stage) (1u << (stage))
 #define STAGE_ESCAPES 128u
@@ -47,7 +48,7 @@ CHECKED enum err template_render(struct slice text, const struct template_fill *
 
 /* A text that is rendered to `text` itself, whatever that says. */
 void template_escape(struct slice text, struct buf *out);
-/* A program takes it as a word or a part of one. */
-bool template_is_plain(struct slice value);
+/* A program takes the value as a word or a part of one; else the refusal of `part`. */
+CHECKED enum err template_guard(const struct template_part *part, struct slice value, struct why *why);
 
 #endif

@@ -54,13 +54,16 @@ static enum err snapshot_load(struct disk *d, uint64_t upto, struct fold *f, str
 struct applying {
     struct fold *fold;
     uint64_t upto;
+    fold_fn before; /* may be NULL */
+    void *ctx;
 };
 
 static enum err block_apply(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
     struct applying *a = ctx;
     (void)at;
     if (b->kind != BLOCK_BATCH || b->batch.last_lsn <= a->fold->info.lsn || b->batch.last_lsn > a->upto) return ERR_OK;
-    enum err e = engine_replay(a->fold->engine, &b->batch, why);
+    enum err e = a->before != NULL ? a->before(a->ctx, a->fold->engine, &b->batch, why) : ERR_OK;
+    if (e == ERR_OK) e = engine_replay(a->fold->engine, &b->batch, why);
     if (e != ERR_OK) return e;
     a->fold->info = (struct snapshot_info){b->batch.last_lsn, b->batch.epoch, b->batch.time};
     a->fold->batch_count++;
@@ -75,10 +78,10 @@ static void table_cut(struct segment_table *t, uint64_t upto) {
     }
 }
 
-static enum err batches_apply(struct disk *d, struct segment_table *t, uint64_t upto, struct fold *f,
-                              struct why *why) {
+static enum err batches_apply(struct disk *d, struct segment_table *t, struct applying *a, struct why *why) {
     uint32_t row = UINT32_MAX;
-    enum err e = chain_table(t, d, f->info.lsn + 1, &row, why);
+    uint64_t upto = a->upto;
+    enum err e = chain_table(t, d, a->fold->info.lsn + 1, &row, why);
     if (e == ERR_NOT_FOUND)
         e = why_wrap(why, e, "no snapshot from before record %llu is left", (unsigned long long)upto);
     if (e != ERR_OK) return e;
@@ -86,9 +89,8 @@ static enum err batches_apply(struct disk *d, struct segment_table *t, uint64_t 
     table_cut(t, upto);
     struct scan scan;
     struct chain end;
-    struct applying a = {f, upto};
     scan_init(&scan, d);
-    e = chain_walk(&scan, t, row, true, block_apply, &a, &end, why);
+    e = chain_walk(&scan, t, row, true, block_apply, a, &end, why);
     scan_fini(&scan);
     return e;
 }
@@ -106,7 +108,8 @@ static enum err shard_find(struct disk *d, struct segment_table *t, uint32_t *re
     return why_set(why, ERR_NOT_FOUND, "the journal is empty");
 }
 
-enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why) {
+/* From a snapshot at or below `from`, up to `a->upto`. */
+static enum err fold_from(struct disk *d, uint64_t from, struct applying *a, struct fold *ret, struct why *why) {
     struct segment_table t;
     struct limits limits;
     struct fold f = {0};
@@ -115,11 +118,45 @@ enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *w
     if (e == ERR_OK) {
         limits_default(&limits);
         f.engine = engine_new(f.shard, &limits);
-        e = snapshot_load(d, upto, &f, why);
-        if (e == ERR_OK) e = batches_apply(d, &t, upto, &f, why);
+        a->fold = &f;
+        e = snapshot_load(d, from, &f, why);
+        if (e == ERR_OK) e = batches_apply(d, &t, a, why);
         if (e != ERR_OK) engine_free(f.engine);
     }
     segment_table_fini(&t);
     if (e == ERR_OK) *ret = f;
     return e;
+}
+
+enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why) {
+    struct applying a = {.upto = upto};
+    return fold_from(d, upto, &a, ret, why);
+}
+
+/* The oldest place from which all records are there: the beginning, or a whole snapshot. */
+static enum err oldest_start(struct disk *d, uint64_t *ret, struct why *why) {
+    struct snapfile_list list;
+    struct snapshot_info info;
+    struct segment_table t;
+    uint32_t row = UINT32_MAX;
+    enum err e = snapfile_list_load(d, &list, why);
+    if (e != ERR_OK) return e;
+    segment_table_init(&t);
+    e = chain_table(&t, d, 1, &row, why);
+    *ret = 0;
+    for (uint32_t i = list.count; e == ERR_NOT_FOUND && i-- > 0;) {
+        e = snapfile_read(d, list.lsn[i], &info, NULL, why);
+        if (e == ERR_CORRUPT) e = ERR_NOT_FOUND;
+        if (e == ERR_OK) e = chain_table(&t, d, list.lsn[i] + 1, &row, why);
+        *ret = list.lsn[i];
+    }
+    segment_table_fini(&t);
+    return e;
+}
+
+enum err fold_follow(struct disk *d, uint64_t upto, fold_fn before, void *ctx, struct fold *ret, struct why *why) {
+    struct applying a = {.upto = upto, .before = before, .ctx = ctx};
+    uint64_t from = 0;
+    enum err e = oldest_start(d, &from, why);
+    return e == ERR_OK ? fold_from(d, from, &a, ret, why) : e;
 }

@@ -18,6 +18,11 @@ struct fold {
 /* The state after the last batch that ends at or below `upto`. ERR_NOT_FOUND when the journal is empty or what is
  * needed lies beyond the archive. */
 CHECKED enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why);
+/* The same from as far back as the archive reaches, telling of each batch before it is applied. Whatever `before`
+ * returns but ERR_OK ends it and is returned. */
+typedef enum err (*fold_fn)(void *ctx, const struct engine *e, const struct batch *b, struct why *why);
+CHECKED enum err fold_follow(struct disk *d, uint64_t upto, fold_fn before, void *ctx, struct fold *ret,
+                             struct why *why);
 /* The last record of the closed segments: everything but the newest segment. 0 = none is closed. */
 CHECKED enum err fold_closed(struct disk *d, uint64_t *ret_lsn, struct why *why);
 

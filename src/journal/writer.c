@@ -25,7 +25,8 @@ enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 struct writer {
     struct arena birth; /* holds this object */
     struct journal *journal;
-    int fd;
+    bool threaded;
+    int fd; /* -1 when not threaded */
     bool busy;     /* the caller's own view of the slot */
     bool unsealed; /* the caller's own: a batch was appended and no seal since */
     pthread_t append_thread, house_thread;
@@ -64,6 +65,7 @@ static void await(sem_t *s) {
 static void tell(struct writer *w) {
     uint64_t one = 1;
     ssize_t put;
+    if (!w->threaded) return; /* the owner asks after each step */
     do put = write(w->fd, &one, sizeof one);
     while (put < 0 && errno == EINTR);
     ENSURE(put == (ssize_t)sizeof one);
@@ -89,16 +91,20 @@ static void want_segment(struct writer *w) {
     if (file_wants_prepare(w->journal) && !atomic_exchange(&w->segment_wanted, true)) wake(&w->wanted);
 }
 
+static void append_step(struct writer *w) {
+    if (w->seal) seal_now(w, &w->result);
+    else append_now(w, w->epoch, w->expected_head, &w->batch, &w->result);
+    w->slot = SLOT_DONE;
+    tell(w);
+    want_segment(w);
+}
+
 static void *append_main(void *arg) {
     struct writer *w = arg;
     for (;;) {
         await(&w->handed);
         if (w->slot != SLOT_HANDED) break; /* stop; what was handed over is finished before */
-        if (w->seal) seal_now(w, &w->result);
-        else append_now(w, w->epoch, w->expected_head, &w->batch, &w->result);
-        w->slot = SLOT_DONE;
-        tell(w);
-        want_segment(w);
+        append_step(w);
     }
     return NULL;
 }
@@ -143,36 +149,45 @@ static void *house_main(void *arg) {
     return NULL;
 }
 
+bool writer_step(struct writer *w) {
+    REQUIRE(!w->threaded);
+    if (w->slot != SLOT_HANDED) return house_step(w);
+    append_step(w);
+    return true;
+}
+
 /* ---- life ---- */
 
-enum err writer_open(struct journal *j, struct writer **ret, struct why *why) {
+enum err writer_open(struct journal *j, bool threaded, struct writer **ret, struct why *why) {
     REQUIRE(j != NULL);
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+    int fd = threaded ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (threaded && fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
     struct arena birth;
     arena_init(&birth, sizeof(struct writer) + 64, sizeof(struct writer) + 4096);
     struct writer *w = ARENA_NEW(&birth, struct writer);
     w->birth = birth;
     w->journal = j;
+    w->threaded = threaded;
     w->fd = fd;
     ENSURE(sem_init(&w->handed, 0, 0) == 0);
     ENSURE(sem_init(&w->wanted, 0, 0) == 0);
-    ENSURE(pthread_create(&w->append_thread, NULL, append_main, w) == 0);
-    ENSURE(pthread_create(&w->house_thread, NULL, house_main, w) == 0);
+    ENSURE(!threaded || pthread_create(&w->append_thread, NULL, append_main, w) == 0);
+    ENSURE(!threaded || pthread_create(&w->house_thread, NULL, house_main, w) == 0);
     want_segment(w);
     *ret = w;
     return ERR_OK;
 }
 
 void writer_close(struct writer *w) {
+    if (!w->threaded && w->slot == SLOT_HANDED) append_step(w);
     w->stop = true;
     wake(&w->handed); /* comes after that of a batch in flight */
     wake(&w->wanted);
-    ENSURE(pthread_join(w->append_thread, NULL) == 0);
-    ENSURE(pthread_join(w->house_thread, NULL) == 0);
+    ENSURE(!w->threaded || pthread_join(w->append_thread, NULL) == 0);
+    ENSURE(!w->threaded || pthread_join(w->house_thread, NULL) == 0);
     (void)sem_destroy(&w->handed);
     (void)sem_destroy(&w->wanted);
-    (void)close(w->fd);
+    if (w->threaded) (void)close(w->fd);
     struct arena birth = w->birth;
     arena_fini(&birth);
 }
@@ -220,13 +235,17 @@ int writer_fd(const struct writer *w) {
     return w->fd;
 }
 
-/* The fd says that something ended, not what: a trim may have told first, or two may have told at once. */
-bool writer_take(struct writer *w, struct writer_result *ret) {
+static void fd_clear(int fd) {
     uint64_t count;
     ssize_t got;
-    do got = read(w->fd, &count, sizeof count);
+    do got = read(fd, &count, sizeof count);
     while (got < 0 && errno == EINTR);
     ENSURE(got > 0 || errno == EAGAIN);
+}
+
+/* The fd says that something ended, not what: a trim may have told first, or two may have told at once. */
+bool writer_take(struct writer *w, struct writer_result *ret) {
+    if (w->threaded) fd_clear(w->fd);
     if (!w->busy || w->slot != SLOT_DONE) return false;
     *ret = w->result;
     w->slot = SLOT_IDLE;

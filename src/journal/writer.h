@@ -37,8 +37,10 @@ struct writer_result {
     struct why why;    /* empty when durable */
 };
 
-/* `j` is a file engine's journal, acquired, and stays the caller's. */
-CHECKED enum err writer_open(struct journal *j, struct writer **ret, struct why *why);
+/* `j` is a file engine's journal, acquired, and stays the caller's. Not threaded: what is handed over waits until the
+ * owner calls writer_step, which is how a simulator has the two threads' work done when it likes; there is no fd. */
+CHECKED enum err writer_open(struct journal *j, bool threaded, struct writer **ret, struct why *why);
+bool writer_step(struct writer *w); /* one thing that a thread would do; false: there is none */
 /* Waits for what is in flight; its result, if not taken, is lost to the caller but not to the disk. */
 void writer_close(struct writer *w);
 
@@ -47,7 +49,8 @@ void writer_close(struct writer *w);
 bool writer_append(struct writer *w, uint64_t epoch, uint64_t expected_head, const struct batch *batch, bool here,
                    struct writer_result *ret);
 bool writer_is_busy(const struct writer *w); /* handed over and not yet taken; asked by the appending thread */
-int writer_fd(const struct writer *w);       /* readable when one of the takes may succeed; writer_take clears it */
+/* Readable when one of the takes may succeed; writer_take clears it. -1 = none. */
+int writer_fd(const struct writer *w);
 bool writer_take(struct writer *w, struct writer_result *ret); /* never waits */
 
 /* Seals the tail when batches were appended since the last mark: from then on rot in the last one is damage, not a

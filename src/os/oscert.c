@@ -37,7 +37,7 @@ static enum err path_of(const char *dir, const char *name, char path[PATH_BYTES]
     return ERR_OK;
 }
 
-/* All of them or none: written beside it, then renamed. The key first, as most programs that read such files like it. */
+/* All of it or nothing: written beside it, then renamed. The key comes first, as most readers of such files like it. */
 static enum err file_write(const char *dir, const char *name, mode_t mode, EVP_PKEY *key, X509 *const *certs,
                            uint32_t cert_count, struct why *why) {
     char path[PATH_BYTES], tmp[PATH_BYTES + 8];

@@ -20,7 +20,7 @@ struct ostls_conn; /* one connection */
 struct ostls_files { /* PEM; NULL or empty = not given. One file may hold all of them */
     const char *cert, *key; /* key: standard is the file of the certificate */
     const char *ca;         /* whose signatures we believe */
-    const char *pin;        /* of a client: the server's certificate by its SHA-256 in hex, in place of a CA and a name */
+    const char *pin;        /* of a client: SHA-256 of the server's certificate in hex, in place of a CA and a name */
 };
 
 /* `ca`: clients that show a certificate must have one of it; those that show none are let in, and said to be so. */

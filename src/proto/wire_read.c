@@ -153,6 +153,7 @@ static const struct tlv_field listed_fields[] = {
     TLV_FIELD(4, TLV_LIST, wire_listed, jobs, .max = WIRE_COUNT_MAX, .sub = &wire_job_view_desc),
     TLV_FIELD(5, TLV_LIST, wire_listed, questions, .max = WIRE_COUNT_MAX, .sub = &wire_question_view_desc),
     TLV_FIELD(6, TLV_LIST, wire_listed, workers, .max = WIRE_COUNT_MAX, .sub = &wire_worker_view_desc),
+    TLV_FIELD(7, TLV_BOOL, wire_listed, partial),
 };
 const struct tlv_desc wire_listed_desc = TLV_DESC("listed", wire_listed, listed_fields);
 

@@ -118,6 +118,7 @@ struct wire_listed {
     struct tlv_list jobs;      /* of wire_job_view */
     struct tlv_list questions; /* of wire_question_view */
     struct tlv_list workers;   /* of wire_worker_view */
+    bool partial; /* of flows: the history is being made anew, old ones may be missing yet */
 };
 
 struct wire_why {

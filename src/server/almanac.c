@@ -53,7 +53,10 @@ static void answer(struct server *s, const struct slots_effect *want) {
         return;
     }
     int64_t *slots = ARENA_ARRAY(&s->arena, int64_t, want->most);
-    struct recur_slots got = recur_slots(&recur, zone, want->after_ms, engine_now(s->engine).ms, want->most, slots);
+    /* Of a schedule that ended while nobody looked the last slots before its end count, not those before now. */
+    int64_t now_ms = engine_now(s->engine).ms;
+    if (now_ms > want->until_ms) now_ms = want->until_ms;
+    struct recur_slots got = recur_slots(&recur, zone, want->after_ms, now_ms, want->most, slots);
     while (got.count > 0 && slots[got.count - 1] > want->until_ms) {
         got.count--;
         got.last = true;
@@ -66,7 +69,7 @@ static void answer(struct server *s, const struct slots_effect *want) {
                                                         .slot_count = got.count,
                                                         .earlier = got.earlier,
                                                         .last = got.last};
-    engine_command(s->engine, &cmd);
+    server_command(s, (conn_id){0}, 0, &cmd);
 }
 
 void almanac_turn(struct server *s) {

@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "flowfile.h"
+#include "past.h"
 #include "route.h"
 #include "session.h"
 #include "target.h"
@@ -265,6 +266,8 @@ void ask_add(struct server *s, struct request *r) {
     struct why why = {{0}};
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
     if (e == ERR_OK) e = jobs_of(s, r, &m->part, &cmd.as.add.jobs, &why);
+    cmd.as.add.adder = r->session->job.job;
+    cmd.as.add.fence = r->session->job.fence;
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     if (e == ERR_OK)
@@ -313,7 +316,7 @@ void ask_targets(struct server *s, struct request *r) {
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else
-            call_refuse(s, r, c, i, e, why.text);
+            call_refuse(s, r, c, i, past_explain(s, names[i].name, e, &why), why.text);
     }
 }
 

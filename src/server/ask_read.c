@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "flowlist.h"
+#include "past.h"
 #include "route.h"
 #include "session.h"
 #include "show.h"
@@ -57,6 +59,7 @@ void ask_get(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct flow_view flow;
     enum err e = target_find(s, r->session, m->target, &t, &why);
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
     if (e != ERR_OK || !view_flow(server_state(s), t.job.flow, &flow)) {
         call_fail(s, r, e != ERR_OK ? e : ERR_NOT_FOUND, why.text);
         return;
@@ -104,21 +107,6 @@ static bool begins(struct slice text, struct slice with) {
 
 static bool in_time(const struct wire_list *m, wall_time t) {
     return (m->since_ms == 0 || t.ms >= m->since_ms) && (m->until_ms == 0 || t.ms < m->until_ms);
-}
-
-/* Newest first. */
-static void list_flows(struct page *p) {
-    struct wire_flow_view *list = ARENA_ARRAY(&p->s->show, struct wire_flow_view, p->most);
-    uint64_t id = p->cursor != 0 ? p->cursor : view_flow_last(server_state(p->s));
-    for (; id > 0 && p->count < p->most && p->looked < SCAN_MAX; id--, p->looked++) {
-        struct flow_view v;
-        if (!view_flow(server_state(p->s), (flow_id){id}, &v) || !sees(p->r->session, v.tenant)) continue;
-        if (!begins(v.name, p->m->name) || !in_time(p->m, v.created)) continue;
-        if (!word_is_wanted(&p->m->states, flow_state_words[v.state])) continue;
-        show_flow(p->s, &v, &list[p->count++]);
-    }
-    p->next = id;
-    p->list = list;
 }
 
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
@@ -175,10 +163,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     flow_id flow = {0};
     enum err e = ERR_OK;
     switch ((enum wire_list_what)p->m->what) {
-    case WIRE_LIST_FLOWS:
-        list_flows(p);
-        ret->flows = (struct tlv_list){p->list, p->count};
-        return ERR_OK;
+    case WIRE_LIST_FLOWS: break; /* flowlist.h */
     case WIRE_LIST_JOBS:
         if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
         e = target_flow(s, p->r->session, p->m->flow, &flow, why);
@@ -226,9 +211,16 @@ void ask_list(struct server *s, struct request *r) {
     arena_reset(&s->show);
     enum err e = ERR_OK;
     if (!cursor_parse(m->cursor, &p.cursor)) e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+    if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
+        e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
+    if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
+        flowlist_ask(s, r, p.cursor, p.most);
+        return;
+    }
     if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
-        e = why_set(&why, ERR_UNSUPPORTED, "this server cannot search by label or text yet");
+        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
+    if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -251,6 +243,7 @@ void ask_why(struct server *s, struct request *r) {
     struct job_view job, parent;
     struct worker_view worker;
     enum err e = target_job(s, r->session, m->job, &job, &why);
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -264,8 +257,9 @@ void ask_why(struct server *s, struct request *r) {
                               .limit = reason.limit,
                               .question = reason.question.v};
     show_reason(s, &reason, &got);
-    const struct end_note *end = job_state_is_terminal(job.state) ? ends_find(&s->ends, job.ref, job.attempt) : NULL;
-    if (end != NULL && bytes_slice(end->reason).len > 0) got.text = bytes_slice(end->reason);
+    struct wire_job_view shown;
+    if (job_state_is_terminal(job.state)) show_job(s, &job, false, &shown);
+    if (job_state_is_terminal(job.state) && shown.reason.len > 0) got.text = shown.reason;
     bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
                 reason.block == BLOCK_RATE_LIMIT;
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
@@ -286,6 +280,8 @@ void ask_stats(struct server *s, struct request *r) {
     struct packs_stats blobs, logs;
     blobs_stats(s->vault.blobs, &blobs);
     joblogs_stats(s->vault.logs, &logs);
+    struct history_stats past = {0};
+    if (s->world.history != NULL) s->world.history->ops->stats(s->world.history, &past);
     const struct wire_amount fixed[] = {
         {SLICE("flows"), n.flows},
         {SLICE("flows_running"), n.flows_running},
@@ -309,6 +305,11 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("blob_bytes"), blobs.file_bytes},
         {SLICE("blobs_swept"), s->sweep.total_dropped},
         {SLICE("log_bytes"), logs.file_bytes},
+        {SLICE("history_flows"), past.flows},
+        {SLICE("history_bytes"), past.bytes},
+        {SLICE("history_lsn"), past.lsn},
+        {SLICE("history_lag_flows"), project_lag(s)},
+        {SLICE("history_rebuilding"), s->world.history != NULL && past.state != HISTORY_WHOLE},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];
     struct wire_amount all[sizeof fixed / sizeof fixed[0] + JOB_STATE_COUNT];

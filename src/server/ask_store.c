@@ -152,7 +152,7 @@ bool ask_kv_stop(struct server *s, struct request *r, uint32_t request) {
     ids->at[at] = ids->at[--ids->count];
     struct command cmd = {.kind = CMD_STORE, .tenant = tenant_of(r->session)};
     cmd.as.store = (struct cmd_store){.op = STORE_UNWATCH, .session = r->session->conn.v, .watch = request};
-    engine_command(s->engine, &cmd);
+    server_command(s, r->session->conn, 0, &cmd);
     struct wire_kv_event m = {.lsn = engine_durable_lsn(s->engine)};
     session_answer(s, r->session, request, WIRE_KV_EVENT, &m);
     return true;

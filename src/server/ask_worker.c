@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "mutant.h"
 #include "route.h"
 #include "session.h"
 
@@ -120,7 +121,7 @@ void ask_attach(struct server *s, struct request *r) {
     take_over(s, n, number);
     struct command beat = {.kind = CMD_HEARTBEAT};
     beat.as.worker = load_of(n, &m->load);
-    engine_command(s->engine, &beat);
+    server_command(s, r->session->conn, 0, &beat);
 }
 
 void ask_heartbeat(struct server *s, struct request *r) {
@@ -136,7 +137,7 @@ void ask_heartbeat(struct server *s, struct request *r) {
 void ask_credit(struct server *s, struct request *r) {
     struct command cmd = {.kind = CMD_HEARTBEAT};
     cmd.as.worker = load_of(r->session, r->message);
-    engine_command(s->engine, &cmd);
+    server_command(s, r->session->conn, 0, &cmd);
 }
 
 void ask_detach(struct server *s, struct request *r) {
@@ -166,7 +167,7 @@ void ask_started(struct server *s, struct request *r) {
     for (uint32_t i = 0; i < m->attempts.count; i++) {
         struct command cmd = {.kind = CMD_STARTED};
         cmd.as.attempt = attempt_of(r->session, &list[i]);
-        engine_command(s->engine, &cmd);
+        server_command(s, r->session->conn, 0, &cmd);
     }
 }
 
@@ -177,7 +178,7 @@ void ask_progress(struct server *s, struct request *r) {
         struct command cmd = {.kind = CMD_PROGRESS};
         cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
         cmd.as.attempt.percent = list[i].percent;
-        engine_command(s->engine, &cmd);
+        server_command(s, r->session->conn, 0, &cmd);
     }
 }
 
@@ -188,7 +189,7 @@ void ask_health(struct server *s, struct request *r) {
         struct command cmd = {.kind = CMD_HEALTH};
         cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
         cmd.as.attempt.healthy = list[i].healthy;
-        engine_command(s->engine, &cmd);
+        server_command(s, r->session->conn, 0, &cmd);
     }
 }
 
@@ -203,7 +204,8 @@ static enum err logs_ticket(struct server *s, struct session *n, const struct wi
         const struct wire_attempt *a = &ends[i].attempt;
         struct log_key key = {.flow = a->flow, .shard = a->shard, .ordinal = a->ordinal, .attempt = a->attempt};
         struct log_state log;
-        if (ends[i].log_bytes == 0) continue;
+        /* Of an attempt that is no longer its own no log was taken: the engine refuses the end, and all is said. */
+        if (ends[i].log_bytes == 0 || !stream_log_is_own(s, n, a)) continue;
         joblogs_state(s->vault.logs, &key, &log);
         if (log.end < ends[i].log_bytes) {
             stream_log_mark(n, &key, &log);
@@ -264,7 +266,6 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
         a->reason = w->reason;
         take_leavings(s, r, w, a);
         c->parts[i].attempt = w->attempt;
-        ends_note(&s->ends, w);
         call_command(s, r, c, i, &cmd);
     }
 }
@@ -282,7 +283,7 @@ void ask_done(struct server *s, struct request *r) {
         session_error(s, r->session, r->id, e, why.text);
         return;
     }
-    if (ticket == 0) {
+    if (ticket == 0 || MUTANT(done_before_log)) {
         record_ends(s, r, m);
         return;
     }

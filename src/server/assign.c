@@ -4,12 +4,14 @@
 #include <stdio.h>
 
 #include "jobscope.h"
+#include "jobtoken.h"
 #include "session.h"
 #include "show.h"
 
 #define ASSIGN_FRAME_BYTES (1u << 20) /* of bodies in one frame; a longer one is split */
 #define INPUTS_MAX 1024u
-#define ITEM_ENV_MAX 65536u        /* a longer item is only told by its index: a variable has its limits */
+#define CHILDREN_MAX 4096u         /* of a foreach job, and bytes that they left: given as an input; */
+#define CHILDREN_BYTES_MAX 65536u  /* what is more is got by a template */
 #define INPUT_BYTES_MAX (4u << 20) /* of results in one assignment; of those beyond it only the hash is told */
 
 static struct session *worker_session(struct server *s, uint32_t number) {
@@ -19,6 +21,14 @@ static struct session *worker_session(struct server *s, uint32_t number) {
 
 static struct wire_attempt wire_attempt_of(const struct server *s, const struct attempt_effect *a) {
     return (struct wire_attempt){s->options.shard, a->job.flow.v, a->job.ordinal, a->attempt};
+}
+
+/* What the children of a foreach job left together, if it is not too much; else nothing. */
+static struct slice children_left(struct server *s, struct job_ref ref) {
+    struct slice list = {0};
+    struct why ignored;
+    (void)!jobscope_children(s, ref, CHILDREN_MAX, CHILDREN_BYTES_MAX, &s->show, &list, &ignored);
+    return list;
 }
 
 /* Results and files of the parents that left any. A parent may have hundreds of siblings, so few are looked at. */
@@ -32,16 +42,20 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
     for (uint32_t i = 0; i < count; i++) {
         struct job_view parent;
         if (!view_job(server_state(s), (struct job_ref){ref.flow, ordinals[i]}, &parent)) continue;
-        struct why ignored;
-        if (parent.result.len == 0 && parent.result_hash.len == 0 && parent.artifacts.len == 0 &&
-            jobscope_children(s, parent.ref, INPUT_BYTES_MAX, &s->show, &parent.result, &ignored) != ERR_OK)
-            continue;
+        bool left_result = parent.result.len > 0 || parent.result_hash.len > 0;
+        if (!left_result) parent.result = children_left(s, parent.ref);
+        if (!left_result && parent.result.len == 0 && parent.artifacts.len == 0) continue;
         if (*ret_bytes + parent.result.len > INPUT_BYTES_MAX) parent.result.len = 0;
         *ret_bytes += parent.result.len + parent.artifacts.len + 64;
         struct tlv_list artifacts = show_artifacts(s, parent.artifacts);
         list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash, artifacts};
     }
     return (struct tlv_list){list, kept};
+}
+
+/* What runs inside the worker has no use for a token, and making one costs more than a no-op does. */
+static bool runs_a_process(uint8_t kind) {
+    return kind == JOB_COMMAND || kind == JOB_SCRIPT || kind == JOB_ARCHIVE || kind == JOB_SERVICE;
 }
 
 /* A child of a foreach job: which of the items is its own, filled in. */
@@ -52,10 +66,13 @@ static void fill_item(struct server *s, const struct job_view *job, struct wire_
     struct why why = {{0}};
     snprintf(index, 16, "%u", job->item);
     enum err e = jobscope_child(s, job, &s->show, &ret->body, &item, &why);
-    if (e != ERR_OK) ret->refusal = arena_slice(&s->show, slice_str(why.text));
+    if (e != ERR_OK) {
+        ret->refusal = arena_slice(&s->show, slice_str(why.text));
+        ret->body = (struct slice){0}; /* for workers that do not know of refusals: there is nothing to run */
+    }
     env[0] = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
     env[1] = (struct wire_pair){SLICE("REEVE_ITEM"), item};
-    ret->env = (struct tlv_list){env, item.len > 0 && item.len <= ITEM_ENV_MAX ? 2 : 1};
+    ret->env = (struct tlv_list){env, item.ptr != NULL ? 2 : 1};
 }
 
 /* Returns about how many bytes it takes. */
@@ -75,6 +92,12 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
                                     .run_timeout_ms = job->options->run_timeout_ms,
                                     .exclusive = job->options->exclusive,
                                     .compensation = job->undoes != UINT32_MAX};
+    if (runs_a_process(job->options->kind)) {
+        char *token = arena_alloc(&s->show, JOBTOKEN_BYTES);
+        jobtoken_make(s, a, token);
+        ret->token = slice_str(token);
+        bytes += JOBTOKEN_BYTES;
+    }
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
     if (job->item != UINT32_MAX) fill_item(s, job, ret);
     return bytes + 256 + ret->body.len + job->constraints.len;

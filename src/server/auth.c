@@ -35,17 +35,18 @@ uint32_t role_by_word(struct slice word) {
 #define WORK ROLE_BIT(ROLE_WORKER)
 #define SUBMIT ROLE_BIT(ROLE_SUBMITTER)
 #define RUN_IT ROLE_BIT(ROLE_OPERATOR)
-#define ADMIN 0u /* may do everything, so nobody else is named */
+#define JOB ROLE_BIT(ROLE_JOB) /* of its own flow, and of its tenant's store and blobs */
+#define ADMIN 0u               /* may do everything, so nobody else is named */
 
 static const struct {
     uint8_t opcode;
     uint32_t roles;
 } rights[] = {
-    {WIRE_PING, LOOK | WORK | RUN_IT},
-    {WIRE_GOODBYE, LOOK | WORK | RUN_IT},
-    {WIRE_STOP, LOOK | WORK | RUN_IT},
+    {WIRE_PING, LOOK | WORK | RUN_IT | JOB},
+    {WIRE_GOODBYE, LOOK | WORK | RUN_IT | JOB},
+    {WIRE_STOP, LOOK | WORK | RUN_IT | JOB},
     {WIRE_SUBMIT, SUBMIT | RUN_IT},
-    {WIRE_ADD_JOBS, SUBMIT | RUN_IT},
+    {WIRE_ADD_JOBS, SUBMIT | RUN_IT | JOB},
     {WIRE_CANCEL, SUBMIT | RUN_IT},
     {WIRE_PAUSE, SUBMIT | RUN_IT},
     {WIRE_RESUME, SUBMIT | RUN_IT},
@@ -54,21 +55,21 @@ static const struct {
     {WIRE_RERUN, SUBMIT | RUN_IT},
     {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
     {WIRE_COMPLETE, SUBMIT | RUN_IT},
-    {WIRE_GET, LOOK | RUN_IT},
-    {WIRE_LIST, LOOK | RUN_IT},
-    {WIRE_WHY, LOOK | RUN_IT},
-    {WIRE_WAIT, LOOK | RUN_IT},
+    {WIRE_GET, LOOK | RUN_IT | JOB},
+    {WIRE_LIST, LOOK | RUN_IT | JOB},
+    {WIRE_WHY, LOOK | RUN_IT | JOB},
+    {WIRE_WAIT, LOOK | RUN_IT | JOB},
     {WIRE_SUBSCRIBE, LOOK | RUN_IT},
-    {WIRE_LOGS, LOOK | RUN_IT},
+    {WIRE_LOGS, LOOK | RUN_IT | JOB},
     {WIRE_STATS, LOOK | RUN_IT},
-    {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT},
-    {WIRE_BLOB_PART, SUBMIT | WORK | RUN_IT},
-    {WIRE_BLOB_END, SUBMIT | WORK | RUN_IT},
-    {WIRE_BLOB_GET, LOOK | WORK | RUN_IT},
+    {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT | JOB},
+    {WIRE_BLOB_PART, SUBMIT | WORK | RUN_IT | JOB},
+    {WIRE_BLOB_END, SUBMIT | WORK | RUN_IT | JOB},
+    {WIRE_BLOB_GET, LOOK | WORK | RUN_IT | JOB},
     {WIRE_BLOB_LS, LOOK | RUN_IT},
-    {WIRE_KV_CHANGE, SUBMIT | RUN_IT},
-    {WIRE_KV_GET, LOOK | RUN_IT},
-    {WIRE_KV_WATCH, LOOK | RUN_IT},
+    {WIRE_KV_CHANGE, SUBMIT | RUN_IT | JOB},
+    {WIRE_KV_GET, LOOK | RUN_IT | JOB},
+    {WIRE_KV_WATCH, LOOK | RUN_IT | JOB},
     {WIRE_TOKEN_NEW, ADMIN},
     {WIRE_TOKEN_REVOKE, ADMIN},
     {WIRE_TOKEN_LS, ADMIN},
@@ -110,6 +111,7 @@ struct file_token {
 
 struct file_tokens {
     struct tlv_list tokens;
+    struct slice secret;
 };
 
 static const struct tlv_field token_fields[] = {
@@ -124,6 +126,7 @@ static const struct tlv_field token_fields[] = {
 static const struct tlv_desc token_desc = TLV_DESC("token", file_token, token_fields);
 static const struct tlv_field tokens_fields[] = {
     TLV_FIELD(1, TLV_LIST, file_tokens, tokens, .max = AUTH_TOKENS_MAX, .sub = &token_desc),
+    TLV_FIELD(2, TLV_HASH, file_tokens, secret),
 };
 static const struct tlv_desc tokens_desc = TLV_DESC("tokens", file_tokens, tokens_fields);
 
@@ -159,7 +162,7 @@ static enum err save(struct auth *a, struct why *why) {
                                       .created_ms = t->created_ms,
                                       .expires_ms = t->caller.expires_ms};
     }
-    struct file_tokens all = {{list, count}};
+    struct file_tokens all = {{list, count}, slice_of(a->secret, sizeof a->secret)};
     tlv_encode(&tokens_desc, &all, &body);
     buf_put(&out, MAGIC, 8);
     buf_put_u32(&out, crc32c(0, body.at, body.len));
@@ -199,6 +202,7 @@ static enum err parse(struct auth *a, struct slice bytes, struct why *why) {
         t->caller.expires_ms = list[i].expires_ms;
         t->created_ms = list[i].created_ms;
     }
+    if (e == ERR_OK && all.secret.len == sizeof a->secret) memcpy(a->secret, all.secret.ptr, sizeof a->secret);
     arena_fini(&arena);
     return e == ERR_OK ? ERR_OK : why_wrap(why, ERR_CORRUPT, FILE_NAME);
 }
@@ -223,16 +227,51 @@ static enum err load(struct auth *a, struct why *why) {
     return e;
 }
 
+static void random_hex(struct clock *c, uint32_t words, char *to) {
+    for (uint32_t i = 0; i < words; i++) {
+        snprintf(to, 17, "%016llx", (unsigned long long)c->random(c));
+        to += 16;
+    }
+}
+
+/* A new token, in memory only. */
+static const struct token *mint(struct auth *a, const struct caller *c, wall_time now,
+                                char ret_text[AUTH_TOKEN_BYTES]) {
+    char id[17];
+    memcpy(ret_text, "rv_", 4);
+    random_hex(a->clock, 4, ret_text + 3);
+    random_hex(a->clock, 1, id);
+    id[AUTH_ID_BYTES - 1] = 0;
+    struct token *t = vec_push(&a->tokens);
+    t->caller = *c;
+    t->created_ms = now.ms;
+    memcpy(t->id, id, AUTH_ID_BYTES);
+    a->hasher->whole(a->hasher, slice_str(ret_text), t->hash);
+    return t;
+}
+
 /* A token on its own in a file, for programs of the same user. */
 static enum err give_file(struct auth *a, const char *file, const char *name, uint32_t roles, struct why *why) {
     struct caller c = {.roles = roles};
-    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES + 1];
+    char text[AUTH_TOKEN_BYTES + 1];
     snprintf(c.name, sizeof c.name, "%s", name);
-    enum err e = auth_add(a, &c, a->clock->wall(a->clock), id, text, why);
-    if (e != ERR_OK) return e;
+    (void)mint(a, &c, a->clock->wall(a->clock), text);
     size_t len = strlen(text);
     text[len] = '\n';
     return file_replace(a->disk, file, FILE_NEW, slice_of(text, len + 1), why);
+}
+
+static void secret_make(struct auth *a) {
+    for (size_t i = 0; i < sizeof a->secret; i += sizeof(uint64_t)) {
+        uint64_t word = a->clock->random(a->clock);
+        memcpy(a->secret + i, &word, sizeof word);
+    }
+}
+
+static bool has_secret(const struct auth *a) {
+    uint8_t any = 0;
+    for (size_t i = 0; i < sizeof a->secret; i++) any |= a->secret[i];
+    return any != 0;
 }
 
 enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struct hasher *hasher, bool *ret_first,
@@ -241,9 +280,16 @@ enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struc
     vec_init(&a->tokens, sizeof(struct token));
     enum err e = load(a, why);
     *ret_first = e == ERR_NOT_FOUND;
+    if (e == ERR_OK && !has_secret(a)) { /* a file of an earlier version */
+        secret_make(a);
+        e = save(a, why);
+    }
     if (e == ERR_NOT_FOUND) {
+        secret_make(a);
         e = give_file(a, "worker.token", "worker", ROLE_BIT(ROLE_WORKER), why);
         if (e == ERR_OK) e = give_file(a, "admin.token", "admin", ROLE_BIT(ROLE_ADMIN), why);
+        /* Last: a first start that is interrupted before is a first start again, and nobody is locked out. */
+        if (e == ERR_OK) e = save(a, why);
     }
     if (e != ERR_OK) auth_close(a);
     return e;
@@ -271,33 +317,19 @@ enum err auth_check(struct auth *a, struct slice text, wall_time now, struct cal
     return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
 }
 
-static void random_hex(struct clock *c, uint32_t words, char *to) {
-    for (uint32_t i = 0; i < words; i++) {
-        snprintf(to, 17, "%016llx", (unsigned long long)c->random(c));
-        to += 16;
-    }
-}
-
 enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],
                   char ret_text[AUTH_TOKEN_BYTES], struct why *why) {
     if (a->tokens.count >= AUTH_TOKENS_MAX)
         return why_set(why, ERR_LIMIT, "there are %u tokens already: revoke some", a->tokens.count);
     if (c->roles == 0) return why_set(why, ERR_INVALID, "a token needs a role");
-    char text[AUTH_TOKEN_BYTES] = "rv_", id[17];
-    random_hex(a->clock, 4, text + 3);
-    random_hex(a->clock, 1, id);
-    id[AUTH_ID_BYTES - 1] = 0;
-    struct token *t = vec_push(&a->tokens);
-    t->caller = *c;
-    t->created_ms = now.ms;
-    memcpy(t->id, id, AUTH_ID_BYTES);
-    a->hasher->whole(a->hasher, slice_str(text), t->hash);
+    char text[AUTH_TOKEN_BYTES];
+    const struct token *t = mint(a, c, now, text);
     enum err e = save(a, why);
     if (e != ERR_OK) {
         a->tokens.count--;
         return e;
     }
-    memcpy(ret_id, id, AUTH_ID_BYTES);
+    memcpy(ret_id, t->id, AUTH_ID_BYTES);
     memcpy(ret_text, text, sizeof text);
     return ERR_OK;
 }

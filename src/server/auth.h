@@ -15,6 +15,7 @@
 #define AUTH_TOKEN_BYTES 72u
 #define AUTH_ID_BYTES 12u
 #define AUTH_TOKENS_MAX 10000u
+#define AUTH_SECRET_BYTES 32u
 
 /*     role               word         what its bearer is for */
 #define ROLE_TABLE(X)                                                                   \
@@ -32,6 +33,7 @@ enum role {
 #undef X
     ROLE_COUNT
 };
+#define ROLE_JOB ROLE_COUNT /* a job, by the token of its attempt; has no word, so nobody can be given it */
 #define ROLE_BIT(r) (1u << (r))
 extern const char *const role_words[ROLE_COUNT];
 
@@ -55,6 +57,7 @@ struct auth {
     struct clock *clock;
     struct hasher *hasher;
     struct vec tokens; /* struct token */
+    uint8_t secret[AUTH_SECRET_BYTES]; /* that tokens of attempts are proved with; in the same file */
 };
 
 CHECKED enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struct hasher *hasher,

@@ -40,7 +40,7 @@ void call_command(struct server *s, const struct request *r, struct call *c, uin
     cmd->token = token_of(c, part);
     cmd->principal = slice_str(r->session->who.name);
     if (cmd->tenant.len == 0) cmd->tenant = slice_str(r->session->who.tenant);
-    engine_command(s->engine, cmd);
+    server_command(s, r->session->conn, r->id, cmd);
 }
 
 void call_refuse(struct server *s, const struct request *r, struct call *c, uint32_t part, enum err e,

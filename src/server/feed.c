@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "panic.h"
+#include "past.h"
 #include "server_impl.h"
 #include "session.h"
 #include "show.h"
@@ -161,7 +162,9 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     }
     for (uint32_t i = 0; i < p->count; i++) {
         enum err e = target_find(s, r->session, names[i].name, &p->targets[i], &why);
+        if (e == ERR_NOT_FOUND && p->count == 1 && past_look(s, r, names[i].name)) return false;
         if (e != ERR_OK) {
+            e = past_explain(s, names[i].name, e, &why);
             call_fail(s, r, e, why.text);
             return false;
         }

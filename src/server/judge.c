@@ -11,7 +11,7 @@
 #define PASS_MS_MAX 2          /* whatever they are: one may take longer, not many */
 #define RETRY_MS 1000
 #define TOKEN_BIT (1ull << 63)
-#define JUDGE_ARENA_MAX ((size_t)1 << 30)
+#define JUDGE_ARENA_MAX ((size_t)4 << 30) /* jobscope.c bounds what goes in */
 
 struct judge_later {
     struct question_effect question;
@@ -40,6 +40,7 @@ void judge_init(struct server *s) {
     vec_init(&s->judge.asked, sizeof(struct question_effect));
     vec_init(&s->judge.later, sizeof(struct judge_later));
     vec_init(&s->judge.writing, sizeof(struct judge_writing));
+    arena_init(&s->judge.arena, 65536, JUDGE_ARENA_MAX);
 }
 
 void judge_fini(struct server *s) {
@@ -50,6 +51,7 @@ void judge_fini(struct server *s) {
     vec_fini(&s->judge.asked);
     vec_fini(&s->judge.later);
     vec_fini(&s->judge.writing);
+    arena_fini(&s->judge.arena);
 }
 
 void judge_question(struct server *s, const struct question_effect *q) {
@@ -70,22 +72,11 @@ static struct command verdict_of(const struct question_view *q, enum verdict ver
     return cmd;
 }
 
-/* People see it with the job, as they see what a worker said of a failed attempt. */
-static void note(struct server *s, const struct question_view *q, struct slice reason) {
-    struct job_view job = {0};
-    (void)view_job(server_state(s), q->job, &job);
-    struct wire_end end = {.attempt = {s->options.shard, q->job.flow.v, q->job.ordinal, job.attempt},
-                           .outcome = WIRE_OUTCOME_REFUSED,
-                           .reason = reason};
-    ends_note(&s->ends, &end);
-}
-
 static void fail(struct server *s, const struct question_view *q, struct slice reason) {
     struct command cmd = verdict_of(q, VERDICT_FAIL);
     if (reason.len > (size_t)s->limits->reason_bytes_max) reason.len = (size_t)s->limits->reason_bytes_max;
     cmd.as.verdict.reason = reason;
-    note(s, q, reason);
-    engine_command(s->engine, &cmd);
+    server_command(s, (conn_id){0}, 0, &cmd);
 }
 
 /* ---- the three kinds of questions ---- */
@@ -96,11 +87,8 @@ static enum err judge_condition(struct hearing *h, struct why *why) {
     enum err e = h->run.when.len > 0 ? expr_truth(&in, &holds, why) : ERR_OK;
     if (e != ERR_OK) return e;
     struct command cmd = verdict_of(&h->question, holds ? VERDICT_ALLOW : VERDICT_DENY);
-    if (!holds) {
-        cmd.as.verdict.reason = SLICE("its `when` does not hold");
-        note(h->s, &h->question, cmd.as.verdict.reason);
-    }
-    engine_command(h->s->engine, &cmd);
+    if (!holds) cmd.as.verdict.reason = SLICE("its `when` does not hold");
+    server_command(h->s, (conn_id){0}, 0, &cmd);
     return ERR_OK;
 }
 
@@ -117,7 +105,7 @@ static enum err judge_expansion(struct hearing *h, struct why *why) {
     if (e != ERR_OK) return e;
     if (count == 0) {
         struct command cmd = verdict_of(&h->question, VERDICT_ALLOW);
-        engine_command(s->engine, &cmd);
+        server_command(s, (conn_id){0}, 0, &cmd);
         return ERR_OK;
     }
     struct judge_writing w = {.question = {h->question.id, h->question.revision, h->question.gate, h->question.job},
@@ -165,7 +153,7 @@ static enum err judge_templates(struct hearing *h, struct why *why) {
         cmd.as.verdict.payload = buf_slice(&body);
         cmd.as.verdict.payload_hash = hash_of(h, buf_slice(&body));
         if (h->job.cache_key.len > 0) cmd.as.verdict.cache_key = rendered_key(h, buf_slice(&body));
-        engine_command(s->engine, &cmd);
+        server_command(s, (conn_id){0}, 0, &cmd);
     }
     buf_fini(&body);
     return e;
@@ -175,7 +163,14 @@ static enum err judge_templates(struct hearing *h, struct why *why) {
 
 static enum err hear(struct hearing *h, struct why *why) {
     enum err e = tlv_decode(&wire_run_desc, h->job.body, TLV_SKIP_UNKNOWN, h->arena, &h->run, why);
-    if (e == ERR_OK) e = jobscope_make(h->s, &h->job, &h->run, h->arena, &h->scope, why);
+    if (e != ERR_OK) return e;
+    /* Only what this question is about needs a scope. */
+    struct wire_run asked = h->run;
+    bool of_texts = h->question.gate == GATE_RENDER;
+    if (!of_texts) asked = (struct wire_run){.params = h->run.params};
+    asked.when = h->question.gate == GATE_CONDITION ? h->run.when : (struct slice){0};
+    asked.foreach = h->question.gate == GATE_EXPANSION ? h->run.foreach : (struct slice){0};
+    e = jobscope_make(h->s, &h->job, &asked, h->arena, &h->scope, why);
     if (e != ERR_OK) return e;
     if (h->question.gate == GATE_CONDITION) return judge_condition(h, why);
     if (h->question.gate == GATE_EXPANSION) return judge_expansion(h, why);
@@ -188,12 +183,12 @@ static bool is_open(struct server *s, const struct question_effect *q, struct qu
 }
 
 static void answer(struct server *s, const struct question_effect *q) {
-    struct hearing h = {.s = s, .arena = &s->show};
+    struct hearing h = {.s = s, .arena = &s->judge.arena};
     struct why why = {{0}};
     if (!is_open(s, q, &h.question) || !view_job(server_state(s), q->job, &h.job) ||
         !view_flow(server_state(s), q->job.flow, &h.flow))
         return;
-    arena_reset(&s->show);
+    arena_reset(&s->judge.arena);
     enum err e = hear(&h, &why);
     if (err_is_retryable(e))
         try_later(s, q);
@@ -206,6 +201,7 @@ static void answer(struct server *s, const struct question_effect *q) {
 static enum err check_parent(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
     const struct job_spec *job = ctx;
     (void)where;
+    if (name.len == 0) return ERR_OK;
     for (uint32_t i = 0; i < job->parent_count; i++)
         if (job->parents[i].flow.v == 0 && slice_eq(job->parents[i].name, name)) return ERR_OK;
     return why_set(why, ERR_INVALID, "it uses what `%.*s` leaves, so that must be one of its parents", SLICE_FMT(name));
@@ -239,7 +235,7 @@ static void writing_turn(struct server *s) {
             struct command cmd = verdict_of(&q, VERDICT_ALLOW);
             cmd.as.verdict.items = slice_of(w->put.hash.at, sizeof w->put.hash.at);
             cmd.as.verdict.item_count = w->count;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
         }
         if (over || durable) {
             items_put_end(&w->put);

@@ -1,11 +1,12 @@
 /* judge.h: the questions that the server answers itself: does a `when` hold, what are the items of a `foreach`, what do
- * templates become (core/question.h). Each is evaluated in a pass of the loop, a few per pass, and answered by a verdict
- * of the principal `server`. After a restart the engine asks again what was not answered.
+ * templates become (core/question.h). Each is evaluated in a pass of the loop, a few per pass, and answered by a
+ * verdict of the principal `server`. After a restart the engine asks again what was not answered.
  *
  * What cannot be evaluated fails its job with the message; what finds no room now is tried again. */
 #ifndef REEVE_JUDGE_H
 #define REEVE_JUDGE_H
 
+#include "arena.h"
 #include "effect.h"
 #include "vec.h"
 
@@ -16,6 +17,7 @@ struct judge {
     uint32_t asked_at;  /* the next of them */
     struct vec later;   /* struct judge_later */
     struct vec writing; /* struct judge_writing: items on their way to the disk */
+    struct arena arena; /* of one question, or of one child that is handed out */
 };
 
 /* A token of ours, not of a call. */

@@ -12,15 +12,19 @@ void retain_init(struct server *s) {
 
 void retain_turn(struct server *s) {
     struct command cmd = {.kind = CMD_PROJECTED};
+    const struct guest *g = s->world.guest;
     uint64_t durable = engine_durable_lsn(s->engine);
-    if (durable == s->retain.told_lsn) return;
+    uint64_t projected = g != NULL ? g->projected(g->ctx) : project_durable(s);
+    if (projected < durable) durable = projected;
+    if (durable <= s->retain.told_lsn) return;
     cmd.as.lsn = s->retain.told_lsn = durable;
-    engine_command(s->engine, &cmd);
+    server_command(s, (conn_id){0}, 0, &cmd);
 }
 
 static bool keeps(void *ctx, const struct log_key *key) {
     struct server *s = ctx;
     struct flow_view v;
+    if (project_keeps_log(s, key->flow)) return true;
     return key->shard == s->options.shard && view_flow(server_state(s), (flow_id){key->flow}, &v);
 }
 

@@ -1,6 +1,6 @@
 /* retain.h: what goes when flows leave memory. The engine lets finished flows go by itself (retention_ms,
- * dead_letter_ms) as far as the history has them. There is no history yet, so it is told that everything durable is in
- * it: the journal's archive still is. Logs of flows that are gone are swept now and then. */
+ * dead_letter_ms) as far as the history has them; without a history it is told that everything durable is in one: the
+ * journal's archive is. Logs of flows that are neither in memory nor in the history are swept now and then. */
 #ifndef REEVE_RETAIN_H
 #define REEVE_RETAIN_H
 

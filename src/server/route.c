@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "call.h"
+#include "jobtoken.h"
 #include "session.h"
 
 typedef void (*serve_fn)(struct server *s, struct request *r);
@@ -123,5 +125,9 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
                         .body = entry->body,
                         .message = message,
                         .arena = &s->arena};
-    routes[entry->op](s, &r);
+    /* That an attempt is over is read from the state, so it is said when that is durable, like everything of it. */
+    if (n->job.job.flow.v != 0 && !jobtoken_is_open(s, &n->job))
+        call_fail(s, &r, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
+    else
+        routes[entry->op](s, &r);
 }

@@ -13,9 +13,11 @@
 #include "hash.h"
 #include "judge.h"
 #include "panic.h"
+#include "past.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "upload.h"
 
 #define LANE_BYTES_FIRST ((size_t)256 << 20)
 #define LANE_BYTES_SECOND ((size_t)64 << 20)
@@ -54,6 +56,13 @@ enum err server_failed(const struct server *s, struct why *why) {
     return s->failed;
 }
 
+void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
+    const struct guest *g = s->world.guest;
+    if (g != NULL) g->asked(g->ctx, conn, request, cmd);
+    engine_command(s->engine, cmd);
+    if (g != NULL) g->decided(g->ctx, conn, request, cmd);
+}
+
 /* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
 static uint64_t journal_room(struct server *s) {
     struct why why;
@@ -79,10 +88,13 @@ static void inputs(struct server *s, struct inputs *ret) {
 /* ---- effects ---- */
 
 static void release(struct server *s) {
+    const struct guest *g = s->world.guest;
     struct effect e;
     while (engine_effect(s->engine, &e)) {
+        if (g != NULL) g->leaves(g->ctx, &e);
         switch (e.kind) {
         case EFFECT_ANSWER:
+            if (guest_is_token(e.as.answer.token)) break; /* he was told */
             if (judge_is_token(e.as.answer.token))
                 judge_answered(s, e.as.answer.token, e.as.answer.reply);
             else
@@ -100,6 +112,7 @@ static void release(struct server *s) {
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
         }
+        if (g != NULL) g->left(g->ctx, &e);
     }
     assign_flush_all(s);
 }
@@ -119,6 +132,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->appended_ms = s->now_ms;
         s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
         s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
+        if (s->world.guest != NULL) s->world.guest->durable(s->world.guest->ctx, r->last_lsn);
         engine_durable(s->engine, r->last_lsn);
         return;
     case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
@@ -136,7 +150,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
 
 static void append_give(struct server *s) {
     struct writer_result r;
-    bool here = s->served <= HERE_REQUESTS_MAX && s->batch.records.len <= HERE_BYTES_MAX;
+    bool here = s->served <= HERE_REQUESTS_MAX && s->batch.records.len <= HERE_BYTES_MAX && !s->options.appends_away;
     s->append = APPEND_AWAY;
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }
@@ -161,6 +175,7 @@ static void append_start(struct server *s) {
     }
     if (s->append != APPEND_NONE || writer_is_busy(s->writer)) return;
     if (should_fill(s) || !engine_batch(s->engine, &s->batch)) return;
+    if (s->world.guest != NULL) s->world.guest->appends(s->world.guest->ctx, &s->batch);
     append_give(s);
 }
 
@@ -190,6 +205,7 @@ static void vault_turn(struct server *s) {
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
         server_log(s, SERVER_WARN, "no_space", "%s", why.text);
+        upload_no_space(s);
     } else if (e != ERR_OK) {
         why_wrap(&why, e, "blobs and logs");
         server_fail(s, e, &why);
@@ -234,8 +250,10 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     judge_turn(s);
+    project_turn(s);
     retain_turn(s);
     almanac_turn(s);
+    if (s->world.guest != NULL) s->world.guest->turn(s->world.guest->ctx);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -260,8 +278,8 @@ mono_time server_next(struct server *s) {
     int64_t next = earlier(feed_patience(s), session_patience(s));
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
-    bool waits = !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) || s->hung_up.count > 0 ||
-                 engine_has_work(s->engine) || almanac_waits(s);
+    bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
+                 s->hung_up.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -271,6 +289,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, retain_next(s));
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
+    next = earlier(next, project_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -290,6 +309,16 @@ void server_wake(struct server *s) {
 void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
     *ret_journal = writer_fd(s->writer);
     *ret_vault = vault_fd(&s->vault);
+}
+
+bool server_step(struct server *s) {
+    REQUIRE(s->options.without_threads);
+    bool wrote = writer_step(s->writer);
+    return vault_work(&s->vault) || wrote;
+}
+
+int server_history_fd(struct server *s) {
+    return s->world.history != NULL ? s->world.history->ops->fd(s->world.history) : -1;
 }
 
 const struct net_handler *server_handler(struct server *s) {
@@ -334,7 +363,8 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->held_dones.count == 0 && s->append == APPEND_NONE &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 &&
+           s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
@@ -353,6 +383,7 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     struct server *s = ctx;
     s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    if (s->world.guest != NULL) s->world.guest->replayed(s->world.guest->ctx, batch);
     return engine_replay(s->engine, batch, why);
 }
 
@@ -384,10 +415,13 @@ static enum err stores_open(struct server *s, struct why *why) {
     file_options_default(&o);
     o.archive_days = s->options.archive_days;
     if (s->options.segment_bytes != 0) o.segment_bytes = s->options.segment_bytes;
+    if (s->options.reserve_bytes != 0) o.reserve_bytes = s->options.reserve_bytes;
+    bool threaded = !s->options.without_threads;
     enum err e = file_open(s->world.disk, s->world.clock, &o, &s->journal, why);
     if (e == ERR_OK) e = recover(s, why);
-    if (e == ERR_OK) e = writer_open(s->journal, &s->writer, why);
-    if (e == ERR_OK) e = vault_open(&s->vault, s->world.disk, s->world.clock, s->world.hasher, s->limits, true, why);
+    if (e == ERR_OK) e = writer_open(s->journal, threaded, &s->writer, why);
+    if (e == ERR_OK)
+        e = vault_open(&s->vault, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
     if (e == ERR_OK) e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, &first, why);
     if (e == ERR_OK && first)
         server_log(s, SERVER_INFO, "tokens", "first start: admin.token and worker.token are in the data directory");
@@ -463,19 +497,22 @@ enum err server_open(const struct server_world *world, const struct server_optio
     enum err e = stores_open(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
+        if (world->history != NULL) world->history->ops->close(world->history);
         server_free(s);
         return e;
     }
     struct inputs in;
+    past_init(s);
+    project_init(s);
     feed_init(s);
     streams_init(s);
-    ends_init(&s->ends);
     items_init(&s->items);
     judge_init(s);
     retain_init(s);
     almanac_init(s);
     sweep_init(s);
     inputs(s, &in);
+    if (world->guest != NULL) world->guest->resumes(world->guest->ctx, s->engine, s->epoch);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
     append_start(s); /* from here on the first pass goes on */
@@ -487,9 +524,10 @@ void server_close(struct server *s) {
     bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
     session_free_all(s);
     call_free_all(s);
+    project_fini(s);
+    past_fini(s);
     feed_fini(s);
     streams_fini(s);
-    ends_fini(&s->ends);
     almanac_fini(s);
     sweep_fini(s);
     judge_fini(s);

@@ -6,7 +6,8 @@
  *     server_handler(s)                 give it to the listeners; it only gathers requests
  *     server_pass(s)                    once per turn of the loop: serves them
  *     server_next(s)                    when a pass is due though nothing happens
- *     server_fds(s, …)                  readable: server_wake, and a pass is due (appends or flushes that ended)
+ *     server_fds(s, …)                  readable: server_wake, then a pass (what was written elsewhere is done)
+ *     server_step(s)                    without threads: does what they would have done
  *
  * Nothing leaves before the record it was computed from is durable. When a write or a sync fails, server_failed says so
  * and the process has to stop: what was acknowledged is in the journal, what was not is not answered. */
@@ -17,11 +18,13 @@
 #include "digest.h"
 #include "disk.h"
 #include "err.h"
+#include "history.h"
 #include "limit.h"
 #include "net.h"
 #include "wtime.h"
 #include "zones.h"
 
+struct guest;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -35,6 +38,8 @@ struct server_world {
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
+    const struct guest *guest; /* guest.h; NULL in the program */
+    struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
 };
 
 enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
@@ -44,9 +49,12 @@ struct server_options {
     uint32_t shard;
     uint32_t archive_days;
     uint64_t segment_bytes; /* 0 = the standard */
+    uint64_t reserve_bytes; /* of the journal; 0 = the standard */
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
+    bool appends_away; /* every append is the journal thread's, however little is going on */
+    bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
 };
@@ -61,6 +69,8 @@ void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
 void server_wake(struct server *s); /* one of them is readable: before the pass */
+bool server_step(struct server *s); /* false: nothing was handed over */
+int server_history_fd(struct server *s); /* the same; -1 = there is no history */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child
  * takes too long for the loop, so `start` is called on the journal's housekeeping thread.

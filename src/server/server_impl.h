@@ -7,15 +7,16 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
-#include "ends.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
+#include "guest.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
 #include "map.h"
 #include "pool.h"
+#include "project.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
@@ -49,6 +50,7 @@ struct session {
     struct buf in; /* the beginning of a frame that is not whole yet */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
+    struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
     uint32_t calls; /* not answered yet */
     bool watches;   /* keys of the store, or did */
     struct u32vec watch_ids; /* requests that watch */
@@ -169,10 +171,11 @@ struct server {
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
     struct streams streams;
-    struct ends ends;
     struct items items;
     struct judge judge;
     struct retain retain;
+    struct project project;
+    struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;
     struct arena arena; /* of one request */
@@ -191,6 +194,8 @@ struct goner {
 void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void server_fail(struct server *s, enum err e, const struct why *why);
+/* Every command goes this way. `conn` and `request` say where it comes from; 0 = from the server itself. */
+void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd);
 
 static inline const struct state *server_state(const struct server *s) {
     return engine_state(s->engine);

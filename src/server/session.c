@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "assign.h"
+#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
 
+#define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define SERVER_FRAME_VERSION FRAME_VERSION
@@ -34,14 +36,17 @@ static void choke(struct server *s, struct session *n) {
     if (n->choked) read_or_not(s, n);
 }
 
-void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->attach == ATTACH_ASKED) {
-        buf_put_slice(&n->early, frames);
-        return;
-    }
+static void send_now(struct server *s, struct session *n, struct slice frames) {
     s->world.net->ops->send(s->world.net, n->conn, frames);
     n->sent_bytes += frames.len;
     if (n->sent_bytes > UNSENT_MAX) choke(s, n);
+}
+
+void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
+    if (n->attach == ATTACH_ASKED)
+        buf_put_slice(&n->early, frames);
+    else
+        send_now(s, n, frames);
 }
 
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
@@ -50,7 +55,12 @@ void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t 
     buf_clear(&s->out);
     wire_put(&s->out, op, flags, request, message);
     ENSURE(!s->out.full);
-    session_send_bytes(s, n, buf_slice(&s->out));
+    /* A worker must know what is no longer its own before `attached` gives it a lease: else it would start, for a
+     * moment, an exclusive attempt that waited for one and has been given away since. */
+    if (op == WIRE_CANCEL_ATTEMPT)
+        send_now(s, n, buf_slice(&s->out));
+    else
+        session_send_bytes(s, n, buf_slice(&s->out));
 }
 
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
@@ -113,14 +123,14 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
 
 /* ---- hello ---- */
 
-/* Whether this way of coming will do, whoever it is. */
-static enum err check_way(const struct server *s, const struct session *n, struct why *why) {
+/* Whether this way of coming will do, whoever it is. For a job its worker has shown a certificate. */
+static enum err check_way(const struct server *s, const struct session *n, bool is_job, struct why *why) {
     if (n->is_local) return ERR_OK;
     if (s->options.needs_tls && !n->is_tls)
         return why_set(why, ERR_FORBIDDEN,
                        "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
                        "could be read on the way");
-    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0)
+    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
         return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
     return ERR_OK;
 }
@@ -137,8 +147,10 @@ static enum err vouch_token(struct server *s, struct session *n, struct slice to
 }
 
 static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
-    enum err e = check_way(s, n, why);
+    bool is_job = jobtoken_is_one(m->token);
+    enum err e = check_way(s, n, is_job, why);
     if (e != ERR_OK) return e;
+    if (is_job) return jobtoken_check(s, m->token, &n->who, &n->job, why);
     if (m->token.len > 0) return vouch_token(s, n, m->token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;
@@ -247,7 +259,8 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
         struct frame f;
         struct why why = {{0}};
         size_t need = 0;
-        enum err e = frame_take(&left, (size_t)s->limits->frame_bytes_max, &f, &need, &why);
+        size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
+        enum err e = frame_take(&left, most, &f, &need, &why);
         if (e != ERR_OK) {
             session_refuse(s, n, 0, e, why.text);
             return in.len;
@@ -394,14 +407,14 @@ void session_tell_gone(struct server *s) {
         if (g->worker != NULL) {
             cmd.as.worker.worker = bytes_slice(g->worker);
             cmd.as.worker.incarnation = g->incarnation;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
             bytes_free(g->worker);
         }
         if (g->watches) {
             cmd = (struct command){.kind = CMD_STORE};
             cmd.as.store.op = STORE_UNWATCH;
             cmd.as.store.session = g->conn;
-            engine_command(s->engine, &cmd);
+            server_command(s, (conn_id){0}, 0, &cmd);
         }
     }
     s->hung_up.count = 0;

@@ -1,16 +1,12 @@
 /* show.c: see show.h. */
 #include "show.h"
 
-#include <stdio.h>
-
-#include "ids.h"
-
-#define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
+#include "lens.h"
 
 /* Who has to answer, and whether anyone here does. */
 static const char *const gate_texts[GATE_COUNT] = {
     [GATE_CONDITION] = "its `when` is about to be evaluated",
-    [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or its items wait for the disk or for room among the jobs",
+    [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or waits for room for its items",
     [GATE_RENDER] = "its templates are about to be filled in",
     [GATE_POLICY] = "a policy has to allow it, and none is asked by this server yet",
     [GATE_APPROVAL] = "a person has to approve it",
@@ -26,24 +22,6 @@ void show_reason(struct server *s, const struct why_job *reason, struct wire_rea
     if (reason->block != BLOCK_QUESTION || !view_question(server_state(s), reason->question, &q)) return;
     ret->gate = slice_str(gate_words[q.gate]);
     ret->text = slice_str(gate_texts[q.gate]);
-}
-
-struct slice show_flow_name(struct server *s, flow_id id) {
-    char *text = arena_alloc(&s->show, FLOW_TEXT_BYTES);
-    flow_text(s->options.shard, id, text);
-    return slice_str(text);
-}
-
-struct slice show_job_name(struct server *s, const struct job_view *v) {
-    size_t room = FLOW_TEXT_BYTES + v->name.len + 16;
-    char *text = arena_alloc(&s->show, room);
-    flow_text(s->options.shard, v->ref.flow, text);
-    size_t len = strlen(text);
-    text[len++] = '/';
-    if (v->name.len > 0) memcpy(text + len, v->name.ptr, v->name.len);
-    len += v->name.len;
-    if (v->item != UINT32_MAX) len += (size_t)snprintf(text + len, room - len, "[%u]", v->item);
-    return slice_of(text, len);
 }
 
 static int64_t shown_ms(wall_time t) {
@@ -64,82 +42,33 @@ static struct tlv_list show_labels(struct server *s, const struct tlv_list *labe
     return (struct tlv_list){list, labels->count};
 }
 
-void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret) {
-    struct wire_amount *states = ARENA_ARRAY(&s->show, struct wire_amount, JOB_STATE_COUNT);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
-        if (v->by_state[i] > 0)
-            states[count++] = (struct wire_amount){slice_str(job_state_word((enum job_state)i)), v->by_state[i]};
-    *ret = (struct wire_flow_view){.flow = show_flow_name(s, v->id),
-                                   .name = v->name,
-                                   .state = slice_str(flow_state_words[v->state]),
-                                   .principal = v->principal,
-                                   .tenant = v->tenant,
-                                   .paused = v->paused,
-                                   .more = v->more,
-                                   .cancelling = v->cancelling,
-                                   .created_ms = v->created.ms,
-                                   .finished_ms = v->state == FLOW_RUNNING ? 0 : shown_ms(v->finished),
-                                   .job_count = v->job_count,
-                                   .states = {states, count}};
-    if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
+static struct lens lens_of(struct server *s) {
+    return (struct lens){server_state(s), s->options.shard, &s->show};
 }
 
-static struct tlv_list show_parents(struct server *s, const struct job_view *v) {
-    uint32_t count = v->parent_count;
-    uint32_t *ordinals = ARENA_ARRAY(&s->show, uint32_t, count ? count : 1);
-    struct wire_name *list = ARENA_ARRAY(&s->show, struct wire_name, count ? count : 1);
-    (void)view_parents(server_state(s), v->ref, ordinals, count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct job_view parent;
-        if (view_job(server_state(s), (struct job_ref){v->ref.flow, ordinals[i]}, &parent)) list[i].name = parent.name;
-    }
-    return (struct tlv_list){list, count};
+struct slice show_flow_name(struct server *s, flow_id id) {
+    struct lens l = lens_of(s);
+    return lens_flow_name(&l, id);
+}
+
+struct slice show_job_name(struct server *s, const struct job_view *v) {
+    struct lens l = lens_of(s);
+    return lens_job_name(&l, v);
+}
+
+void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret) {
+    struct lens l = lens_of(s);
+    lens_flow(&l, v, ret);
 }
 
 struct tlv_list show_artifacts(struct server *s, struct slice artifacts) {
-    struct tlv_list files = view_artifacts(artifacts, &s->show);
-    const struct rec_artifact *from = files.at;
-    struct wire_kept *list = ARENA_ARRAY(&s->show, struct wire_kept, files.count ? files.count : 1);
-    for (uint32_t i = 0; i < files.count; i++) list[i] = (struct wire_kept){from[i].name, from[i].hash, from[i].bytes};
-    return (struct tlv_list){list, files.count};
+    struct lens l = lens_of(s);
+    return lens_artifacts(&l, artifacts);
 }
 
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
-    const struct options *o = v->options;
-    struct worker_view worker;
-    struct job_view root;
-    *ret = (struct wire_job_view){.job = show_job_name(s, v),
-                                  .state = slice_str(job_state_word(v->state)),
-                                  .kind = slice_str(wire_job_kind_words[o->kind]),
-                                  .attempt = v->attempt,
-                                  .attempts_max = o->retries + 1,
-                                  .since_ms = shown_ms(v->since),
-                                  .due_ms = v->state == JOB_WAITING ? shown_ms(v->due) : 0,
-                                  .pool = o->demand.pool,
-                                  .question = v->question.v,
-                                  .dead_letter = v->dead_letter};
-    if (v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
-    if (view_worker(server_state(s), NULL, v->worker, &worker)) ret->worker = worker.id;
-    const struct end_note *end = ends_find(&s->ends, v->ref, v->attempt);
-    if (end != NULL) {
-        ret->exit_code = end->exit_code;
-        ret->signal = end->signal;
-        ret->reason = bytes_slice(end->reason);
-    }
-    if (v->root != UINT32_MAX && view_job(server_state(s), (struct job_ref){v->ref.flow, v->root}, &root))
-        ret->root = show_job_name(s, &root);
-    /* Output that is being judged is for those who judge it. */
-    bool fits = details || v->result.len <= RESULT_SHORT;
-    if (v->state != JOB_CHECKING && fits) {
-        ret->result = v->result;
-        ret->result_hash = v->result_hash;
-    }
-    if (!details) return;
-    if (v->state != JOB_CHECKING) ret->artifacts = show_artifacts(s, v->artifacts);
-    ret->parents = show_parents(s, v);
-    ret->body = v->body;
-    ret->body_hash = v->body_hash;
+    struct lens l = lens_of(s);
+    lens_job(&l, v, details, ret);
 }
 
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret) {

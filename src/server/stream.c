@@ -6,13 +6,16 @@
 
 #include "call.h"
 #include "panic.h"
+#include "past.h"
 #include "server_impl.h"
+#include "mutant.h"
 #include "session.h"
 #include "target.h"
 #include "upload.h"
 
 #define STREAMS_MAX 10000u
 #define UNSENT_MAX (1u << 20)
+#define PASS_BYTES (1u << 20) /* read in one pass, of all streams: a millisecond or two */
 #define PIECE_BYTES 262144u
 #define PIECES_MAX 4096u
 
@@ -186,19 +189,22 @@ void stream_logs(struct server *s, struct request *r) {
     uint32_t judges = ROLE_BIT(ROLE_INSPECT) | ROLE_BIT(ROLE_ADMIN);
     if (e == ERR_OK && job.state == JOB_CHECKING && !(r->session->who.roles & judges))
         e = why_set(&why, ERR_FORBIDDEN, "the output is being judged: only the role inspect may read it");
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
     if (e == ERR_OK && m->attempt > job.attempt)
         e = why_set(&why, ERR_NOT_FOUND, "the job has had %u attempts", job.attempt);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         call_fail(s, r, e, why.text);
-        return;
-    }
+    else
+        stream_log_of(s, r, job.ref, m->attempt != 0 ? m->attempt : job.attempt);
+}
+
+void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt) {
+    const struct wire_logs *m = r->message;
     struct stream *t = stream_new(s, r, STREAM_LOG);
     if (t == NULL) return;
-    t->job = job.ref;
-    t->key = (struct log_key){.flow = job.ref.flow.v,
-                              .shard = s->options.shard,
-                              .ordinal = job.ref.ordinal,
-                              .attempt = m->attempt != 0 ? m->attempt : job.attempt};
+    t->job = job;
+    t->key = (struct log_key){
+        .flow = job.flow.v, .shard = s->options.shard, .ordinal = job.ordinal, .attempt = attempt};
     t->follow = m->follow;
     t->at = m->offset;
     t->left = m->most == 0 ? UINT64_MAX : m->most;
@@ -262,19 +268,33 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
     return over;
 }
 
+/* As much of one stream as its peer and the pass have room for; true: it is over. */
+static bool pump(struct server *s, struct stream *t, uint64_t *budget) {
+    struct session *n = session_of(s, t->conn);
+    bool over = n == NULL, more = true;
+    while (!over && more && *budget > 0 && s->world.net->ops->unsent(s->world.net, t->conn) < UNSENT_MAX) {
+        uint64_t before = t->at;
+        over = t->kind == STREAM_BLOB ? pump_blob(s, t, n) : pump_log(s, t, n, &more);
+        uint64_t bytes = t->at - before + 1;
+        *budget -= bytes < *budget ? bytes : *budget;
+    }
+    return over;
+}
+
+/* Reading and unpacking are done here, on the loop: what one pass does of it is bounded, and the next one begins where
+ * this one had to stop. */
 void streams_pump(struct server *s) {
     struct streams *x = &s->streams;
-    for (uint32_t i = 0; i < x->readers.count;) {
-        struct stream *t = vec_at(&x->readers, i);
-        struct session *n = session_of(s, t->conn);
-        bool over = n == NULL, more = true;
-        while (!over && more && s->world.net->ops->unsent(s->world.net, t->conn) < UNSENT_MAX)
-            over = t->kind == STREAM_BLOB ? pump_blob(s, t, n) : pump_log(s, t, n, &more);
-        if (over)
-            stream_free(x, i);
+    uint64_t budget = PASS_BYTES;
+    if (x->pump_at >= x->readers.count) x->pump_at = 0;
+    for (uint32_t left = x->readers.count; left > 0 && budget > 0; left--) {
+        if (pump(s, vec_at(&x->readers, x->pump_at), &budget))
+            stream_free(x, x->pump_at);
         else
-            i++;
+            x->pump_at++;
+        if (x->pump_at >= x->readers.count) x->pump_at = 0;
     }
+    x->behind = budget == 0;
 }
 
 /* ---- logs, written ---- */
@@ -312,10 +332,24 @@ static void mark_add(struct session *n, const struct log_key *key, const struct 
 }
 
 /* What others run, or nobody any more, is not this worker's to write about. */
-static bool is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
+static bool is_own(struct server *s, const struct session *n, const struct wire_attempt *a, struct job_view *ret) {
+    return a->shard == s->options.shard && view_job(server_state(s), (struct job_ref){{a->flow}, a->ordinal}, ret) &&
+           ret->attempt == a->attempt && ret->worker == n->worker_number;
+}
+
+bool stream_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
     struct job_view job;
-    return a->shard == s->options.shard && view_job(server_state(s), (struct job_ref){{a->flow}, a->ordinal}, &job) &&
-           job.attempt == a->attempt && job.worker == n->worker_number;
+    return is_own(s, n, a, &job);
+}
+
+/* How much of its log is kept: what the job says, else the standard. */
+static uint64_t log_limit(const struct server *s, struct arena *arena, const struct job_view *job) {
+    struct wire_run run;
+    struct why ignored;
+    uint64_t standard = (uint64_t)s->limits->log_bytes_max;
+    if (job->body.len == 0 || tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, arena, &run, &ignored) != ERR_OK)
+        return standard;
+    return run.log_bytes_max != 0 ? run.log_bytes_max : standard;
 }
 
 static enum err append(struct server *s, struct request *r, const struct wire_log_batch *b, struct why *why) {
@@ -336,12 +370,13 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
                                        .time = {from[i].time_ms},
                                        .bytes = from[i].data};
     }
-    if (!is_own(s, r->session, &b->attempt)) { /* it may forget what it wrote */
+    struct job_view job;
+    if (!is_own(s, r->session, &b->attempt, &job)) { /* it may forget what it wrote */
         mark_add(r->session, &key, &(struct log_state){.end = offset});
         return ERR_OK;
     }
     enum err e = joblogs_append(s->vault.logs, &key, from[0].offset, pieces, b->pieces.count,
-                                (uint64_t)s->limits->log_bytes_max, &log, why);
+                                log_limit(s, r->arena, &job), &log, why);
     if (e == ERR_OK || e == ERR_CONFLICT) mark_add(r->session, &key, &log); /* tells the worker where we are */
     return e == ERR_CONFLICT ? ERR_OK : e;
 }
@@ -357,7 +392,7 @@ void stream_log_ack(struct server *s, struct session *n) {
     uint32_t count = 0, kept = 0;
     for (uint32_t i = 0; i < n->marks.count; i++) {
         struct log_mark k = *(struct log_mark *)vec_at(&n->marks, i);
-        if (k.ticket > durable) {
+        if (k.ticket > durable && !MUTANT(log_acked_early)) {
             *(struct log_mark *)vec_at(&n->marks, kept++) = k;
             continue;
         }

@@ -3,6 +3,7 @@
 #ifndef REEVE_STREAM_H
 #define REEVE_STREAM_H
 
+#include "ids.h"
 #include "blob.h"
 #include "joblog.h"
 #include "map.h"
@@ -12,6 +13,7 @@
 
 struct server;
 struct session;
+struct wire_attempt;
 struct request;
 
 struct log_mark { /* of a worker's session: taken, not yet acknowledged */
@@ -25,6 +27,8 @@ struct streams {
     uint64_t upload_last;
     struct vec ending;   /* uint32_t: uploads that are whole and not yet durable */
     struct vec readers;  /* struct stream */
+    uint32_t pump_at;    /* which of them goes on first */
+    bool behind;         /* the last pass had no time for all of them */
     struct pack_reader blob_reader, log_reader;
     uint64_t waiting_bytes, flying_bytes; /* of logs: not yet handed to the disk, and on the way there */
     bool paused;         /* workers are not read: too much waits for the disk */
@@ -45,8 +49,11 @@ void stream_blob_get(struct server *s, struct request *r);
 void stream_blob_ls(struct server *s, struct request *r);
 void stream_logs(struct server *s, struct request *r);
 void stream_log(struct server *s, struct request *r); /* from a worker */
+bool stream_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a);
 /* Notes how far a log is, for the next acknowledgement; acknowledges what is durable by now. */
 void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log);
 void stream_log_ack(struct server *s, struct session *n);
+/* The log of an attempt whose job has left memory, as the request says. */
+void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt);
 
 #endif

@@ -78,6 +78,20 @@ static bool walk_children(struct server *s, const struct flow_view *flow, uint32
     return x->child >= all.begun;
 }
 
+static void walk_schedules(struct server *s) {
+    struct sweep *x = &s->sweep;
+    struct slice tenant;
+    struct tlv_list jobs = {0};
+    arena_reset(&s->arena);
+    x->at = view_schedule_next(server_state(s), x->at, &s->arena, &tenant, &jobs);
+    const struct rec_job *list = jobs.at;
+    for (uint32_t i = 0; x->at != 0 && i < jobs.count; i++) {
+        mark_body(s, tenant, list[i].body);
+        mark_body(s, tenant, list[i].undo_body);
+    }
+    if (x->at == 0) enter(s, SWEEP_JOBS);
+}
+
 static void walk_jobs(struct server *s) {
     struct sweep *x = &s->sweep;
     flow_id id;
@@ -176,8 +190,9 @@ void sweep_turn(struct server *s) {
         if (s->now_ms < x->due_ms) return;
         x->dropped = 0;
         blobs_sweep_begin(s->vault.blobs);
-        enter(s, SWEEP_JOBS);
+        enter(s, SWEEP_SCHEDULES);
         return;
+    case SWEEP_SCHEDULES: walk_schedules(s); return;
     case SWEEP_JOBS: walk_jobs(s); return;
     case SWEEP_MEMOS: walk_memos(s); return;
     case SWEEP_KEYS: walk_keys(s); return;

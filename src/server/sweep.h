@@ -1,15 +1,17 @@
 /* sweep.h: blobs that nothing names any more go, and their space comes back. Mark and sweep, a slice in each pass.
  *
  * A blob is named by a job in memory (its script, input and files; those of its compensation; its result, its
- * artifacts, the items of a foreach), by a result that is kept for jobs with the same cache key, and by a key
- * `blob:HASH` of the tenant's store: that is how people keep one. All of these are facts of the journal, so whatever a
- * crash interrupts is found again; what is young (`blob_grace_ms`) stays in any case.
+ * artifacts, the items of a foreach), by a schedule whose flows have such jobs, by a result that is kept for jobs with
+ * the same cache key, and by a key `blob:HASH` of the tenant's store: that is how people keep one. All of these are
+ * facts of the journal, so whatever a crash interrupts is found again; what is young (`blob_grace_ms`) stays in any
+ * case.
  *
  * Why walking in slices is safe while the state goes on: a name comes into the state by a submit, an end or a put, and
- * each of them marks the blob on the spot (blobs_touch); or it is copied from a job to a kept result, or back. Jobs are
- * walked before kept results, and a job that succeeds while the walk is under way is marked then (sweep_event), so no
- * copy escapes. Nothing is dropped before the state that was walked is durable: a flow that is forgotten must not come
- * back from the journal without its blobs. */
+ * each of them marks the blob on the spot (blobs_touch); or it is copied: from a schedule to a flow that it fires, from
+ * a job to a kept result, or back. Schedules are walked first (one that is set later was marked then), jobs before kept
+ * results, and a job that succeeds while the walk is under way is marked then (sweep_event), so no copy escapes.
+ * Nothing is dropped before the state that was walked is durable: a flow that is forgotten must not come back from the
+ * journal without its blobs. */
 #ifndef REEVE_SWEEP_H
 #define REEVE_SWEEP_H
 
@@ -20,7 +22,7 @@ struct server;
 struct effect;
 struct bytes;
 
-enum sweep_phase { SWEEP_IDLE, SWEEP_JOBS, SWEEP_MEMOS, SWEEP_KEYS, SWEEP_DURABLE, SWEEP_DROP };
+enum sweep_phase { SWEEP_IDLE, SWEEP_SCHEDULES, SWEEP_JOBS, SWEEP_MEMOS, SWEEP_KEYS, SWEEP_DURABLE, SWEEP_DROP };
 
 struct sweep {
     enum sweep_phase phase;

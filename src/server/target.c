@@ -6,6 +6,7 @@
 #define SCAN_MAX 65536u /* flows looked at for a beginning; more than these have it: say more */
 
 static bool is_visible(const struct session *n, const struct flow_view *v) {
+    if (n->job.job.flow.v != 0) return v->id.v == n->job.job.flow.v; /* a job sees its own flow only */
     return n->who.tenant[0] == 0 || slice_eq(v->tenant, slice_str(n->who.tenant));
 }
 
@@ -38,6 +39,14 @@ static bool range_of(struct slice text, uint64_t *ret_first, uint64_t *ret_last)
         }
     }
     return false;
+}
+
+bool target_numbers(struct server *s, struct slice text, uint64_t *ret_first, uint64_t *ret_last) {
+    uint32_t shard = 0;
+    flow_id id;
+    if (!flow_parse(text, &shard, &id)) return range_of(text, ret_first, ret_last);
+    *ret_first = *ret_last = id.v;
+    return shard == s->options.shard;
 }
 
 enum err target_flow(struct server *s, const struct session *n, struct slice text, flow_id *ret, struct why *why) {

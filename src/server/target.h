@@ -1,5 +1,6 @@
 /* target.h: things as people name them: `f3k9a`, `f3k9a/train`, or a beginning that fits only one of them. An exact
- * name beats a beginning. What belongs to another tenant is not there. */
+ * name beats a beginning. What belongs to another tenant is not there; for
+ * a job, neither is any flow but its own. */
 #ifndef REEVE_TARGET_H
 #define REEVE_TARGET_H
 
@@ -12,6 +13,8 @@ struct target {
 
 CHECKED enum err target_flow(struct server *s, const struct session *n, struct slice text, flow_id *ret,
                              struct why *why);
+/* The numbers of flows that a text may mean: one, or those that begin with it. False: it is no id of this server. */
+bool target_numbers(struct server *s, struct slice text, uint64_t *ret_first, uint64_t *ret_last);
 CHECKED enum err target_find(struct server *s, const struct session *n, struct slice text, struct target *ret,
                              struct why *why);
 /* The same, and it must be a job. A flow of one job will do. */

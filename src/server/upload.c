@@ -172,6 +172,22 @@ static void answer_end(struct server *s, const struct upload *u, const blob_hash
     session_answer(s, n, u->request, WIRE_BLOB_STATE, &m);
 }
 
+/* Who waits for the end of an upload is told at once: nobody knows when there will be room. */
+void upload_no_space(struct server *s) {
+    struct streams *x = &s->streams;
+    upload_flushed(s); /* what is durable is not refused */
+    for (uint32_t i = 0; i < x->ending.count; i++) {
+        uint32_t index = *(uint32_t *)vec_at(&x->ending, i);
+        const struct upload u = *(const struct upload *)pool_at(&x->uploads, index);
+        if (u.number == 0 || u.request == 0) continue;
+        upload_free(s, index);
+        struct session *n = session_of(s, u.conn);
+        if (n != NULL)
+            session_error(s, n, u.request, ERR_NO_SPACE, "the disk is full: nothing was kept of it, try again later");
+    }
+    x->ending.count = 0;
+}
+
 void upload_flushed(struct server *s) {
     struct streams *x = &s->streams;
     uint32_t kept = 0;

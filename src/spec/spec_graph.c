@@ -62,7 +62,8 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
     const struct json_node *item = job->needs->kind == JSON_ARRAY ? job->needs->first : job->needs;
     for (uint32_t i = 0; i < names.count; i++, item = item->next) {
         uint32_t position = spec_job_find(s, list[i].name);
-        if (position == 0 && list[i].name.len > 0 && memchr(list[i].name.ptr, '/', list[i].name.len) != NULL) {
+        bool elsewhere = list[i].name.len > 0 && memchr(list[i].name.ptr, '/', list[i].name.len) != NULL;
+        if (position == 0 && (elsewhere || s->in->grows)) {
             foreign[ret->foreign.count++] = list[i];
             continue;
         }
@@ -92,6 +93,7 @@ static enum err check_inputs(struct spec *s, const struct spec_job *job, const s
     for (uint32_t i = 0; i < job->r.inputs.count; i++) {
         uint32_t position = spec_job_find(s, takes[i].job);
         bool needed = false;
+        if (position == 0 && spec_is_there(s, &edges->foreign, takes[i].job)) continue;
         if (position == 0) return spec_job_unknown(s, job->inputs->at, takes[i].job);
         for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
         if (!needed)
@@ -370,7 +372,7 @@ enum err spec_graph(struct spec *s, struct wire_jobs *ret) {
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = read_needs(s, &s->jobs[i], i, &g.edges[i]);
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++)
-        e = spec_uses_check(s, &s->jobs[i], g.edges[i].parents, g.edges[i].count);
+        e = spec_uses_check(s, &s->jobs[i], g.edges[i].parents, g.edges[i].count, &g.edges[i].foreign);
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = check_inputs(s, &s->jobs[i], &g.edges[i]);
     if (e == ERR_OK) e = read_phases(&g, phases);
     if (e != ERR_OK) return e;

@@ -61,7 +61,9 @@ CHECKED enum err spec_expression(struct spec *s, const struct json_node *node, c
 CHECKED enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo);
 /* The jobs that its expressions and templates name are among its parents. */
 CHECKED enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents,
-                                 uint32_t parent_count);
+                                 uint32_t parent_count, const struct tlv_list *foreign);
+/* Whether it is a job of the flow that the file adds to, among the needs that are not in the file. */
+bool spec_is_there(const struct spec *s, const struct tlv_list *foreign, struct slice name);
 
 /* spec_job.c: one job, as far as it does not concern others. */
 CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job);

@@ -145,22 +145,60 @@ static void lua_text(struct buf *out, struct slice text) {
     buf_put_u8(out, '"');
 }
 
-/* A list of plain values is written as the expression that gives it. */
+static enum err put_value(struct spec *s, const struct json_node *n, struct buf *out) {
+    struct spec_scalar v = {0};
+    if (n->is_member) {
+        buf_put_u8(out, '[');
+        lua_text(out, n->key);
+        buf_put_slice(out, SLICE("] = "));
+    }
+    if (n->kind == JSON_ARRAY || n->kind == JSON_OBJECT) {
+        buf_put_u8(out, '{');
+        return ERR_OK;
+    }
+    if (n->kind == JSON_NULL) {
+        buf_put_slice(out, SLICE("null"));
+        return ERR_OK;
+    }
+    enum err e = spec_scalar(s, n, "a value", &v);
+    if (e == ERR_OK && v.kind == JSON_TEXT)
+        lua_text(out, v.text);
+    else if (e == ERR_OK)
+        buf_put_slice(out, v.text);
+    return e;
+}
+
+/* Writes the list and all in it, going down and up with a stack of its own. */
+static enum err put_list(struct spec *s, const struct json_node *list, struct buf *out) {
+    const struct json_node *open[JSON_READ_DEPTH_MAX];
+    uint32_t depth = 0;
+    const struct json_node *n = list->first;
+    buf_put_u8(out, '{');
+    for (;;) {
+        while (n == NULL) { /* a level is over */
+            buf_put_u8(out, '}');
+            if (depth == 0) return ERR_OK;
+            n = open[--depth]->next;
+            if (n != NULL) buf_put_slice(out, SLICE(", "));
+        }
+        enum err e = put_value(s, n, out);
+        if (e != ERR_OK || out->full) return e;
+        if (n->kind == JSON_ARRAY || n->kind == JSON_OBJECT) {
+            if (depth == JSON_READ_DEPTH_MAX) return spec_refuse(s, n->at, ERR_LIMIT, "nested too deep");
+            open[depth++] = n;
+            n = n->first;
+            continue;
+        }
+        n = n->next;
+        if (n != NULL) buf_put_slice(out, SLICE(", "));
+    }
+}
+
+/* A list is written as the expression that gives it. */
 static enum err list_expression(struct spec *s, const struct json_node *list, struct slice *ret) {
     struct buf out;
-    enum err e = ERR_OK;
     buf_init(&out, WIRE_TEXT_MAX);
-    buf_put_u8(&out, '{');
-    for (const struct json_node *n = list->first; e == ERR_OK && n != NULL; n = n->next) {
-        struct spec_scalar v = {0};
-        e = spec_scalar(s, n, "a plain value", &v);
-        if (n != list->first) buf_put_slice(&out, SLICE(", "));
-        if (e == ERR_OK && v.kind == JSON_TEXT)
-            lua_text(&out, v.text);
-        else if (e == ERR_OK)
-            buf_put_slice(&out, v.text);
-    }
-    buf_put_u8(&out, '}');
+    enum err e = put_list(s, list, &out);
     if (e == ERR_OK && out.full)
         e = spec_refuse(s, list->at, ERR_LIMIT,
                         "a list of more than %u bytes: let a job before it write the items as its output",

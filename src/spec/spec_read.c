@@ -1,6 +1,7 @@
 /* spec_read.c: values of the tree into structs, by the tables of spec_keys.h. */
 #include <stdio.h>
 
+#include "runtext.h"
 #include "spec_impl.h"
 #include "spec_value.h"
 
@@ -140,32 +141,34 @@ static enum err read_upstream(struct spec *s, const struct json_node *node, uint
 
 /* ---- lists ---- */
 
-/* A text, or a list of them; each goes to an item of `item_bytes` whose first member is a slice. */
-static enum err read_list(struct spec *s, const struct json_node *node, const char *wanted, size_t item_bytes,
-                          bool templates, struct tlv_list *ret) {
+/* A text, or a list of them. */
+enum err spec_names(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
     bool is_list = node->kind == JSON_ARRAY;
-    uint32_t count = is_list ? node->count : 1, i = 0;
-    uint8_t *items = spec_alloc(s, item_bytes * count);
-    if (items == NULL) return spec_full(s);
+    uint32_t count = is_list ? node->count : 1;
+    struct wire_name *names = spec_alloc(s, sizeof *names * count);
+    if (names == NULL) return spec_full(s);
     const struct json_node *item = is_list ? node->first : node;
-    for (; i < count; i++, item = item->next) {
-        struct slice *to = (struct slice *)(void *)(items + i * item_bytes);
-        enum err e = templates ? spec_template(s, item, wanted, false, to) : spec_text(s, item, wanted, to);
+    for (uint32_t i = 0; i < count; i++, item = item->next) {
+        enum err e = spec_text(s, item, "a name or a list of names", &names[i].name);
         if (e != ERR_OK) return e;
     }
-    *ret = (struct tlv_list){items, count};
+    *ret = (struct tlv_list){names, count};
     return ERR_OK;
-}
-
-enum err spec_names(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
-    return read_list(s, node, "a name or a list of names", sizeof(struct wire_name), false, ret);
 }
 
 enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
     if (node->kind != JSON_ARRAY)
         return spec_refuse(s, node->at, ERR_INVALID, "expected a list of arguments, found %s",
                            json_kind_word(node->kind));
-    return read_list(s, node, "an argument", sizeof(struct wire_arg), true, ret);
+    struct wire_arg *args = spec_alloc(s, sizeof *args * node->count);
+    if (args == NULL) return spec_full(s);
+    const struct json_node *item = node->first;
+    for (uint32_t i = 0; i < node->count; i++, item = item->next) {
+        enum err e = spec_template(s, item, "an argument", runtext_is_program(args, i), &args[i].text);
+        if (e != ERR_OK) return e;
+    }
+    *ret = (struct tlv_list){args, node->count};
+    return ERR_OK;
 }
 
 static enum err need_object(struct spec *s, const struct json_node *node, const char *what) {

@@ -1,6 +1,6 @@
-/* spec_template.c: expressions and templates of a flow file (eval/): parameters are filled in, the rest is read, so that
- * what cannot be evaluated is refused with its place before anything runs. A job may use what another left only when it
- * needs that one. */
+/* spec_template.c: expressions and templates of a flow file (eval/): parameters are filled in, the rest is read, so
+ * that what cannot be evaluated is refused with its place before anything runs. A job may use what another left only
+ * when it needs that one. */
 #include "expr.h"
 #include "json.h"
 #include "names.h"
@@ -107,10 +107,15 @@ enum err spec_template(struct spec *s, const struct json_node *node, const char 
     return e;
 }
 
+/* `at` is behind the `$${` of an escape. */
+static bool is_params_escape(struct slice text, size_t at) {
+    return text.len - at > 7 && memcmp(text.ptr + at, "params", 6) == 0;
+}
+
 /* A script is no template: its `${item}` is its own. Only parameters are filled in, as everywhere in the file. */
 enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret) {
     struct scope scope = {.params = s->params_json};
-    struct template_fill how = {.scope = &scope, .limits = &s->limits, .is_last = true, .guarded = true};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .is_last = true};
     struct why inner = {{0}};
     struct slice text;
     struct buf out;
@@ -128,9 +133,14 @@ enum err spec_script_text(struct spec *s, const struct json_node *node, struct s
             e = spec_refuse(s, node->at, ERR_UNSUPPORTED, "%.*s in a script: hand it over in `args` or `env`",
                             SLICE_FMT(part.whole));
         } else if (is_params) {
+            size_t before = out.len;
             e = check_part(s, node->at, &part);
-            if (e == ERR_OK && template_render(part.whole, &how, &out, &inner) != ERR_OK)
-                e = spec_refuse(s, node->at, ERR_INVALID, "%s", inner.text);
+            if (e != ERR_OK) break;
+            e = template_render(part.whole, &how, &out, &inner);
+            if (e == ERR_OK) e = template_guard(&part, slice_of(out.at + before, out.len - before), &inner);
+            if (e != ERR_OK) e = spec_refuse(s, node->at, e, "%s", inner.text);
+        } else if (part.kind == PART_ESCAPE && is_params_escape(text, at)) {
+            buf_put_slice(&out, SLICE("${"));
         } else {
             buf_put_slice(&out, part.whole);
         }
@@ -217,7 +227,15 @@ struct spec_uses {
     const struct spec_job *job;
     const uint32_t *parents; /* positions of jobs */
     uint32_t parent_count;
+    const struct tlv_list *foreign; /* of wire_name: needs that are not in the file */
 };
+
+bool spec_is_there(const struct spec *s, const struct tlv_list *foreign, struct slice name) {
+    const struct wire_name *list = foreign->at;
+    for (uint32_t i = 0; s->in->grows && i < foreign->count; i++)
+        if (slice_eq(list[i].name, name)) return true;
+    return false;
+}
 
 static enum err check_job(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
     const struct spec_uses *u = ctx;
@@ -225,6 +243,8 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
     uint32_t at = where == IN_WHEN ? job->when->at : where == IN_FOREACH ? job->foreach->at : job->at;
     uint32_t position = spec_job_find(u->s, name);
     (void)why; /* the same as the flow's */
+    if (name.len == 0) return ERR_OK;
+    if (position == 0 && spec_is_there(u->s, u->foreign, name)) return ERR_OK;
     if (position == 0) return spec_job_unknown(u->s, at, name);
     for (uint32_t k = 0; k < u->parent_count; k++)
         if (u->parents[k] == position - 1) return ERR_OK;
@@ -232,8 +252,9 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
                        SLICE_FMT(name));
 }
 
-enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count) {
+enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count,
+                         const struct tlv_list *foreign) {
     unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
-    struct spec_uses u = {s, job, parents, parent_count};
+    struct spec_uses u = {s, job, parents, parent_count, foreign};
     return job->o.gates & asked ? runtext_jobs(&job->r, check_job, &u, s->why) : ERR_OK;
 }

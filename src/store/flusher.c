@@ -18,7 +18,9 @@ enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 
 struct flusher {
     struct arena birth; /* holds this object */
-    int fd;
+    bool threaded;
+    bool owns_fd;
+    int fd; /* -1 when not threaded */
     pthread_t thread;
     sem_t handed; /* the slot is HANDED, or it is closed */
     atomic_uint slot;
@@ -44,25 +46,44 @@ static void *flusher_main(void *arg) {
     }
 }
 
-enum err flusher_open(struct flusher **ret, struct why *why) {
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+static struct flusher *flusher_new(bool threaded, int fd) {
     struct arena birth;
     arena_init(&birth, sizeof(struct flusher) + 64, sizeof(struct flusher) + 4096);
     struct flusher *f = ARENA_NEW(&birth, struct flusher);
     f->birth = birth;
+    f->threaded = threaded;
     f->fd = fd;
     ENSURE(sem_init(&f->handed, 0, 0) == 0);
-    ENSURE(pthread_create(&f->thread, NULL, flusher_main, f) == 0);
-    *ret = f;
+    ENSURE(!threaded || pthread_create(&f->thread, NULL, flusher_main, f) == 0);
+    return f;
+}
+
+enum err flusher_open(bool threaded, struct flusher **ret, struct why *why) {
+    int fd = threaded ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (threaded && fd < 0) return why_set(why, ERR_IO, "eventfd: %s", strerrordesc_np(errno));
+    *ret = flusher_new(threaded, fd);
+    (*ret)->owns_fd = threaded;
     return ERR_OK;
 }
 
+struct flusher *flusher_open_on(int fd) {
+    return flusher_new(true, fd);
+}
+
+bool flusher_step(struct flusher *f) {
+    REQUIRE(!f->threaded);
+    if (f->slot != SLOT_HANDED) return false;
+    f->run(f->ctx);
+    f->slot = SLOT_DONE;
+    return true;
+}
+
 void flusher_close(struct flusher *f) {
+    if (!f->threaded) (void)flusher_step(f);
     ENSURE(sem_post(&f->handed) == 0); /* comes after that of what is under way */
-    ENSURE(pthread_join(f->thread, NULL) == 0);
+    ENSURE(!f->threaded || pthread_join(f->thread, NULL) == 0);
     (void)sem_destroy(&f->handed);
-    (void)close(f->fd);
+    if (f->owns_fd) (void)close(f->fd);
     struct arena birth = f->birth;
     arena_fini(&birth);
 }
@@ -79,12 +100,16 @@ int flusher_fd(const struct flusher *f) {
     return f->fd;
 }
 
-bool flusher_take(struct flusher *f) {
+static void fd_clear(int fd) {
     uint64_t count;
     ssize_t got;
-    do got = read(f->fd, &count, sizeof count);
+    do got = read(fd, &count, sizeof count);
     while (got < 0 && errno == EINTR);
     ENSURE(got > 0 || errno == EAGAIN);
+}
+
+bool flusher_take(struct flusher *f) {
+    if (f->threaded) fd_clear(f->fd);
     if (f->slot != SLOT_DONE) return false;
     f->slot = SLOT_IDLE;
     return true;

@@ -17,7 +17,7 @@ enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, str
     *v = (struct vault){0};
     enum err e = blobs_open(disk, clock, digest, &b, &v->blobs, why);
     if (e == ERR_OK) e = joblogs_open(disk, clock, &l, &v->logs, why);
-    if (e == ERR_OK && threaded) e = flusher_open(&v->flusher, why);
+    if (e == ERR_OK) e = flusher_open(threaded, &v->flusher, why);
     if (e != ERR_OK) vault_close(v);
     return e;
 }
@@ -55,7 +55,6 @@ static bool begin(struct vault *v) {
 }
 
 bool vault_kick(struct vault *v) {
-    REQUIRE(v->flusher != NULL);
     if (begin(v)) flusher_hand(v->flusher, run, v);
     return v->logs_fly || v->blobs_fly;
 }
@@ -68,12 +67,15 @@ enum err vault_take(struct vault *v, struct why *why) {
     return flusher_take(v->flusher) ? ended(v, why) : ERR_OK;
 }
 
+bool vault_work(struct vault *v) {
+    return flusher_step(v->flusher);
+}
+
 enum err vault_step(struct vault *v, struct why *why) {
-    REQUIRE(v->flusher == NULL);
     enum err e = ERR_OK;
-    while (e == ERR_OK && begin(v)) {
-        run(v);
-        e = ended(v, why);
+    while (e == ERR_OK && vault_kick(v)) {
+        ENSURE(vault_work(v));
+        e = vault_take(v, why);
     }
     return e;
 }

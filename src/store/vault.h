@@ -4,8 +4,8 @@
  *     vault_fd is readable:    e = vault_take(v, &why)   then answer every put and log batch whose ticket is durable,
  *                                                        and kick again
  *
- * ERR_NO_SPACE from vault_take harms nothing: kick again a second later. Any other error: stop the process. A simulated
- * server calls vault_step instead, which does all of it at once on the calling thread. */
+ * ERR_NO_SPACE from vault_take harms nothing: kick again a second later. Any other error: stop the process. Not
+ * threaded, what was kicked waits for vault_work; vault_step does all that waits at once. */
 #ifndef REEVE_VAULT_H
 #define REEVE_VAULT_H
 
@@ -17,7 +17,7 @@
 struct vault {
     struct blobs *blobs;
     struct joblogs *logs;
-    struct flusher *flusher; /* NULL: no thread, vault_step only */
+    struct flusher *flusher;
     bool blobs_fly, logs_fly;
 };
 
@@ -27,6 +27,7 @@ void vault_close(struct vault *v); /* waits for what is under way; what was not 
 bool vault_kick(struct vault *v);  /* true: something is under way */
 int vault_fd(const struct vault *v);
 CHECKED enum err vault_take(struct vault *v, struct why *why); /* ERR_OK also when nothing has ended */
+bool vault_work(struct vault *v); /* not threaded: does what was kicked; false: there is nothing */
 /* All that waits, here and now. */
 CHECKED enum err vault_step(struct vault *v, struct why *why);
 

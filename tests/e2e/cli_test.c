@@ -169,6 +169,8 @@ static void looking(void **state) {
     assert_has(realcli_ok(&r, "stats", NULL).out, "flows ");
     assert_has(realcli_ok(&r, "stats --json", NULL).out, "\"flows\":");
     assert_has(realcli_ok(&r, "version", NULL).out, "reeve ");
+    assert_has(realcli_ok(&r, "version", NULL).out, "wire 2, at unix:"); /* the server's, too */
+    assert_has(realcli_ok(&r, "version --json", NULL).out, "\"server\":{\"version\":");
     assert_null(strstr(with("ls @", id).out, "\033[")); /* no colours into a pipe */
     assert_has(with("ls @ --color always", id).out, "\033[32m");
     snprintf(args, sizeof args, "show %s/zzz", id);

@@ -1,5 +1,5 @@
-/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and its
- * outcome is looked at: states, results, logs. */
+/* examples_test.c: every flow in examples/ is submitted as a person would, to a server and a worker by `reeve up`, and
+ * its outcome is looked at: states, results, logs. */
 #include "test.h"
 
 #include <glob.h>
@@ -150,11 +150,11 @@ static void cleanup(void **state) {
 static void artifacts(void **state) {
     (void)state;
     const char *id = run("artifacts", "", NULL, 0);
-    assert_states(id, "render succeeded, index succeeded");
-    assert_has(shown(id, "index"), "\"index.html\"");
+    assert_string_equal(log_of(id, "publish"), "three pictures\n");
+    assert_has(shown(id, "index"), "index.html");
+    assert_has(shown(id, "render[2]"), "2-blue");
     /* sha256 of "a red picture\n" */
-    const char *list = realcli_ok(&r, "blob ls", NULL).out;
-    assert_has(list, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
+    assert_has(realcli_ok(&r, "blob ls", NULL).out, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
 }
 
 static void standard_input(void **state) {
@@ -242,14 +242,38 @@ static void gpu_routing(void **state) {
     (void)realcli_ok(&r, args, NULL);
 }
 
+static void agent(void **state) {
+    (void)state;
+    const char *id = run("agent", "", NULL, 0);
+    assert_states(id, "plan succeeded, think succeeded, dig succeeded, answer succeeded");
+    assert_has(shown(id, "answer"), "65");
+    id = run("agent", "-p goal=30", NULL, 0); /* enough: it does not dig */
+    assert_has(shown(id, "answer"), "35");
+    char args[64];
+    snprintf(args, sizeof args, "ls %s", id);
+    assert_null(strstr(realcli_ok(&r, args, NULL).out, "dig"));
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
 } examples[] = {
-    {"artifacts", artifacts},       {"branch", branch},           {"cache", cache},       {"ci", ci},
-    {"cleanup", cleanup},           {"concurrency", concurrency}, {"etl", etl},           {"exclusive", exclusive},
-    {"gpu-routing", gpu_routing},   {"map-reduce", map_reduce},   {"ml-gate", ml_gate},   {"retries", retries},
-    {"saga-booking", saga_booking}, {"stdin", standard_input},    {"timeouts", timeouts},
+    {"agent", agent},
+    {"artifacts", artifacts},
+    {"branch", branch},
+    {"cache", cache},
+    {"ci", ci},
+    {"cleanup", cleanup},
+    {"concurrency", concurrency},
+    {"etl", etl},
+    {"exclusive", exclusive},
+    {"gpu-routing", gpu_routing},
+    {"map-reduce", map_reduce},
+    {"ml-gate", ml_gate},
+    {"retries", retries},
+    {"saga-booking", saga_booking},
+    {"stdin", standard_input},
+    {"timeouts", timeouts},
 };
 #define COUNT (sizeof examples / sizeof examples[0])
 

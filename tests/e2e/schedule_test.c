@@ -61,9 +61,13 @@ static void wait_fired(const char *name, long least) {
 /* Slots of the flows that the schedule made, from the log itself. */
 static uint32_t slots_made(long *ret, uint32_t max) {
     struct ran ran = realcli_ok(&r, "journal dump", NULL);
+    char *save = NULL;
     uint32_t count = 0;
-    for (const char *at = ran.out; (at = strstr(at, "\"slot_ms\":")) != NULL && count < max; at += 10)
-        ret[count++] = strtol(at + 10, NULL, 10);
+    for (char *line = strtok_r(ran.out, "\n", &save); line != NULL && count < max; line = strtok_r(NULL, "\n", &save)) {
+        const char *slot = strstr(line, "\"slot_ms\":");
+        if (slot == NULL || strstr(line, "\"kind\":\"submitted\"") == NULL) continue; /* one that waits is noted, too */
+        ret[count++] = strtol(slot + strlen("\"slot_ms\":"), NULL, 10);
+    }
     return count;
 }
 

@@ -161,6 +161,26 @@ static void what_a_job_names_stays_as_long_as_the_job(void **state) {
     until_gone(&script);            /* the flow has left memory */
 }
 
+static void what_a_schedule_names_stays_as_long_as_the_schedule(void **state) {
+    (void)state;
+    struct name script = put(30, 50000);
+    struct buf body;
+    struct wire_file file = {.path = SLICE("f"), .hash = slice_of(script.hash, 32)};
+    struct wire_run run = {.shell = SLICE("true"), .files = {&file, 1}};
+    buf_init(&body, 65536);
+    tlv_encode(&wire_run_desc, &run, &body);
+    struct wire_job job = {.name = SLICE("x"), .body = buf_slice(&body)};
+    struct wire_flow flow = {.part = {.jobs = {&job, 1}}};
+    struct wire_schedule_set set = {.name = SLICE("yearly"), .expression = SLICE("cron 0 0 1 1 *"), .flow = flow};
+    (void)wireclient_ask(&c, WIRE_SCHEDULE_SET, &set, WIRE_ACCEPTED);
+    buf_fini(&body);
+    let_a_sweep_pass(31);
+    assert_true(is_there(&script));
+    struct wire_schedule_change change = {.name = SLICE("yearly")}; /* removes it */
+    (void)wireclient_ask(&c, WIRE_SCHEDULE_CHANGE, &change, WIRE_ACCEPTED);
+    until_gone(&script);
+}
+
 static pid_t worker_start(void) {
     char data[128];
     snprintf(data, sizeof data, "%s/worker", server.data);
@@ -237,6 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_nobody_names_goes_and_its_space_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_job_names_stays_as_long_as_the_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_schedule_names_stays_as_long_as_the_schedule, setup, teardown),
         cmocka_unit_test_setup_teardown(a_result_that_is_kept_keeps_its_blob, setup, teardown),
         cmocka_unit_test_setup_teardown(a_kill_in_the_middle_loses_nothing, setup, teardown),
     };

@@ -1,23 +1,21 @@
 /* tls_test.c: the built program over TLS: certificates by `reeve cert`, who is believed and who is not, and what is
- * said to those who are not. Servers listen beyond loopback, so plain connections are refused. */
+ * shell.said to those who are not. Servers listen beyond loopback, so plain connections are refused. */
 #include "test.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "oscert.h"
 #include "ostls.h"
-#include "realserver.h"
+#include "realshell.h"
 #include "wireclient.h"
 
 static struct realserver server;
-static char said[1 << 16];
+static struct realshell shell = {.server = &server};
 
 static int setup(void **state) {
     (void)state;
@@ -33,66 +31,8 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* `reeve ARGS` in a shell, $D = the server's directory, $S = its address; both outputs are in `said`. */
-static int run(const char *variables, const char *args) {
-    char command[1024];
-    snprintf(command, sizeof command, "D=%s; S=%s; REEVE_TOKEN=%s %s timeout 30 %s %s 2>&1", server.data,
-             server.address, server.admin, variables, realserver_binary(), args);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void must(const char *args) {
-    int code = run("", args);
-    if (code != 0) fail_msg("reeve %s: exit %d: %s", args, code, said);
-}
-
-static void refused(const char *variables, const char *args, int code, const char *words) {
-    int got = run(variables, args);
-    if (got != code || strstr(said, words) == NULL)
-        fail_msg("reeve %s: exit %d, said: %s\n  expected %d and: %s", args, got, said, code, words);
-}
-
-static pid_t spawn_worker(const char *args) {
-    char command[1024];
-    snprintf(command, sizeof command, "D=%s; S=%s; exec %s worker --server $S %s >>$D/worker.log 2>&1", server.data,
-             server.address, realserver_binary(), args);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execl("/bin/sh", "sh", "-c", command, NULL);
-        _exit(127);
-    }
-    return pid;
-}
-
-static void end(pid_t pid) {
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-/* Waits until the worker's log says so. */
-static void worker_says(const char *words) {
-    char path[96], text[16384];
-    snprintf(path, sizeof path, "%s/worker.log", server.data);
-    for (int i = 0; i < 2000; i++) {
-        FILE *f = fopen(path, "re");
-        size_t len = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
-        text[len] = 0;
-        if (f != NULL) fclose(f);
-        if (strstr(text, words) != NULL) return;
-        (void)poll(NULL, 0, 10);
-    }
-    fail_msg("the worker never said: %s\n%s", words, text);
-}
-
 static void tls_server(void) {
-    assert_int_equal(run("", "cert init --data $D"), 0);
+    assert_int_equal(realshell_run(&shell, "", "cert init --data $D"), 0);
     realserver_start(&server);
     assert_memory_equal(server.address, "tls://127.0.0.1:", 16);
 }
@@ -102,49 +42,53 @@ static void tls_server(void) {
 static void two_commands_lead_to_a_cluster_with_tls(void **state) {
     (void)state;
     tls_server();
-    must("cert worker gpu1 --data $D");
-    pid_t pid = spawn_worker("--tls-cert $D/tls/gpu1.pem --data $D/w");
-    must("run --server $S --tls-ca $D/tls/ca.pem -- echo over tls");
-    assert_string_equal(said, "over tls\n");
-    must("run --server $S --tls-ca $D/tls/ca.pem -- sh -c 'head -c 20000000 /dev/zero' | wc -c");
-    assert_string_equal(said, "20000000\n");
-    must("workers --server $S --tls-ca $D/tls/ca.pem");
-    assert_non_null(strstr(said, "gpu1-"));
+    realshell_must(&shell, "cert worker gpu1 --data $D");
+    pid_t pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w");
+    realshell_must(&shell, "run --server $S --tls-ca $D/tls/ca.pem -- echo over tls");
+    assert_string_equal(shell.said, "over tls\n");
+    realshell_must(&shell, "run --server $S --tls-ca $D/tls/ca.pem -- sh -c 'head -c 20000000 /dev/zero' | wc -c");
+    assert_string_equal(shell.said, "20000000\n");
+    realshell_must(&shell, "workers --server $S --tls-ca $D/tls/ca.pem");
+    assert_non_null(strstr(shell.said, "gpu1-"));
+    /* and a job reaches the server the same way */
+    realshell_must(&shell, "run --server $S --tls-ca $D/tls/ca.pem -- sh -c '$REEVE_EXE kv set by-job yes'");
+    realshell_must(&shell, "kv get by-job --data $D");
+    assert_non_null(strstr(shell.said, "yes"));
     /* the folder of the data directory is found by itself, and a name does as well as an address */
-    must("ls --data $D --server tls:localhost:${S##*:}");
-    end(pid);
+    realshell_must(&shell, "ls --data $D --server tls:localhost:${S##*:}");
+    realshell_end(pid);
 }
 
 static void files_with_keys_are_for_their_owner_only(void **state) {
     (void)state;
     struct stat st;
     char path[96];
-    must("cert init --data $D example.org 10.0.0.7");
-    must("cert worker w --data $D --tenant acme");
+    realshell_must(&shell, "cert init --data $D example.org 10.0.0.7");
+    realshell_must(&shell, "cert worker w --data $D --tenant acme");
     static const char *const secret[] = {"ca.key", "server.pem", "w.pem"};
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/tls/%s", server.data, secret[i]);
         assert_int_equal(stat(path, &st), 0);
         assert_int_equal(st.st_mode & 0777, 0600);
     }
-    refused("", "cert init --data $D 'a,b'", 2, "neither the name nor the address");
-    refused("", "cert worker ../x --data $D", 2, "cannot be the name");
-    refused("", "cert worker server --data $D", 2, "cannot be the name");
-    refused("", "cert worker --data $D", 2, "expected one NAME");
-    refused("", "cert worker w --days 0 --data $D", 2, "--days");
-    refused("", "cert worker w --data $D/none", 5, "reeve cert init");
+    realshell_refused(&shell, "", "cert init --data $D 'a,b'", 2, "neither the name nor the address");
+    realshell_refused(&shell, "", "cert worker ../x --data $D", 2, "cannot be the name");
+    realshell_refused(&shell, "", "cert worker server --data $D", 2, "cannot be the name");
+    realshell_refused(&shell, "", "cert worker --data $D", 2, "expected one NAME");
+    realshell_refused(&shell, "", "cert worker w --days 0 --data $D", 2, "--days");
+    realshell_refused(&shell, "", "cert worker w --data $D/none", 5, "reeve cert init");
     /* the authority stays when the server's certificate is made again */
-    must("cert worker v --data $D && tail -n +1 $D/tls/ca.pem > $D/before");
-    must("cert init --data $D other.example > /dev/null && cmp $D/tls/ca.pem $D/before");
+    realshell_must(&shell, "cert worker v --data $D && tail -n +1 $D/tls/ca.pem > $D/before");
+    realshell_must(&shell, "cert init --data $D other.example > /dev/null && cmp $D/tls/ca.pem $D/before");
 }
 
 static void certificates_are_read_again_on_hup(void **state) {
     (void)state;
     tls_server();
-    assert_int_equal(run("", "cert init --data $D new.example"), 0);
+    assert_int_equal(realshell_run(&shell, "", "cert init --data $D new.example"), 0);
     kill(server.pid, SIGHUP);
     assert_true(realserver_says(&server, "certificate with SHA-256"));
-    must("ls --server $S --tls-ca $D/tls/ca.pem");
+    realshell_must(&shell, "ls --server $S --tls-ca $D/tls/ca.pem");
     /* a file that cannot be used changes nothing */
     char path[96];
     snprintf(path, sizeof path, "%s/tls/server.pem", server.data);
@@ -154,7 +98,7 @@ static void certificates_are_read_again_on_hup(void **state) {
     fclose(f);
     kill(server.pid, SIGHUP);
     assert_true(realserver_says(&server, "cannot be used as a certificate"));
-    must("ls --server $S --tls-ca $D/tls/ca.pem");
+    realshell_must(&shell, "ls --server $S --tls-ca $D/tls/ca.pem");
 }
 
 /* ---- whom clients believe ---- */
@@ -162,13 +106,14 @@ static void certificates_are_read_again_on_hup(void **state) {
 static void a_server_of_another_authority_is_not_believed(void **state) {
     (void)state;
     tls_server();
-    must("cert init --data $D/other");
-    refused("", "ls --server $S --tls-ca $D/other/tls/ca.pem", 4, "signed by nobody who is trusted here");
-    refused("", "ls --server $S", 4, "--tls-ca");
-    refused("", "ls --server $S --tls-ca $D/none.pem", 2, "none.pem");
-    pid_t pid = spawn_worker("--tls-ca $D/other/tls/ca.pem --data $D/w");
-    worker_says("signed by nobody who is trusted here");
-    end(pid);
+    realshell_must(&shell, "cert init --data $D/other");
+    realshell_refused(&shell, "", "ls --server $S --tls-ca $D/other/tls/ca.pem", 4,
+                      "signed by nobody who is trusted here");
+    realshell_refused(&shell, "", "ls --server $S", 4, "--tls-ca");
+    realshell_refused(&shell, "", "ls --server $S --tls-ca $D/none.pem", 2, "none.pem");
+    pid_t pid = realshell_worker(&shell, "--tls-ca $D/other/tls/ca.pem --data $D/w");
+    realshell_worker_says(&shell, "signed by nobody who is trusted here");
+    realshell_end(pid);
 }
 
 static void the_name_of_the_server_is_checked(void **state) {
@@ -178,8 +123,9 @@ static void the_name_of_the_server_is_checked(void **state) {
     snprintf(dir, sizeof dir, "%s/tls", server.data);
     assert_int_equal(oscert_server(dir, (const char *const[]){"elsewhere.example"}, 1, 10, &why), ERR_OK);
     realserver_start(&server);
-    refused("", "ls --server $S --tls-ca $D/tls/ca.pem", 4, "is not for the address 127.0.0.1");
-    refused("", "ls --server tls://localhost:${S##*:} --tls-ca $D/tls/ca.pem", 4, "is not for the name localhost");
+    realshell_refused(&shell, "", "ls --server $S --tls-ca $D/tls/ca.pem", 4, "is not for the address 127.0.0.1");
+    realshell_refused(&shell, "", "ls --server tls://localhost:${S##*:} --tls-ca $D/tls/ca.pem", 4,
+                      "is not for the name localhost");
 }
 
 static void an_expired_certificate_is_not_believed(void **state) {
@@ -189,7 +135,7 @@ static void an_expired_certificate_is_not_believed(void **state) {
     snprintf(dir, sizeof dir, "%s/tls", server.data);
     assert_int_equal(oscert_server(dir, (const char *const[]){"127.0.0.1"}, 1, -1, &why), ERR_OK);
     realserver_start(&server);
-    refused("", "ls --server $S --tls-ca $D/tls/ca.pem", 4, "has expired");
+    realshell_refused(&shell, "", "ls --server $S --tls-ca $D/tls/ca.pem", 4, "has expired");
 }
 
 static void a_pinned_certificate_needs_no_authority(void **state) {
@@ -203,11 +149,11 @@ static void a_pinned_certificate_needs_no_authority(void **state) {
     ostls_pin(own, pin);
     ostls_free(own);
     snprintf(args, sizeof args, "ls --server $S --tls-pin %s", pin);
-    must(args);
+    realshell_must(&shell, args);
     pin[5] = pin[5] == '0' ? '1' : '0';
     snprintf(args, sizeof args, "ls --server $S --tls-pin %s", pin);
-    refused("", args, 4, "not the one that was pinned");
-    refused("", "ls --server $S --tls-pin 1234", 2, "64 hex digits");
+    realshell_refused(&shell, "", args, 4, "not the one that was pinned");
+    realshell_refused(&shell, "", "ls --server $S --tls-pin 1234", 2, "64 hex digits");
 }
 
 /* ---- with and without TLS ---- */
@@ -215,28 +161,28 @@ static void a_pinned_certificate_needs_no_authority(void **state) {
 static void plain_bytes_to_a_server_with_tls_get_a_clear_answer(void **state) {
     (void)state;
     tls_server();
-    refused("", "ls --server ${S#tls://}", 4, "say tls:// before its address");
-    must("ls --data $D"); /* by its socket, on the machine itself */
+    realshell_refused(&shell, "", "ls --server ${S#tls://}", 4, "say tls:// before its address");
+    realshell_must(&shell, "ls --data $D"); /* by its socket, on the machine itself */
 }
 
 static void tls_to_a_server_without_gets_a_clear_answer(void **state) {
     (void)state;
     server.flags[0] = NULL;
     realserver_start(&server);
-    refused("", "ls --server tls://$S", 4, "does not speak TLS");
+    realshell_refused(&shell, "", "ls --server tls://$S", 4, "does not speak TLS");
 }
 
 static void beyond_loopback_tls_is_needed_unless_told_in_words(void **state) {
     (void)state;
-    refused("", "serve --data $D --listen 0.0.0.0:0", 4, "reeve cert init");
-    refused("", "serve --data $D --listen-without-tls perhaps", 2, "neither yes nor no");
-    refused("", "serve --data $D --tls-require workers", 2, "tls_client_ca");
-    refused("", "serve --data $D --tls-require some", 2, "none of nobody, workers, everyone");
-    refused("", "serve --data $D --tls-cert $D/none.pem", 2, "none.pem");
+    realshell_refused(&shell, "", "serve --data $D --listen 0.0.0.0:0", 4, "reeve cert init");
+    realshell_refused(&shell, "", "serve --data $D --listen-without-tls perhaps", 2, "neither yes nor no");
+    realshell_refused(&shell, "", "serve --data $D --tls-require workers", 2, "tls_client_ca");
+    realshell_refused(&shell, "", "serve --data $D --tls-require some", 2, "none of nobody, workers, everyone");
+    realshell_refused(&shell, "", "serve --data $D --tls-cert $D/none.pem", 2, "none.pem");
     server.flags[2] = "--listen-without-tls";
     server.flags[3] = "yes";
     realserver_start(&server);
-    must("ls --server $S");
+    realshell_must(&shell, "ls --server $S");
 }
 
 /* ---- certificates of workers ---- */
@@ -249,29 +195,29 @@ static void workers_may_have_to_show_a_certificate(void **state) {
     tls_server();
     /* none */
     snprintf(worker, sizeof worker, "--tls-ca $D/tls/ca.pem --token %s --data $D/w1", server.worker);
-    pid_t pid = spawn_worker(worker);
-    worker_says("workers have to show a certificate here");
-    end(pid);
+    pid_t pid = realshell_worker(&shell, worker);
+    realshell_worker_says(&shell, "workers have to show a certificate here");
+    realshell_end(pid);
     /* one of another authority */
-    must("cert init --data $D/other");
-    must("cert worker gpu1 --data $D/other");
-    pid = spawn_worker("--tls-ca $D/tls/ca.pem --tls-cert $D/other/tls/gpu1.pem --data $D/w2");
-    worker_says("the server refused the connection");
-    end(pid);
+    realshell_must(&shell, "cert init --data $D/other");
+    realshell_must(&shell, "cert worker gpu1 --data $D/other");
+    pid = realshell_worker(&shell, "--tls-ca $D/tls/ca.pem --tls-cert $D/other/tls/gpu1.pem --data $D/w2");
+    realshell_worker_says(&shell, "the server refused the connection");
+    realshell_end(pid);
     /* that of another worker, and of a client */
-    must("cert worker gpu1 --data $D");
-    pid = spawn_worker("--tls-cert $D/tls/gpu1.pem --name gpu2 --data $D/w3");
-    worker_says("the certificate is for worker gpu1");
-    end(pid);
-    must("cert client ann --data $D");
-    pid = spawn_worker("--tls-cert $D/tls/ann.pem --data $D/w4");
-    worker_says("nobody vouches for this connection");
-    end(pid);
+    realshell_must(&shell, "cert worker gpu1 --data $D");
+    pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --name gpu2 --data $D/w3");
+    realshell_worker_says(&shell, "the certificate is for worker gpu1");
+    realshell_end(pid);
+    realshell_must(&shell, "cert client ann --data $D");
+    pid = realshell_worker(&shell, "--tls-cert $D/tls/ann.pem --data $D/w4");
+    realshell_worker_says(&shell, "nobody vouches for this connection");
+    realshell_end(pid);
     /* its own; clients need none */
-    pid = spawn_worker("--tls-cert $D/tls/gpu1.pem --data $D/w5");
-    worker_says("attached to tls://");
-    must("ls --server $S --tls-ca $D/tls/ca.pem");
-    end(pid);
+    pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w5");
+    realshell_worker_says(&shell, "attached to tls://");
+    realshell_must(&shell, "ls --server $S --tls-ca $D/tls/ca.pem");
+    realshell_end(pid);
 }
 
 static void everyone_may_have_to(void **state) {
@@ -279,17 +225,23 @@ static void everyone_may_have_to(void **state) {
     server.flags[2] = "--tls-require";
     server.flags[3] = "everyone";
     tls_server();
-    refused("", "ls --server $S --tls-ca $D/tls/ca.pem", 4, "everyone has to show a certificate here");
-    must("cert client ann --data $D --tenant acme");
-    must("ls --server $S --tls-cert $D/tls/ann.pem");
-    refused("REEVE_TOKEN=wrong", "ls --server $S --tls-cert $D/tls/ann.pem", 4, "not known here");
+    realshell_refused(&shell, "", "ls --server $S --tls-ca $D/tls/ca.pem", 4,
+                      "everyone has to show a certificate here");
+    realshell_must(&shell, "cert client ann --data $D --tenant acme");
+    realshell_must(&shell, "ls --server $S --tls-cert $D/tls/ann.pem");
+    realshell_refused(&shell, "REEVE_TOKEN=wrong", "ls --server $S --tls-cert $D/tls/ann.pem", 4, "not known here");
+    /* for a job its worker has shown one */
+    realshell_must(&shell, "cert worker w --data $D");
+    pid_t pid = realshell_worker(&shell, "--tls-cert $D/tls/w.pem --data $D/w");
+    realshell_must(&shell, "run --data $D -- sh -c '$REEVE_EXE kv set by-job yes'");
+    realshell_end(pid);
     /* the tenant of the certificate bounds the token */
-    must("token new t --role submitter --tenant other --data $D");
+    realshell_must(&shell, "token new t --role submitter --tenant other --data $D");
     char variable[160];
-    const char *token = strstr(said, "rv_");
+    const char *token = strstr(shell.said, "rv_");
     assert_non_null(token);
     snprintf(variable, sizeof variable, "REEVE_TOKEN=%.67s", token);
-    refused(variable, "ls --server $S --tls-cert $D/tls/ann.pem", 4, "the token is for tenant other");
+    realshell_refused(&shell, variable, "ls --server $S --tls-cert $D/tls/ann.pem", 4, "the token is for tenant other");
 }
 
 /* ---- time ---- */
@@ -310,7 +262,7 @@ static void who_says_nothing_is_hung_up_on(void **state) {
     assert_int_equal(poll(&p, 1, 0), 1);
     wireclient_close(&silent);
     wireclient_close(&half);
-    must("ls --server $S --tls-ca $D/tls/ca.pem");
+    realshell_must(&shell, "ls --server $S --tls-ca $D/tls/ca.pem");
 }
 
 int main(void) {

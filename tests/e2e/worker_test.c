@@ -103,18 +103,42 @@ static void it_runs_what_it_offers_with_what_it_passes_on(void **state) {
                                 "--label", "zone=a", "--pass-env", "SHARED", "--permanent",  NULL};
     pid_t worker = worker_start(server.worker, more);
     wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
-    struct slice flow = submit(&c, "echo [$SHARED][$PRIVATE][$LANG][$REEVE_TOKEN]", "p", "GPU");
+    struct slice flow = submit(&c, "echo [$SHARED][$PRIVATE][$LANG][${REEVE_TOKEN%_*}]", "p", "GPU");
     until(&c, flow, "succeeded");
     struct wire_logs logs = {.job = job_of(&c, flow)};
     const struct wire_log_data *data = wireclient_ask(&c, WIRE_LOGS, &logs, WIRE_LOG_DATA);
     const struct wire_log_piece *pieces = data->pieces.at;
     assert_int_equal(data->pieces.count, 1);
-    assert_true(slice_eq(pieces[0].data, SLICE("[shared][][C.UTF-8][]\n")));
-    struct slice other = submit(&c, "true", "p", "TPU"); /* which it has not */
+    assert_true(slice_eq(pieces[0].data, SLICE("[shared][][C.UTF-8][rvj]\n"))); /* its own token, not the worker's */
+    struct slice other = submit(&c, "true", "p", "TPU");                        /* which it has not */
     until(&c, other, "ready");
     assert_int_equal(kill(worker, SIGTERM), 0);
     assert_int_equal(exit_of(worker), 0);
     until(&c, other, "ready");
+    wireclient_close(&c);
+}
+
+static struct slice submit_for(struct wireclient *c, uint64_t licences) {
+    struct wire_amount amount = {SLICE("licences"), licences};
+    struct wire_options options = {.kind = WIRE_JOB_NOOP, .demand = {.resources = {&amount, 1}}};
+    struct wire_job job = {.name = SLICE("x")};
+    struct wire_flow flow = {.part = {.options = {&options, 1}, .jobs = {&job, 1}}};
+    struct wire_submit m = {{&flow, 1}};
+    const struct wire_submitted *got = wireclient_ask(c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+    return ((const struct wire_submitted_flow *)got->flows.at)->flow;
+}
+
+static void what_it_has_of_a_named_thing_it_gives(void **state) {
+    (void)state;
+    struct wireclient c;
+    const char *const more[] = {"--resource", "licences=3", NULL};
+    pid_t worker = worker_start(server.worker, more);
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    struct slice too_much = submit_for(&c, 4), fits = submit_for(&c, 3);
+    until(&c, fits, "succeeded");
+    until(&c, too_much, "ready");
+    assert_int_equal(kill(worker, SIGTERM), 0);
+    assert_int_equal(exit_of(worker), 0);
     wireclient_close(&c);
 }
 
@@ -167,11 +191,15 @@ static void a_server_that_comes_back_elsewhere_is_found_by_its_directory(void **
 static void wrong_options_are_refused_in_words(void **state) {
     (void)state;
     const char *const slots[] = {"--slots", "none", NULL}, *const label[] = {"--label", "zone", NULL},
-                      *const odd[] = {"--odd", "x", NULL}, *const alone[] = {"--pool", NULL};
+                      *const odd[] = {"--odd", "x", NULL}, *const alone[] = {"--pool", NULL},
+                      *const nothing[] = {"--resource", "licences=0", NULL},
+                      *const nameless[] = {"--resource", "=2", NULL};
     assert_int_equal(exit_of(worker_start(server.worker, slots)), 2);
     assert_int_equal(exit_of(worker_start(server.worker, label)), 2);
     assert_int_equal(exit_of(worker_start(server.worker, odd)), 2);
     assert_int_equal(exit_of(worker_start(server.worker, alone)), 2);
+    assert_int_equal(exit_of(worker_start(server.worker, nothing)), 2);
+    assert_int_equal(exit_of(worker_start(server.worker, nameless)), 2);
 }
 
 static void one_directory_has_one_worker(void **state) {
@@ -190,6 +218,7 @@ static void one_directory_has_one_worker(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_runs_what_it_offers_with_what_it_passes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_has_of_a_named_thing_it_gives, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_signal_ends_it_at_once_and_its_jobs_with_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_server_that_comes_back_elsewhere_is_found_by_its_directory, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_options_are_refused_in_words, setup, teardown),

@@ -407,7 +407,11 @@ static void draw(struct lab *l, struct command *cmd) {
     cmd->principal = name(l, people, 3);
     switch (cmd->kind) {
     case CMD_SUBMIT: draw_submit(l, cmd); return;
-    case CMD_ADD: cmd->as.add = (struct cmd_add){{pick(l, 8)}, jobs(l)}; return;
+    case CMD_ADD:
+        cmd->as.add = (struct cmd_add){.flow = {pick(l, 8)}, .jobs = jobs(l)};
+        if (pick(l, 2)) cmd->as.add.adder = (struct job_ref){cmd->as.add.flow, pick(l, 6)};
+        cmd->as.add.fence = pick(l, 16);
+        return;
     case CMD_CANCEL:
         cmd->as.cancel = (struct cmd_cancel){{pick(l, 8)}, pick(l, 2), pick(l, 6), SLICE("why not")};
         return;

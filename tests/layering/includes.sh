@@ -18,6 +18,7 @@ declare -A rule=(
     [spec]="base calendar core eval proto spec"
     [journal]="base core journal port"
     [store]="base port store"
+    [history]="base history port store"
     [server]="base calendar core eval journal port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
@@ -75,8 +76,10 @@ while read -r layer roots; do
 done <"$layers"
 
 # Libraries of the system belong to one layer each; headers of the system are visible to all, so this is by reading.
-others=$(grep -rl --include='*.[ch]' '<zstd\.h>' src | grep -vE '^src/(journal|store)/' || true)
-check "$([[ -z $others ]] && echo true || echo false)" "only journal and store include zstd.h"
+others=$(grep -rl --include='*.[ch]' '<sqlite3\.h>' src | grep -v '^src/history/' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only history includes sqlite3.h"
+others=$(grep -rl --include='*.[ch]' '<zstd\.h>' src | grep -vE '^src/(journal|store|history)/' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only journal, store and history include zstd.h"
 others=$(grep -rl --include='*.[ch]' '<openssl/' src | grep -v '^src/os/' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only os includes OpenSSL"
 

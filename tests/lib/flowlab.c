@@ -53,6 +53,7 @@ enum err flowlab_read(struct flowlab *l, struct slice text, const char *params) 
     struct spec_input in = {.source = {.name = "flow.yaml", .text = text},
                             .world = {.file = file, .hash = hash, .now_ms = FLOWLAB_NOW_MS},
                             .given = given,
+                            .grows = l->grows,
                             .given_count = split(params, given)};
     limits_default(&limits);
     arena_reset(&l->arena);

@@ -10,6 +10,7 @@ struct flowlab {
     struct arena arena;
     struct wire_flow flow;
     struct why why;
+    bool grows; /* read as jobs for a flow that is there */
 };
 
 void flowlab_init(struct flowlab *l);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "realserver.h"
 #include "test.h"
 
@@ -61,18 +62,20 @@ static int split(const char *args, const char *text, char **argv) {
 }
 
 /* Where the flags may stand: behind the words of the verb. */
-static int verb_words(char **argv) {
-    static const char *const groups[] = {"kv", "blob", "token", "journal", "schedule"};
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
-        if (strcmp(argv[0], groups[i]) == 0) return 2;
+static int verb_words(char **argv, int count) {
+    for (uint32_t i = 0; count > 1 && i < cli_verb_count; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "%s %s", argv[0], argv[1]);
+        if (strcmp(cli_verbs[i].words, words) == 0) return 2;
+    }
     return 1;
 }
 
 struct ran realcli_run(struct realcli *r, const char *args, const char *text, const char *input) {
-    char *given[ARGS_MAX], *argv[ARGS_MAX] = {(char *)(uintptr_t)realserver_binary()};
-    int count = split(args, text, given), words = verb_words(given), n = 1, status = 0;
+    char *given[ARGS_MAX] = {NULL}, *argv[ARGS_MAX] = {(char *)(uintptr_t)realserver_binary()};
+    int count = split(args, text, given), words = verb_words(given, count), n = 1, status = 0;
     for (int i = 0; i < words && i < count; i++) argv[n++] = given[i];
-    if (strcmp(given[0], "help") != 0 && strcmp(given[0], "version") != 0) {
+    if (strcmp(given[0], "help") != 0) {
         argv[n++] = (char *)(uintptr_t) "--data";
         argv[n++] = r->data;
     }

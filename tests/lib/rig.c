@@ -195,7 +195,7 @@ enum err rig_add(struct rig *r, uint64_t flow, const struct options *o, const ch
                  bool more) {
     struct parsed p = parse_jobs(jobs, count);
     struct command cmd = {.kind = CMD_ADD, .tenant = slice_str(r->tenant)};
-    cmd.as.add = (struct cmd_add){{flow}, {o, 1, p.specs, count, more}};
+    cmd.as.add = (struct cmd_add){.flow = {flow}, .jobs = {o, 1, p.specs, count, more}};
     enum err e = rig_command(r, &cmd);
     parsed_free(&p);
     return e;

@@ -67,7 +67,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         l.options.archive_days = archive;
         assert_int_equal(jlab_start(&l), ERR_OK);
         struct writer *w;
-        assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+        assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         struct busybody b = {.lab = l};
         pthread_t busy;
         assert_int_equal(pthread_create(&busy, NULL, busybody_main, &b), 0);
@@ -156,7 +156,7 @@ static void idleness_seals_the_tail(void **state) {
         assert_int_equal(jlab_start(&l), ERR_OK);
         struct writer *w;
         struct writer_result done;
-        assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+        assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         assert_false(writer_idle(w)); /* an open mark is as good as a seal */
         append_one(&l, w, idle);
         append_one(&l, w, !idle);
@@ -183,7 +183,7 @@ static void a_trim_is_done_beside_the_loop(void **state) {
     struct writer *w;
     struct writer_result done;
     struct writer_trim_result trim;
-    assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+    assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
     struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
     for (uint32_t i = 0; i < 200; i++) append_one(&l, w, true);
     assert_false(writer_trim_take(w, &trim));
@@ -220,7 +220,7 @@ static void closing_waits_for_what_is_in_flight(void **state) {
         assert_int_equal(jlab_start(&l), ERR_OK);
         assert_int_equal(l.head.lsn, i - 1);
         struct writer *w;
-        assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+        assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         uint8_t payload[100];
         jlab_fill(payload, sizeof payload, i);
         struct batch batch = {.first_lsn = i, .last_lsn = i, .epoch = l.head.epoch, .rules = 1, .time = {l.clock.ms},
@@ -252,7 +252,7 @@ static void without_descriptors_there_is_no_writer(void **state) {
     jlab_init(&l, t.disk, SEGMENT);
     assert_int_equal(jlab_start(&l), ERR_OK);
     limit_set(RLIMIT_NOFILE, 0, &was);
-    enum err e = writer_open(l.journal, &w, &l.why);
+    enum err e = writer_open(l.journal, true, &w, &l.why);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
     assert_int_equal(e, ERR_IO);
     assert_non_null(strstr(l.why.text, "eventfd"));
@@ -273,7 +273,7 @@ static void failures_beside_the_loop_are_met_again(void **state) {
     assert_int_equal(jlab_start(&l), ERR_OK);
     void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
     limit_set(RLIMIT_FSIZE, SEGMENT / 2, &was);
-    assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+    assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
     writer_chore(w, errand_run, &errands); /* segments go first: when this is done the spare was tried */
     struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
     while (!writer_chore_take(w)) assert_int_equal(poll(&p, 1, 30000), 1);
@@ -312,7 +312,7 @@ static void of_two_trims_the_further_one_is_done(void **state) {
         tmpdisk_make(&t);
         jlab_init(&l, t.disk, 8 * 4096);
         assert_int_equal(jlab_start(&l), ERR_OK);
-        assert_int_equal(writer_open(l.journal, &w, &l.why), ERR_OK);
+        assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         for (uint32_t k = 0; k < 100; k++) append_one(&l, w, true);
         assert_int_equal(jlab_snapshot(&l, 95, 100), ERR_OK);
         writer_chore(w, house_is_kept_waiting, &go);

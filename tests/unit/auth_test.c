@@ -8,6 +8,7 @@
 #include "diskio.h"
 #include "osclock.h"
 #include "osdigest.h"
+#include "simdisk.h"
 #include "tmpdisk.h"
 #include "wire.h"
 
@@ -46,6 +47,57 @@ static void the_first_start_makes_two_tokens(void **state) {
     assert_int_equal(auth_check(&a, admin, now, &c, &why), ERR_OK);
     assert_int_equal(auth_check(&a, SLICE("rv_guess"), now, &c, &why), ERR_UNAUTHENTICATED);
     assert_int_equal(auth_check(&a, SLICE(""), now, &c, &why), ERR_UNAUTHENTICATED);
+    auth_close(&a);
+    tmpdisk_remove(&t);
+}
+
+static void assert_file_opens(struct auth *a, const char *file) {
+    uint8_t text[200];
+    struct why why;
+    struct caller c;
+    struct slice token = read_all(a->disk, file, text, sizeof text);
+    token.len--;
+    assert_int_equal(auth_check(a, token, now, &c, &why), ERR_OK);
+}
+
+/* The power fails inside each call of the disk in turn, and what was not synced is lost or kept. */
+static void a_first_start_that_is_interrupted_locks_nobody_out(void **state) {
+    (void)state;
+    static const enum simdisk_crash_policy policies[] = {SIMDISK_KEEP_ALL, SIMDISK_DROP_ALL, SIMDISK_RANDOM};
+    bool whole = false;
+    for (uint64_t skip = 0; !whole; skip++) {
+        struct simdisk *s = simdisk_new(skip);
+        struct disk *d = simdisk_disk(s);
+        struct auth a;
+        struct why why;
+        bool first;
+        simdisk_arm(s, SIMDISK_ANY, SIMDISK_POWER, skip);
+        whole = auth_open(&a, d, osclock(), osdigest(), &first, &why) == ERR_OK;
+        if (whole) auth_close(&a);
+        simdisk_crash(s, policies[skip % 3]);
+        simdisk_arm(s, SIMDISK_ANY, SIMDISK_FINE, 0);
+        assert_int_equal(auth_open(&a, d, osclock(), osdigest(), &first, &why), ERR_OK);
+        assert_file_opens(&a, "admin.token");
+        assert_file_opens(&a, "worker.token");
+        auth_close(&a);
+        simdisk_free(s);
+    }
+}
+
+static void the_secret_of_attempts_is_made_once(void **state) {
+    (void)state;
+    struct tmpdisk t;
+    struct auth a;
+    struct why why;
+    bool first;
+    uint8_t secret[AUTH_SECRET_BYTES], none[AUTH_SECRET_BYTES] = {0};
+    tmpdisk_make(&t);
+    assert_int_equal(auth_open(&a, t.disk, osclock(), osdigest(), &first, &why), ERR_OK);
+    memcpy(secret, a.secret, sizeof secret);
+    assert_memory_not_equal(secret, none, sizeof none);
+    auth_close(&a);
+    assert_int_equal(auth_open(&a, t.disk, osclock(), osdigest(), &first, &why), ERR_OK);
+    assert_memory_equal(a.secret, secret, sizeof secret);
     auth_close(&a);
     tmpdisk_remove(&t);
 }
@@ -126,6 +178,8 @@ static void roles_are_what_the_table_says(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_start_makes_two_tokens),
+        cmocka_unit_test(a_first_start_that_is_interrupted_locks_nobody_out),
+        cmocka_unit_test(the_secret_of_attempts_is_made_once),
         cmocka_unit_test(tokens_expire_and_are_revoked),
         cmocka_unit_test(a_damaged_file_is_refused),
         cmocka_unit_test(roles_are_what_the_table_says),

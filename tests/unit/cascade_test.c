@@ -288,7 +288,7 @@ static void added_below_a_parent_that_is_still_telling(void **state) {
     struct parent_ref parents[] = {{.name = SLICE("root")}, {.name = SLICE("j9000")}};
     struct job_spec spec = {.name = SLICE("late"), .parents = parents, .parent_count = 2};
     struct command cmd = {.kind = CMD_ADD, .tenant = SLICE("acme")};
-    cmd.as.add = (struct cmd_add){{1}, {&o, 1, &spec, 1, false}};
+    cmd.as.add = (struct cmd_add){.flow = {1}, .jobs = {&o, 1, &spec, 1, false}};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
     rig_flush(r);

@@ -239,7 +239,7 @@ static void lists_have_an_item_per_line(void **state) {
 static void names_are_found_in_the_text(void **state) {
     (void)state;
     static const char text[] = "jobs.a.outputs.jobs.x > 0 and 'jobs.no' ~= [[jobs.no]] -- jobs.no\n"
-                               "  and jobs[ \"b c\" ].state .. params.day .. x.params.no .. jobs[k]";
+                               "  and jobs[ \"b c\" ].state .. params.day .. x.params.no .. x:params() .. jobs[k]";
     static const struct {
         enum scope_root root;
         const char *name;

@@ -121,7 +121,7 @@ static void a_shard_is_part_of_the_name(void **state) {
     struct parent_ref p = {.name = SLICE("a"), .flow = {1}, .shard = 3, .has_seen = true, .seen = JOB_FAILED};
     struct job_spec spec = {.name = SLICE("b"), .parents = &p, .parent_count = 1};
     struct command cmd = {.kind = CMD_ADD, .tenant = SLICE("acme")};
-    cmd.as.add = (struct cmd_add){{1}, {&o, 1, &spec, 1, true}};
+    cmd.as.add = (struct cmd_add){.flow = {1}, .jobs = {&o, 1, &spec, 1, true}};
     assert_ok(rig_command(r, &cmd));
     assert_int_equal(rig_state(r, 1, 1), JOB_FAILED);
     p = (struct parent_ref){.name = SLICE("a"), .flow = {1}}; /* its own flow by number is its own flow */

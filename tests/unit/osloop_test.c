@@ -14,7 +14,9 @@
 
 #include "buf.h"
 #include "osclock.h"
+#include "oscert.h"
 #include "osloop.h"
+#include "ostls.h"
 
 #define BIG_BYTES (64u << 20)
 
@@ -27,7 +29,8 @@ struct side {
     unsigned opened, closed, drained;
     bool echo, count_only;
     uint32_t uid;
-    bool is_local;
+    bool is_local, is_tls;
+    char certified[40], role[40], tenant[40];
     char why[200];
 };
 
@@ -53,6 +56,10 @@ static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
     s->opened++;
     s->uid = peer->uid;
     s->is_local = peer->is_local;
+    s->is_tls = peer->is_tls;
+    snprintf(s->certified, sizeof s->certified, "%.*s", SLICE_FMT(peer->certified));
+    snprintf(s->role, sizeof s->role, "%.*s", SLICE_FMT(peer->certified_role));
+    snprintf(s->tenant, sizeof s->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
 }
 
 static void on_received(void *ctx, conn_id c, struct slice bytes) {
@@ -121,11 +128,29 @@ static bool both_open(struct lab *lab) {
     return lab->server.opened && lab->client.opened;
 }
 
+static char tls_dir[] = "/tmp/reeve-osloop-XX" "XX" "XX"; /* of certificates; while it is used, tests are over TLS */
+static bool over_tls;
+
+static void tls_prepare(struct lab *lab) {
+    char own[64], ca[64], worker[64];
+    struct why why;
+    struct ostls *server = NULL, *client = NULL;
+    snprintf(own, sizeof own, "%s/server.pem", tls_dir);
+    snprintf(ca, sizeof ca, "%s/ca.pem", tls_dir);
+    snprintf(worker, sizeof worker, "%s/w.pem", tls_dir);
+    assert_int_equal(ostls_server(&(struct ostls_files){.cert = own, .ca = ca}, &server, &why), ERR_OK);
+    assert_int_equal(ostls_client(&(struct ostls_files){.cert = worker, .ca = worker}, &client, &why), ERR_OK);
+    osloop_tls_server(lab->loop, server);
+    osloop_tls_client(lab->loop, client);
+}
+
 static void connect_both(struct lab *lab, const char *listen) {
     struct why why;
-    char address[OSLOOP_ADDRESS_MAX];
+    char address[OSLOOP_ADDRESS_MAX], tls[OSLOOP_ADDRESS_MAX + 8];
+    if (over_tls) tls_prepare(lab);
     assert_int_equal(osloop_listen(lab->loop, listen, &lab->server.handler, address, &why), ERR_OK);
-    conn_id c = lab->net->ops->dial(lab->net, address, &lab->client.handler);
+    snprintf(tls, sizeof tls, "tls://%s", address);
+    conn_id c = lab->net->ops->dial(lab->net, over_tls ? tls : address, &lab->client.handler);
     assert_true(c.v != 0);
     run_until(lab, both_open);
     assert_true(c.v == lab->client.conn.v);
@@ -222,6 +247,29 @@ static void a_close_lets_what_was_sent_out_first(void **state) {
     assert_int_equal(lab.server.closed, 1);
     assert_int_equal(lab.client.closed, 0);
     lab_close(&lab);
+}
+
+static void the_same_holds_over_tls(void **state) {
+    struct why why;
+    struct lab lab;
+    char command[64];
+    assert_non_null(mkdtemp(tls_dir));
+    assert_int_equal(oscert_server(tls_dir, (const char *const[]){"127.0.0.1"}, 1, 10, &why), ERR_OK);
+    assert_int_equal(oscert_peer(tls_dir, "w", "worker", "acme", 10, &why), ERR_OK);
+    over_tls = true;
+    what_is_sent_arrives(state);
+    a_paused_reader_is_felt_and_nothing_is_lost(state);
+    a_close_lets_what_was_sent_out_first(state);
+    lab_open(&lab);
+    connect_both(&lab, "127.0.0.1:0");
+    assert_true(lab.server.is_tls && lab.client.is_tls);
+    assert_string_equal(lab.server.certified, "w");
+    assert_string_equal(lab.server.role, "worker");
+    assert_string_equal(lab.server.tenant, "acme");
+    lab_close(&lab);
+    over_tls = false;
+    snprintf(command, sizeof command, "rm -r %s", tls_dir);
+    assert_int_equal(system(command), 0);
 }
 
 static bool server_was_told(struct lab *lab) {
@@ -377,6 +425,7 @@ int main(void) {
         cmocka_unit_test(a_unix_socket_tells_the_uid),
         cmocka_unit_test(a_paused_reader_is_felt_and_nothing_is_lost),
         cmocka_unit_test(a_close_lets_what_was_sent_out_first),
+        cmocka_unit_test(the_same_holds_over_tls),
         cmocka_unit_test(last_words_reach_a_peer_that_was_not_read),
         cmocka_unit_test(a_dial_that_fails_is_told_later_and_once),
         cmocka_unit_test(a_bad_address_to_listen_on_is_refused),

@@ -99,6 +99,22 @@ static void a_flow_leaves_when_its_time_is_over_and_the_history_has_it(void **st
     rig_check_digests(r);
 }
 
+static void when_there_are_many_the_oldest_do_not_wait(void **state) {
+    struct rig *r = *state;
+    r->limits.ended_flows_kept = 2;
+    rig_crash(r); /* the limit holds from a start on */
+    for (uint32_t i = 0; i < 4; i++) finished(r);
+    rig_tick(r, 1);
+    assert_true(is_there(r, 1)); /* the history does not have it */
+    project_all(r);
+    rig_tick(r, 1);
+    assert_false(is_there(r, 1));
+    assert_false(is_there(r, 2));
+    assert_true(is_there(r, 3));
+    assert_int_equal(engine_next_due(r->engine).ms, r->in.wall.ms - 2 + LONG_AGO);
+    rig_check_digests(r);
+}
+
 static void after_a_restart_the_history_must_say_so_again(void **state) {
     struct rig *r = *state;
     finished(r);
@@ -200,7 +216,7 @@ static uint64_t large(struct rig *r) {
         if (first == 0)
             cmd.as.submit.jobs = jobs;
         else
-            cmd.as.add = (struct cmd_add){r->reply.flow, jobs};
+            cmd.as.add = (struct cmd_add){.flow = r->reply.flow, .jobs = jobs};
         assert_int_equal(rig_command(r, &cmd), ERR_OK);
         cmd = (struct command){.kind = CMD_ADD};
     }
@@ -453,6 +469,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(nothing_leaves_without_a_history),
         TEST(a_flow_leaves_when_its_time_is_over_and_the_history_has_it),
+        TEST(when_there_are_many_the_oldest_do_not_wait),
         TEST(after_a_restart_the_history_must_say_so_again),
         TEST(a_flow_that_runs_again_stays),
         TEST(dead_letters_keep_their_flow),

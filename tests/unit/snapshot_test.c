@@ -239,7 +239,7 @@ static void flows(void **state) {
     UNFIT("without a number", o.id = 0);
     UNFIT("without a number", o.id = 10);
     UNFIT("rules", o.rules = 0);
-    UNFIT("rules", o.rules = 2);
+    UNFIT("rules", o.rules = RULES_VERSION + 1);
     UNFIT("rules", o.state = FLOW_STATE_COUNT);
     UNFIT("rules", o.sweep = SWEEP_COUNT);
     UNFIT("time", o.created_ms = -1);

@@ -307,6 +307,46 @@ static void items_and_templates(void **state) {
     assert_true(map->fail_fast);
     assert_slice(flowlab_run(&l, "three").foreach, "{\"a\", 2, \"q\\034\"}");
     assert_int_equal(flowlab_options(&l, "sum")->gates, 2);
+    good(&l,
+         "params: {p: x}\njobs:\n  a: {noop: true, foreach: [[], {a: {b: [1, null, '${params.p}']}, c: true}, 2]}\n",
+         NULL);
+    assert_slice(flowlab_run(&l, "a").foreach, "{{}, {[\"a\"] = {[\"b\"] = {1, null, \"x\"}}, [\"c\"] = true}, 2}");
+    flowlab_fini(&l);
+}
+
+/* What is filled in here, what is left for the server, and what is nobody's but the shell's. */
+static void templates_are_filled_in_by_stages(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "params: {day: d1, n: 3, evil: '${item} ${jobs.a.state}'}\n"
+         "defaults: {env: {ALL: '$${item} ${params.day}'}}\n"
+         "jobs:\n"
+         "  a: {run: 'x ${params.day} ${HOME} $${item} $${jobs.x}', stdin: {file: in.txt}}\n"
+         "  b: {run: [x, '${= params.n * 2 }', '${params.evil}']}\n"
+         "  c: {needs: a, run: 'x ${params.day} ${jobs.a.outputs} $${item}', env: {E: '${params.evil}'}}\n"
+         "  d: {foreach: params.n, run: 'x ${item} $${item}', when: flow.id ~= ''}\n"
+         "  e: {foreach: [1], run: [x, '${= params.day .. item}'], artifacts: ['${index}.txt']}\n",
+         NULL);
+    struct wire_run run = flowlab_run(&l, "a");
+    assert_slice(run.shell, "x d1 ${HOME} ${item} ${jobs.x}");
+    assert_slice(((struct wire_pair *)run.env.at)[0].value, "${item} d1");
+    assert_int_equal(flowlab_options(&l, "a")->gates, 0);
+    assert_int_equal(run.params.len, 0);
+    run = flowlab_run(&l, "b");
+    assert_slice(((struct wire_arg *)run.argv.at)[1].text, "6");
+    assert_slice(((struct wire_arg *)run.argv.at)[2].text, "${item} ${jobs.a.state}"); /* a value, and it stays one */
+    run = flowlab_run(&l, "c");
+    assert_slice(run.shell, "x d1 ${jobs.a.outputs} $${item}");
+    assert_slice(((struct wire_pair *)run.env.at)[1].value, "$${item} $${jobs.a.state}");
+    assert_int_equal(flowlab_options(&l, "c")->gates, 2);
+    run = flowlab_run(&l, "d");
+    assert_slice(run.shell, "x ${item} $${item}");
+    assert_slice(((struct wire_pair *)run.env.at)[0].value, "$${item} d1"); /* not what was made of it for `a` */
+    assert_slice(run.params, "{\"day\":\"d1\",\"n\":3,\"evil\":\"${item} ${jobs.a.state}\"}");
+    assert_int_equal(flowlab_options(&l, "d")->gates, 1 | 128);
+    assert_true(flowlab_run(&l, "e").params.len > 0);
     flowlab_fini(&l);
 }
 
@@ -366,6 +406,11 @@ static const struct {
     {"jobs:\n  a: {run: x, pool: p, topic: t}", "`pool` or `topic`, not both"},
     {"jobs:\n  a: {run: x, artifacts: out}", "expected a list of paths, found a text"},
     {"jobs:\n  a: {run: x, artifacts: [{name: n}]}", "an artifact needs its `path`"},
+    {"jobs:\n  a: {run: x, inputs: [y]}", "flow.yaml:2:23: expected an object like `{data.csv: extract/out.csv}`"},
+    {"jobs:\n  a: {run: x, inputs: {y: z}}", "flow.yaml:2:27: expected an artifact of a job, like `extract/out.csv`"},
+    {"jobs:\n  a: {run: x, inputs: {y: b/z}}", "there is no job `b` in this flow"},
+    {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, inputs: {y: a/z}}", "it takes a file of `a`, so it must need it"},
+    {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, inputs: {y: a/q}}", "`a` has no artifact `q`"},
     {"jobs:\n  a: {script: nope.py}", "flow.yaml:2:15: nope.py: No such file"},
     {"jobs:\n  a: {script: {file: x.py, text: y}}", "exactly one of `file` and `text`"},
     {"jobs:\n  a: {run: x, stdin: {}}", "exactly one of `text` and `file`"},
@@ -391,8 +436,21 @@ static const struct {
     {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, foreach: {max_parallel: 2}}", "a foreach needs its items"},
     {"jobs:\n  a: {run: x, foreach: {in: y, allow: 101%}}", "expected a number or a share"},
-    {"jobs:\n  a: {run: x, foreach: [[1]]}", "expected a plain value, found an array"},
     {"jobs:\n  a: {run: 'x ${item}'}", "`${item}` is of jobs with a `foreach`"},
+    {"jobs:\n  a: {run: x, when: 'a ='}", "flow.yaml:2:21: when:1: "},
+    {"jobs:\n  a: {run: x, when: {b: 1}}", "expected an expression, found an object"},
+    {"params: {x: 1}\njobs:\n  a: {run: x, when: '${params.x} == 1'}", "params.NAME, not ${params.NAME}"},
+    {"params: {count: 1}\njobs:\n  a: {run: x, foreach: params.cuont}", "did you mean `count`?"},
+    {"jobs:\n  b: x\n  a: {run: x, foreach: 'jobs.b.outputs'}", "flow.yaml:3:24: it uses what `b` leaves"},
+    {"jobs:\n  b: x\n  a: {run: x, needs: b, when: 'jobs.b.outputs and jobs[\"c\"].state'}", "there is no job `c`"},
+    {"jobs:\n  b: x\n  c: x\n  a: {run: x, needs: c, when: jobs.b.state}", "it uses what `b` leaves"},
+    {"jobs:\n  a: {run: x, env: {A: '${= 1 +}'}}", "flow.yaml:2:24: ${=}:1: "},
+    {"jobs:\n  a: {run: x, stdin: '${jobs.b'}", "without its `}`"},
+    {"jobs:\n  a: {script: {name: a.sh, text: 'x ${jobs.b.outputs}'}}", "hand it over in `args` or `env`"},
+    {"params: {x: 'a b'}\njobs:\n  a: {run: 'x ${params.x}'}", "flow.yaml:3:12: ${params.x} has characters"},
+    {"params: {x: 'a b'}\njobs:\n  a: {run: [sh, -c, 'x ${params.x}']}", "hand it over in `env`"},
+    {"params: {x: 'a b'}\njobs:\n  a: {script: {name: a.py, text: 'x ${params.x}'}}", "hand it over in `env`"},
+    {"jobs:\n  a: {run: x, compensate: {run: 'x ${jobs.a.outputs}'}}", "a compensation has no templates"},
     {"jobs:\n  b: x\n  a: {run: 'x ${jobs.b.outputs.y}'}", "flow.yaml:3:3: it uses what `b` leaves, so it must need it"},
     {"jobs:\n  bee: x\n  a: {env: {A: '${jobs.bea.outputs.y}'}, run: x}", "flow.yaml:3:3: there is no job `bea`; did you mean `bee`?"},
     {"jobs:\n  a: *x", "an alias of an anchor that does not stand before it"},
@@ -433,6 +491,24 @@ static void aliases_cannot_explode(void **state) {
     flowlab_fini(&l);
 }
 
+static void jobs_for_a_flow_that_is_there_may_need_its_jobs(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    const char *text = "jobs:\n  b: {needs: [a, c], run: 'echo ${jobs.a.outputs.x}'}\n  c: {run: x}\n";
+    assert_int_equal(flowlab_read(&l, slice_str(text), NULL), ERR_UNKNOWN_NAME);
+    l.grows = true;
+    good(&l, text, NULL);
+    const struct wire_job *b = flowlab_job(&l, "b");
+    assert_int_equal(b->parents.count, 1);
+    assert_int_equal(b->parent_names.count, 1);
+    assert_slice(((const struct wire_name *)b->parent_names.at)[0].name, "a");
+    /* what it uses it must need all the same */
+    const char *wrong = "jobs:\n  b: {needs: c, run: 'echo ${jobs.a.outputs.x}'}\n  c: {run: x}\n";
+    assert_int_equal(flowlab_read(&l, slice_str(wrong), NULL), ERR_UNKNOWN_NAME);
+    flowlab_fini(&l);
+}
+
 static void a_hundred_thousand_jobs(void **state) {
     (void)state;
     struct flowlab l;
@@ -459,9 +535,11 @@ int main(void) {
         cmocka_unit_test(phases_are_kept_apart_by_one_job),
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),
         cmocka_unit_test(items_and_templates),
+        cmocka_unit_test(templates_are_filled_in_by_stages),
         cmocka_unit_test(anchors_stand_for_what_they_name),
         cmocka_unit_test(bad_files_are_told_where_and_why),
         cmocka_unit_test(aliases_cannot_explode),
+        cmocka_unit_test(jobs_for_a_flow_that_is_there_may_need_its_jobs),
         cmocka_unit_test(a_hundred_thousand_jobs),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -83,8 +83,11 @@ static void programs_are_guarded(void **state) {
     check("echo '${=\"a\" .. \"'\"}'", STAGE_SUBMIT, true, true, "<hand it over in `env`");
     check("${params.cmd}", STAGE_SUBMIT, true, true, "ls; rm"); /* the author asked for a command */
     static const char bad[] = " \t\n'\"`$\\;&|<>(){}[]*?!#~^";
-    for (size_t i = 0; i < sizeof bad; i++) assert_false(template_is_plain(slice_of(bad + i, 1)));
-    assert_true(template_is_plain(SLICE("aZ09_-.,:/@%+=\xc3\xa4")));
+    struct template_part part = {.kind = PART_PATH, .whole = SLICE("${item}")};
+    struct why why;
+    for (size_t i = 0; i < sizeof bad; i++)
+        assert_int_equal(template_guard(&part, slice_of(bad + i, 1), &why), ERR_INVALID);
+    assert_int_equal(template_guard(&part, SLICE("aZ09_-.,:/@%+=\xc3\xa4"), &why), ERR_OK);
 }
 
 static void mistakes_are_told(void **state) {

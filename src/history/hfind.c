@@ -1,0 +1,262 @@
+/* hfind.c: see hfind.h. */
+#include "hfind.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "buf.h"
+#include "panic.h"
+
+#define MATCH_BYTES_MAX 65536u
+#define FOUND_BYTES_MAX ((size_t)8 << 20) /* a page of long names may be short */
+
+#define COLUMNS "f.id, f.lsn, f.tenant, f.name, f.state, f.labels, f.head"
+enum column { COLUMN_ID, COLUMN_LSN, COLUMN_TENANT, COLUMN_NAME, COLUMN_STATE, COLUMN_LABELS, COLUMN_HEAD };
+
+/* ---- words ---- */
+
+static bool is_space(uint8_t c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Has anything that the index sees: a letter or a digit. */
+static bool has_word(struct slice text) {
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.ptr[i];
+        if (c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
+    }
+    return false;
+}
+
+/* A phrase of the index's language: in quotes nothing has a meaning of its own. */
+static void put_phrase(struct buf *out, const char *before, struct slice text, bool is_beginning) {
+    buf_printf(out, "%s%s\"", out->len > 0 ? " AND " : "", before);
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '"') buf_put_u8(out, '"');
+        buf_put_u8(out, text.ptr[i] == 0 ? ' ' : text.ptr[i]);
+    }
+    buf_printf(out, is_beginning ? "\" *" : "\"");
+}
+
+/* What the index of words is asked; empty when it cannot help. */
+static void match_of(const struct history_query *q, struct buf *out) {
+    for (size_t at = 0; at < q->text.len;) {
+        size_t end = at;
+        while (end < q->text.len && !is_space(q->text.ptr[end])) end++;
+        struct slice word = slice_of(q->text.ptr + at, end - at);
+        if (has_word(word)) put_phrase(out, "", word, end == q->text.len);
+        for (at = end; at < q->text.len && is_space(q->text.ptr[at]);) at++;
+    }
+    if (has_word(q->name)) put_phrase(out, "name : ^ ", q->name, true);
+    for (uint32_t i = 0; i < q->label_count; i++)
+        if (has_word(q->labels[i])) put_phrase(out, "labels : ", q->labels[i], false);
+}
+
+/* ---- what no index tells ---- */
+
+static bool begins(struct slice text, struct slice with) {
+    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
+}
+
+static bool has_line(struct slice lines, struct slice line) {
+    while (lines.len > 0) {
+        const uint8_t *end = memchr(lines.ptr, '\n', lines.len);
+        size_t len = end != NULL ? (size_t)(end - lines.ptr) : lines.len;
+        if (slice_eq(slice_of(lines.ptr, len), line)) return true;
+        size_t step = end != NULL ? len + 1 : len;
+        lines = slice_of(lines.ptr + step, lines.len - step);
+    }
+    return false;
+}
+
+static bool is_wanted(const struct history_query *q, sqlite3_stmt *row) {
+    bool state_fits = q->state_count == 0;
+    if (q->tenant.len > 0 && !slice_eq(hdb_column(row, COLUMN_TENANT), q->tenant)) return false;
+    if (!begins(hdb_column(row, COLUMN_NAME), q->name)) return false;
+    for (uint32_t i = 0; i < q->state_count; i++) state_fits |= slice_eq(hdb_column(row, COLUMN_STATE), q->states[i]);
+    for (uint32_t i = 0; state_fits && i < q->label_count; i++)
+        if (!has_line(hdb_column(row, COLUMN_LABELS), q->labels[i])) return false;
+    return state_fits;
+}
+
+/* ---- times ---- */
+
+/* The first flow that was created at `ms` or later. Flows get their numbers in the order of their creation. */
+static enum err first_since(struct hdb *d, int64_t ms, uint64_t *ret, struct why *why) {
+    sqlite3_stmt *q = NULL;
+    uint64_t low = 0, high = INT64_MAX; /* everything below `low` is too old, `high` is not, or there is nothing */
+    enum err e = hdb_prepare(d, "SELECT id, created_ms FROM flow WHERE id >= ?1 ORDER BY id LIMIT 1", &q, why);
+    while (e == ERR_OK && low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        bool row = false;
+        (void)sqlite3_bind_int64(q, 1, (int64_t)middle);
+        e = hdb_step(d, q, &row, why);
+        if (e == ERR_OK && (!row || sqlite3_column_int64(q, 1) >= ms))
+            high = middle;
+        else if (e == ERR_OK)
+            low = (uint64_t)sqlite3_column_int64(q, 0) + 1;
+        (void)sqlite3_reset(q);
+    }
+    (void)sqlite3_finalize(q);
+    if (e == ERR_OK) *ret = low;
+    return e;
+}
+
+/* ---- pages ---- */
+
+/* The statement that walks along the best index there is: ?1 what it looks for, ?2 and ?3 the numbers. */
+static const char *walk_of(const struct history_query *q, struct slice match, struct slice *ret_key) {
+    *ret_key = match;
+    if (match.len > 0)
+        return "SELECT " COLUMNS " FROM word CROSS JOIN flow f ON f.id = word.rowid WHERE word MATCH ?1"
+               " AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC";
+    *ret_key = q->tenant;
+    if (q->tenant.len > 0 && !slice_eq(q->tenant, SLICE("default")))
+        return "SELECT " COLUMNS " FROM flow f WHERE tenant = ?1 AND tenant <> 'default' AND id < ?2 AND id >= ?3"
+               " ORDER BY id DESC";
+    if (q->state_count == 1) *ret_key = q->states[0];
+    if (q->state_count == 1)
+        return "SELECT " COLUMNS " FROM flow f WHERE state = ?1 AND id < ?2 AND id >= ?3 ORDER BY id DESC";
+    *ret_key = (struct slice){0};
+    return "SELECT " COLUMNS " FROM flow f WHERE id < ?2 AND id >= ?3 AND ?1 IS NOT NULL ORDER BY id DESC";
+}
+
+static enum err walk(struct hdb *d, sqlite3_stmt *rows, const struct history_query *q, struct arena *arena,
+                     struct history_answer *ret, struct why *why) {
+    uint32_t most = q->most > 0 ? q->most : 1, looked = 0, count = 0;
+    struct history_found *found = ARENA_ARRAY(arena, struct history_found, most);
+    size_t bytes = 0;
+    uint64_t last = 0;
+    enum err e = ERR_OK;
+    ret->found = found;
+    for (bool row = true; e == ERR_OK;) {
+        e = hdb_step(d, rows, &row, why);
+        if (e != ERR_OK || !row) break;
+        uint64_t id = (uint64_t)sqlite3_column_int64(rows, COLUMN_ID);
+        bool full = count == most || bytes > FOUND_BYTES_MAX || looked == HFIND_LOOKED_MAX;
+        if (full && (looked == HFIND_LOOKED_MAX || is_wanted(q, rows))) {
+            ret->next = count == most || bytes > FOUND_BYTES_MAX ? found[count - 1].flow : last;
+            break;
+        }
+        last = id;
+        looked++;
+        if (full || !is_wanted(q, rows)) continue;
+        found[count++] = (struct history_found){.flow = id,
+                                                .lsn = (uint64_t)sqlite3_column_int64(rows, COLUMN_LSN),
+                                                .head = arena_slice(arena, hdb_column(rows, COLUMN_HEAD))};
+        bytes += found[count - 1].head.len;
+    }
+    ret->count = count;
+    return e;
+}
+
+static enum err list(struct hdb *d, const struct history_query *q, struct arena *arena, struct history_answer *ret,
+                     struct why *why) {
+    struct buf match;
+    struct slice key;
+    sqlite3_stmt *rows = NULL;
+    uint64_t from = q->from, before = q->before != 0 ? q->before : INT64_MAX, bound = 0;
+    enum err e = ERR_OK;
+    if (q->since_ms > 0) e = first_since(d, q->since_ms, &bound, why);
+    if (e == ERR_OK && bound > from) from = bound;
+    if (e == ERR_OK && q->until_ms > 0) e = first_since(d, q->until_ms, &bound, why);
+    if (e == ERR_OK && q->until_ms > 0 && bound < before) before = bound;
+    if (e != ERR_OK) return e;
+    if (q->text.len > 0 && !has_word(q->text))
+        return why_set(why, ERR_INVALID, "words are searched for: letters or digits, not signs alone");
+    buf_init(&match, MATCH_BYTES_MAX);
+    match_of(q, &match);
+    if (match.full) e = why_set(why, ERR_LIMIT, "so many words cannot be searched for at once");
+    if (e == ERR_OK) e = hdb_prepare(d, walk_of(q, buf_slice(&match), &key), &rows, why);
+    if (e == ERR_OK) {
+        hdb_bind_text(rows, 1, key);
+        (void)sqlite3_bind_int64(rows, 2, (int64_t)before);
+        (void)sqlite3_bind_int64(rows, 3, (int64_t)from);
+        e = walk(d, rows, q, arena, ret, why);
+    }
+    (void)sqlite3_finalize(rows);
+    buf_fini(&match);
+    return e;
+}
+
+/* ---- one flow with its parts ---- */
+
+static enum err unpack(struct slice packed, struct arena *arena, size_t *left, struct slice *ret, struct why *why) {
+    unsigned long long len = ZSTD_getFrameContentSize(packed.ptr, packed.len);
+    if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN)
+        return why_set(why, ERR_CORRUPT, "history: jobs of a flow cannot be unpacked");
+    if (len > *left) return why_set(why, ERR_LIMIT, "the flow is too large to be shown at once: list its jobs");
+    uint8_t *space = arena_space(arena, len > 0 ? len : 1);
+    size_t got = ZSTD_decompress(space, len, packed.ptr, packed.len);
+    if (ZSTD_isError(got) || got != len) return why_set(why, ERR_CORRUPT, "history: jobs of a flow cannot be unpacked");
+    *left -= len;
+    *ret = slice_of(space, len);
+    return ERR_OK;
+}
+
+struct part_range {
+    uint32_t first, end; /* of numbers */
+};
+
+static enum err later_parts(struct hdb *d, uint64_t flow, uint64_t lsn, struct part_range r, struct arena *arena,
+                            size_t *left, struct slice *parts, struct history_answer *ret, struct why *why) {
+    sqlite3_stmt *q = NULL;
+    enum err e = hdb_prepare(
+        d, "SELECT jobs FROM part WHERE flow = ?1 AND lsn = ?2 AND number >= ?3 AND number < ?4 ORDER BY number", &q,
+        why);
+    if (e == ERR_OK) {
+        (void)sqlite3_bind_int64(q, 1, (int64_t)flow);
+        (void)sqlite3_bind_int64(q, 2, (int64_t)lsn);
+        (void)sqlite3_bind_int64(q, 3, r.first);
+        (void)sqlite3_bind_int64(q, 4, r.end);
+    }
+    for (bool row = true; e == ERR_OK;) {
+        e = hdb_step(d, q, &row, why);
+        if (e != ERR_OK || !row) break;
+        e = unpack(hdb_column(q, 0), arena, left, &parts[ret->part_count], why);
+        if (e == ERR_OK) ret->part_count++;
+    }
+    (void)sqlite3_finalize(q);
+    return e;
+}
+
+static enum err parts_of(struct hdb *d, const struct history_query *q, uint64_t flow, uint64_t lsn, struct arena *arena,
+                         struct history_answer *ret, struct why *why) {
+    sqlite3_stmt *s = NULL;
+    bool row = false;
+    size_t left = HISTORY_PARTS_BYTES_MAX;
+    enum err e = hdb_prepare(d, "SELECT parts, jobs FROM flow WHERE id = ?1 AND lsn = ?2", &s, why);
+    if (e != ERR_OK) return e;
+    (void)sqlite3_bind_int64(s, 1, (int64_t)flow);
+    (void)sqlite3_bind_int64(s, 2, (int64_t)lsn);
+    e = hdb_step(d, s, &row, why);
+    if (e == ERR_OK && row) {
+        uint32_t total = (uint32_t)sqlite3_column_int64(s, 0);
+        struct part_range r = {q->part_first, q->part_count == 0 ? total : q->part_first + q->part_count};
+        if (r.end > total) r.end = total;
+        struct slice *parts = ARENA_ARRAY(arena, struct slice, total + 1);
+        ret->parts = parts;
+        if (r.first == 0 && r.end > 0) {
+            e = unpack(hdb_column(s, 1), arena, &left, &parts[0], why);
+            ret->part_count = e == ERR_OK;
+            r.first = 1;
+        }
+        if (e == ERR_OK && r.first < r.end) e = later_parts(d, flow, lsn, r, arena, &left, parts, ret, why);
+    }
+    (void)sqlite3_finalize(s);
+    return e;
+}
+
+/* One read transaction: rows and parts are of the same moment. */
+bool hfind(struct hdb *d, const struct history_query *q, struct arena *arena, struct history_answer *ret) {
+    *ret = (struct history_answer){.token = q->token};
+    enum err e = hdb_run(d, "BEGIN", &ret->why);
+    if (e == ERR_OK) e = list(d, q, arena, ret, &ret->why);
+    if (e == ERR_OK && q->parts && ret->count == 1)
+        e = parts_of(d, q, ret->found[0].flow, ret->found[0].lsn, arena, ret, &ret->why);
+    int code = sqlite3_errcode(d->db) & 0xff;
+    if (!sqlite3_get_autocommit(d->db)) (void)sqlite3_exec(d->db, "COMMIT", NULL, NULL, NULL);
+    ret->err = e;
+    return e == ERR_CORRUPT && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB);
+}

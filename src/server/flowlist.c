@@ -1,0 +1,250 @@
+/* flowlist.c: see flowlist.h. */
+#include "flowlist.h"
+
+#include <stdio.h>
+
+#include "call.h"
+#include "past.h"
+#include "session.h"
+#include "show.h"
+#include "view_history.h"
+
+#define CHUNK 1000u
+#define LOOKED_MAX 20000u   /* flows in memory looked at for one page; it may then be short, with a cursor to go on */
+#define DENSE_FLOWS 200000u /* with more than these in memory, going through the numbers is quicker than through them */
+#define WORD_JOBS 256u      /* jobs of a running flow whose names are searched */
+#define WORDS_MAX 32u
+
+struct entry {
+    uint64_t flow;
+    struct slice view; /* a flow_view message */
+};
+
+struct found { /* in memory */
+    struct entry *at;
+    uint32_t count, most, looked;
+    uint64_t low; /* everything from here on up was looked at; 0 = all */
+};
+
+/* ---- what is wanted ---- */
+
+static bool begins(struct slice text, struct slice with) {
+    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
+}
+
+static bool state_is_wanted(const struct wire_list *m, const struct flow_view *v) {
+    const struct wire_name *states = m->states.at;
+    for (uint32_t i = 0; i < m->states.count; i++)
+        if (slice_eq(states[i].name, slice_str(flow_state_words[v->state]))) return true;
+    return m->states.count == 0;
+}
+
+static bool labels_are_there(struct server *s, const struct wire_list *m, flow_id flow) {
+    const struct wire_pair *wanted = m->labels.at;
+    const struct label *own = NULL;
+    if (m->labels.count == 0) return true;
+    uint32_t count = view_labels(server_state(s), flow, &s->show, &own);
+    for (uint32_t i = 0; i < m->labels.count; i++) {
+        bool has = false;
+        for (uint32_t k = 0; k < count; k++)
+            has |= slice_eq(own[k].key, wanted[i].key) && slice_eq(own[k].value, wanted[i].value);
+        if (!has) return false;
+    }
+    return true;
+}
+
+static uint8_t lower(uint8_t c) {
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c;
+}
+
+static bool has_word(struct slice text, struct slice word) {
+    for (size_t at = 0; at + word.len <= text.len; at++) {
+        size_t i = 0;
+        while (i < word.len && lower(text.ptr[at + i]) == lower(word.ptr[i])) i++;
+        if (i == word.len) return true;
+    }
+    return word.len == 0;
+}
+
+static bool word_is_there(struct server *s, const struct flow_view *v, struct slice word) {
+    const struct label *labels = NULL;
+    struct job_view job;
+    if (has_word(v->name, word)) return true;
+    uint32_t count = view_labels(server_state(s), v->id, &s->show, &labels);
+    for (uint32_t i = 0; i < count; i++)
+        if (has_word(labels[i].key, word) || has_word(labels[i].value, word)) return true;
+    for (uint32_t i = 0; i < v->job_count && i < WORD_JOBS; i++)
+        if (view_job(server_state(s), (struct job_ref){v->id, i}, &job) && has_word(job.name, word)) return true;
+    return false;
+}
+
+/* Words are looked for in flows that run; of those that are over the history knows more. */
+static bool words_are_there(struct server *s, const struct wire_list *m, const struct flow_view *v) {
+    struct slice rest = m->text;
+    if (rest.len == 0) return true;
+    if (v->state != FLOW_RUNNING && s->world.history != NULL) return false;
+    for (uint32_t words = 0; rest.len > 0 && words < WORDS_MAX; words++) {
+        size_t len = 0;
+        while (len < rest.len && rest.ptr[len] > ' ') len++;
+        if (!word_is_there(s, v, slice_of(rest.ptr, len))) return false;
+        while (len < rest.len && rest.ptr[len] <= ' ') len++;
+        rest = slice_of(rest.ptr + len, rest.len - len);
+    }
+    return true;
+}
+
+static bool is_wanted(struct server *s, const struct request *r, const struct flow_view *v) {
+    const struct wire_list *m = r->message;
+    const char *tenant = r->session->who.tenant;
+    if (tenant[0] != 0 && !slice_eq(v->tenant, slice_str(tenant))) return false;
+    if (m->since_ms != 0 && v->created.ms < m->since_ms) return false;
+    if (m->until_ms != 0 && v->created.ms >= m->until_ms) return false;
+    return begins(v->name, m->name) && state_is_wanted(m, v) && labels_are_there(s, m, v->id) &&
+           words_are_there(s, m, v);
+}
+
+/* ---- memory ---- */
+
+static void look_at(struct server *s, const struct request *r, uint64_t id, struct arena *arena, struct found *f) {
+    struct flow_view v;
+    struct wire_flow_view shown;
+    f->looked++;
+    if (!view_flow(server_state(s), (flow_id){id}, &v) || !is_wanted(s, r, &v)) return;
+    show_flow(s, &v, &shown);
+    buf_clear(&s->out);
+    tlv_encode(&wire_flow_view_desc, &shown, &s->out);
+    f->at[f->count++] = (struct entry){id, arena_slice(arena, buf_slice(&s->out))};
+}
+
+/* Those from `cursor` down, newest first. */
+static void look_in_memory(struct server *s, const struct request *r, uint64_t cursor, struct arena *arena,
+                           struct found *f) {
+    uint64_t ids[CHUNK], before = cursor;
+    struct state_counts counts;
+    view_counts(server_state(s), NULL, &counts);
+    bool dense = counts.flows > DENSE_FLOWS;
+    if (cursor == 0 || cursor > view_flow_last(server_state(s))) before = view_flow_last(server_state(s));
+    for (before++; before > 1 && f->count < f->most && f->looked < LOOKED_MAX;) {
+        uint32_t count = 0;
+        for (; dense && count < CHUNK && before - 1 > count; count++) ids[count] = before - 1 - count;
+        if (!dense) count = view_flows_below(server_state(s), before, ids, CHUNK);
+        for (uint32_t i = 0; i < count && f->count < f->most; i++) {
+            before = ids[i];
+            look_at(s, r, ids[i], arena, f);
+        }
+        if (count < CHUNK && f->count < f->most) before = 0;
+    }
+    f->low = before > 1 ? before : 0;
+}
+
+/* ---- both ---- */
+
+struct merge {
+    struct server *s;
+    struct request *r;
+    struct wire_flow_view *list;
+    uint32_t count, most;
+    uint64_t last; /* the flow that was listed last */
+};
+
+static void put(struct merge *g, uint64_t flow, struct slice view) {
+    struct why why;
+    if (tlv_decode(&wire_flow_view_desc, view, TLV_SKIP_UNKNOWN, &g->s->show, &g->list[g->count], &why) != ERR_OK) {
+        server_log(g->s, SERVER_WARN, "history", "flow %llu cannot be read: %s", (unsigned long long)flow, why.text);
+        return;
+    }
+    g->last = flow;
+    g->count++;
+}
+
+/* A row of a flow that is in memory is old when the flow ran again. With words, what is over is found by its row alone.
+ * */
+static bool row_counts(const struct merge *g, uint64_t flow) {
+    const struct wire_list *m = g->r->message;
+    struct flow_view v;
+    if (!view_flow(server_state(g->s), (flow_id){flow}, &v)) return true;
+    return m->text.len > 0 && v.state != FLOW_RUNNING;
+}
+
+static void answer(struct merge *g, uint64_t next) {
+    struct server *s = g->s;
+    char cursor[24];
+    struct wire_listed got = {.lsn = engine_lsn(s->engine), .flows = {g->list, g->count}};
+    if (next != 0) {
+        snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)next);
+        got.cursor = slice_str(cursor);
+    }
+    got.partial = s->world.history != NULL && past_is_partial(s);
+    buf_clear(&s->out);
+    wire_put(&s->out, WIRE_LISTED, FRAME_ANSWER, g->r->id, &got);
+    struct call *c = call_open(s, g->r, 1);
+    if (c != NULL) call_read(s, g->r, c, buf_slice(&s->out));
+}
+
+static void then_list(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+    const struct found *f = w->kept;
+    struct merge g = {.s = s, .r = r, .most = f->most - 1};
+    uint64_t low = f->low > a->next ? f->low : a->next; /* below it one of the two was not looked at */
+    uint32_t i = 0, k = 0;
+    g.list = ARENA_ARRAY(&s->show, struct wire_flow_view, f->most);
+    while (g.count < g.most) {
+        uint64_t memory = i < f->count ? f->at[i].flow : 0, row = k < a->count ? a->found[k].flow : 0;
+        uint64_t flow = memory > row ? memory : row;
+        if (flow == 0 || flow < low) break;
+        if (memory == flow)
+            put(&g, flow, f->at[i].view);
+        else if (row_counts(&g, flow))
+            put(&g, flow, a->found[k].head);
+        i += memory == flow;
+        k += row == flow;
+    }
+    bool full = g.count == g.most && (i < f->count || k < a->count || low != 0);
+    answer(&g, full ? g.last - 1 : low != 0 ? low - 1 : 0);
+}
+
+static void query_of(struct server *s, struct request *r, uint64_t cursor, uint32_t most, struct history_query *ret) {
+    const struct wire_list *m = r->message;
+    const struct wire_name *states = m->states.at;
+    const struct wire_pair *labels = m->labels.at;
+    struct slice *state_list = ARENA_ARRAY(r->arena, struct slice, m->states.count + 1);
+    struct slice *label_list = ARENA_ARRAY(r->arena, struct slice, m->labels.count + 1);
+    for (uint32_t i = 0; i < m->states.count; i++) state_list[i] = states[i].name;
+    for (uint32_t i = 0; i < m->labels.count; i++) {
+        size_t room = labels[i].key.len + labels[i].value.len + 2;
+        char *text = arena_alloc(r->arena, room);
+        int len = snprintf(text, room, "%.*s=%.*s", SLICE_FMT(labels[i].key), SLICE_FMT(labels[i].value));
+        label_list[i] = slice_of(text, (size_t)len);
+    }
+    *ret = (struct history_query){.before = cursor != 0 ? cursor + 1 : 0,
+                                  .most = most,
+                                  .tenant = slice_str(r->session->who.tenant),
+                                  .name = m->name,
+                                  .text = m->text,
+                                  .states = state_list,
+                                  .state_count = m->states.count,
+                                  .labels = label_list,
+                                  .label_count = m->labels.count,
+                                  .since_ms = m->since_ms,
+                                  .until_ms = m->until_ms};
+    (void)s;
+}
+
+void flowlist_ask(struct server *s, struct request *r, uint64_t cursor, uint32_t most) {
+    struct found f = {.most = most + 1};
+    if (s->world.history == NULL) {
+        struct history_answer none = {0};
+        struct past_wait alone = {.kept = &f};
+        f.at = ARENA_ARRAY(r->arena, struct entry, f.most);
+        look_in_memory(s, r, cursor, r->arena, &f);
+        then_list(s, r, &alone, &none);
+        return;
+    }
+    struct history_query q;
+    query_of(s, r, cursor, most + 1, &q);
+    struct past_wait *w = past_ask(s, r, &q, then_list);
+    if (w == NULL) return;
+    f.at = ARENA_ARRAY(&w->arena, struct entry, f.most);
+    look_in_memory(s, r, cursor, &w->arena, &f);
+    w->kept = ARENA_NEW(&w->arena, struct found);
+    *(struct found *)w->kept = f;
+}

@@ -1,0 +1,82 @@
+/* jobtoken.c: see jobtoken.h. */
+#include "jobtoken.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "show.h"
+
+#define PREFIX "rvj_"
+#define NAME_SHOWN_MAX 100u
+#define BLOCK_BYTES 64u /* of SHA-256 */
+
+/* HMAC-SHA-256 (RFC 2104) of a short text. */
+static void mac(struct server *s, struct slice text, uint8_t ret[DIGEST_BYTES]) {
+    uint8_t inner[BLOCK_BYTES + JOBTOKEN_BYTES], outer[BLOCK_BYTES + DIGEST_BYTES];
+    memset(inner, 0x36, BLOCK_BYTES);
+    memset(outer, 0x5c, BLOCK_BYTES);
+    for (size_t i = 0; i < AUTH_SECRET_BYTES; i++) {
+        inner[i] ^= s->auth.secret[i];
+        outer[i] ^= s->auth.secret[i];
+    }
+    memcpy(inner + BLOCK_BYTES, text.ptr, text.len);
+    s->world.hasher->whole(s->world.hasher, slice_of(inner, BLOCK_BYTES + text.len), outer + BLOCK_BYTES);
+    s->world.hasher->whole(s->world.hasher, slice_of(outer, sizeof outer), ret);
+}
+
+/* "rvj_FLOW.ORDINAL.ATTEMPT.FENCE." and the HMAC of that and the shard in hex. */
+static size_t write_it(struct server *s, const struct attempt_effect *a, char out[JOBTOKEN_BYTES]) {
+    uint8_t proof[DIGEST_BYTES];
+    int len = snprintf(out, JOBTOKEN_BYTES, PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
+                       a->job.ordinal, a->attempt, (unsigned long long)a->fence);
+    mac(s, slice_of(out, (size_t)len), proof);
+    for (size_t i = 0; i < DIGEST_BYTES; i++) len += snprintf(out + len, 3, "%02x", proof[i]);
+    return (size_t)len;
+}
+
+void jobtoken_make(struct server *s, const struct attempt_effect *a, char ret[JOBTOKEN_BYTES]) {
+    (void)write_it(s, a, ret);
+}
+
+bool jobtoken_is_one(struct slice text) {
+    return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a) {
+    struct job_view job;
+    return view_attempt(server_state(s), a, &job);
+}
+
+/* Equal texts take as long as different ones, so that nobody finds out a proof digit by digit. */
+static bool is_same(const char *a, const char *b, size_t len) {
+    unsigned differ = 0;
+    for (size_t i = 0; i < len; i++) differ |= (unsigned)(a[i] ^ b[i]);
+    return differ == 0;
+}
+
+enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
+                        struct why *why) {
+    char given[JOBTOKEN_BYTES] = {0}, ours[JOBTOKEN_BYTES];
+    struct attempt_effect a = {0};
+    unsigned long long flow = 0, fence = 0;
+    struct job_view job;
+    struct flow_view of;
+    if (text.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+    memcpy(given, text.ptr, text.len);
+    bool good = sscanf(given, PREFIX "%16llx.%8x.%8x.%16llx.", &flow, &a.job.ordinal, &a.attempt, &fence) == 4;
+    a.job.flow.v = flow;
+    a.fence = fence;
+    if (!good || write_it(s, &a, ours) != text.len || !is_same(given, ours, text.len))
+        return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+    /* Whether the attempt is still open is asked with each request. */
+    if (!view_job(server_state(s), a.job, &job) || !view_flow(server_state(s), a.job.flow, &of))
+        return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
+    arena_reset(&s->show);
+    *ret = (struct caller){.roles = ROLE_BIT(ROLE_JOB)};
+    struct slice name = show_job_name(s, &job);
+    if (name.len > NAME_SHOWN_MAX) name = show_flow_name(s, a.job.flow); /* not cut inside a letter */
+    snprintf(ret->name, sizeof ret->name, "job:%.*s#%u", SLICE_FMT(name), a.attempt);
+    snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(of.tenant));
+    *ret_job = a;
+    return ERR_OK;
+}

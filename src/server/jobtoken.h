@@ -1,0 +1,19 @@
+/* jobtoken.h: the token of an attempt, by which a job reaches the server in its own name. It says which attempt it is
+ * of, and proves it by an HMAC with a secret that never leaves the server: nothing is stored per attempt, and a restart
+ * changes nothing. It is valid while that attempt is open. */
+#ifndef REEVE_JOBTOKEN_H
+#define REEVE_JOBTOKEN_H
+
+#include "server_impl.h"
+
+#define JOBTOKEN_BYTES 160u /* with the zero */
+
+void jobtoken_make(struct server *s, const struct attempt_effect *a, char ret[JOBTOKEN_BYTES]);
+bool jobtoken_is_one(struct slice text); /* by its looks */
+/* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or its flow is gone. */
+CHECKED enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
+                                struct why *why);
+/* Whether the attempt is still open; asked with each request. */
+bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a);
+
+#endif

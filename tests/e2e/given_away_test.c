@@ -1,0 +1,110 @@
+/* given_away_test.c: a worker that comes back with an attempt that has been given away meanwhile, against the built
+ * server. Both cases were found by the simulator. */
+#include "test.h"
+
+#include <stdio.h>
+
+#include "realserver.h"
+#include "wireclient.h"
+
+static struct realserver server;
+
+static int setup(void **state) {
+    (void)state;
+    realserver_make(&server);
+    realserver_start(&server);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    realserver_remove(&server);
+    return 0;
+}
+
+static void send_attach(struct wireclient *w, uint64_t incarnation, struct wire_held *held, uint32_t count) {
+    wireclient_open(w, server.address, server.worker, WIRE_PEER_WORKER);
+    struct wire_attach m = {.worker = SLICE("w1"),
+                            .incarnation = incarnation,
+                            .info = {.pool = SLICE("default"), .slots = 8},
+                            .load = {.credit = 8},
+                            .held = {held, count}};
+    assert_true(wireclient_send(w, WIRE_ATTACH, &m) != 0);
+}
+
+static const void *next(struct wireclient *w, enum wire_op op) {
+    struct wiregot got;
+    while (wireclient_next(w, WIRECLIENT_WAIT_MS, &got))
+        if (got.op == op) return got.message;
+    fail_msg("no %s came", wire_word((uint8_t)op));
+    return NULL;
+}
+
+/* Worker w1 is given an exclusive job, goes, and comes back as a new incarnation without it: so the attempt ends as
+ * lost, and there is a second one. Returns the first. */
+static struct wire_attempt give_and_lose(struct wireclient *w) {
+    struct wireclient c;
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    struct wire_options options = {.kind = WIRE_JOB_COMMAND,
+                                   .attempts_max = 2,
+                                   .backoff_base_ms = 1,
+                                   .backoff_cap_ms = 1,
+                                   .backoff_jitter_ms = 1,
+                                   .exclusive = true};
+    struct wire_job job = {.name = SLICE("one"), .body = SLICE("x")};
+    struct wire_flow flow = {.name = SLICE("given"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
+    struct wire_submit submit = {{&flow, 1}};
+    (void)wireclient_ask(&c, WIRE_SUBMIT, &submit, WIRE_SUBMITTED);
+    wireclient_close(&c);
+    send_attach(w, 1, NULL, 0);
+    const struct wire_assign *a = next(w, WIRE_ASSIGN);
+    struct wire_attempt attempt = ((const struct wire_assignment *)a->assignments.at)->attempt;
+    wireclient_close(w);
+    send_attach(w, 2, NULL, 0);
+    a = next(w, WIRE_ASSIGN);
+    assert_int_equal(((const struct wire_assignment *)a->assignments.at)->attempt.attempt, 2);
+    return attempt;
+}
+
+/* Its log is not wanted any more, so it is not missed either: else the worker would try for ever. */
+static void an_end_that_comes_too_late_is_refused_for_good(void **state) {
+    (void)state;
+    struct wireclient w;
+    struct wire_attempt attempt = give_and_lose(&w);
+    struct wire_log_piece piece = {.data = SLICE("hello log\n")};
+    struct wire_log_batch batch = {.attempt = attempt, .pieces = {&piece, 1}};
+    struct wire_log log = {{&batch, 1}};
+    assert_true(wireclient_tell(&w, WIRE_LOG, &log));
+    struct wire_end end = {.attempt = attempt, .outcome = WIRE_OUTCOME_OK, .log_bytes = 10};
+    struct wire_done done = {{&end, 1}};
+    const struct wire_done_ack *ack = wireclient_ask(&w, WIRE_DONE, &done, WIRE_DONE_ACK);
+    const struct wire_end_ack *one = ack->acks.at;
+    assert_int_equal(ack->acks.count, 1);
+    assert_true(slice_eq(one->code, SLICE("stale")));
+    wireclient_close(&w);
+}
+
+/* An exclusive attempt that waits for a lease must not begin with the one that `attached` gives. */
+static void what_is_not_its_own_is_dropped_before_attached(void **state) {
+    (void)state;
+    struct wireclient w;
+    struct wiregot got;
+    struct wire_held held = {.attempt = give_and_lose(&w), .phase = WIRE_HELD_ASSIGNED};
+    wireclient_close(&w);
+    send_attach(&w, 2, &held, 1);
+    assert_true(wireclient_next(&w, WIRECLIENT_WAIT_MS, &got));
+    assert_int_equal(got.op, WIRE_CANCEL_ATTEMPT);
+    const struct wire_stop_attempts *m = got.message;
+    assert_int_equal(m->stops.count, 1);
+    assert_int_equal(((const struct wire_stopped *)m->stops.at)->cause, WIRE_STOP_DROP);
+    (void)next(&w, WIRE_ATTACHED);
+    wireclient_close(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_end_that_comes_too_late_is_refused_for_good, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_its_own_is_dropped_before_attached, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* note_test.c: what is remembered of attempts: all of it by people's questions, the same after every kind of restart.
+ * */
+#include "rig.h"
+
+#include <stdio.h>
+
+#include "state.h"
+#include "view_history.h"
+
+static struct arena arena;
+
+static uint32_t attempts_of(const struct engine *e, uint64_t flow, struct attempt_view **ret) {
+    arena_reset(&arena);
+    return view_attempts(engine_state(e), ref_of(flow, 0), &arena, ret);
+}
+
+static uint64_t one_job(struct rig *r, uint32_t retries) {
+    struct options o = rig_options();
+    o.retries = retries;
+    o.backoff_base_ms = 1;
+    o.backoff_cap_ms = 1;
+    o.backoff_jitter_ms = 0;
+    assert_ok(rig_submit(r, &o, (const char *const[]){"a"}, 1));
+    return r->reply.flow.v;
+}
+
+static void an_attempt_is_remembered_with_its_times_and_its_end(void **state) {
+    struct rig *r = *state;
+    struct attempt_view *a;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t flow = one_job(r, 3);
+    int64_t assigned = r->in.wall.ms;
+    assert_int_equal(attempts_of(r->engine, flow, &a), 1);
+    assert_true(a[0].is_open);
+    assert_true(slice_eq(a[0].worker, SLICE("w1")));
+    rig_tick(r, 10);
+    assert_ok(rig_started(r, "w1", 1, ref_of(flow, 0), 1));
+    int64_t started = r->in.wall.ms;
+    rig_tick(r, 20);
+    struct command done = {.kind = CMD_DONE};
+    done.as.attempt = (struct cmd_attempt){.worker = SLICE("w1"),
+                                           .incarnation = 1,
+                                           .job = ref_of(flow, 0),
+                                           .attempt = 1,
+                                           .outcome = OUTCOME_EXIT,
+                                           .exit_code = 7,
+                                           .signal = 0,
+                                           .log_bytes = 99,
+                                           .reason = SLICE("no such table")};
+    assert_ok(rig_command(r, &done));
+    int64_t ended = r->in.wall.ms;
+    struct engine *engines[] = {r->engine, rig_replay(r), rig_reload(r)};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(attempts_of(engines[i], flow, &a), 1);
+        assert_false(a[0].is_open);
+        assert_int_equal(a[0].attempt, 1);
+        assert_int_equal(a[0].outcome, OUTCOME_EXIT);
+        assert_int_equal(a[0].exit_code, 7);
+        assert_int_equal(a[0].assigned.ms, assigned);
+        assert_int_equal(a[0].started.ms, started);
+        assert_int_equal(a[0].ended.ms, ended);
+        assert_int_equal(a[0].log_bytes, 99);
+        assert_true(slice_eq(a[0].worker, SLICE("w1")));
+        assert_true(slice_eq(a[0].reason, SLICE("no such table")));
+    }
+    engine_free(engines[1]);
+    engine_free(engines[2]);
+    rig_tick(r, 5);
+    assert_int_equal(attempts_of(r->engine, flow, &a), 2); /* the next one is under way */
+    assert_true(a[1].is_open && a[1].attempt == 2);
+}
+
+static void of_many_attempts_the_last_are_remembered(void **state) {
+    struct rig *r = *state;
+    struct attempt_view *a;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t flow = one_job(r, 39);
+    for (uint32_t i = 1; i <= 40; i++) {
+        assert_ok(rig_exit(r, "w1", ref_of(flow, 0), i, i));
+        rig_check_digests(r);
+        rig_tick(r, 10);
+    }
+    assert_int_equal(rig_state(r, flow, 0), JOB_FAILED);
+    assert_int_equal(attempts_of(r->engine, flow, &a), 16);
+    for (uint32_t i = 0; i < 16; i++) assert_int_equal(a[i].exit_code, 25 + i);
+}
+
+static void what_a_worker_said_is_cut_between_two_characters(void **state) {
+    struct rig *r = *state;
+    struct attempt_view *a;
+    char text[400];
+    memset(text, 'x', sizeof text);
+    memcpy(text + 255, "\xc3\xa9", 2); /* é over the edge */
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t flow = one_job(r, 0);
+    struct command done = {.kind = CMD_DONE};
+    done.as.attempt = (struct cmd_attempt){.worker = SLICE("w1"),
+                                           .incarnation = 1,
+                                           .job = ref_of(flow, 0),
+                                           .attempt = 1,
+                                           .outcome = OUTCOME_EXIT,
+                                           .exit_code = 1,
+                                           .reason = slice_of(text, sizeof text)};
+    assert_ok(rig_command(r, &done));
+    assert_int_equal(attempts_of(r->engine, flow, &a), 1);
+    assert_int_equal(a[0].reason.len, 255);
+}
+
+static void attempts_go_with_their_flow(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t flow = one_job(r, 0);
+    rig_run_all(r, "w1", 1);
+    assert_int_equal(engine_state(r->engine)->notes.count, 1);
+    assert_ok(rig_forget(r, flow));
+    assert_int_equal(engine_state(r->engine)->notes.count, 0);
+}
+
+static void note_ended(void *ctx, flow_id flow, uint64_t lsn) {
+    struct vec *v = ctx;
+    assert_true(v->count == 0 || lsn >= ((uint64_t *)vec_at(v, v->count - 1))[1]);
+    uint64_t *pair = vec_push(v);
+    pair[0] = flow.v;
+    pair[1] = lsn;
+}
+
+static void flows_that_ended_since_a_record_come_in_its_order(void **state) {
+    struct rig *r = *state;
+    struct vec v;
+    vec_init(&v, 16);
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t good = one_job(r, 0);
+    rig_run_all(r, "w1", 1);
+    uint64_t lsn = engine_lsn(r->engine), last = 0;
+    uint64_t bad = one_job(r, 0);
+    assert_ok(rig_exit(r, "w1", ref_of(bad, 0), 1, 1));
+    uint64_t better = one_job(r, 0);
+    rig_run_all(r, "w1", 1);
+    view_each_ended(engine_state(r->engine), 0, note_ended, &v);
+    assert_int_equal(v.count, 3);
+    assert_int_equal(*(uint64_t *)vec_at(&v, 1), bad);
+    v.count = 0;
+    view_each_ended(engine_state(r->engine), lsn, note_ended, &v);
+    assert_int_equal(v.count, 2);
+    assert_true(view_ended(engine_state(r->engine), (flow_id){good}, &last) && last <= lsn);
+    assert_ok(rig_discard(r, ref_of(bad, 0))); /* changed once more: it is the last now */
+    v.count = 0;
+    view_each_ended(engine_state(r->engine), lsn, note_ended, &v);
+    assert_int_equal(*(uint64_t *)vec_at(&v, 1), bad);
+    assert_int_equal(*(uint64_t *)vec_at(&v, 0), better);
+    vec_fini(&v);
+}
+
+int main(void) {
+    arena_init(&arena, 4096, 1 << 20);
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(an_attempt_is_remembered_with_its_times_and_its_end),
+        RIG_TEST(of_many_attempts_the_last_are_remembered),
+        RIG_TEST(what_a_worker_said_is_cut_between_two_characters),
+        RIG_TEST(attempts_go_with_their_flow),
+        RIG_TEST(flows_that_ended_since_a_record_come_in_its_order),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_fini(&arena);
+    return failed;
+}
