@@ -25,7 +25,7 @@
 #include "settings.h"
 
 #define DRAIN_MS_MAX 10000
-#define HEAP_STEP_BYTES (512 << 10)
+#define HEAP_STEP_BYTES (256 << 10)
 #define HEAP_BUFFER_BYTES (128 << 10)
 #define HEAP_TRIM_BYTES (2 << 20)
 

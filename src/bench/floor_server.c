@@ -122,6 +122,8 @@ enum err floor_server_start(struct floor_server *s, const char *dir, size_t answ
     s->pid = e == ERR_OK ? fork() : -1;
     if (s->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
         struct epoll_event ev = {.events = EPOLLIN, .data.fd = t.listener};
         t.epoll = epoll_create1(EPOLL_CLOEXEC);
         ENSURE(t.epoll >= 0 && epoll_ctl(t.epoll, EPOLL_CTL_ADD, t.listener, &ev) == 0);

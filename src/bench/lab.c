@@ -42,6 +42,8 @@ static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
         int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600), null = open("/dev/null", O_RDWR);
         if (fd < 0 || null < 0) _exit(127);
         dup2(null, 0);
@@ -172,8 +174,29 @@ enum err lab_stop(struct lab *l, struct why *why) {
 
 /* ---- life ---- */
 
+static struct lab *open_lab; /* for a signal; only one is open at a time */
+
+/* Ctrl-C leaves nothing behind either. Only calls that a handler may make. */
+static void abandon(int number) {
+    struct lab *l = open_lab;
+    if (l != NULL && l->dir[0] != 0) {
+        for (uint32_t i = 0; i < l->worker_count; i++) reap(&l->workers[i], SIGKILL);
+        reap(&l->server, SIGKILL);
+        pid_t pid = fork();
+        if (pid == 0) {
+            execl("/bin/rm", "rm", "-rf", l->dir, (char *)NULL);
+            _exit(127);
+        }
+        if (pid > 0) waitpid(pid, NULL, 0);
+    }
+    _exit(128 + number);
+}
+
 static enum err open_with(struct lab *l, struct bench *b, bool is_compacted, struct why *why) {
     *l = (struct lab){.bench = b, .is_compacted = is_compacted};
+    open_lab = l;
+    signal(SIGINT, abandon);
+    signal(SIGTERM, abandon);
     snprintf(l->dir, sizeof l->dir, "%s/reeve-bench-%s", b->disk,
              "XX"
              "XX"
@@ -206,6 +229,7 @@ void lab_close(struct lab *l) {
     for (uint32_t i = 0; i < l->worker_count; i++) reap(&l->workers[i], SIGKILL);
     reap(&l->server, SIGKILL);
     if (l->dir[0] != 0) (void)nftw(l->dir, remove_one, 64, FTW_DEPTH | FTW_PHYS);
+    open_lab = NULL;
 }
 
 /* ---- what it says ---- */

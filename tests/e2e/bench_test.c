@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "realcli.h"
+#include "realserver.h"
 
 static struct realcli r;
 
@@ -114,6 +115,14 @@ static void memory(void **state) {
     works("W10", 9);
 }
 
+static void ended_early_it_leaves_nothing(void **state) {
+    (void)state;
+    char command[300];
+    snprintf(command, sizeof command, "timeout -s TERM 2 %s bench W5 --data %s", realserver_binary(), r.data);
+    assert_int_not_equal(system(command), 0);
+    nothing_is_left();
+}
+
 static void people_get_a_table(void **state) {
     (void)state;
     struct ran ran = realcli_ok(&r, "bench --quick w1", NULL); /* names in any case */
@@ -140,6 +149,7 @@ int main(void) {
         cmocka_unit_test(runs),
         cmocka_unit_test(restarts),
         cmocka_unit_test(memory),
+        cmocka_unit_test(ended_early_it_leaves_nothing),
         cmocka_unit_test(people_get_a_table),
         cmocka_unit_test(bad_requests_are_refused),
     };
