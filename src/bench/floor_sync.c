@@ -14,7 +14,7 @@
 
 /* Zeroes are written, not only promised: a sync into a hole has to sync the map of the file too. */
 enum err floor_file_open(struct floor_file *f, const char *dir, struct why *why) {
-    static const char zeroes[1u << 20];
+    static char zeroes[1u << 20];
     char path[BENCH_PATH_MAX + 16];
     snprintf(path, sizeof path, "%s/floor", dir);
     *f = (struct floor_file){.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};

@@ -121,7 +121,7 @@ static enum err op_allocate(struct disk *d, disk_file f, uint64_t bytes, struct 
     do rc = fallocate(f.v, 0, 0, (off_t)bytes);
     while (rc != 0 && errno == EINTR);
     if (rc != 0 && errno != EOPNOTSUPP) return fail(why, "allocate", "");
-    static const uint8_t zeroes[ZERO_BYTES];
+    static uint8_t zeroes[ZERO_BYTES]; /* not const: then it is no part of the file, and reading it takes no memory */
     for (uint64_t at = 0; at < bytes;) {
         uint64_t left = bytes - at;
         size_t put = 0;
