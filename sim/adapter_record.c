@@ -519,6 +519,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_WORKER_DRAIN:
         e->as.worker.worker = bytes(b->as_REC_WORKER_DRAIN.worker);
         e->as.worker.on = b->as_REC_WORKER_DRAIN.on;
+        e->as.worker.own = b->as_REC_WORKER_DRAIN.own;
         break;
     case REC_WORKER_GONE: e->as.worker.worker = bytes(b->as_REC_WORKER_GONE.worker); break;
     case REC_ASSIGNED: assigned(&b->as_REC_ASSIGNED, e); break;

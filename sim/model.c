@@ -355,12 +355,16 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
         return true;
     case TX_DEADLINE: model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE); return true;
     case TX_RUN_TIMEOUT:
-        if (ok) attempt_succeeded(m, f, j);
-        else attempt_failed(m, f, j, r->fatal, TS_TIMED_OUT, TC_RUN_TIMEOUT);
+        if (ok)
+            attempt_succeeded(m, f, j);
+        else
+            attempt_failed(m, f, j, r->fatal, TS_TIMED_OUT, TC_RUN_TIMEOUT);
         return true;
     case TX_DISPATCH_TIMEOUT:
-        if (ok) attempt_succeeded(m, f, j);
-        else attempt_failed(m, f, j, r->fatal, TS_FAILED, TC_DISPATCH);
+        if (ok)
+            attempt_succeeded(m, f, j);
+        else
+            attempt_failed(m, f, j, r->fatal, TS_FAILED, TC_DISPATCH);
         return true;
     case TX_MOVE:
     case TX_COUNT: break;
@@ -613,14 +617,41 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_flow = e->as.memo.flow;
         *ret_ordinal = e->as.memo.ordinal;
         return true;
-    case TR_POLICY: case TR_SERVICE: case TW_VERSION: case TR_MEMO_DROPPED:
-    case TR_OPENED: case TR_SUBMITTED: case TR_WORKER: case TR_WORKER_DRAIN: case TR_WORKER_GONE:
-    case TR_SCHEDULE: case TR_SCHEDULE_REMOVED: case TR_SCHEDULE_PAUSED: case TR_SCHEDULE_SLOT:
+    case TR_POLICY:
+    case TR_SERVICE:
+    case TW_VERSION:
+    case TR_MEMO_DROPPED:
+    case TR_OPENED:
+    case TR_SUBMITTED:
+    case TR_WORKER:
+    case TR_WORKER_DRAIN:
+    case TR_WORKER_GONE:
+    case TR_SCHEDULE:
+    case TR_SCHEDULE_REMOVED:
+    case TR_SCHEDULE_PAUSED:
+    case TR_SCHEDULE_SLOT:
     case TR_SCHEDULE_BACKFILL:
-    case TR_KEY_EXPIRED: case TR_STORE: case TR_LIMIT: case TR_OTHER: case TR_END: case TA_ASKED: case TA_ANSWERED:
-    case TA_STORE: case TA_STORE_ANSWER: case TW_DURABLE:
-    case TW_RELEASED: case TW_SEEN: case TW_CRASHED: case TW_RESTARTED: case TW_PROCESS: case TW_PROCESS_END:
-    case TW_MACHINE: case TW_WHY: case TW_UNDO: case TW_QUIET: case TRACE_KIND_COUNT: return false;
+    case TR_KEY_EXPIRED:
+    case TR_STORE:
+    case TR_LIMIT:
+    case TR_OTHER:
+    case TR_END:
+    case TA_ASKED:
+    case TA_ANSWERED:
+    case TA_STORE:
+    case TA_STORE_ANSWER:
+    case TW_DURABLE:
+    case TW_RELEASED:
+    case TW_SEEN:
+    case TW_CRASHED:
+    case TW_RESTARTED:
+    case TW_PROCESS:
+    case TW_PROCESS_END:
+    case TW_MACHINE:
+    case TW_WHY:
+    case TW_UNDO:
+    case TW_QUIET:
+    case TRACE_KIND_COUNT: return false;
     }
     PANIC("no such kind of entry");
 }
@@ -641,8 +672,9 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
         m->policy = e->as.policy.version;
     }
     if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
-    if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on);
-    if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false);
+    if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on, e->as.worker.own);
+    if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false, false);
+    if (e->kind == TR_WORKER) model_service_attach(m, e->as.worker.worker);
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
     if (e->kind == TR_MEMO_DROPPED) return model_memo_dropped(m, &e->as.memo, text);
     if (!subject(e, &id, &ordinal)) return true;
@@ -651,8 +683,8 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
     if (f->of_service && !is_of_attempt(e->kind))
         return object(text, "flow %llu is of a service", (unsigned long long)id);
-    bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN &&
-                     e->kind != TR_FORGOTTEN && e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
+    bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN && e->kind != TR_FORGOTTEN &&
+                     e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
     if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN && e->kind != TR_MEMO_KEPT) f->touched_lsn = e->lsn;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     struct model_job *j = model_job_find(m, id, ordinal);

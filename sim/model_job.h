@@ -13,6 +13,11 @@ struct model_text { /* a copy of trace_bytes */
     uint32_t len;
 };
 
+struct model_drain {
+    struct model_text worker;
+    bool own; /* said by the worker itself: over when it attaches anew */
+};
+
 struct model_key {
     bool is;
     uint8_t at[32];
@@ -134,7 +139,7 @@ struct model {
     uint32_t deploy_count;
     struct model_deployed *made_versions; /* and not yet told */
     uint32_t made_version_count;
-    struct model_text *drains; /* workers that drain */
+    struct model_drain *drains; /* workers that drain */
     uint32_t drain_count;
     struct model_schedule *schedules;
     uint32_t schedule_count;

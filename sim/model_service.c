@@ -83,7 +83,7 @@ void model_services_free(struct model *m) {
         free(m->services[i].name.at);
         free(m->services[i].versions);
     }
-    for (uint32_t i = 0; i < m->drain_count; i++) free(m->drains[i].at);
+    for (uint32_t i = 0; i < m->drain_count; i++) free(m->drains[i].worker.at);
     free(m->services);
     free(m->drains);
     free(m->deploys);
@@ -263,18 +263,34 @@ void model_service_ended(struct model *m, struct model_flow *f, struct model_job
     model_rules_move(m, j, TS_WAITING);
 }
 
-void model_service_drain(struct model *m, struct trace_bytes worker, bool on) {
-    for (uint32_t i = 0; i < m->drain_count; i++) {
-        if (!is_text(m->drains[i], worker)) continue;
-        if (on) return;
-        free(m->drains[i].at);
-        m->drains[i] = m->drains[--m->drain_count];
+static uint32_t drain_of(const struct model *m, struct trace_bytes worker) { /* its place; drain_count = none */
+    uint32_t i = 0;
+    while (i < m->drain_count && !is_text(m->drains[i].worker, worker)) i++;
+    return i;
+}
+
+static void drain_end(struct model *m, uint32_t at) {
+    free(m->drains[at].worker.at);
+    m->drains[at] = m->drains[--m->drain_count];
+}
+
+void model_service_drain(struct model *m, struct trace_bytes worker, bool on, bool own) {
+    uint32_t at = drain_of(m, worker);
+    if (!on) {
+        if (at < m->drain_count) drain_end(m, at);
         return;
     }
-    if (!on) return;
-    m->drains = realloc(m->drains, (m->drain_count + 1) * sizeof *m->drains);
-    REQUIRE(m->drains != NULL);
-    m->drains[m->drain_count++] = model_text_copy(worker);
+    if (at == m->drain_count) {
+        m->drains = realloc(m->drains, (m->drain_count + 1) * sizeof *m->drains);
+        REQUIRE(m->drains != NULL);
+        m->drains[m->drain_count++].worker = model_text_copy(worker);
+    }
+    m->drains[at].own = own;
+}
+
+void model_service_attach(struct model *m, struct trace_bytes worker) {
+    uint32_t at = drain_of(m, worker);
+    if (at < m->drain_count && m->drains[at].own) drain_end(m, at);
 }
 
 /* ---- what follows ---- */
@@ -351,7 +367,7 @@ void model_service_go_on(struct model *m) {
 
 static bool is_draining(const struct model *m, struct model_text worker) {
     for (uint32_t i = 0; i < m->drain_count; i++) {
-        if (is_text(m->drains[i], text_of(worker))) return true;
+        if (is_text(m->drains[i].worker, text_of(worker))) return true;
     }
     return false;
 }

@@ -17,7 +17,8 @@ bool model_service_health(struct model *m, struct model_flow *f, struct model_jo
                           char *text);
 bool model_service_unhealthy(struct model *m, struct model_flow *f, struct model_job *j, bool by_nobody, char *text);
 void model_service_ended(struct model *m, struct model_flow *f, struct model_job *j, enum trace_outcome outcome);
-void model_service_drain(struct model *m, struct trace_bytes worker, bool on);
+void model_service_drain(struct model *m, struct trace_bytes worker, bool on, bool own);
+void model_service_attach(struct model *m, struct trace_bytes worker);
 
 /* Everything that follows, after each record. */
 void model_service_go_on(struct model *m);

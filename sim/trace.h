@@ -300,6 +300,7 @@ struct trace_worker {
     struct trace_bytes worker;
     uint64_t incarnation;
     bool on;
+    bool own; /* drain: by the worker itself */
     uint32_t slots;
     uint32_t cpu_milli; /* what it offers; 0 of a kind means none */
     uint64_t memory_bytes;

@@ -18,6 +18,10 @@ static enum err serve(int count, char **args, struct why *why) {
     return serve_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err up(int count, char **args, struct why *why) {
+    return up_run(count, args, REEVE_VERSION, why);
+}
+
 static enum err worker(int count, char **args, struct why *why) {
     return worker_run(count, args, REEVE_VERSION, why);
 }
@@ -31,7 +35,7 @@ int main(int argc, char **argv) {
                                     .clock = osclock(),
                                     .hasher = osdigest(),
                                     .secure = &ossecure,
-                                    .outside = {[CLI_UP] = up_run,
+                                    .outside = {[CLI_UP] = up,
                                                 [CLI_DOWN] = up_down,
                                                 [CLI_SERVE] = serve,
                                                 [CLI_WORKER] = worker,

@@ -36,7 +36,7 @@ static const char *const part_words[PART_COUNT] = {"serve", "worker"};
 
 struct up {
     char data[PATH_BYTES], worker_data[PATH_BYTES];
-    const char *listen, *slots;
+    const char *listen, *slots, *build;
     bool detach, help;
     struct {
         pid_t pid; /* 0: it does not run */
@@ -163,7 +163,7 @@ static void reap(struct up *u) {
 static bool is_ready(const struct up *u) {
     struct client c;
     struct why why;
-    struct client_place where = {.data = u->data, .build = "up"};
+    struct client_place where = {.data = u->data, .build = u->build};
     if (client_open(&c, &where, &why) != ERR_OK) return false;
     client_close(&c);
     return true;
@@ -311,11 +311,12 @@ static void tell(int fd, enum err e, const struct why *why) {
     for (int i = 0; i < 3; i++) dup2(null, i);
 }
 
-enum err up_run(int count, char **args, struct why *why) {
+enum err up_run(int count, char **args, const char *build, struct why *why) {
     static struct up u;
     int fd = -1;
     bool is_parent = false;
     enum err e = options_read(&u, count, args, why);
+    u.build = build;
     if (e == ERR_OK && u.help) {
         usage();
         return ERR_OK;

@@ -6,7 +6,7 @@
 
 /* Both get the arguments after the verb. The first returns when both processes have ended, or with --detach when both
  * are there. */
-CHECKED enum err up_run(int count, char **args, struct why *why);
+CHECKED enum err up_run(int count, char **args, const char *build, struct why *why);
 CHECKED enum err up_down(int count, char **args, struct why *why);
 
 #endif

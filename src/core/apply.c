@@ -161,12 +161,15 @@ static void worker_event(struct state *s) {
 }
 
 static void apply_worker(struct state *s, const struct rec_worker *r) {
-    worker_apply(s, r, 0);
+    struct worker *w = worker_at(s, worker_apply(s, r, 0));
+    if (w->drains_itself) w->draining = w->drains_itself = false;
     worker_event(s);
 }
 
 static void apply_worker_drain(struct state *s, const struct rec_worker_drain *r) {
-    worker_at(s, the_worker(s, r->worker))->draining = r->on;
+    struct worker *w = worker_at(s, the_worker(s, r->worker));
+    w->draining = r->on;
+    w->drains_itself = r->on && r->own;
     s->placement++;
     worker_event(s);
 }

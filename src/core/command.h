@@ -133,7 +133,8 @@ struct cmd_worker { /* detach, heartbeat, drain */
     uint32_t credit; /* how many attempts it is willing to hold in all */
     uint32_t cpu_percent;
     uint32_t gpu_percent;
-    bool on; /* drain */
+    bool on;  /* drain */
+    bool own; /* drain: the worker itself says so */
 };
 
 struct cmd_attempt { /* started, progress, health, done */

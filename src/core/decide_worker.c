@@ -150,10 +150,13 @@ enum err decide_drain(struct decision *d, const struct command *cmd) {
     const struct cmd_worker *c = &cmd->as.worker;
     uint32_t worker = worker_find(d->state, c->worker);
     if (worker == 0) return refuse(d, ERR_NOT_FOUND, "worker %.*s is not known", SLICE_FMT(c->worker));
-    if (worker_at(d->state, worker)->draining == c->on) return ERR_OK;
+    const struct worker *w = worker_at(d->state, worker);
+    bool taken_over = c->on && w->drains_itself && !c->own; /* an operator's drain outlives the worker's own */
+    if (w->draining == c->on && !taken_over) return ERR_OK;
     struct rec_worker_drain *rec = &decide_record(d, REC_WORKER_DRAIN, cmd)->body.as_REC_WORKER_DRAIN;
     rec->worker = c->worker;
     rec->on = c->on;
+    rec->own = c->on && c->own;
     if (c->on) decide_move_services(d, worker);
     return ERR_OK;
 }

@@ -117,7 +117,10 @@ static enum err load_worker(struct loader *l, const struct snap_worker *o, struc
     FITS(worker_info_fits(&rec.info), "a worker without slots");
     FITS(rec.worker.len > 0 && o->number > 0 && o->number <= s->worker_last, "a worker without an id or number");
     FITS(!worker_find(s, rec.worker) && !map_get(&s->worker_by_number, o->number), "a worker twice");
-    worker_at(s, worker_apply(s, &rec, o->number))->draining = o->draining;
+    struct worker *w = worker_at(s, worker_apply(s, &rec, o->number));
+    FITS(o->draining || !o->drains_itself, "a worker that drains itself and does not drain");
+    w->draining = o->draining;
+    w->drains_itself = o->drains_itself;
     return ERR_OK;
 }
 

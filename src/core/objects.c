@@ -36,6 +36,7 @@ static const struct tlv_field worker_fields[] = {
     TLV_FIELD(1, TLV_U32, snap_worker, number),
     TLV_FIELD(2, TLV_BYTES, snap_worker, record, .max = MESSAGE_MAX),
     TLV_FIELD(3, TLV_BOOL, snap_worker, draining),
+    TLV_FIELD(4, TLV_BOOL, snap_worker, drains_itself),
 };
 static const struct tlv_field foreign_fields[] = {
     TLV_FIELD(1, TLV_U32, snap_foreign, parent),

@@ -57,6 +57,7 @@ struct snap_worker {
     uint32_t number;
     struct slice record; /* rec_worker */
     bool draining;
+    bool drains_itself;
 };
 struct snap_foreign {
     uint32_t parent;

@@ -119,6 +119,7 @@ static const struct tlv_field worker_drain_fields[] = {
     HEAD(rec_worker_drain),
     TLV_FIELD(4, TLV_TEXT, rec_worker_drain, worker, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_BOOL, rec_worker_drain, on),
+    TLV_FIELD(6, TLV_BOOL, rec_worker_drain, own),
 };
 
 static const struct tlv_field worker_gone_fields[] = {

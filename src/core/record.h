@@ -177,6 +177,7 @@ struct rec_worker_drain {
     struct rec_head head;
     struct slice worker;
     bool on;
+    bool own; /* the worker itself says so: it holds until it attaches anew */
 };
 
 struct rec_worker_gone {

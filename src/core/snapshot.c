@@ -80,7 +80,7 @@ static void put_names(struct writer *w) {
     for (uint32_t i = 1; i <= s->workers.high; i++) {
         const struct worker *k = worker_at(s, i);
         if (k->id == NULL) continue;
-        struct snap_worker o = {k->number, bytes_slice(k->record), k->draining};
+        struct snap_worker o = {k->number, bytes_slice(k->record), k->draining, k->drains_itself};
         put(w, OBJ_WORKER, &o);
     }
 }

@@ -245,6 +245,7 @@ struct worker {
     struct worker_info info; /* decoded; slices point into record */
     uint64_t incarnation;
     bool draining;
+    bool drains_itself; /* until it attaches anew: one that ended in the middle of it must not stay useless */
     uint32_t first, last; /* index: runs */
     uint32_t active;      /* index */
     uint32_t cpu_milli, gpus; /* index: taken */

@@ -81,7 +81,7 @@ void ask_drain(struct server *s, struct request *r) {
         session_error(s, r->session, r->id, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
         return;
     }
-    cmd.as.worker = (struct cmd_worker){.worker = worker, .on = !m->undo};
+    cmd.as.worker = (struct cmd_worker){.worker = worker, .on = !m->undo, .own = is_worker && slice_eq(worker, own)};
     send_one(s, r, &cmd);
 }
 

@@ -379,6 +379,16 @@ static void what_dies_is_started_again(void **state) {
     realcli_refused(&own, "ls", 8, "no server runs");
 }
 
+/* Ended and started again, both are as before. */
+static void down_and_up_again(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        (void)realcli_ok(&r, "down", NULL);
+        realcli_up(&r);
+        assert_string_equal(realcli_ok(&r, "run -- echo again", NULL).out, "again\n");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_shows_output_and_exits_as_the_job),
@@ -398,6 +408,7 @@ int main(void) {
         cmocka_unit_test(help_completion_and_manual),
         cmocka_unit_test(wrong_words),
         cmocka_unit_test_setup_teardown(what_dies_is_started_again, make_own, stop_own),
+        cmocka_unit_test(down_and_up_again),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, setup, teardown);

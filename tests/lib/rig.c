@@ -238,6 +238,10 @@ enum err rig_detach(struct rig *r, const char *worker, uint64_t incarnation) {
     return worker_command(r, CMD_DETACH, &(struct cmd_worker){.worker = slice_str(worker), .incarnation = incarnation});
 }
 
+enum err rig_drain_itself(struct rig *r, const char *worker) {
+    return worker_command(r, CMD_DRAIN, &(struct cmd_worker){.worker = slice_str(worker), .on = true, .own = true});
+}
+
 enum err rig_drain(struct rig *r, const char *worker, bool on) {
     return worker_command(r, CMD_DRAIN, &(struct cmd_worker){.worker = slice_str(worker), .on = on});
 }

@@ -54,7 +54,8 @@ enum err rig_attach_holding(struct rig *r, const char *worker, uint64_t incarnat
 enum err rig_heartbeat(struct rig *r, const char *worker, uint64_t incarnation, uint32_t credit, uint32_t cpu_percent,
                        uint32_t gpu_percent);
 enum err rig_detach(struct rig *r, const char *worker, uint64_t incarnation);
-enum err rig_drain(struct rig *r, const char *worker, bool on);
+enum err rig_drain(struct rig *r, const char *worker, bool on); /* by an operator */
+enum err rig_drain_itself(struct rig *r, const char *worker);
 enum err rig_done(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt,
                   enum outcome outcome);
 enum err rig_started(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt);

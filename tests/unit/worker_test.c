@@ -295,6 +295,24 @@ static void draining(void **state) {
     assert_int_equal(rig_state(r, 2, 0), JOB_DISPATCHED);
 }
 
+/* It may have been killed in the middle of its own drain: started again, it works. */
+static void a_drain_of_its_own_ends_when_it_attaches_anew(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(rig_drain_itself(r, "w"));
+    submit(r, 3, 1);
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    rig_check_digests(r);
+    assert_ok(rig_attach(r, "w", 2, 2));
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+    assert_ok(rig_drain_itself(r, "w"));
+    assert_ok(rig_drain(r, "w", true)); /* but an operator's outlives it */
+    rig_check_digests(r);
+    assert_ok(rig_attach(r, "w", 3, 2));
+    submit(r, 3, 1);
+    assert_int_equal(rig_state(r, 2, 0), JOB_READY);
+}
+
 static void detached_workers_get_nothing_and_lose_nothing(void **state) {
     struct rig *r = *state;
     submit(r, 3, 1);
@@ -435,6 +453,7 @@ int main(void) {
         RIG_TEST(a_restart_gives_everyone_a_full_lease),
         RIG_TEST(numbers_are_not_reused),
         RIG_TEST(draining),
+        RIG_TEST(a_drain_of_its_own_ends_when_it_attaches_anew),
         RIG_TEST(detached_workers_get_nothing_and_lose_nothing),
         RIG_TEST(credit_bounds_what_it_gets),
         RIG_TEST(stale_messages_are_refused_and_counted),
