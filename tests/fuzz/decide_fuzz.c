@@ -396,10 +396,10 @@ static void draw_schedule(struct lab *l, struct command *cmd) {
 
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
-    static const uint8_t often[] = {CMD_SUBMIT, CMD_SUBMIT, CMD_ADD,  CMD_ATTACH,  CMD_HEARTBEAT, CMD_STARTED,
-                                    CMD_DONE,   CMD_DONE,   CMD_DONE, CMD_VERDICT, CMD_VERDICT,   CMD_CANCEL,
-                                    CMD_STORE,  CMD_STORE,  CMD_HEALTH, CMD_SERVICE, CMD_POLICY,    CMD_SCHEDULE,
-                                    CMD_SCHEDULE_SLOTS, CMD_SCHEDULE_SLOTS};
+    static const uint8_t often[] = {CMD_SUBMIT,  CMD_SUBMIT, CMD_ADD,      CMD_ATTACH,         CMD_HEARTBEAT,
+                                    CMD_STARTED, CMD_DONE,   CMD_DONE,     CMD_DONE,           CMD_VERDICT,
+                                    CMD_VERDICT, CMD_CANCEL, CMD_STORE,    CMD_STORE,          CMD_HEALTH,
+                                    CMD_SERVICE, CMD_POLICY, CMD_SCHEDULE, CMD_SCHEDULE_SLOTS, CMD_SCHEDULE_SLOTS};
     uint32_t which = pick(l, CMD_COUNT + sizeof often);
     *cmd =
         (struct command){.kind = (enum command_kind)(which < CMD_COUNT ? which : often[which - CMD_COUNT]), .token = 1};
@@ -426,8 +426,8 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_DETACH:
     case CMD_HEARTBEAT:
     case CMD_DRAIN:
-        cmd->as.worker =
-            (struct cmd_worker){worker(l), 1 + pick(l, 3), pick(l, 6), pick(l, 101), pick(l, 101), pick(l, 2)};
+        cmd->as.worker = (struct cmd_worker){worker(l),    1 + pick(l, 3), pick(l, 6), pick(l, 101),
+                                             pick(l, 101), pick(l, 2),     pick(l, 2)};
         return;
     case CMD_STARTED:
     case CMD_PROGRESS:
