@@ -249,6 +249,13 @@ static int unknown_verb(int argc, char **argv) {
     return err_exit_code(ERR_INVALID);
 }
 
+/* Verbs outside that have settings list those themselves; of certificates and the journal the table says all there is. */
+static bool wants_table_help(const struct cli_verb *verb, int count, char **args) {
+    bool wants = false;
+    for (int i = 0; i < count; i++) wants |= strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0;
+    return wants && verb->outside >= CLI_CERT_INIT && verb->outside <= CLI_JOURNAL_COMPACT;
+}
+
 int cli_main(const struct cli_world *world, int argc, char **argv) {
     static struct cli c;
     struct why why = {{0}};
@@ -266,6 +273,8 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
     char **rest = argv + 1 + words;
     if (verb->outside == CLI_INSIDE)
         e = verb_run(&c, left, rest);
+    else if (wants_table_help(verb, left, rest))
+        cli_help(verb, world->build), e = ERR_OK;
     else if (world->outside[verb->outside] != NULL)
         e = world->outside[verb->outside](left, rest, &why);
     else

@@ -9,22 +9,7 @@
 #include "cli.h"
 #include "realcli.h"
 
-static struct realcli r;
-
-static int setup(void **state) {
-    (void)state;
-    realcli_make(&r);
-    realcli_up(&r);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    realcli_stop(&r);
-    return 0;
-}
-
-/* ---- */
+static struct realcli *const r = &realcli_group;
 
 /* The verb begins a text, or follows the name of the program in a command. */
 static bool is_used(const char *source, const char *words) {
@@ -75,8 +60,10 @@ static void every_verb_has_help(void **state) {
     for (uint32_t k = 0; k < cli_verb_count; k++) {
         char args[80];
         snprintf(args, sizeof args, "help %s", cli_verbs[k].words);
-        struct ran ran = realcli_ok(&r, args, NULL);
+        struct ran ran = realcli_ok(r, args, NULL);
         if (strstr(ran.out, cli_verbs[k].words) == NULL) fail_msg("help %s: %s", cli_verbs[k].words, ran.out);
+        snprintf(args, sizeof args, "%s --help", cli_verbs[k].words);
+        assert_has(realcli_ok(r, args, NULL).out, "reeve");
     }
 }
 
@@ -85,7 +72,7 @@ static void every_verb_refuses_a_flag_that_is_not_there(void **state) {
     for (uint32_t k = 0; k < cli_verb_count; k++) {
         char args[80];
         snprintf(args, sizeof args, "%s --no-such-flag x y z", cli_verbs[k].words);
-        struct ran ran = realcli_run(&r, args, NULL, NULL);
+        struct ran ran = realcli_run(r, args, NULL, NULL);
         if (ran.exit_code != 2) fail_msg("%s: exit %d: %s%s", args, ran.exit_code, ran.out, ran.err);
         if (strstr(ran.err, "no-such-flag") == NULL) fail_msg("%s does not name it: %s", args, ran.err);
     }
@@ -98,12 +85,12 @@ static void every_verb_counts_its_arguments(void **state) {
         char args[128];
         if (v->outside != CLI_INSIDE) continue; /* those take flags only, and refuse them themselves */
         if (v->args_least > 0) {
-            struct ran ran = realcli_run(&r, v->words, NULL, NULL);
+            struct ran ran = realcli_run(r, v->words, NULL, NULL);
             if (ran.exit_code != 2) fail_msg("%s without arguments: exit %d: %s", v->words, ran.exit_code, ran.err);
         }
         if (v->args_most == 255) continue;
         snprintf(args, sizeof args, "%s a b c d e", v->words);
-        struct ran ran = realcli_run(&r, args, NULL, NULL);
+        struct ran ran = realcli_run(r, args, NULL, NULL);
         if (ran.exit_code != 2) fail_msg("%s: exit %d: %s%s", args, ran.exit_code, ran.out, ran.err);
     }
 }
@@ -117,11 +104,11 @@ static void what_is_not_there_is_said(void **state) {
                                         "reject f9zzz/x", "complete f9zzz/x", "get f9zzz/x",      "get f9zzz/x y",
                                         "drain nobody",   "kv get nothing",   "token revoke nope"};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ran ran = realcli_run(&r, cases[i], NULL, NULL);
+        struct ran ran = realcli_run(r, cases[i], NULL, NULL);
         if (ran.exit_code != 5) fail_msg("%s: exit %d: %s%s", cases[i], ran.exit_code, ran.out, ran.err);
         if (strlen(ran.err) < 10) fail_msg("%s says: %s", cases[i], ran.err);
     }
-    assert_int_equal(realcli_ok(&r, "run true", NULL).exit_code, 0); /* and nothing broke */
+    assert_int_equal(realcli_ok(r, "run true", NULL).exit_code, 0); /* and nothing broke */
 }
 
 int main(void) {
@@ -132,5 +119,5 @@ int main(void) {
         cmocka_unit_test(every_verb_counts_its_arguments),
         cmocka_unit_test(what_is_not_there_is_said),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }
