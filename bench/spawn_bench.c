@@ -1,18 +1,15 @@
 /* spawn_bench.c: what it costs to run /bin/true as a job: through nursery and keeper, with a workspace made and
- * removed, two in flight. The floor S does the same with nothing around: posix_spawn with setsid, two pipes read to
- * their end, a directory made and removed.
+ * removed, two in flight, beside the floor S (floor.h), which does the same with nothing around.
  *
  * Usage: spawn_bench [COUNT] */
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "floor.h"
 #include "osproc.h"
 #include "osspace.h"
 #include "panic.h"
@@ -28,59 +25,6 @@ static double now(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
-
-/* ---- the floor ---- */
-
-struct bare {
-    pid_t pid;
-    int fds[2];
-    char dir[300];
-};
-
-static void bare_start(struct bare *b, const char *root, unsigned number) {
-    static char path[] = "/bin/true", *const argv[] = {path, NULL}, *const env[] = {NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    snprintf(b->dir, sizeof b->dir, "%s/%u", root, number);
-    ENSURE(mkdir(b->dir, 0700) == 0);
-    ENSURE(posix_spawn_file_actions_init(&actions) == 0 && posix_spawnattr_init(&attr) == 0);
-    ENSURE(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID) == 0);
-    int theirs[2];
-    for (int i = 0; i < 2; i++) {
-        int pair[2];
-        ENSURE(pipe2(pair, O_CLOEXEC) == 0);
-        b->fds[i] = pair[0];
-        theirs[i] = pair[1];
-        ENSURE(posix_spawn_file_actions_adddup2(&actions, pair[1], 1 + i) == 0);
-    }
-    ENSURE(posix_spawn(&b->pid, path, &actions, &attr, argv, env) == 0);
-    for (int i = 0; i < 2; i++) (void)close(theirs[i]);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attr);
-}
-
-static void bare_end(struct bare *b) {
-    char bytes[4096];
-    for (int i = 0; i < 2; i++) {
-        while (read(b->fds[i], bytes, sizeof bytes) > 0) {
-        }
-        (void)close(b->fds[i]);
-    }
-    ENSURE(waitpid(b->pid, NULL, 0) == b->pid);
-    ENSURE(rmdir(b->dir) == 0);
-}
-
-static double floor_run(const char *root, unsigned count) {
-    struct bare flight[FLIGHT];
-    double start = now();
-    for (unsigned i = 0; i < count + FLIGHT; i++) {
-        if (i >= FLIGHT) bare_end(&flight[i % FLIGHT]);
-        if (i < count) bare_start(&flight[i % FLIGHT], root, i);
-    }
-    return now() - start;
-}
-
-/* ---- ours ---- */
 
 struct run {
     struct proc *proc;
@@ -141,9 +85,12 @@ int main(int argc, char **argv) {
     snprintf(bare, sizeof bare, "%s/bare", root);
     snprintf(space, sizeof space, "%s/space", root);
     ENSURE(mkdir(bare, 0700) == 0 && osspace_open(space, &r.space, &why) == ERR_OK);
-    double before = floor_run(bare, count), ours = ours_run(&r), after = floor_run(bare, count);
-    double least = before < after ? before : after;
-    printf("floor S  %8.0f /s\nours     %8.0f /s   %.2f S\n", count / least, count / ours, least / ours);
+    double before = 0, after = 0;
+    ENSURE(floor_spawn(bare, count, &before, &why) == ERR_OK);
+    double ours = count / ours_run(&r);
+    ENSURE(floor_spawn(bare, count, &after, &why) == ERR_OK);
+    double most = before > after ? before : after;
+    printf("floor S  %8.0f /s\nours     %8.0f /s   %.2f S\n", most, ours, ours / most);
     osproc_close(r.proc);
     osspace_close(r.space);
     char trash[320];
