@@ -7,43 +7,15 @@
 
 #include "realcli.h"
 
-static struct realcli r;
-
-static int setup(void **state) {
-    (void)state;
-    realcli_make(&r);
-    realcli_up(&r);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    realcli_stop(&r);
-    return 0;
-}
-
-static void assert_has(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
-}
+static struct realcli *const r = &realcli_group;
 
 static const char *submit(const char *text) {
-    static char id[64];
-    struct ran ran = realcli_ok(&r, "submit %s", realcli_file(&r, "flow.yaml", text));
-    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
-    return id;
+    return realcli_submit(r, text, "");
 }
 
 /* The arguments with the id in place of each @. */
 static struct ran with(const char *args, const char *id) {
-    char text[256];
-    size_t len = 0;
-    for (; *args != 0 && len + 64 < sizeof text; args++)
-        if (*args == '@')
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s", id);
-        else
-            text[len++] = *args;
-    text[len] = 0;
-    return realcli_run(&r, text, NULL, NULL);
+    return realcli_run(r, realcli_at(args, id), NULL, NULL);
 }
 
 static const char pipeline[] =
@@ -66,9 +38,9 @@ static void check_files(const char *id) {
     assert_int_equal(ran.exit_code, 0);
     assert_string_equal(ran.out, "a,b");
     char args[128], path[96];
-    snprintf(path, sizeof path, "%s/large", r.data);
+    snprintf(path, sizeof path, "%s/large", r->data);
     snprintf(args, sizeof args, "get %s/extract large -o %s", id, path);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 0);
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 0);
     FILE *f = fopen(path, "re");
     assert_non_null(f);
     assert_int_equal(fseek(f, 0, SEEK_END), 0);
@@ -92,7 +64,7 @@ static void files_are_kept_and_given_to_children(void **state) {
     assert_has(ran.err, "flow of");
     /* killed and started again by `up`, from the log alone */
     char command[256];
-    snprintf(command, sizeof command, "kill -9 $(pgrep -o -P $(cat %s/up.pid))", r.data);
+    snprintf(command, sizeof command, "kill -9 $(pgrep -o -P $(cat %s/up.pid))", r->data);
     assert_int_equal(system(command), 0);
     for (int i = 0; i < 2000 && with("stats", "").exit_code == 8; i++) continue;
     check_files(id);
@@ -130,7 +102,7 @@ static void wrong_inputs_are_refused_with_their_place(void **state) {
         {"jobs:\n  b: {run: x, inputs: {y: nobody/z}}", "nobody"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ran ran = realcli_run(&r, "submit %s", realcli_file(&r, "bad.yaml", cases[i].text), NULL);
+        struct ran ran = realcli_run(r, "submit %s", realcli_file(r, "bad.yaml", cases[i].text), NULL);
         assert_int_equal(ran.exit_code, 2);
         assert_has(ran.err, "bad.yaml:");
         assert_has(ran.err, cases[i].says);
@@ -139,10 +111,10 @@ static void wrong_inputs_are_refused_with_their_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_are_kept_and_given_to_children, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_a_failure_left_is_kept_too, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_said, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_with_their_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_are_kept_and_given_to_children, realcli_group_setup, realcli_group_teardown),
+        cmocka_unit_test_setup_teardown(what_a_failure_left_is_kept_too, realcli_group_setup, realcli_group_teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_said, realcli_group_setup, realcli_group_teardown),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_with_their_place, realcli_group_setup, realcli_group_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,61 +8,30 @@
 
 #include "realcli.h"
 
-static struct realcli r;
+static struct realcli *const r = &realcli_group;
 
-static int setup(void **state) {
-    (void)state;
-    realcli_make(&r);
-    realcli_up(&r);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    realcli_stop(&r);
-    return 0;
-}
-
-static void assert_has(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
-}
-
-/* Submits a file with that text; its id, valid until the next call. */
 static const char *submit(const char *text, const char *flags) {
-    static char id[64];
-    char args[128];
-    snprintf(args, sizeof args, "submit %%s %s", flags);
-    struct ran ran = realcli_ok(&r, args, realcli_file(&r, "flow.yaml", text));
-    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
-    return id;
+    return realcli_submit(r, text, flags);
 }
 
 /* The arguments with the id in place of each @; it must end well. */
 static struct ran with(const char *args, const char *id) {
-    char text[256];
-    size_t len = 0;
-    for (; *args != 0 && len + 1 < sizeof text; args++)
-        if (*args == '@')
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s", id);
-        else
-            text[len++] = *args;
-    text[len] = 0;
-    return realcli_ok(&r, text, NULL);
+    return realcli_ok(r, realcli_at(args, id), NULL);
 }
 
 /* ---- run ---- */
 
 static void run_shows_output_and_exits_as_the_job(void **state) {
     (void)state;
-    struct ran ran = realcli_ok(&r, "run -- echo hello world", NULL);
+    struct ran ran = realcli_ok(r, "run -- echo hello world", NULL);
     assert_string_equal(ran.out, "hello world\n");
-    ran = realcli_run(&r, "run -- sh -c %s", "echo out; echo err >&2; exit 7", NULL);
+    ran = realcli_run(r, "run -- sh -c %s", "echo out; echo err >&2; exit 7", NULL);
     assert_int_equal(ran.exit_code, 7);
     assert_string_equal(ran.out, "out\n");
     assert_has(ran.err, "err\n");
-    assert_int_equal(realcli_run(&r, "run sh -c %s", "kill -9 $$", NULL).exit_code, 137);
-    assert_int_equal(realcli_run(&r, "run --timeout 200ms -- sleep 60", NULL, NULL).exit_code, 124);
-    ran = realcli_run(&r, "run -- /no/such/program", NULL, NULL);
+    assert_int_equal(realcli_run(r, "run sh -c %s", "kill -9 $$", NULL).exit_code, 137);
+    assert_int_equal(realcli_run(r, "run --timeout 200ms -- sleep 60", NULL, NULL).exit_code, 124);
+    ran = realcli_run(r, "run -- /no/such/program", NULL, NULL);
     assert_int_equal(ran.exit_code, 125);
     assert_has(ran.err, "there is no program");
 }
@@ -70,10 +39,10 @@ static void run_shows_output_and_exits_as_the_job(void **state) {
 static void run_is_tried_once_unless_said(void **state) {
     (void)state;
     char script[128];
-    snprintf(script, sizeof script, "echo x >> %s/count; exit 1", r.data);
-    assert_int_equal(realcli_run(&r, "run sh -c %s", script, NULL).exit_code, 1);
+    snprintf(script, sizeof script, "echo x >> %s/count; exit 1", r->data);
+    assert_int_equal(realcli_run(r, "run sh -c %s", script, NULL).exit_code, 1);
     char path[96];
-    snprintf(path, sizeof path, "%s/count", r.data);
+    snprintf(path, sizeof path, "%s/count", r->data);
     FILE *f = fopen(path, "re");
     char line[8];
     int count = 0;
@@ -84,13 +53,13 @@ static void run_is_tried_once_unless_said(void **state) {
 
 static void run_passes_input_and_environment(void **state) {
     (void)state;
-    struct ran ran = realcli_run(&r, "run --stdin - -e WHO=me sh -c %s", "cat; echo $WHO", "from here\n");
+    struct ran ran = realcli_run(r, "run --stdin - -e WHO=me sh -c %s", "cat; echo $WHO", "from here\n");
     assert_string_equal(ran.out, "from here\nme\n");
     static char large[200001];
     memset(large, 'x', sizeof large - 1);
-    ran = realcli_run(&r, "run --stdin - wc -c", NULL, large); /* as a blob */
+    ran = realcli_run(r, "run --stdin - wc -c", NULL, large); /* as a blob */
     assert_has(ran.out, "200000");
-    ran = realcli_ok(&r, "run --json echo hi", NULL);
+    ran = realcli_ok(r, "run --json echo hi", NULL);
     assert_has(ran.out, "\"stream\":\"out\"");
     assert_has(ran.out, "\"state\":\"succeeded\"");
 }
@@ -102,10 +71,10 @@ static void a_key_is_submitted_once(void **state) {
     char first[64];
     snprintf(first, sizeof first, "%s", submit("jobs: {a: 'true'}", "-k once"));
     assert_string_equal(first, submit("jobs: {a: 'true'}", "-k once"));
-    (void)realcli_file(&r, "flow.yaml", "jobs: {b: 'true'}");
+    (void)realcli_file(r, "flow.yaml", "jobs: {b: 'true'}");
     char args[128];
-    snprintf(args, sizeof args, "submit %s/flow.yaml -k once", r.data);
-    realcli_refused(&r, args, 6, "key");
+    snprintf(args, sizeof args, "submit %s/flow.yaml -k once", r->data);
+    realcli_refused(r, args, 6, "key");
 }
 
 static void a_large_flow_goes_in_parts(void **state) {
@@ -125,23 +94,23 @@ static void a_large_flow_goes_in_parts(void **state) {
 static void bad_files_are_told_where(void **state) {
     (void)state;
     char args[128];
-    snprintf(args, sizeof args, "submit %s", realcli_file(&r, "bad.yaml", "jobs:\n  a: {run: x, retrys: 1}\n"));
-    realcli_refused(&r, args, 2, "bad.yaml:2:15: a job has no key `retrys`; did you mean `retries`?");
-    snprintf(args, sizeof args, "submit %s -p x=1", realcli_file(&r, "bad.yaml", "jobs: {a: x}\n"));
-    realcli_refused(&r, args, 2, "there is no parameter `x`");
-    realcli_refused(&r, "submit /no/such.yaml", 5, "No such file");
-    struct ran ran = realcli_run(&r, "submit - --json", NULL, "jobs: [a]");
+    snprintf(args, sizeof args, "submit %s", realcli_file(r, "bad.yaml", "jobs:\n  a: {run: x, retrys: 1}\n"));
+    realcli_refused(r, args, 2, "bad.yaml:2:15: a job has no key `retrys`; did you mean `retries`?");
+    snprintf(args, sizeof args, "submit %s -p x=1", realcli_file(r, "bad.yaml", "jobs: {a: x}\n"));
+    realcli_refused(r, args, 2, "there is no parameter `x`");
+    realcli_refused(r, "submit /no/such.yaml", 5, "No such file");
+    struct ran ran = realcli_run(r, "submit - --json", NULL, "jobs: [a]");
     assert_int_equal(ran.exit_code, 2);
     assert_has(ran.err, "{\"error\":\"invalid\",\"message\":\"stdin:1:7: ");
 }
 
 static void scripts_go_along(void **state) {
     (void)state;
-    (void)realcli_file(&r, "small.sh", "echo small $1\n");
+    (void)realcli_file(r, "small.sh", "echo small $1\n");
     static char large[100000];
     memset(large, '#', sizeof large - 1);
     memcpy(large + sizeof large - 20, "\necho large\n#######", 20 - 1);
-    (void)realcli_file(&r, "large.sh", large);
+    (void)realcli_file(r, "large.sh", large);
     char id[64];
     snprintf(id, sizeof id, "%s",
              submit("jobs:\n  a: {script: {file: small.sh, args: [one]}}\n  b: {script: large.sh}\n", "-w"));
@@ -165,18 +134,18 @@ static void looking(void **state) {
     assert_has(with("graph @", id).out, "✓ a\n└─ ✓ b\n   └─ ✓ c  ← a\n");
     assert_has(with("why @/a", id).out, "nothing");
     assert_has(with("logs @/b -t", id).out, " 2\n");
-    assert_has(realcli_ok(&r, "workers", NULL).out, "here");
-    assert_has(realcli_ok(&r, "stats", NULL).out, "flows ");
-    assert_has(realcli_ok(&r, "stats --json", NULL).out, "\"flows\":");
-    assert_has(realcli_ok(&r, "version", NULL).out, "reeve ");
-    assert_has(realcli_ok(&r, "version", NULL).out, "wire 2, at unix:"); /* the server's, too */
-    assert_has(realcli_ok(&r, "version --json", NULL).out, "\"server\":{\"version\":");
+    assert_has(realcli_ok(r, "workers", NULL).out, "here");
+    assert_has(realcli_ok(r, "stats", NULL).out, "flows ");
+    assert_has(realcli_ok(r, "stats --json", NULL).out, "\"flows\":");
+    assert_has(realcli_ok(r, "version", NULL).out, "reeve ");
+    assert_has(realcli_ok(r, "version", NULL).out, "wire 2, at unix:"); /* the server's, too */
+    assert_has(realcli_ok(r, "version --json", NULL).out, "\"server\":{\"version\":");
     assert_null(strstr(with("ls @", id).out, "\033[")); /* no colours into a pipe */
     assert_has(with("ls @ --color always", id).out, "\033[32m");
     snprintf(args, sizeof args, "show %s/zzz", id);
-    realcli_refused(&r, args, 5, "no job zzz");
-    realcli_refused(&r, "show f1zzz", 5, "no flow");
-    realcli_refused(&r, "logs", 2, "expected JOB");
+    realcli_refused(r, args, 5, "no job zzz");
+    realcli_refused(r, "show f1zzz", 5, "no flow");
+    realcli_refused(r, "logs", 2, "expected JOB");
 }
 
 static void following_a_log(void **state) {
@@ -197,22 +166,22 @@ static void people_decide(void **state) {
              submit("jobs:\n  g: {gate: Deploy?}\n  e: {external: parcel}\n  h: {gate: Really?, needs: g}\n"
                     "  z: {run: 'echo $REEVE_INPUT_E', needs: [g, e]}\n",
                     ""));
-    assert_has(realcli_ok(&r, "approve", NULL).out, "Deploy?");
+    assert_has(realcli_ok(r, "approve", NULL).out, "Deploy?");
     assert_has(with("why @/g", id).out, "reeve approve");
     assert_has(with("why @/e", id).out, "reeve complete");
     snprintf(args, sizeof args, "approve %s/g", id);
-    realcli_refused(&r, args, 2, "nobody is there to be asked");
+    realcli_refused(r, args, 2, "nobody is there to be asked");
     snprintf(args, sizeof args, "approve %s/g --hash 00", id);
-    realcli_refused(&r, args, 6, "by now");
+    realcli_refused(r, args, 6, "by now");
     assert_has(with("approve @/g --yes --reason fine", id).err, "asks     Deploy?");
     (void)with("reject @/h", id);
     snprintf(args, sizeof args, "complete %s/e --output %%s", id);
-    (void)realcli_ok(&r, args, "{\"weight\":3}");
+    (void)realcli_ok(r, args, "{\"weight\":3}");
     (void)with("wait -q @/z", id);
     assert_has(with("logs @/z", id).out, "{\"weight\":3}");
     assert_has(with("show @/h", id).out, "denied");
     snprintf(args, sizeof args, "wait -q %s", id);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 1);
 }
 
 static void cancel_retry_rerun_pause(void **state) {
@@ -223,123 +192,123 @@ static void cancel_retry_rerun_pause(void **state) {
     (void)with("resume @", id);
     assert_has(with("cancel @ --reason enough", id).out, "cancelled");
     snprintf(args, sizeof args, "wait -q %s", id);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 1);
     snprintf(args, sizeof args, "cancel %s f1zzz", id);
-    realcli_refused(&r, args, 6, "over");
+    realcli_refused(r, args, 6, "over");
     snprintf(id, sizeof id, "%s", submit("jobs: {a: {fail: 3, retries: 0}}", ""));
     snprintf(args, sizeof args, "wait -q %s", id);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
-    assert_has(realcli_ok(&r, "dead", NULL).out, "/a");
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 1);
+    assert_has(realcli_ok(r, "dead", NULL).out, "/a");
     (void)with("retry @/a", id);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 1);
     (void)with("rerun --from-failed @", id);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 1);
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 1);
     (void)with("discard @/a", id);
     snprintf(id, sizeof id, "%s", submit("jobs: {a: {sleep: 60s}}", ""));
     snprintf(args, sizeof args, "wait --timeout 200ms %s", id);
-    assert_int_equal(realcli_run(&r, args, NULL, NULL).exit_code, 124);
+    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 124);
     (void)with("cancel @", id);
-    realcli_refused(&r, "pause", 2, "expected one of");
-    realcli_refused(&r, "drain nobody", 5, "not known");
+    realcli_refused(r, "pause", 2, "expected one of");
+    realcli_refused(r, "drain nobody", 5, "not known");
 }
 
 /* ---- the store, blobs, tokens ---- */
 
 static void keys(void **state) {
     (void)state;
-    (void)realcli_ok(&r, "kv set color blue", NULL);
-    assert_string_equal(realcli_ok(&r, "kv get color", NULL).out, "blue\n");
-    realcli_refused(&r, "kv set color red --if-absent", 6, "");
-    assert_string_equal(realcli_ok(&r, "kv incr n 5", NULL).out, "5\n");
-    assert_string_equal(realcli_ok(&r, "kv incr n", NULL).out, "6\n");
-    (void)realcli_ok(&r, "kv add s x y", NULL);
-    assert_string_equal(realcli_ok(&r, "kv get s", NULL).out, "x\ny\n");
-    (void)realcli_ok(&r, "kv rem s x", NULL);
-    assert_has(realcli_ok(&r, "kv ls", NULL).out, "color  blue\n");
-    assert_has(realcli_ok(&r, "kv get --json n", NULL).out, "\"number\":6");
-    (void)realcli_ok(&r, "kv expire n --ttl 1h", NULL);
-    (void)realcli_ok(&r, "kv publish news hello", NULL);
-    (void)realcli_ok(&r, "kv del color", NULL);
-    realcli_refused(&r, "kv get color", 5, "there is no key color");
-    realcli_refused(&r, "kv incr n many", 2, "expected a number");
+    (void)realcli_ok(r, "kv set color blue", NULL);
+    assert_string_equal(realcli_ok(r, "kv get color", NULL).out, "blue\n");
+    realcli_refused(r, "kv set color red --if-absent", 6, "");
+    assert_string_equal(realcli_ok(r, "kv incr n 5", NULL).out, "5\n");
+    assert_string_equal(realcli_ok(r, "kv incr n", NULL).out, "6\n");
+    (void)realcli_ok(r, "kv add s x y", NULL);
+    assert_string_equal(realcli_ok(r, "kv get s", NULL).out, "x\ny\n");
+    (void)realcli_ok(r, "kv rem s x", NULL);
+    assert_has(realcli_ok(r, "kv ls", NULL).out, "color  blue\n");
+    assert_has(realcli_ok(r, "kv get --json n", NULL).out, "\"number\":6");
+    (void)realcli_ok(r, "kv expire n --ttl 1h", NULL);
+    (void)realcli_ok(r, "kv publish news hello", NULL);
+    (void)realcli_ok(r, "kv del color", NULL);
+    realcli_refused(r, "kv get color", 5, "there is no key color");
+    realcli_refused(r, "kv incr n many", 2, "expected a number");
 }
 
 static void blobs(void **state) {
     (void)state;
-    struct ran put = realcli_run(&r, "blob put -", NULL, "some bytes");
+    struct ran put = realcli_run(r, "blob put -", NULL, "some bytes");
     assert_int_equal(put.exit_code, 0);
     char hash[80];
     snprintf(hash, sizeof hash, "%.*s", (int)strcspn(put.out, "\n"), put.out);
     assert_int_equal(strlen(hash), 64);
-    assert_string_equal(realcli_ok(&r, "blob get %s", hash).out, "some bytes");
-    assert_has(realcli_ok(&r, "blob ls", NULL).out, hash);
-    realcli_refused(&r, "blob get abc", 2, "64 hexadecimal digits");
+    assert_string_equal(realcli_ok(r, "blob get %s", hash).out, "some bytes");
+    assert_has(realcli_ok(r, "blob ls", NULL).out, hash);
+    realcli_refused(r, "blob get abc", 2, "64 hexadecimal digits");
     hash[0] = hash[0] == '0' ? '1' : '0';
-    assert_int_equal(realcli_run(&r, "blob get %s", hash, NULL).exit_code, 5);
+    assert_int_equal(realcli_run(r, "blob get %s", hash, NULL).exit_code, 5);
 }
 
 static void tokens(void **state) {
     (void)state;
-    realcli_refused(&r, "token new bob", 2, "--role");
-    struct ran made = realcli_ok(&r, "token new bob --role viewer --expires 1h", NULL);
+    realcli_refused(r, "token new bob", 2, "--role");
+    struct ran made = realcli_ok(r, "token new bob --role viewer --expires 1h", NULL);
     char token[128], address[64], path[96];
     snprintf(token, sizeof token, "%.*s", (int)strcspn(made.out, "\n"), made.out);
-    snprintf(path, sizeof path, "%s/address", r.data);
+    snprintf(path, sizeof path, "%s/address", r->data);
     FILE *f = fopen(path, "re");
     assert_non_null(f);
     assert_non_null(fgets(address, sizeof address, f));
     address[strcspn(address, "\n")] = 0;
     fclose(f);
     setenv("REEVE_TOKEN", token, 1);
-    (void)realcli_ok(&r, "ls --server %s", address);
-    struct ran ran = realcli_run(&r, "run --server %s true", address, NULL);
+    (void)realcli_ok(r, "ls --server %s", address);
+    struct ran ran = realcli_run(r, "run --server %s true", address, NULL);
     assert_int_equal(ran.exit_code, 4);
     assert_has(ran.err, "may not submit");
     setenv("REEVE_TOKEN", "wrong", 1);
-    assert_int_equal(realcli_run(&r, "ls --server %s", address, NULL).exit_code, 4);
+    assert_int_equal(realcli_run(r, "ls --server %s", address, NULL).exit_code, 4);
     unsetenv("REEVE_TOKEN");
-    struct ran listed = realcli_ok(&r, "token ls --json", NULL);
+    struct ran listed = realcli_ok(r, "token ls --json", NULL);
     const char *bob = strstr(listed.out, "\"name\":\"bob\"");
     assert_non_null(bob);
     while (bob > listed.out && bob[-1] != '\n') bob--;
     char id[32];
     assert_int_equal(sscanf(bob, "{\"id\":\"%31[^\"]", id), 1);
-    (void)realcli_ok(&r, "token revoke %s", id);
-    assert_null(strstr(realcli_ok(&r, "token ls", NULL).out, "bob"));
+    (void)realcli_ok(r, "token revoke %s", id);
+    assert_null(strstr(realcli_ok(r, "token ls", NULL).out, "bob"));
 }
 
 /* ---- the table of verbs ---- */
 
 static void help_completion_and_manual(void **state) {
     (void)state;
-    assert_has(realcli_ok(&r, "help", NULL).out, "exit codes:");
-    assert_has(realcli_ok(&r, "help submit", NULL).out, "--dry-run");
-    assert_has(realcli_ok(&r, "help kv", NULL).out, "reeve kv incr");
-    assert_has(realcli_ok(&r, "logs --help", NULL).out, "-f, --follow");
-    assert_has(realcli_ok(&r, "help --man", NULL).out, ".TH REEVE 1");
-    realcli_refused(&r, "help nonsense", 5, "there is no verb");
-    struct ran bash = realcli_ok(&r, "completion bash", NULL);
+    assert_has(realcli_ok(r, "help", NULL).out, "exit codes:");
+    assert_has(realcli_ok(r, "help submit", NULL).out, "--dry-run");
+    assert_has(realcli_ok(r, "help kv", NULL).out, "reeve kv incr");
+    assert_has(realcli_ok(r, "logs --help", NULL).out, "-f, --follow");
+    assert_has(realcli_ok(r, "help --man", NULL).out, ".TH REEVE 1");
+    realcli_refused(r, "help nonsense", 5, "there is no verb");
+    struct ran bash = realcli_ok(r, "completion bash", NULL);
     char command[256];
     snprintf(command, sizeof command,
              "bash -c '. %s; COMP_WORDS=(reeve submit --dr); COMP_CWORD=2; _reeve; echo ${COMPREPLY[0]}' > %s/said",
-             realcli_file(&r, "completion", bash.out), r.data);
+             realcli_file(r, "completion", bash.out), r->data);
     assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "grep -qx -- --dry-run %s/said", r.data);
+    snprintf(command, sizeof command, "grep -qx -- --dry-run %s/said", r->data);
     assert_int_equal(system(command), 0);
 }
 
 static void wrong_words(void **state) {
     (void)state;
-    realcli_refused(&r, "submti x", 2, "did you mean `submit`?");
-    realcli_refused(&r, "ls --stat failed", 2, "did you mean --state?");
-    realcli_refused(&r, "ls --limit many", 2, "expected a number");
-    realcli_refused(&r, "ls a b", 2, "one argument too many");
-    realcli_refused(&r, "wait x --timeout 5", 2, "expected a duration");
-    realcli_refused(&r, "ls --state", 2, "STATE is missing");
-    realcli_refused(&r, "ls --dialect klingon", 2, "titan, orion, cordum or corun");
-    realcli_refused(&r, "completion fish", 2, "expected bash or zsh");
-    realcli_refused(&r, "up", 6, "runs on");
-    realcli_refused(&r, "ls --server 127.0.0.1:1", 8, "nobody answers");
+    realcli_refused(r, "submti x", 2, "did you mean `submit`?");
+    realcli_refused(r, "ls --stat failed", 2, "did you mean --state?");
+    realcli_refused(r, "ls --limit many", 2, "expected a number");
+    realcli_refused(r, "ls a b", 2, "one argument too many");
+    realcli_refused(r, "wait x --timeout 5", 2, "expected a duration");
+    realcli_refused(r, "ls --state", 2, "STATE is missing");
+    realcli_refused(r, "ls --dialect klingon", 2, "titan, orion, cordum or corun");
+    realcli_refused(r, "completion fish", 2, "expected bash or zsh");
+    realcli_refused(r, "up", 6, "runs on");
+    realcli_refused(r, "ls --server 127.0.0.1:1", 8, "nobody answers");
 }
 
 /* ---- the supervisor ---- */
@@ -383,9 +352,9 @@ static void what_dies_is_started_again(void **state) {
 static void down_and_up_again(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        (void)realcli_ok(&r, "down", NULL);
-        realcli_up(&r);
-        assert_string_equal(realcli_ok(&r, "run -- echo again", NULL).out, "again\n");
+        (void)realcli_ok(r, "down", NULL);
+        realcli_up(r);
+        assert_string_equal(realcli_ok(r, "run -- echo again", NULL).out, "again\n");
     }
 }
 
@@ -411,5 +380,5 @@ int main(void) {
         cmocka_unit_test(down_and_up_again),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }

@@ -9,58 +9,33 @@
 
 #include "realcli.h"
 
-static struct realcli r;
-
-static int setup(void **state) {
-    (void)state;
-    realcli_make(&r);
-    realcli_up(&r);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    realcli_stop(&r);
-    return 0;
-}
-
-static void assert_has(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
-}
-
-static void assert_has_not(const char *text, const char *part) {
-    if (strstr(text, part) != NULL) fail_msg("`%s` is in: %s", part, text);
-}
+static struct realcli *const r = &realcli_group;
 
 static char id[64];
 
-/* Submits a file with that text. */
 static void submit(const char *text, const char *flags) {
-    char args[256];
-    snprintf(args, sizeof args, "submit %%s %s", flags);
-    struct ran ran = realcli_ok(&r, args, realcli_file(&r, "flow.yaml", text));
-    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    snprintf(id, sizeof id, "%s", realcli_submit(r, text, flags));
 }
 
 /* `verb` of a job of the flow. */
 static const char *of(const char *verb, const char *job) {
     char args[128];
     snprintf(args, sizeof args, "%s %s%s%s", verb, id, job[0] != 0 ? "/" : "", job);
-    return realcli_ok(&r, args, NULL).out;
+    return realcli_ok(r, args, NULL).out;
 }
 
 static void ends(const char *text, const char *flags, int exit_code) {
     char args[128];
     submit(text, flags);
     snprintf(args, sizeof args, "wait -q %s", id);
-    struct ran ran = realcli_run(&r, args, NULL, NULL);
+    struct ran ran = realcli_run(r, args, NULL, NULL);
     if (ran.exit_code != exit_code) fail_msg("exit %d: %s%s%s", ran.exit_code, ran.out, ran.err, of("show", ""));
 }
 
 static void refused(const char *text, const char *flags, const char *said) {
     char args[256];
     snprintf(args, sizeof args, "submit %%s %s", flags);
-    struct ran ran = realcli_run(&r, args, realcli_file(&r, "flow.yaml", text), NULL);
+    struct ran ran = realcli_run(r, args, realcli_file(r, "flow.yaml", text), NULL);
     assert_int_equal(ran.exit_code, 2);
     assert_has(ran.err, said);
 }
@@ -127,10 +102,10 @@ static void approvals_are_about_what_was_filled_in(void **state) {
            "");
     (void)of("wait -q", "a");
     const char *asked = "";
-    for (int i = 0; i < 200 && strstr(asked, "Ship") == NULL; i++) asked = realcli_ok(&r, "approve", NULL).out;
+    for (int i = 0; i < 200 && strstr(asked, "Ship") == NULL; i++) asked = realcli_ok(r, "approve", NULL).out;
     assert_has(asked, "Ship 1.2.3?");
     assert_has(asked, "Announce 1.2.3?");
-    struct ran shown = realcli_run(&r, "approve --json", NULL, NULL);
+    struct ran shown = realcli_run(r, "approve --json", NULL, NULL);
     assert_has_not(shown.out, "${jobs");
     (void)of("approve --yes", "b");
     (void)of("approve --yes", "g");
@@ -176,7 +151,7 @@ static void what_cannot_be_evaluated_says_why(void **state) {
     assert_has(of("show", "many"), "expected 0 to 1000000");
     assert_has(of("show", "path"), "jobs.a.outputs has no `m`");
     assert_has(of("show", "none"), "job `number` left no outputs (it is failed)");
-    assert_has(realcli_ok(&r, "dead", NULL).out, "/loop");
+    assert_has(realcli_ok(r, "dead", NULL).out, "/loop");
 }
 
 /* ---- items ---- */
@@ -248,11 +223,11 @@ static void a_killed_server_knows_its_items(void **state) {
            "  s: {needs: a, when: len(jobs.a.outputs) == 60, run: ['echo', '${= sum(jobs.a.outputs)}']}\n",
            "");
     (void)of("wait -q", "a[2]");
-    snprintf(command, sizeof command, "kill -9 $(pgrep -o -P $(cat %s/up.pid))", r.data);
+    snprintf(command, sizeof command, "kill -9 $(pgrep -o -P $(cat %s/up.pid))", r->data);
     assert_int_equal(system(command), 0);
     snprintf(args, sizeof args, "wait -q %s", id);
     struct ran ran = {.exit_code = 8};
-    for (int i = 0; i < 2000 && ran.exit_code == 8; i++) ran = realcli_run(&r, args, NULL, NULL);
+    for (int i = 0; i < 2000 && ran.exit_code == 8; i++) ran = realcli_run(r, args, NULL, NULL);
     if (ran.exit_code != 0) fail_msg("exit %d: %s%s", ran.exit_code, ran.out, ran.err);
     assert_string_equal(of("logs", "a[59]"), "item 60\n");
     assert_string_equal(of("logs", "s"), "1830\n");
@@ -272,5 +247,5 @@ int main(void) {
         cmocka_unit_test(a_killed_server_knows_its_items),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }

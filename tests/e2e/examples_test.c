@@ -9,31 +9,14 @@
 
 #include "realcli.h"
 
-static struct realcli r;
-
-static int setup(void **state) {
-    (void)state;
-    realcli_make(&r);
-    realcli_up(&r);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    realcli_stop(&r);
-    return 0;
-}
-
-static void assert_has(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
-}
+static struct realcli *const r = &realcli_group;
 
 /* Submits it and waits for its end; `flags` may hold a %s for `text`. Its id, valid until the next call. */
 static const char *run(const char *name, const char *flags, const char *text, int exit_code) {
     static char id[64];
     char args[640];
     snprintf(args, sizeof args, "submit --wait examples/%s.yaml %s", name, flags);
-    struct ran ran = realcli_run(&r, args, text, NULL);
+    struct ran ran = realcli_run(r, args, text, NULL);
     if (ran.exit_code != exit_code) fail_msg("%s: exit %d: %s%s", name, ran.exit_code, ran.out, ran.err);
     snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
     return id;
@@ -42,13 +25,13 @@ static const char *run(const char *name, const char *flags, const char *text, in
 static const char *log_of(const char *id, const char *job) {
     char args[128];
     snprintf(args, sizeof args, "logs %s/%s", id, job);
-    return realcli_ok(&r, args, NULL).out;
+    return realcli_ok(r, args, NULL).out;
 }
 
 static const char *shown(const char *id, const char *job) {
     char args[128];
     snprintf(args, sizeof args, "show %s/%s", id, job);
-    return realcli_ok(&r, args, NULL).out;
+    return realcli_ok(r, args, NULL).out;
 }
 
 /* "a succeeded, b skipped": each job is in that state. */
@@ -120,7 +103,7 @@ static void timeouts(void **state) {
 static void concurrency(void **state) {
     (void)state;
     char args[128];
-    snprintf(args, sizeof args, "-p dir=%s", r.data);
+    snprintf(args, sizeof args, "-p dir=%s", r->data);
     const char *id = run("concurrency", args, NULL, 0);
     assert_states(id, "write succeeded, read succeeded, write[4] succeeded");
     assert_string_equal(log_of(id, "read[0]"), "reader 1 need not wait\n");
@@ -154,7 +137,7 @@ static void artifacts(void **state) {
     assert_has(shown(id, "index"), "index.html");
     assert_has(shown(id, "render[2]"), "2-blue");
     /* sha256 of "a red picture\n" */
-    assert_has(realcli_ok(&r, "blob ls", NULL).out, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
+    assert_has(realcli_ok(r, "blob ls", NULL).out, "e9fd5198c2913cbc0a15e797edb8c0d4a98af6352e7f8ae05521d5320632be97");
 }
 
 static void standard_input(void **state) {
@@ -174,16 +157,16 @@ static void ci(void **state) {
              "mkdir %s/repo && cd %s/repo && git init -q -b main && printf '#!/bin/sh\\necho testing $1\\n' > t.sh && "
              "chmod +x t.sh && git add t.sh && git -c user.name=a -c user.email=a@b commit -qm one && "
              "git rev-parse HEAD > %s/commit",
-             r.data, r.data, r.data);
+             r->data, r->data, r->data);
     assert_int_equal(system(command), 0);
     snprintf(flags, sizeof flags, "-p repository=%s/repo -p dir=%s/ci -p test=./t.sh -p suites=unit,tidy -p %%s",
-             r.data, r.data);
+             r->data, r->data);
     const char *id = run("ci", flags, "build=ls -l t.sh | wc -l", 0);
     assert_string_equal(log_of(id, "build"), "1\n");
     assert_string_equal(log_of(id, "test[0]"), "testing unit\n");
     assert_string_equal(log_of(id, "test[1]"), "testing tidy\n");
     char path[96], commit[64] = "";
-    snprintf(path, sizeof path, "%s/commit", r.data);
+    snprintf(path, sizeof path, "%s/commit", r->data);
     FILE *f = fopen(path, "re");
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%63s", commit), 1);
@@ -196,7 +179,7 @@ static void ci(void **state) {
 static void exclusive(void **state) {
     (void)state;
     char flags[128];
-    snprintf(flags, sizeof flags, "-p store=%s/fence", r.data);
+    snprintf(flags, sizeof flags, "-p store=%s/fence", r->data);
     const char *id = run("exclusive", flags, NULL, 0);
     assert_has(shown(id, "lead"), "2 of 3");
     uint64_t first = 0, second = 0;
@@ -216,30 +199,30 @@ static void saga_booking(void **state) {
 
 static void ml_gate(void **state) {
     (void)state;
-    struct ran ran = realcli_ok(&r, "submit examples/ml-gate.yaml", NULL);
+    struct ran ran = realcli_ok(r, "submit examples/ml-gate.yaml", NULL);
     char id[64], args[128];
     snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
     snprintf(args, sizeof args, "wait -q %s/evaluate", id);
-    (void)realcli_ok(&r, args, NULL);
+    (void)realcli_ok(r, args, NULL);
     snprintf(args, sizeof args, "approve --yes %s/release", id);
-    (void)realcli_ok(&r, args, NULL);
+    (void)realcli_ok(r, args, NULL);
     snprintf(args, sizeof args, "wait -q %s", id);
-    (void)realcli_ok(&r, args, NULL);
+    (void)realcli_ok(r, args, NULL);
     assert_string_equal(log_of(id, "deploy"), "deployed\n");
 }
 
 /* Waits for a worker that offers what it asks for, and says so. */
 static void gpu_routing(void **state) {
     (void)state;
-    struct ran ran = realcli_ok(&r, "submit examples/gpu-routing.yaml", NULL);
+    struct ran ran = realcli_ok(r, "submit examples/gpu-routing.yaml", NULL);
     char id[64], args[128];
     snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
     snprintf(args, sizeof args, "wait -q %s/prepare", id);
-    (void)realcli_ok(&r, args, NULL);
+    (void)realcli_ok(r, args, NULL);
     snprintf(args, sizeof args, "why %s/train", id);
-    assert_has(realcli_ok(&r, args, NULL).out, "no attached worker offers");
+    assert_has(realcli_ok(r, args, NULL).out, "no attached worker offers");
     snprintf(args, sizeof args, "cancel %s", id);
-    (void)realcli_ok(&r, args, NULL);
+    (void)realcli_ok(r, args, NULL);
 }
 
 static void agent(void **state) {
@@ -251,7 +234,7 @@ static void agent(void **state) {
     assert_has(shown(id, "answer"), "35");
     char args[64];
     snprintf(args, sizeof args, "ls %s", id);
-    assert_null(strstr(realcli_ok(&r, args, NULL).out, "dig"));
+    assert_null(strstr(realcli_ok(r, args, NULL).out, "dig"));
 }
 
 static const struct {
@@ -289,7 +272,7 @@ static void every_example_is_here(void **state) {
             if (strcmp(path, found.gl_pathv[i]) == 0) break;
         }
         if (k == COUNT) fail_msg("%s has no test", found.gl_pathv[i]);
-        assert_has(realcli_ok(&r, "submit --dry-run %s", found.gl_pathv[i]).out, "\"jobs\":[{\"name\":");
+        assert_has(realcli_ok(r, "submit --dry-run %s", found.gl_pathv[i]).out, "\"jobs\":[{\"name\":");
     }
     globfree(&found);
 }
@@ -298,5 +281,5 @@ int main(void) {
     struct CMUnitTest tests[COUNT + 1] = {cmocka_unit_test(every_example_is_here)};
     for (size_t i = 0; i < COUNT; i++) tests[i + 1] = (struct CMUnitTest){examples[i].name, examples[i].test, 0, 0, 0};
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }

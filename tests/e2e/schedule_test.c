@@ -11,24 +11,7 @@
 
 #define WAIT_S 120
 
-static struct realcli r;
-
-static int setup(void **state) {
-    (void)state;
-    realcli_make(&r);
-    realcli_up(&r);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    realcli_stop(&r);
-    return 0;
-}
-
-static void assert_has(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
-}
+static struct realcli *const r = &realcli_group;
 
 static const char *const tick = "name: tick\n"
                                 "schedule: {every: 1s, catch_up: all, overlap: queue}\n"
@@ -38,7 +21,7 @@ static const char *const tick = "name: tick\n"
 static void add(const char *text, const char *flags) {
     char args[160];
     snprintf(args, sizeof args, "schedule add %%s %s", flags);
-    (void)realcli_ok(&r, args, realcli_file(&r, "flow.yaml", text));
+    (void)realcli_ok(r, args, realcli_file(r, "flow.yaml", text));
 }
 
 /* A number of the schedule's JSON; 0 when it is left out. */
@@ -46,7 +29,7 @@ static long number_of(const char *name, const char *key) {
     char args[64], quoted[32];
     snprintf(args, sizeof args, "schedule next %s --json", name);
     snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    struct ran ran = realcli_run(&r, args, NULL, NULL);
+    struct ran ran = realcli_run(r, args, NULL, NULL);
     const char *at = ran.exit_code == 0 ? strstr(ran.out, quoted) : NULL;
     return at == NULL ? 0 : strtol(at + strlen(quoted), NULL, 10);
 }
@@ -60,7 +43,7 @@ static void wait_fired(const char *name, long least) {
 
 /* Slots of the flows that the schedule made, from the log itself. */
 static uint32_t slots_made(long *ret, uint32_t max) {
-    struct ran ran = realcli_ok(&r, "journal dump", NULL);
+    struct ran ran = realcli_ok(r, "journal dump", NULL);
     char *save = NULL;
     uint32_t count = 0;
     for (char *line = strtok_r(ran.out, "\n", &save); line != NULL && count < max; line = strtok_r(NULL, "\n", &save)) {
@@ -73,7 +56,7 @@ static uint32_t slots_made(long *ret, uint32_t max) {
 
 static void kill_server(void) {
     char command[128];
-    snprintf(command, sizeof command, "pkill -9 -f 'serv[e] --data %s'", r.data);
+    snprintf(command, sizeof command, "pkill -9 -f 'serv[e] --data %s'", r->data);
     assert_int_equal(system(command), 0);
 }
 
@@ -86,7 +69,7 @@ static void each_slot_fires_once_whatever_is_killed(void **state) {
         kill_server();
         wait_fired("tick", 2 * round);
     }
-    (void)realcli_ok(&r, "schedule rm tick", NULL);
+    (void)realcli_ok(r, "schedule rm tick", NULL);
     uint32_t count = slots_made(slots, 256);
     assert_true(count >= 6);
     for (uint32_t i = 1; i < count; i++)
@@ -96,29 +79,29 @@ static void each_slot_fires_once_whatever_is_killed(void **state) {
 static void people_look_at_them(void **state) {
     (void)state;
     add("name: report\nschedule: '30 2 * * *'\njobs: {a: {noop: true}}\n", "--zone Europe/Lisbon");
-    struct ran ran = realcli_ok(&r, "schedule ls", NULL);
+    struct ran ran = realcli_ok(r, "schedule ls", NULL);
     assert_has(ran.out, "cron 30 2 * * *; zone Europe/Lisbon");
-    ran = realcli_ok(&r, "schedule next report -n 2", NULL);
+    ran = realcli_ok(r, "schedule next report -n 2", NULL);
     assert_has(ran.out, ":30:00\n");
     assert_int_equal(number_of("report", "fired"), 0);
     add("name: report\nschedule: '30 2 * * *'\njobs: {a: {noop: true}}\n", "--at 2099-01-01T00:00:00Z"); /* changed */
-    assert_has(realcli_ok(&r, "schedule next report", NULL).out, "2099-01-01");
-    (void)realcli_ok(&r, "schedule rm report", NULL);
-    realcli_refused(&r, "schedule next report", 5, "there is no schedule report");
+    assert_has(realcli_ok(r, "schedule next report", NULL).out, "2099-01-01");
+    (void)realcli_ok(r, "schedule rm report", NULL);
+    realcli_refused(r, "schedule next report", 5, "there is no schedule report");
 }
 
 static void pauses_and_backfills(void **state) {
     (void)state;
     add("name: job\njobs: {a: {noop: true}}\n", "--every 1h --overlap queue --paused");
-    assert_has(realcli_ok(&r, "schedule ls", NULL).out, "paused");
-    (void)realcli_ok(&r, "schedule resume job", NULL);
-    (void)realcli_ok(&r, "schedule backfill job --since 2026-01-01T00:00:00Z --until 2026-01-01T03:00:00Z", NULL);
+    assert_has(realcli_ok(r, "schedule ls", NULL).out, "paused");
+    (void)realcli_ok(r, "schedule resume job", NULL);
+    (void)realcli_ok(r, "schedule backfill job --since 2026-01-01T00:00:00Z --until 2026-01-01T03:00:00Z", NULL);
     wait_fired("job", 3);
-    (void)realcli_ok(&r, "schedule pause job", NULL);
-    realcli_refused(&r, "schedule backfill job --since 2026-01-01T00:00:00Z --until 2027-01-01T00:00:00Z", 2,
+    (void)realcli_ok(r, "schedule pause job", NULL);
+    realcli_refused(r, "schedule backfill job --since 2026-01-01T00:00:00Z --until 2027-01-01T00:00:00Z", 2,
                     "schedule_waiting_max");
-    realcli_refused(&r, "schedule backfill job --since 2026-01-01T00:00:00Z", 2, "--since and --until");
-    (void)realcli_ok(&r, "schedule rm job", NULL);
+    realcli_refused(r, "schedule backfill job --since 2026-01-01T00:00:00Z", 2, "--since and --until");
+    (void)realcli_ok(r, "schedule rm job", NULL);
 }
 
 static void bad_ones_are_refused(void **state) {
@@ -140,11 +123,11 @@ static void bad_ones_are_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char args[160];
-        snprintf(args, sizeof args, "schedule add %s %s", realcli_file(&r, "flow.yaml", cases[i].text), cases[i].flags);
-        realcli_refused(&r, args, cases[i].exit_code, cases[i].said);
+        snprintf(args, sizeof args, "schedule add %s %s", realcli_file(r, "flow.yaml", cases[i].text), cases[i].flags);
+        realcli_refused(r, args, cases[i].exit_code, cases[i].said);
     }
-    realcli_refused(&r, "schedule pause nothing", 5, "there is no schedule nothing");
-    assert_null(strstr(realcli_ok(&r, "schedule ls --json", NULL).out, "\"x\""));
+    realcli_refused(r, "schedule pause nothing", 5, "there is no schedule nothing");
+    assert_null(strstr(realcli_ok(r, "schedule ls --json", NULL).out, "\"x\""));
 }
 
 int main(void) {
@@ -154,5 +137,5 @@ int main(void) {
         cmocka_unit_test(pauses_and_backfills),
         cmocka_unit_test(bad_ones_are_refused),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }

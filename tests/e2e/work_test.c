@@ -61,10 +61,6 @@ static int64_t now_us(void) {
     return t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static void assert_has(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
-}
-
 /* Submits the file; its id. */
 static void submit(const char *text, char ret[64]) {
     struct ran ran = realcli_ok(&r, "submit %s", realcli_file(&r, "flow.yaml", text));

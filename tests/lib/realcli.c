@@ -122,3 +122,43 @@ const char *realcli_file(struct realcli *r, const char *name, const char *text) 
     fclose(f);
     return path;
 }
+
+const char *realcli_submit(struct realcli *r, const char *text, const char *flags) {
+    static char id[64];
+    char args[256];
+    snprintf(args, sizeof args, "submit %%s %s", flags);
+    struct ran ran = realcli_ok(r, args, realcli_file(r, "flow.yaml", text));
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    return id;
+}
+
+const char *realcli_at(const char *args, const char *id) {
+    char text[512];
+    size_t len = 0;
+    for (; *args != 0; args++) {
+        assert_true(len + strlen(id) + 1 < sizeof text);
+        if (*args == '@')
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s", id);
+        else
+            text[len++] = *args;
+    }
+    text[len] = 0;
+    return keep(strdup(text));
+}
+
+/* ---- for a whole program ---- */
+
+struct realcli realcli_group;
+
+int realcli_group_setup(void **state) {
+    (void)state;
+    realcli_make(&realcli_group);
+    realcli_up(&realcli_group);
+    return 0;
+}
+
+int realcli_group_teardown(void **state) {
+    (void)state;
+    realcli_stop(&realcli_group);
+    return 0;
+}

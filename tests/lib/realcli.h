@@ -22,7 +22,16 @@ struct ran realcli_run(struct realcli *r, const char *args, const char *text, co
 /* The same, and it must exit so. */
 struct ran realcli_ok(struct realcli *r, const char *args, const char *text);
 void realcli_refused(struct realcli *r, const char *args, int exit_code, const char *said);
+/* Submits a file with that text; its id, valid until the next call. */
+const char *realcli_submit(struct realcli *r, const char *text, const char *flags);
+/* The arguments with the id in place of each @; valid until realcli_stop. */
+const char *realcli_at(const char *args, const char *id);
 /* Writes a file and returns its path, valid until the next call. */
 const char *realcli_file(struct realcli *r, const char *name, const char *text);
+
+/* One server and one worker for all tests of a program. */
+extern struct realcli realcli_group;
+int realcli_group_setup(void **state);
+int realcli_group_teardown(void **state);
 
 #endif

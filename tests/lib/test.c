@@ -21,3 +21,11 @@ uint64_t test_random_below(struct test_random *r, uint64_t below) {
     REQUIRE(below > 0);
     return test_random_next(r) % below;
 }
+
+void assert_has(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) fail_msg("`%s` is not in: %s", part, text);
+}
+
+void assert_has_not(const char *text, const char *part) {
+    if (strstr(text, part) != NULL) fail_msg("`%s` is in: %s", part, text);
+}

@@ -26,6 +26,9 @@ void test_panic_catch(const char *file, int line, const char *fact);
         }                                         \
     } while (0)
 
+void assert_has(const char *text, const char *part);
+void assert_has_not(const char *text, const char *part);
+
 /* A small generator for tests: the same seed gives the same test. */
 struct test_random {
     uint64_t state;
