@@ -249,7 +249,7 @@ static int unknown_verb(int argc, char **argv) {
     return err_exit_code(ERR_INVALID);
 }
 
-/* Verbs outside that have settings list those themselves; of certificates and the journal the table says all there is. */
+/* Verbs outside that have settings list them; of certificates and the journal the table says all there is. */
 static bool wants_table_help(const struct cli_verb *verb, int count, char **args) {
     bool wants = false;
     for (int i = 0; i < count; i++) wants |= strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0;

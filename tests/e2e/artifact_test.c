@@ -111,10 +111,12 @@ static void wrong_inputs_are_refused_with_their_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_are_kept_and_given_to_children, realcli_group_setup, realcli_group_teardown),
+        cmocka_unit_test_setup_teardown(files_are_kept_and_given_to_children, realcli_group_setup,
+                                        realcli_group_teardown),
         cmocka_unit_test_setup_teardown(what_a_failure_left_is_kept_too, realcli_group_setup, realcli_group_teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_said, realcli_group_setup, realcli_group_teardown),
-        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_with_their_place, realcli_group_setup, realcli_group_teardown),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_with_their_place, realcli_group_setup,
+                                        realcli_group_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
