@@ -1,6 +1,7 @@
 /* main.c: the program; the only place where os/ meets the rest. What it can do is the table in cli/verbs.c. */
 #include "bench.h"
 #include "cert.h"
+#include "child.h"
 #include "cli.h"
 #include "journal_verbs.h"
 #include "osclock.h"
@@ -31,6 +32,7 @@ static enum err bench(int count, char **args, struct why *why) {
 }
 
 int main(int argc, char **argv) {
+    if (child_is(argc, argv)) return child_run(argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),
                                     .hasher = osdigest(),

@@ -23,19 +23,16 @@
 #include "ostls.h"
 #include "panic.h"
 #include "worker_env.h"
+#include "worker_options.h"
 
-#define TOKEN_MAX 512u
-#define PATH_BYTES_MAX 512u
+#define PATH_BYTES_MAX WORKER_PATH_MAX
 #define SPOOL_BYTES_STANDARD (1ull << 30)
 #define CONNECTIONS_MAX 8u
 
 struct worker {
-    struct agent_options options;
-    char data[PATH_BYTES_MAX], space_path[PATH_BYTES_MAX + 8], server[PATH_BYTES_MAX + 16], token[TOKEN_MAX], host[65];
-    char server_told[2 * PATH_BYTES_MAX + 16];
-    struct ostls_files tls;
+    struct worker_options given;
+    char space_path[PATH_BYTES_MAX + 8], server_told[2 * PATH_BYTES_MAX + 16];
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
-    const char *pass_env;              /* as given: "NAME,NAME" or "all" */
     struct worker_env env;
     struct disk *disk;
     struct space *space;
@@ -43,7 +40,6 @@ struct worker {
     struct osloop *loop;
     struct agent *agent;
     uint32_t signals;
-    bool help;
 };
 
 /* ---- the log ---- */
@@ -72,146 +68,16 @@ static uint32_t cpu_percent(void *ctx) {
 /* What jobs see of our environment, and how they reach the server as we do, with the token of their attempt; and this
  * program, to do it with. */
 static void env_make(struct worker *w) {
-    worker_env_make(&w->env, w->pass_env);
+    worker_env_make(&w->env, w->given.pass_env);
     worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
-    if (strncmp(w->server, "tls:", 4) == 0 || w->options.server_now != NULL) {
-        worker_env_add_path(&w->env, "REEVE_TLS_CA", w->tls.ca);
-        if (w->tls.pin != NULL) worker_env_add(&w->env, "REEVE_TLS_PIN", w->tls.pin);
+    if (strncmp(w->given.server, "tls:", 4) == 0 || w->given.agent.server_now != NULL) {
+        worker_env_add_path(&w->env, "REEVE_TLS_CA", w->given.tls.ca);
+        if (w->given.tls.pin != NULL) worker_env_add(&w->env, "REEVE_TLS_PIN", w->given.tls.pin);
     }
-    w->options.env = w->env.list;
+    w->given.agent.env = w->env.list;
 }
 
-/* ---- options ---- */
-
-static enum err number(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
-                       struct why *why) {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long v = strtoull(value, &end, 10);
-    if (errno != 0 || end == value || *end != 0 || value[0] == '-' || v < least || v > most)
-        return why_set(why, ERR_INVALID, "%s: a number from %llu to %llu is expected, not %s", name,
-                       (unsigned long long)least, (unsigned long long)most, value);
-    *ret = v;
-    return ERR_OK;
-}
-
-static enum err label_add(struct worker *w, char *value, struct why *why) {
-    char *equal = strchr(value, '=');
-    if (equal == NULL || equal == value)
-        return why_set(why, ERR_INVALID, "--label: NAME=VALUE is expected, not %s", value);
-    if (w->options.label_count == AGENT_LIST_MAX)
-        return why_set(why, ERR_LIMIT, "--label: more than %u", AGENT_LIST_MAX);
-    *equal = 0;
-    w->options.labels[w->options.label_count++] = (struct agent_pair){value, equal + 1};
-    return ERR_OK;
-}
-
-static enum err resource_add(struct worker *w, char *value, struct why *why) {
-    struct agent_options *o = &w->options;
-    char *equal = strchr(value, '=');
-    uint64_t amount = 0;
-    if (equal == NULL || equal == value)
-        return why_set(why, ERR_INVALID, "--resource: NAME=AMOUNT is expected, not %s", value);
-    if (o->resource_count == AGENT_RESOURCES_MAX)
-        return why_set(why, ERR_LIMIT, "--resource: more than %u", AGENT_RESOURCES_MAX);
-    enum err e = number("--resource", equal + 1, 1, UINT64_MAX >> 1, &amount, why);
-    if (e != ERR_OK) return e;
-    *equal = 0;
-    o->resources[o->resource_count++] = (struct agent_amount){value, amount};
-    return ERR_OK;
-}
-
-static enum err capability_add(struct worker *w, const char *value, struct why *why) {
-    if (w->options.capability_count == AGENT_LIST_MAX)
-        return why_set(why, ERR_LIMIT, "--capability: more than %u", AGENT_LIST_MAX);
-    w->options.capabilities[w->options.capability_count++] = value;
-    return ERR_OK;
-}
-
-static enum err option_take(struct worker *w, const char *name, char *value, struct why *why) {
-    struct agent_options *o = &w->options;
-    uint64_t n = 0;
-    enum err e = ERR_OK;
-    if (strcmp(name, "--server") == 0) {
-        snprintf(w->server, sizeof w->server, "%s", value);
-    } else if (strcmp(name, "--token") == 0) {
-        snprintf(w->token, sizeof w->token, "%s", value);
-        memset(value, '*', strlen(value)); /* the list of processes is public */
-    } else if (strcmp(name, "--data") == 0) {
-        snprintf(w->data, sizeof w->data, "%s", value);
-    } else if (strcmp(name, "--name") == 0) {
-        snprintf(w->host, sizeof w->host, "%s", value);
-    } else if (strcmp(name, "--tls-ca") == 0) {
-        w->tls.ca = value;
-    } else if (strcmp(name, "--tls-pin") == 0) {
-        w->tls.pin = value;
-    } else if (strcmp(name, "--tls-cert") == 0) {
-        w->tls.cert = value;
-    } else if (strcmp(name, "--tls-key") == 0) {
-        w->tls.key = value;
-    } else if (strcmp(name, "--tenant") == 0) {
-        o->tenant = value;
-    } else if (strcmp(name, "--pool") == 0) {
-        o->pool = value;
-    } else if (strcmp(name, "--capability") == 0) {
-        return capability_add(w, value, why);
-    } else if (strcmp(name, "--label") == 0) {
-        return label_add(w, value, why);
-    } else if (strcmp(name, "--resource") == 0) {
-        return resource_add(w, value, why);
-    } else if (strcmp(name, "--pass-env") == 0) {
-        w->pass_env = value;
-    } else if (strcmp(name, "--slots") == 0) {
-        e = number(name, value, 1, (uint64_t)o->limits.worker_slots_max, &n, why);
-        if (e == ERR_OK) o->slots = (uint32_t)n;
-    } else if (strcmp(name, "--gpus") == 0) {
-        e = number(name, value, 0, 1024, &n, why);
-        if (e == ERR_OK) o->gpus = (uint32_t)n;
-    } else if (strcmp(name, "--spool-bytes") == 0) {
-        e = number(name, value, 0, UINT64_MAX >> 1, &o->spool_bytes_max, why);
-    } else {
-        return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", name);
-    }
-    return e;
-}
-
-static void help(void) {
-    printf(
-        "usage: reeve worker [OPTION]...\n\n"
-        "  --server ADDRESS   host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\n"
-        "                     else the server of $REEVE_DATA (.reeve)\n"
-        "  --token TOKEN      else $REEVE_TOKEN, else worker.token of $REEVE_DATA\n"
-        "  --tls-cert FILE    its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca\n"
-        "  --tls-key FILE     its key; standard: the file of the certificate\n"
-        "  --tls-ca FILE      authority of the server's certificate; or --tls-pin HEX, its SHA-256\n"
-        "  --tenant NAME      whose jobs it runs, and no others; standard: of its token or certificate, else default\n"
-        "  --data DIR         its own directory: who it is, results not yet delivered; standard: .reeve-worker\n"
-        "  --name NAME        how its id begins; standard: the name in its certificate, or of the machine\n"
-        "  --slots N          jobs at a time; standard: 4\n"
-        "  --pool NAME        --capability NAME...  --label NAME=VALUE...  --gpus N   what it offers\n"
-        "  --resource NAME=AMOUNT...   something else that jobs may ask for a share of\n"
-        "  --permanent        it is expected to come back\n"
-        "  --pass-env NAMES   variables of its environment that jobs get, by commas, or `all`\n"
-        "  --spool-bytes N    output kept on its disk while the server is away; beyond it jobs wait\n");
-}
-
-static enum err options_read(struct worker *w, int count, char **args, struct why *why) {
-    for (int i = 0; i < count; i++) {
-        if (strcmp(args[i], "--help") == 0) {
-            w->help = true;
-            return ERR_OK;
-        }
-        if (strcmp(args[i], "--permanent") == 0) {
-            w->options.permanent = true;
-            continue;
-        }
-        if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
-        enum err e = option_take(w, args[i], args[i + 1], why);
-        if (e != ERR_OK) return e;
-        i++;
-    }
-    return ERR_OK;
-}
+/* ---- what was not said ---- */
 
 /* The first line of a file beside the server's data; false when there is none. */
 static bool line_read(const char *name, char *ret, size_t size) {
@@ -229,54 +95,56 @@ static bool line_read(const char *name, char *ret, size_t size) {
 /* A server that was started again may listen at another port: its directory says which. */
 static const char *server_now(void *ctx) {
     struct worker *w = ctx;
-    char address[sizeof w->server];
-    if (line_read("address", address, sizeof address)) memcpy(w->server, address, sizeof w->server);
-    return w->server;
+    char address[sizeof w->given.server];
+    if (line_read("address", address, sizeof address)) memcpy(w->given.server, address, sizeof w->given.server);
+    return w->given.server;
 }
 
 /* The file of a certificate that `reeve cert worker` made holds its authority too. */
 static void tls_complete(struct worker *w) {
     static const char *const names[] = {"REEVE_TLS_CERT", "REEVE_TLS_KEY", "REEVE_TLS_CA", "REEVE_TLS_PIN"};
-    const char **const to[] = {&w->tls.cert, &w->tls.key, &w->tls.ca, &w->tls.pin};
+    const char **const to[] = {&w->given.tls.cert, &w->given.tls.key, &w->given.tls.ca, &w->given.tls.pin};
     const char *data = getenv("REEVE_DATA");
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
         if (*to[i] == NULL) *to[i] = getenv(names[i]);
     snprintf(w->tls_own, sizeof w->tls_own, "%s/tls/ca.pem", data != NULL ? data : ".reeve");
-    if (w->tls.ca == NULL) w->tls.ca = w->tls.cert;
-    if (w->tls.ca == NULL && w->tls.pin == NULL && access(w->tls_own, R_OK) == 0) w->tls.ca = w->tls_own;
+    if (w->given.tls.ca == NULL) w->given.tls.ca = w->given.tls.cert;
+    if (w->given.tls.ca == NULL && w->given.tls.pin == NULL && access(w->tls_own, R_OK) == 0)
+        w->given.tls.ca = w->tls_own;
 }
 
 /* The address as jobs are told it: they run elsewhere. */
 static void socket_complete(struct worker *w) {
     char here[PATH_BYTES_MAX];
-    if (strncmp(w->server, "unix:", 5) != 0 || w->server[5] == '/' || getcwd(here, sizeof here) == NULL) return;
-    snprintf(w->server_told, sizeof w->server_told, "unix:%s/%s", here, w->server + 5);
-    w->options.server_told = w->server_told;
+    if (strncmp(w->given.server, "unix:", 5) != 0 || w->given.server[5] == '/' || getcwd(here, sizeof here) == NULL)
+        return;
+    snprintf(w->server_told, sizeof w->server_told, "unix:%s/%s", here, w->given.server + 5);
+    w->given.agent.server_told = w->server_told;
 }
 
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
-    if (w->server[0] == 0 && server != NULL) snprintf(w->server, sizeof w->server, "%s", server);
-    if (w->server[0] == 0) {
-        if (!line_read("address", w->server, sizeof w->server))
+    if (w->given.server[0] == 0 && server != NULL) snprintf(w->given.server, sizeof w->given.server, "%s", server);
+    if (w->given.server[0] == 0) {
+        if (!line_read("address", w->given.server, sizeof w->given.server))
             return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
-        w->options.server_now = server_now;
+        w->given.agent.server_now = server_now;
     }
-    if (w->token[0] == 0 && token != NULL) snprintf(w->token, sizeof w->token, "%s", token);
-    if (w->token[0] == 0) (void)line_read("worker.token", w->token, sizeof w->token);
-    if (w->data[0] == 0) snprintf(w->data, sizeof w->data, ".reeve-worker");
-    snprintf(w->space_path, sizeof w->space_path, "%s/space", w->data);
+    if (w->given.token[0] == 0 && token != NULL) snprintf(w->given.token, sizeof w->given.token, "%s", token);
+    if (w->given.token[0] == 0) (void)line_read("worker.token", w->given.token, sizeof w->given.token);
+    if (w->given.data[0] == 0) snprintf(w->given.data, sizeof w->given.data, ".reeve-worker");
+    snprintf(w->space_path, sizeof w->space_path, "%s/space", w->given.data);
     tls_complete(w);
     socket_complete(w);
-    w->options.server = w->server;
-    w->options.token = w->token[0] != 0 ? w->token : NULL;
-    w->options.name = w->host;
+    w->given.agent.server = w->given.server;
+    w->given.agent.token = w->given.token[0] != 0 ? w->given.token : NULL;
+    w->given.agent.name = w->given.host;
     return ERR_OK;
 }
 
 static void options_default(struct worker *w, const char *build) {
     struct sysinfo machine;
-    struct agent_options *o = &w->options;
+    struct agent_options *o = &w->given.agent;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     *o = (struct agent_options){.slots = 4, .build = build, .spool_bytes_max = SPOOL_BYTES_STANDARD};
     limits_default(&o->limits);
@@ -315,26 +183,28 @@ static enum err tls_open(struct worker *w, struct why *why) {
     struct ostls *tls = NULL;
     char name[OSTLS_NAME_MAX];
     /* A server of this machine may have a certificate when it comes back. */
-    bool may_turn = w->options.server_now != NULL && w->tls.ca != NULL;
-    if (strncmp(w->server, "tls:", 4) != 0 && !may_turn) return ERR_OK;
-    enum err e = ostls_client(&w->tls, &tls, why);
+    bool may_turn = w->given.agent.server_now != NULL && w->given.tls.ca != NULL;
+    if (strncmp(w->given.server, "tls:", 4) != 0 && !may_turn) return ERR_OK;
+    enum err e = ostls_client(&w->given.tls, &tls, why);
     if (e != ERR_OK) return e;
     osloop_tls_client(w->loop, tls);
     ostls_name(tls, name);
-    if (w->host[0] == 0) snprintf(w->host, sizeof w->host, "%s", name); /* the server takes it by no other */
+    if (w->given.host[0] == 0)
+        snprintf(w->given.host, sizeof w->given.host, "%s", name); /* the server takes it by no other */
     return ERR_OK;
 }
 
 static enum err open_all(struct worker *w, struct why *why) {
     watch_id watch;
-    enum err e = osdisk_open(w->data, &w->disk, why);
+    enum err e = osdisk_open(w->given.data, &w->disk, why);
     if (e == ERR_OK) e = osspace_open(w->space_path, &w->space, why);
     if (e == ERR_OK) e = osloop_open(CONNECTIONS_MAX, &w->loop, why);
     if (e == ERR_OK) e = tls_open(w, why);
     if (e != ERR_OK) return e;
-    if (w->host[0] == 0 && gethostname(w->host, sizeof w->host - 1) != 0) snprintf(w->host, sizeof w->host, "worker");
+    if (w->given.host[0] == 0 && gethostname(w->given.host, sizeof w->given.host - 1) != 0)
+        snprintf(w->given.host, sizeof w->given.host, "worker");
     struct agent_world world = {osclock(), w->disk, w->space, osloop_net(w->loop), w->proc};
-    e = agent_open(&world, &w->options, &w->agent, why);
+    e = agent_open(&world, &w->given.agent, &w->agent, why);
     if (e == ERR_OK) e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGTERM, on_signal, w, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGINT, on_signal, w, why);
@@ -353,9 +223,9 @@ static void close_all(struct worker *w) {
 enum err worker_run(int count, char **args, const char *build, struct why *why) {
     static struct worker w;
     options_default(&w, build);
-    enum err e = options_read(&w, count, args, why);
-    if (e == ERR_OK && w.help) {
-        help();
+    enum err e = worker_options_read(&w.given, count, args, why);
+    if (e == ERR_OK && w.given.help) {
+        worker_options_help();
         return ERR_OK;
     }
     if (e == ERR_OK) e = options_complete(&w, why);
@@ -367,7 +237,7 @@ enum err worker_run(int count, char **args, const char *build, struct why *why) 
     if (e == ERR_OK) {
         char line[200];
         snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(w.agent),
-                 (unsigned long long)agent_incarnation(w.agent), w.options.slots);
+                 (unsigned long long)agent_incarnation(w.agent), w.given.agent.slots);
         log_line(NULL, line);
         osloop_run(w.loop);
         if (!osproc_is_well(w.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");

@@ -22,6 +22,7 @@ declare -A rule=(
     [server]="base calendar core eval journal port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
+    [child]="base child port proto"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [cli]="agent base cli core eval journal port proto server spec store"
 )

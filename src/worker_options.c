@@ -1,0 +1,165 @@
+/* worker_options.c: see worker_options.h. */
+#include "worker_options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_kind {
+    OPTION_SWITCH, /* bool */
+    OPTION_TEXT,   /* const char * */
+    OPTION_COPY,   /* char[most] */
+    OPTION_SECRET, /* the same; then blotted out: the list of processes is public */
+    OPTION_U32,
+    OPTION_U64,
+    OPTION_CALL,
+};
+
+struct option {
+    const char *name, *value; /* value: how it is called in the help; NULL for a switch */
+    enum option_kind kind;
+    size_t at; /* in struct worker_options */
+    uint64_t least, most;
+    enum err (*call)(struct worker_options *o, char *value, struct why *why);
+    const char *help;
+};
+
+static enum err number(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
+                       struct why *why) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(value, &end, 10);
+    if (errno != 0 || end == value || *end != 0 || value[0] == '-' || v < least || v > most)
+        return why_set(why, ERR_INVALID, "%s: a number from %llu to %llu is expected, not %s", name,
+                       (unsigned long long)least, (unsigned long long)most, value);
+    *ret = v;
+    return ERR_OK;
+}
+
+static enum err label_add(struct worker_options *o, char *value, struct why *why) {
+    struct agent_options *a = &o->agent;
+    char *equal = strchr(value, '=');
+    if (equal == NULL || equal == value)
+        return why_set(why, ERR_INVALID, "--label: NAME=VALUE is expected, not %s", value);
+    if (a->label_count == AGENT_LIST_MAX) return why_set(why, ERR_LIMIT, "--label: more than %u", AGENT_LIST_MAX);
+    *equal = 0;
+    a->labels[a->label_count++] = (struct agent_pair){value, equal + 1};
+    return ERR_OK;
+}
+
+static enum err resource_add(struct worker_options *o, char *value, struct why *why) {
+    struct agent_options *a = &o->agent;
+    char *equal = strchr(value, '=');
+    uint64_t amount = 0;
+    if (equal == NULL || equal == value)
+        return why_set(why, ERR_INVALID, "--resource: NAME=AMOUNT is expected, not %s", value);
+    if (a->resource_count == AGENT_RESOURCES_MAX)
+        return why_set(why, ERR_LIMIT, "--resource: more than %u", AGENT_RESOURCES_MAX);
+    enum err e = number("--resource", equal + 1, 1, UINT64_MAX >> 1, &amount, why);
+    if (e != ERR_OK) return e;
+    *equal = 0;
+    a->resources[a->resource_count++] = (struct agent_amount){value, amount};
+    return ERR_OK;
+}
+
+static enum err capability_add(struct worker_options *o, char *value, struct why *why) {
+    struct agent_options *a = &o->agent;
+    if (a->capability_count == AGENT_LIST_MAX)
+        return why_set(why, ERR_LIMIT, "--capability: more than %u", AGENT_LIST_MAX);
+    a->capabilities[a->capability_count++] = value;
+    return ERR_OK;
+}
+
+static enum err slots_take(struct worker_options *o, char *value, struct why *why) {
+    uint64_t n = 0;
+    enum err e = number("--slots", value, 1, (uint64_t)o->agent.limits.worker_slots_max, &n, why);
+    if (e == ERR_OK) o->agent.slots = (uint32_t)n;
+    return e;
+}
+
+#define AT(field) offsetof(struct worker_options, field)
+#define ROOM(field) .at = AT(field), .most = sizeof((struct worker_options *)0)->field
+
+/* clang-format off */
+static const struct option options[] = {
+    {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\nelse the server of $REEVE_DATA (.reeve)"},
+    {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "else $REEVE_TOKEN, else worker.token of $REEVE_DATA"},
+    {"--tls-cert", "FILE", OPTION_TEXT, AT(tls.cert), .help = "its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca"},
+    {"--tls-key", "FILE", OPTION_TEXT, AT(tls.key), .help = "its key; standard: the file of the certificate"},
+    {"--tls-ca", "FILE", OPTION_TEXT, AT(tls.ca), .help = "authority of the server's certificate"},
+    {"--tls-pin", "HEX", OPTION_TEXT, AT(tls.pin), .help = "or: SHA-256 of the server's certificate"},
+    {"--tenant", "NAME", OPTION_TEXT, AT(agent.tenant), .help = "whose jobs it runs, and no others; standard: of its token or certificate, else default"},
+    {"--data", "DIR", OPTION_COPY, ROOM(data), .help = "its own directory: who it is, results not yet delivered; standard: .reeve-worker"},
+    {"--name", "NAME", OPTION_COPY, ROOM(host), .help = "how its id begins; standard: the name in its certificate, or of the machine"},
+    {"--slots", "N", OPTION_CALL, .call = slots_take, .help = "jobs at a time; standard: 4"},
+    {"--pool", "NAME", OPTION_TEXT, AT(agent.pool), .help = "the pool that it belongs to; standard: default"},
+    {"--capability", "NAME", OPTION_CALL, .call = capability_add, .help = "what it can do; may come several times"},
+    {"--label", "NAME=VALUE", OPTION_CALL, .call = label_add, .help = "what it is; may come several times"},
+    {"--gpus", "N", OPTION_U32, AT(agent.gpus), 0, 1024, .help = "how many it has"},
+    {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "something else that jobs may ask for a share of; may come several times"},
+    {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
+    {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
+    {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
+    {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
+};
+/* clang-format on */
+#define OPTION_COUNT (sizeof options / sizeof options[0])
+
+static enum err take(struct worker_options *o, const struct option *option, char *value, struct why *why) {
+    char *at = (char *)o + option->at;
+    uint64_t n = 0;
+    enum err e = ERR_OK;
+    switch (option->kind) {
+    case OPTION_SWITCH: *(bool *)at = true; break;
+    case OPTION_TEXT: *(const char **)at = value; break;
+    case OPTION_COPY:
+    case OPTION_SECRET:
+        if (strlen(value) >= option->most)
+            return why_set(why, ERR_LIMIT, "%s: longer than %llu", option->name, (unsigned long long)option->most - 1);
+        memcpy(at, value, strlen(value) + 1);
+        if (option->kind == OPTION_SECRET) memset(value, '*', strlen(value));
+        break;
+    case OPTION_U32:
+    case OPTION_U64:
+        e = number(option->name, value, option->least, option->most, &n, why);
+        if (e == ERR_OK && option->kind == OPTION_U32) *(uint32_t *)at = (uint32_t)n;
+        if (e == ERR_OK && option->kind == OPTION_U64) *(uint64_t *)at = n;
+        break;
+    case OPTION_CALL: e = option->call(o, value, why);
+    }
+    return e;
+}
+
+enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why) {
+    for (int i = 0; i < count && !o->help; i++) {
+        const struct option *option = options;
+        while (option < options + OPTION_COUNT && strcmp(option->name, args[i]) != 0) option++;
+        if (option == options + OPTION_COUNT)
+            return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
+        char *value = NULL;
+        if (option->kind != OPTION_SWITCH) {
+            if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+            value = args[++i];
+        }
+        enum err e = take(o, option, value, why);
+        if (e != ERR_OK) return e;
+    }
+    return ERR_OK;
+}
+
+void worker_options_help(void) {
+    printf("usage: reeve worker [OPTION]...\n\n");
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct option *option = &options[i];
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", option->name, option->value != NULL ? " " : "",
+                 option->value != NULL ? option->value : "");
+        for (const char *line = option->help; line != NULL;) {
+            size_t len = strcspn(line, "\n");
+            printf("  %-24s %.*s\n", line == option->help ? left : "", (int)len, line);
+            line = line[len] != 0 ? line + len + 1 : NULL;
+        }
+    }
+}

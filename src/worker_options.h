@@ -1,0 +1,23 @@
+/* worker_options.h: what `reeve worker` can be told, from one table: reading and help come from it. */
+#ifndef REEVE_WORKER_OPTIONS_H
+#define REEVE_WORKER_OPTIONS_H
+
+#include "agent.h"
+#include "ostls.h"
+
+#define WORKER_TOKEN_MAX 512u
+#define WORKER_PATH_MAX 512u
+
+struct worker_options {
+    struct agent_options agent;
+    char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
+    struct ostls_files tls;
+    const char *pass_env; /* as given: "NAME,NAME" or "all" */
+    bool help;
+};
+
+/* Fills in what is given; keeps pointers into `args`. */
+CHECKED enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why);
+void worker_options_help(void);
+
+#endif
