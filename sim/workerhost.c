@@ -138,7 +138,6 @@ static void options_of(const struct workerhost *h, struct agent_options *o) {
                                 .permanent = info->permanent,
                                 .spool_bytes_max = SPOOL_BYTES_MAX,
                                 .limits = h->w->plan.limits,
-                                .services = true,
                                 .cpu_percent = cpu_percent,
                                 .log = log_line};
     union {

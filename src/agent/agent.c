@@ -6,6 +6,7 @@
 
 #include "agent_impl.h"
 #include "panic.h"
+#include "tend.h"
 
 #define ATTEMPTS_MAX 200000u
 #define ARENA_BYTES_MAX (256u << 20)
@@ -53,6 +54,8 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     attempts_init(&a->attempts, ATTEMPTS_MAX);
     map_init(&a->by_process);
     map_init(&a->by_request);
+    pool_init(&a->tended, sizeof(struct tended), ATTEMPTS_MAX);
+    map_init(&a->by_conn);
     arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
     link_init(a);
     a->lease_until_ms = INT64_MIN;
@@ -74,6 +77,8 @@ void agent_close(struct agent *a) {
     attempts_fini(&a->attempts);
     map_fini(&a->by_process);
     map_fini(&a->by_request);
+    pool_fini(&a->tended);
+    map_fini(&a->by_conn);
     arena_fini(&a->arena);
     struct arena birth = a->birth; /* `a` lies in it */
     arena_fini(&birth);
@@ -123,6 +128,7 @@ void agent_drain(struct agent *a) {
     a->is_draining = true;
     agent_log(a, "draining: nothing new is taken, %u held", agent_held(a));
     link_drain(a);
+    if (a->link.state != LINK_UP) run_end_services(a); /* nobody is there to have them moved */
 }
 
 bool agent_is_over(const struct agent *a) {
