@@ -14,7 +14,7 @@
 #include "tend.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
-#define STARTED_MS 10 /* a job that is over sooner says only that: half the words, and no record of its start */
+#define STARTED_MS 10       /* a job that is over sooner says only that: half the words, and no record of its start */
 #define TIMEOUT_MARGIN_MS 2000 /* the server's own timeout comes first; this is for when it is away */
 
 /* ---- the end ---- */
@@ -372,8 +372,7 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
-    if (e == ERR_OK && order->refusal.len > 0)
-        e = why_set(&why, ERR_INVALID, "%.*s", SLICE_FMT(order->refusal));
+    if (e == ERR_OK && order->refusal.len > 0) e = why_set(&why, ERR_INVALID, "%.*s", SLICE_FMT(order->refusal));
     if (e == ERR_OK)
         begin(a, t, order, w);
     else

@@ -48,7 +48,30 @@ void logs_print(struct cli *c, const struct wire_log_data *m, bool times) {
         fprintf(stderr, "reeve: %llu bytes from the middle were not kept\n", (unsigned long long)m->cut_bytes);
 }
 
+/* Following a service, one attempt comes after the other. */
+struct told {
+    struct slice job;
+    uint32_t attempt;
+};
+
+static void tell_attempt(struct cli *c, struct told *t, const struct wire_log_data *m) {
+    bool is_same = t->attempt == m->attempt && slice_eq(t->job, m->job);
+    if (m->job.len == 0 || is_same) return;
+    if (t->attempt != 0 && c->json) {
+        struct out_object o;
+        out_object_begin(&o);
+        json_key(&o.json, "job"), json_text(&o.json, m->job);
+        json_key(&o.json, "attempt"), json_u64(&o.json, m->attempt);
+        out_object_end(&o);
+        fflush(stdout);
+    } else if (t->attempt != 0) {
+        fprintf(stderr, "reeve: attempt %u of %.*s\n", m->attempt, SLICE_FMT(m->job));
+    }
+    *t = (struct told){arena_slice(&c->arena, m->job), m->attempt};
+}
+
 enum err verb_logs(struct cli *c) {
+    struct told told = {0};
     uint64_t attempt = 0;
     struct client_frame f;
     struct wire_logs m = {.job = slice_str(c->args[0]), .follow = cli_flag(c, "follow") != NULL};
@@ -57,6 +80,7 @@ enum err verb_logs(struct cli *c) {
     m.attempt = (uint32_t)attempt;
     if (e == ERR_OK) e = client_ask(&c->client, WIRE_LOGS, &m, &f, c->why);
     while (e == ERR_OK) {
+        tell_attempt(c, &told, f.message);
         logs_print(c, f.message, cli_flag(c, "times") != NULL);
         if (!(f.flags & FRAME_MORE)) return ERR_OK;
         client_forget(&c->client);

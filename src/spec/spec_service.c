@@ -12,8 +12,8 @@ static enum err read_port(struct spec *s, struct spec_job *job) {
     job->r.port_auto = slice_eq(v.text, SLICE("auto"));
     if (job->r.port_auto) return ERR_OK;
     if (!spec_number(v.text, &n) || n < 1 || n > UINT16_MAX)
-        return spec_refuse(s, job->port->at, ERR_INVALID, "expected a port between 1 and 65535, or `auto`, found `%.*s`",
-                           SLICE_FMT(v.text));
+        return spec_refuse(s, job->port->at, ERR_INVALID,
+                           "expected a port between 1 and 65535, or `auto`, found `%.*s`", SLICE_FMT(v.text));
     job->r.port = (uint32_t)n;
     return ERR_OK;
 }
