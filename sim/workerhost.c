@@ -244,21 +244,6 @@ bool workerhost_is_done(const struct workerhost *h) {
     return h->agent != NULL && agent_held(h->agent) == 0;
 }
 
-void workerhost_health(struct workerhost *h, const struct trace_process *p, bool healthy) {
-    struct world *w = h->w;
-    if (h->agent == NULL || w->net.cut[h->node][NET_SERVER]) return;
-    struct msg *m = simmsg_new(&w->msgs, h->node);
-    m->cmd.kind = CMD_HEALTH;
-    m->cmd.principal = worker_name(&m->arena, h->node);
-    m->cmd.as.attempt = (struct cmd_attempt){.worker = m->cmd.principal,
-                                             .incarnation = h->incarnation,
-                                             .job = {{p->flow}, p->ordinal},
-                                             .attempt = p->attempt,
-                                             .healthy = healthy};
-    serverhost_door(&w->server, m);
-    simmsg_unref(&w->msgs, m);
-}
-
 void workerhost_init(struct workerhost *h, struct world *w, uint32_t node, struct rng rng) {
     static const char first[] = "w%u 1 0\n"; /* as if it had been here once: so its id is known */
     char self[32];

@@ -95,6 +95,7 @@ static bool is_idle(const struct agent *a) {
 
 static void drain_pass(struct agent *a) {
     if (a->is_detaching && agent_now_ms(a) >= a->detach_until_ms) a->is_over = true;
+    if (a->link.state != LINK_UP) run_end_services(a); /* nobody is there to have them moved */
     if (a->is_detaching || !is_idle(a)) return;
     a->is_detaching = true;
     a->detach_until_ms = agent_now_ms(a) + DETACH_MS;
@@ -128,7 +129,6 @@ void agent_drain(struct agent *a) {
     a->is_draining = true;
     agent_log(a, "draining: nothing new is taken, %u held", agent_held(a));
     link_drain(a);
-    if (a->link.state != LINK_UP) run_end_services(a); /* nobody is there to have them moved */
 }
 
 bool agent_is_over(const struct agent *a) {

@@ -417,8 +417,7 @@ void run_end_unwell(struct agent *a, struct attempt *t) {
 void run_end_services(struct agent *a) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
-        bool runs = t != NULL && t->tended != 0 && t->process.v != 0;
-        if (!runs || t->is_stopping || t->is_dropped || t->is_unwell) continue;
+        if (t == NULL || t->tended == 0 || t->process.v == 0 || tend_of(a, t)->is_quiet) continue;
         terminate(a, t, t->grace_ms);
     }
 }

@@ -107,6 +107,7 @@ void tend_quiet(struct agent *a, struct attempt *t) {
     if (v == NULL) return;
     if (v->is_probed) probe_stop(a, t);
     v->is_probed = false;
+    v->is_quiet = true;
     t->tend_at_ms = TIME_NEVER;
 }
 

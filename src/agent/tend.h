@@ -24,6 +24,7 @@ struct tended {
     int64_t grace_until_ms;
     uint32_t failures; /* in a row, those in its grace left out */
     bool is_well, is_told;
+    bool is_quiet; /* its process was told to end */
     char text[TEND_TEXT_MAX]; /* why the last probe failed; empty = it did not */
     /* the probe that is under way */
     bool is_probed;
