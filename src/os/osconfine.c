@@ -19,12 +19,16 @@ static enum err fail(struct why *why, const char *what) {
     return why_set(why, ERR_UNSUPPORTED, "%s: %s", what, strerrordesc_np(errno));
 }
 
+void osconfine_bound(void) {
+    for (int i = 0; i < CAPABILITIES_MAX; i++) /* who may not bound them has none to bound */
+        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0) break;
+}
+
 enum err osconfine_privileges(struct why *why) {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
     struct rlimit no_dump = {0, 0};
-    for (int i = 0; i < CAPABILITIES_MAX; i++) /* who may not bound them has none to bound */
-        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0) break;
+    osconfine_bound();
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (syscall(SYS_capset, &head, none) != 0) return fail(why, "capabilities cannot be given up");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail(why, "privileges cannot be given up");
