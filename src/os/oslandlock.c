@@ -53,6 +53,7 @@ static enum err rule_add(int rules, const struct oslandlock_rule *r, uint64_t kn
     static const uint64_t rights[] = {
         [OSLANDLOCK_READ] = ACCESS_READ,
         [OSLANDLOCK_WRITE] = ACCESS_READ | ACCESS_USE | ACCESS_MAKE,
+        [OSLANDLOCK_LIST] = LANDLOCK_ACCESS_FS_READ_DIR,
         [OSLANDLOCK_USE] = ACCESS_USE,
     };
     struct stat st;

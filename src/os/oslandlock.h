@@ -13,6 +13,7 @@
 enum oslandlock_may {
     OSLANDLOCK_READ,  /* and execute, and list */
     OSLANDLOCK_WRITE, /* everything but making devices */
+    OSLANDLOCK_LIST,  /* directories, and no file in them */
     OSLANDLOCK_USE,   /* read and write what is there: devices, /proc */
 };
 

@@ -142,6 +142,14 @@ static enum err program_find(const struct proc_spec *s, char ret[PATH_BYTES_MAX]
     return why_set(why, ERR_NOT_FOUND, "there is no program %s", name);
 }
 
+/* Of its sandbox: whatever is wrong besides is found when it is entered. */
+static enum err paths_check(const char *const *paths, struct why *why) {
+    for (; paths != NULL && *paths != NULL; paths++)
+        if (access(*paths, F_OK) != 0)
+            return why_set(why, ERR_NOT_FOUND, "its sandbox names %s: %s", *paths, strerrordesc_np(errno));
+    return ERR_OK;
+}
+
 static uint32_t texts_put(struct buf *b, const char *const *texts) {
     uint32_t count = 0;
     for (; texts[count] != NULL; count++) buf_put(b, texts[count], strlen(texts[count]) + 1);
@@ -238,6 +246,8 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     if (access(spec->workdir, X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "workdir %s: %s", spec->workdir, strerrordesc_np(errno));
     enum err err = program_find(spec, program, why);
+    if (err == ERR_OK) err = paths_check(spec->sandbox.read, why);
+    if (err == ERR_OK) err = paths_check(spec->sandbox.write, why);
     if (err != ERR_OK) return err;
     uint32_t index = pool_alloc(&o->entries);
     if (index == 0) return why_set(why, ERR_LIMIT, "%u processes run already", PROCS_MAX);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +30,10 @@ const char *const osroot_system[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", 
 
 static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", NULL};
 
-/* What others than its owner may not read, unless they are of a group that the worker happens to be in. */
-static const char *const secrets[] = {"/etc/shadow",  "/etc/shadow-", "/etc/gshadow",     "/etc/gshadow-",
-                                      "/etc/sudoers", "/etc/ssh",     "/etc/ssl/private", NULL};
+/* Closed to others; but the worker may be of a group that they are open to, and a job of an ordinary user's worker
+ * cannot leave its groups. */
+static const char *const secrets[] = {"/etc/shadow",  "/etc/shadow-",     "/etc/gshadow",     "/etc/gshadow-",
+                                      "/etc/sudoers", "/etc/ssl/private", "/etc/krb5.keytab", NULL};
 
 struct place {
     const char *path;
@@ -58,19 +60,6 @@ static struct place *place_add(struct view *v, const char *path) {
     return p;
 }
 
-static enum err place_take(struct view *v, const char *source, const char *path, uint64_t attributes, struct why *why) {
-    struct stat st;
-    struct mount_attr set = {.attr_set = attributes};
-    int fd = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-    if (fd < 0) return fail(why, source);
-    struct place *p = place_add(v, path);
-    p->tree = fd;
-    if (fstat(fd, &st) != 0 || mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof set) != 0)
-        return fail(why, source);
-    p->is_dir = S_ISDIR(st.st_mode);
-    return ERR_OK;
-}
-
 static bool is_below(const char *path, const char *top) {
     size_t len = strlen(top);
     if (len == 1) return true; /* the root */
@@ -83,13 +72,43 @@ static bool is_below_any(const char *path, const char *const *tops) {
     return false;
 }
 
+static enum err tree_take(struct view *v, int fd, const char *path, uint64_t attributes, struct why *why) {
+    struct stat st;
+    struct mount_attr set = {.attr_set = attributes};
+    struct place *p = place_add(v, path);
+    p->tree = fd;
+    if (fstat(fd, &st) != 0 || mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof set) != 0)
+        return fail(why, path);
+    p->is_dir = S_ISDIR(st.st_mode);
+    return ERR_OK;
+}
+
+static enum err place_take(struct view *v, const char *source, const char *path, uint64_t attributes, struct why *why) {
+    int fd = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    return fd < 0 ? fail(why, source) : tree_take(v, fd, path, attributes, why);
+}
+
+/* A path that a job names: where a link could lead, nobody has judged. Devices that it names it may use. */
+static enum err given_take(struct view *v, const char *path, uint64_t attributes, struct why *why) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    int at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    if (at < 0 && errno == ELOOP) return why_set(why, ERR_INVALID, "%s: there is a link in this path", path);
+    if (at < 0) return fail(why, path);
+    int fd = open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+    enum err e = fd < 0 ? fail(why, path) : ERR_OK;
+    (void)close(at);
+    if (e != ERR_OK) return e;
+    if (is_below(path, "/dev")) attributes &= ~(uint64_t)MOUNT_ATTR_NODEV;
+    return tree_take(v, fd, path, attributes, why);
+}
+
 /* This program, for jobs that use it; and where names are looked up, which is often a link out of /etc. Fine when they
  * are not there. */
 static void take_extras(struct view *v, const struct osroot *r) {
     struct why ignored;
     ssize_t len = readlink("/proc/self/exe", v->exe, sizeof v->exe - 1);
     if (len > 0 && !is_below_any(v->exe, osroot_system))
-        (void)!place_take(v, "/proc/self/exe", v->exe, PLAIN | MOUNT_ATTR_RDONLY, &ignored);
+        (void)!place_take(v, v->exe, v->exe, PLAIN | MOUNT_ATTR_RDONLY, &ignored);
     if (r->has_net && realpath("/etc/resolv.conf", v->resolver) != NULL && !is_below(v->resolver, "/etc"))
         (void)!place_take(v, v->resolver, v->resolver, PLAIN | MOUNT_ATTR_RDONLY, &ignored);
 }
@@ -101,9 +120,9 @@ static enum err take_system(struct view *v, const struct osroot *r, struct why *
         if (lstat(*path, &st) == 0 && S_ISDIR(st.st_mode)) /* links are made anew */
             e = place_take(v, *path, *path, PLAIN | MOUNT_ATTR_RDONLY, why);
     for (const char *const *path = devices; *path != NULL && e == ERR_OK; path++)
-        e = place_take(v, *path, *path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, why);
+        if (access(*path, F_OK) == 0) e = place_take(v, *path, *path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, why);
     for (const char *const *path = secrets; *path != NULL && r->hide_secrets && e == ERR_OK; path++) {
-        if (stat(*path, &st) != 0 || access(*path, R_OK) != 0) continue;
+        if (stat(*path, &st) != 0 || (st.st_mode & S_IROTH) || access(*path, R_OK) != 0) continue;
         if (S_ISDIR(st.st_mode))
             (void)place_add(v, *path);
         else
@@ -115,9 +134,8 @@ static enum err take_system(struct view *v, const struct osroot *r, struct why *
 static enum err take_given(struct view *v, const struct osroot *r, struct why *why) {
     enum err e = ERR_OK;
     for (const char *const *path = r->read; *path != NULL && e == ERR_OK; path++)
-        e = place_take(v, *path, *path, PLAIN | MOUNT_ATTR_RDONLY, why);
-    for (const char *const *path = r->write; *path != NULL && e == ERR_OK; path++)
-        e = place_take(v, *path, *path, PLAIN, why);
+        e = given_take(v, *path, PLAIN | MOUNT_ATTR_RDONLY, why);
+    for (const char *const *path = r->write; *path != NULL && e == ERR_OK; path++) e = given_take(v, *path, PLAIN, why);
     for (const char *const *path = r->hide; *path != NULL; path++)
         if (is_below_any(*path, r->read) || is_below_any(*path, r->write)) (void)place_add(v, *path);
     snprintf(v->tmp, sizeof v->tmp, "%s/tmp", r->space);

@@ -167,7 +167,7 @@ static uint32_t rules_add(struct oslandlock_rule *rules, uint32_t count, const c
 
 /* The second wall behind osroot's: should a mount be wrong, or a way to another be found, files are still refused. */
 static enum err files_keep(const struct ossandbox *s, struct why *why) {
-    static const char *const used[] = {"/proc", "/dev", NULL};
+    static const char *const root[] = {"/", NULL}, *const used[] = {"/proc", "/dev", NULL};
     const char *own[] = {s->space, "/tmp", "/dev/shm", NULL};
     struct oslandlock_rule rules[RULES_MAX];
     uint32_t count = 0;
@@ -176,6 +176,7 @@ static enum err files_keep(const struct ossandbox *s, struct why *why) {
     (void)!readlink("/proc/self/exe", exe, sizeof exe - 1);
     (void)!realpath("/etc/resolv.conf", resolver);
     if (!s->o.files) return oslandlock_keep(rules, 0, why);
+    count = rules_add(rules, count, root, OSLANDLOCK_LIST); /* what is not to be seen is not there */
     count = rules_add(rules, count, osroot_system, OSLANDLOCK_READ);
     count = rules_add(rules, count, extras, OSLANDLOCK_READ);
     count = rules_add(rules, count, used, OSLANDLOCK_USE);

@@ -248,12 +248,17 @@ static void what_cannot_be_kept_is_not_started(void **state) {
     (void)state;
     if (!s.can) return;
     struct proc_sandbox box = strict();
-    const char *const missing[] = {"/no/such/directory", NULL};
+    struct why why = {{0}};
+    proc_id id;
+    const char *const missing[] = {"/no/such/directory", NULL}, *const link[] = {"/proc/self", NULL};
     box.read = missing;
+    assert_int_equal(try_start("echo never", box, &id, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "/no/such/directory"));
+    box.read = link; /* only seen inside */
     start("echo never", box);
     said("");
     assert_int_equal(s.exit_code, 126);
-    assert_non_null(memmem(s.err.at, s.err.len, "/no/such/directory", 18));
+    assert_non_null(memmem(s.err.at, s.err.len, "there is a link in this path", 28));
 }
 
 int main(void) {
