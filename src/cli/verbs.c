@@ -69,6 +69,10 @@ static const struct cli_flag logs_flags[] = {
     {"no-prefix", 0, NULL,   "of a flow: no names before the lines"},
     {0},
 };
+static const struct cli_flag top_flags[] = {
+    {"once", 0, NULL, "print one frame and end"},
+    {0},
+};
 static const struct cli_flag get_flags[] = {
     {"output", 'o', "FILE", "write it there"},
     {0},
@@ -178,6 +182,7 @@ const struct cli_verb cli_verbs[] = {
     {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
     {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
+    {"top", "", "flows, workers, questions and throughput, live", "Full screen; `?` lists the keys. With --json one frame as an object, after a second in which throughput is measured.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
 
     {"cancel", "FLOW|JOB...", "end them", "What runs gets TERM, then KILL; what depends on it follows.", verb_targets, reason_flags, 1, 255, 0, false},
