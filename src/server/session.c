@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "assign.h"
-#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
+#include "vouch.h"
 
 #define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
@@ -123,57 +123,6 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
 
 /* ---- hello ---- */
 
-/* Whether this way of coming will do, whoever it is. For a job its worker has shown a certificate. */
-static enum err check_way(const struct server *s, const struct session *n, bool is_job, struct why *why) {
-    if (n->is_local) return ERR_OK;
-    if (s->options.needs_tls && !n->is_tls)
-        return why_set(why, ERR_FORBIDDEN,
-                       "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
-                       "could be read on the way");
-    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
-        return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
-    return ERR_OK;
-}
-
-/* A certificate bounds what a token may do: its tenant is the only one. */
-static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
-    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
-    if (e != ERR_OK || n->certified.tenant[0] == 0) return e;
-    if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
-        return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
-                       n->certified.tenant);
-    memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
-    return ERR_OK;
-}
-
-static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
-    bool is_job = jobtoken_is_one(m->token);
-    enum err e = check_way(s, n, is_job, why);
-    if (e != ERR_OK) return e;
-    if (is_job) return jobtoken_check(s, m->token, &n->who, &n->job, why);
-    if (m->token.len > 0) return vouch_token(s, n, m->token, why);
-    if (n->certified.roles != 0) {
-        n->who = n->certified;
-        return ERR_OK;
-    }
-    if (n->is_local && (n->uid == s->options.uid || n->uid == 0)) {
-        n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
-        snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
-        return ERR_OK;
-    }
-    if (n->is_local) return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's: send a token", n->uid);
-    return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
-}
-
-static enum err choose_tenant(struct session *n, struct slice wanted, struct why *why) {
-    if (wanted.len == 0) return ERR_OK;
-    if (wanted.len >= AUTH_NAME_MAX) return why_set(why, ERR_INVALID, "the tenant's name is too long");
-    if (n->who.tenant[0] != 0 && !slice_eq(wanted, slice_str(n->who.tenant)))
-        return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
-    snprintf(n->who.tenant, sizeof n->who.tenant, "%.*s", SLICE_FMT(wanted));
-    return ERR_OK;
-}
-
 static void welcome(struct server *s, struct session *n, uint32_t request) {
     struct wire_name roles[ROLE_COUNT];
     uint32_t count = 0;
@@ -206,8 +155,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
     if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
         e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",
                     SERVER_FRAME_VERSION, m.version_min, m.version_max);
-    if (e == ERR_OK) e = vouch(s, n, &m, &why);
-    if (e == ERR_OK) e = choose_tenant(n, m.tenant, &why);
+    if (e == ERR_OK) e = vouch(s, n, m.token, m.tenant, &why);
     if (e == ERR_OK && s->draining) e = why_set(&why, ERR_BUSY, "the server is stopping");
     if (e != ERR_OK) {
         session_refuse(s, n, f->request, e, why.text);
@@ -309,15 +257,6 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         buf_put_slice(&n->in, slice_of(all.ptr + used, left));
 }
 
-/* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
-static void certify(struct caller *c, const struct net_peer *peer) {
-    if (peer->certified.len == 0 || peer->certified.len >= AUTH_NAME_MAX) return;
-    if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
-    snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
-    snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
-    if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
-}
-
 /* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
 static void strangers_limit(struct server *s) {
     uint32_t kept = 0;
@@ -345,7 +284,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     n->conn = conn;
     n->is_local = peer->is_local;
     n->is_tls = peer->is_tls;
-    certify(&n->certified, peer);
+    vouch_certify(&n->certified, peer);
     n->uid = peer->uid;
     n->opened_ms = s->world.clock->mono(s->world.clock).ms;
     snprintf(n->address, sizeof n->address, "%s", peer->address);
