@@ -7,6 +7,7 @@
 #include "panic.h"
 #include "sniff.h"
 #include "vouch.h"
+#include "web.h"
 
 #define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
@@ -42,8 +43,14 @@ static void send_now(struct server *s, struct session *n, struct slice frames) {
     if (n->sent_bytes > UNSENT_MAX) choke(s, n);
 }
 
+void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
+    send_now(s, n, bytes);
+}
+
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->attach == ATTACH_ASKED)
+    if (n->web != NULL)
+        web_frames(s, n, frames);
+    else if (n->attach == ATTACH_ASKED)
         buf_put_slice(&n->early, frames);
     else
         send_now(s, n, frames);
@@ -93,6 +100,7 @@ static void forget(struct server *s, struct session *n) {
             n->worker = NULL;
         }
     }
+    web_close(s, n);
     feed_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);
@@ -116,7 +124,10 @@ void session_end(struct server *s, struct session *n) {
 void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
     n->attach = n->attach == ATTACH_ASKED ? ATTACH_NONE : n->attach;
-    session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
+    if (n->web != NULL)
+        web_refuse(s, n, e, text);
+    else
+        session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
     server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, text);
     session_end(s, n);
 }
@@ -172,7 +183,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
 
 /* ---- in ---- */
 
-static void enqueue(struct server *s, struct session *n, const struct frame *f) {
+void session_enqueue(struct server *s, struct session *n, const struct frame *f) {
     const struct wire_info *info = wire_info(f->opcode);
     char text[80];
     if (info == NULL || info->sender == WIRE_FROM_SERVER) {
@@ -217,7 +228,7 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
         if (n->state == SESSION_NEW)
             (void)hello(s, n, &f);
         else if (!(f.flags & FRAME_ANSWER))
-            enqueue(s, n, &f);
+            session_enqueue(s, n, &f);
         if (!is_known(s, conn)) return in.len;
     }
 }
@@ -226,8 +237,9 @@ static bool sniffed(struct server *s, struct session *n, struct slice first) {
     enum sniff what = sniff(first);
     char text[120];
     if (what == SNIFF_NATIVE) return true;
-    if (what == SNIFF_MORE) return false;
-    snprintf(text, sizeof text, "this listener speaks native v2, not %s", sniff_word(what));
+    if (what == SNIFF_HTTP) web_open(s, n);
+    if (what == SNIFF_MORE || what == SNIFF_HTTP) return false;
+    snprintf(text, sizeof text, "this listener speaks native v2 and HTTP, not %s", sniff_word(what));
     session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
     return false;
 }
@@ -236,6 +248,10 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
     struct server *s = ctx;
     struct session *n = session_of(s, conn);
     if (n == NULL) return;
+    if (n->web != NULL) {
+        web_received(s, n, bytes);
+        return;
+    }
     bool buffered = n->in.len > 0;
     if (buffered) buf_put_slice(&n->in, bytes);
     struct slice all = buffered ? buf_slice(&n->in) : bytes;
@@ -244,7 +260,9 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         return;
     }
     if (n->state == SESSION_NEW && !sniffed(s, n, all)) {
-        if (is_known(s, conn) && !buffered) buf_put_slice(&n->in, bytes);
+        if (!is_known(s, conn)) return;
+        if (!buffered) buf_put_slice(&n->in, bytes);
+        if (n->web != NULL) web_received(s, n, (struct slice){0});
         return;
     }
     size_t used = frames_take(s, n, all);
@@ -321,7 +339,7 @@ void session_handler(struct server *s, struct net_handler *ret) {
 /* ---- time and ends ---- */
 
 int64_t session_patience(struct server *s) {
-    int64_t next = TIME_NEVER;
+    int64_t next = web_patience(s);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->strangers.count; i++) {
         conn_id conn = *(conn_id *)vec_at(&s->strangers, i);

@@ -154,7 +154,9 @@ static void the_length_is_said_once(void **state) {
     refused(POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501, "only transfer-encoding");
     refused(POST "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", 400, "");
     refused(POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 501, "");
-    refused(POST "Transfer-Encoding: \x0b" "chunked\r\n\r\n0\r\n\r\n", 400, "control character");
+    refused(POST "Transfer-Encoding: \x0b"
+                 "chunked\r\n\r\n0\r\n\r\n",
+            400, "control character");
     refused(POST "Transfer-Encoding:\r\n\r\n", 501, "");
     refused("POST / HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "HTTP/1.0");
 }
@@ -293,18 +295,12 @@ static void targets_have_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_is_read),
-        cmocka_unit_test(pieces_make_no_difference),
-        cmocka_unit_test(messages_follow_each_other),
-        cmocka_unit_test(the_head_comes_first),
-        cmocka_unit_test(line_ends_are_both_bytes),
-        cmocka_unit_test(the_length_is_said_once),
-        cmocka_unit_test(chunks_are_by_the_book),
-        cmocka_unit_test(the_first_line_has_one_form),
-        cmocka_unit_test(headers_have_names),
-        cmocka_unit_test(old_http_is_by_the_book),
-        cmocka_unit_test(every_part_has_its_limit),
-        cmocka_unit_test(targets_have_parts),
+        cmocka_unit_test(a_request_is_read),          cmocka_unit_test(pieces_make_no_difference),
+        cmocka_unit_test(messages_follow_each_other), cmocka_unit_test(the_head_comes_first),
+        cmocka_unit_test(line_ends_are_both_bytes),   cmocka_unit_test(the_length_is_said_once),
+        cmocka_unit_test(chunks_are_by_the_book),     cmocka_unit_test(the_first_line_has_one_form),
+        cmocka_unit_test(headers_have_names),         cmocka_unit_test(old_http_is_by_the_book),
+        cmocka_unit_test(every_part_has_its_limit),   cmocka_unit_test(targets_have_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
