@@ -49,7 +49,7 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(18, TLV_TEXT, wire_run, foreach, .max = WIRE_TEXT_MAX),
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
     TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
-    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(45, TLV_U32, wire_run, sandbox),
     TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),
     TLV_FIELD(47, TLV_LIST, wire_run, sandbox_write, .max = 64, .sub = &wire_arg_desc),
