@@ -36,7 +36,7 @@ static void guide_field(const struct spec_field *f, const char *before) {
     printf(" |\n");
     if (f->type != SPEC_OBJECT || strcmp(f->key, "approval") == 0) return;
     char inner[64];
-    snprintf(inner, sizeof inner, "%s.", f->key);
+    snprintf(inner, sizeof inner, "%s%s.", before, f->key);
     for (uint32_t i = 0; i < f->sub->count; i++) guide_field(&f->sub->fields[i], inner);
 }
 
