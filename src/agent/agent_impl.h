@@ -84,9 +84,14 @@ void run_order(struct agent *a, const struct attempt *t, struct wire_assignment 
 void run_end_services(struct agent *a); /* all of them, by our own choice */
 void run_end_unwell(struct agent *a, struct attempt *t); /* a service whose probes fail */
 
+/* sandbox.c: what this job may see and do here: what it asks for, and at least what the worker's owner does. */
+CHECKED enum err sandbox_make(struct agent *a, const struct attempt *t, const struct wire_run *run,
+                              struct proc_sandbox *ret, struct why *why);
+
 /* workload.c */
 struct workload {
     struct wire_run run;
+    struct proc_sandbox sandbox;
     const char *const *argv, *const *env;
     char workdir[SPACE_PATH_MAX], stdin_path[SPACE_PATH_MAX]; /* stdin: empty = none from a file */
 };

@@ -274,7 +274,11 @@ struct why_job {
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
-/* The same for a service: why it is not running, or not healthy. */
+/* How many ready jobs each reason holds back. The first job of a class speaks for all that queue in it; of very many
+ * classes only the first are asked, the rest count as BLOCK_QUEUE. */
+void view_ready_blocks(const struct state *s, const struct live *l, const struct limits *limits,
+                       uint64_t ret[BLOCK_COUNT]);
+/* view_why for a service: why it is not running, or not healthy. */
 bool view_why_service(const struct state *s, const struct live *l, const struct limits *limits, struct slice tenant,
                       struct slice name, struct why_job *ret);
 
