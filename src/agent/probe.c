@@ -143,8 +143,9 @@ static void start(struct agent *a, struct attempt *t) {
     struct tended *v = tend_of(a, t);
     struct proc_spec spec;
     struct why why = {{0}};
-    workload_probe(a, t, &spec);
-    if (a->w.proc->ops->start(a->w.proc, &spec, &handler, &v->process, &why) != ERR_OK) {
+    enum err e = workload_probe(a, t, &spec, &why);
+    if (e == ERR_OK) e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &v->process, &why);
+    if (e != ERR_OK) {
         v->process = (proc_id){0};
         tend_heard(a, t, why.text);
         return;

@@ -114,6 +114,11 @@ void tend_quiet(struct agent *a, struct attempt *t) {
 void tend_end(struct agent *a, struct attempt *t) {
     if (t->tended == 0) return;
     tend_quiet(a, t);
+    if (tend_of(a, t)->has_space) {
+        char name[ATTEMPT_NAME_MAX + sizeof WORKLOAD_PROBE_SPACE];
+        snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
+        a->w.space->ops->remove(a->w.space, name);
+    }
     pool_free(&a->tended, t->tended);
     t->tended = 0;
 }
