@@ -101,7 +101,10 @@ static void dial(struct agent *a, struct attempt *t) {
     char address[32];
     snprintf(address, sizeof address, "127.0.0.1:%u", v->probed_port);
     v->conn = a->w.net->ops->dial(a->w.net, address, &handler);
-    map_put(&a->by_conn, v->conn.v, t->index);
+    if (v->conn.v == 0)
+        tend_later(a, t); /* too many at once, which is not its fault */
+    else
+        map_put(&a->by_conn, v->conn.v, t->index);
 }
 
 /* ---- commands ---- */

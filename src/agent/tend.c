@@ -82,6 +82,12 @@ void tend_heard(struct agent *a, struct attempt *t, const char *why) {
     }
 }
 
+void tend_later(struct agent *a, struct attempt *t) {
+    tend_of(a, t)->is_probed = false;
+    t->tend_at_ms = agent_now_ms(a) + QUICK_MS;
+    attempts_time(&a->attempts, t);
+}
+
 void tend_due(struct agent *a, struct attempt *t) {
     struct tended *v = tend_of(a, t);
     char text[64];

@@ -49,5 +49,6 @@ void probe_begin(struct agent *a, struct attempt *t);
 void probe_stop(struct agent *a, struct attempt *t); /* without a result */
 /* The result of a probe; NULL = it is well. */
 void tend_heard(struct agent *a, struct attempt *t, const char *why);
+void tend_later(struct agent *a, struct attempt *t); /* no look was possible now */
 
 #endif

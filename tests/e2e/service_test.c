@@ -248,6 +248,8 @@ static void a_first_version_that_ends_is_told_with_its_reason(void **state) {
     snprintf(args, sizeof args, "deploy %s --healthy-within 1s", path);
     refused(args, 1, "crash did not become healthy in time: it ended with exit code 7");
     refused("services crash", 5, "there is no service crash");
+    snprintf(args, sizeof args, "deploy %s --healthy-within 1s --json", path);
+    refused(args, 1, "\"state\":\"failed\",\"cause\":\"unhealthy\",\"text\":\"it ended with exit code 7\"");
 }
 
 static void what_needs_a_service_begins_when_it_is_healthy(void **state) {
