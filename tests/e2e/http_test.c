@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "openapi.h"
 #include "realserver.h"
 #include "realworker.h"
 #include "webclient.h"
@@ -14,12 +15,14 @@
 static struct realserver server;
 static struct realworker worker;
 static struct webclient client;
+static struct openapi document;
 
 #define AT_BYTES 2048u
 #define FLOW(jobs) "{\"name\": \"web\", \"jobs\": {" jobs "}}"
 
 static int group_setup(void **state) {
     (void)state;
+    openapi_open(&document, "docs/openapi.yaml");
     realserver_make(&server);
     realserver_start(&server);
     realworker_make(&worker, &server, "w");
@@ -31,6 +34,7 @@ static int group_teardown(void **state) {
     (void)state;
     (void)realworker_stop(&worker);
     realserver_remove(&server);
+    openapi_close(&document);
     return 0;
 }
 
@@ -46,9 +50,18 @@ static int teardown(void **state) {
     return 0;
 }
 
+/* What is answered is as docs/openapi.yaml says, whatever it is. */
+static void check_answer(const char *verb, const char *path, const struct webgot *got) {
+    bool other = got->status == 405 || got->status == 204 || strstr(got->body, "nothing at this path") != NULL;
+    if (!other && !openapi_allows(&document, verb, path, got->status, got->body))
+        fail_msg("%s %s: %d is not as in docs/openapi.yaml: %s: %s", verb, path, got->status, document.place,
+                 got->body);
+}
+
 static struct webgot ask(const char *verb, const char *path, const char *body, int status) {
     struct webgot got = webclient_ask(&client, verb, path, body);
     if (got.status != status) fail_msg("%s %s: %d, not %d: %s", verb, path, got.status, status, got.body);
+    check_answer(verb, path, &got);
     return got;
 }
 
@@ -322,6 +335,7 @@ static void every_route_is_there_and_guarded(void **state) {
         if (strstr(path, "wait") != NULL) continue; /* until something is over */
         struct webgot got = webclient_ask(&client, verb, path, body);
         bool absent = got.status == 405 || strstr(got.body, "nothing at this path") != NULL;
+        check_answer(verb, path, &got);
         if (absent || got.status >= 500) fail_msg("%s %s: %d %s", verb, path, got.status, got.body);
         got = webclient_ask(&client, "OPTIONS", path, NULL);
         assert_int_equal(got.status, 204);
