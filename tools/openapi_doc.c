@@ -173,14 +173,11 @@ static void put_answers(const struct api_route *r) {
                                                      : "application/octet-stream";
     printf("      responses:\n");
     for (int created = r->body == API_BODY_FLOW; created >= 0; created--) {
-        printf(
-            "        \"%s\":\n          description: %s\n          content:\n            %s:\n              schema:%s\n",
-            created ? "201" : "200",
-            created                    ? "accepted, and durable"
-            : r->body == API_BODY_FLOW ? "it was accepted before, with this key"
-            : r->verb == HTTP_VERB_GET ? "here it is"
-                                       : "done, and durable",
-            type, r->answer == API_ANSWER_BYTES ? " {type: string}" : "");
+        const char *text = r->verb == HTTP_VERB_GET ? "here it is" : "done, and durable";
+        if (r->body == API_BODY_FLOW) text = created ? "accepted, and durable" : "accepted before, with this key";
+        printf("        \"%s\":\n          description: %s\n          content:\n", created ? "201" : "200", text);
+        printf("            %s:\n              schema:%s\n", type,
+               r->answer == API_ANSWER_BYTES ? " {type: string}" : "");
         if (r->answer != API_ANSWER_BYTES) put_answer_schema(r, d);
     }
     printf("        default: {$ref: \"#/components/responses/error\"}\n");

@@ -166,8 +166,8 @@ static size_t take(struct server *s, struct session *n, struct slice all) {
     return w->ending ? all.len : all.len - left.len;
 }
 
-/* Ends a connection, or sets how long it may go on. The rest of a request that was refused early is read and dropped for
- * a while: ended at once, the peer might be told of the end before it has read the answer. */
+/* Ends a connection, or sets how long it may go on. The rest of a request that was refused early is read and dropped
+ * for a while: ended at once, the peer might be told of the end before it has read the answer. */
 static void settle(struct server *s, struct session *n) {
     struct web *w = n->web;
     bool unread = w->in.state == HTTP_IN_BODY || w->in.state == HTTP_IN_BAD;

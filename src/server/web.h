@@ -1,5 +1,5 @@
-/* web.h: HTTP, a second dialect of a session. A request is turned into the message of the wire that it means (api.h) and
- * goes into the same lanes; frames that answer it are turned into JSON on their way out. So an answer by HTTP leaves
+/* web.h: HTTP, a second dialect of a session. A request is turned into the message of the wire that it means (api.h)
+ * and goes into the same lanes; frames that answer it are turned into JSON on their way out. So an answer by HTTP leaves
  * when one by native v2 would, and a route of HTTP is a line in a table.
  *
  * One request of a connection is served at a time, and further ones wait in its buffer: answers are in order, and each

@@ -1,5 +1,5 @@
-/* http_test.c: the built program over HTTP: work is submitted, watched and changed by JSON; what is asked by the rules is
- * answered by the rules, and what is not is refused without harm to anyone else. */
+/* http_test.c: the built program over HTTP: work is submitted, watched and changed by JSON; what is asked by the rules
+ * is answered by the rules, and what is not is refused without harm to anyone else. */
 #include "test.h"
 
 #include <stdio.h>
@@ -169,7 +169,7 @@ static void people_decide(void **state) {
     hash[64] = 0;
     const char *begin = mine;
     while (strncmp(begin, "{\"question\":", 12) != 0) begin--;
-    snprintf(path, sizeof path, "/api/v1/questions/%d/verdict", atoi(begin + 12));
+    snprintf(path, sizeof path, "/api/v1/questions/%d/verdict", (int)strtol(begin + 12, NULL, 10));
     got = ask("POST", path,
               "{\"verdict\": \"allow\", \"hash\": \"00000000000000000000000000000000"
               "00000000000000000000000000000000\"}",
@@ -419,12 +419,13 @@ static void health_needs_no_token(void **state) {
 
 #define HEAD_OF(verb, path) verb " " path " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
 
+/* The text with the token in place of each %s. */
 static const char *with_token(const char *format) {
-    char *text = arena_alloc(&client.arena, strlen(format) + 4 * sizeof server.admin);
-    size_t len = 0;
+    size_t most = strlen(format) + 8 * sizeof server.admin, len = 0;
+    char *text = arena_alloc(&client.arena, most);
     for (; *format != 0; format++)
         if (*format == '%')
-            len += (size_t)sprintf(text + len, "%s", server.admin), format++;
+            len += (size_t)snprintf(text + len, most - len, "%s", server.admin), format++;
         else
             text[len++] = *format;
     return text;

@@ -110,7 +110,7 @@ struct webgot webclient_next_head(struct webclient *c) {
     struct webgot got = {.head = take_until(c, "\r\n\r\n"), .body = ""};
     if (got.head == NULL) return got;
     assert_memory_equal(got.head, "HTTP/1.1 ", 9);
-    got.status = atoi(got.head + 9);
+    got.status = (int)strtol(got.head + 9, NULL, 10);
     return got;
 }
 

@@ -1,5 +1,5 @@
-/* webclient.h: a blocking client of HTTP/1.1 that sends what it is told to, good or bad, for tests against a real server.
- * Everything that goes wrong fails the test, unless the call says that it may. */
+/* webclient.h: a blocking client of HTTP/1.1 that sends what it is told to, good or bad, for tests against a real
+ * server. Everything that goes wrong fails the test, unless the call says that it may. */
 #ifndef REEVE_WEBCLIENT_H
 #define REEVE_WEBCLIENT_H
 
