@@ -626,6 +626,41 @@ static void the_slow_are_not_waited_for(void **state) {
     realserver_remove(&own);
 }
 
+/* Who takes its answer gets all of it, who takes nothing is let go, and both are asked for at the same time. */
+static void the_unwilling_are_not_waited_for(void **state) {
+    (void)state;
+    struct realserver own;
+    struct realworker helper;
+    struct webclient c, stuck;
+    char path[64];
+    realserver_make(&own);
+    own.flags[0] = "--http_idle_ms";
+    own.flags[1] = "500";
+    realserver_start(&own);
+    realworker_make(&helper, &own, "h");
+    realworker_start(&helper, &own);
+    webclient_open(&c, own.address, own.admin);
+    struct webgot got = webclient_ask(&c, "POST", "/api/v1/flows",
+                                      FLOW("\"a\": {\"run\": \"head -c 30000000 /dev/zero | tr '\\\\0' x\"}"));
+    assert_int_equal(got.status, 201);
+    const char *id = webgot_text(&c, &got, "flow");
+    snprintf(path, sizeof path, "/api/v1/flows/%s/wait", id);
+    assert_int_equal(webclient_ask(&c, "GET", path, NULL).status, 200);
+    webclient_open(&stuck, own.address, own.admin);
+    snprintf(path, sizeof path, "/api/v1/jobs/%s/a/logs", id);
+    webclient_ask_only(&stuck, "GET", path, NULL);
+    got = webclient_ask(&c, "GET", path, NULL);
+    assert_int_equal(got.bytes, 30000000);
+    do {
+        got = webclient_ask(&c, "GET", "/api/v1/stats", NULL);
+        assert_int_equal(got.status, 200);
+    } while (strstr(got.body, "\"connections\":2") == NULL); /* the worker, and who asks */
+    webclient_close(&stuck);
+    webclient_close(&c);
+    (void)realworker_stop(&helper);
+    realserver_remove(&own);
+}
+
 static void a_stopping_server_lets_go(void **state) {
     (void)state;
     struct realserver own;
@@ -680,6 +715,7 @@ int main(void) {
         TEST(a_thousand_idle_connections_hurt_nobody),
         cmocka_unit_test(what_was_answered_survives_kill_9),
         cmocka_unit_test(the_slow_are_not_waited_for),
+        cmocka_unit_test(the_unwilling_are_not_waited_for),
         cmocka_unit_test(a_stopping_server_lets_go),
         cmocka_unit_test(further_names_are_a_setting),
     };

@@ -132,7 +132,7 @@ struct webgot webclient_next(struct webclient *c) {
     return got;
 }
 
-struct webgot webclient_ask(struct webclient *c, const char *verb, const char *path, const char *body) {
+void webclient_ask_only(struct webclient *c, const char *verb, const char *path, const char *body) {
     char head[2048];
     int len = snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: localhost\r\n", verb, path);
     if (c->token != NULL)
@@ -143,6 +143,10 @@ struct webgot webclient_ask(struct webclient *c, const char *verb, const char *p
     snprintf(head + len, sizeof head - (size_t)len, "\r\n");
     webclient_send(c, head);
     if (body != NULL) webclient_send(c, body);
+}
+
+struct webgot webclient_ask(struct webclient *c, const char *verb, const char *path, const char *body) {
+    webclient_ask_only(c, verb, path, body);
     return webclient_next(c);
 }
 
