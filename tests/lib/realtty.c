@@ -82,8 +82,11 @@ static bool is_away(const struct realtty *t, const char *a, const char *b) {
 }
 
 static bool is_in_row(const struct realtty *t, const char *a, const char *b) {
-    int row = emulator_find(&t->screen, a);
-    return row >= 0 && strstr(emulator_row(&t->screen, row), b) != NULL;
+    for (int row = 0; row < t->screen.rows; row++) {
+        const char *text = emulator_row(&t->screen, row);
+        if (strstr(text, a) != NULL && strstr(text, b) != NULL) return true;
+    }
+    return false;
 }
 
 static void wait_for(struct realtty *t, seen_fn seen, const char *a, const char *b, const char *what) {

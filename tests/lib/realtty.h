@@ -20,7 +20,7 @@ void realtty_start(struct realtty *t, const char *data, const char *args, int ro
 void realtty_type(struct realtty *t, const char *keys);
 void realtty_sees(struct realtty *t, const char *text);       /* waits until it is on the screen */
 void realtty_sees_not(struct realtty *t, const char *text);   /* until it is not */
-/* Until this row of the screen has the text. */
+/* Until a row of the screen has both. */
 void realtty_row_has(struct realtty *t, const char *row_with, const char *text);
 void realtty_resize(struct realtty *t, int rows, int cols);
 int realtty_ends(struct realtty *t); /* waits for its end: exit code, or 128 + signal */
