@@ -100,19 +100,11 @@ struct following {
     bool ended;
 };
 
-static bool is_end(struct slice state) {
-    static const char *const ends[] = {"succeeded", "skipped", "cancelled",  "failed",
-                                       "timed_out", "denied",  "quarantined"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (slice_eq(state, slice_str(ends[i]))) return true;
-    return false;
-}
-
 static void hear_events(struct following *w, const struct wire_events *m) {
     const struct wire_event *list = m->events.at;
     for (uint32_t i = 0; i < m->events.count; i++) {
         if (list[i].attempt > w->attempt) w->attempt = list[i].attempt;
-        if (slice_eq(list[i].kind, SLICE("job"))) w->ended = is_end(list[i].to);
+        if (slice_eq(list[i].kind, SLICE("job"))) w->ended = out_state_is_end(list[i].to);
     }
 }
 

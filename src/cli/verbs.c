@@ -69,6 +69,10 @@ static const struct cli_flag logs_flags[] = {
     {"no-prefix", 0, NULL,   "of a flow: no names before the lines"},
     {0},
 };
+static const struct cli_flag graph_flags[] = {
+    {"watch", 'w', NULL, "draw it again in place as jobs change, until the flow is over; exit as `wait` does"},
+    {0},
+};
 static const struct cli_flag top_flags[] = {
     {"once", 0, NULL, "print one frame and end"},
     {0},
@@ -181,7 +185,7 @@ const struct cli_verb cli_verbs[] = {
     {"logs", "FLOW|JOB", "the output of a job, or of all jobs of a flow", "Of a flow: whole lines in the order in which they were written, each behind the name of its job, all on standard output; with --follow the exit code is as of `wait`. A flow of one job stands for its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
-    {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
+    {"graph", "FLOW", "draw a flow, with the state of each job", "A flow that has more jobs than the terminal has lines is watched by layers: jobs that are equally far from the beginning, and how many of them are in which state.", verb_graph, graph_flags, 1, 1, 0, false},
     {"top", "", "flows, workers, questions and throughput, live", "Full screen; `?` lists the keys. With --json one frame as an object, after a second in which throughput is measured.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
 
