@@ -28,6 +28,7 @@ struct shell {
     struct keys keys;
     struct screen screen;
     char history[PATH_BYTES]; /* its file; empty = none */
+    char place[64];           /* of the server, as the prompt shows it */
     char prompt[160];
     int last_code;
     bool is_over;
@@ -158,16 +159,16 @@ static void run_line(struct shell *s, struct slice line) {
 /* Which server, whose tenant, and how the last line ended unless well: "reeve ./data acme [5]> ". */
 static void make_prompt(struct shell *s) {
     const struct client *c = &s->c->client;
-    char place[64], code[16] = "";
+    char code[16] = "";
     const char *at = strncmp(c->address, "unix:", 5) == 0 ? c->address + 5 : c->address;
     size_t len = strlen(at), tail = strlen("/reeve.sock");
     if (len > tail && strcmp(at + len - tail, "/reeve.sock") == 0) len -= tail;
     if (len > 32) at += len - 32, len = 32;
-    snprintf(place, sizeof place, "%.*s", (int)len, at);
+    if (c->fd >= 0 || s->place[0] == 0) snprintf(s->place, sizeof s->place, "%.*s", (int)len, at);
     bool has_tenant = c->tenant[0] != 0 && strcmp(c->tenant, "default") != 0;
     if (s->last_code != 0) snprintf(code, sizeof code, " [%d]", s->last_code);
-    snprintf(s->prompt, sizeof s->prompt, "reeve %s%s%s%s> ", place, has_tenant ? " " : "", has_tenant ? c->tenant : "",
-             code);
+    snprintf(s->prompt, sizeof s->prompt, "reeve %s%s%s%s> ", s->place, has_tenant ? " " : "",
+             has_tenant ? c->tenant : "", code);
 }
 
 static void draw(struct shell *s) {

@@ -69,12 +69,12 @@ static void draw(struct watch *w) {
     struct graph_pen pen = {draw_text, draw_end, &canvas};
     struct buf out;
     tty_size(&rows, &cols);
-    uint32_t room = rows > 4 ? rows - 3 : 1; /* the line of the cursor stays free */
+    uint32_t room = rows > 4 ? rows - 3 : 1; /* for the head, the legend, and a line on which the cursor rests */
     bool is_tree = jobs <= room;
     uint32_t layers = w->graph.layer_count < room ? w->graph.layer_count : room;
     uint32_t step = layers > 0 ? (w->graph.layer_count + layers - 1) / layers : 1;
     uint32_t lines = is_tree ? jobs : (w->graph.layer_count + step - 1) / step;
-    if (w->screen.rows != lines + 2 || w->screen.cols != cols) screen_resize(&w->screen, lines + 2, cols);
+    if (w->screen.rows != lines + 3 || w->screen.cols != cols) screen_resize(&w->screen, lines + 3, cols);
     screen_clear(&w->screen);
     draw_text(&canvas, OUT_BOLD, w->graph.flow);
     draw_text(&canvas, OUT_PLAIN, SLICE(" "));
@@ -86,7 +86,7 @@ static void draw(struct watch *w) {
     else
         graph_draw_layers(&w->graph, room, &pen);
     graph_draw_legend(&w->graph, &pen);
-    screen_cursor(&w->screen, lines + 1, 0);
+    screen_cursor(&w->screen, lines + 2, 0); /* whatever ends this, the next line is a new one */
     buf_init(&out, SCREEN_BYTES_MAX);
     screen_flush(&w->screen, &out);
     tty_write(buf_slice(&out));
@@ -191,13 +191,8 @@ static enum err step(struct watch *w) {
 
 static void finish(struct watch *w) {
     struct graph_pen paper = {print_text, print_end, w->c};
-    struct buf out;
     if (w->draws) {
         draw(w);
-        buf_init(&out, 1024);
-        screen_leave(&w->screen, &out);
-        tty_write(buf_slice(&out));
-        buf_fini(&out);
     } else if (!w->c->json) {
         graph_draw_tree(&w->graph, &paper);
         graph_draw_legend(&w->graph, &paper);
