@@ -105,6 +105,11 @@ static const struct cli_flag drain_flags[] = {
     {"undo", 0, NULL, "it takes jobs again"},
     {0},
 };
+static const struct cli_flag demand_flags[] = {
+    {"watch", 'w', NULL, "go on, and tell whenever it changes"},
+    {"count", 'n', "N",  "end after it was told N times"},
+    {0},
+};
 static const struct cli_flag kv_flags[] = {
     {"flow",       0, "FLOW",     "the namespace of a flow in place of the tenant's"},
     {"ttl",        0, "DURATION", "set, expire: gone after it"},
@@ -197,6 +202,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
+    {"demand", "", "list what waits for a worker: jobs that would run if there were more of them", "What `reeve scaler` acts on. Jobs that a limit, a pause or a parent holds back are not among them.", verb_demand, demand_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 

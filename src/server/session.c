@@ -94,6 +94,7 @@ static void forget(struct server *s, struct session *n) {
         }
     }
     feed_forget(s, n->conn);
+    demand_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);
     buf_fini(&n->early);
