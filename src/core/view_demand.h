@@ -1,7 +1,7 @@
 /* view_demand.h: which ready jobs wait for room alone: what more workers would take. As in view.h nothing is changed.
  *
- * Everything follows from the state, so that whoever looks after a restart sees what was seen before. A job counts if it
- * would start at once given a worker: no pause, limit or lapsed permission holds it, and no worker that is there has
+ * Everything follows from the state, so that whoever looks after a restart sees what was seen before. A job counts if
+ * it would start at once given a worker: no pause, limit or lapsed permission holds it, and no worker that is there has
  * room for it. Of jobs that share a limit no more count than the limit lets run. */
 #ifndef REEVE_VIEW_DEMAND_H
 #define REEVE_VIEW_DEMAND_H

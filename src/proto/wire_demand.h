@@ -1,5 +1,5 @@
-/* wire_demand.h: which jobs wait for room: what more workers would take. Whoever can start workers says of which kind, and
- * hears how many of them would have something to do. */
+/* wire_demand.h: which jobs wait for room: what more workers would take. Whoever can start workers says of which kind,
+ * and hears how many of them would have something to do. */
 #ifndef REEVE_WIRE_DEMAND_H
 #define REEVE_WIRE_DEMAND_H
 
