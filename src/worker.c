@@ -220,28 +220,54 @@ static void close_all(struct worker *w) {
     if (w->disk != NULL) osdisk_close(w->disk);
 }
 
+static struct worker self; /* the one of this process */
+
+/* All that can be said of it before anything is opened. */
+static enum err prepare(int count, char **args, const char *build, struct why *why) {
+    options_default(&self, build);
+    enum err e = worker_options_read(&self.given, count, args, why);
+    if (e == ERR_OK && !self.given.help) e = options_complete(&self, why);
+    return e;
+}
+
+enum err worker_foresee(int count, char **args, const char *build, struct worker_foreseen *ret, struct why *why) {
+    static struct arena arena;
+    enum err e = prepare(count, args, build, why);
+    if (e != ERR_OK) return e;
+    arena_init(&arena, 4096, 1u << 20);
+    *ret = (struct worker_foreseen){.options = &self.given};
+    agent_info(&self.given.agent, &arena, &ret->info);
+    return ERR_OK;
+}
+
+const char *worker_server(void) {
+    return self.given.agent.server_now != NULL ? server_now(&self) : self.given.server;
+}
+
+enum err worker_secure(struct osloop *loop, struct why *why) {
+    self.loop = loop;
+    return tls_open(&self, why);
+}
+
 enum err worker_run(int count, char **args, const char *build, struct why *why) {
-    static struct worker w;
-    options_default(&w, build);
-    enum err e = worker_options_read(&w.given, count, args, why);
-    if (e == ERR_OK && w.given.help) {
+    enum err e = prepare(count, args, build, why);
+    if (e == ERR_OK && self.given.help) {
         worker_options_help();
         return ERR_OK;
     }
-    if (e == ERR_OK) e = options_complete(&w, why);
     if (e != ERR_OK) return e;
-    env_make(&w);
-    e = osproc_open(&w.proc, why); /* first: see there */
+    env_make(&self);
+    e = osproc_open(&self.proc, why); /* first: see there */
     if (e != ERR_OK) return e;
-    e = open_all(&w, why);
+    e = open_all(&self, why);
     if (e == ERR_OK) {
         char line[200];
-        snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(w.agent),
-                 (unsigned long long)agent_incarnation(w.agent), w.given.agent.slots);
+        snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(self.agent),
+                 (unsigned long long)agent_incarnation(self.agent), self.given.agent.slots);
         log_line(NULL, line);
-        osloop_run(w.loop);
-        if (!osproc_is_well(w.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
+        osloop_run(self.loop);
+        if (!osproc_is_well(self.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
     }
-    close_all(&w);
+    close_all(&self);
     return e;
 }

@@ -170,6 +170,7 @@ const struct cli_verb cli_verbs[] = {
     {"down", "[--data DIR]", "end what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
+    {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start workers while jobs wait for room, end idle ones; --help lists the options", "On this host, or by a command that is told how many there are to be.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},

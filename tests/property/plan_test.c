@@ -224,12 +224,30 @@ static void low_numbers_stay(void **state) {
     assert_int_equal(h.workers[2].todo, PLAN_DRAIN);
 }
 
+/* An idle worker may be of no use to what waits, for lack of something else; the next job may be one for it. */
+static void nobody_leaves_while_something_waits(void **state) {
+    (void)state;
+    struct host h;
+    host_make(&h, 1);
+    h.plan.limits = (struct plan_limits){.min = 0, .max = 1, .idle_ms = 100};
+    h.workers[0] = (struct plan_worker){.state = PLAN_UP, .idle_since_ms = 0};
+    h.plan.need_milli = 1000;
+    h.plan.need_since_ms = 500;
+    plan_make(&h.plan, h.workers, PLACES);
+    assert_int_equal(h.workers[0].todo, PLAN_LEAVE_IT);
+    h.plan.need_since_ms = TIME_NEVER;
+    h.plan.is_told = false; /* nor while nobody knows */
+    plan_make(&h.plan, h.workers, PLACES);
+    assert_int_equal(h.workers[0].todo, PLAN_LEAVE_IT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_hold_whatever_happens),
         cmocka_unit_test(a_constant_load_does_not_flap),
         cmocka_unit_test(what_is_idle_leaves_after_its_time_and_then_all_sleep),
         cmocka_unit_test(low_numbers_stay),
+        cmocka_unit_test(nobody_leaves_while_something_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
