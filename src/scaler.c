@@ -48,7 +48,6 @@ static struct scaler {
     char name[NAME_BYTES], token[WORKER_TOKEN_MAX + 16];
     struct disk *disk; /* held for its lock: one scaler for a directory */
     struct osloop *loop;
-    char told[SCALER_ESSENCE_BYTES]; /* of the last report to the hook that has not been overtaken */
     int64_t next_ms;
     uint32_t signals;
 } self;
@@ -151,25 +150,20 @@ static void process_ended(uint32_t i, int status) {
     fleet_broke(&self.fleet, i, due);
 }
 
-/* ---- doing what was decided ---- */
+/* ---- machines elsewhere: what the hook is to bring about ---- */
 
-static void start(uint32_t i) {
-    if (self.o.hook == NULL)
-        process_start(i);
-    else
-        fleet_started(&self.fleet, i, now_ms()); /* the report says how many there are to be */
+/* The report says how many there are to be. */
+static void call_for(uint32_t i) {
+    fleet_started(&self.fleet, i, now_ms());
+    self.hook.is_due = true;
 }
 
-static void drain(uint32_t i) {
-    log_place(i, "idle, is drained");
-    if (self.o.hook == NULL)
-        kill(self.processes[i].pid, SIGTERM);
-    else
-        listener_drain(&self.listener, slice_str(self.fleet.places[i].id));
-    fleet_asked(&self.fleet, i);
+static void call_off(uint32_t i) {
+    fleet_gone(&self.fleet, i);
+    self.hook.is_due = true;
 }
 
-/* Machines that were asked for and did not come are asked for again. */
+/* Machines that were asked for and did not come: whether they are still wanted the plan says anew. */
 static int64_t expire(int64_t now) {
     int64_t next = TIME_NEVER;
     for (uint32_t i = 0; i < self.fleet.count && self.o.hook != NULL; i++) {
@@ -180,28 +174,45 @@ static int64_t expire(int64_t now) {
             continue;
         }
         log_place(i, "was asked for and did not come");
-        fleet_gone(&self.fleet, i);
-        self.told[0] = 0;
+        call_off(i);
     }
     return next;
 }
 
 static void tell_hook(int64_t now) {
-    char essence[SCALER_ESSENCE_BYTES];
     struct buf report;
     if (self.o.hook == NULL) return;
     hook_pass(&self.hook, now);
-    if (self.fleet.plan.is_told) {
-        bool something = scaler_report_essence(&self.fleet, essence);
-        if (something && strcmp(essence, self.told) != 0) self.hook.is_due = true;
-        if (!something) self.hook.is_due = false; /* it came about without us */
-        snprintf(self.told, sizeof self.told, "%s", something ? essence : "");
-    }
+    for (uint32_t i = 0; i < self.fleet.count; i++)
+        if (fleet_may_end(&self.fleet, i) && !self.fleet.places[i].end_told) self.hook.is_due = true;
     if (!hook_is_ready(&self.hook, now)) return;
+    for (uint32_t i = 0; i < self.fleet.count; i++) self.fleet.places[i].end_told = fleet_may_end(&self.fleet, i);
     buf_init(&report, SCALER_REPORT_BYTES);
     scaler_report_make(&self.fleet, &self.o, now, &report);
     hook_start(&self.hook, buf_slice(&report), now);
     buf_fini(&report);
+}
+
+/* ---- doing what was decided ---- */
+
+static void start(uint32_t i) {
+    if (self.o.hook == NULL)
+        process_start(i);
+    else
+        call_for(i);
+}
+
+static void drain(uint32_t i) {
+    if (self.fleet.workers[i].state == PLAN_STARTING) {
+        call_off(i);
+        return;
+    }
+    log_place(i, "idle, is drained");
+    if (self.o.hook == NULL)
+        kill(self.processes[i].pid, SIGTERM);
+    else
+        listener_drain(&self.listener, slice_str(self.fleet.places[i].id));
+    fleet_asked(&self.fleet, i);
 }
 
 static void act(void) {

@@ -25,6 +25,8 @@ static const struct option {
     {"--min", "N", KIND_COUNT, offsetof(struct scaler_options, limits.min),
      "workers that are always there; standard: 0"},
     {"--max", "N", KIND_COUNT, offsetof(struct scaler_options, limits.max), "and at most; standard: 4"},
+    {"--step", "N", KIND_COUNT, offsetof(struct scaler_options, limits.step),
+     "so many may be on their way at once, or as many as are there; standard: 1, with a hook --max"},
     {"--after", "DURATION", KIND_DURATION, offsetof(struct scaler_options, limits.after_ms),
      "jobs wait so long before one more is started; standard: 1s"},
     {"--idle", "DURATION", KIND_DURATION, offsetof(struct scaler_options, limits.idle_ms),
@@ -118,10 +120,11 @@ static enum err check(const struct scaler_options *o, struct why *why) {
 enum err scaler_options_read(struct scaler_options *o, int count, char **args, const char *build, struct why *why) {
     static char *theirs[SCALER_ARGS_MAX + 1];
     int their_count = 0;
-    *o = (struct scaler_options){.data = ".reeve-scaler",
-                                 .limits = {0, MAX_STANDARD, IDLE_MS_STANDARD, AFTER_MS_STANDARD},
-                                 .hook_timeout_ms = HOOK_TIMEOUT_MS_STANDARD,
-                                 .hook_patience_ms = HOOK_PATIENCE_MS_STANDARD};
+    *o = (struct scaler_options){
+        .data = ".reeve-scaler",
+        .limits = {.max = MAX_STANDARD, .idle_ms = IDLE_MS_STANDARD, .after_ms = AFTER_MS_STANDARD},
+        .hook_timeout_ms = HOOK_TIMEOUT_MS_STANDARD,
+        .hook_patience_ms = HOOK_PATIENCE_MS_STANDARD};
     if (count > SCALER_ARGS_MAX) return why_set(why, ERR_LIMIT, "more than %d arguments", SCALER_ARGS_MAX);
     enum err e = ERR_OK;
     for (int i = 0; i < count && e == ERR_OK; i++) {
@@ -135,6 +138,7 @@ enum err scaler_options_read(struct scaler_options *o, int count, char **args, c
             i++;
         }
     }
+    if (o->limits.step == 0) o->limits.step = o->hook != NULL ? o->limits.max : 1;
     if (e == ERR_OK) e = check(o, why);
     if (e == ERR_OK) e = worker_foresee(their_count, theirs, build, &o->worker, why);
     o->help = e == ERR_OK && o->worker.options->help;

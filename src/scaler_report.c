@@ -5,18 +5,6 @@
 
 #include "json.h"
 
-/* Drained and without a job: its machine may be ended. */
-static bool is_to_end(const struct fleet *f, uint32_t i) {
-    const struct fleet_place *p = &f->places[i];
-    return f->workers[i].state == PLAN_LEAVING && p->asked && p->draining && p->active == 0;
-}
-
-static bool someone_is_to_end(const struct fleet *f) {
-    for (uint32_t i = 0; i < f->count; i++)
-        if (is_to_end(f, i)) return true;
-    return false;
-}
-
 static void put_names(struct json *j, const char *key, const struct tlv_list *names) {
     const struct wire_name *list = names->at;
     json_key(j, key);
@@ -76,16 +64,8 @@ void scaler_report_make(const struct fleet *f, const struct scaler_options *o, i
     json_key(&j, "end");
     json_array(&j);
     for (uint32_t i = 0; i < f->count; i++)
-        if (is_to_end(f, i)) json_str(&j, f->places[i].id);
+        if (fleet_may_end(f, i)) json_str(&j, f->places[i].id);
     json_array_end(&j);
     json_object_end(&j);
     buf_put(out, "\n", 1);
-}
-
-bool scaler_report_essence(const struct fleet *f, char ret[SCALER_ESSENCE_BYTES]) {
-    struct plan_counts c = plan_count(f->workers, f->count);
-    int len = snprintf(ret, SCALER_ESSENCE_BYTES, "%u", fleet_wanted(f));
-    for (uint32_t i = 0; i < f->count; i++)
-        if (is_to_end(f, i)) len += snprintf(ret + len, SCALER_ESSENCE_BYTES - (size_t)len, " %s", f->places[i].id);
-    return c.starting > 0 || someone_is_to_end(f);
 }

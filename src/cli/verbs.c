@@ -166,7 +166,7 @@ static const struct cli_flag help_flags[] = {
 };
 
 const struct cli_verb cli_verbs[] = {
-    {"up", "[--data DIR] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
+    {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
     {"down", "[--data DIR]", "end what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},

@@ -83,9 +83,16 @@ static void hear_worker(struct fleet *f, uint32_t i, const struct wire_demand_wo
         x->idle_since_ms = now_ms;
 }
 
-/* The server does not know it, or no longer. */
-static void miss_worker(struct fleet *f, uint32_t i) {
-    enum plan_state state = f->workers[i].state;
+/* The server does not know it, or no longer. A machine on its way for which there is no use any more is idle too. */
+static void miss_worker(struct fleet *f, uint32_t i, bool is_needed, int64_t now_ms) {
+    struct plan_worker *x = &f->workers[i];
+    enum plan_state state = x->state;
+    if (state == PLAN_STARTING && !f->is_local) {
+        if (is_needed)
+            x->idle_since_ms = TIME_NEVER;
+        else if (x->idle_since_ms == TIME_NEVER)
+            x->idle_since_ms = now_ms;
+    }
     if (state != PLAN_UP && state != PLAN_LEAVING) return;
     if (!f->is_local)
         fleet_gone(f, i);
@@ -101,7 +108,7 @@ void fleet_hear(struct fleet *f, const struct wire_demands *m, int64_t now_ms) {
         if (i < f->count) hear_worker(f, i, &list[k], now_ms);
     }
     for (uint32_t i = 0; i < f->count; i++)
-        if (!f->places[i].is_seen) miss_worker(f, i);
+        if (!f->places[i].is_seen) miss_worker(f, i, m->need_milli > 0, now_ms);
     f->plan.is_told = true;
     f->plan.need_milli = m->need_milli;
     if (m->need_milli == 0)
@@ -125,6 +132,11 @@ int64_t fleet_plan(struct fleet *f, int64_t now_ms) {
     f->plan.now_ms = now_ms;
     plan_make(&f->plan, f->workers, f->count);
     return f->plan.next_ms;
+}
+
+bool fleet_may_end(const struct fleet *f, uint32_t i) {
+    const struct fleet_place *p = &f->places[i];
+    return f->workers[i].state == PLAN_LEAVING && p->asked && p->draining && p->active == 0;
 }
 
 uint32_t fleet_wanted(const struct fleet *f) {

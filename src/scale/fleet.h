@@ -21,6 +21,7 @@ struct fleet_place {
     bool asked;    /* to leave, by us: also when the server does not say so yet */
     bool draining; /* the server gives it nothing more */
     bool is_seen;  /* in the last demand */
+    bool end_told; /* that it may be ended */
 };
 
 struct fleet {
@@ -48,6 +49,8 @@ void fleet_asked(struct fleet *f, uint32_t i);                /* it was told to 
 void fleet_gone(struct fleet *f, uint32_t i);                 /* its place is empty */
 void fleet_broke(struct fleet *f, uint32_t i, int64_t due_ms); /* it ended by itself; again at that time */
 
+/* Machines elsewhere: drained and without a job, so it may be ended. */
+bool fleet_may_end(const struct fleet *f, uint32_t i);
 /* How many there are to be when all that was asked for has come and gone. */
 uint32_t fleet_wanted(const struct fleet *f);
 

@@ -33,7 +33,7 @@ static uint32_t wanted_by_need(struct plan *p, const struct plan_counts *c) {
         return 0;
     }
     uint64_t needed = (p->need_milli + 999) / 1000;
-    uint32_t coming = c->starting + c->broken, at_once = c->up > 1 ? c->up : 1;
+    uint32_t coming = c->starting + c->broken, at_once = c->up > p->limits.step ? c->up : p->limits.step;
     if (needed <= coming || at_once <= coming) return 0;
     return least(at_once - coming, needed - coming);
 }
@@ -67,7 +67,8 @@ static struct plan_worker *idlest(struct plan_worker *workers, uint32_t count) {
     struct plan_worker *found = NULL;
     for (uint32_t i = 0; i < count; i++) {
         struct plan_worker *w = &workers[i];
-        if (w->state != PLAN_UP || w->todo != PLAN_LEAVE_IT || w->idle_since_ms == TIME_NEVER) continue;
+        bool may_go = w->state == PLAN_UP || w->state == PLAN_STARTING;
+        if (!may_go || w->todo != PLAN_LEAVE_IT || w->idle_since_ms == TIME_NEVER) continue;
         if (found == NULL || w->idle_since_ms <= found->idle_since_ms) found = w;
     }
     return found;
@@ -89,7 +90,7 @@ static void drain(struct plan *p, struct plan_worker *workers, uint32_t count, c
 
 void plan_make(struct plan *p, struct plan_worker *workers, uint32_t count) {
     REQUIRE(p->limits.min <= p->limits.max);
-    REQUIRE(p->limits.max <= count);
+    REQUIRE(p->limits.max <= count && p->limits.step > 0);
     struct plan_counts c = plan_count(workers, count);
     p->next_ms = TIME_NEVER;
     for (uint32_t i = 0; i < count; i++) workers[i].todo = PLAN_LEAVE_IT;

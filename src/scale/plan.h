@@ -2,8 +2,9 @@
  * itself, and whoever does what it says asks again when something has changed, or at `next_ms`.
  *
  *   up     as many as the waiting jobs would fill, when something has waited for `after_ms`. Workers on their way are
- *          counted, and no more are on their way at once than are there: one, two, four, …
+ *          counted, and no more are on their way at once than are there, or `step`: one, two, four, …
  *   down   those that had nothing to do for `idle_ms`, while nothing waits. They are drained: no job is ended for it.
+ *          Who was asked for and has not come may be called off likewise.
  *   never  fewer than `min` (but for those that broke and wait to be started again), more than `max` in all. */
 #ifndef REEVE_PLAN_H
 #define REEVE_PLAN_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 struct plan_limits {
-    uint32_t min, max;
+    uint32_t min, max, step;
     int64_t idle_ms, after_ms;
 };
 
@@ -28,7 +29,8 @@ enum plan_do { PLAN_LEAVE_IT, PLAN_START, PLAN_DRAIN };
 
 struct plan_worker {
     enum plan_state state;
-    int64_t idle_since_ms; /* up: it has had nothing to do since; TIME_NEVER = it has, or nobody knows */
+    int64_t idle_since_ms; /* it has had nothing to do since, or on its way will not have; TIME_NEVER = it has, or nobody
+                              knows */
     int64_t due_ms;        /* broken */
     enum plan_do todo;     /* the answer */
 };
