@@ -97,10 +97,12 @@ static void hear_demands(struct listener *l, const struct frame *f) {
         give_up(l, why.text);
         return;
     }
-    if (l->state != LISTENER_UP) say(l, "connected");
+    if (l->state != LISTENER_UP) {
+        say(l, "connected");
+        l->was_refused = false;
+    }
     step(l, LISTENER_UP);
     l->failures = 0;
-    l->was_refused = false;
     l->o.heard(l->o.ctx, &m);
 }
 

@@ -299,7 +299,8 @@ static void a_hook_is_told_what_is_wanted_and_whom_to_end(void **state) {
     struct sight s = {0};
     struct realworker w;
     sight_open(&s, 1);
-    scaler_start("--hook 'cat >> '$D/hook.log --max 3 --slots 1 --pool default --label zone=a --after 0 --idle 300ms");
+    scaler_start(
+        "--token $(cat $D/admin.token) --hook 'cat >> '$D/hook.log --max 3 --slots 1 --pool default --label zone=a --after 0 --idle 300ms");
     wait_for("scaler.log", "connected");
     long before = wakeups(scaler);
     struct wiregot got;
@@ -329,6 +330,18 @@ static void a_hook_is_told_what_is_wanted_and_whom_to_end(void **state) {
     wait_for("scaler.log", "idle, is drained");
     assert_int_equal(realworker_stop(&w), 0);
     wireclient_close(&s.c);
+}
+
+/* Whoever may run jobs may not send others away: that takes an operator. */
+static void a_token_that_may_not_drain_is_told_so(void **state) {
+    (void)state;
+    struct realworker w;
+    scaler_start("--hook 'cat >> '$D/hook.log --max 1 --slots 4 --idle 100ms");
+    realworker_make(&w, &server, "cloud");
+    realworker_start(&w, &server);
+    wait_for("scaler.log", "refused: forbidden: a worker may drain itself, an operator any of them");
+    assert_int_equal(reports(), 0);
+    assert_int_equal(realworker_stop(&w), 0);
 }
 
 static void a_hook_that_fails_or_hangs_is_tried_again(void **state) {
@@ -403,6 +416,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(it_ends_when_its_workers_have, setup, teardown),
         cmocka_unit_test_setup_teardown(an_idle_one_sleeps, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_is_told_what_is_wanted_and_whom_to_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_token_that_may_not_drain_is_told_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_that_fails_or_hangs_is_tried_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_machine_that_does_not_come_is_asked_for_again, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_words_are_refused, setup, teardown),
