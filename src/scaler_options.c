@@ -113,12 +113,13 @@ static enum err check(const struct scaler_options *o, struct why *why) {
     if (o->limits.max == 0) return why_set(why, ERR_INVALID, "--max: at least 1");
     if (o->limits.min > o->limits.max)
         return why_set(why, ERR_INVALID, "--min %u is more than --max %u", o->limits.min, o->limits.max);
+    if (strlen(o->data) + 32 > WORKER_PATH_MAX) return why_set(why, ERR_LIMIT, "--data: the path is too long");
     if (o->hook != NULL && o->hook[0] == 0) return why_set(why, ERR_INVALID, "--hook: a command is expected");
     return ERR_OK;
 }
 
 enum err scaler_options_read(struct scaler_options *o, int count, char **args, const char *build, struct why *why) {
-    static char *theirs[SCALER_ARGS_MAX + 1];
+    static char *theirs[SCALER_ARGS_MAX + 3], data_name[] = "--data", data[WORKER_PATH_MAX];
     int their_count = 0;
     *o = (struct scaler_options){
         .data = ".reeve-scaler",
@@ -140,7 +141,10 @@ enum err scaler_options_read(struct scaler_options *o, int count, char **args, c
     }
     if (o->limits.step == 0) o->limits.step = o->hook != NULL ? o->limits.max : 1;
     if (e == ERR_OK) e = check(o, why);
-    if (e == ERR_OK) e = worker_foresee(their_count, theirs, build, &o->worker, why);
+    snprintf(data, sizeof data, "%s", o->data); /* what it tries out it may put there */
+    theirs[their_count++] = data_name;
+    theirs[their_count++] = data;
+    if (e == ERR_OK) e = worker_foresee(their_count, theirs, build, o->hook != NULL, &o->worker, why);
     o->help = e == ERR_OK && o->worker.options->help;
     if (e == ERR_OK && o->worker.options->tls.cert == NULL) o->name = o->worker.options->host;
     return e;

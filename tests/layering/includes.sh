@@ -25,7 +25,8 @@ declare -A rule=(
     [child]="base child port proto"
     [scale]="base port proto scale"
     [bench]="agent base bench cli core journal os port proto server spec store"
-    [cli]="agent base cli core eval journal port proto server spec store"
+    [term]="base term"
+    [cli]="agent base cli core eval journal port proto server spec store term"
 )
 
 # The first header of a layer, or nothing.
