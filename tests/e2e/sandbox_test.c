@@ -17,7 +17,6 @@
 
 #include "escape.h"
 #include "oslandlock.h"
-#include "ossandbox.h"
 #include "realcli.h"
 #include "realserver.h"
 #include "realworker.h"
@@ -29,7 +28,6 @@
 struct site {
     const char *name;
     bool is_root, is_there;
-    char cannot[256]; /* why it has no sandboxes; empty = it has */
     struct realworker worker;
     struct escape_world world;
     char space[256];
@@ -176,31 +174,6 @@ static void site_start(struct site *s) {
     s->is_there = true;
 }
 
-/* In a process of that user: whether the kernel has what a sandbox needs. */
-static bool probe(struct site *s) {
-    int pair[2];
-    assert_int_equal(pipe(pair), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        struct why why = {{0}};
-        char dir[] = "/tmp/reeve-escape-XXXXXX";
-        uint32_t first = 0, last = 0;
-        if (!s->is_root && geteuid() == 0) (void)!setuid(ORDINARY_UID);
-        enum err e = s->is_root ? ossandbox_uids(&first, &last, &why) : ERR_OK;
-        if (e == ERR_OK) e = mkdtemp(dir) != NULL ? ossandbox_probe(dir, first, &why) : ERR_IO;
-        (void)!write(pair[1], why.text, strlen(why.text));
-        _exit(e != ERR_OK);
-    }
-    int status = 0;
-    (void)close(pair[1]);
-    (void)!read(pair[0], s->cannot, sizeof s->cannot - 1);
-    (void)close(pair[0]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (status == 0) return true;
-    printf("# skipped: no sandboxes for %s here: %s\n", s->name, s->cannot);
-    return false;
-}
-
 static int setup(void **state) {
     (void)state;
     realserver_make(&server);
@@ -213,7 +186,7 @@ static int setup(void **state) {
     listen_everywhere();
     for (int i = 0; i < 2; i++) {
         if (sites[i].is_root && geteuid() != 0) continue;
-        if (probe(&sites[i])) site_start(&sites[i]);
+        if (escape_kernel_can(!sites[i].is_root && geteuid() == 0 ? ORDINARY_UID : 0)) site_start(&sites[i]);
     }
     return 0;
 }

@@ -365,6 +365,18 @@ const struct escape escapes[] = {
 };
 const uint32_t escape_count = sizeof escapes / sizeof escapes[0];
 
+bool escape_kernel_can(uid_t uid) {
+    char as[80] = "", command[256];
+    bool is_root = uid == 0 && geteuid() == 0;
+    if (uid != 0) snprintf(as, sizeof as, "setpriv --reuid %u --regid %u --clear-groups", uid, uid);
+    snprintf(command, sizeof command, "%s unshare %s -m -p -n -i -u -f --mount-proc true 2>&1 | sed 's/^/# skipped: /'",
+             as, is_root ? "" : "-U -r");
+    FILE *f = popen(command, "r");
+    bool can = f != NULL;
+    for (int c; f != NULL && (c = fgetc(f)) != EOF; can = false) putchar(c);
+    return f != NULL && pclose(f) == 0 && can;
+}
+
 void escape_args(const struct escape_world *w, char *ret, size_t size) {
     snprintf(ret, size, "%s, %s, %s, %s, %s, \"%u\", \"%u\", \"%d\", \"%d\"", w->outside, w->server_data,
              w->server_socket, w->neighbour_space, w->abstract, w->tcp_port, w->udp_port, (int)w->worker,

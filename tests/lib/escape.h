@@ -3,6 +3,7 @@
 #ifndef REEVE_ESCAPE_H
 #define REEVE_ESCAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,6 +33,10 @@ struct escape {
 
 extern const struct escape escapes[];
 extern const uint32_t escape_count;
+
+/* Whether the kernel has what sandboxes need, for that user (0 = us); asked without any code of ours. Else it is said
+ * why a test is skipped. */
+bool escape_kernel_can(uid_t uid);
 
 /* In the job: makes all attempts, each in a process of its own, with a line for each: "NAME through" or "NAME refused
  * WHY". `args` are what escape_args wrote. */
