@@ -413,6 +413,15 @@ static void it_waits_for_a_worker_that_can(void **state) {
     shell("kill %d", (int)pid);
 }
 
+static void one_command_may_have_one(void **state) {
+    (void)state;
+    realcli_refused(&r, "run --sandbox loose true", 2, "expected strict, net-off or none, found `loose`");
+    if (!can) return;
+    assert_string_equal(realcli_ok(&r, "run --sandbox net-off -- grep -c : /proc/net/dev", NULL).out, "1\n");
+    assert_string_equal(realcli_run(&r, "run --sandbox strict -- sh -c %s", "ls -d /srv /usr 2>/dev/null", NULL).out,
+                        "/usr\n");
+}
+
 static void flags_are_refused_in_words(void **state) {
     (void)state;
     realcli_refused(&r, "worker --sandbox loose", 2, "strict, net-off or none is expected, not loose");
@@ -438,6 +447,7 @@ int main(void) {
         cmocka_unit_test(every_job_has_a_uid_of_its_own_if_said),
         cmocka_unit_test(who_cannot_keep_one_says_so),
         cmocka_unit_test(it_waits_for_a_worker_that_can),
+        cmocka_unit_test(one_command_may_have_one),
         cmocka_unit_test(flags_are_refused_in_words),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
