@@ -269,9 +269,14 @@ static enum err probe(const struct ossandbox *s, int *status, struct why *why) {
     return e;
 }
 
+static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *where) {
+    (void)st, (void)kind, (void)where;
+    return remove(path);
+}
+
 enum err ossandbox_probe(const char *dir, uint32_t uid, struct why *why) {
     static const char *const none[] = {NULL};
-    char space[PATH_MAX], tmp[PATH_MAX + 8];
+    char space[PATH_MAX];
     struct ossandbox s = {.o = {.is_on = 1, .net_off = 1, .files = 1, .uid = uid},
                           .space = space,
                           .read = none,
@@ -286,9 +291,7 @@ enum err ossandbox_probe(const char *dir, uint32_t uid, struct why *why) {
     *status = SIGKILL;
     enum err e = probe(&s, status, why);
     (void)munmap(status, sizeof *status);
-    snprintf(tmp, sizeof tmp, "%s/tmp", space);
-    (void)rmdir(tmp);
-    (void)rmdir(space);
+    (void)nftw(space, entry_remove, WALK_FILES, FTW_DEPTH | FTW_PHYS);
     return e;
 }
 

@@ -64,6 +64,7 @@ static int setup(void **state) {
     if (first != 0) osproc_uids(s.p, first, last);
     s.can = escape_kernel_can(0);
     if (s.can && ossandbox_probe(probe, first, &why) != ERR_OK) fail_msg("the kernel can, we cannot: %s", why.text);
+    assert_int_not_equal(access(probe, F_OK), 0); /* and leaves nothing */
     return 0;
 }
 
