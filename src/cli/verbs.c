@@ -25,6 +25,7 @@ static const struct cli_flag run_flags[] = {
     {"retries",  0,   "N",          "further attempts; 0 unless said"},
     {"priority", 0,   "N",          "above or below normal"},
     {"exclusive", 0,  NULL,         "never two attempts at once, whatever happens"},
+    {"sandbox",  0,   "WORD",       "what it may see and do of the machine: strict, net-off or none"},
     {"detach",   'd', NULL,         "print its id, wait for nothing"},
     {0},
 };
