@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "escape.h"
 #include "realcli.h"
 
 static struct realcli *const r = &realcli_group;
@@ -237,6 +238,14 @@ static void agent(void **state) {
     assert_null(strstr(realcli_ok(r, args, NULL).out, "dig"));
 }
 
+static void sandbox(void **state) {
+    (void)state;
+    if (!escape_kernel_can(0)) return;
+    const char *id = run("sandbox", "", NULL, 0);
+    assert_string_equal(log_of(id, "plugin"), "nothing of the machine is here\n");
+    assert_string_equal(log_of(id, "offline"), "42\nlo\n");
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -255,6 +264,7 @@ static const struct {
     {"ml-gate", ml_gate},
     {"retries", retries},
     {"saga-booking", saga_booking},
+    {"sandbox", sandbox},
     {"stdin", standard_input},
     {"timeouts", timeouts},
 };
