@@ -103,7 +103,6 @@ static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
     (void)number;
     interrupted++;
-    if (interrupted > 1) _exit(EXIT_SIGNAL + SIGINT);
 }
 
 struct following {
@@ -113,21 +112,14 @@ struct following {
     uint32_t attempt;       /* the last that was heard of */
     uint32_t attempt_shown; /* the last whose output is, or was, shown */
     bool ended;
+    bool is_left; /* to itself: nobody waits any more */
 };
-
-static bool is_end(struct slice state) {
-    static const char *const ends[] = {"succeeded", "skipped", "cancelled",  "failed",
-                                       "timed_out", "denied",  "quarantined"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (slice_eq(state, slice_str(ends[i]))) return true;
-    return false;
-}
 
 static void hear_events(struct following *w, const struct wire_events *m) {
     const struct wire_event *list = m->events.at;
     for (uint32_t i = 0; i < m->events.count; i++) {
         if (list[i].attempt > w->attempt) w->attempt = list[i].attempt;
-        if (slice_eq(list[i].kind, SLICE("job"))) w->ended = is_end(list[i].to);
+        if (slice_eq(list[i].kind, SLICE("job"))) w->ended = out_state_is_end(list[i].to);
     }
 }
 
@@ -145,6 +137,7 @@ static enum err hear(struct following *w, const struct client_frame *f) {
 static enum err step(struct following *w) {
     struct cli *c = w->c;
     enum err e = ERR_OK;
+    w->is_left = interrupted > 1;
     if (interrupted == 1 && w->cancel_request == 0) {
         struct wire_name name = {w->job};
         struct wire_targets m = {.targets = {&name, 1}, .reason = SLICE("interrupted")};
@@ -165,12 +158,14 @@ static enum err follow(struct cli *c, struct slice job) {
     struct wire_name name = {job};
     struct wire_subscribe m = {.targets = {&name, 1}, .state_first = true};
     struct sigaction act = {.sa_handler = interrupt};
+    interrupted = 0;
     sigaction(SIGINT, &act, NULL);
     enum err e = client_send(&c->client, WIRE_SUBSCRIBE, &m, &w.events_request, c->why);
     while (e == ERR_OK) {
         struct client_frame f;
         e = step(&w);
-        if (e != ERR_OK || (w.ended && w.logs_request == 0 && w.attempt == w.attempt_shown)) break;
+        if (w.is_left) c->exit_code = EXIT_SIGNAL + SIGINT;
+        if (e != ERR_OK || w.is_left || (w.ended && w.logs_request == 0 && w.attempt == w.attempt_shown)) break;
         e = client_next(&c->client, -1, &f, c->why);
         if (e == ERR_OK && f.op != 0) e = hear(&w, &f);
         client_forget(&c->client);
@@ -219,5 +214,5 @@ enum err verb_run_command(struct cli *c) {
         return ERR_OK;
     }
     e = follow(c, job);
-    return e == ERR_OK ? finish(c, job) : e;
+    return e == ERR_OK && c->exit_code == 0 ? finish(c, job) : e;
 }
