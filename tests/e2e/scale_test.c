@@ -245,6 +245,43 @@ static void a_killed_scaler_leaves_nobody_behind_and_ends_no_job(void **state) {
     wireclient_close(&s.c);
 }
 
+/* The directories may still be in use: by workers of the one before that finish what they run. */
+static void its_successor_takes_over(void **state) {
+    (void)state;
+    struct sight s = {0};
+    sight_open(&s, 1);
+    scaler_start("--max 2 --slots 1 --after 0");
+    const char *id = submit(4, "0.7");
+    (void)see_workers(&s, 2);
+    assert_int_equal(scaler_stop(SIGKILL), -SIGKILL);
+    scaler_start("--max 2 --slots 1 --after 0 --idle 1s");
+    all_succeeded(id);
+    each_ran_once(4);
+    (void)see_workers(&s, 0);
+    assert_true(s.most <= 2);
+    wireclient_close(&s.c);
+}
+
+/* What a worker finds out about its machine counts too: here, that it can keep sandboxes. */
+static void jobs_that_ask_for_what_the_machine_adds_count(void **state) {
+    (void)state;
+    struct sight s = {0};
+    sight_open(&s, 4);
+    scaler_start("--min 1 --max 1");
+    (void)see_workers(&s, 1);
+    realshell_must(&shell, "workers --server $S --json");
+    bool has_sandbox = strstr(shell.said, "\"sandbox\"") != NULL;
+    assert_int_equal(scaler_stop(SIGTERM), 0);
+    wireclient_close(&s.c);
+    if (!has_sandbox) {
+        print_message("# skipped: workers cannot keep sandboxes on this machine\n");
+        skip();
+    }
+    scaler_start("--max 1 --after 0");
+    write_file("flow.yaml", "jobs: {a: {sandbox: strict, run: 'true'}}");
+    realshell_must(&shell, "submit --server $S --wait $D/flow.yaml");
+}
+
 static void it_ends_when_its_workers_have(void **state) {
     (void)state;
     struct sight s = {0};
@@ -413,6 +450,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_server_killed_while_workers_start_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_worker_is_started_again_in_its_place, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_scaler_leaves_nobody_behind_and_ends_no_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(its_successor_takes_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(jobs_that_ask_for_what_the_machine_adds_count, setup, teardown),
         cmocka_unit_test_setup_teardown(it_ends_when_its_workers_have, setup, teardown),
         cmocka_unit_test_setup_teardown(an_idle_one_sleeps, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_is_told_what_is_wanted_and_whom_to_end, setup, teardown),
