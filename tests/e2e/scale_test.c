@@ -59,6 +59,11 @@ static int scaler_stop(int number) {
 
 static int teardown(void **state) {
     (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "for p in %s/machines/*/pid; do [ -e $p ] && kill -9 $(cat $p); done; true",
+             server.data);
+    if (scaler != 0) (void)kill(scaler, SIGKILL); /* first: it must start no more of what is ended here */
+    assert_int_equal(system(command), 0);
     if (scaler != 0) {
         (void)scaler_stop(SIGKILL);
         realworker_none_left(mark);
@@ -405,6 +410,28 @@ static void a_machine_that_does_not_come_is_asked_for_again(void **state) {
     }
 }
 
+static void the_example_of_a_hook_works(void **state) {
+    (void)state;
+    struct sight s = {0};
+    char machines[96];
+    snprintf(machines, sizeof machines, "%s/machines", server.data);
+    assert_int_equal(setenv("MACHINES", machines, 1), 0);
+    assert_int_equal(setenv("REEVE", realserver_binary(), 1), 0);
+    sight_open(&s, 1);
+    scaler_start("--token $(cat $D/admin.token) --hook 'sh examples/scale-hook.sh' --max 2 --slots 1 --idle 300ms");
+    const char *id = submit(10, "0.1");
+    (void)see_workers(&s, 2);
+    all_succeeded(id);
+    each_ran_once(10);
+    const struct wire_demands *m = see_workers(&s, 0);
+    while (m->workers.count > 0) m = see_workers(&s, 0); /* they are drained, then ended */
+    assert_true(s.most <= 2);
+    wireclient_close(&s.c);
+    assert_int_equal(scaler_stop(SIGTERM), 0);
+    realworker_none_left(mark);
+    assert_int_equal(rmdir(machines), 0); /* none is left in it */
+}
+
 /* ---- words ---- */
 
 static void wrong_words_are_refused(void **state) {
@@ -458,6 +485,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_token_that_may_not_drain_is_told_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_that_fails_or_hangs_is_tried_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_machine_that_does_not_come_is_asked_for_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_example_of_a_hook_works, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_words_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(up_can_bring_several, setup, teardown),
     };
