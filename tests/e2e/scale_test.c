@@ -1,4 +1,4 @@
-/* scale_test.c: workers come with a load and go after it, with real processes; nothing is lost and nothing runs twice. */
+/* scale_test.c: workers come with a load and go after it, with real processes; nothing is lost, nothing runs twice. */
 #include "test.h"
 
 #include <ctype.h>
@@ -130,11 +130,10 @@ static void wait_for(const char *name, const char *words) {
 static const char *submit(uint32_t count, const char *seconds) {
     static char id[32];
     char text[512];
-    snprintf(
-        text, sizeof text,
-        "jobs: {many: {foreach: {in: 'range(%u)', max_parallel: %u}, retries: 0, run: 'sleep %s; echo \"<$REEVE_ITEM>\" >> "
-        "%s/ran'}}",
-        count, count, seconds, server.data);
+    snprintf(text, sizeof text,
+             "jobs: {many: {foreach: {in: 'range(%u)', max_parallel: %u}, retries: 0, "
+             "run: 'sleep %s; echo \"<$REEVE_ITEM>\" >> %s/ran'}}",
+             count, count, seconds, server.data);
     write_file("flow.yaml", text);
     realshell_must(&shell, "submit --server $S $D/flow.yaml");
     snprintf(id, sizeof id, "%.*s", (int)strcspn(shell.said, "\n"), shell.said);
@@ -171,7 +170,7 @@ static pid_t process_of(const char *directory) {
         FILE *f = fopen(path, "re");
         size_t len = f != NULL ? fread(text, 1, sizeof text, f) : 0;
         if (f != NULL) fclose(f);
-        if (memmem(text, len, directory, strlen(directory) + 1) != NULL) found = (pid_t)atoi(e->d_name);
+        if (memmem(text, len, directory, strlen(directory) + 1) != NULL) found = (pid_t)strtol(e->d_name, NULL, 10);
     }
     closedir(all);
     return found;
@@ -341,8 +340,8 @@ static void a_hook_is_told_what_is_wanted_and_whom_to_end(void **state) {
     struct sight s = {0};
     struct realworker w;
     sight_open(&s, 1);
-    scaler_start(
-        "--token $(cat $D/admin.token) --hook 'cat >> '$D/hook.log --max 3 --slots 1 --pool default --label zone=a --after 0 --idle 300ms");
+    scaler_start("--token $(cat $D/admin.token) --hook 'cat >> '$D/hook.log --max 3 --slots 1 --pool default "
+                 "--label zone=a --after 0 --idle 300ms");
     wait_for("scaler.log", "connected");
     long before = wakeups(scaler);
     struct wiregot got;

@@ -1,6 +1,8 @@
 /* fleet_test.c: what is known of workers, from what the server tells and what was done. */
 #include "test.h"
 
+#include <stdio.h>
+
 #include "fleet.h"
 #include "wtime.h"
 
@@ -25,7 +27,7 @@ static void a_local_fleet_knows_its_own_alone(void **state) {
     (void)state;
     begin(true, 2);
     fleet_started(&f, 0, 10);
-    strcpy(f.places[0].id, "a");
+    snprintf(f.places[0].id, FLEET_ID_BYTES, "a");
     struct wire_demand_worker list[] = {worker("stranger", 0, 0), worker("a", 0, 0)};
     hear(list, 2, 0, 20);
     assert_int_equal(f.workers[0].state, PLAN_UP);
@@ -40,7 +42,7 @@ static void whoever_was_given_something_was_not_idle(void **state) {
     (void)state;
     begin(true, 1);
     fleet_started(&f, 0, 10);
-    strcpy(f.places[0].id, "a");
+    snprintf(f.places[0].id, FLEET_ID_BYTES, "a");
     struct wire_demand_worker w = worker("a", 0, 7);
     hear(&w, 1, 0, 20);
     hear(&w, 1, 0, 30);
