@@ -60,7 +60,6 @@ struct agent_options {
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
     bool permanent;
-    bool services; /* runs them like commands; who sets this tells the server how they are. Else they are refused */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
     struct agent_sandbox sandbox;
     uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */

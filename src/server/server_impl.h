@@ -88,6 +88,7 @@ struct web {
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
     uint64_t body_bytes; /* came so far, as they came */
+    uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
 };
 

@@ -319,6 +319,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 static void drained(void *ctx, conn_id conn) {
     struct server *s = ctx;
     struct session *n = session_of(s, conn);
+    if (n != NULL && n->web != NULL) web_drained(s, n);
     if (n == NULL || !n->choked) return;
     n->choked = false;
     read_or_not(s, n);
