@@ -102,6 +102,7 @@ static void forget(struct server *s, struct session *n) {
     }
     web_close(s, n);
     feed_forget(s, n->conn);
+    demand_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);
     buf_fini(&n->early);
