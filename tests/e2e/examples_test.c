@@ -58,6 +58,17 @@ static void etl(void **state) {
     assert_string_equal(log_of(id, "report"), "report of 2026-01-01 is written, the load skipped\n");
 }
 
+static void http(void **state) {
+    (void)state;
+    char command[256], said[256] = "";
+    snprintf(command, sizeof command, "REEVE_DATA=%s timeout 120 examples/http.sh 2>&1", r->data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    (void)!fread(said, 1, sizeof said - 1, f);
+    assert_int_equal(pclose(f), 0);
+    assert_string_equal(said, "the answer is 42\n");
+}
+
 static void map_reduce(void **state) {
     (void)state;
     const char *id = run("map-reduce", "", NULL, 0);
@@ -269,6 +280,7 @@ static const struct {
     {"etl", etl},
     {"exclusive", exclusive},
     {"gpu-routing", gpu_routing},
+    {"http.sh", http},
     {"map-reduce", map_reduce},
     {"ml-gate", ml_gate},
     {"retries", retries},
