@@ -228,7 +228,23 @@ static void workdir_of(const struct agent *a, const struct attempt *t, struct wo
         a->w.space->ops->path(a->w.space, t->space, "work", w->workdir);
 }
 
-void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
+/* In a sandbox the directory of a process becomes its own, so the probe has another one than its service. */
+static enum err probe_space(struct agent *a, struct attempt *t, struct workload *w, struct why *why) {
+    char name[ATTEMPT_NAME_MAX + sizeof WORKLOAD_PROBE_SPACE];
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
+    if (!tend_of(a, t)->has_space) {
+        enum err e = a->w.space->ops->make(a->w.space, name, why);
+        if (e != ERR_OK) return e;
+        tend_of(a, t)->has_space = true;
+    }
+    a->w.space->ops->path(a->w.space, name, "", path);
+    a->w.space->ops->path(a->w.space, name, "work", w->workdir);
+    w->sandbox.space = path;
+    return ERR_OK;
+}
+
+enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why) {
     struct workload *w = ARENA_NEW(&a->arena, struct workload);
     struct wire_assignment order;
     run_order(a, t, &order, &w->run);
@@ -242,9 +258,13 @@ void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
         argv[count++] = text_of(a, how->shell);
     }
     for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
-    env_make(a, t, &order, w);
     workdir_of(a, t, w);
-    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir};
+    enum err e = sandbox_make(a, t, &w->run, &w->sandbox, why);
+    if (e == ERR_OK && w->sandbox.space != NULL) e = probe_space(a, t, w, why);
+    if (e != ERR_OK) return e;
+    env_make(a, t, &order, w);
+    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir, .sandbox = w->sandbox};
+    return ERR_OK;
 }
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,

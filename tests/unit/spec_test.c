@@ -561,6 +561,7 @@ static const struct {
     {"jobs:\n  a: {service: {run: x, port: 80, health: {http: /, tcp: true}}}", "one of `http`, `tcp` and `command`"},
     {"jobs:\n  a: {service: {run: x, health: {command: []}}}", "expected a program and its arguments"},
     {"jobs:\n  a: {service: {run: x, health: {every: 1s}}}", "a health has no key `every`"},
+    {"jobs:\n  a: {service: {run: x, port: 80}, sandbox: strict}", "say `net: on` there"},
     {"jobs:\n  a: {service: x, foreach: [1]}", "n services have n names"},
     {"jobs:\n  a: {service: x, compensate: y}", "it is stopped with `reeve stop`"},
     {"jobs:\n  a: {service: x, cache: true}", "it has no result"},
