@@ -246,6 +246,20 @@ static void show_run(struct cli *c, struct slice body) {
     buf_fini(&text);
 }
 
+/* What it used, and what held it back. */
+static void show_usage(const struct wire_attempt_view *v, struct buf *text) {
+    char size[OUT_TIME_BYTES];
+    if (v->cpu_ms != 0)
+        buf_printf(text, ", %llu.%03llus of cpu", (unsigned long long)(v->cpu_ms / 1000),
+                   (unsigned long long)(v->cpu_ms % 1000));
+    if (v->throttled_ms != 0)
+        buf_printf(text, " (held back for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
+                   (unsigned long long)(v->throttled_ms % 1000));
+    if (v->memory_bytes_max != 0) buf_printf(text, ", %s of memory", out_bytes(v->memory_bytes_max, size));
+    if (v->hit.len > 0) buf_printf(text, ", limit of %.*s hit", SLICE_FMT(v->hit));
+    if (v->unkept.len > 0) buf_printf(text, ", limits: %.*s", SLICE_FMT(v->unkept));
+}
+
 static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_first) {
     char took[OUT_TIME_BYTES];
     struct buf text;
@@ -256,6 +270,7 @@ static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_f
     if (v->worker.len > 0) buf_printf(&text, ", on %.*s", SLICE_FMT(v->worker));
     int64_t begin = v->started_ms != 0 ? v->started_ms : v->assigned_ms;
     if (begin != 0 && v->ended_ms != 0) buf_printf(&text, ", for %s", out_age(v->ended_ms, begin, took));
+    show_usage(v, &text);
     if (v->reason.len > 0) buf_printf(&text, ": %.*s", SLICE_FMT(v->reason));
     line(c, is_first ? "tries" : "", buf_slice(&text));
     buf_fini(&text);

@@ -28,6 +28,15 @@ static const struct tlv_field take_fields[] = {
 };
 const struct tlv_desc wire_take_desc = TLV_DESC("take", wire_take, take_fields);
 
+static const struct tlv_field ceilings_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_ceilings, memory_bytes),
+    TLV_FIELD(2, TLV_U32, wire_ceilings, cpu_milli),
+    TLV_FIELD(3, TLV_U32, wire_ceilings, pids),
+    TLV_FIELD(4, TLV_U32, wire_ceilings, open_files),
+    TLV_FIELD(5, TLV_U64, wire_ceilings, file_bytes),
+};
+const struct tlv_desc wire_ceilings_desc = TLV_DESC("ceilings", wire_ceilings, ceilings_fields);
+
 static const struct tlv_field run_fields[] = {
     TLV_FIELD(1, TLV_LIST, wire_run, argv, .max = 4096, .sub = &wire_arg_desc),
     TLV_FIELD(2, TLV_TEXT, wire_run, shell, .max = WIRE_VALUE_MAX),
@@ -50,6 +59,7 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
     TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
     TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(35, TLV_MSG, wire_run, limits, .sub = &wire_ceilings_desc),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

@@ -27,6 +27,14 @@ struct wire_take { /* an artifact of a parent, put into the workspace before the
     struct slice name;
 };
 
+struct wire_ceilings { /* 0 = none */
+    uint64_t memory_bytes;
+    uint32_t cpu_milli; /* thousandths of a processor */
+    uint32_t pids;      /* processes and threads at once */
+    uint32_t open_files;  /* of each process */
+    uint64_t file_bytes; /* of each file */
+};
+
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
@@ -49,8 +57,9 @@ struct wire_run {
     struct slice message;    /* kind gate: what the person is asked */
     struct tlv_list inputs;  /* of wire_take */
     struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
+    struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_run_desc;
+extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_ceilings_desc, wire_run_desc;
 
 #endif
