@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,11 +26,13 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "oscgroup.h"
 #include "osprocs.h"
 #include "panic.h"
 #include "wtime.h"
 
-#define ROUND_MS 10 /* between two rounds of killing what has not died yet */
+#define ROUND_MS 10    /* between two rounds of killing what has not died yet */
+#define OOM_ROUNDS 100 /* between the word that memory is short in a group and the death of a process in it */
 #define EXIT_CANNOT_RUN 126
 #define LISTS_BYTES_MAX (64u << 20) /* pointers to arguments and environment */
 
@@ -124,6 +127,9 @@ struct keeper {
     bool is_killing; /* everything: again and again until nothing is left */
     int status;
     uint64_t cpu_us, memory_bytes_max;
+    const struct oscgroup *groups;
+    struct oscgroup_job group;
+    int oom_rounds; /* left, in which to look whether memory was short here or in a group above */
 };
 
 struct job {
@@ -131,6 +137,7 @@ struct job {
     char **argv, **env;
     const int *fds;
     bool has_stdin;
+    const struct oscgroup_job *group;
 };
 
 /* Runs in the memory of the keeper, which waits for the exec: nothing may be changed here but `*ret_errno`. */
@@ -143,6 +150,8 @@ static _Noreturn void job_exec(const struct job *j, volatile int *ret_errno) {
     (void)dup2(j->fds[KEEPER_FD_ERR], STDERR_FILENO);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    *ret_errno = oscgroup_enter(j->group); /* no exec when a limit would not hold */
+    if (*ret_errno != 0) _exit(EXIT_CANNOT_RUN);
     if (chdir(j->workdir) == 0) (void)execve(j->program, j->argv, j->env);
     *ret_errno = errno;
     _exit(EXIT_CANNOT_RUN);
@@ -165,7 +174,7 @@ static char **texts_take(struct arena *arena, char **at, uint32_t count) {
 }
 
 /* The pid, or 0 when it could not be started; the words for the user then stand in its error output. */
-static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
+static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     struct stat st;
     struct arena arena;
     ENSURE(fstat(fds[KEEPER_FD_ORDER], &st) == 0);
@@ -174,7 +183,7 @@ static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
     struct keeper_order order;
     memcpy(&order, whole, sizeof order);
     char *text = whole + sizeof order;
-    struct job j = {.fds = fds, .has_stdin = order.has_stdin != 0};
+    struct job j = {.fds = fds, .has_stdin = order.has_stdin != 0, .group = &k->group};
     arena_init(&arena, 4096, LISTS_BYTES_MAX);
     j.program = text;
     text += strlen(text) + 1;
@@ -183,7 +192,10 @@ static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
     j.argv = texts_take(&arena, &text, order.argc);
     j.env = texts_take(&arena, &text, order.envc);
     volatile int code = 0;
-    pid_t pid = job_spawn(&j, &code);
+    struct why why;
+    bool is_limited = oscgroup_begin(k->groups, &order.limits, &k->group, &why) == ERR_OK;
+    pid_t pid = is_limited ? job_spawn(&j, &code) : 0;
+    if (!is_limited) (void)dprintf(fds[KEEPER_FD_ERR], "reeve: cannot run %s: %s\n", j.program, why.text);
     if (code != 0) {
         (void)dprintf(fds[KEEPER_FD_ERR], "reeve: cannot run %s: %s\n", j.program, strerrordesc_np(code));
         if (pid > 0) (void)waitpid(pid, NULL, 0);
@@ -195,9 +207,9 @@ static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
 }
 
 static void keeper_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
-    int control = k->control, signals = k->signals;
-    *k = (struct keeper){.control = control, .signals = signals, .is_busy = true, .kill_at_ms = TIME_NEVER};
-    k->job = job_start(fds);
+    *k = (struct keeper){
+        .control = k->control, .signals = k->signals, .groups = k->groups, .is_busy = true, .kill_at_ms = TIME_NEVER};
+    k->job = job_start(k, fds);
     if (k->job <= 0) k->status = EXIT_CANNOT_RUN << 8;
 }
 
@@ -207,8 +219,8 @@ static void keeper_say_ended(struct keeper *k) {
         m.exit_signal = (uint32_t)WTERMSIG(k->status);
     else
         m.exit_code = (uint32_t)WEXITSTATUS(k->status);
-    m.cpu_ms = k->cpu_us / 1000;
-    m.memory_bytes_max = k->memory_bytes_max;
+    m.usage = (struct proc_usage){.cpu_ms = k->cpu_us / 1000, .memory_bytes_max = k->memory_bytes_max};
+    oscgroup_end(&k->group, &m.usage);
     k->is_busy = false;
     if (k->control >= 0) (void)send(k->control, &m, sizeof m, MSG_NOSIGNAL);
 }
@@ -259,14 +271,21 @@ static void keeper_hear(struct keeper *k) {
 
 static int keeper_wait_ms(const struct keeper *k) {
     if (!k->is_busy) return -1;
-    if (k->is_killing) return ROUND_MS;
+    if (k->is_killing || k->oom_rounds > 0) return ROUND_MS;
     if (k->kill_at_ms == TIME_NEVER) return -1;
     int64_t left = k->kill_at_ms - now_ms();
     return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
-static _Noreturn void keep(int signals, int control) {
-    struct keeper k = {.control = control, .signals = signals, .kill_at_ms = TIME_NEVER};
+/* A group of version 1 whose memory is short loses one process; the rest of the job goes with it. */
+static void keeper_look_for_oom(struct keeper *k) {
+    k->oom_rounds--;
+    if (oscgroup_is_oom(&k->group)) k->is_killing = true;
+}
+
+static _Noreturn void keep(const struct oscgroup *groups, int signals, int control) {
+    struct keeper k = {
+        .control = control, .signals = signals, .kill_at_ms = TIME_NEVER, .groups = groups, .group = {.oom = -1}};
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "reeve-keeper");
     for (;;) {
@@ -274,11 +293,16 @@ static _Noreturn void keep(int signals, int control) {
         if (!k.is_busy && k.control < 0) _exit(0);
         if (k.is_busy && (k.is_killing || k.kill_at_ms <= now_ms())) {
             k.is_killing = true;
+            oscgroup_kill(&k.group);
             signal_below(getpid(), NULL, SIGKILL);
         }
-        struct pollfd polls[2] = {{.fd = k.control, .events = POLLIN}, {.fd = k.signals, .events = POLLIN}};
-        if (poll(polls, 2, keeper_wait_ms(&k)) <= 0) continue;
+        if (k.is_busy && k.oom_rounds > 0 && !k.is_killing) keeper_look_for_oom(&k);
+        struct pollfd polls[3] = {{.fd = k.control, .events = POLLIN},
+                                  {.fd = k.signals, .events = POLLIN},
+                                  {.fd = k.group.oom, .events = POLLIN}};
+        if (poll(polls, 3, keeper_wait_ms(&k)) <= 0) continue;
         if (polls[1].revents != 0) signals_drain(k.signals);
+        if (polls[2].revents != 0 && eventfd_read(k.group.oom, &(eventfd_t){0}) == 0) k.oom_rounds = OOM_ROUNDS;
         if (polls[0].revents != 0) keeper_hear(&k);
     }
 }
@@ -289,6 +313,8 @@ struct nursery {
     int socket, signals;
     struct u32vec keepers; /* pids */
     bool has_orphans;      /* a keeper died without having ended its job */
+    struct u32vec dead;    /* such keepers, while their groups may not be removed yet */
+    const struct oscgroup *groups;
 };
 
 static void nursery_reap(struct nursery *n) {
@@ -298,7 +324,9 @@ static void nursery_reap(struct nursery *n) {
         for (uint32_t i = 0; i < n->keepers.count; i++) {
             if (n->keepers.at[i] != (uint32_t)pid) continue;
             n->keepers.at[i] = n->keepers.at[--n->keepers.count];
-            if (!WIFEXITED(status)) n->has_orphans = true;
+            if (WIFEXITED(status)) break;
+            n->has_orphans = true;
+            u32vec_push(&n->dead, (uint32_t)pid);
             break;
         }
     }
@@ -311,6 +339,9 @@ static void nursery_sweep(struct nursery *n) {
     for (uint32_t i = 0; i < pids.count; i++) (void)kill((pid_t)pids.at[i], SIGKILL);
     n->has_orphans = pids.count > 0;
     u32vec_fini(&pids);
+    if (n->has_orphans) return;
+    for (uint32_t i = 0; i < n->dead.count; i++) oscgroup_remove(n->groups, (pid_t)n->dead.at[i]);
+    n->dead.count = 0;
 }
 
 /* False when the worker is gone. */
@@ -322,7 +353,7 @@ static bool nursery_hear(struct nursery *n) {
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(n->socket);
-        keep(n->signals, fds[0]);
+        keep(n->groups, n->signals, fds[0]);
     }
     /* Without one the control socket closes, which the worker takes for the keeper's death: the attempt has failed. */
     if (pid > 0) u32vec_push(&n->keepers, (uint32_t)pid);
@@ -338,10 +369,12 @@ static _Noreturn void nursery_end(struct nursery *n) {
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
     } while (waitpid(-1, NULL, WNOHANG) == 0);
+    for (uint32_t i = 0; i < n->keepers.count; i++) oscgroup_remove(n->groups, (pid_t)n->keepers.at[i]);
+    for (uint32_t i = 0; i < n->dead.count; i++) oscgroup_remove(n->groups, (pid_t)n->dead.at[i]);
     _exit(0);
 }
 
-static _Noreturn void nursery_run(int socket) {
+static _Noreturn void nursery_run(const struct oscgroup *groups, int socket) {
     (void)setsid(); /* a Ctrl-C at the terminal is for the worker, which stops its jobs with grace */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "reeve-nursery");
@@ -352,7 +385,7 @@ static _Noreturn void nursery_run(int socket) {
     ENSURE(dup2(socket, 3) == 3);
     ENSURE(fcntl(3, F_SETFD, FD_CLOEXEC) == 0);
     (void)close_range(4, ~0U, 0); /* nothing of the worker's is held open by us */
-    struct nursery n = {.socket = 3, .signals = signals_take()};
+    struct nursery n = {.socket = 3, .signals = signals_take(), .groups = groups};
     for (;;) {
         struct pollfd polls[2] = {{.fd = n.socket, .events = POLLIN}, {.fd = n.signals, .events = POLLIN}};
         int count = poll(polls, 2, n.has_orphans ? ROUND_MS : -1);
@@ -363,14 +396,14 @@ static _Noreturn void nursery_run(int socket) {
     }
 }
 
-enum err oskeeper_nursery(int *ret_socket, int32_t *ret_pid, struct why *why) {
+enum err oskeeper_nursery(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return why_set(why, ERR_IO, "socketpair: %s", strerrordesc_np(errno));
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(pair[0]);
-        nursery_run(pair[1]);
+        nursery_run(groups, pair[1]);
     }
     (void)close(pair[1]);
     if (pid < 0) {

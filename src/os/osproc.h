@@ -6,9 +6,11 @@
 
 #include "proc.h"
 
-/* Forks the nursery: to be called first, while this process is small and has one thread. Ignores SIGPIPE from here on:
+struct oscgroup;
+
+/* `groups`: by what limits are kept; NULL = by nothing. Forks the nursery: to be called first, while this process is small and has one thread. Ignores SIGPIPE from here on:
  * a job may close its standard input. */
-CHECKED enum err osproc_open(struct proc **ret, struct why *why);
+CHECKED enum err osproc_open(const struct oscgroup *groups, struct proc **ret, struct why *why);
 void osproc_close(struct proc *p); /* kills what is left, and waits until it is dead */
 int osproc_fd(const struct proc *p); /* readable while osproc_run has something to do */
 void osproc_run(struct proc *p);     /* calls the handlers; never waits */
