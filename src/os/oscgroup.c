@@ -39,6 +39,15 @@ void oscgroup_remove(const struct oscgroup *g, pid_t keeper) {
     }
 }
 
+/* One that is dead and not yet buried does not count. "pid (name) state ..." */
+static bool lives(pid_t pid) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    if (!oscgroup_files_get(path, "stat", text, sizeof text)) return false;
+    const char *end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+}
+
 static void tree_sweep(const struct oscgroup *g, uint32_t tree) {
     DIR *dir = opendir(g->trees[tree].path);
     if (dir == NULL) return;
@@ -47,7 +56,7 @@ static void tree_sweep(const struct oscgroup *g, uint32_t tree) {
         size_t len = strlen(GROUP_PREFIX);
         if (strncmp(entry->d_name, GROUP_PREFIX, len) != 0) continue;
         pid_t keeper = (pid_t)strtol(entry->d_name + len, NULL, 10);
-        if (keeper <= 0 || kill(keeper, 0) == 0 || errno != ESRCH) continue;
+        if (keeper <= 0 || lives(keeper)) continue;
         group_path(g, tree, keeper, path);
         (void)rmdir(path); /* refused while something lives in it */
     }
@@ -140,22 +149,40 @@ int oscgroup_enter(const struct oscgroup_job *j) {
 
 /* ---- the end ---- */
 
-bool oscgroup_is_oom(const struct oscgroup_job *j) {
-    struct proc_usage usage = {0};
-    for (uint32_t i = 0; j->oom >= 0 && i < j->groups->tree_count; i++) {
+/* The word by `oom` comes before the kernel has killed anyone, and also when memory is short in a group above. */
+bool oscgroup_is_oom(struct oscgroup_job *j) {
+    for (uint32_t i = 0; j->oom >= 0 && i < j->groups->tree_count && !j->is_oom; i++) {
         char path[GROUP_PATH_MAX];
+        if (!(j->trees & (1u << i)) || !(j->groups->trees[i].kind.keeps & PROC_BIT(PROC_LIMIT_MEMORY))) continue;
         group_path(j->groups, i, getpid(), path);
-        if (j->trees & (1u << i)) oscgroup_files_read(path, j->groups->trees[i].kind, &usage);
+        j->is_oom = oscgroup_files_is_oom(path);
     }
-    return usage.oom_kills > 0;
+    return j->is_oom;
+}
+
+/* Version 1 has no call for it; but it has a list, which is much faster read than all of /proc. */
+static void group_kill(const char *path, enum oscgroup_version version) {
+    char procs[GROUP_PATH_MAX + 16], line[32];
+    if (version == OSCGROUP_V2) {
+        (void)!oscgroup_files_put(path, "cgroup.kill", "1");
+        return;
+    }
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", path);
+    FILE *f = fopen(procs, "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        pid_t pid = (pid_t)strtol(line, NULL, 10);
+        if (pid > 1) (void)kill(pid, SIGKILL); /* 0 is one that this namespace does not show */
+    }
+    if (f != NULL) (void)fclose(f);
 }
 
 void oscgroup_kill(const struct oscgroup_job *j) {
     for (uint32_t i = 0; j->trees != 0 && i < j->groups->tree_count; i++) {
         char path[GROUP_PATH_MAX];
-        if (!(j->trees & (1u << i)) || j->groups->trees[i].kind.version != OSCGROUP_V2) continue;
+        if (!(j->trees & (1u << i))) continue;
         group_path(j->groups, i, getpid(), path);
-        (void)!oscgroup_files_put(path, "cgroup.kill", "1");
+        group_kill(path, j->groups->trees[i].kind.version);
+        return; /* the same processes are in all of them */
     }
 }
 
@@ -174,4 +201,7 @@ void oscgroup_end(struct oscgroup_job *j, struct proc_usage *usage) {
         group_remove(path);
     }
     j->trees = 0;
+    if (!j->is_oom) return;
+    usage->oom_is_own = true;
+    if (usage->oom_kills == 0) usage->oom_kills = 1; /* we were faster than the kernel */
 }

@@ -62,6 +62,7 @@ struct oscgroup_job {
     int enter[OSCGROUP_TREES_MAX]; /* descriptors to enter by; -1 = none */
     int oom;                       /* readable when one of its processes may be about to be killed for its memory; -1 =
                                     * the kernel kills all at once, or there is no such limit */
+    bool is_oom;
     uint8_t unkept, weak;          /* as in proc_usage */
 };
 
@@ -70,8 +71,9 @@ CHECKED enum err oscgroup_begin(const struct oscgroup *g, const struct proc_limi
                                 struct why *why);
 /* Of the calling process, which is about to become the job: makes system calls only. 0, or errno. */
 int oscgroup_enter(const struct oscgroup_job *j);
-bool oscgroup_is_oom(const struct oscgroup_job *j); /* one of them was killed so; looked for after a word by `oom` */
-void oscgroup_kill(const struct oscgroup_job *j); /* where one call kills all; else nothing happens */
+/* After a word by `oom`: it is this job that wants too much. From then on that is how it ended. */
+bool oscgroup_is_oom(struct oscgroup_job *j);
+void oscgroup_kill(const struct oscgroup_job *j); /* those in its groups now; others may come */
 /* Nothing of the job lives any more. Adds to `usage` what the groups know, and removes them. */
 void oscgroup_end(struct oscgroup_job *j, struct proc_usage *usage);
 

@@ -133,15 +133,27 @@ static uint64_t get_number(const char *dir, const char *file) {
 }
 
 /* A process that the kernel killed may have died for the limit of a group above, or for want of memory in the whole
- * machine. */
+ * machine. Version 2 counts the former; in version 1 (whose failcnt newer kernels leave at 0) it shows in the peak, to
+ * a few pages. */
+static bool is_at_limit(const char *dir, uint64_t bytes) {
+    uint64_t limit = get_number(dir, "memory.limit_in_bytes");
+    return bytes >= limit - limit / 32;
+}
+
+bool oscgroup_files_is_oom(const char *dir) {
+    if (get_named(dir, "memory.oom_control", "oom_kill") > 0)
+        return is_at_limit(dir, get_number(dir, "memory.max_usage_in_bytes"));
+    return get_named(dir, "memory.oom_control", "under_oom") > 0 &&
+           is_at_limit(dir, get_number(dir, "memory.usage_in_bytes"));
+}
+
 static void read_memory(const char *dir, bool is_v2, struct proc_usage *usage) {
     uint64_t peak = get_number(dir, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
     uint64_t kills = get_named(dir, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
-    uint64_t own = is_v2 ? get_named(dir, "memory.events", "oom")
-                         : get_number(dir, "memory.failcnt") + get_number(dir, "memory.memsw.failcnt");
     if (peak != 0) usage->memory_bytes_max = peak; /* of all together; what was known was of the largest alone */
     usage->oom_kills += (uint32_t)kills;
-    usage->oom_is_own = usage->oom_is_own || (kills > 0 && own > 0);
+    bool is_own = is_v2 ? get_named(dir, "memory.events", "oom") > 0 : is_at_limit(dir, peak);
+    if (kills > 0 && is_own) usage->oom_is_own = true;
 }
 
 void oscgroup_files_read(const char *dir, struct oscgroup_kind kind, struct proc_usage *usage) {

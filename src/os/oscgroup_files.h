@@ -23,6 +23,9 @@ CHECKED enum err oscgroup_files_write(const char *dir, struct oscgroup_kind kind
 /* Adds what the group knows to `usage`; what cannot be read stays as it is. */
 void oscgroup_files_read(const char *dir, struct oscgroup_kind kind, struct proc_usage *usage);
 
+/* Version 1: a process was killed for the memory of this group, or is about to be. */
+bool oscgroup_files_is_oom(const char *dir);
+
 /* One file as a whole, without its last line end; false: it cannot be read. */
 bool oscgroup_files_get(const char *dir, const char *name, char *ret, size_t size);
 /* 0, or errno. */

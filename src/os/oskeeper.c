@@ -31,8 +31,9 @@
 #include "panic.h"
 #include "wtime.h"
 
-#define ROUND_MS 10    /* between two rounds of killing what has not died yet */
-#define OOM_ROUNDS 100 /* between the word that memory is short in a group and the death of a process in it */
+#define ROUND_MS 10     /* between two rounds of killing what has not died yet */
+#define OOM_ROUND_MS 1  /* between two looks whether a process was killed for its memory, */
+#define OOM_ROUNDS 1000 /* after a word that memory is short in its group or in one above */
 #define EXIT_CANNOT_RUN 126
 #define LISTS_BYTES_MAX (64u << 20) /* pointers to arguments and environment */
 
@@ -221,6 +222,7 @@ static void keeper_say_ended(struct keeper *k) {
         m.exit_code = (uint32_t)WEXITSTATUS(k->status);
     m.usage = (struct proc_usage){.cpu_ms = k->cpu_us / 1000, .memory_bytes_max = k->memory_bytes_max};
     oscgroup_end(&k->group, &m.usage);
+    if (m.usage.oom_is_own) m.exit_code = 0, m.exit_signal = SIGKILL; /* whatever its first process made of it */
     k->is_busy = false;
     if (k->control >= 0) (void)send(k->control, &m, sizeof m, MSG_NOSIGNAL);
 }
@@ -271,13 +273,15 @@ static void keeper_hear(struct keeper *k) {
 
 static int keeper_wait_ms(const struct keeper *k) {
     if (!k->is_busy) return -1;
-    if (k->is_killing || k->oom_rounds > 0) return ROUND_MS;
+    if (k->is_killing) return ROUND_MS;
+    if (k->oom_rounds > 0) return OOM_ROUND_MS;
     if (k->kill_at_ms == TIME_NEVER) return -1;
     int64_t left = k->kill_at_ms - now_ms();
     return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
-/* A group of version 1 whose memory is short loses one process; the rest of the job goes with it. */
+/* A group of version 1 whose memory is short loses one process; the rest of the job goes with it, as soon as we see
+ * it: the word comes before the kill. */
 static void keeper_look_for_oom(struct keeper *k) {
     k->oom_rounds--;
     if (oscgroup_is_oom(&k->group)) k->is_killing = true;
