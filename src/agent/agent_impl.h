@@ -81,9 +81,14 @@ void run_forget(struct agent *a, struct attempt *t);
 void run_fetched(struct agent *a, struct attempt *t, const char *why); /* its blobs are there; NULL = all of them */
 void run_kept(struct agent *a, struct attempt *t, const char *why);    /* its artifacts are */
 
+/* sandbox.c: what this job may see and do here: what it asks for, and at least what the worker's owner does. */
+CHECKED enum err sandbox_make(struct agent *a, const struct attempt *t, const struct wire_run *run,
+                              struct proc_sandbox *ret, struct why *why);
+
 /* workload.c */
 struct workload {
     struct wire_run run;
+    struct proc_sandbox sandbox;
     const char *const *argv, *const *env;
     char workdir[SPACE_PATH_MAX], stdin_path[SPACE_PATH_MAX]; /* stdin: empty = none from a file */
 };

@@ -173,6 +173,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
     jobenv_init(&e, &a->arena);
     for (uint32_t i = 0; a->o.env != NULL && a->o.env[i] != NULL; i++) jobenv_put_line(&e, a->o.env[i]);
+    if (w->sandbox.files || w->sandbox.own_uid) env_path(&e, a, t, "HOME", "work"); /* the worker's is not for it */
     for (uint32_t i = 0; i < w->run.env.count; i++) jobenv_put(&e, of_job[i].key, of_job[i].value);
     for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
     env_inputs(&e, order);
@@ -223,7 +224,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
                        struct why *why) {
-    enum err e = argv_make(a, t, order->kind, ret, why);
+    enum err e = sandbox_make(a, t, &ret->run, &ret->sandbox, why);
+    if (e == ERR_OK) e = argv_make(a, t, order->kind, ret, why);
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
     if (e != ERR_OK) return e;
     env_make(a, t, order, ret);

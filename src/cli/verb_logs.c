@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "follow.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -48,14 +49,14 @@ void logs_print(struct cli *c, const struct wire_log_data *m, bool times) {
         fprintf(stderr, "reeve: %llu bytes from the middle were not kept\n", (unsigned long long)m->cut_bytes);
 }
 
-enum err verb_logs(struct cli *c) {
-    uint64_t attempt = 0;
+/* One attempt, byte for byte. */
+static enum err show_attempt(struct cli *c, uint32_t attempt, uint64_t tail_bytes) {
     struct client_frame f;
-    struct wire_logs m = {.job = slice_str(c->args[0]), .follow = cli_flag(c, "follow") != NULL};
-    enum err e = cli_flag_number(c, "attempt", UINT32_MAX, &attempt);
-    if (e == ERR_OK) e = cli_flag_number(c, "tail", UINT64_MAX / 4, &m.tail_bytes);
-    m.attempt = (uint32_t)attempt;
-    if (e == ERR_OK) e = client_ask(&c->client, WIRE_LOGS, &m, &f, c->why);
+    struct wire_logs m = {.job = slice_str(c->args[0]),
+                          .attempt = attempt,
+                          .tail_bytes = tail_bytes,
+                          .follow = cli_flag(c, "follow") != NULL};
+    enum err e = client_ask(&c->client, WIRE_LOGS, &m, &f, c->why);
     while (e == ERR_OK) {
         logs_print(c, f.message, cli_flag(c, "times") != NULL);
         if (!(f.flags & FRAME_MORE)) return ERR_OK;
@@ -63,4 +64,34 @@ enum err verb_logs(struct cli *c) {
         e = client_answer(&c->client, f.request, &f, c->why);
     }
     return e;
+}
+
+/* A flow of one job stands for its job. */
+static enum err is_one_job(struct cli *c, bool *ret) {
+    struct client_frame f;
+    struct wire_get m = {.target = slice_str(c->args[0])};
+    *ret = strchr(c->args[0], '/') != NULL;
+    if (*ret) return ERR_OK;
+    enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
+    if (e == ERR_OK) *ret = ((const struct wire_got *)f.message)->flow.job_count == 1;
+    return e;
+}
+
+enum err verb_logs(struct cli *c) {
+    uint64_t attempt = 0;
+    bool one = false;
+    struct follow_what what = {.target = slice_str(c->args[0]),
+                               .live = cli_flag(c, "follow") != NULL,
+                               .plain = cli_flag(c, "no-prefix") != NULL,
+                               .times = cli_flag(c, "times") != NULL,
+                               .jobs = cli_flag_names(c, "job")};
+    enum err e = cli_flag_number(c, "attempt", UINT32_MAX, &attempt);
+    if (e == ERR_OK) e = cli_flag_number(c, "tail", UINT64_MAX / 4, &what.tail_bytes);
+    if (e == ERR_OK) e = cli_flag_moment(c, "since", &what.since_ms);
+    if (e == ERR_OK) e = is_one_job(c, &one);
+    if (e != ERR_OK) return e;
+    what.attempt = (uint32_t)attempt;
+    if (one && what.since_ms == 0 && what.jobs.count == 0) return show_attempt(c, what.attempt, what.tail_bytes);
+    what.plain |= one;
+    return follow_target(c, &what);
 }

@@ -20,6 +20,8 @@ enum err verb_stats(struct cli *c);
 enum err verb_version(struct cli *c);
 enum err verb_logs(struct cli *c);
 enum err verb_graph(struct cli *c);
+/* top.c */
+enum err verb_top(struct cli *c);
 /* verb_change.c */
 enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
 enum err verb_pause(struct cli *c);   /* pause, resume */

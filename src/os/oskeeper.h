@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "ossandbox.h"
 #include "proc.h"
 
 /* Words arrive in order, so one that comes after the end of its job finds the keeper idle, and is ignored. One process
@@ -37,18 +38,19 @@ struct keeper_message {
 };
 
 /* What an order's first descriptor holds, a memory file: this, then texts, each with its zero: program, workdir, argv,
- * env. */
+ * env, those of the sandbox. */
 struct keeper_order {
     uint32_t argc, envc;
     uint32_t has_stdin;
     struct proc_limits limits;
+    struct ossandbox_order sandbox;
 };
 enum keeper_fd { KEEPER_FD_ORDER, KEEPER_FD_OUT, KEEPER_FD_ERR, KEEPER_FD_IN, KEEPER_FD_COUNT };
 
 struct oscgroup;
 
-/* Forks the nursery; it and its keepers use copies of `groups` (NULL: there are none). `ret_socket` is where new keepers are asked for; its end tells the nursery that the worker is
- * gone. */
+/* Forks the nursery; it and its keepers use copies of `groups` (NULL: there are none). `ret_socket` is where new
+ * keepers are asked for; its end tells the nursery that the worker is gone. */
 CHECKED enum err oskeeper_nursery(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why);
 
 /* A message with descriptors. ERR_BUSY: not now; ERR_IO: nobody is there. */

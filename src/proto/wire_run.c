@@ -58,8 +58,24 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(18, TLV_TEXT, wire_run, foreach, .max = WIRE_TEXT_MAX),
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
     TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
-    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(35, TLV_MSG, wire_run, limits, .sub = &wire_ceilings_desc),
+    TLV_FIELD(45, TLV_U32, wire_run, sandbox),
+    TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),
+    TLV_FIELD(47, TLV_LIST, wire_run, sandbox_write, .max = 64, .sub = &wire_arg_desc),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */
+
+bool wire_sandbox_of(struct slice word, uint32_t *ret) {
+    static const struct {
+        const char *word;
+        uint32_t bits;
+    } words[] = {{"none", 0}, {"net-off", WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF}, {"strict", WIRE_SANDBOX_ALL}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (!slice_eq(word, slice_str(words[i].word))) continue;
+        *ret = words[i].bits;
+        return true;
+    }
+    return false;
+}

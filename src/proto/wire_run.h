@@ -35,6 +35,18 @@ struct wire_ceilings { /* 0 = none */
     uint64_t file_bytes; /* of each file */
 };
 
+/* Bits of wire_run.sandbox; a worker refuses what it does not know. WIRE_SANDBOX_CAPABILITY is asked for by whoever
+ * submits a job with one: so it is never given to a worker that cannot keep it, or is too old to know of it. */
+enum wire_sandbox {
+    WIRE_SANDBOX_ON = 1,      /* no privileges, no dangerous system calls, no processes but its own */
+    WIRE_SANDBOX_NET_OFF = 2, /* and no network */
+    WIRE_SANDBOX_FILES = 4,   /* and no files but the system's, its own and those of the two lists */
+    WIRE_SANDBOX_ALL = 7,
+};
+#define WIRE_SANDBOX_CAPABILITY "sandbox"
+/* strict, net-off or none; false: there is no such word. */
+bool wire_sandbox_of(struct slice word, uint32_t *ret);
+
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
@@ -58,8 +70,12 @@ struct wire_run {
     struct tlv_list inputs;  /* of wire_take */
     struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
     struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
+    uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
+    struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
+    struct tlv_list sandbox_write; /* the same */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_ceilings_desc, wire_run_desc;
+extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_ceilings_desc,
+    wire_run_desc;
 
 #endif

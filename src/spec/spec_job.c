@@ -335,6 +335,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
     if (e == ERR_OK) e = check_limits(s, job);
+    if (e == ERR_OK) e = spec_sandbox_read(s, job);
     if (e != ERR_OK) return e;
     if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);
     if (job->when != NULL) job->o.gates |= GATE_BIT(GATE_CONDITION);

@@ -104,6 +104,8 @@ static const struct spec_field job_fields[] = {
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
     KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,
         .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"),
+    KEY("sandbox",    SPEC_NODE,   spec_job, sandbox, "what it may see and do of the machine: `strict`, `net-off`, `none`, or an object (below); [the guide](sandbox.md) says what that means",
+        .form = "word or object", .schema = "{\"oneOf\":[{\"enum\":[\"strict\",\"net-off\",\"none\"]},{\"$ref\":\"#/$defs/sandbox\"},{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}]}"),
     KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
     KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
     KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),
@@ -173,6 +175,14 @@ static const struct spec_field foreach_fields[] = {
     KEY("allow",        SPEC_NODE,  spec_foreach, allow, "how many may end badly: a number, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),
 };
 const struct spec_object spec_foreach_keys = {"a foreach", foreach_fields, COUNT(foreach_fields)};
+
+static const struct spec_field sandbox_fields[] = {
+    KEY("strict",    SPEC_BOOL,  spec_sandbox, strict, "no network, and no files but the system's, its own and those named here"),
+    KEY("net",       SPEC_NODE,  spec_sandbox, net, "`off`: no network; `on`: with the network, also when strict", .form = "on or off", .schema = "{\"enum\":[\"on\",\"off\",true,false]}"),
+    KEY("read-only", SPEC_NAMES, spec_sandbox, read, "absolute paths that it may read, and execute what is there; all but these, the system's and its own are out of sight", .form = "path or list"),
+    KEY("write",     SPEC_NAMES, spec_sandbox, write, "absolute paths of directories in which it may change everything", .form = "path or list"),
+};
+const struct spec_object spec_sandbox_keys = {"a sandbox", sandbox_fields, COUNT(sandbox_fields)};
 
 static const struct spec_field schedule_fields[] = {
     KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday of the clock on the wall, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),

@@ -17,7 +17,7 @@
 
 #define PATIENCE_MS 20000
 /* Wants 300 MB: tail keeps a line until it has seen its end. */
-#define HOG "head -c 300m /dev/zero | tail >/dev/null"
+#define HOG "head -c 300m /dev/zero | tail >out"
 
 static struct realserver server;
 static struct realworker grouped, strict, weak;
@@ -181,6 +181,24 @@ static void an_ordinary_job_has_no_group(void **state) {
     assert_non_null(strstr(at, "/reeve."));
 }
 
+/* The process that a sandbox has before the job is in the group, too, and not the job's to count. */
+static void limits_hold_in_a_sandbox(void **state) {
+    char id[64];
+    (void)state;
+    if (!has_groups) skip();
+    if (strstr(realcli_ok(&r, "workers --json", NULL).out, "\"sandbox\"") == NULL) skip(); /* its own tests say why */
+    const char *json = run("    sandbox: strict\n    run: \"" HOG "\"\n    limits: {memory: 32MiB}\n", id);
+    assert_has(json, "killed: used more than its 32MiB of memory");
+    json = run("    sandbox: strict\n    run: [sh, -c, 'true; echo one; sh -c \"sh -c true; true\"; true']\n"
+               "    limits: {pids: 3}\n",
+               id);
+    assert_has(json, "\"state\":\"succeeded\"");
+    json =
+        run("    sandbox: strict\n    run: [sh, -c, 'sh -c \"sh -c true; true\"; true']\n    limits: {pids: 2}\n", id);
+    assert_has(json, "\"hit\":\"pids\"");
+    none_left();
+}
+
 static void what_was_used_outlives_the_server(void **state) {
     char id[64];
     (void)state;
@@ -318,6 +336,7 @@ int main(void) {
         cmocka_unit_test(refused_forks_are_counted),
         cmocka_unit_test(a_share_of_cpu_is_kept),
         cmocka_unit_test(an_ordinary_job_has_no_group),
+        cmocka_unit_test(limits_hold_in_a_sandbox),
         cmocka_unit_test(what_was_used_outlives_the_server),
         cmocka_unit_test(a_worker_has_a_standard_and_a_most),
         cmocka_unit_test(groups_go_with_a_killed_worker_and_with_a_killed_keeper),
