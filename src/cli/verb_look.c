@@ -197,6 +197,19 @@ static void state_line(const struct cli *c, struct slice what, struct slice stat
     printf("\n");
 }
 
+static void show_limits(struct cli *c, const struct wire_ceilings *l) {
+    char size[OUT_TIME_BYTES];
+    struct buf text;
+    buf_init(&text, 512);
+    if (l->memory_bytes != 0) buf_printf(&text, ", %s of memory", out_bytes(l->memory_bytes, size));
+    if (l->cpu_milli != 0) buf_printf(&text, ", %u.%03u processors", l->cpu_milli / 1000, l->cpu_milli % 1000);
+    if (l->pids != 0) buf_printf(&text, ", %u processes", l->pids);
+    if (l->open_files != 0) buf_printf(&text, ", %u open files", l->open_files);
+    if (l->file_bytes != 0) buf_printf(&text, ", files of %s", out_bytes(l->file_bytes, size));
+    if (text.len > 2) line(c, "limits", slice_of(text.at + 2, text.len - 2));
+    buf_fini(&text);
+}
+
 static void show_run(struct cli *c, struct slice body) {
     struct wire_run run;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &c->arena, &run, NULL) != ERR_OK) return;
@@ -210,6 +223,7 @@ static void show_run(struct cli *c, struct slice body) {
     line(c, "asks", run.message);
     line(c, "when", run.when);
     line(c, "foreach", run.foreach);
+    show_limits(c, &run.limits);
     buf_fini(&text);
 }
 

@@ -137,6 +137,8 @@ static void a_job_that_stays_below_its_limits_is_left_alone(void **state) {
     assert_has_not(json, "\"hit\"");
     assert_has_not(json, "\"unkept\"");
     assert_in_range(number_of(json, "memory_bytes_max"), 8 << 20, 256 << 20);
+    assert_has(realcli_ok(&r, realcli_at("show @/x", id), NULL).out,
+               "256.0 MiB of memory, 4.000 processors, 50 processes, 50 open files, files of 1.0 MiB");
     none_left();
 }
 
@@ -242,7 +244,7 @@ static void signal_all_with(const char *mark, int number) {
         FILE *f = fopen(path, "re");
         size_t len = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
         if (f != NULL) fclose(f);
-        if (memmem(text, len, wanted, strlen(wanted)) != NULL) (void)kill((pid_t)atoi(e->d_name), number);
+        if (memmem(text, len, wanted, strlen(wanted)) != NULL) (void)kill((pid_t)strtol(e->d_name, NULL, 10), number);
     }
     closedir(all);
 }
