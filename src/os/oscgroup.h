@@ -2,10 +2,12 @@
  *
  * Control groups of version 2 or 1 keep memory, cpu and number of processes for a whole tree; which of them a worker
  * may make groups in is found once, at its start. Without them memory is limited for each process by itself (rlimit),
- * and the other two are not kept; whoever asked is told. A group is made for an attempt that needs one, and for no
- * other: by its keeper, below the group that the worker is in, named after the keeper. The process enters it before it
- * becomes the job. When nothing of the job lives the keeper reads what was used and removes it; what killed keepers left
- * is removed by the nursery, and what that left by the next worker.
+ * and the other two are not kept; whoever asked is told.
+ *
+ * A group is made for an attempt that needs one, and for no other: by its keeper, below the group that the worker is
+ * in, named after the keeper. The process enters it before it becomes the job. When nothing of the job lives the keeper
+ * reads what was used and removes it; what killed keepers left is removed by the nursery, and what that left by the
+ * next worker.
  *
  *     GROUP OF THE WORKER ─┬─ reeve.main    the worker itself: version 2 wants processes in leaves only
  *                          ├─ reeve.812     the job of keeper 812

@@ -27,7 +27,7 @@ struct proc_limits {
     uint32_t pids;         /* processes and threads at once; more are refused */
     uint32_t open_files;   /* of each process */
     uint64_t file_bytes;   /* of each file */
-    uint32_t cpu_asked_milli; /* no limit: its weight beside others that are limited, when there is not enough for all */
+    uint32_t cpu_asked_milli; /* no limit: its weight among those that have some, when there is not enough for all */
 };
 
 #define PROC_SANDBOX_PATHS_MAX 64u /* of each list; each is a mount at every start */

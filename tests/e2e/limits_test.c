@@ -1,5 +1,6 @@
-/* limits_test.c: what jobs may use, on the real machine: memory, cpu, processes, files; which limit was hit and that
- * nobody forgets it; what a worker allows at most; what is said where the machine has no means; that nothing is left. */
+/* limits_test.c: what jobs may use, on the real machine: memory, cpu, processes, files; which limit was hit, and that
+ * nobody forgets it; what a worker allows at most; what is said where the machine has no means; that nothing is left.
+ */
 #include "test.h"
 
 #include <ctype.h>
@@ -224,9 +225,9 @@ static void a_worker_has_a_standard_and_a_most(void **state) {
     assert_has(json, "killed: used more than its 40MiB of memory");
     json = run("    pool: strict\n    run: \"" HOG "\"\n    resources: {memory: 20MiB}\n", id);
     assert_has(json, "killed: used more than its 20MiB of memory");
-    json = run(
-        "    pool: strict\n    run: 'mkfifo f; for i in 1 2 3 4 5 6 7 8 9; do cat <>f & done'\n    limits: {pids: 100}\n",
-        id);
+    json = run("    pool: strict\n    limits: {pids: 100}\n"
+               "    run: 'mkfifo f; for i in 1 2 3 4 5 6 7 8 9; do cat <>f & done'\n",
+               id);
     assert_has(json, "fork refused: its limit of 8 processes was reached, ");
     none_left();
 }
@@ -318,6 +319,17 @@ static void who_must_have_limits_asks_for_the_capability(void **state) {
     assert_has(run("    run: 'true'\n    requires: limits\n", id), "\"state\":\"succeeded\"");
 }
 
+static void a_means_that_is_not_there_is_not_pretended(void **state) {
+    (void)state;
+    if (!has_groups) skip();
+    if (groups.version == 1)
+        realcli_refused(&r, "worker --server 127.0.0.1:1 --limits-by cgroup2", 2,
+                        "limits by cgroup2 are not possible: ");
+    else
+        realcli_refused(&r, "worker --server 127.0.0.1:1 --limits-by cgroup1", 2,
+                        "limits by cgroup1 are not possible: ");
+}
+
 static void slips_of_whoever_starts_a_worker_are_refused(void **state) {
     (void)state;
     realcli_refused(&r, "worker --limit memory=lots", 2, "--limit: an amount of memory is expected, not lots");
@@ -327,6 +339,9 @@ static void slips_of_whoever_starts_a_worker_are_refused(void **state) {
     realcli_refused(&r, "worker --limits-by magic", 2,
                     "--limits-by: auto, cgroup2, cgroup1, rlimit or none is expected");
     realcli_refused(&r, "worker --cpu many", 2, "--cpu: a number like 4 or 1.5 is expected");
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b", 1), 0);
+    realcli_refused(&r, "worker --server 127.0.0.1:1 --gpus 3", 2, "--gpus 3: $CUDA_VISIBLE_DEVICES names 2");
+    assert_int_equal(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
     realcli_refused(&r, "worker --memory some", 2, "--memory: a size like 512MiB or 8GiB is expected");
 }
 
@@ -345,6 +360,7 @@ int main(void) {
         cmocka_unit_test(without_groups_memory_is_kept_by_process_and_the_rest_is_said_not_to_be),
         cmocka_unit_test(limits_of_files_need_no_groups),
         cmocka_unit_test(who_must_have_limits_asks_for_the_capability),
+        cmocka_unit_test(a_means_that_is_not_there_is_not_pretended),
         cmocka_unit_test(slips_of_whoever_starts_a_worker_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
