@@ -5,6 +5,7 @@
 
 #include "agent.h"
 #include "attempts.h"
+#include "gpus.h"
 #include "wire.h"
 
 enum link_state { LINK_DOWN, LINK_DIALLING, LINK_HELLO, LINK_ATTACHING, LINK_UP };
@@ -41,6 +42,8 @@ struct agent {
     int64_t lease_until_ms; /* exclusive processes may live until here */
     bool is_draining, is_detaching, is_over;
     int64_t detach_until_ms;
+    struct gpus gpus;
+    bool has_gpus_back; /* since those who wait for some were looked at */
 };
 
 static inline int64_t agent_now_ms(const struct agent *a) {

@@ -163,6 +163,14 @@ static void env_inputs(struct jobenv *e, const struct wire_assignment *order) {
         jobenv_put_input(e, workload_short_name(inputs[i].job), inputs[i].result);
 }
 
+/* On a worker that has some, a job sees those that it asked for, and no others. */
+static void env_gpus(struct jobenv *e, struct agent *a, const struct attempt *t, const struct wire_assignment *order) {
+    if (a->o.gpus == 0) return;
+    struct slice text = order->gpus > 0 ? gpus_text(&a->gpus, t->index, &a->arena) : SLICE("");
+    jobenv_put(e, SLICE("REEVE_GPUS"), text);
+    jobenv_put(e, SLICE("CUDA_VISIBLE_DEVICES"), text);
+}
+
 static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct jobenv e;
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
@@ -181,6 +189,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     env_path(&e, a, t, "REEVE_OUTPUT", OUTPUT_FILE);
     env_path(&e, a, t, "REEVE_INPUTS", INPUTS_FILE);
     env_path(&e, a, t, "REEVE_WORKSPACE", "work");
+    env_gpus(&e, a, t, order);
     if (order->token.len > 0) jobenv_put(&e, SLICE("REEVE_TOKEN"), order->token);
     if (order->tenant.len > 0) jobenv_put(&e, SLICE("REEVE_TENANT"), order->tenant);
     if (order->trace.len > 0) jobenv_put(&e, SLICE("TRACEPARENT"), order->trace);

@@ -27,6 +27,14 @@ struct wire_take { /* an artifact of a parent, put into the workspace before the
     struct slice name;
 };
 
+struct wire_ceilings { /* 0 = none */
+    uint64_t memory_bytes;
+    uint32_t cpu_milli; /* thousandths of a processor */
+    uint32_t pids;      /* processes and threads at once */
+    uint32_t open_files;  /* of each process */
+    uint64_t file_bytes; /* of each file */
+};
+
 /* Bits of wire_run.sandbox; a worker refuses what it does not know. WIRE_SANDBOX_CAPABILITY is asked for by whoever
  * submits a job with one: so it is never given to a worker that cannot keep it, or is too old to know of it. */
 enum wire_sandbox {
@@ -83,12 +91,13 @@ struct wire_run {
     uint32_t port;           /* kind service: its $PORT; 0 = none */
     bool port_auto;          /* or: one that is free, chosen by the worker at each start */
     struct wire_probe health; /* kind service */
+    struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
     struct tlv_list sandbox_write; /* the same */
 };
 
 extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc,
-    wire_run_desc;
+    wire_ceilings_desc, wire_run_desc;
 
 #endif

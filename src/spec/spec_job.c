@@ -307,6 +307,25 @@ enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned wh
     return ERR_OK;
 }
 
+#define LIMIT_MEMORY_MIN (1u << 20) /* below it no program starts */
+#define LIMIT_CPU_MIN 10u           /* thousandths: the kernel keeps no finer share */
+
+/* Limits that nothing could run under, and those below what is asked for: a slip, most likely of a unit. */
+static enum err check_limits(struct spec *s, const struct spec_job *job) {
+    const struct wire_ceilings *l = &job->r.limits;
+    const struct wire_demand *d = &job->o.demand;
+    if (l->memory_bytes != 0 && l->memory_bytes < LIMIT_MEMORY_MIN)
+        return spec_refuse(s, job->at, ERR_INVALID, "`limits.memory` is at least 1MiB, found %llu bytes",
+                           (unsigned long long)l->memory_bytes);
+    if (l->cpu_milli != 0 && l->cpu_milli < LIMIT_CPU_MIN)
+        return spec_refuse(s, job->at, ERR_INVALID, "`limits.cpu` is at least 0.01");
+    if (l->memory_bytes != 0 && d->memory_bytes > l->memory_bytes)
+        return spec_refuse(s, job->at, ERR_INVALID, "`resources.memory` asks for more than `limits.memory` allows");
+    if (l->cpu_milli != 0 && d->cpu_milli > l->cpu_milli)
+        return spec_refuse(s, job->at, ERR_INVALID, "`resources.cpu` asks for more than `limits.cpu` allows");
+    return ERR_OK;
+}
+
 /* Lengths that the wire allows; everything else that could not be sent is a mistake of ours. */
 static enum err check_lengths(struct spec *s, const struct spec_job *job) {
     struct why inner = {{0}};
@@ -321,6 +340,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     if (e == ERR_OK) e = read_artifacts(s, job);
     if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
+    if (e == ERR_OK) e = check_limits(s, job);
     if (e == ERR_OK) e = spec_sandbox_read(s, job);
     if (e == ERR_OK && job->o.kind == WIRE_JOB_SERVICE) e = spec_service_reach(s, job);
     if (e != ERR_OK) return e;

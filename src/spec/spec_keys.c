@@ -31,6 +31,15 @@ static const struct spec_field resource_fields[] = {
 };
 static const struct spec_object resource_keys = {"resources", resource_fields, COUNT(resource_fields)};
 
+static const struct spec_field limit_fields[] = {
+    KEY("memory", SPEC_SIZE,  spec_job, r.limits.memory_bytes, "of all its processes together; what wants more is killed, and the whole job with it"),
+    KEY("cpu",    SPEC_MILLI, spec_job, r.limits.cpu_milli,    "processors, also parts of one: `1.5`; what wants more is slowed down"),
+    KEY("pids",   SPEC_COUNT, spec_job, r.limits.pids,         "processes and threads at once; further ones are refused to it"),
+    KEY("open_files", SPEC_COUNT, spec_job, r.limits.open_files, "of each process"),
+    KEY("file_size", SPEC_SIZE, spec_job, r.limits.file_bytes, "of each file that it writes"),
+};
+static const struct spec_object limit_keys = {"limits", limit_fields, COUNT(limit_fields)};
+
 static const struct spec_field prefer_fields[] = {
     KEY("worker", SPEC_TEXT, spec_job, o.preferred_worker, "a worker by name"),
     KEY("pool",   SPEC_TEXT, spec_job, o.preferred_pool,   "a pool by name"),
@@ -116,6 +125,7 @@ static const struct spec_field job_fields[] = {
     KEY("requires",   SPEC_NAMES,  spec_job, o.demand.capabilities, "capabilities that the worker must have"),
     KEY("placement",  SPEC_PAIRS,  spec_job, o.demand.labels, "labels that the worker must have"),
     KEY("resources",  SPEC_OBJECT, spec_job, given, "what it takes of a worker while it runs", .sub = &resource_keys),
+    KEY("limits",     SPEC_OBJECT, spec_job, given, "what one attempt may use at most, kept by the worker's machine", .sub = &limit_keys),
     KEY("prefer",     SPEC_OBJECT, spec_job, given, "where it would rather run", .sub = &prefer_keys),
     KEY("affinity",   SPEC_BOOL,   spec_job, o.affinity, "rather on the worker that ran the job before it"),
     KEY("exclusive",  SPEC_BOOL,   spec_job, o.exclusive, "never two attempts at once, whatever happens to worker or network"),

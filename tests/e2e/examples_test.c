@@ -266,6 +266,18 @@ static void service(void **state) {
     realcli_ok(r, "undeploy ticker", NULL);
 }
 
+static void limits(void **state) {
+    (void)state;
+    const char *id = run("limits", "", NULL, 1);
+    assert_states(id, "convert succeeded, hungry failed, report succeeded");
+    assert_string_equal(log_of(id, "report"), "convert succeeded, hungry failed\n");
+    assert_has(shown(id, "hungry"), "32.0 MiB of memory, 100 processes");
+    /* killed, or refused the memory where the machine has no groups: then that is said */
+    const char *said = shown(id, "hungry");
+    if (strstr(said, "killed: used more than its 32MiB of memory") == NULL)
+        assert_has(said, "memory kept for each process by itself");
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -281,6 +293,7 @@ static const struct {
     {"exclusive", exclusive},
     {"gpu-routing", gpu_routing},
     {"http.sh", http},
+    {"limits", limits},
     {"map-reduce", map_reduce},
     {"ml-gate", ml_gate},
     {"retries", retries},

@@ -90,6 +90,7 @@ static void every_key_of_a_job(void **state) {
          "    requires: [gpu, docker]\n"
          "    placement: {zone: a}\n"
          "    resources: {cpu: 1.5, memory: 2GiB, gpus: 1, custom: {licences: 2}}\n"
+         "    limits: {memory: 3GiB, cpu: 2, pids: 100, open_files: 64, file_size: 10MB}\n"
          "    prefer: {worker: w1, pool: p1, for: 30s}\n"
          "    affinity: true\n"
          "    exclusive: true\n"
@@ -138,6 +139,11 @@ static void every_key_of_a_job(void **state) {
     assert_int_equal(o->approval_ms, 172800000);
     assert_int_equal(o->cache_ms, 604800000);
     assert_int_equal(flowlab_job(&l, "a")->cache_key.len, 32);
+    assert_int_equal(r.limits.memory_bytes, INT64_C(3) << 30);
+    assert_int_equal(r.limits.cpu_milli, 2000);
+    assert_int_equal(r.limits.pids, 100);
+    assert_int_equal(r.limits.open_files, 64);
+    assert_int_equal(r.limits.file_bytes, 10000000);
     assert_slice(r.stdin_text, "one\ntwo\n");
     assert_int_equal(r.artifacts.count, 2);
     assert_slice(((const struct wire_artifact *)r.artifacts.at)[1].name, "log");
@@ -234,10 +240,11 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     struct flowlab l;
     flowlab_init(&l);
     good(&l,
-         "defaults: {retries: 1, timeout: 1m, env: {A: '1', B: '2'}, topic: t, resources: {cpu: 1, gpus: 2}}\n"
+         "defaults: {retries: 1, timeout: 1m, env: {A: '1', B: '2'}, topic: t, resources: {cpu: 1, gpus: 2},\n"
+         "           limits: {pids: 7, cpu: 4}}\n"
          "jobs:\n"
          "  a: {run: x}\n"
-         "  b: {run: x, retries: 0, env: {B: '3', C: '4'}, pool: p, resources: {cpu: 2}}\n",
+         "  b: {run: x, retries: 0, env: {B: '3', C: '4'}, pool: p, resources: {cpu: 2}, limits: {cpu: 3}}\n",
          NULL);
     assert_int_equal(flowlab_options(&l, "a")->attempts_max, 2);
     assert_slice(flowlab_options(&l, "a")->demand.topic, "t");
@@ -249,6 +256,8 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     assert_int_equal(b->demand.topic.len, 0);
     assert_slice(b->demand.pool, "p");
     struct wire_run r = flowlab_run(&l, "b");
+    assert_int_equal(r.limits.pids, 7);
+    assert_int_equal(r.limits.cpu_milli, 3000);
     const struct wire_pair *env = r.env.at;
     assert_int_equal(r.env.count, 3);
     assert_slice(env[0].value, "1");
@@ -498,6 +507,12 @@ static const struct {
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
     {"jobs:\n  a: {run: x, resources: {cpu: one}}", "a number like 2 or 0.5"},
     {"jobs:\n  a: {run: x, resources: {ram: 1}}", "flow.yaml:2:27: resources has no key `ram`"},
+    {"jobs:\n  a: {run: x, limits: {memory: 64}}", "`limits.memory` is at least 1MiB, found 64 bytes"},
+    {"jobs:\n  a: {run: x, limits: {cpu: 0.001}}", "`limits.cpu` is at least 0.01"},
+    {"jobs:\n  a: {run: x, limits: {pid: 1}}", "limits has no key `pid`; did you mean `pids`?"},
+    {"jobs:\n  a: {run: x, limits: {memory: 1GiB}, resources: {memory: 2GiB}}",
+     "`resources.memory` asks for more than `limits.memory` allows"},
+    {"jobs:\n  a: {run: x, limits: {cpu: 1}, resources: {cpu: 2}}", "`resources.cpu` asks for more than `limits.cpu`"},
     {"jobs:\n  a: {run: x, env: [A]}", "expected names with their values, found an array"},
     {"jobs:\n  a: {run: x, env: {A: {}}}", "expected a plain value, found an object"},
     {"jobs:\n  a: {run: x, pool: p, topic: t}", "`pool` or `topic`, not both"},
