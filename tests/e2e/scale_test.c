@@ -190,6 +190,8 @@ static void a_load_brings_workers_and_its_end_sends_them_away(void **state) {
     (void)see_workers(&s, 1);
     assert_true(s.most <= 4);
     each_ran_once(JOBS);
+    wait_for("scaler.log", "has left"); /* in order, not by force */
+    assert_has_not(read_file("scaler.log"), "ended (");
     wireclient_close(&s.c);
     assert_int_equal(scaler_stop(SIGTERM), 0);
     realworker_none_left(mark);
