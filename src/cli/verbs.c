@@ -166,6 +166,22 @@ static const struct cli_flag backfill_flags[] = {
     {"until", 0, "TIME", "and those before this"},
     {0},
 };
+static const struct cli_flag deploy_flags[] = {
+    {"name",    'n', "NAME",       "of the service; that of the file unless said"},
+    {"port",    0,   "N|auto",     "where it listens, in $PORT; auto = one that is free"},
+    {"health",  0,   "PATH",       "it is well when this path answers 200 to 399; else when its port opens"},
+    {"healthy-within", 0, "DURATION", "else the version before comes back; 5m unless said"},
+    {"pool",    0,   "POOL",       "pool of workers"},
+    {"requires", 0,  "CAPABILITY", "that the worker must have; may come several times"},
+    {"env",     'e', "NAME=VALUE", "environment variable; may come several times"},
+    {"param",   'p', "NAME=VALUE", "parameter of a flow file; may come several times"},
+    {"detach",  'd', NULL,         "print the id of the flow that deploys it, wait for nothing"},
+    {0},
+};
+static const struct cli_flag service_flags[] = {
+    {"detach", 'd', NULL, "wait for nothing"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"man", 0, NULL, "all of it as a manual page (roff)"},
     {0},
@@ -206,6 +222,13 @@ const struct cli_verb cli_verbs[] = {
     {"schedule resume", "NAME", "and goes on, from now", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule rm", "NAME", "remove it; flows that it made stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule backfill", "NAME", "run slots of the past again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
+
+    {"deploy", "FILE [--] [ARG]...", "run a script, a program or the services of a flow file until someone says otherwise", "Waits until it is healthy, or says why it is not; then the version before runs again. FILE is sent along; what follows it are arguments of the program. Deploying the same name again replaces it: the old one stops, the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
+    {"services", "[NAME]", "list services, or all about one", "RESTARTS counts how often this version was started again.", verb_services, NULL, 0, 1, 0, false},
+    {"stop", "NAME", "a service stops, and stays so", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"start", "NAME", "and runs again", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"restart", "NAME", "a service stops and starts anew", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"undeploy", "NAME", "a service stops and is forgotten", NULL, verb_service_set, service_flags, 1, 1, 0, false},
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},

@@ -85,8 +85,6 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
-/* Of a flow that is there: a list of struct label in the arena. */
-struct tlv_list view_flow_labels(const struct state *s, flow_id id, struct arena *arena);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */
@@ -202,6 +200,8 @@ struct service_view {
     bool healthy;
     wall_time since;           /* healthy or not */
     uint32_t restarts;         /* that count for the time before the next */
+    uint32_t port;             /* where it listens; 0 = nobody said so */
+    struct slice note;         /* why it is not healthy; empty = nobody said so */
     wall_time due;             /* of the next start, while it waits for that; else TIME_NEVER */
 };
 bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
