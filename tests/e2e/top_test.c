@@ -1,4 +1,4 @@
-/* top_test.c: `reeve top` in a real terminal: what is on the screen, what keys do, and that the terminal is given back. */
+/* top_test.c: `reeve top` in a real terminal: what is on the screen, what keys do, and that it is given back. */
 #include "test.h"
 
 #include <signal.h>
