@@ -22,6 +22,7 @@ enum cli_outside {
     CLI_DOWN,
     CLI_SERVE,
     CLI_WORKER,
+    CLI_SCALER,
     CLI_CONFIG,
     CLI_CERT_INIT,
     CLI_CERT_WORKER,

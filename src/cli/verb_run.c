@@ -47,6 +47,20 @@ static enum err options_of(struct cli *c, struct wire_options *o) {
     return e;
 }
 
+/* As a flow file does: it goes only to a worker that can keep it. */
+static enum err sandbox_of(struct cli *c, struct wire_run *run, struct wire_options *o) {
+    const char *word = cli_flag(c, "sandbox");
+    struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, o->demand.capabilities.count + 1);
+    if (word == NULL) return ERR_OK;
+    if (!wire_sandbox_of(slice_str(word), &run->sandbox))
+        return cli_refuse(c, ERR_INVALID, "--sandbox: expected strict, net-off or none, found `%s`", word);
+    if (run->sandbox == 0) return ERR_OK;
+    memcpy(names, o->demand.capabilities.at, sizeof *names * o->demand.capabilities.count);
+    names[o->demand.capabilities.count].name = SLICE(WIRE_SANDBOX_CAPABILITY);
+    o->demand.capabilities = (struct tlv_list){names, o->demand.capabilities.count + 1};
+    return ERR_OK;
+}
+
 static enum err submit(struct cli *c, struct slice *ret_job) {
     struct wire_options options = {.kind = WIRE_JOB_COMMAND};
     struct wire_run run = {0};
@@ -59,6 +73,7 @@ static enum err submit(struct cli *c, struct slice *ret_job) {
     for (int i = 0; i < c->arg_count; i++) args[i].text = slice_str(c->args[i]);
     run.argv = (struct tlv_list){args, (uint32_t)c->arg_count};
     enum err e = options_of(c, &options);
+    if (e == ERR_OK) e = sandbox_of(c, &run, &options);
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
     if (e == ERR_OK) e = cli_pairs(c, "label", &flow.labels);
     if (e == ERR_OK) e = read_stdin(c, &run);

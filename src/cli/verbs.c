@@ -25,6 +25,7 @@ static const struct cli_flag run_flags[] = {
     {"retries",  0,   "N",          "further attempts; 0 unless said"},
     {"priority", 0,   "N",          "above or below normal"},
     {"exclusive", 0,  NULL,         "never two attempts at once, whatever happens"},
+    {"sandbox",  0,   "WORD",       "what it may see and do of the machine: strict, net-off or none"},
     {"detach",   'd', NULL,         "print its id, wait for nothing"},
     {0},
 };
@@ -116,6 +117,11 @@ static const struct cli_flag drain_flags[] = {
     {"undo", 0, NULL, "it takes jobs again"},
     {0},
 };
+static const struct cli_flag demand_flags[] = {
+    {"watch", 'w', NULL, "go on, and tell whenever it changes"},
+    {"count", 'n', "N",  "end after it was told N times"},
+    {0},
+};
 static const struct cli_flag kv_flags[] = {
     {"flow",       0, "FLOW",     "the namespace of a flow in place of the tenant's"},
     {"ttl",        0, "DURATION", "set, expire: gone after it"},
@@ -188,10 +194,11 @@ static const struct cli_flag help_flags[] = {
 };
 
 const struct cli_verb cli_verbs[] = {
-    {"up", "[--data DIR] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
+    {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
     {"down", "[--data DIR]", "end what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
+    {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start workers while jobs wait for room, end idle ones; --help lists the options", "On this host, or by a command that is told how many there are to be.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
@@ -232,6 +239,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
+    {"demand", "", "list what waits for a worker: jobs that would run if there were more of them", "What `reeve scaler` acts on. Jobs that a limit, a pause or a parent holds back are not among them.", verb_demand, demand_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 

@@ -20,6 +20,7 @@ enum err verb_stats(struct cli *c);
 enum err verb_version(struct cli *c);
 enum err verb_logs(struct cli *c);
 enum err verb_graph(struct cli *c);
+enum err verb_demand(struct cli *c); /* verb_demand.c */
 /* top.c, shell.c */
 enum err verb_top(struct cli *c);
 enum err verb_shell(struct cli *c);
