@@ -162,10 +162,14 @@ static void print_flag_words(const struct cli_flag *flags) {
 static void completion_body(void) {
     printf("    local verb=\"${words[1]}\" two=\"${words[1]} ${words[2]}\" flags=\"\" seconds=\"\"\n");
     printf("    case \"$verb\" in\n");
-    static const char *const groups[] = {"kv", "blob", "token", "cert", "journal"};
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        printf("    %s) seconds=\"", groups[i]);
-        print_words(groups[i]);
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        const char *words = cli_verbs[i].words, *space = strchr(words, ' ');
+        size_t len = space != NULL ? (size_t)(space - words) + 1 : 0;
+        if (len == 0 || (i > 0 && strncmp(cli_verbs[i - 1].words, words, len) == 0)) continue;
+        char group[32];
+        snprintf(group, sizeof group, "%.*s", (int)len - 1, words);
+        printf("    %s) seconds=\"", group);
+        print_words(group);
         printf("\" ;;\n");
     }
     printf("    completion) seconds=\"bash zsh\" ;;\n    esac\n    case \"$two\" in\n");

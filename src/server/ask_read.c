@@ -286,8 +286,8 @@ static struct wire_amount named(struct arena *arena, const char *group, const ch
     return (struct wire_amount){slice_str(name), amount};
 }
 
-/* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, `ready_REASON`
- * of those that are ready are held back by it. */
+/* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, and of those
+ * that are ready `ready_REASON` are held back by it. */
 void ask_stats(struct server *s, struct request *r) {
     struct state_counts n;
     uint64_t blocks[BLOCK_COUNT];
