@@ -3,11 +3,7 @@
 #ifndef REEVE_WIRE_RUN_H
 #define REEVE_WIRE_RUN_H
 
-#include "wire_session.h"
-
-struct wire_arg {
-    struct slice text;
-};
+#include "wire_http.h"
 
 struct wire_file { /* put into the workspace before the start */
     struct slice path;
@@ -49,8 +45,11 @@ struct wire_run {
     struct slice message;    /* kind gate: what the person is asked */
     struct tlv_list inputs;  /* of wire_take */
     struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
+    struct tlv_list http;    /* kind http: of wire_http, one */
+    struct tlv_list submit;  /* kind external: of wire_step, at most one: what begins the work outside */
+    struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_run_desc;
+extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_run_desc;
 
 #endif

@@ -6,6 +6,7 @@
 #include "map.h"
 #include "options.h"
 #include "spec_keys.h"
+#include "template.h"
 #include "vec.h"
 
 struct spec {
@@ -52,7 +53,7 @@ CHECKED enum err spec_param_check(struct spec *s, uint32_t at, struct slice name
 /* spec_template.c */
 CHECKED enum err spec_params_json(struct spec *s);
 /* A text in which `${…}` may stand: parameters are filled in, the rest is read. */
-CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, bool guarded,
+CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, enum template_into into,
                                struct slice *ret);
 CHECKED enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret);
 CHECKED enum err spec_escape(struct spec *s, struct slice *text); /* of a file: nothing in it is a template */

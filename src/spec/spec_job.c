@@ -51,7 +51,7 @@ static enum err read_stdin(struct spec *s, struct spec_job *job) {
     struct spec_file file = {0};
     if (node == NULL) return ERR_OK;
     if (node->kind != JSON_OBJECT)
-        return spec_template(s, node, "a text, or an object with `file`", false, &job->r.stdin_text);
+        return spec_template(s, node, "a text, or an object with `file`", INTO_TEXT, &job->r.stdin_text);
     enum err e = spec_object_read(s, &spec_stdin_keys, node, 0, &x);
     if (e != ERR_OK) return e;
     if (x.given != 1 && x.given != 2)
@@ -78,7 +78,7 @@ static enum err read_artifacts(struct spec *s, struct spec_job *job) {
         struct spec_artifact x = {0};
         enum err e = n->kind == JSON_OBJECT
                          ? spec_object_read(s, &spec_artifact_keys, n, 0, &x)
-                         : spec_template(s, n, "a path, or an object with `path`", false, &x.kept.path);
+                         : spec_template(s, n, "a path, or an object with `path`", INTO_TEXT, &x.kept.path);
         if (e != ERR_OK) return e;
         if (x.kept.path.len == 0) return spec_refuse(s, n->at, ERR_INVALID, "an artifact needs its `path`");
         if (x.kept.name.len == 0 && !spec_is_pattern(x.kept.path)) x.kept.name = x.kept.path; /* else each its own */
@@ -264,7 +264,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
             return spec_refuse(s, job->run->at, ERR_INVALID,
                                "expected a program and its arguments, found an empty list");
         return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, &job->r.argv)
-                                            : spec_template(s, job->run, "a command", true, &job->r.shell);
+                                            : spec_template(s, job->run, "a command", INTO_PROGRAM, &job->r.shell);
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;

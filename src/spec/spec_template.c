@@ -80,10 +80,10 @@ static enum err text_keep(struct spec *s, struct buf *out, struct slice *ret) {
     return ERR_OK;
 }
 
-enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, bool guarded,
+enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, enum template_into into,
                        struct slice *ret) {
     struct scope scope = {.params = s->params_json};
-    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .guarded = guarded};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .into = into};
     struct why inner = {{0}};
     struct slice text;
     struct buf out;
@@ -176,9 +176,9 @@ enum err spec_expression(struct spec *s, const struct json_node *node, const cha
 
 /* ---- a job with all its texts ---- */
 
-static enum err uses_params(void *ctx, struct slice *text, bool guarded, struct why *why) {
+static enum err uses_params(void *ctx, struct slice *text, enum template_into into, struct why *why) {
     bool *found = ctx;
-    (void)guarded;
+    (void)into;
     for (size_t at = 0;;) {
         struct template_part part;
         struct name_ref ref;
