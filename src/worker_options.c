@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
+
 enum option_kind {
     OPTION_SWITCH, /* bool */
     OPTION_TEXT,   /* const char * */
@@ -79,6 +81,12 @@ static enum err slots_take(struct worker_options *o, char *value, struct why *wh
     return e;
 }
 
+static enum err http_private_take(struct worker_options *o, char *value, struct why *why) {
+    enum err e = address_list_check(value, why);
+    o->agent.http_private = value;
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "--http-private");
+}
+
 #define AT(field) offsetof(struct worker_options, field)
 #define ROOM(field) .at = AT(field), .most = sizeof((struct worker_options *)0)->field
 
@@ -102,6 +110,7 @@ static const struct option options[] = {
     {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
     {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
     {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
+    {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "addresses that are not public and that http jobs may ask all the same:\n10.0.0.0/8,::1, or `all`; standard: none"},
     {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
 };
 /* clang-format on */

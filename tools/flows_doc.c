@@ -11,11 +11,16 @@ static const struct {
     const char *title, *name; /* in the guide; in the schema */
     const struct spec_object *keys;
 } parts[] = {
-    {"A flow", "flow", &spec_flow_keys},    {"A parameter", "param", &spec_param_keys},
-    {"A job", "job", &spec_job_keys},       {"`script`", "script", &spec_script_keys},
-    {"`stdin`", "stdin", &spec_stdin_keys}, {"`foreach`", "foreach", &spec_foreach_keys},
-    {"`cache`", "cache", &spec_cache_keys}, {"An artifact", "artifact", &spec_artifact_keys},
+    {"A flow", "flow", &spec_flow_keys},
+    {"A parameter", "param", &spec_param_keys},
+    {"A job", "job", &spec_job_keys},
+    {"`script`", "script", &spec_script_keys},
+    {"`stdin`", "stdin", &spec_stdin_keys},
+    {"`foreach`", "foreach", &spec_foreach_keys},
+    {"`cache`", "cache", &spec_cache_keys},
+    {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
+    {"`http`", "http", &spec_http_keys},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 

@@ -53,6 +53,7 @@ struct agent_options {
     bool permanent;
     bool services; /* runs them like commands; who sets this tells the server how they are. Else they are refused */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
+    const char *http_private; /* addresses beyond the public ones that http jobs may ask, as child/address.h has it */
     uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */
     struct limits limits;
     uint32_t (*cpu_percent)(void *ctx); /* of the machine; may be NULL */

@@ -71,6 +71,10 @@ CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, uns
 bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
 
+/* spec_http.c: a request; and what a job that makes one keeps, and never does again. */
+CHECKED enum err spec_http_read(struct spec *s, const struct json_node *node, struct tlv_list *ret);
+CHECKED enum err spec_http_finish(struct spec *s, struct spec_job *job);
+
 /* spec_schedule.c: but for its name, left as it is when the flow has none. */
 CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);
 

@@ -254,7 +254,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, %snoop, sleep, fail", of,
+        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, http, %snoop, sleep, fail", of,
                            is_undo ? "" : "gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     switch ((enum spec_kind_given)kind) {
@@ -268,6 +268,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
+    case GIVEN_HTTP: job->o.kind = WIRE_JOB_HTTP; return spec_http_read(s, job->http, &job->r.http);
     case GIVEN_NOOP:
         job->o.kind = WIRE_JOB_NOOP;
         return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
@@ -277,6 +278,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
         if (job->r.exit_code >= 1 && job->r.exit_code <= 255) return ERR_OK;
         return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
     case GIVEN_KINDS:
+    case GIVEN_FATAL:
     case GIVEN_APPROVAL:
     case GIVEN_TOPIC:
     case GIVEN_POOL: break;
@@ -313,6 +315,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     enum err e = read_kind(s, job, is_undo);
     if (e == ERR_OK) e = read_stdin(s, job);
     if (e == ERR_OK) e = read_artifacts(s, job);
+    if (e == ERR_OK) e = spec_http_finish(s, job);
     if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
     if (e != ERR_OK) return e;

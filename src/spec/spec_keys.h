@@ -54,7 +54,7 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_http_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -70,10 +70,12 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_NOOP = 16,
     GIVEN_SLEEP = 32,
     GIVEN_FAIL = 64,
-    GIVEN_KINDS = 127,
+    GIVEN_HTTP = 1 << 14,
+    GIVEN_KINDS = 127 | GIVEN_HTTP,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
+    GIVEN_FATAL = 1 << 15,
 };
 
 struct spec_job { /* also the defaults of all jobs, and a compensation */
@@ -85,6 +87,7 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     bool noop;
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
     const struct json_node *phase, *cache;
+    const struct json_node *http;
 };
 
 struct spec_flow {
@@ -123,6 +126,12 @@ struct spec_script { /* `script: {…}` */
 struct spec_stdin {
     uint32_t given; /* 1 text, 2 file */
     struct slice text, file;
+};
+
+struct spec_http {
+    uint32_t given;
+    struct wire_http h;
+    const struct json_node *url, *headers, *body, *json, *expect;
 };
 
 struct spec_cache {
