@@ -7,6 +7,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
+#include "outside.h"
 #include "panic.h"
 #include "registry.h"
 
@@ -252,6 +253,9 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     }
     e = decide_fenced_job(d, c, true, &job);
     if (e != ERR_OK) return e;
+    const struct job *j = job_at(d->state, job);
+    if (c->again && (c->outcome != OUTCOME_OK || !job_options(d->state, j)->calls))
+        return refuse(d, ERR_INVALID, "only a good attempt of an external job is not the end of it");
     struct rec_ended *rec = &decide_record(d, REC_ENDED, NULL)->body.as_REC_ENDED;
     rec->flow = c->job.flow.v;
     rec->ordinal = c->job.ordinal;
@@ -266,5 +270,6 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->log_cut_bytes = c->log_cut_bytes;
     rec->reason = c->reason;
     rec->artifacts.files = c->artifacts;
+    rec->again_ms = c->again ? outside_again_ms(d->state, j, d->in->wall) : 0;
     return ERR_OK;
 }

@@ -220,7 +220,9 @@ static enum err keep_saved(struct spec *s, struct spec_job *job, struct slice pa
 
 enum err spec_http_finish(struct spec *s, struct spec_job *job) {
     const struct wire_http *h = job->r.http.at;
-    if (job->r.http.count == 0) return ERR_OK;
+    const struct wire_step *submit = job->r.submit.at, *poll = job->r.poll.at;
+    bool asks = h != NULL || (submit != NULL && submit->http.count > 0) || (poll != NULL && poll->http.count > 0);
+    if (!asks) return ERR_OK;
     if (!(job->given & GIVEN_FATAL)) job->o.fatal_exits = (struct tlv_u32s){final_exits, 2};
-    return h->save.len > 0 ? keep_saved(s, job, h->save) : ERR_OK;
+    return h != NULL && h->save.len > 0 ? keep_saved(s, job, h->save) : ERR_OK;
 }

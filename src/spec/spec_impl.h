@@ -75,6 +75,9 @@ CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_u
 CHECKED enum err spec_http_read(struct spec *s, const struct json_node *node, struct tlv_list *ret);
 CHECKED enum err spec_http_finish(struct spec *s, struct spec_job *job);
 
+/* spec_external.c */
+CHECKED enum err spec_external_read(struct spec *s, struct spec_job *job);
+
 /* spec_schedule.c: but for its name, left as it is when the flow has none. */
 CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);
 

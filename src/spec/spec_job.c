@@ -267,7 +267,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
                                             : spec_template(s, job->run, "a command", INTO_PROGRAM, &job->r.shell);
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
-    case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
+    case GIVEN_EXTERNAL: return spec_external_read(s, job);
     case GIVEN_HTTP: job->o.kind = WIRE_JOB_HTTP; return spec_http_read(s, job->http, &job->r.http);
     case GIVEN_NOOP:
         job->o.kind = WIRE_JOB_NOOP;

@@ -44,7 +44,8 @@ static const struct spec_field job_fields[] = {
     KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
-    KEY("external",   SPEC_TEMPLATE, spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
+    KEY("external",   SPEC_NODE,   spec_job, external, "waits for something outside, without a worker's slot: a text says what for, and `reeve complete` ends it; an object (below) begins it, or asks how it is", .given = GIVEN_EXTERNAL, .where = IN_JOB,
+        .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/external\"}]}"),
     KEY("http",       SPEC_NODE,   spec_job, http, "asks a server on the web: a URL, or an object (below); its outputs are `status`, `headers` and `json` or `text`", .given = GIVEN_HTTP, .where = IN_JOB | IN_UNDO,
         .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
@@ -180,6 +181,25 @@ static const struct spec_field http_fields[] = {
     KEY("allow_private", SPEC_BOOL, spec_http, h.allow_private, "addresses that are not on the public net, as far as the worker allows them (`reeve worker --http-private`)"),
 };
 const struct spec_object spec_http_keys = {"a request", http_fields, COUNT(http_fields)};
+
+#define STEP_SCHEMA "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/step\"}]}"
+static const struct spec_field external_fields[] = {
+    KEY("message", SPEC_TEMPLATE, spec_external, message, "what it waits for"),
+    KEY("submit",  SPEC_NODE, spec_external, submit, "what begins the work outside, on a worker: a command, or an object (below); it gets `$REEVE_CALLBACK_URL` and `$REEVE_CALLBACK_TOKEN`", .form = "text, list or object", .schema = STEP_SCHEMA),
+    KEY("poll",    SPEC_NODE, spec_external, poll, "what asks how it is, on a worker, again and again", .form = "object", .schema = STEP_SCHEMA),
+    KEY("timeout", SPEC_MS64, spec_external, timeout_ms, "how long it may take from then on; 48h unless said"),
+};
+const struct spec_object spec_external_keys = {"an external job", external_fields, COUNT(external_fields)};
+
+static const struct spec_field step_fields[] = {
+    KEY("run",    SPEC_NODE, spec_step, run, "a command, as `run` of a job; of a poll: exit code 0 is done, 75 is not yet", .form = "text or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
+    KEY("http",   SPEC_NODE, spec_step, http, "or: a request, as `http` of a job", .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
+    KEY("every",  SPEC_MS32, spec_step, every_ms, "poll: how long until it is asked again"),
+    KEY("up_to",  SPEC_MS32, spec_step, up_to_ms, "poll: that time doubles with each up to this; it stays as it is unless said"),
+    KEY("until",  SPEC_NODE, spec_step, until, "poll: an expression about its `output`; the job is done when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
+    KEY("failed", SPEC_NODE, spec_step, failed, "poll: the same; the job has failed when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
+};
+const struct spec_object spec_step_keys = {"a step", step_fields, COUNT(step_fields)};
 
 static const struct spec_field foreach_fields[] = {
     KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression or a list", .form = "expression or list", .schema = "{\"type\":[\"string\",\"array\"]}"),

@@ -200,7 +200,9 @@ static bool names_params(struct slice text) {
 enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo) {
     struct why inner = {{0}};
     unsigned stages = 0;
-    bool params = names_params(job->r.when) || names_params(job->r.foreach);
+    const struct wire_step *poll = job->r.poll.at;
+    bool params = names_params(job->r.when) || names_params(job->r.foreach) ||
+                  (poll != NULL && (names_params(poll->until) || names_params(poll->failed)));
     enum err e = runtext_stages(&job->r, &stages, &inner);
     if (e == ERR_OK && stages != 0) e = runtext_each(&job->r, uses_params, &params, &inner);
     if (e != ERR_OK) return spec_refuse(s, job->at, e, "%s", inner.text);
