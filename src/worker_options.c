@@ -110,7 +110,7 @@ static const struct option options[] = {
     {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
     {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
     {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
-    {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "addresses that are not public and that http jobs may ask all the same:\n10.0.0.0/8,::1, or `all`; standard: none"},
+    {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "addresses that are not public and that http jobs may ask all the same:\n10.0.0.0/8,::1, or `all`; standard: $REEVE_HTTP_PRIVATE, else none"},
     {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
 };
 /* clang-format on */
@@ -141,6 +141,15 @@ static enum err take(struct worker_options *o, const struct option *option, char
     return e;
 }
 
+/* What is not said comes from the environment: `reeve up` hands its own on. */
+static enum err http_private_default(struct worker_options *o, struct why *why) {
+    const char *list = getenv("REEVE_HTTP_PRIVATE");
+    if (o->agent.http_private != NULL || list == NULL || list[0] == 0) return ERR_OK;
+    enum err e = address_list_check(list, why);
+    o->agent.http_private = list;
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "REEVE_HTTP_PRIVATE");
+}
+
 enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why) {
     for (int i = 0; i < count && !o->help; i++) {
         const struct option *option = options;
@@ -155,7 +164,7 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
         enum err e = take(o, option, value, why);
         if (e != ERR_OK) return e;
     }
-    return ERR_OK;
+    return http_private_default(o, why);
 }
 
 void worker_options_help(void) {
