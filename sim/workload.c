@@ -364,8 +364,8 @@ static bool runs_on_a_worker(const struct options *o) {
     return o->kind != JOB_BARRIER && o->kind != JOB_GATE && o->kind != JOB_EXTERNAL;
 }
 
-/* Half of the external jobs have attempts: one that begins something, and perhaps others that ask how it is. From a stream
- * of its own, so that all other jobs are what they always were. */
+/* Half of the external jobs have attempts: one that begins something, and perhaps others that ask how it is. From a
+ * stream of its own, so that all other jobs are what they always were. */
 static void draw_outside(const struct rng *r, struct arena *arena, struct options *options, uint32_t profiles,
                          struct job_spec *specs, uint32_t count) {
     struct rng from = *r, own = rng_fork(&from, 0x0075);

@@ -3,12 +3,12 @@
  *     --child-http REQUEST ALLOWED
  *
  * REQUEST is a file with a `http` message (proto/wire_http.h), ALLOWED the addresses beyond the public ones that the
- * worker's owner allows. Variables are taken from the environment, which has the worker's secrets: what is printed names
- * them and never shows them. The answer becomes $REEVE_OUTPUT.
+ * worker's owner allows. Variables are taken from the environment, which has the worker's secrets: what is printed
+ * names them and never shows them. The answer becomes $REEVE_OUTPUT.
  *
- * Each connection goes to an address that was looked at in the moment of connecting (libcurl asks us for its sockets), so
- * a name that means something else the second time gains nothing. Proxies of the environment are not used, redirects only
- * as many as the job allows, and never from https to http. */
+ * Each connection goes to an address that was looked at in the moment of connecting (libcurl asks us for its sockets),
+ * so a name that means something else the second time gains nothing. Proxies of the environment are not used,
+ * redirects only as many as the job allows, and never from https to http. */
 #ifndef REEVE_CHILD_HTTP_H
 #define REEVE_CHILD_HTTP_H
 

@@ -1,6 +1,6 @@
-/* outside.h: external jobs that have something done on a worker: an attempt begins the work outside, further ones ask how
- * it is. Between attempts the job waits and holds no slot, until someone outside says that it is over, a poll says so, or
- * its time is up. An attempt that ends with "not yet" uses up no retry. */
+/* outside.h: external jobs that have something done on a worker: an attempt begins the work outside, further ones ask
+ * how it is. Between attempts the job waits and holds no slot, until someone outside says that it is over, a poll says
+ * so, or its time is up. An attempt that ends with "not yet" uses up no retry. */
 #ifndef REEVE_OUTSIDE_H
 #define REEVE_OUTSIDE_H
 

@@ -1,5 +1,6 @@
 /* runtext.h: the texts of a `run` message that are templates: command, arguments, environment, standard input, working
- * directory, message, artifacts; url, headers and body of a request. Scripts are not: they get arguments and environment, and their `${…}` is their own.
+ * directory, message, artifacts; url, headers and body of a request. Scripts are not: they get arguments and
+ * environment, and their `${…}` is their own.
  *
  * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `perl -e`).
  * In the environment and everywhere else a value may be anything. */

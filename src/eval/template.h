@@ -10,10 +10,10 @@
  * A text is filled in in stages (scope.h). What is not known yet stays as it is, and so do escapes until the last
  * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
  *
- * Guarded texts (INTO_PROGRAM) are programs (shell lines, scripts): a value that goes into one must be made of letters, digits and
- * characters that no shell reads as anything but themselves. Anything else is refused, and belongs into `env`. Only
- * when a guarded text is nothing but one template the value is the program itself, whatever it says: the author asked
- * for that. */
+ * Guarded texts (INTO_PROGRAM) are programs (shell lines, scripts): a value that goes into one must be made of
+ * letters, digits and characters that no shell reads as anything but themselves. Anything else is refused, and belongs
+ * into `env`. Only when a guarded text is nothing but one template the value is the program itself, whatever it says:
+ * the author asked for that. */
 #ifndef REEVE_TEMPLATE_H
 #define REEVE_TEMPLATE_H
 

@@ -29,8 +29,8 @@ void callback_make(struct server *s, const struct callback *c, char ret[CALLBACK
 void callback_url(const struct server *s, const char *token, char ret[CALLBACK_URL_BYTES]);
 /* ERR_UNAUTHENTICATED: forged, or expired. Whether the job still waits is the engine's to say. */
 CHECKED enum err callback_check(struct server *s, struct slice token, struct callback *ret, struct why *why);
-/* The command that a word becomes; its answer is that of the engine. The principal is `callback`, the tenant that of the
- * job. For whoever takes tokens from outside (the HTTP door) this is the whole of it. */
+/* The command that a word becomes; its answer is that of the engine. The principal is `callback`, the tenant that of
+ * the job. For whoever takes tokens from outside (the HTTP door) this is the whole of it. */
 CHECKED enum err callback_command(struct server *s, struct slice token, const struct callback_word *word,
                                   struct command *ret, struct why *why);
 /* The same for someone with the right to do so, without a token. */

@@ -53,8 +53,8 @@ CHECKED enum err spec_param_check(struct spec *s, uint32_t at, struct slice name
 /* spec_template.c */
 CHECKED enum err spec_params_json(struct spec *s);
 /* A text in which `${…}` may stand: parameters are filled in, the rest is read. */
-CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, enum template_into into,
-                               struct slice *ret);
+CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted,
+                               enum template_into into, struct slice *ret);
 CHECKED enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret);
 CHECKED enum err spec_escape(struct spec *s, struct slice *text); /* of a file: nothing in it is a template */
 CHECKED enum err spec_expression(struct spec *s, const struct json_node *node, const char *name, struct slice *ret);

@@ -291,15 +291,14 @@ static void killed_at_every_step_it_is_begun_once_and_ends(void **state) {
 static void polls_go_on_after_a_kill(void **state) {
     (void)state;
     char id[64];
-    snprintf(
-        id, sizeof id, "%s",
-        submit(
-            "defaults: {retries: 0}\n"
-            "jobs:\n"
-            "  a:\n"
-            "    external:\n"
-            "      submit: {http: {url: '@/echo/begin', method: POST, allow_private: true}}\n"
-            "      poll: {http: {url: '@/job/40/x', allow_private: true}, every: 20ms, until: output.json.state == 'done'}\n"));
+    snprintf(id, sizeof id, "%s",
+             submit("defaults: {retries: 0}\n"
+                    "jobs:\n"
+                    "  a:\n"
+                    "    external:\n"
+                    "      submit: {http: {url: '@/echo/begin', method: POST, allow_private: true}}\n"
+                    "      poll: {http: {url: '@/job/40/x', allow_private: true}, every: 20ms,\n"
+                    "             until: output.json.state == 'done'}\n"));
     for (uint32_t polls = 5; polls < 40; polls += 10) {
         for (int i = 0; i < 1000000 && webserver_count(&web, "GET /job/40/x") < polls; i++) continue;
         server_again();

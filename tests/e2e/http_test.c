@@ -99,7 +99,8 @@ static void an_answer_is_what_others_work_with(void **state) {
 static void outputs_of_others_go_into_requests(void **state) {
     (void)state;
     run("jobs:\n"
-        "  a: {run: 'printf ''{\"t\": \"x/y\\\\\"${WEB_SECRET}\", \"bad\": \"a\\\\r\\\\nX-Evil: 1\"}'' >$REEVE_OUTPUT'}\n"
+        "  a: {run: 'printf ''{\"t\": \"x/y\\\\\"${WEB_SECRET}\", "
+        "\"bad\": \"a\\\\r\\\\nX-Evil: 1\"}'' >$REEVE_OUTPUT'}\n"
         "  b:\n"
         "    needs: a\n"
         "    http: {url: '@/echo/${jobs.a.outputs.t}', json: {t: '${jobs.a.outputs.t}'}, allow_private: true}\n"
@@ -206,17 +207,18 @@ static void redirects_are_counted_and_checked_like_the_first(void **state) {
     assert_has(said("logs @/b", id), "127.200.0.1 is not a public address");
     assert_has(said("logs @/c", id), "302 is not among the expected answers");
     assert_has(said("show @/d", id), "failed");
-    id = run(
-        "jobs:\n"
-        "  a:\n"
-        "    http:\n"
-        "      url: '@/goto?@/echo'\n"
-        "      headers: {X-Mine: yes}\n"
-        "      body: text\n"
-        "      redirects: 1\n"
-        "      allow_private: true\n"
-        "  b: {http: {url: '@/goto307?http://127.0.0.2:1/', headers: {X-Mine: no}, redirects: 1, allow_private: true}, retries: 0}\n",
-        1);
+    id = run("jobs:\n"
+             "  a:\n"
+             "    http:\n"
+             "      url: '@/goto?@/echo'\n"
+             "      headers: {X-Mine: yes}\n"
+             "      body: text\n"
+             "      redirects: 1\n"
+             "      allow_private: true\n"
+             "  b:\n"
+             "    retries: 0\n"
+             "    http: {url: '@/goto307?http://127.0.0.2:1/', redirects: 1, allow_private: true}\n",
+             1);
     assert_has(said("show @/a", id), "\"method\":\"GET\"");
     assert_has(said("show @/a", id), "X-Mine: yes");
     assert_has(said("show @/b", id), "failed");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,11 +108,12 @@ static int count_of(const char *log, const char *path) {
     return n;
 }
 
-static void for_ever(int fd, const char *head, const char *piece, useconds_t pause) {
+/* Until the other side has had enough; a slow one gives it time for that after each piece. */
+static void for_ever(int fd, const char *head, const char *piece, int pause_ms) {
     size_t len = strlen(piece);
+    struct pollfd gone = {.fd = fd, .events = POLLRDHUP};
     (void)!write(fd, head, strlen(head));
-    while (write(fd, piece, len) == (ssize_t)len)
-        if (pause != 0) usleep(pause); /* it is what a slow server does, nobody waits for it */
+    while (write(fd, piece, len) == (ssize_t)len && poll(&gone, 1, pause_ms) == 0) continue;
 }
 
 static void route(int fd, const char *log, const struct asked *a) {
@@ -135,7 +137,7 @@ static void route(int fd, const char *log, const struct asked *a) {
     } else if (strcmp(a->path, "/heads") == 0) {
         for_ever(fd, "HTTP/1.1 200 X\r\n", "X-More: 0123456789abcdef0123456789abcdef0123456789abcdef\r\n", 0);
     } else if (strcmp(a->path, "/slow") == 0) {
-        for_ever(fd, "HTTP/1.1 200 X\r\n\r\n", ".", 20000);
+        for_ever(fd, "HTTP/1.1 200 X\r\n\r\n", ".", 20);
     } else if (strcmp(a->path, "/binary") == 0) {
         answer(fd, 200, "Content-Type: application/octet-stream\r\n", SLICE("\x00\xff\x01"));
     } else {
