@@ -5,8 +5,10 @@
 #include "cli.h"
 #include "journal_verbs.h"
 #include "osclock.h"
+#include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
+#include "scaler.h"
 #include "serve.h"
 #include "up.h"
 #include "worker.h"
@@ -27,12 +29,17 @@ static enum err worker(int count, char **args, struct why *why) {
     return worker_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err scaler(int count, char **args, struct why *why) {
+    return scaler_run(count, args, REEVE_VERSION, why);
+}
+
 static enum err bench(int count, char **args, struct why *why) {
     return bench_run(count, args, REEVE_VERSION, why);
 }
 
 int main(int argc, char **argv) {
-    if (child_is(argc, argv)) return child_run(argc, argv);
+    const struct child_world of_child = {.confine = &osconfine};
+    if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),
                                     .hasher = osdigest(),
@@ -41,6 +48,7 @@ int main(int argc, char **argv) {
                                                 [CLI_DOWN] = up_down,
                                                 [CLI_SERVE] = serve,
                                                 [CLI_WORKER] = worker,
+                                                [CLI_SCALER] = scaler,
                                                 [CLI_CONFIG] = serve_config,
                                                 [CLI_CERT_INIT] = cert_init,
                                                 [CLI_CERT_WORKER] = cert_worker,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "wire_run.h"
 
 enum option_kind {
     OPTION_SWITCH, /* bool */
@@ -74,6 +75,32 @@ static enum err capability_add(struct worker_options *o, char *value, struct why
     return ERR_OK;
 }
 
+static enum err sandbox_take(struct worker_options *o, char *value, struct why *why) {
+    if (wire_sandbox_of(slice_str(value), &o->agent.sandbox.least)) return ERR_OK;
+    return why_set(why, ERR_INVALID, "--sandbox: strict, net-off or none is expected, not %s", value);
+}
+
+static enum err sandbox_path_add(struct worker_options *o, char *value, struct why *why) {
+    if (o->sandbox_path_count == AGENT_LIST_MAX)
+        return why_set(why, ERR_LIMIT, "--sandbox-path: more than %u", AGENT_LIST_MAX);
+    o->sandbox_paths[o->sandbox_path_count++] = value;
+    return ERR_OK;
+}
+
+static enum err job_uids_take(struct worker_options *o, char *value, struct why *why) {
+    uint64_t first = 0, last = 0;
+    char *dash = strchr(value, '-');
+    if (dash == NULL) return why_set(why, ERR_INVALID, "--job-uids: FIRST-LAST is expected, not %s", value);
+    *dash = 0;
+    enum err e = number("--job-uids", value, 1, UINT32_MAX - 2, &first, why);
+    if (e == ERR_OK) e = number("--job-uids", dash + 1, first, UINT32_MAX - 2, &last, why);
+    if (e != ERR_OK) return e;
+    if (last - first >= WORKER_UIDS_MAX) return why_set(why, ERR_LIMIT, "--job-uids: more than %u", WORKER_UIDS_MAX);
+    o->uid_first = (uint32_t)first;
+    o->uid_last = (uint32_t)last;
+    return ERR_OK;
+}
+
 static enum err slots_take(struct worker_options *o, char *value, struct why *why) {
     uint64_t n = 0;
     enum err e = number("--slots", value, 1, (uint64_t)o->agent.limits.worker_slots_max, &n, why);
@@ -109,6 +136,9 @@ static const struct option options[] = {
     {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "something else that jobs may ask for a share of; may come several times"},
     {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
     {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
+    {"--sandbox", "WORD", OPTION_CALL, .call = sandbox_take, .help = "what every job has around it at least: strict, net-off or none (the standard)"},
+    {"--sandbox-path", "DIR", OPTION_CALL, .call = sandbox_path_add, .help = "with --sandbox strict: jobs may name it, and what is below it, in their own; may come several times"},
+    {"--job-uids", "FIRST-LAST", OPTION_CALL, .call = job_uids_take, .help = "every job runs under a uid of these that no other has; for a worker that is root"},
     {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
     {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "addresses that are not public and that http jobs may ask all the same:\n10.0.0.0/8,::1, or `all`; standard: $REEVE_HTTP_PRIVATE, else none"},
     {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
@@ -148,6 +178,12 @@ static enum err http_private_default(struct worker_options *o, struct why *why) 
     enum err e = address_list_check(list, why);
     o->agent.http_private = list;
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "REEVE_HTTP_PRIVATE");
+}
+
+bool worker_options_has_value(const char *name) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (strcmp(options[i].name, name) == 0) return options[i].kind != OPTION_SWITCH;
+    return false;
 }
 
 enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why) {

@@ -7,17 +7,22 @@
 
 #define WORKER_TOKEN_MAX 512u
 #define WORKER_PATH_MAX 512u
+#define WORKER_UIDS_MAX 65536u /* as many as one gives to a container */
 
 struct worker_options {
     struct agent_options agent;
     char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
     struct ostls_files tls;
     const char *pass_env; /* as given: "NAME,NAME" or "all" */
+    const char *sandbox_paths[AGENT_LIST_MAX];
+    uint32_t sandbox_path_count;
+    uint32_t uid_first, uid_last; /* for jobs; 0 = not said */
     bool help;
 };
 
 /* Fills in what is given; keeps pointers into `args`. */
 CHECKED enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why);
+bool worker_options_has_value(const char *name); /* false also when there is no such option */
 void worker_options_help(void);
 
 #endif

@@ -20,6 +20,7 @@ static const struct {
     {"`cache`", "cache", &spec_cache_keys},
     {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
+    {"`sandbox`", "sandbox", &spec_sandbox_keys},
     {"`http`", "http", &spec_http_keys},
     {"`external`", "external", &spec_external_keys},
     {"`submit` and `poll`", "step", &spec_step_keys},
@@ -38,7 +39,7 @@ static void guide_field(const struct spec_field *f, const char *before) {
     printf(" |\n");
     if (f->type != SPEC_OBJECT || strcmp(f->key, "approval") == 0) return;
     char inner[64];
-    snprintf(inner, sizeof inner, "%s.", f->key);
+    snprintf(inner, sizeof inner, "%s%s.", before, f->key);
     for (uint32_t i = 0; i < f->sub->count; i++) guide_field(&f->sub->fields[i], inner);
 }
 
@@ -74,7 +75,8 @@ static void schema_field(const struct spec_field *f, const char *indent) {
     quoted(f->text);
     if (f->type == SPEC_OBJECT) {
         snprintf(inner, sizeof inner, "%s  ", indent);
-        printf(", \"oneOf\": [{\"type\": [\"string\", \"number\", \"boolean\"]},\n");
+        const char *plain = f->sub->fields[0].schema; /* a plain value stands for the first key */
+        printf(", \"oneOf\": [%s,\n", plain != NULL ? plain : "{\"type\": [\"string\", \"number\", \"boolean\"]}");
         schema_object(f->sub, 0, inner);
         printf("]}");
         return;

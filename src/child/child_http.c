@@ -37,6 +37,7 @@ struct request {
     bool with_headers, with_body;
     int64_t deadline_ms;
     struct why refused; /* an address that was not to be connected to */
+    char *ca;           /* certificates as PEM; NULL = those of the system */
 };
 
 static int64_t now_ms(void) {
@@ -58,7 +59,7 @@ static char *text_of(struct arena *arena, struct slice s) {
 
 /* ---- what is asked for ---- */
 
-static enum err request_read(const char *path, struct request *r, struct why *why) {
+static enum err file_read(const char *path, struct arena *arena, struct slice *ret, struct why *why) {
     struct buf b;
     FILE *f = fopen(path, "re");
     if (f == NULL) return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
@@ -69,9 +70,22 @@ static enum err request_read(const char *path, struct request *r, struct why *wh
         if (n < sizeof part) break;
     }
     fclose(f);
-    struct slice bytes = arena_slice(&r->arena, buf_slice(&b));
+    *ret = slice_str(text_of(arena, buf_slice(&b)));
+    ret->len = b.len;
     buf_fini(&b);
-    return tlv_decode(&wire_http_desc, bytes, TLV_SKIP_UNKNOWN, &r->arena, &r->http, why);
+    return ERR_OK;
+}
+
+static enum err request_read(const char *path, struct request *r, struct why *why) {
+    struct slice bytes = {0};
+    enum err e = file_read(path, &r->arena, &bytes, why);
+    if (e == ERR_OK) e = tlv_decode(&wire_http_desc, bytes, TLV_SKIP_UNKNOWN, &r->arena, &r->http, why);
+    if (e != ERR_OK || r->http.ca.len == 0) return e;
+    r->ca = text_of(&r->arena, r->http.ca);
+    if (strncmp(r->ca, "-----BEGIN", 10) == 0) return ERR_OK;
+    e = file_read(r->ca, &r->arena, &bytes, why);
+    if (e == ERR_OK) r->ca = text_of(&r->arena, bytes);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "tls.ca");
 }
 
 static const char *variable(const char *name) {
@@ -191,16 +205,6 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx) {
     return answer_body(&r->answer, slice_of(bytes, size * count)) ? size * count : 0;
 }
 
-static void secure_set(struct request *r) {
-    char *ca = text_of(&r->arena, r->http.ca);
-    struct curl_blob blob = {.data = ca, .len = r->http.ca.len, .flags = CURL_BLOB_COPY};
-    if (r->http.ca.len == 0) return;
-    if (strncmp(ca, "-----BEGIN", 10) == 0)
-        r->lib.easy_setopt(r->curl, CURLOPT_CAINFO_BLOB, &blob);
-    else
-        r->lib.easy_setopt(r->curl, CURLOPT_CAINFO, ca);
-}
-
 static void hop_set(struct request *r, struct curl_slist *headers, char error[CURL_ERROR_SIZE]) {
     CURL *c = r->curl;
     int64_t left = r->deadline_ms - now_ms();
@@ -228,7 +232,8 @@ static void hop_set(struct request *r, struct curl_slist *headers, char error[CU
         r->lib.easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(r->with_body ? r->body.len : 0));
         r->lib.easy_setopt(c, CURLOPT_POSTFIELDS, r->with_body ? (const char *)r->body.at : "");
     }
-    secure_set(r);
+    struct curl_blob ca = {.data = r->ca, .len = r->ca != NULL ? strlen(r->ca) : 0, .flags = CURL_BLOB_COPY};
+    if (r->ca != NULL) r->lib.easy_setopt(c, CURLOPT_CAINFO_BLOB, &ca);
 }
 
 /* Some mistakes are the request's own: they will be made again. */
@@ -372,16 +377,36 @@ static int request_run(struct request *r) {
     return code;
 }
 
-int child_http(int count, char **args) {
+/* Nothing that a server answers reaches further than the files of the job. Where the kernel cannot keep that, the
+ * request is made all the same: it is a library that we would trust inside a process of our own. */
+static void confine(const struct child_world *world) {
+    /* where a name server is found, too */
+    static const char *const read[] = {"/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc", "/run/systemd/resolve",
+                                       "/run/resolvconf", "/run/NetworkManager", NULL};
+    struct confine_spec spec = {.read = read, .sockets = true};
+    struct why ignored;
+    char space[PATH_BYTES_MAX];
+    const char *output = getenv("REEVE_OUTPUT");
+    snprintf(space, sizeof space, "%s", output != NULL ? output : "");
+    char *slash = strrchr(space, '/');
+    if (slash != NULL) *slash = 0;
+    spec.write = slash != NULL ? space : NULL;
+    (void)!world->confine->self(&spec, &ignored);
+}
+
+int child_http(const struct child_world *world, int count, char **args) {
     struct request r = {.allowed = count > 1 ? args[1] : ""};
     struct why why = {{0}};
     arena_init(&r.arena, 65536, (size_t)1 << 28);
     enum err e = count > 0 ? request_read(args[0], &r, &why) : why_set(&why, ERR_INVALID, "there is no request");
     if (e == ERR_OK) e = curllib_load(&r.lib, &why);
     if (e == ERR_OK) e = texts_make(&r, &why);
+    if (e == ERR_OK) confine(world);
     int code = e == ERR_OK ? request_run(&r) : refuse("http", &why);
     buf_fini(&r.url);
     buf_fini(&r.body);
     arena_fini(&r.arena);
-    return code;
+    /* What else a build does at an exit (looking for leaks) needs files that were given up. */
+    fflush(NULL);
+    _exit(code);
 }

@@ -12,6 +12,8 @@
 #ifndef REEVE_CHILD_HTTP_H
 #define REEVE_CHILD_HTTP_H
 
+#include "child.h"
+
 enum child_http_exit {
     CHILD_HTTP_OK = 0,
     CHILD_HTTP_UNEXPECTED = 22, /* a status that is no success, and will not become one: no retry */
@@ -19,6 +21,6 @@ enum child_http_exit {
     CHILD_HTTP_REFUSED = 78,    /* not a request that this worker makes, or an answer beyond its limits: no retry */
 };
 
-int child_http(int count, char **args);
+int child_http(const struct child_world *world, int count, char **args);
 
 #endif

@@ -22,6 +22,7 @@ enum cli_outside {
     CLI_DOWN,
     CLI_SERVE,
     CLI_WORKER,
+    CLI_SCALER,
     CLI_CONFIG,
     CLI_CERT_INIT,
     CLI_CERT_WORKER,
@@ -69,6 +70,7 @@ extern const struct cli_flag cli_common_flags[];
 
 struct cli {
     const struct cli_world *world;
+    struct cli *host; /* the shell that it was typed in, whose connection it uses; NULL = none */
     const struct cli_verb *verb;
     char **args;
     int arg_count;
@@ -86,6 +88,10 @@ struct cli {
 
 /* Finds the server and says hello; done already for verbs that need one. */
 CHECKED enum err cli_connect(struct cli *c);
+/* Runs the verb that the words begin with; its exit code. */
+int cli_run(const struct cli_world *world, struct cli *host, int argc, char **argv);
+/* The verb, and how many of the words name it; NULL = there is none. */
+const struct cli_verb *cli_verb_find(int argc, char **argv, int *ret_words);
 /* The exit code of the program. */
 int cli_main(const struct cli_world *world, int argc, char **argv);
 
@@ -95,6 +101,9 @@ const char *cli_flag(const struct cli *c, const char *name);
 const char *cli_flag_next(const struct cli *c, const char *name, uint32_t *at);
 CHECKED enum err cli_flag_number(const struct cli *c, const char *name, uint64_t most, uint64_t *ret);
 CHECKED enum err cli_flag_duration(const struct cli *c, const char *name, int64_t *ret_ms);
+/* A moment: so long ago, or a local date with or without a time. Untouched when the flag was not given. */
+CHECKED enum err cli_flag_moment(const struct cli *c, const char *name, int64_t *ret_ms);
+struct tlv_list cli_flag_names(struct cli *c, const char *name); /* a flag that may come several times, as wire_names */
 struct slice cli_flag_text(const struct cli *c, const char *name); /* empty: it was not given */
 struct tlv_list cli_names(struct cli *c, int from);                /* arguments as wire_names */
 CHECKED enum err cli_pairs(struct cli *c, const char *flag, struct tlv_list *ret); /* NAME=VALUE, each as wire_pair */

@@ -54,7 +54,7 @@ static const struct {
     {WIRE_DISCARD, SUBMIT | RUN_IT},
     {WIRE_RERUN, SUBMIT | RUN_IT},
     {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
-    {WIRE_COMPLETE, LOOK | WORK | RUN_IT | JOB}, /* with the job's token; without it callback.c wants more */
+    {WIRE_COMPLETE, LOOK | WORK | RUN_IT | JOB | ROLE_BIT(ROLE_CALLBACK)}, /* with the job's token; without it callback.c wants more */
     {WIRE_CALLBACK, SUBMIT | RUN_IT},
     {WIRE_GET, LOOK | RUN_IT | JOB},
     {WIRE_LIST, LOOK | RUN_IT | JOB},
@@ -84,6 +84,7 @@ static const struct {
     {WIRE_TENANT, ADMIN},
     {WIRE_LIMIT, RUN_IT},
     {WIRE_DRAIN, RUN_IT | WORK},
+    {WIRE_DEMAND_WATCH, LOOK | WORK | RUN_IT}, /* a worker's token: only of a kind of worker */
     {WIRE_ATTACH, WORK},
     {WIRE_HEARTBEAT, WORK},
     {WIRE_CREDIT, WORK},

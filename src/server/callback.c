@@ -47,6 +47,22 @@ enum err callback_check(struct server *s, struct slice token, struct callback *r
     return ERR_OK;
 }
 
+bool callback_is_one(struct slice text) {
+    return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+enum err callback_caller(struct server *s, struct slice token, struct caller *ret, struct why *why) {
+    struct callback c;
+    struct flow_view flow;
+    enum err e = callback_check(s, token, &c, why);
+    if (e != ERR_OK) return e;
+    if (!view_flow(server_state(s), c.job.flow, &flow))
+        return why_set(why, ERR_UNAUTHENTICATED, "the job that this token is of is over");
+    *ret = (struct caller){.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK), .expires_ms = c.expires_ms};
+    snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(flow.tenant));
+    return ERR_OK;
+}
+
 /* ---- a word ---- */
 
 static enum err word_check(struct server *s, const struct callback_word *word, struct why *why) {
@@ -86,7 +102,7 @@ enum err callback_command(struct server *s, struct slice token, const struct cal
     struct callback c;
     struct question_view q;
     struct flow_view flow;
-    *ret = (struct command){.principal = SLICE("callback")};
+    *ret = (struct command){0};
     enum err e = callback_check(s, token, &c, why);
     if (e == ERR_OK) e = word_check(s, word, why);
     if (e != ERR_OK) return e;
@@ -128,6 +144,7 @@ static enum err complete_command(struct server *s, const struct request *r, cons
     struct callback_word word = {m->failed, m->output, m->reason};
     struct job_view job;
     struct callback c;
+    if (m->token.len > 0 && m->job.len == 0) return callback_command(s, m->token, &word, ret, why);
     enum err e = target_job(s, r->session, m->job, &job, why);
     if (e != ERR_OK) return e;
     if (m->token.len == 0 && !role_may(r->session->who.roles, WIRE_CANCEL))

@@ -18,6 +18,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "upload.h"
+#include "web.h"
 
 #define LANE_BYTES_FIRST ((size_t)256 << 20)
 #define LANE_BYTES_SECOND ((size_t)64 << 20)
@@ -60,6 +61,7 @@ void server_command(struct server *s, conn_id conn, uint32_t request, const stru
     const struct guest *g = s->world.guest;
     if (g != NULL) g->asked(g->ctx, conn, request, cmd);
     engine_command(s->engine, cmd);
+    s->command_count++;
     if (g != NULL) g->decided(g->ctx, conn, request, cmd);
 }
 
@@ -245,6 +247,7 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
+    web_turn(s);
     vault_turn(s);
     s->woken = false;
     if (s->failed != ERR_OK) return;
@@ -266,6 +269,7 @@ void server_pass(struct server *s) {
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
+    demand_turn(s);
     streams_pump(s);
 }
 
@@ -279,7 +283,7 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
-                 s->hung_up.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
+                 s->hung_up.count > 0 || s->webs.ready.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -290,6 +294,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
     next = earlier(next, project_next(s));
+    next = earlier(next, demand_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -452,6 +457,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     map_init(&s->session_by_conn);
     map_init(&s->session_by_worker);
     map_init(&s->call_by_number);
+    web_init(s);
     vec_init(&s->strangers, sizeof(conn_id));
     vec_init(&s->hung_up, sizeof(struct goner));
     vec_init(&s->with_assigns, sizeof(conn_id));
@@ -474,6 +480,7 @@ static void server_free(struct server *s) {
     map_fini(&s->session_by_conn);
     map_fini(&s->session_by_worker);
     map_fini(&s->call_by_number);
+    web_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);
@@ -516,6 +523,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     judge_init(s);
     retain_init(s);
     almanac_init(s);
+    demand_init(s);
     sweep_init(s);
     inputs(s, &in);
     if (world->guest != NULL) world->guest->resumes(world->guest->ctx, s->engine, s->epoch);
@@ -535,6 +543,7 @@ void server_close(struct server *s) {
     feed_fini(s);
     streams_fini(s);
     almanac_fini(s);
+    demand_fini(s);
     sweep_fini(s);
     judge_fini(s);
     items_fini(&s->items);

@@ -54,7 +54,7 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_http_keys,
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_sandbox_keys, spec_http_keys,
     spec_external_keys, spec_step_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
@@ -71,8 +71,9 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_NOOP = 16,
     GIVEN_SLEEP = 32,
     GIVEN_FAIL = 64,
+    GIVEN_SERVICE = 1024,
     GIVEN_HTTP = 1 << 14,
-    GIVEN_KINDS = 127 | GIVEN_HTTP,
+    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_HTTP,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
@@ -89,6 +90,10 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
     const struct json_node *phase, *cache;
     const struct json_node *http, *external;
+    const struct json_node *sandbox;
+    struct slice service; /* its name, of a job that deploys one */
+    bool probe_tcp;
+    const struct json_node *port, *probe_command;
 };
 
 struct spec_flow {
@@ -153,6 +158,13 @@ struct spec_cache {
     uint32_t given;
     struct slice key;
     int64_t ms;
+};
+
+struct spec_sandbox { /* `sandbox: {…}` */
+    uint32_t given;
+    bool strict;
+    const struct json_node *net;
+    struct tlv_list read, write; /* of wire_name */
 };
 
 struct spec_foreach {

@@ -9,6 +9,7 @@
 #include "realcli.h"
 #include "realserver.h"
 #include "realworker.h"
+#include "webclient.h"
 #include "webserver.h"
 
 static struct realserver server;
@@ -161,6 +162,32 @@ static void a_word_counts_though_the_attempt_is_still_open(void **state) {
     said("wait -q @", id, 0);
     assert_string_equal(said("logs @/b", id, 0), "7\n");
     assert_has(said("show @/a", id, 0), "1 of 4");
+}
+
+/* Whoever is called back has the URL and nothing else. */
+static void the_url_is_all_that_the_outside_needs(void **state) {
+    (void)state;
+    char id[64], path[256], wrong[300], address[64] = "";
+    struct webclient c;
+    snprintf(id, sizeof id, "%s", submit(begun_by_http));
+    wait_outside(id);
+    const char *at = strstr(webserver_asked(&web), "X-Url: http://");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "X-Url: http://%63[^/]%255s", address, path), 2);
+    assert_string_equal(address, server.address);
+    webclient_open(&c, address, NULL);
+    snprintf(wrong, sizeof wrong, "%s0", path);
+    assert_int_equal(webclient_ask(&c, "POST", wrong, "{}").status, 401);
+    webclient_close(&c);
+    webclient_open(&c, address, strrchr(path, '/') + 1); /* as a token it is good for nothing else */
+    assert_int_equal(webclient_ask(&c, "GET", "/api/v1/flows", NULL).status, 403);
+    webclient_close(&c);
+    webclient_open(&c, address, NULL);
+    assert_int_equal(webclient_ask(&c, "POST", path, "{\"output\": {\"score\": 3}}").status, 200);
+    assert_int_equal(webclient_ask(&c, "POST", path, "{\"failed\": true}").status, 409);
+    webclient_close(&c);
+    said("wait -q @", id, 0);
+    assert_string_equal(said("logs @/b", id, 0), "score 3\n");
 }
 
 static void a_failure_outside_is_one_here(void **state) {
@@ -342,6 +369,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_token_ends_the_job_it_was_made_for_once),
         TEST(a_word_counts_though_the_attempt_is_still_open),
+        TEST(the_url_is_all_that_the_outside_needs),
         TEST(a_failure_outside_is_one_here),
         TEST(a_job_without_steps_has_tokens_too),
         TEST(polls_ask_until_it_is_done_and_use_up_no_retry),
