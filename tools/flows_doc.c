@@ -21,6 +21,9 @@ static const struct {
     {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
     {"`sandbox`", "sandbox", &spec_sandbox_keys},
+    {"`http`", "http", &spec_http_keys},
+    {"`external`", "external", &spec_external_keys},
+    {"`submit` and `poll`", "step", &spec_step_keys},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 

@@ -364,9 +364,9 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;
     case WIRE_JOB_COMMAND:
     case WIRE_JOB_SERVICE:
-    case WIRE_JOB_SCRIPT: prepare(a, t, order, w); break;
+    case WIRE_JOB_SCRIPT:
+    case WIRE_JOB_HTTP: prepare(a, t, order, w); break;
     case WIRE_JOB_ARCHIVE:
-    case WIRE_JOB_HTTP:
     case WIRE_JOB_GATE:
     case WIRE_JOB_BARRIER:
     case WIRE_JOB_EXTERNAL:

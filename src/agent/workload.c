@@ -4,6 +4,7 @@
  *     SPACE/work/          where it starts
  *     SPACE/<script>       a script that came with the job
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
+ *     SPACE/request        of an http job, for the child that makes it
  *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT */
 #include <stdio.h>
 
@@ -17,6 +18,8 @@
 
 #define OUTPUT_FILE "output.json"
 #define INPUTS_FILE "inputs.json"
+#define REQUEST_FILE "request"
+#define SELF "/proc/self/exe" /* as child/child.h has it: this program again */
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
 
@@ -84,6 +87,24 @@ static enum err script_make(struct agent *a, struct attempt *t, const struct wir
     return ERR_OK;
 }
 
+/* A request is made by this program again: child/child_http.h. */
+static enum err request_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                             uint32_t *count, struct why *why) {
+    struct buf b;
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    if (run->http.count == 0) return why_set(why, ERR_INVALID, "there is no request");
+    buf_init(&b, 2 * WIRE_BODY_MAX);
+    tlv_encode(&wire_http_desc, run->http.at, &b);
+    enum err e = a->w.space->ops->write(a->w.space, t->space, REQUEST_FILE, buf_slice(&b), false, why);
+    buf_fini(&b);
+    a->w.space->ops->path(a->w.space, t->space, REQUEST_FILE, path);
+    argv[(*count)++] = SELF;
+    argv[(*count)++] = "--child-http";
+    argv[(*count)++] = path;
+    argv[(*count)++] = a->o.http_private != NULL ? a->o.http_private : "";
+    return e;
+}
+
 static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
     const struct wire_arg *args = w->run.argv.at;
     const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + 5);
@@ -92,6 +113,8 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
     bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
     if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
         e = script_make(a, t, &w->run, argv, &count, why);
+    } else if (kind == WIRE_JOB_HTTP) {
+        e = request_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
         argv[count++] = "/bin/sh";
         argv[count++] = "-c";
@@ -221,6 +244,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
     for (uint32_t i = 0; i < run->files.count && e == ERR_OK; i++) e = path_check(files[i].path, "the file", why);
     for (uint32_t i = 0; i < run->artifacts.count && e == ERR_OK; i++)
         e = path_check(artifacts[i].path, "the artifact", why);
+    const struct wire_http *http = run->http.at;
+    if (e == ERR_OK && run->http.count > 0 && http->save.len > 0) e = path_check(http->save, "the file", why);
     const struct wire_take *inputs = run->inputs.at;
     for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
     const struct slice path = run->health.path; /* it goes into the first line of a request */

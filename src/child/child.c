@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "child_http.h"
+
 #define PREFIX "--child-"
 #define EXIT_UNKNOWN 125
 
@@ -14,6 +16,7 @@ struct child {
 };
 
 static const struct child children[] = {
+    {"http", child_http},
     {NULL, NULL},
 };
 

@@ -366,7 +366,9 @@ enum err verb_why(struct cli *c) {
     line(c, "parent", r->parent);
     line(c, "limit", r->limit);
     line(c, "worker", r->worker);
+    line_time(c, "asked next", r->poll_ms);
     line_time(c, "until", r->until_ms);
+    if (slice_eq(r->code, SLICE("outside"))) printf("  reeve complete %s\n", c->args[0]);
     if (slice_eq(r->gate, SLICE("approval"))) printf("  reeve approve %s\n", c->args[0]);
     if (slice_eq(r->gate, SLICE("external"))) printf("  reeve complete %s\n", c->args[0]);
     return ERR_OK;

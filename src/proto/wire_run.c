@@ -2,11 +2,6 @@
 #include "wire_run.h"
 
 /* clang-format off */
-static const struct tlv_field arg_fields[] = {
-    TLV_FIELD(1, TLV_TEXT, wire_arg, text, .max = WIRE_VALUE_MAX),
-};
-const struct tlv_desc wire_arg_desc = TLV_DESC("arg", wire_arg, arg_fields);
-
 static const struct tlv_field file_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_file, path, .max = WIRE_TEXT_MAX),
     TLV_FIELD(2, TLV_HASH, wire_file, hash),
@@ -80,6 +75,9 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(45, TLV_U32, wire_run, sandbox),
     TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),
     TLV_FIELD(47, TLV_LIST, wire_run, sandbox_write, .max = 64, .sub = &wire_arg_desc),
+    TLV_FIELD(55, TLV_LIST, wire_run, http, .max = 1, .sub = &wire_http_desc),
+    TLV_FIELD(56, TLV_LIST, wire_run, submit, .max = 1, .sub = &wire_step_desc),
+    TLV_FIELD(57, TLV_LIST, wire_run, poll, .max = 1, .sub = &wire_step_desc),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

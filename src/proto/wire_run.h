@@ -3,11 +3,7 @@
 #ifndef REEVE_WIRE_RUN_H
 #define REEVE_WIRE_RUN_H
 
-#include "wire_session.h"
-
-struct wire_arg {
-    struct slice text;
-};
+#include "wire_http.h"
 
 struct wire_file { /* put into the workspace before the start */
     struct slice path;
@@ -95,9 +91,12 @@ struct wire_run {
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
     struct tlv_list sandbox_write; /* the same */
+    struct tlv_list http;    /* kind http: of wire_http, one */
+    struct tlv_list submit;  /* kind external: of wire_step, at most one: what begins the work outside */
+    struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc,
-    wire_ceilings_desc, wire_run_desc;
+extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc, wire_ceilings_desc,
+    wire_run_desc;
 
 #endif

@@ -267,8 +267,9 @@ void ask_why(struct server *s, struct request *r) {
     if (job_state_is_terminal(job.state)) show_job(s, &job, false, &shown);
     if (job_state_is_terminal(job.state) && shown.reason.len > 0) got.text = shown.reason;
     bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
-                reason.block == BLOCK_RATE_LIMIT;
+                reason.block == BLOCK_RATE_LIMIT || reason.block == BLOCK_OUTSIDE;
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
+    if (reason.block == BLOCK_OUTSIDE || slice_eq(got.gate, SLICE("external"))) show_outside(s, &job, &reason, &got);
     if (reason.block == BLOCK_PARENTS && reason.parent.ordinal != UINT32_MAX &&
         view_job(server_state(s), reason.parent, &parent))
         got.parent = show_job_name(s, &parent);

@@ -51,7 +51,7 @@ static enum err read_stdin(struct spec *s, struct spec_job *job) {
     struct spec_file file = {0};
     if (node == NULL) return ERR_OK;
     if (node->kind != JSON_OBJECT)
-        return spec_template(s, node, "a text, or an object with `file`", false, &job->r.stdin_text);
+        return spec_template(s, node, "a text, or an object with `file`", INTO_TEXT, &job->r.stdin_text);
     enum err e = spec_object_read(s, &spec_stdin_keys, node, 0, &x);
     if (e != ERR_OK) return e;
     if (x.given != 1 && x.given != 2)
@@ -78,7 +78,7 @@ static enum err read_artifacts(struct spec *s, struct spec_job *job) {
         struct spec_artifact x = {0};
         enum err e = n->kind == JSON_OBJECT
                          ? spec_object_read(s, &spec_artifact_keys, n, 0, &x)
-                         : spec_template(s, n, "a path, or an object with `path`", false, &x.kept.path);
+                         : spec_template(s, n, "a path, or an object with `path`", INTO_TEXT, &x.kept.path);
         if (e != ERR_OK) return e;
         if (x.kept.path.len == 0) return spec_refuse(s, n->at, ERR_INVALID, "an artifact needs its `path`");
         if (x.kept.name.len == 0 && !spec_is_pattern(x.kept.path)) x.kept.name = x.kept.path; /* else each its own */
@@ -261,7 +261,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, %snoop, sleep, fail", of,
+        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, http, %snoop, sleep, fail", of,
                            is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     switch ((enum spec_kind_given)kind) {
@@ -273,7 +273,8 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
         return e != ERR_OK ? e : job->run != NULL ? read_run(s, job) : read_script(s, job);
     }
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
-    case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
+    case GIVEN_EXTERNAL: return spec_external_read(s, job);
+    case GIVEN_HTTP: job->o.kind = WIRE_JOB_HTTP; return spec_http_read(s, job->http, &job->r.http);
     case GIVEN_NOOP:
         job->o.kind = WIRE_JOB_NOOP;
         return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
@@ -283,6 +284,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
         if (job->r.exit_code >= 1 && job->r.exit_code <= 255) return ERR_OK;
         return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
     case GIVEN_KINDS:
+    case GIVEN_FATAL:
     case GIVEN_APPROVAL:
     case GIVEN_TOPIC:
     case GIVEN_POOL: break;
@@ -338,6 +340,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     enum err e = read_kind(s, job, is_undo);
     if (e == ERR_OK) e = read_stdin(s, job);
     if (e == ERR_OK) e = read_artifacts(s, job);
+    if (e == ERR_OK) e = spec_http_finish(s, job);
     if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
     if (e == ERR_OK) e = check_limits(s, job);
