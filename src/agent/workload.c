@@ -9,6 +9,7 @@
 
 #include "agent_impl.h"
 #include "blobs.h"
+#include "interpreter.h"
 #include "jobenv.h"
 #include "json.h"
 #include "json_read.h"
@@ -26,27 +27,6 @@ static const char *text_of(struct agent *a, struct slice s) {
 }
 
 /* ---- programs ---- */
-
-struct interpreter {
-    const char *ending;
-    const char *argv[2]; /* the second may be NULL */
-};
-
-static const struct interpreter interpreters[] = {
-    {".py", {"python3", NULL}},
-    {".sh", {"/bin/sh", NULL}},
-    {".js", {"node", NULL}},
-    {".jar", {"java", "-jar"}},
-};
-
-static const struct interpreter *interpreter_of(struct slice name) {
-    for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
-        struct slice ending = slice_str(interpreters[i].ending);
-        if (name.len > ending.len && slice_eq(slice_of(name.ptr + name.len - ending.len, ending.len), ending))
-            return &interpreters[i];
-    }
-    return NULL;
-}
 
 static enum err script_name_check(struct slice name, struct why *why) {
     for (size_t i = 0; i < name.len; i++)
@@ -70,14 +50,10 @@ static enum err script_make(struct agent *a, struct attempt *t, const struct wir
     if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
     if (e != ERR_OK) return e;
     if (by == NULL && memcmp(begin, "#!", 2) != 0)
-        return why_set(
-            why, ERR_INVALID,
-            "no interpreter for script `%.*s`: it ends neither in .py, .sh, .js nor .jar, and does not begin "
-            "with #!",
-            SLICE_FMT(name));
+        return why_set(why, ERR_INVALID, "no interpreter for script `%.*s`: " INTERPRETER_NONE, SLICE_FMT(name));
     char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
     a->w.space->ops->path(a->w.space, t->space, file, path);
-    for (uint32_t i = 0; by != NULL && i < 2 && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
+    for (uint32_t i = 0; by != NULL && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
     argv[(*count)++] = path;
     return ERR_OK;
 }
