@@ -16,6 +16,7 @@ static const struct {
     {"`stdin`", "stdin", &spec_stdin_keys}, {"`foreach`", "foreach", &spec_foreach_keys},
     {"`cache`", "cache", &spec_cache_keys}, {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
+    {"`archive`", "archive", &spec_archive_keys},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 

@@ -2,7 +2,7 @@
  * what the program left as its result.
  *
  *     SPACE/work/          where it starts
- *     SPACE/<script>       a script that came with the job
+ *     SPACE/<script>       a script or an archive that came with the job
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
  *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT */
 #include <stdio.h>
@@ -19,6 +19,8 @@
 #define INPUTS_FILE "inputs.json"
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
+#define ARGS_OURS_MAX 12u /* what we put before them */
+#define REFUSAL_BYTES_MAX 1024u
 
 static const char *text_of(struct agent *a, struct slice s) {
     char *text = arena_alloc(&a->arena, s.len + 1);
@@ -37,34 +39,79 @@ static enum err script_name_check(struct slice name, struct why *why) {
     return ERR_OK;
 }
 
-/* A script that came with the job, or was fetched; what runs it goes to the front of `argv`. */
-static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
-                            uint32_t *count, struct why *why) {
-    struct slice name = run->script_name.len > 0 ? run->script_name : SLICE("script");
-    const struct interpreter *by = interpreter_of(name);
-    const char *file = text_of(a, name);
-    uint8_t begin[2] = {0};
-    struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
+/* The file that came with the job, or was fetched: a script or an archive. */
+static enum err script_place(struct agent *a, struct attempt *t, const struct wire_run *run, const char **ret_file,
+                             char **ret_path, struct why *why) {
+    const char *file = text_of(a, run->script_name.len > 0 ? run->script_name : SLICE("script"));
     enum err e = ERR_OK;
     if (run->script_hash.len == 0) e = a->w.space->ops->write(a->w.space, t->space, file, run->script, true, why);
+    if (e != ERR_OK) return e;
+    *ret_file = file;
+    *ret_path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    a->w.space->ops->path(a->w.space, t->space, file, *ret_path);
+    return ERR_OK;
+}
+
+/* What runs it goes to the front of `argv`. */
+static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                            uint32_t *count, struct why *why) {
+    const char *file = NULL;
+    char *path = NULL;
+    uint8_t begin[2] = {0};
+    struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
+    enum err e = script_place(a, t, run, &file, &path, why);
     if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
     if (e != ERR_OK) return e;
+    const struct interpreter *by = interpreter_of(slice_str(file));
     if (by == NULL && memcmp(begin, "#!", 2) != 0)
-        return why_set(why, ERR_INVALID, "no interpreter for script `%.*s`: " INTERPRETER_NONE, SLICE_FMT(name));
-    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
-    a->w.space->ops->path(a->w.space, t->space, file, path);
+        return why_set(why, ERR_INVALID, "no interpreter for script `%s`: " INTERPRETER_NONE, file);
     for (uint32_t i = 0; by != NULL && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
     argv[(*count)++] = path;
     return ERR_OK;
 }
 
+static const char *number_of(struct agent *a, uint64_t value) {
+    char *text = arena_alloc(&a->arena, 24);
+    snprintf(text, 24, "%llu", (unsigned long long)value);
+    return text;
+}
+
+/* A child unpacks it and becomes what is in it; src/child/child_unpack.c has the order of its arguments. */
+static enum err archive_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                             uint32_t *count, struct why *why) {
+    const struct limits *l = &a->o.limits;
+    const char *file = NULL;
+    char *path = NULL;
+    if (run->script.len == 0 && run->script_hash.len == 0) return why_set(why, ERR_INVALID, "there is no archive");
+    if (run->workdir.len > 0)
+        return why_set(why, ERR_INVALID, "an archive is run where it is unpacked: `dir` names a folder in it");
+    enum err e = script_place(a, t, run, &file, &path, why);
+    if (e != ERR_OK) return e;
+    const char *const args[] = {PROC_SELF,
+                                "--child-unpack",
+                                path,
+                                text_of(a, run->entry),
+                                text_of(a, run->dir),
+                                number_of(a, run->strip),
+                                number_of(a, (uint64_t)l->archive_bytes_max),
+                                number_of(a, (uint64_t)l->archive_ratio_max),
+                                number_of(a, (uint64_t)l->archive_entries_max),
+                                number_of(a, (uint64_t)l->archive_path_bytes_max),
+                                number_of(a, (uint64_t)l->archive_depth_max)};
+    _Static_assert(sizeof args / sizeof args[0] <= ARGS_OURS_MAX, "room in argv");
+    for (uint32_t i = 0; i < sizeof args / sizeof args[0]; i++) argv[(*count)++] = args[i];
+    return ERR_OK;
+}
+
 static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
     const struct wire_arg *args = w->run.argv.at;
-    const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + 5);
+    const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + ARGS_OURS_MAX + 1);
     uint32_t count = 0;
     enum err e = ERR_OK;
     if (kind == WIRE_JOB_SCRIPT) {
         e = script_make(a, t, &w->run, argv, &count, why);
+    } else if (kind == WIRE_JOB_ARCHIVE) {
+        e = archive_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
         argv[count++] = "/bin/sh";
         argv[count++] = "-c";
@@ -185,6 +232,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
         e = path_check(artifacts[i].path, "the artifact", why);
     const struct wire_take *inputs = run->inputs.at;
     for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
+    if (e == ERR_OK && run->entry.len > 0) e = path_check(run->entry, "the entry point", why);
+    if (e == ERR_OK && run->dir.len > 0) e = path_check(run->dir, "the working folder", why);
     return e;
 }
 
@@ -234,4 +283,14 @@ enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, 
     }
     buf_fini(&b);
     return e == ERR_NOT_FOUND ? ERR_OK : e; /* none: it has nothing to say */
+}
+
+bool workload_refused(struct agent *a, struct attempt *t, struct why *ret) {
+    struct buf b;
+    struct why ignored;
+    buf_init(&b, REFUSAL_BYTES_MAX);
+    enum err e = a->w.space->ops->read(a->w.space, t->space, PROC_REFUSAL_FILE, &b, &ignored);
+    if (e == ERR_OK) (void)why_set(ret, ERR_OK, "%.*s", SLICE_FMT(buf_slice(&b)));
+    buf_fini(&b);
+    return e == ERR_OK;
 }

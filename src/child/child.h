@@ -4,10 +4,14 @@
 
 #include <stdbool.h>
 
-#define CHILD_EXE "/proc/self/exe" /* also after the file was replaced: what the worker is */
-
 /* Whether these are the arguments of a child; then main has nothing else to do than to run it. */
 bool child_is(int argc, char **argv);
 int child_run(int argc, char **argv); /* its exit code */
+
+/* For children: cannot do it. Says so on the error output and to the worker; the exit code. */
+int child_refuse(const char *text);
+
+/* The children; `args` are those after the name. */
+int child_unpack(int count, char **args);
 
 #endif

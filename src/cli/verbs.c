@@ -21,6 +21,8 @@ static const struct cli_flag run_flags[] = {
     {"env",      'e', "NAME=VALUE", "environment variable; may come several times"},
     {"label",    'l', "NAME=VALUE", "label of the flow; may come several times"},
     {"stdin",    0,   "FILE",       "standard input; - = that of this program"},
+    {"archive",  0,   "FILE",       "a zip or tar archive to run in place of a command; what is left are its arguments"},
+    {"entry",    0,   "PATH",       "the file in the archive that is run; looked for unless said"},
     {"timeout",  0,   "DURATION",   "how long it may run"},
     {"retries",  0,   "N",          "further attempts; 0 unless said"},
     {"priority", 0,   "N",          "above or below normal"},
@@ -166,7 +168,7 @@ const struct cli_verb cli_verbs[] = {
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
 
-    {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
+    {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 0, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a flow that runs", "They may need jobs that are in the flow already. Inside a job, FLOW is its own unless said, and what it adds runs in its pools, at its priority at most.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Flows that are over are found in memory and in the history.", verb_ls, ls_flags, 0, 1, 0, false},

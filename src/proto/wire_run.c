@@ -50,6 +50,9 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
     TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
     TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(30, TLV_TEXT, wire_run, entry, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(31, TLV_TEXT, wire_run, dir, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(32, TLV_U32, wire_run, strip),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

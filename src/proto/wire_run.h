@@ -30,7 +30,7 @@ struct wire_take { /* an artifact of a parent, put into the workspace before the
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
-    struct slice script;      /* or: a small script, with its name */
+    struct slice script;      /* or: a small script, with its name; kind archive: the archive */
     struct slice script_name; /* its ending chooses the interpreter; without a known one its first line does */
     struct slice script_hash; /* or: a script that is a blob */
     struct slice stdin_text;
@@ -49,6 +49,9 @@ struct wire_run {
     struct slice message;    /* kind gate: what the person is asked */
     struct tlv_list inputs;  /* of wire_take */
     struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
+    struct slice entry;      /* kind archive: which of its files is run; empty = looked for */
+    struct slice dir;        /* kind archive: its folder to start in; empty = its top */
+    uint32_t strip;          /* kind archive: folders to take off the front of every path */
 };
 
 extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_run_desc;

@@ -43,6 +43,8 @@ static const struct spec_field job_fields[] = {
         .where = IN_JOB | IN_UNDO, .form = "text or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"),
     KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("archive",    SPEC_NODE,   spec_job, archive, "a zip or tar archive with a program in it: the path of a file beside the flow file, or an object (below)", .given = GIVEN_ARCHIVE,
+        .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
     KEY("external",   SPEC_TEMPLATE, spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
@@ -136,6 +138,16 @@ static const struct spec_field script_fields[] = {
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
 };
 const struct spec_object spec_script_keys = {"a script", script_fields, COUNT(script_fields)};
+
+static const struct spec_field archive_fields[] = {
+    KEY("file",  SPEC_TEXT,  spec_archive, file, "path of the archive, from the directory of the flow file"),
+    KEY("entry", SPEC_TEXT,  spec_archive, entry, "the file in it that is run; its ending chooses the interpreter. Unless said, the first at its top of main, run, main.sh, run.sh, main.py, __main__.py, main.js, index.js, or the only .jar"),
+    KEY("args",  SPEC_NODE,  spec_archive, args, "its arguments", .form = "list",
+        .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
+    KEY("dir",   SPEC_TEXT,  spec_archive, dir, "the folder in it to start in; its top unless said"),
+    KEY("strip", SPEC_COUNT, spec_archive, strip, "how many folders to take off the front of every path in it"),
+};
+const struct spec_object spec_archive_keys = {"an archive", archive_fields, COUNT(archive_fields)};
 
 static const struct spec_field stdin_fields[] = {
     KEY("text", SPEC_TEMPLATE, spec_stdin, text, "the text itself", .given = 1),

@@ -54,7 +54,7 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -70,7 +70,8 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_NOOP = 16,
     GIVEN_SLEEP = 32,
     GIVEN_FAIL = 64,
-    GIVEN_KINDS = 127,
+    GIVEN_ARCHIVE = 1 << 12,
+    GIVEN_KINDS = 127 | GIVEN_ARCHIVE,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
@@ -84,7 +85,7 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     struct wire_run r;
     bool noop;
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
-    const struct json_node *phase, *cache;
+    const struct json_node *phase, *cache, *archive;
 };
 
 struct spec_flow {
@@ -118,6 +119,13 @@ struct spec_script { /* `script: {…}` */
     uint32_t given;  /* 1 file, 2 text */
     struct slice file, name;
     const struct json_node *text, *args;
+};
+
+struct spec_archive { /* `archive: {…}` */
+    uint32_t given;
+    struct slice file, entry, dir;
+    uint32_t strip;
+    const struct json_node *args;
 };
 
 struct spec_stdin {

@@ -87,6 +87,9 @@ check "$([[ -z $others ]] && echo true || echo false)" "only os includes OpenSSL
 others=$(grep -rl --include='*.[ch]' '<uv\.h>' src | grep -v '^src/os/' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only os includes libuv"
 
+others=$(grep -rl --include='*.[ch]' '<archive\.h>' src | grep -v '^src/child/' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only child includes libarchive"
+
 others=$(grep -rl --include='*.[ch]' '<yaml\.h>' src | grep -vE '^src/(cli/|settings\.c)' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only the command line and the settings include libyaml"
 

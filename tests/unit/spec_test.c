@@ -161,7 +161,9 @@ static void the_other_kinds(void **state) {
          "  s: {sleep: 1.5s}\n"
          "  f: {fail: 3}\n"
          "  t: {script: {text: 'echo hi', name: a.sh, args: [1, two]}}\n"
-         "  b: {script: big.sh}\n",
+         "  b: {script: big.sh}\n"
+         "  z: {archive: big.sh}\n"
+         "  y: {archive: {file: x.py, entry: bin/go.py, dir: data, strip: 1, args: [1, two]}}\n",
          NULL);
     assert_int_equal(flowlab_options(&l, "g")->kind, WIRE_JOB_GATE);
     assert_slice(flowlab_run(&l, "g").message, "deploy?");
@@ -174,6 +176,14 @@ static void the_other_kinds(void **state) {
     assert_slice(t.script_name, "a.sh");
     assert_int_equal(t.argv.count, 2);
     assert_int_equal(flowlab_run(&l, "b").script_hash.len, 32);
+    assert_int_equal(flowlab_options(&l, "z")->kind, WIRE_JOB_ARCHIVE);
+    assert_int_equal(flowlab_run(&l, "z").script_hash.len, 32);
+    assert_slice(flowlab_run(&l, "z").script_name, "big.sh");
+    struct wire_run y = flowlab_run(&l, "y");
+    assert_slice(y.entry, "bin/go.py");
+    assert_slice(y.dir, "data");
+    assert_int_equal(y.strip, 1);
+    assert_int_equal(y.argv.count, 2);
     flowlab_fini(&l);
 }
 
@@ -376,7 +386,9 @@ static const struct {
     {"zzz: 1\njobs: {a: x}", "flow.yaml:1:1: a flow has no key `zzz`"},
     {"jobs:\n  a: {run: x, retrys: 3}", "flow.yaml:2:15: a job has no key `retrys`; did you mean `retries`?"},
     {"jobs:\n  a: {run: x, <<: 3}", "what jobs share goes to `defaults`"},
-    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {archive: {entry: x}}", "flow.yaml:2:16: an archive needs its `file`"},
+    {"jobs:\n  a: {archive: big.sh, workdir: /tmp}", "an archive is run where it is unpacked: `dir` in place of"},
+    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, gate, external, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
     {"jobs:\n  a: {noop: false}", "`noop` is true, or is not there"},
     {"jobs:\n  a: {run: []}", "flow.yaml:2:12: expected a program and its arguments, found an empty list"},
@@ -433,7 +445,7 @@ static const struct {
     {"defaults: {run: a}\njobs: {a: x}", "`run` cannot stand in defaults"},
     {"defaults: make\njobs: {a: x}", "expected a job, found a text"},
     {"jobs:\n  a: {run: x, compensate: {gate: y}}", "`gate` cannot stand in a compensation"},
-    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, noop, sleep, fail"},
+    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, archive, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, foreach: {max_parallel: 2}}", "a foreach needs its items"},
     {"jobs:\n  a: {run: x, foreach: {in: y, allow: 101%}}", "expected a number or a share"},
     {"jobs:\n  a: {run: 'x ${item}'}", "`${item}` is of jobs with a `foreach`"},
