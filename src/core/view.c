@@ -46,13 +46,6 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
     return true;
 }
 
-struct tlv_list view_flow_labels(const struct state *s, flow_id id, struct arena *arena) {
-    uint32_t index = flow_find(s, id);
-    struct flow_head head = {0};
-    if (index != 0) flow_head_get(flow_at(s, index), arena, &head);
-    return head.labels;
-}
-
 static void fill_extra(const struct state *s, const struct extra *x, struct job_view *ret) {
     if (x->body.len) ret->body = x->body;
     if (x->body_hash.len) ret->body_hash = x->body_hash;

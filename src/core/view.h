@@ -85,8 +85,6 @@ struct worker_view {
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
-/* Of a flow that is there: a list of struct label in the arena. */
-struct tlv_list view_flow_labels(const struct state *s, flow_id id, struct arena *arena);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */

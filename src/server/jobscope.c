@@ -5,6 +5,7 @@
 #include "json.h"
 #include "runtext.h"
 #include "show.h"
+#include "view_history.h"
 
 #define OUTPUTS_BYTES_MAX (512u << 20)
 #define ITEM_TEXT_MAX 65536u /* a longer item is only told by its index: a variable has its limits */
@@ -12,8 +13,8 @@
 /* ---- its flow ---- */
 
 static void flow_write(struct server *s, const struct flow_view *flow, struct arena *arena, struct buf *out) {
-    struct tlv_list list = view_flow_labels(server_state(s), flow->id, arena);
-    const struct label *labels = list.at;
+    const struct label *labels = NULL;
+    uint32_t count = view_labels(server_state(s), flow->id, arena, &labels);
     struct json j;
     json_init(&j, out);
     json_object(&j);
@@ -23,7 +24,7 @@ static void flow_write(struct server *s, const struct flow_view *flow, struct ar
     json_text(&j, flow->name);
     json_key(&j, "labels");
     buf_put_u8(out, '{');
-    for (uint32_t i = 0; i < list.count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct json pair;
         json_init(&pair, out);
         if (i > 0) buf_put_u8(out, ',');

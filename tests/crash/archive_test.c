@@ -75,8 +75,10 @@ static uint32_t count_of(struct simdisk *s, bool packed) {
     uint32_t count = 0;
     for (uint64_t number = 1; number < 64; number++) {
         char name[SEGMENT_NAME_MAX];
-        if (packed) segment_packed_name(name, number);
-        else segment_name(name, number, true);
+        if (packed)
+            segment_packed_name(name, number);
+        else
+            segment_name(name, number, true);
         count += simdisk_exists(s, name);
     }
     return count;
@@ -85,6 +87,35 @@ static uint32_t count_of(struct simdisk *s, bool packed) {
 static const char *packed_name(char name[SEGMENT_NAME_MAX], uint64_t number) {
     segment_packed_name(name, number);
     return name;
+}
+
+/* More than one frame: going back means to begin again. */
+static void a_packed_segment_is_read_forwards_and_back(void **state) {
+    (void)state;
+    struct simdisk *s = simdisk_new(3);
+    struct jlab l;
+    struct archive_report r;
+    struct packed *p;
+    char name[SEGMENT_NAME_MAX];
+    uint8_t first[64], again[64], end[64];
+    size_t have;
+    jlab_init(&l, simdisk_disk(s), 4 * PACKED_FRAME_BYTES);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 100; i++) jlab_append_ok(&l, 1, 100000);
+    assert_int_equal(jlab_snapshot(&l, l.head.lsn, 10), ERR_OK);
+    assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
+    jlab_stop(&l);
+    assert_int_equal(pack_now(&l, &r), ERR_OK);
+    assert_true(r.packed_count > 0);
+    assert_int_equal(packed_open(l.disk, packed_name(name, 1), &p, &l.why), ERR_OK);
+    assert_true(packed_head(p)->used_bytes > 2 * PACKED_FRAME_BYTES);
+    assert_int_equal(packed_read(p, 0, first, sizeof first, &have, &l.why), ERR_OK);
+    assert_int_equal(packed_read(p, packed_head(p)->used_bytes - 64, end, sizeof end, &have, &l.why), ERR_OK);
+    assert_int_equal(packed_read(p, 0, again, sizeof again, &have, &l.why), ERR_OK);
+    assert_memory_equal(first, again, sizeof first);
+    assert_memory_not_equal(first, end, sizeof first);
+    packed_close(p);
+    simdisk_free(s);
 }
 
 static void packed_segments_read_as_they_were(void **state) {
@@ -114,7 +145,7 @@ static void packed_segments_read_as_they_were(void **state) {
     size_t have;
     assert_int_equal(packed_open(l.disk, packed_name(name, 1), &p, &l.why), ERR_OK);
     uint64_t used = packed_head(p)->used_bytes;
-    assert_true(used < SEGMENT); /* the torn tail and the zeroes after the last block are not kept */
+    assert_true(used < SEGMENT);                   /* the torn tail and the zeroes after the last block are not kept */
     for (uint32_t round = 0; round < 2; round++) { /* forwards, and back again */
         assert_int_equal(packed_read(p, 0, is, SEGMENT, &have, &l.why), ERR_OK);
         assert_int_equal(have, used);
@@ -167,15 +198,17 @@ static void every_call_of_packing_fails_once(void **state) {
     simdisk_free(whole);
     uint32_t interrupted = 0;
     for (uint64_t call = 0; call < calls; call++) {
-        for (uint32_t k = 0; k < 4 * 5; k += STEP > 1 ? 3 : 1) { /* 3 meets every fault and every way */
+        for (uint32_t k = 0; k<4 * 5; k += STEP> 1 ? 3 : 1) { /* 3 meets every fault and every way */
             struct simdisk *s = simdisk_clone(base);
             jlab_init(&l, simdisk_disk(s), SEGMENT);
             simdisk_arm(s, SIMDISK_ANY, faults[k % 4], call);
             interrupted += pack_now(&l, &r) != ERR_OK;
             simdisk_arm(s, SIMDISK_ANY, SIMDISK_FINE, 0);
             uint32_t way = k / 4;
-            if (way == 4 && faults[k % 4] != SIMDISK_POWER) simdisk_kill(s);
-            else simdisk_crash(s, (enum simdisk_crash_policy)(way % 4));
+            if (way == 4 && faults[k % 4] != SIMDISK_POWER)
+                simdisk_kill(s);
+            else
+                simdisk_crash(s, (enum simdisk_crash_policy)(way % 4));
             check_all(s, 27);
             assert_int_equal(pack_now(&l, &r), ERR_OK); /* the next run finishes */
             assert_int_equal(count_of(s, false), 0);
@@ -427,8 +460,10 @@ static void snapshots_that_cannot_be_read_do_not_count(void **state) {
         l.clock.ms += 1000 * DAY_MS;
         char name[64];
         snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)list.lsn[2]);
-        if (k == 0) simdisk_flip_bit(s, name, 20, 1); /* the oldest: the second oldest is the one to stand on */
-        else simdisk_meanwhile(s, k - 1, snapshot_gone, &l);
+        if (k == 0)
+            simdisk_flip_bit(s, name, 20, 1); /* the oldest: the second oldest is the one to stand on */
+        else
+            simdisk_meanwhile(s, k - 1, snapshot_gone, &l);
         assert_int_equal(pack_now(&l, &r), ERR_OK);
         simdisk_meanwhile(s, 0, NULL, NULL);
         assert_true(r.removed_count > 0);
@@ -563,6 +598,7 @@ static void every_call_of_removing_fails_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packed_segments_read_as_they_were),
+        cmocka_unit_test(a_packed_segment_is_read_forwards_and_back),
         cmocka_unit_test(large_segments_are_packed_in_frames),
         cmocka_unit_test(every_call_of_packing_fails_once),
         cmocka_unit_test(rot_in_a_packed_segment_is_refused_with_file_and_byte),

@@ -13,6 +13,7 @@
 #include "jlab.h"
 #include "rig.h"
 #include "simdisk.h"
+#include "snapfile.h"
 
 #define SEGMENT (32u * 1024u)
 #define DAYS 30u
@@ -189,6 +190,33 @@ static enum err state_then(struct bench *b, uint64_t least) {
     return state_at(b, batch_at(4).last_lsn, batch_at(4).last_lsn);
 }
 
+struct following {
+    uint64_t last;
+    uint32_t batches;
+};
+
+static enum err batch_follow(void *ctx, const struct engine *e, const struct batch *b, struct why *why) {
+    struct following *f = ctx;
+    (void)why;
+    assert_int_equal(engine_lsn(e), f->last); /* before it is applied */
+    assert_int_equal(b->first_lsn, f->last + 1);
+    f->last = b->last_lsn;
+    f->batches++;
+    return ERR_OK;
+}
+
+/* From the beginning, which is in the archive. */
+static enum err follow(struct bench *b, uint64_t least) {
+    struct following seen = {0};
+    struct fold f;
+    enum err e = fold_follow(b->disk, UINT64_MAX, batch_follow, &seen, &f, &b->why);
+    if (e != ERR_OK) return e;
+    assert_true(seen.last >= least && f.info.lsn == seen.last && f.snapshot_lsn == 0);
+    check_state(f.engine, f.info.lsn);
+    engine_free(f.engine);
+    return e;
+}
+
 static enum err batch_count(void *ctx, const struct batch *b, struct why *why) {
     uint64_t *last = ctx;
     (void)why;
@@ -229,6 +257,7 @@ struct reader {
 static const struct reader readers[] = {
     {"verify", verify},         {"dump", dump},       {"state now", state_now},
     {"state then", state_then}, {"reading", reading}, {"compaction", compaction},
+    {"follow", follow},
 };
 #define READER_COUNT (sizeof readers / sizeof readers[0])
 
@@ -519,6 +548,43 @@ static void what_cannot_be_folded_says_why(void **state) {
     simdisk_free(s);
 }
 
+static enum err batch_enough(void *ctx, const struct engine *e, const struct batch *b, struct why *why) {
+    struct following *f = ctx;
+    if (f->batches == 3) return why_set(why, ERR_BUSY, "enough");
+    f->last = f->batches == 0 ? engine_lsn(e) : f->last;
+    return batch_follow(ctx, e, b, why);
+}
+
+static void following_begins_where_the_archive_does(void **state) {
+    (void)state;
+    struct bench b;
+    struct fold f;
+    struct following seen = {0};
+    bench_make(&b);
+    struct file_options o = {.segment_bytes = SEGMENT, .archive_days = 0};
+    assert_ok(file_open(b.disk, &b.clock.clock, &o, &b.journal, &b.why));
+    assert_ok(b.journal->ops->acquire(b.journal, 0, &b.head, &b.why));
+    b.clock.ms += (int64_t)(DAYS + 1) * 86400000;
+    assert_ok(b.journal->ops->trim(b.journal, 0, &b.why));
+    struct compact_report r;
+    struct compact_options compact = {.archive_days = 0, .now = {b.clock.ms}};
+    assert_ok(compact_run(b.disk, &compact, &r, &b.why)); /* takes the old files away */
+    owner_stop(&b);
+    assert_int_equal(fold_follow(b.disk, UINT64_MAX, batch_enough, &seen, &f, &b.why), ERR_BUSY);
+    assert_string_equal(b.why.text, "enough");
+    assert_int_equal(seen.batches, 3);
+    assert_true(seen.last > batch_at(3).last_lsn); /* not from the beginning */
+    struct snapfile_list list;
+    assert_ok(snapfile_list_load(b.disk, &list, &b.why));
+    for (uint32_t i = 0; i < list.count; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)list.lsn[i]);
+        simdisk_flip_bit(b.sim, name, 200, 1);
+    }
+    assert_int_equal(fold_follow(b.disk, UINT64_MAX, batch_enough, &seen, &f, &b.why), ERR_NOT_FOUND);
+    simdisk_free(b.sim);
+}
+
 static int setup(void **state) {
     (void)state;
     rig_init(&rig);
@@ -545,6 +611,7 @@ int main(void) {
         cmocka_unit_test(a_damaged_snapshot_is_passed_over_by_a_fold),
         cmocka_unit_test(a_snapshot_that_rots_is_never_taken_for_the_state),
         cmocka_unit_test(what_cannot_be_folded_says_why),
+        cmocka_unit_test(following_begins_where_the_archive_does),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -55,6 +55,8 @@ static void pools_are_those_of_the_adder(void **state) {
     o.demand.pool = slice_of(NULL, 0);
     o.demand.topic = SLICE("train");
     assert_refused(r, add(r, 1, "topic", &o, fence), ERR_FORBIDDEN, "train");
+    o.demand.pool = SLICE("gpu"); /* both: the topic may lead elsewhere */
+    assert_refused(r, add(r, 1, "both", &o, fence), ERR_FORBIDDEN, "gpu");
 }
 
 static void a_topic_stands_for_its_pools(void **state) {

@@ -115,6 +115,10 @@ static void what_is_no_artifact_is_refused(void **state) {
     assert_ok(rig_attach(r, "w", 1, 4));
     for (uint32_t i = 0; i <= ARTIFACTS_MAX; i++) many[i] = two[0];
     assert_refused(r, end(r, flow, OUTCOME_OK, &nameless, 1), ERR_INVALID, "name of an artifact");
+    static char long_name[256];
+    memset(long_name, 'n', sizeof long_name);
+    struct rec_artifact wordy = {.name = slice_of(long_name, sizeof long_name), .hash = {hash, 32}};
+    assert_refused(r, end(r, flow, OUTCOME_OK, &wordy, 1), ERR_INVALID, "1 to 255 bytes");
     assert_refused(r, end(r, flow, OUTCOME_OK, &unhashed, 1), ERR_INVALID, "hash of a blob");
     assert_refused(r, end(r, flow, OUTCOME_OK, many, ARTIFACTS_MAX + 1), ERR_LIMIT, "at most 256");
     assert_ok(end(r, flow, OUTCOME_OK, many, ARTIFACTS_MAX));

@@ -106,6 +106,12 @@ static void a_worker_serves_one_tenant(void **state) {
     struct worker_info thief = {.tenant = SLICE("globex"), .slots = 1};
     assert_int_equal(rig_attach_as(r, "own", 2, &thief), ERR_FORBIDDEN);
     assert_on(r, flow, "own");
+    assert_ok(rig_attach_as(r, "own", 2, &(struct worker_info){.tenant = SLICE("acme"), .slots = 1}));
+    struct slice name;
+    uint32_t tenants = 0;
+    for (uint32_t at = 0; (at = view_tenant_next(engine_state(r->engine), at, &name)) != 0; tenants++)
+        assert_true(slice_eq(name, SLICE("acme")) || slice_eq(name, SLICE("globex")));
+    assert_int_equal(tenants, 2);
 }
 
 static void resources_are_counted(void **state) {

@@ -620,6 +620,7 @@ static void snapshots_that_do_not_fit(void **state) {
     FORGED(r, OBJ_CHILDREN, snap_children, "another foreach", o->job = 1);
     FORGED(r, OBJ_CHILDREN, snap_children, "not begun", CHILD(o, 1).item = 3);
     FORGED(r, OBJ_CHILDREN, snap_children, "cannot be", CHILD(o, 1).job.state = JOB_HELD);
+    FORGED(r, OBJ_CHILDREN, snap_children, "attempts that cannot be", CHILD(o, 0).job.worker = 77);
     FORGED(r, OBJ_CHILDREN, snap_children, "with parents", CHILD(o, 0).job.parents_open = 2);
     FORGED(r, OBJ_CHILDREN, snap_children, "part in the graph", CHILD(o, 0).job.flags = JOBF_UNTOLD);
     FORGED(r, OBJ_CHILDREN, snap_children, "that lives", CHILD(o, 1).job.flags = JOBF_DEAD);

@@ -448,6 +448,7 @@ static void kept_results(void **state) {
     MEMO("of nobody, or twice", o->expires_ms = -1);
     MEMO("of nobody, or twice", o->expires_ms = INT64_MAX);
     MEMO("of nobody, or twice", forge.copies = 2);
+    MEMO("of nobody, or twice", o->artifacts = SLICE("xx"));
 #undef MEMO
     rig_tick(r, 0);
 }

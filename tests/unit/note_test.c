@@ -1,5 +1,6 @@
 /* note_test.c: what is remembered of attempts: all of it by people's questions, the same after every kind of restart.
  * */
+#include "forge.h"
 #include "rig.h"
 
 #include <stdio.h>
@@ -148,7 +149,79 @@ static void flows_that_ended_since_a_record_come_in_its_order(void **state) {
     view_each_ended(engine_state(r->engine), lsn, note_ended, &v);
     assert_int_equal(*(uint64_t *)vec_at(&v, 1), bad);
     assert_int_equal(*(uint64_t *)vec_at(&v, 0), better);
+    uint64_t worst = one_job(r, 0);
+    assert_ok(rig_exit(r, "w1", ref_of(worst, 0), 1, 1));
+    v.count = 0;
+    view_each_ended(engine_state(r->engine), lsn, note_ended, &v);
+    assert_int_equal(v.count, 3);
+    assert_int_equal(*(uint64_t *)vec_at(&v, 2), worst);
     vec_fini(&v);
+}
+
+#define NOTED(word, ...)                                                    \
+    FORGED(r, OBJ_JOBS, snap_jobs, word, struct snap_job *job = o->jobs.at; \
+           struct snap_attempt *list = job->attempts.at; (void)list; __VA_ARGS__)
+
+static void notes_that_cannot_be_are_refused(void **state) {
+    struct rig *r = *state;
+    struct snap_attempt many[17] = {{0}};
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t flow = one_job(r, 3);
+    assert_ok(rig_exit(r, "w1", ref_of(flow, 0), 1, 1));
+    rig_tick(r, 10);
+    assert_ok(rig_exit(r, "w1", ref_of(flow, 0), 2, 1));
+    NOTED(NULL, (void)0);
+    NOTED("attempts that cannot be", job->attempts = ((struct tlv_list){many, 17}));
+    NOTED("attempts that cannot be", list[1].attempt = 1);
+    NOTED("attempts that cannot be", list[0].attempt = 3);
+    NOTED("attempts that cannot be", (list[0].attempt = 2, list[1].attempt = 1));
+    FORGED(r, OBJ_FLOW, snap_flow, "attempts that cannot be", o->rules = 1); /* of a time without them */
+    NOTED("attempts that cannot be", list[1].attempt = 3);
+    NOTED("attempts that cannot be", job->worker = 9);
+    NOTED(NULL, job->attempts.count = 1); /* of the last one nothing is known but where it ran */
+    NOTED(NULL, (job->attempts.count = 1, job->worker = 0));
+}
+
+static void what_is_not_there_has_nothing_to_tell(void **state) {
+    struct rig *r = *state;
+    struct attempt_view *a;
+    const struct label *labels;
+    uint64_t lsn;
+    uint64_t flow = one_job(r, 0);
+    const struct state *s = engine_state(r->engine);
+    assert_int_equal(attempts_of(r->engine, flow + 1, &a), 0);
+    assert_int_equal(view_labels(s, (flow_id){flow + 1}, &arena, &labels), 0);
+    assert_int_equal(view_labels(s, (flow_id){flow}, &arena, &labels), 0);
+    assert_false(view_ended(s, (flow_id){flow + 1}, &lsn));
+    assert_false(view_ended(s, (flow_id){flow}, &lsn));
+}
+
+/* Against the whole list, for pages of every size. */
+static void pages_of_flows_go_downwards_and_leave_none_out(void **state) {
+    struct rig *r = *state;
+    uint64_t page[24], all[24];
+    uint32_t count = 0;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    for (uint32_t i = 0; i < 20; i++) {
+        one_job(r, 0);
+        rig_run_all(r, "w1", 1);
+    }
+    for (uint64_t flow = 1; flow <= 20; flow += 2) assert_ok(rig_forget(r, flow));
+    for (uint32_t i = 0; i < 3; i++) one_job(r, 0); /* in the places of others: not in order any more */
+    const struct state *s = engine_state(r->engine);
+    flow_id walked;
+    for (uint32_t at = view_flow_next(s, 0, &walked); at != 0; at = view_flow_next(s, at, &walked)) count++;
+    assert_int_equal(count, 13);
+    assert_int_equal(view_flows_below(s, UINT64_MAX, all, 24), 13);
+    for (uint32_t size = 1; size <= 14; size++) {
+        uint64_t below = UINT64_MAX;
+        uint32_t seen = 0, got;
+        while ((got = view_flows_below(s, below, page, size)) > 0) {
+            for (uint32_t i = 0; i < got; i++) assert_int_equal(page[i], all[seen++]);
+            below = page[got - 1];
+        }
+        assert_int_equal(seen, 13);
+    }
 }
 
 int main(void) {
@@ -159,6 +232,9 @@ int main(void) {
         RIG_TEST(what_a_worker_said_is_cut_between_two_characters),
         RIG_TEST(attempts_go_with_their_flow),
         RIG_TEST(flows_that_ended_since_a_record_come_in_its_order),
+        RIG_TEST(notes_that_cannot_be_are_refused),
+        RIG_TEST(what_is_not_there_has_nothing_to_tell),
+        RIG_TEST(pages_of_flows_go_downwards_and_leave_none_out),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     arena_fini(&arena);

@@ -5,6 +5,7 @@
 
 #include "flow.h"
 #include "state.h"
+#include "view_history.h"
 
 #define LONG_AGO 604800000 /* the standard retention */
 
@@ -251,6 +252,12 @@ static void a_large_flow_leaves_in_steps_and_out_of_sight(void **state) {
     assert_int_equal(counts_of(r).jobs, 1); /* nobody can see the rest */
     assert_int_equal(counts_of(r).flows, 1);
     assert_false(is_there(r, flow));
+    uint64_t below[2];
+    flow_id next = {0};
+    assert_int_equal(view_flows_below(engine_state(r->engine), UINT64_MAX, below, 2), 1);
+    assert_true(below[0] != flow);
+    for (uint32_t at = 0; (at = view_flow_next(engine_state(r->engine), at, &next)) != 0;) assert_true(next.v != flow);
+    assert_true(next.v != 0);
     struct command again = {.kind = CMD_FORGET, .as.flow = {flow}};
     rig_check_digests(r);
     assert_int_equal(rig_command(r, &again), ERR_NOT_FOUND);

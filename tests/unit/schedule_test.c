@@ -796,6 +796,17 @@ static void schedules_can_be_looked_at(void **state) {
     uint64_t last = 0;
     view_each_schedule(s, count_schedule, &last);
     assert_int_equal(last, view(r).revision);
+    struct arena arena;
+    struct slice tenant;
+    struct tlv_list jobs;
+    arena_init(&arena, 4096, 1 << 20);
+    uint32_t walked = 0;
+    for (uint32_t at = 0; (at = view_schedule_next(s, at, &arena, &tenant, &jobs)) != 0; walked++) {
+        assert_true(slice_eq(tenant, SLICE("acme")));
+        assert_int_equal(jobs.count, 2);
+    }
+    assert_int_equal(walked, 1);
+    arena_fini(&arena);
     assert_true(view_schedule_revision(s, last, &v));
     assert_true(slice_eq(v.name, NAME));
     assert_true(state_bytes(s) > bytes);

@@ -216,6 +216,11 @@ static void workers(void **state) {
     expect(NULL, OBJ_WORKER, &o, "without slots");
     o.record = SLICE("xx");
     expect(NULL, OBJ_WORKER, &o, "snapshot object worker");
+    o = a_worker(1, "v", 1);
+    o.drains_itself = true;
+    expect(NULL, OBJ_WORKER, &o, "drains itself and does not drain");
+    o.draining = true;
+    expect(NULL, OBJ_WORKER, &o, NULL);
 }
 
 static void with_empty_flow(struct stream *out) {
@@ -284,6 +289,7 @@ static void jobs(void **state) {
     struct rec_job own_parent = {.name = SLICE("a"), .parents = {zero, 1}};
     UNFIT("after its child", o.job.text = encoded(&rec_job_desc, &own_parent));
     UNFIT("cannot be", o.job.used = 70000);
+    UNFIT("cannot be", o.job.artifacts = SLICE("xx"));
     UNFIT("cannot be", o.job.flags = JOBF_PARKED);
     UNFIT("time", o.job.since_ms = -1);
     UNFIT("time", o.job.due_ms = INT64_MAX);
@@ -327,6 +333,8 @@ static void runs(void **state) {
     UNFIT("no job or worker", o.worker = 2);
     UNFIT("no job or worker", o.stop = STOP_COUNT);
     UNFIT("time", o.confirm_ms = -1);
+    UNFIT("time", o.assigned_ms = -1);
+    UNFIT("time", o.started_ms = INT64_MAX);
 #undef UNFIT
 }
 

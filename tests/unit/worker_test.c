@@ -306,6 +306,9 @@ static void a_drain_of_its_own_ends_when_it_attaches_anew(void **state) {
     assert_ok(rig_attach(r, "w", 2, 2));
     assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
     assert_ok(rig_drain_itself(r, "w"));
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(rig_drain_itself(r, "w")); /* said again: nothing to record */
+    assert_int_equal(engine_lsn(r->engine), lsn);
     assert_ok(rig_drain(r, "w", true)); /* but an operator's outlives it */
     rig_check_digests(r);
     assert_ok(rig_attach(r, "w", 3, 2));
