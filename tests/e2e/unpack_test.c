@@ -101,6 +101,14 @@ static void nothing_is_written_through_a_link(void **state) {
     packer_add(&packer, PACK_SYMLINK, "way", 0777, "real");
     packer_add(&packer, PACK_DIR, "way", 0755, NULL);
     refused("entry `way/` goes through a link");
+    begin("tar"); /* by the letter it ends at the top; by the first link, above it */
+    packer_add(&packer, PACK_SYMLINK, "sub/top", 0777, "..");
+    packer_add(&packer, PACK_SYMLINK, "out", 0777, "sub/top/../../outside/file");
+    refused("entry `out` is a link that leads out of the archive");
+    begin("tar");
+    packer_add(&packer, PACK_SYMLINK, "sub/top", 0777, "..");
+    packer_add(&packer, PACK_SYMLINK, "out", 0777, "sub/top/..");
+    refused("entry `out` is a link that leads out of the archive");
     begin("tar");
     packer_file(&packer, "file", "x");
     packer_add(&packer, PACK_SYMLINK, "way", 0777, "file");

@@ -27,10 +27,14 @@ declare -A rule=(
     [cli]="agent base cli core eval journal port proto server spec store"
 )
 
-# The first header of a layer, or nothing.
+# The first header of a layer that the system has none of the same name of, or nothing.
 header_of() {
-    local headers=("src/$1"/*.h)
-    [[ -e ${headers[0]} ]] && basename "${headers[0]}" || true
+    local header
+    for header in "src/$1"/*.h; do
+        [[ -e $header && ! -e /usr/include/${header##*/} ]] || continue
+        basename "$header"
+        return
+    done
 }
 
 test_count=0
