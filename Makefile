@@ -80,6 +80,15 @@ up: program ## start a server and a worker here, run a sample flow, say where to
 	@build/release/reeve up --detach
 	@build/release/reeve submit examples/etl.yaml --wait
 
+.PHONY: install
+install: ## put the program, its manual, completions and units below PREFIX (/usr/local); make build first; DESTDIR works
+	@tools/install.sh
+
+.PHONY: deb
+deb: ## a Debian package, in build/deb
+	@tools/deps.sh package
+	@tools/deb.sh
+
 .PHONY: clean
 clean: ## remove all that was built
 	@rm -rf build
