@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "journal_verbs.h"
 #include "osclock.h"
+#include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
 #include "serve.h"
@@ -32,7 +33,8 @@ static enum err bench(int count, char **args, struct why *why) {
 }
 
 int main(int argc, char **argv) {
-    if (child_is(argc, argv)) return child_run(argc, argv);
+    const struct child_world of_child = {.confine = &osconfine};
+    if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),
                                     .hasher = osdigest(),

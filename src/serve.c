@@ -336,6 +336,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .compact_bytes = (uint64_t)compact_bytes,
                                .build = build,
                                .uid = getuid(),
+                               .listen = setting_text(&v->settings, SETTING_listen),
+                               .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
                                .needs_tls = v->needs_tls,
                                .certified = v->certified};
     e = history_open(v, &world.history, why);

@@ -24,16 +24,18 @@
 #include "panic.h"
 #include "worker_env.h"
 #include "worker_options.h"
+#include "worker_sandbox.h"
 
 #define PATH_BYTES_MAX WORKER_PATH_MAX
 #define SPOOL_BYTES_STANDARD (1ull << 30)
-#define CONNECTIONS_MAX 8u
+#define CONNECTIONS_MAX 1024u /* to the server, and those of probes; they are short */
 
 struct worker {
     struct worker_options given;
     char space_path[PATH_BYTES_MAX + 8], server_told[2 * PATH_BYTES_MAX + 16];
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
     struct worker_env env;
+    struct worker_sandbox sandbox;
     struct disk *disk;
     struct space *space;
     struct proc *proc;
@@ -233,12 +235,15 @@ enum err worker_run(int count, char **args, const char *build, struct why *why) 
     env_make(&w);
     e = osproc_open(&w.proc, why); /* first: see there */
     if (e != ERR_OK) return e;
-    e = open_all(&w, why);
+    e = worker_sandbox_open(&w.sandbox, &w.given, w.proc, why);
+    if (e == ERR_OK) e = open_all(&w, why);
+    if (e == ERR_OK) e = worker_sandbox_reach(&w.given, w.space_path, why);
     if (e == ERR_OK) {
         char line[200];
         snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(w.agent),
                  (unsigned long long)agent_incarnation(w.agent), w.given.agent.slots);
         log_line(NULL, line);
+        log_line(NULL, w.sandbox.told);
         osloop_run(w.loop);
         if (!osproc_is_well(w.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
     }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire_run.h"
+
 enum option_kind {
     OPTION_SWITCH, /* bool */
     OPTION_TEXT,   /* const char * */
@@ -72,6 +74,32 @@ static enum err capability_add(struct worker_options *o, char *value, struct why
     return ERR_OK;
 }
 
+static enum err sandbox_take(struct worker_options *o, char *value, struct why *why) {
+    if (wire_sandbox_of(slice_str(value), &o->agent.sandbox.least)) return ERR_OK;
+    return why_set(why, ERR_INVALID, "--sandbox: strict, net-off or none is expected, not %s", value);
+}
+
+static enum err sandbox_path_add(struct worker_options *o, char *value, struct why *why) {
+    if (o->sandbox_path_count == AGENT_LIST_MAX)
+        return why_set(why, ERR_LIMIT, "--sandbox-path: more than %u", AGENT_LIST_MAX);
+    o->sandbox_paths[o->sandbox_path_count++] = value;
+    return ERR_OK;
+}
+
+static enum err job_uids_take(struct worker_options *o, char *value, struct why *why) {
+    uint64_t first = 0, last = 0;
+    char *dash = strchr(value, '-');
+    if (dash == NULL) return why_set(why, ERR_INVALID, "--job-uids: FIRST-LAST is expected, not %s", value);
+    *dash = 0;
+    enum err e = number("--job-uids", value, 1, UINT32_MAX - 2, &first, why);
+    if (e == ERR_OK) e = number("--job-uids", dash + 1, first, UINT32_MAX - 2, &last, why);
+    if (e != ERR_OK) return e;
+    if (last - first >= WORKER_UIDS_MAX) return why_set(why, ERR_LIMIT, "--job-uids: more than %u", WORKER_UIDS_MAX);
+    o->uid_first = (uint32_t)first;
+    o->uid_last = (uint32_t)last;
+    return ERR_OK;
+}
+
 static enum err slots_take(struct worker_options *o, char *value, struct why *why) {
     uint64_t n = 0;
     enum err e = number("--slots", value, 1, (uint64_t)o->agent.limits.worker_slots_max, &n, why);
@@ -101,6 +129,9 @@ static const struct option options[] = {
     {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "something else that jobs may ask for a share of; may come several times"},
     {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
     {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
+    {"--sandbox", "WORD", OPTION_CALL, .call = sandbox_take, .help = "what every job has around it at least: strict, net-off or none (the standard)"},
+    {"--sandbox-path", "DIR", OPTION_CALL, .call = sandbox_path_add, .help = "with --sandbox strict: jobs may name it, and what is below it, in their own; may come several times"},
+    {"--job-uids", "FIRST-LAST", OPTION_CALL, .call = job_uids_take, .help = "every job runs under a uid of these that no other has; for a worker that is root"},
     {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
     {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
 };

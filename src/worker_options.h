@@ -7,12 +7,16 @@
 
 #define WORKER_TOKEN_MAX 512u
 #define WORKER_PATH_MAX 512u
+#define WORKER_UIDS_MAX 65536u /* as many as one gives to a container */
 
 struct worker_options {
     struct agent_options agent;
     char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
     struct ostls_files tls;
     const char *pass_env; /* as given: "NAME,NAME" or "all" */
+    const char *sandbox_paths[AGENT_LIST_MAX];
+    uint32_t sandbox_path_count;
+    uint32_t uid_first, uid_last; /* for jobs; 0 = not said */
     bool help;
 };
 

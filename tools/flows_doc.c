@@ -11,12 +11,17 @@ static const struct {
     const char *title, *name; /* in the guide; in the schema */
     const struct spec_object *keys;
 } parts[] = {
-    {"A flow", "flow", &spec_flow_keys},    {"A parameter", "param", &spec_param_keys},
-    {"A job", "job", &spec_job_keys},       {"`script`", "script", &spec_script_keys},
-    {"`stdin`", "stdin", &spec_stdin_keys}, {"`foreach`", "foreach", &spec_foreach_keys},
-    {"`cache`", "cache", &spec_cache_keys}, {"An artifact", "artifact", &spec_artifact_keys},
+    {"A flow", "flow", &spec_flow_keys},
+    {"A parameter", "param", &spec_param_keys},
+    {"A job", "job", &spec_job_keys},
+    {"`script`", "script", &spec_script_keys},
+    {"`stdin`", "stdin", &spec_stdin_keys},
+    {"`foreach`", "foreach", &spec_foreach_keys},
+    {"`cache`", "cache", &spec_cache_keys},
+    {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
     {"`archive`", "archive", &spec_archive_keys},
+    {"`sandbox`", "sandbox", &spec_sandbox_keys},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 
@@ -32,7 +37,7 @@ static void guide_field(const struct spec_field *f, const char *before) {
     printf(" |\n");
     if (f->type != SPEC_OBJECT || strcmp(f->key, "approval") == 0) return;
     char inner[64];
-    snprintf(inner, sizeof inner, "%s.", f->key);
+    snprintf(inner, sizeof inner, "%s%s.", before, f->key);
     for (uint32_t i = 0; i < f->sub->count; i++) guide_field(&f->sub->fields[i], inner);
 }
 

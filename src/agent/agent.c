@@ -6,6 +6,7 @@
 
 #include "agent_impl.h"
 #include "panic.h"
+#include "tend.h"
 
 #define ATTEMPTS_MAX 200000u
 #define ARENA_BYTES_MAX (256u << 20)
@@ -53,6 +54,8 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     attempts_init(&a->attempts, ATTEMPTS_MAX);
     map_init(&a->by_process);
     map_init(&a->by_request);
+    pool_init(&a->tended, sizeof(struct tended), ATTEMPTS_MAX);
+    map_init(&a->by_conn);
     arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
     link_init(a);
     a->lease_until_ms = INT64_MIN;
@@ -74,6 +77,8 @@ void agent_close(struct agent *a) {
     attempts_fini(&a->attempts);
     map_fini(&a->by_process);
     map_fini(&a->by_request);
+    pool_fini(&a->tended);
+    map_fini(&a->by_conn);
     arena_fini(&a->arena);
     struct arena birth = a->birth; /* `a` lies in it */
     arena_fini(&birth);
@@ -90,6 +95,7 @@ static bool is_idle(const struct agent *a) {
 
 static void drain_pass(struct agent *a) {
     if (a->is_detaching && agent_now_ms(a) >= a->detach_until_ms) a->is_over = true;
+    if (a->link.state != LINK_UP) run_end_services(a); /* nobody is there to have them moved */
     if (a->is_detaching || !is_idle(a)) return;
     a->is_detaching = true;
     a->detach_until_ms = agent_now_ms(a) + DETACH_MS;

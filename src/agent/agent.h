@@ -30,6 +30,15 @@ struct agent_amount {
     uint64_t amount;
 };
 
+struct agent_sandbox {
+    const char *cannot;     /* why none can be kept here; NULL = all can */
+    uint32_t least;         /* enum wire_sandbox: of every job */
+    bool own_uids;          /* every process has a uid of its own */
+    bool own_uids_in_files; /* those do that see only their own files */
+    const char *const *paths; /* that jobs may name all the same when `least` keeps files from them; NULL-terminated */
+    const char *const *hide;  /* absolute: no job that sees only its own files sees these */
+};
+
 #define AGENT_LIST_MAX 64u
 #define AGENT_RESOURCES_MAX 16u
 
@@ -51,8 +60,8 @@ struct agent_options {
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
     bool permanent;
-    bool services; /* runs them like commands; who sets this tells the server how they are. Else they are refused */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
+    struct agent_sandbox sandbox;
     uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */
     struct limits limits;
     uint32_t (*cpu_percent)(void *ctx); /* of the machine; may be NULL */

@@ -6,6 +6,7 @@
 #include "blobs.h"
 #include "mutant.h"
 #include "panic.h"
+#include "tend.h"
 
 #define SAY_BYTES (256u * 1024u)              /* of logs in one frame */
 #define UNSENT_BYTES_MAX (4u * 1024u * 1024u) /* beyond it logs wait until the connection has drained */
@@ -71,6 +72,7 @@ void talk_again(struct agent *a) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t == NULL || t->is_dropped) continue;
         t->started_told = t->done_told = false;
+        if (t->tended != 0) tend_of(a, t)->is_told = false;
         t->capture.sent = t->capture.acked;
         attempts_touch(&a->attempts, t);
         run_flow(a, t);
@@ -97,6 +99,21 @@ static void say_started(struct agent *a, const struct u32vec *list) {
     }
     struct wire_attempts message = {{ids, count}};
     if (count > 0) link_send(a, WIRE_STARTED, 0, &message);
+}
+
+static void say_health(struct agent *a, const struct u32vec *list) {
+    struct wire_health_item *items = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct attempt *t = attempts_at(&a->attempts, list->at[i]);
+        struct tended *v = tend_of(a, t);
+        if (v == NULL || v->is_told || t->process.v == 0) continue;
+        if (items == NULL) items = ARENA_ARRAY(&a->arena, struct wire_health_item, list->count);
+        v->is_told = true;
+        items[count++] = (struct wire_health_item){t->id, v->is_well, slice_str(v->text), v->port};
+    }
+    struct wire_health message = {{items, count}};
+    if (count > 0) link_send(a, WIRE_HEALTH, 0, &message);
 }
 
 /* One frame with the next pieces of its log. False: there was nothing to say. */
@@ -184,6 +201,7 @@ void talk_say(struct agent *a) {
     }
     dirty->count = 0;
     if (list.count > 0) say_started(a, &list);
+    if (a->tended.count > 0) say_health(a, &list);
     for (uint32_t i = 0; i < list.count; i++) {
         struct attempt *t = attempts_at(&a->attempts, list.at[i]);
         if (!say_log(a, t))

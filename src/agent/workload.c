@@ -14,6 +14,7 @@
 #include "json.h"
 #include "json_read.h"
 #include "panic.h"
+#include "tend.h"
 
 #define OUTPUT_FILE "output.json"
 #define INPUTS_FILE "inputs.json"
@@ -57,13 +58,14 @@ static enum err script_make(struct agent *a, struct attempt *t, const struct wir
                             uint32_t *count, struct why *why) {
     const char *file = NULL;
     char *path = NULL;
-    uint8_t begin[2] = {0};
+    uint8_t begin[4] = {0};
     struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
     enum err e = script_place(a, t, run, &file, &path, why);
     if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
     if (e != ERR_OK) return e;
     const struct interpreter *by = interpreter_of(slice_str(file));
-    if (by == NULL && memcmp(begin, "#!", 2) != 0)
+    bool is_program = memcmp(begin, "#!", 2) == 0 || memcmp(begin, "\177ELF", 4) == 0;
+    if (by == NULL && !is_program)
         return why_set(why, ERR_INVALID, "no interpreter for script `%s`: " INTERPRETER_NONE, file);
     for (uint32_t i = 0; by != NULL && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
     argv[(*count)++] = path;
@@ -108,7 +110,8 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
     const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + ARGS_OURS_MAX + 1);
     uint32_t count = 0;
     enum err e = ERR_OK;
-    if (kind == WIRE_JOB_SCRIPT) {
+    bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
+    if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
         e = script_make(a, t, &w->run, argv, &count, why);
     } else if (kind == WIRE_JOB_ARCHIVE) {
         e = archive_make(a, t, &w->run, argv, &count, why);
@@ -188,9 +191,11 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
     jobenv_init(&e, &a->arena);
     for (uint32_t i = 0; a->o.env != NULL && a->o.env[i] != NULL; i++) jobenv_put_line(&e, a->o.env[i]);
+    if (w->sandbox.files || w->sandbox.own_uid) env_path(&e, a, t, "HOME", "work"); /* the worker's is not for it */
     for (uint32_t i = 0; i < w->run.env.count; i++) jobenv_put(&e, of_job[i].key, of_job[i].value);
     for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
     env_inputs(&e, order);
+    if (t->tended != 0 && tend_of(a, t)->port != 0) env_number(&e, "PORT", tend_of(a, t)->port);
     jobenv_put(&e, SLICE("REEVE_JOB"), order->job);
     env_number(&e, "REEVE_ATTEMPT", order->attempt.attempt);
     env_number(&e, "REEVE_FENCE", order->fence);
@@ -234,19 +239,47 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
     for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
     if (e == ERR_OK && run->entry.len > 0) e = path_check(run->entry, "the entry point", why);
     if (e == ERR_OK && run->dir.len > 0) e = path_check(run->dir, "the working folder", why);
+    const struct slice path = run->health.path; /* it goes into the first line of a request */
+    for (size_t i = 0; i < path.len && e == ERR_OK; i++)
+        if (path.ptr[i] <= ' ' || path.ptr[i] >= 0x7f)
+            e = why_set(why, ERR_INVALID, "the path of its health has blanks or control characters");
     return e;
+}
+
+static void workdir_of(const struct agent *a, const struct attempt *t, struct workload *w) {
+    if (w->run.workdir.len > 0)
+        snprintf(w->workdir, sizeof w->workdir, "%.*s", SLICE_FMT(w->run.workdir));
+    else
+        a->w.space->ops->path(a->w.space, t->space, "work", w->workdir);
+}
+
+void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
+    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+    struct wire_assignment order;
+    run_order(a, t, &order, &w->run);
+    const struct wire_probe *how = &w->run.health;
+    const struct wire_arg *args = how->argv.at;
+    const char **argv = ARENA_ARRAY(&a->arena, const char *, how->argv.count + 4);
+    uint32_t count = 0;
+    if (how->shell.len > 0) {
+        argv[count++] = "/bin/sh";
+        argv[count++] = "-c";
+        argv[count++] = text_of(a, how->shell);
+    }
+    for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
+    env_make(a, t, &order, w);
+    workdir_of(a, t, w);
+    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir};
 }
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
                        struct why *why) {
-    enum err e = argv_make(a, t, order->kind, ret, why);
+    enum err e = sandbox_make(a, t, &ret->run, &ret->sandbox, why);
+    if (e == ERR_OK) e = argv_make(a, t, order->kind, ret, why);
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
     if (e != ERR_OK) return e;
     env_make(a, t, order, ret);
-    if (ret->run.workdir.len > 0)
-        snprintf(ret->workdir, sizeof ret->workdir, "%.*s", SLICE_FMT(ret->run.workdir));
-    else
-        a->w.space->ops->path(a->w.space, t->space, "work", ret->workdir);
+    workdir_of(a, t, ret);
     if (ret->run.stdin_hash.len > 0) a->w.space->ops->path(a->w.space, t->space, "stdin", ret->stdin_path);
     return ERR_OK;
 }

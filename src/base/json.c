@@ -92,12 +92,21 @@ static void put_quoted(struct json *j, struct slice s) {
     buf_put_u8(j->out, '"');
 }
 
-void json_key(struct json *j, const char *key) {
+void json_key_slice(struct json *j, struct slice key) {
     REQUIRE(j->depth > 0);
     separate(j);
-    put_quoted(j, slice_str(key));
+    put_quoted(j, key);
     buf_put_u8(j->out, ':');
     j->comma &= ~comma_bit(j); /* its value follows without a comma */
+}
+
+void json_key(struct json *j, const char *key) {
+    json_key_slice(j, slice_str(key));
+}
+
+void json_raw(struct json *j, struct slice value) {
+    separate(j);
+    buf_put_slice(j->out, value);
 }
 
 void json_text(struct json *j, struct slice s) {

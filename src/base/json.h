@@ -27,5 +27,7 @@ void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
 void json_hex(struct json *j, struct slice s);
 void json_base64(struct json *j, struct slice s);
+void json_raw(struct json *j, struct slice value); /* a value that is JSON already, which the caller knows */
+void json_key_slice(struct json *j, struct slice key);
 
 #endif

@@ -48,9 +48,17 @@ struct tlv_list {
 
 struct tlv_desc;
 
+/* What a TLV_TEXT or TLV_BYTES is, for who shows it; encoding and decoding do not care. */
+enum tlv_form {
+    TLV_FORM_ANY,
+    TLV_FORM_JSON,    /* a JSON text */
+    TLV_FORM_MESSAGE, /* a message, described by `sub` */
+};
+
 struct tlv_field {
     uint16_t tag; /* 1 and up, ascending in the table (TLV_RAW: 0, last) */
     uint8_t type;
+    uint8_t form; /* enum tlv_form */
     bool lazy; /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else */
     uint32_t offset;
     uint32_t max;

@@ -11,7 +11,7 @@
 
 struct child {
     const char *name;
-    int (*run)(int count, char **args); /* the arguments after its name */
+    int (*run)(const struct child_world *world, int count, char **args); /* the arguments after its name */
 };
 
 static const struct child children[] = {
@@ -23,10 +23,10 @@ bool child_is(int argc, char **argv) {
     return argc > 1 && strncmp(argv[1], PREFIX, strlen(PREFIX)) == 0;
 }
 
-int child_run(int argc, char **argv) {
+int child_run(const struct child_world *world, int argc, char **argv) {
     const char *name = argv[1] + strlen(PREFIX);
     for (const struct child *c = children; c->name != NULL; c++)
-        if (strcmp(c->name, name) == 0) return c->run(argc - 2, argv + 2);
+        if (strcmp(c->name, name) == 0) return c->run(world, argc - 2, argv + 2);
     fprintf(stderr, "reeve: this program has no child `%s`\n", name);
     return PROC_REFUSED;
 }

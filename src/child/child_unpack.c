@@ -29,7 +29,7 @@ enum { ARG_ARCHIVE, ARG_ENTRY, ARG_DIR, ARG_STRIP, ARG_BYTES, ARG_RATIO, ARG_ENT
 
 /* ---- unpacking ---- */
 
-static enum err unpack(char **args, struct why *why) {
+static enum err unpack(const struct child_world *world, char **args, struct why *why) {
     const struct extract_limits limits = {
         .rules = {.path_bytes_max = (uint32_t)strtoul(args[ARG_PATH], NULL, 10),
                   .depth_max = (uint32_t)strtoul(args[ARG_DEPTH], NULL, 10),
@@ -45,18 +45,18 @@ static enum err unpack(char **args, struct why *why) {
     int archive = open(args[ARG_ARCHIVE], O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (archive < 0 || folder < 0) return why_set(why, ERR_IO, "%s", strerrordesc_np(errno));
-    e = jail_enter(folder, limits.bytes_max, why);
+    e = jail_enter(world->confine, limits.bytes_max, why);
     return e == ERR_OK ? extract(&lib, archive, folder, &limits, why) : e;
 }
 
 /* In a process of its own, whose words come through a pipe: it can write to nothing else of ours. */
-static enum err unpack_apart(char **args, struct why *why) {
+static enum err unpack_apart(const struct child_world *world, char **args, struct why *why) {
     int pipe_fds[2], status = 0;
     if (pipe2(pipe_fds, O_CLOEXEC) != 0) return why_set(why, ERR_IO, "pipe: %s", strerrordesc_np(errno));
     pid_t pid = fork();
     if (pid == 0) {
         struct why said = {{0}};
-        enum err e = unpack(args, &said);
+        enum err e = unpack(world, args, &said);
         if (e != ERR_OK) (void)!write(pipe_fds[1], said.text, strlen(said.text));
         _exit(e == ERR_OK ? 0 : 1);
     }
@@ -162,14 +162,14 @@ static enum err entry_run(const char *entry, const char *dir, char **args, struc
     return e;
 }
 
-int child_unpack(int count, char **args) {
+int child_unpack(const struct child_world *world, int count, char **args) {
     struct why why = {{0}};
     char entry[ENTRY_PATH_MAX];
     _Static_assert(ARG_COUNT > INTERPRETER_ARGS_MAX, "what runs the entry takes the place of our own arguments");
     if (count < ARG_COUNT) return child_refuse("unpack: arguments are missing");
     const char *slash = strrchr(args[ARG_ARCHIVE], '/');
     snprintf(entry, sizeof entry, "%s", args[ARG_ENTRY]);
-    enum err e = unpack_apart(args, &why);
+    enum err e = unpack_apart(world, args, &why);
     if (e == ERR_OK && entry[0] == 0) e = entry_find(entry, &why);
     if (e == ERR_OK) e = entry_ready(entry, &why);
     if (e == ERR_OK) e = entry_run(entry, args[ARG_DIR], args + ARG_COUNT, &why);

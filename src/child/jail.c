@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -13,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define FILES_MAX 64                /* descriptors: an archive, a folder, a file, and some to spare */
 #define MEMORY_BYTES_MAX (1u << 30) /* xz may ask for as much as its header says; 1 GiB unpacks what -9 made */
@@ -44,36 +42,7 @@ static enum err limits_set(uint64_t file_bytes_max, struct why *why) {
     return ERR_OK;
 }
 
-/* ---- Landlock ---- */
-
-#define FS_ALL_1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) /* the first version */
-#define FS_REFER (1ULL << 13)                             /* links between folders; the second */
-#define FS_TRUNCATE (1ULL << 14)                          /* the third */
-#define FS_IOCTL_DEV (1ULL << 15)                         /* the fifth */
-#define FS_NEEDED                                                                                \
-    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | \
-     LANDLOCK_ACCESS_FS_MAKE_SYM | FS_REFER)
-
-static uint64_t fs_known(long version) {
-    return FS_ALL_1 | (version >= 2 ? FS_REFER : 0) | (version >= 3 ? FS_TRUNCATE : 0) |
-           (version >= 5 ? FS_IOCTL_DEV : 0);
-}
-
-static enum err paths_lock(int folder, struct why *why) {
-    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (version < 1) return ERR_OK;     /* not there, or switched off */
-    uint64_t known = fs_known(version); /* the first field of the kernel's struct; the others are not for files */
-    long rules = syscall(SYS_landlock_create_ruleset, &known, sizeof known, 0);
-    if (rules < 0) return fail(why, "Landlock");
-    struct landlock_path_beneath_attr beneath = {.allowed_access = FS_NEEDED & known, .parent_fd = folder};
-    long bad = syscall(SYS_landlock_add_rule, (int)rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
-    if (bad == 0) bad = syscall(SYS_landlock_restrict_self, (int)rules, 0);
-    enum err e = bad == 0 ? ERR_OK : fail(why, "Landlock");
-    (void)close((int)rules);
-    return e;
-}
-
-/* ---- seccomp ---- */
+/* ---- calls ---- */
 
 #if defined __x86_64__
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -153,11 +122,15 @@ static enum err calls_lock(struct why *why) {
     return ERR_OK;
 }
 
-enum err jail_enter(int folder, uint64_t file_bytes_max, struct why *why) {
+enum err jail_enter(const struct confine *confine, uint64_t file_bytes_max, struct why *why) {
+    static const char *const nothing[] = {NULL};
+    const struct confine_spec here = {.write = ".", .read = nothing};
+    struct why without;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return fail(why, "prctl");
-    enum err e = limits_set(file_bytes_max, why);
-    if (e == ERR_OK) e = paths_lock(folder, why);
+    enum err e = confine->self(&here, &without);
+    if (e == ERR_UNSUPPORTED) e = ERR_OK; /* a kernel without Landlock: the other fences stand */
+    if (e == ERR_OK) e = limits_set(file_bytes_max, why);
     return e == ERR_OK ? calls_lock(why) : e;
 }

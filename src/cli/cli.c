@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "json.h"
@@ -62,6 +63,36 @@ struct tlv_list cli_names(struct cli *c, int from) {
     struct wire_name *list = ARENA_ARRAY(&c->arena, struct wire_name, count + 1);
     for (uint32_t i = 0; i < count; i++) list[i].name = slice_str(c->args[from + (int)i]);
     return (struct tlv_list){list, count};
+}
+
+struct tlv_list cli_flag_names(struct cli *c, const char *name) {
+    struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
+    const char *value;
+    uint32_t count = 0;
+    for (uint32_t at = 0; (value = cli_flag_next(c, name, &at)) != NULL;) names[count++].name = slice_str(value);
+    return (struct tlv_list){names, count};
+}
+
+enum err cli_flag_moment(const struct cli *c, const char *name, int64_t *ret_ms) {
+    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+                                          "%Y-%m-%d"};
+    const char *value = cli_flag(c, name);
+    int64_t ago = 0;
+    if (value == NULL) return ERR_OK;
+    if (spec_duration(slice_str(value), &ago)) {
+        *ret_ms = c->world->clock->wall(c->world->clock).ms - ago;
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct tm parts = {.tm_isdst = -1};
+        const char *end = strptime(value, formats[i], &parts);
+        if (end == NULL || *end != 0) continue;
+        *ret_ms = (int64_t)mktime(&parts) * 1000;
+        return ERR_OK;
+    }
+    return why_set(c->why, ERR_INVALID,
+                   "--%s: expected a duration like 90s or 7d, or a time like 2026-01-31T18:00, found `%s`", name,
+                   value);
 }
 
 enum err cli_pairs(struct cli *c, const char *flag, struct tlv_list *ret) {

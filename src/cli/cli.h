@@ -95,6 +95,9 @@ const char *cli_flag(const struct cli *c, const char *name);
 const char *cli_flag_next(const struct cli *c, const char *name, uint32_t *at);
 CHECKED enum err cli_flag_number(const struct cli *c, const char *name, uint64_t most, uint64_t *ret);
 CHECKED enum err cli_flag_duration(const struct cli *c, const char *name, int64_t *ret_ms);
+/* A moment: so long ago, or a local date with or without a time. Untouched when the flag was not given. */
+CHECKED enum err cli_flag_moment(const struct cli *c, const char *name, int64_t *ret_ms);
+struct tlv_list cli_flag_names(struct cli *c, const char *name); /* a flag that may come several times, as wire_names */
 struct slice cli_flag_text(const struct cli *c, const char *name); /* empty: it was not given */
 struct tlv_list cli_names(struct cli *c, int from);                /* arguments as wire_names */
 CHECKED enum err cli_pairs(struct cli *c, const char *flag, struct tlv_list *ret); /* NAME=VALUE, each as wire_pair */

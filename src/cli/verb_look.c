@@ -1,10 +1,8 @@
 /* verb_look.c: lists, one thing, one reason, counters. */
 #include <stdio.h>
-#include <time.h>
 
 #include "dialect.h"
 #include "out.h"
-#include "spec_value.h"
 #include "verbs.h"
 
 #define LIMIT_STANDARD 50u
@@ -120,46 +118,15 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
 
 static const char *const job_heads[] = {"JOB", "STATE", "CAUSE", "TRY", "WORKER", "SINCE"};
 
-static struct tlv_list flag_names(struct cli *c, const char *flag) {
-    struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
-    const char *value;
-    uint32_t count = 0;
-    for (uint32_t at = 0; (value = cli_flag_next(c, flag, &at)) != NULL;) names[count++].name = slice_str(value);
-    return (struct tlv_list){names, count};
-}
-
-/* A moment: so long ago, or a local date with or without a time. 0 = not given. */
-static enum err flag_moment(struct cli *c, const char *flag, int64_t *ret_ms) {
-    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
-                                          "%Y-%m-%d"};
-    const char *value = cli_flag(c, flag);
-    int64_t ago = 0;
-    if (value == NULL) return ERR_OK;
-    if (spec_duration(slice_str(value), &ago)) {
-        *ret_ms = wall_ms(c) - ago;
-        return ERR_OK;
-    }
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        struct tm parts = {.tm_isdst = -1};
-        const char *end = strptime(value, formats[i], &parts);
-        if (end == NULL || *end != 0) continue;
-        *ret_ms = (int64_t)mktime(&parts) * 1000;
-        return ERR_OK;
-    }
-    return cli_refuse(c, ERR_INVALID,
-                      "--%s: expected a duration like 90s or 7d, or a time like 2026-01-31T18:00, found `%s`", flag,
-                      value);
-}
-
 enum err verb_ls(struct cli *c) {
     static const char *const heads[] = {"FLOW", "NAME", "STATE", "DONE", "AGE", "TOOK"};
     struct wire_list m = {.what = WIRE_LIST_FLOWS,
                           .name = cli_flag_text(c, "name"),
-                          .states = flag_names(c, "state"),
+                          .states = cli_flag_names(c, "state"),
                           .text = cli_flag_text(c, "search")};
     enum err e = check_dialect(c);
-    if (e == ERR_OK) e = flag_moment(c, "since", &m.since_ms);
-    if (e == ERR_OK) e = flag_moment(c, "until", &m.until_ms);
+    if (e == ERR_OK) e = cli_flag_moment(c, "since", &m.since_ms);
+    if (e == ERR_OK) e = cli_flag_moment(c, "until", &m.until_ms);
     if (e == ERR_OK) e = cli_pairs(c, "label", &m.labels);
     if (e != ERR_OK) return e;
     if (c->arg_count == 0) return list(c, &m, 6, heads, show_flows);

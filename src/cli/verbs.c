@@ -62,10 +62,17 @@ static const struct cli_flag page_flags[] = {
     {0},
 };
 static const struct cli_flag logs_flags[] = {
-    {"follow",  'f', NULL,  "go on until the attempt is over"},
-    {"attempt", 0,   "N",   "which attempt; the last unless said"},
-    {"tail",    0,   "N",   "only the last N bytes"},
-    {"times",   't', NULL,  "when each line was written"},
+    {"follow",  'f', NULL,   "go on until the attempt is over; of a flow: until the flow is"},
+    {"attempt", 0,   "N",    "which attempt; of a job the last unless said, of a flow all"},
+    {"tail",    0,   "N",    "only the last N bytes, of each attempt"},
+    {"since",   0,   "WHEN", "only lines since: a duration like 10m ago, or a local time like 2026-01-31T18:00"},
+    {"times",   't', NULL,   "when each line was written"},
+    {"job",     'j', "NAME", "of a flow: only this job, * and ? as in a shell; may come several times"},
+    {"no-prefix", 0, NULL,   "of a flow: no names before the lines"},
+    {0},
+};
+static const struct cli_flag top_flags[] = {
+    {"once", 0, NULL, "print one frame and end"},
     {0},
 };
 static const struct cli_flag get_flags[] = {
@@ -157,6 +164,22 @@ static const struct cli_flag backfill_flags[] = {
     {"until", 0, "TIME", "and those before this"},
     {0},
 };
+static const struct cli_flag deploy_flags[] = {
+    {"name",    'n', "NAME",       "of the service; that of the file unless said"},
+    {"port",    0,   "N|auto",     "where it listens, in $PORT; auto = one that is free"},
+    {"health",  0,   "PATH",       "it is well when this path answers 200 to 399; else when its port opens"},
+    {"healthy-within", 0, "DURATION", "else the version before comes back; 5m unless said"},
+    {"pool",    0,   "POOL",       "pool of workers"},
+    {"requires", 0,  "CAPABILITY", "that the worker must have; may come several times"},
+    {"env",     'e', "NAME=VALUE", "environment variable; may come several times"},
+    {"param",   'p', "NAME=VALUE", "parameter of a flow file; may come several times"},
+    {"detach",  'd', NULL,         "print the id of the flow that deploys it, wait for nothing"},
+    {0},
+};
+static const struct cli_flag service_flags[] = {
+    {"detach", 'd', NULL, "wait for nothing"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"man", 0, NULL, "all of it as a manual page (roff)"},
     {0},
@@ -173,10 +196,11 @@ const struct cli_verb cli_verbs[] = {
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a flow that runs", "They may need jobs that are in the flow already. Inside a job, FLOW is its own unless said, and what it adds runs in its pools, at its priority at most.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Flows that are over are found in memory and in the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "everything about a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
-    {"logs", "JOB", "the output of a job", "A flow of one job may be named in place of its job.", verb_logs, logs_flags, 1, 1, 0, false},
+    {"logs", "FLOW|JOB", "the output of a job, or of all jobs of a flow", "Of a flow: whole lines in the order in which they were written, each behind the name of its job, all on standard output; with --follow the exit code is as of `wait`. A flow of one job stands for its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
     {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
+    {"top", "", "flows, workers, questions and throughput, live", "Full screen; `?` lists the keys. With --json one frame as an object, after a second in which throughput is measured.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
 
     {"cancel", "FLOW|JOB...", "end them", "What runs gets TERM, then KILL; what depends on it follows.", verb_targets, reason_flags, 1, 255, 0, false},
@@ -196,6 +220,13 @@ const struct cli_verb cli_verbs[] = {
     {"schedule resume", "NAME", "and goes on, from now", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule rm", "NAME", "remove it; flows that it made stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule backfill", "NAME", "run slots of the past again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
+
+    {"deploy", "FILE [--] [ARG]...", "run a script, a program or the services of a flow file until someone says otherwise", "Waits until it is healthy, or says why it is not; then the version before runs again. FILE is sent along; what follows it are arguments of the program. Deploying the same name again replaces it: the old one stops, the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
+    {"services", "[NAME]", "list services, or all about one", "RESTARTS counts how often this version was started again.", verb_services, NULL, 0, 1, 0, false},
+    {"stop", "NAME", "a service stops, and stays so", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"start", "NAME", "and runs again", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"restart", "NAME", "a service stops and starts anew", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"undeploy", "NAME", "a service stops and is forgotten", NULL, verb_service_set, service_flags, 1, 1, 0, false},
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},

@@ -10,6 +10,8 @@
 #include "registry.h"
 #include "view.h"
 
+#define CLASSES_ASKED_MAX 256u /* each costs a look at every worker */
+
 const char *block_word(enum block b) {
     static const char *const words[BLOCK_COUNT] = {
 #define X(block, word, text) [block] = word,
@@ -197,4 +199,22 @@ bool view_why(const struct state *s, const struct live *l, const struct limits *
     case JOB_STATE_COUNT: break;
     }
     return true;
+}
+
+void view_ready_blocks(const struct state *s, const struct live *l, const struct limits *limits,
+                       uint64_t ret[BLOCK_COUNT]) {
+    uint64_t queued = 0;
+    uint32_t asked = 0;
+    for (uint32_t b = 0; b < BLOCK_COUNT; b++) ret[b] = 0;
+    for (uint32_t i = 1; i <= s->classes.high && asked < CLASSES_ASKED_MAX; i++) {
+        const struct class_ *c = class_at(s, i);
+        if (c->key == NULL || c->count == 0) continue;
+        struct why_job why = {.block = BLOCK_NOTHING, .until = {TIME_NEVER}};
+        why_ready(s, l, limits, job_at(s, c->head), &why);
+        ret[why.block] += c->count;
+        queued += c->count;
+        asked++;
+    }
+    uint64_t rest = s->by_state[JOB_READY] > queued ? s->by_state[JOB_READY] - queued : 0;
+    ret[asked == CLASSES_ASKED_MAX ? BLOCK_QUEUE : BLOCK_PAUSED] += rest; /* what no class holds is parked */
 }

@@ -31,6 +31,8 @@ enum err hdb_error(struct hdb *d, int code, struct why *why) {
     case SQLITE_FULL: return why_set(why, ERR_NO_SPACE, "history: %s", text);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return why_set(why, ERR_CORRUPT, "history: %s", text);
+    case SQLITE_READONLY: /* nobody but us makes it so, by moving a damaged file away */
+        return why_set(why, ERR_BUSY, "history: it was damaged and is being made anew");
     default: return why_set(why, ERR_IO, "history: %s", text);
     }
 }

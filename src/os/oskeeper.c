@@ -123,6 +123,8 @@ struct keeper {
     int64_t kill_at_ms;
     bool is_killing; /* everything: again and again until nothing is left */
     int status;
+    bool is_boxed; /* another process stands before the job: */
+    int *told;     /* it tells the job's status, in memory shared with us; NULL until there is one */
     uint64_t cpu_us, memory_bytes_max;
 };
 
@@ -131,26 +133,50 @@ struct job {
     char **argv, **env;
     const int *fds;
     bool has_stdin;
+    struct ossandbox sandbox;
 };
 
-/* Runs in the memory of the keeper, which waits for the exec: nothing may be changed here but `*ret_errno`. */
-static _Noreturn void job_exec(const struct job *j, volatile int *ret_errno) {
-    sigset_t none;
-    (void)setsid();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+static void job_streams(const struct job *j) {
     if (j->has_stdin) (void)dup2(j->fds[KEEPER_FD_IN], STDIN_FILENO); /* else the nursery's /dev/null */
     (void)dup2(j->fds[KEEPER_FD_OUT], STDOUT_FILENO);
     (void)dup2(j->fds[KEEPER_FD_ERR], STDERR_FILENO);
+}
+
+/* Returns when it cannot be run. */
+static void job_exec(const struct job *j) {
+    sigset_t none;
+    (void)setsid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (chdir(j->workdir) == 0) (void)execve(j->program, j->argv, j->env);
-    *ret_errno = errno;
-    _exit(EXIT_CANNOT_RUN);
 }
 
+/* The child runs in the memory of the keeper, which waits for the exec: nothing may be changed there but `*ret_errno`. */
 static pid_t job_spawn(const struct job *j, volatile int *ret_errno) {
     pid_t pid = vfork();
-    if (pid == 0) job_exec(j, ret_errno);
+    if (pid == 0) {
+        job_streams(j);
+        job_exec(j);
+        *ret_errno = errno;
+        _exit(EXIT_CANNOT_RUN);
+    }
+    if (pid < 0) *ret_errno = errno;
+    return pid;
+}
+
+/* In a copy of that memory: what is done here takes its time, and the keeper goes on. */
+static pid_t job_spawn_boxed(const struct job *j, int *told, volatile int *ret_errno) {
+    *told = SIGKILL; /* unless it tells more */
+    pid_t pid = ossandbox_fork(&j->sandbox);
+    if (pid == 0) {
+        job_streams(j);
+        ossandbox_enter(&j->sandbox, told);
+        job_exec(j);
+        (void)dprintf(STDERR_FILENO, "reeve: cannot run %s in %s, in its sandbox: %s\n", j->program, j->workdir,
+                      strerrordesc_np(errno));
+        _exit(EXIT_CANNOT_RUN);
+    }
     if (pid < 0) *ret_errno = errno;
     return pid;
 }
@@ -164,8 +190,15 @@ static char **texts_take(struct arena *arena, char **at, uint32_t count) {
     return list;
 }
 
+static int *keeper_told(struct keeper *k) {
+    if (k->told == NULL)
+        k->told = mmap(NULL, sizeof *k->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ENSURE(k->told != MAP_FAILED);
+    return k->told;
+}
+
 /* The pid, or 0 when it could not be started; the words for the user then stand in its error output. */
-static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
+static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     struct stat st;
     struct arena arena;
     ENSURE(fstat(fds[KEEPER_FD_ORDER], &st) == 0);
@@ -182,8 +215,14 @@ static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
     text += strlen(text) + 1;
     j.argv = texts_take(&arena, &text, order.argc);
     j.env = texts_take(&arena, &text, order.envc);
+    j.sandbox = ossandbox_take(&order.sandbox, &text, &arena);
     volatile int code = 0;
-    pid_t pid = job_spawn(&j, &code);
+    pid_t pid;
+    if (ossandbox_is_any(&order.sandbox))
+        pid = job_spawn_boxed(&j, keeper_told(k), &code);
+    else
+        pid = job_spawn(&j, &code);
+    k->is_boxed = order.sandbox.is_on != 0;
     if (code != 0) {
         (void)dprintf(fds[KEEPER_FD_ERR], "reeve: cannot run %s: %s\n", j.program, strerrordesc_np(code));
         if (pid > 0) (void)waitpid(pid, NULL, 0);
@@ -196,8 +235,10 @@ static pid_t job_start(const int fds[KEEPER_FD_COUNT]) {
 
 static void keeper_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     int control = k->control, signals = k->signals;
-    *k = (struct keeper){.control = control, .signals = signals, .is_busy = true, .kill_at_ms = TIME_NEVER};
-    k->job = job_start(fds);
+    int *told = k->told;
+    *k = (struct keeper){
+        .control = control, .signals = signals, .is_busy = true, .kill_at_ms = TIME_NEVER, .told = told};
+    k->job = job_start(k, fds);
     if (k->job <= 0) k->status = EXIT_CANNOT_RUN << 8;
 }
 
@@ -227,7 +268,7 @@ static bool keeper_reap(struct keeper *k) {
         k->cpu_us += us_of(usage.ru_utime) + us_of(usage.ru_stime);
         if (bytes > k->memory_bytes_max) k->memory_bytes_max = bytes;
         if (pid != k->job) continue;
-        k->status = status;
+        k->status = k->is_boxed ? *k->told : status;
         k->is_killing = true; /* what it left behind goes with it */
     }
     return pid < 0 && errno == ECHILD;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "ossandbox.h"
 
 /* Words arrive in order, so one that comes after the end of its job finds the keeper idle, and is ignored. One process
  * image writes and reads these (the keeper is a fork of it), so plain structs may travel. */
@@ -36,10 +37,11 @@ struct keeper_message {
 };
 
 /* What an order's first descriptor holds, a memory file: this, then texts, each with its zero: program, workdir, argv,
- * env. */
+ * env, those of the sandbox. */
 struct keeper_order {
     uint32_t argc, envc;
     uint32_t has_stdin;
+    struct ossandbox_order sandbox;
 };
 enum keeper_fd { KEEPER_FD_ORDER, KEEPER_FD_OUT, KEEPER_FD_ERR, KEEPER_FD_IN, KEEPER_FD_COUNT };
 

@@ -44,6 +44,7 @@ struct entry {
     bool feed_over, paused;
     bool is_over; /* the keeper has spoken, or is gone; what the pipes hold is still to be read */
     uint32_t exit_code, signal;
+    uint32_t uid; /* 0 = none of its own */
     struct proc_usage usage;
 };
 
@@ -55,6 +56,8 @@ struct osproc {
     bool is_gone; /* the nursery */
     struct pool entries;
     struct map by_id;
+    uint32_t uid_first, uid_count, uid_next;
+    uint8_t *uid_taken; /* a byte each */
     struct u32vec idle; /* control sockets of keepers that have nothing to do */
     uint8_t chunk[READ_BYTES];
 };
@@ -99,6 +102,7 @@ static enum err watch_new(struct osproc *o, struct entry *e, enum watch which, i
 static void entry_free(struct osproc *o, struct entry *e) {
     for (int which = 0; which < WATCH_COUNT; which++) unwatch(o, e, (enum watch)which);
     buf_fini(&e->feed);
+    if (e->uid != 0) o->uid_taken[e->uid - o->uid_first] = 0;
     pool_free(&o->entries, map_del(&o->by_id, e->id));
 }
 
@@ -138,13 +142,21 @@ static enum err program_find(const struct proc_spec *s, char ret[PATH_BYTES_MAX]
     return why_set(why, ERR_NOT_FOUND, "there is no program %s", name);
 }
 
+/* Of its sandbox: whatever is wrong besides is found when it is entered. */
+static enum err paths_check(const char *const *paths, struct why *why) {
+    for (; paths != NULL && *paths != NULL; paths++)
+        if (access(*paths, F_OK) != 0)
+            return why_set(why, ERR_NOT_FOUND, "its sandbox names %s: %s", *paths, strerrordesc_np(errno));
+    return ERR_OK;
+}
+
 static uint32_t texts_put(struct buf *b, const char *const *texts) {
     uint32_t count = 0;
     for (; texts[count] != NULL; count++) buf_put(b, texts[count], strlen(texts[count]) + 1);
     return count;
 }
 
-static enum err order_write(const struct proc_spec *s, const char *program, int *ret, struct why *why) {
+static enum err order_write(const struct proc_spec *s, const char *program, uint32_t uid, int *ret, struct why *why) {
     struct buf b;
     struct keeper_order order = {.has_stdin = s->has_stdin || s->stdin_path != NULL};
     buf_init(&b, ORDER_BYTES_MAX);
@@ -153,6 +165,7 @@ static enum err order_write(const struct proc_spec *s, const char *program, int 
     buf_put(&b, s->workdir, strlen(s->workdir) + 1);
     order.argc = texts_put(&b, s->argv);
     order.envc = texts_put(&b, s->env);
+    order.sandbox = ossandbox_put(&s->sandbox, uid, &b);
     enum err e = b.full ? why_set(why, ERR_LIMIT, "arguments and environment are too long") : ERR_OK;
     int fd = e == ERR_OK ? memfd_create("reeve-order", MFD_CLOEXEC) : -1;
     if (e == ERR_OK && fd < 0) e = fail(why, "memfd_create");
@@ -166,6 +179,19 @@ static enum err order_write(const struct proc_spec *s, const char *program, int 
     else if (fd >= 0)
         (void)close(fd);
     return e;
+}
+
+/* The one that was free for longest: what the last one with it left behind is gone by then. */
+static enum err uid_take(struct osproc *o, struct entry *e, struct why *why) {
+    for (uint32_t i = 0; i < o->uid_count; i++) {
+        uint32_t at = o->uid_next++ % o->uid_count;
+        if (o->uid_taken[at]) continue;
+        o->uid_taken[at] = 1;
+        e->uid = o->uid_first + at;
+        return ERR_OK;
+    }
+    if (o->uid_count == 0) return why_set(why, ERR_UNSUPPORTED, "this worker has no uids for its jobs");
+    return why_set(why, ERR_BUSY, "all %u uids of this worker are in use", o->uid_count);
 }
 
 /* Gives the order to a keeper that has nothing to do, or to a new one. */
@@ -220,6 +246,8 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     if (access(spec->workdir, X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "workdir %s: %s", spec->workdir, strerrordesc_np(errno));
     enum err err = program_find(spec, program, why);
+    if (err == ERR_OK) err = paths_check(spec->sandbox.read, why);
+    if (err == ERR_OK) err = paths_check(spec->sandbox.write, why);
     if (err != ERR_OK) return err;
     uint32_t index = pool_alloc(&o->entries);
     if (index == 0) return why_set(why, ERR_LIMIT, "%u processes run already", PROCS_MAX);
@@ -229,7 +257,8 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     buf_init(&e->feed, FEED_BYTES_MAX);
     int theirs[KEEPER_FD_COUNT] = {-1, -1, -1, -1};
     err = pipes_make(o, e, spec, theirs, why);
-    if (err == ERR_OK) err = order_write(spec, program, &theirs[KEEPER_FD_ORDER], why);
+    if (err == ERR_OK && spec->sandbox.own_uid) err = uid_take(o, e, why);
+    if (err == ERR_OK) err = order_write(spec, program, e->uid, &theirs[KEEPER_FD_ORDER], why);
     if (err == ERR_OK) err = order_send(o, e, theirs, why);
     for (int i = 0; i < KEEPER_FD_COUNT; i++)
         if (theirs[i] >= 0) (void)close(theirs[i]);
@@ -431,6 +460,15 @@ enum err osproc_open(struct proc **ret, struct why *why) {
     return ERR_OK;
 }
 
+void osproc_uids(struct proc *p, uint32_t first, uint32_t last) {
+    struct osproc *o = of(p);
+    REQUIRE(first > 0 && last >= first && o->uid_taken == NULL);
+    o->uid_first = first;
+    o->uid_count = last - first + 1;
+    o->uid_taken = calloc(o->uid_count, 1);
+    ENSURE(o->uid_taken != NULL);
+}
+
 void osproc_close(struct proc *p) {
     struct osproc *o = of(p);
     for (uint32_t i = 1; i <= o->entries.high; i++) {
@@ -444,6 +482,7 @@ void osproc_close(struct proc *p) {
     while (waitpid(o->nursery_pid, &status, 0) < 0 && errno == EINTR) {
     }
     (void)close(o->epoll);
+    free(o->uid_taken);
     pool_fini(&o->entries);
     map_fini(&o->by_id);
     free(o);

@@ -22,6 +22,20 @@ typedef struct { uint64_t v; } proc_id; /* 0 = none */
 
 enum proc_stream { PROC_OUT, PROC_ERR };
 
+#define PROC_SANDBOX_PATHS_MAX 64u /* of each list; each is a mount at every start */
+
+/* What it may see and do of the machine. All zero: whatever the worker may. Kept whole or not at all: what cannot be
+ * kept is not started. Lists are NULL-terminated, of absolute paths; NULL = none. */
+struct proc_sandbox {
+    bool is_on;   /* privileges and dangerous system calls given up, no process seen but its own */
+    bool net_off; /* no network but a loopback of its own */
+    bool files;   /* no file but the system's, `space`, `read`, `write` and a /tmp of its own */
+    bool own_uid; /* a uid that no other process has */
+    const char *space; /* its directory; all in it becomes its own */
+    const char *const *read, *const *write;
+    const char *const *hide; /* not seen, also when it lies below something that is; but for `space` */
+};
+
 struct proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
     const char *const *env;  /* NULL-terminated "NAME=value": all of it */
@@ -30,6 +44,7 @@ struct proc_spec {
     uint64_t memory_bytes_max; /* 0 = no limit; kept where the machine can (cgroups) */
     uint32_t cpu_milli_max;
     const char *stdin_path; /* NULL = none */
+    struct proc_sandbox sandbox;
 };
 
 struct proc_usage {

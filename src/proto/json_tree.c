@@ -46,10 +46,11 @@ enum err json_tree_read(struct slice in, const struct limits *limits, struct are
         if (e) return e;
         if (token->kind == JSON_OVER) break;
         if (token->kind == JSON_OBJECT_END || token->kind == JSON_ARRAY_END) {
-            depth--;
+            levels[--depth].node->end = token->at + 1;
             continue;
         }
         struct json_node *node = node_new(arena, token);
+        if (node) node->end = (uint32_t)(r.at - r.in.ptr); /* of a scalar; else it is set when the level ends */
         if (!node) return why_set(why, ERR_LIMIT, "no room for a JSON text of %zu bytes", in.len);
         if (depth > 0) {
             hang_under(&levels[depth - 1], node);

@@ -10,6 +10,7 @@ struct json_node {
     bool is_member; /* of an object: `key` is its name */
     bool truth;
     uint32_t at, key_at; /* offsets in the text */
+    uint32_t end;        /* of the value: offset behind it */
     uint32_t count;      /* of members or items */
     struct slice key;
     struct slice text;             /* JSON_TEXT, JSON_NUMBER */

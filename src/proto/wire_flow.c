@@ -1,6 +1,8 @@
 /* wire_flow.c: the tables behind wire_flow.h. Tags are format: a new field takes a new one, at the end. */
 #include "wire_flow.h"
 
+#include "wire_run.h"
+
 /* clang-format off */
 const char *const wire_job_kind_words[WIRE_JOB_KIND_COUNT] = {
     "command", "script", "archive", "service", "http", "noop", "sleep", "fail", "gate", "barrier", "external",
@@ -71,9 +73,9 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(2, TLV_U32, wire_job, options),
     TLV_FIELD(3, TLV_U32S, wire_job, parents, .max = WIRE_COUNT_MAX),
     TLV_FIELD(4, TLV_LIST, wire_job, parent_names, .max = WIRE_COUNT_MAX, .sub = &wire_name_desc),
-    TLV_FIELD(5, TLV_BYTES, wire_job, body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(5, TLV_BYTES, wire_job, body, .max = WIRE_BODY_MAX, .form = TLV_FORM_MESSAGE, .sub = &wire_run_desc),
     TLV_FIELD(6, TLV_U32, wire_job, undo_options),
-    TLV_FIELD(7, TLV_BYTES, wire_job, undo_body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(7, TLV_BYTES, wire_job, undo_body, .max = WIRE_BODY_MAX, .form = TLV_FORM_MESSAGE, .sub = &wire_run_desc),
     TLV_FIELD(8, TLV_U32, wire_job, child_options),
     TLV_FIELD(9, TLV_TEXT, wire_job, service, .max = WIRE_NAME_MAX),
     TLV_FIELD(10, TLV_HASH, wire_job, cache_key),
@@ -94,8 +96,8 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(4, TLV_TEXT, wire_flow, trace, .max = WIRE_NAME_MAX),
     TLV_FIELD(5, TLV_LIST, wire_flow, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(6, TLV_MSG, wire_flow, part, .sub = &wire_jobs_desc),
-    TLV_FIELD(7, TLV_BYTES, wire_flow, spec),
-    TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX),
+    TLV_FIELD(7, TLV_BYTES, wire_flow, spec, .form = TLV_FORM_JSON),
+    TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
 };
 const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
 
@@ -157,7 +159,7 @@ const struct tlv_desc wire_verdict_desc = TLV_DESC("verdict", wire_verdict, verd
 static const struct tlv_field complete_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_complete, job, .max = WIRE_TARGET_MAX),
     TLV_FIELD(2, TLV_BOOL, wire_complete, failed),
-    TLV_FIELD(3, TLV_BYTES, wire_complete, output, .max = WIRE_BODY_MAX),
+    TLV_FIELD(3, TLV_BYTES, wire_complete, output, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(4, TLV_TEXT, wire_complete, reason, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_complete_desc = TLV_DESC("complete", wire_complete, complete_fields);

@@ -1,6 +1,8 @@
 /* wire_read.c: the tables behind wire_read.h. Tags are format: a new field takes a new one, at the end. */
 #include "wire_read.h"
 
+#include "wire_run.h"
+
 /* clang-format off */
 static const char *const what_words[WIRE_LIST_COUNT] = {"flows", "jobs", "dead", "questions", "workers"};
 
@@ -59,10 +61,10 @@ static const struct tlv_field job_view_fields[] = {
     TLV_FIELD(15, TLV_U32, wire_job_view, exit_code),
     TLV_FIELD(16, TLV_U32, wire_job_view, signal),
     TLV_FIELD(17, TLV_TEXT, wire_job_view, reason, .max = WIRE_TEXT_MAX),
-    TLV_FIELD(18, TLV_BYTES, wire_job_view, result, .max = WIRE_BODY_MAX),
+    TLV_FIELD(18, TLV_BYTES, wire_job_view, result, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(19, TLV_HASH, wire_job_view, result_hash),
     TLV_FIELD(20, TLV_LIST, wire_job_view, parents, .max = WIRE_COUNT_MAX, .sub = &wire_name_desc),
-    TLV_FIELD(21, TLV_BYTES, wire_job_view, body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(21, TLV_BYTES, wire_job_view, body, .max = WIRE_BODY_MAX, .form = TLV_FORM_MESSAGE, .sub = &wire_run_desc),
     TLV_FIELD(22, TLV_HASH, wire_job_view, body_hash),
     TLV_FIELD(23, TLV_LIST, wire_job_view, attempts, .max = 100000, .sub = &wire_attempt_view_desc),
     TLV_FIELD(24, TLV_LIST, wire_job_view, artifacts, .max = 256, .sub = &wire_kept_desc),
@@ -81,7 +83,7 @@ static const struct tlv_field question_view_fields[] = {
     TLV_FIELD(9, TLV_U32, wire_question_view, quorum),
     TLV_FIELD(10, TLV_BOOL, wire_question_view, four_eyes),
     TLV_FIELD(11, TLV_TEXT, wire_question_view, role, .max = WIRE_NAME_MAX),
-    TLV_FIELD(12, TLV_BYTES, wire_question_view, body, .max = WIRE_BODY_MAX),
+    TLV_FIELD(12, TLV_BYTES, wire_question_view, body, .max = WIRE_BODY_MAX, .form = TLV_FORM_MESSAGE, .sub = &wire_run_desc),
 };
 const struct tlv_desc wire_question_view_desc = TLV_DESC("question_view", wire_question_view, question_view_fields);
 
@@ -222,6 +224,7 @@ static const struct tlv_field log_data_fields[] = {
     TLV_FIELD(2, TLV_LIST, wire_log_data, pieces, .max = WIRE_COUNT_MAX, .sub = &wire_log_piece_desc),
     TLV_FIELD(3, TLV_U64, wire_log_data, cut_bytes),
     TLV_FIELD(4, TLV_BOOL, wire_log_data, over),
+    TLV_FIELD(5, TLV_TEXT, wire_log_data, job, .max = WIRE_TARGET_MAX),
 };
 const struct tlv_desc wire_log_data_desc = TLV_DESC("log_data", wire_log_data, log_data_fields);
 

@@ -28,6 +28,20 @@ static const struct tlv_field take_fields[] = {
 };
 const struct tlv_desc wire_take_desc = TLV_DESC("take", wire_take, take_fields);
 
+static const char *const probe_words[WIRE_PROBE_KIND_COUNT] = {"standard", "tcp", "http", "command"};
+static const struct tlv_field probe_fields[] = {
+    TLV_FIELD(1, TLV_ENUM, wire_probe, kind, .max = WIRE_PROBE_KIND_COUNT, .names = probe_words),
+    TLV_FIELD(2, TLV_U32, wire_probe, port),
+    TLV_FIELD(3, TLV_TEXT, wire_probe, path, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(4, TLV_LIST, wire_probe, argv, .max = 4096, .sub = &wire_arg_desc),
+    TLV_FIELD(5, TLV_TEXT, wire_probe, shell, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(6, TLV_U32, wire_probe, interval_ms),
+    TLV_FIELD(7, TLV_U32, wire_probe, timeout_ms),
+    TLV_FIELD(8, TLV_U32, wire_probe, threshold),
+    TLV_FIELD(9, TLV_U32, wire_probe, grace_ms),
+};
+const struct tlv_desc wire_probe_desc = TLV_DESC("probe", wire_probe, probe_fields);
+
 static const struct tlv_field run_fields[] = {
     TLV_FIELD(1, TLV_LIST, wire_run, argv, .max = 4096, .sub = &wire_arg_desc),
     TLV_FIELD(2, TLV_TEXT, wire_run, shell, .max = WIRE_VALUE_MAX),
@@ -49,10 +63,29 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(18, TLV_TEXT, wire_run, foreach, .max = WIRE_TEXT_MAX),
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
     TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
-    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(22, TLV_U32, wire_run, port),
+    TLV_FIELD(23, TLV_BOOL, wire_run, port_auto),
+    TLV_FIELD(24, TLV_MSG, wire_run, health, .sub = &wire_probe_desc),
     TLV_FIELD(30, TLV_TEXT, wire_run, entry, .max = WIRE_TEXT_MAX),
     TLV_FIELD(31, TLV_TEXT, wire_run, dir, .max = WIRE_TEXT_MAX),
     TLV_FIELD(32, TLV_U32, wire_run, strip),
+    TLV_FIELD(45, TLV_U32, wire_run, sandbox),
+    TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),
+    TLV_FIELD(47, TLV_LIST, wire_run, sandbox_write, .max = 64, .sub = &wire_arg_desc),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */
+
+bool wire_sandbox_of(struct slice word, uint32_t *ret) {
+    static const struct {
+        const char *word;
+        uint32_t bits;
+    } words[] = {{"none", 0}, {"net-off", WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF}, {"strict", WIRE_SANDBOX_ALL}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (!slice_eq(word, slice_str(words[i].word))) continue;
+        *ret = words[i].bits;
+        return true;
+    }
+    return false;
+}

@@ -274,8 +274,18 @@ void ask_why(struct server *s, struct request *r) {
     answer_held(s, r);
 }
 
+static struct wire_amount named(struct arena *arena, const char *group, const char *word, uint64_t amount) {
+    char *name = arena_alloc(arena, 40);
+    snprintf(name, 40, "%s_%s", group, word);
+    return (struct wire_amount){slice_str(name), amount};
+}
+
+/* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, `ready_REASON`
+ * of those that are ready are held back by it. */
 void ask_stats(struct server *s, struct request *r) {
     struct state_counts n;
+    uint64_t blocks[BLOCK_COUNT];
+    view_ready_blocks(server_state(s), engine_live(s->engine), s->limits, blocks);
     view_counts(server_state(s), engine_live(s->engine), &n);
     struct packs_stats blobs, logs;
     blobs_stats(s->vault.blobs, &blobs);
@@ -312,13 +322,14 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("history_rebuilding"), s->world.history != NULL && past.state != HISTORY_WHOLE},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];
-    struct wire_amount all[sizeof fixed / sizeof fixed[0] + JOB_STATE_COUNT];
+    struct wire_amount all[sizeof fixed / sizeof fixed[0] + 2 * JOB_STATE_COUNT + BLOCK_COUNT];
     memcpy(all, fixed, sizeof fixed);
-    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) {
-        char *name = arena_alloc(r->arena, 32);
-        snprintf(name, 32, "jobs_%s", job_state_word((enum job_state)i));
-        all[count++] = (struct wire_amount){slice_str(name), n.by_state[i]};
-    }
+    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
+        all[count++] = named(r->arena, "jobs", job_state_word((enum job_state)i), n.by_state[i]);
+    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
+        all[count++] = named(r->arena, "entered", job_state_word((enum job_state)i), s->feed.entered[i]);
+    for (uint32_t i = 0; i < BLOCK_COUNT; i++)
+        if (blocks[i] > 0) all[count++] = named(r->arena, "ready", block_word((enum block)i), blocks[i]);
     struct wire_stats got = {.lsn = engine_lsn(s->engine), .numbers = {all, count}};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_NUMBERS, FRAME_ANSWER, r->id, &got);

@@ -189,6 +189,8 @@ void ask_health(struct server *s, struct request *r) {
         struct command cmd = {.kind = CMD_HEALTH};
         cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
         cmd.as.attempt.healthy = list[i].healthy;
+        cmd.as.attempt.port = list[i].port;
+        cmd.as.attempt.note = list[i].text;
         server_command(s, r->session->conn, 0, &cmd);
     }
 }

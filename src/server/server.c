@@ -18,6 +18,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "upload.h"
+#include "web.h"
 
 #define LANE_BYTES_FIRST ((size_t)256 << 20)
 #define LANE_BYTES_SECOND ((size_t)64 << 20)
@@ -245,6 +246,7 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
+    web_turn(s);
     vault_turn(s);
     s->woken = false;
     if (s->failed != ERR_OK) return;
@@ -279,7 +281,7 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
-                 s->hung_up.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
+                 s->hung_up.count > 0 || s->webs.ready.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -447,6 +449,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     map_init(&s->session_by_conn);
     map_init(&s->session_by_worker);
     map_init(&s->call_by_number);
+    web_init(s);
     vec_init(&s->strangers, sizeof(conn_id));
     vec_init(&s->hung_up, sizeof(struct goner));
     vec_init(&s->with_assigns, sizeof(conn_id));
@@ -469,6 +472,7 @@ static void server_free(struct server *s) {
     map_fini(&s->session_by_conn);
     map_fini(&s->session_by_worker);
     map_fini(&s->call_by_number);
+    web_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);

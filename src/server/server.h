@@ -55,6 +55,8 @@ struct server_options {
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
     bool appends_away; /* every append is the journal thread's, however little is going on */
     bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
+    const char *listen;     /* address of the port, for the names that HTTP may call us by; NULL = loopback's only */
+    const char *http_hosts; /* further ones, with commas; NULL = none */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
 };

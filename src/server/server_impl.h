@@ -11,6 +11,8 @@
 #include "feed.h"
 #include "file.h"
 #include "guest.h"
+#include "heap.h"
+#include "http.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
@@ -37,6 +39,8 @@ enum session_state {
     SESSION_OVER,  /* refused or taken over: nothing more is read */
 };
 
+struct web; /* below */
+
 enum attach_state { ATTACH_NONE, ATTACH_ASKED, ATTACH_DONE };
 
 struct session {
@@ -48,6 +52,7 @@ struct session {
     char address[64];
     struct caller certified; /* by its certificate; no name = it showed none */
     struct buf in; /* the beginning of a frame that is not whole yet */
+    struct web *web; /* speaks HTTP; NULL = it does not */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
     struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
@@ -66,6 +71,31 @@ struct session {
     struct vec assigns; /* struct attempt_effect: for the next frame */
     struct buf early;   /* frames that must not come before `attached` */
     struct vec marks;   /* struct log_mark: logs taken, not yet durable */
+};
+
+/* ---- HTTP: a second dialect of a session (web.h) ---- */
+
+struct web {
+    conn_id conn;      /* first: never 0 while in use */
+    struct http_in in; /* the request that is being read or served */
+    bool looked;       /* its head was, and is in order */
+    bool busy;         /* it is with the server */
+    bool streaming;    /* the head of its answer is out, and the body on its way */
+    bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
+    uint32_t request;  /* id of the last frame */
+    const struct api_route *route;
+    struct buf held;    /* frames of an answer that has more to come */
+    int64_t since_ms;   /* the request began, or its body */
+    uint64_t body_bytes; /* came so far, as they came */
+    uint32_t index, position; /* in the pool, in the heap of deadlines */
+};
+
+struct webs {
+    struct pool all; /* struct web */
+    struct heap deadlines;
+    struct vec ready; /* conn_id: an answer is out, and more to do */
+    struct arena arena;
+    struct buf json, out;
 };
 
 /* ---- calls: commands on their way through the engine (call.c) ---- */
@@ -163,6 +193,7 @@ struct server {
     struct map session_by_worker; /* number of the worker -> session */
     struct vec strangers;         /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
+    struct webs webs;
     struct lane lanes[WIRE_LANE_COUNT];
     struct pool calls;
     struct map call_by_number;

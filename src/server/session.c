@@ -4,9 +4,10 @@
 #include <stdio.h>
 
 #include "assign.h"
-#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
+#include "vouch.h"
+#include "web.h"
 
 #define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
@@ -42,8 +43,14 @@ static void send_now(struct server *s, struct session *n, struct slice frames) {
     if (n->sent_bytes > UNSENT_MAX) choke(s, n);
 }
 
+void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
+    send_now(s, n, bytes);
+}
+
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->attach == ATTACH_ASKED)
+    if (n->web != NULL)
+        web_frames(s, n, frames);
+    else if (n->attach == ATTACH_ASKED)
         buf_put_slice(&n->early, frames);
     else
         send_now(s, n, frames);
@@ -93,6 +100,7 @@ static void forget(struct server *s, struct session *n) {
             n->worker = NULL;
         }
     }
+    web_close(s, n);
     feed_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);
@@ -116,63 +124,15 @@ void session_end(struct server *s, struct session *n) {
 void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
     n->attach = n->attach == ATTACH_ASKED ? ATTACH_NONE : n->attach;
-    session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
+    if (n->web != NULL)
+        web_refuse(s, n, e, text);
+    else
+        session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
     server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, text);
     session_end(s, n);
 }
 
 /* ---- hello ---- */
-
-/* Whether this way of coming will do, whoever it is. For a job its worker has shown a certificate. */
-static enum err check_way(const struct server *s, const struct session *n, bool is_job, struct why *why) {
-    if (n->is_local) return ERR_OK;
-    if (s->options.needs_tls && !n->is_tls)
-        return why_set(why, ERR_FORBIDDEN,
-                       "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
-                       "could be read on the way");
-    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
-        return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
-    return ERR_OK;
-}
-
-/* A certificate bounds what a token may do: its tenant is the only one. */
-static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
-    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
-    if (e != ERR_OK || n->certified.tenant[0] == 0) return e;
-    if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
-        return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
-                       n->certified.tenant);
-    memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
-    return ERR_OK;
-}
-
-static enum err vouch(struct server *s, struct session *n, const struct wire_hello *m, struct why *why) {
-    bool is_job = jobtoken_is_one(m->token);
-    enum err e = check_way(s, n, is_job, why);
-    if (e != ERR_OK) return e;
-    if (is_job) return jobtoken_check(s, m->token, &n->who, &n->job, why);
-    if (m->token.len > 0) return vouch_token(s, n, m->token, why);
-    if (n->certified.roles != 0) {
-        n->who = n->certified;
-        return ERR_OK;
-    }
-    if (n->is_local && (n->uid == s->options.uid || n->uid == 0)) {
-        n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
-        snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
-        return ERR_OK;
-    }
-    if (n->is_local) return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's: send a token", n->uid);
-    return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
-}
-
-static enum err choose_tenant(struct session *n, struct slice wanted, struct why *why) {
-    if (wanted.len == 0) return ERR_OK;
-    if (wanted.len >= AUTH_NAME_MAX) return why_set(why, ERR_INVALID, "the tenant's name is too long");
-    if (n->who.tenant[0] != 0 && !slice_eq(wanted, slice_str(n->who.tenant)))
-        return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
-    snprintf(n->who.tenant, sizeof n->who.tenant, "%.*s", SLICE_FMT(wanted));
-    return ERR_OK;
-}
 
 static void welcome(struct server *s, struct session *n, uint32_t request) {
     struct wire_name roles[ROLE_COUNT];
@@ -206,8 +166,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
     if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
         e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",
                     SERVER_FRAME_VERSION, m.version_min, m.version_max);
-    if (e == ERR_OK) e = vouch(s, n, &m, &why);
-    if (e == ERR_OK) e = choose_tenant(n, m.tenant, &why);
+    if (e == ERR_OK) e = vouch(s, n, m.token, m.tenant, &why);
     if (e == ERR_OK && s->draining) e = why_set(&why, ERR_BUSY, "the server is stopping");
     if (e != ERR_OK) {
         session_refuse(s, n, f->request, e, why.text);
@@ -224,7 +183,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
 
 /* ---- in ---- */
 
-static void enqueue(struct server *s, struct session *n, const struct frame *f) {
+void session_enqueue(struct server *s, struct session *n, const struct frame *f) {
     const struct wire_info *info = wire_info(f->opcode);
     char text[80];
     if (info == NULL || info->sender == WIRE_FROM_SERVER) {
@@ -269,7 +228,7 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
         if (n->state == SESSION_NEW)
             (void)hello(s, n, &f);
         else if (!(f.flags & FRAME_ANSWER))
-            enqueue(s, n, &f);
+            session_enqueue(s, n, &f);
         if (!is_known(s, conn)) return in.len;
     }
 }
@@ -278,8 +237,9 @@ static bool sniffed(struct server *s, struct session *n, struct slice first) {
     enum sniff what = sniff(first);
     char text[120];
     if (what == SNIFF_NATIVE) return true;
-    if (what == SNIFF_MORE) return false;
-    snprintf(text, sizeof text, "this listener speaks native v2, not %s", sniff_word(what));
+    if (what == SNIFF_HTTP) web_open(s, n);
+    if (what == SNIFF_MORE || what == SNIFF_HTTP) return false;
+    snprintf(text, sizeof text, "this listener speaks native v2 and HTTP, not %s", sniff_word(what));
     session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
     return false;
 }
@@ -288,6 +248,10 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
     struct server *s = ctx;
     struct session *n = session_of(s, conn);
     if (n == NULL) return;
+    if (n->web != NULL) {
+        web_received(s, n, bytes);
+        return;
+    }
     bool buffered = n->in.len > 0;
     if (buffered) buf_put_slice(&n->in, bytes);
     struct slice all = buffered ? buf_slice(&n->in) : bytes;
@@ -296,7 +260,9 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         return;
     }
     if (n->state == SESSION_NEW && !sniffed(s, n, all)) {
-        if (is_known(s, conn) && !buffered) buf_put_slice(&n->in, bytes);
+        if (!is_known(s, conn)) return;
+        if (!buffered) buf_put_slice(&n->in, bytes);
+        if (n->web != NULL) web_received(s, n, (struct slice){0});
         return;
     }
     size_t used = frames_take(s, n, all);
@@ -307,15 +273,6 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         buf_cut(&n->in, left);
     else if (left > 0)
         buf_put_slice(&n->in, slice_of(all.ptr + used, left));
-}
-
-/* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
-static void certify(struct caller *c, const struct net_peer *peer) {
-    if (peer->certified.len == 0 || peer->certified.len >= AUTH_NAME_MAX) return;
-    if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
-    snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
-    snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
-    if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
 }
 
 /* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
@@ -345,7 +302,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     n->conn = conn;
     n->is_local = peer->is_local;
     n->is_tls = peer->is_tls;
-    certify(&n->certified, peer);
+    vouch_certify(&n->certified, peer);
     n->uid = peer->uid;
     n->opened_ms = s->world.clock->mono(s->world.clock).ms;
     snprintf(n->address, sizeof n->address, "%s", peer->address);
@@ -382,7 +339,7 @@ void session_handler(struct server *s, struct net_handler *ret) {
 /* ---- time and ends ---- */
 
 int64_t session_patience(struct server *s) {
-    int64_t next = TIME_NEVER;
+    int64_t next = web_patience(s);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->strangers.count; i++) {
         conn_id conn = *(conn_id *)vec_at(&s->strangers, i);

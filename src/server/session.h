@@ -17,6 +17,9 @@ void session_tell_gone(struct server *s);
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
                   const void *message);
 void session_send_bytes(struct server *s, struct session *n, struct slice frames);
+void session_send_raw(struct server *s, struct session *n, struct slice bytes); /* no frames: as they are */
+/* Puts a request into its lane, or says why not. */
+void session_enqueue(struct server *s, struct session *n, const struct frame *f);
 void session_pause(struct server *s, struct session *n, bool on); /* while on, it is not read */
 /* An answer that ends the request. No answer to request 0. */
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message);

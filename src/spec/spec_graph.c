@@ -295,6 +295,7 @@ static enum err put_undo(struct graph *g, const struct spec_job *job, struct wir
     undo->o.demand = job->o.demand; /* where the job ran, unless it says otherwise */
     undo->r.env = job->r.env;
     enum err e = spec_job_read(s, job->compensate, IN_UNDO, undo);
+    if (undo->sandbox == NULL && (undo->given & (GIVEN_RUN | GIVEN_SCRIPT))) undo->sandbox = job->sandbox;
     if (e == ERR_OK) e = spec_job_finish(s, undo, true);
     if (e == ERR_OK) e = encode_run(g, undo, &w->undo_body);
     if (e == ERR_OK) w->undo_options = options_place(g, &undo->o) + 1;
@@ -345,6 +346,7 @@ static enum err put_job(struct graph *g, uint32_t node, const uint32_t *place, s
     if (e == ERR_OK) e = put_cache(g, job, w);
     if (e == ERR_OK) e = put_undo(g, job, w);
     if (e == ERR_OK) w->options = options_place(g, &job->o);
+    w->service = job->service;
     return e;
 }
 

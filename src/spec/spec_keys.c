@@ -38,6 +38,41 @@ static const struct spec_field prefer_fields[] = {
 };
 static const struct spec_object prefer_keys = {"a preference", prefer_fields, COUNT(prefer_fields)};
 
+#define COMMAND_SCHEMA "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"
+
+static const struct spec_field health_fields[] = {
+    KEY("http",      SPEC_TEXT,  spec_job, r.health.path,        "a path on its port; an answer of 200 to 399 is well"),
+    KEY("tcp",       SPEC_BOOL,  spec_job, probe_tcp,            "or: `true`: somebody listens at its port; so unless said, when it has a port"),
+    KEY("command",   SPEC_NODE,  spec_job, probe_command,        "or: a command, which sees what the service sees; exit 0 is well", .form = "text or list", .schema = COMMAND_SCHEMA),
+    KEY("port",      SPEC_COUNT, spec_job, r.health.port,        "which port is looked at, when it is not that of the service"),
+    KEY("interval",  SPEC_MS32,  spec_job, r.health.interval_ms, "between two looks; 5s unless said", .zero_as = 1),
+    KEY("timeout",   SPEC_MS32,  spec_job, r.health.timeout_ms,  "how long one look may take; 2s unless said", .zero_as = 1),
+    KEY("threshold", SPEC_COUNT, spec_job, r.health.threshold,   "so many failures in a row, and its worker ends the process; 3 unless said"),
+    KEY("grace",     SPEC_MS32,  spec_job, r.health.grace_ms,    "after each start, in which failures do not count; 30s unless said", .zero_as = 1),
+};
+static const struct spec_object health_keys = {"a health", health_fields, COUNT(health_fields)};
+
+static const struct spec_field restart_fields[] = {
+    KEY("base",  SPEC_MS32, spec_job, o.restart_base_ms,  "before the first restart, doubled before each further one; 3s unless the server says otherwise", .zero_as = 1),
+    KEY("cap",   SPEC_MS32, spec_job, o.restart_cap_ms,   "where the doubling ends; 30s", .zero_as = 1),
+    KEY("reset", SPEC_MS64, spec_job, o.restart_reset_ms, "healthy for so long, and the next restart is the first again; 1m", .zero_as = 1),
+};
+static const struct spec_object restart_keys = {"a restart", restart_fields, COUNT(restart_fields)};
+
+static const struct spec_field service_fields[] = {
+    KEY("run",    SPEC_NODE, spec_job, run, "the program: as `run` of a job", .form = "text or list", .schema = COMMAND_SCHEMA),
+    KEY("script", SPEC_NODE, spec_job, script, "or: a script, as `script` of a job", .form = "path or object",
+        .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("name",   SPEC_TEXT, spec_job, service, "of the service, unique for the tenant; that of the job unless said"),
+    KEY("port",   SPEC_NODE, spec_job, port, "where it listens, in $PORT: a number, or `auto` for one that is free, another at each start", .form = "number or auto",
+        .schema = "{\"type\":[\"integer\",\"string\"]}"),
+    KEY("health", SPEC_OBJECT, spec_job, given, "when it is well; a text is a path for `http`", .sub = &health_keys),
+    KEY("restart", SPEC_OBJECT, spec_job, given, "how long to wait before it is started again; a duration alone is the base", .sub = &restart_keys),
+    KEY("healthy_within", SPEC_MS64, spec_job, o.healthy_within_ms, "from its deployment; else the version before comes back; 5m unless the server says otherwise", .zero_as = 1),
+    KEY("stop_within", SPEC_MS32, spec_job, o.stop_within_ms, "how long a worker may take to confirm that it stopped, after which it counts as gone; 1m", .zero_as = 1),
+};
+static const struct spec_object service_keys = {"a service", service_fields, COUNT(service_fields)};
+
 static const struct spec_field job_fields[] = {
     KEY("run",        SPEC_NODE,   spec_job, run, "a command: a text for `/bin/sh -c`, or a list of program and arguments that no shell touches", .given = GIVEN_RUN,
         .where = IN_JOB | IN_UNDO, .form = "text or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"),
@@ -45,6 +80,7 @@ static const struct spec_field job_fields[] = {
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
     KEY("archive",    SPEC_NODE,   spec_job, archive, "a zip or tar archive with a program in it: the path of a file beside the flow file, or an object (below)", .given = GIVEN_ARCHIVE,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
+    KEY("service",    SPEC_OBJECT, spec_job, given, "deploys a process that is to run until someone says otherwise; the job succeeds when it is healthy", .given = GIVEN_SERVICE, .sub = &service_keys, .where = IN_JOB),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
     KEY("external",   SPEC_TEMPLATE, spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
@@ -96,6 +132,8 @@ static const struct spec_field job_fields[] = {
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
     KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,
         .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"),
+    KEY("sandbox",    SPEC_NODE,   spec_job, sandbox, "what it may see and do of the machine: `strict`, `net-off`, `none`, or an object (below); [the guide](sandbox.md) says what that means",
+        .form = "word or object", .schema = "{\"oneOf\":[{\"enum\":[\"strict\",\"net-off\",\"none\"]},{\"$ref\":\"#/$defs/sandbox\"},{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}]}"),
     KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
     KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
     KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),
@@ -175,6 +213,14 @@ static const struct spec_field foreach_fields[] = {
     KEY("allow",        SPEC_NODE,  spec_foreach, allow, "how many may end badly: a number, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),
 };
 const struct spec_object spec_foreach_keys = {"a foreach", foreach_fields, COUNT(foreach_fields)};
+
+static const struct spec_field sandbox_fields[] = {
+    KEY("strict",    SPEC_BOOL,  spec_sandbox, strict, "no network, and no files but the system's, its own and those named here"),
+    KEY("net",       SPEC_NODE,  spec_sandbox, net, "`off`: no network; `on`: with the network, also when strict", .form = "on or off", .schema = "{\"enum\":[\"on\",\"off\",true,false]}"),
+    KEY("read-only", SPEC_NAMES, spec_sandbox, read, "absolute paths that it may read, and execute what is there; all but these, the system's and its own are out of sight", .form = "path or list"),
+    KEY("write",     SPEC_NAMES, spec_sandbox, write, "absolute paths of directories in which it may change everything", .form = "path or list"),
+};
+const struct spec_object spec_sandbox_keys = {"a sandbox", sandbox_fields, COUNT(sandbox_fields)};
 
 static const struct spec_field schedule_fields[] = {
     KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday of the clock on the wall, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),

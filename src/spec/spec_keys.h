@@ -54,7 +54,8 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys,
+    spec_sandbox_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -70,8 +71,9 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_NOOP = 16,
     GIVEN_SLEEP = 32,
     GIVEN_FAIL = 64,
+    GIVEN_SERVICE = 1024,
     GIVEN_ARCHIVE = 1 << 12,
-    GIVEN_KINDS = 127 | GIVEN_ARCHIVE,
+    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
@@ -86,6 +88,10 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     bool noop;
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
     const struct json_node *phase, *cache, *archive;
+    const struct json_node *sandbox;
+    struct slice service; /* its name, of a job that deploys one */
+    bool probe_tcp;
+    const struct json_node *port, *probe_command;
 };
 
 struct spec_flow {
@@ -137,6 +143,13 @@ struct spec_cache {
     uint32_t given;
     struct slice key;
     int64_t ms;
+};
+
+struct spec_sandbox { /* `sandbox: {…}` */
+    uint32_t given;
+    bool strict;
+    const struct json_node *net;
+    struct tlv_list read, write; /* of wire_name */
 };
 
 struct spec_foreach {

@@ -24,7 +24,8 @@ declare -A rule=(
     [os]="base os port"
     [child]="base child port proto"
     [bench]="agent base bench cli core journal os port proto server spec store"
-    [cli]="agent base cli core eval journal port proto server spec store"
+    [term]="base term"
+    [cli]="agent base cli core eval journal port proto server spec store term"
 )
 
 # The first header of a layer that the system has none of the same name of, or nothing.

@@ -24,12 +24,8 @@ root=$dir/root
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 for fresh in tmp run; do mount -t tmpfs -o mode=1777 tmpfs "$root/$fresh"; done
-in_root() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"; }
-as() { # USER COMMAND...
-    local user=$1
-    shift
-    in_root setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
-}
+enter=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$root")
+in_root() { "${enter[@]}" "$@"; }
 left() { # what the upper layer has, but for the books that dpkg and its helpers keep
     (cd "$dir/upper" && find . ! -type d ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' \
         ! -path './etc/*passwd*' ! -path './etc/*group*' ! -path './etc/*shadow*' ! -path './etc/sub[ug]id*' \
@@ -72,18 +68,23 @@ command_of() { sed -n "s/^ExecStart=//; T; s/ \$WORKER_OPTIONS//; p" "$root/lib/
 in_root install -d -o reeve -g reeve -m 750 /var/lib/reeve
 in_root install -d -o reeve-worker -g reeve-worker -m 750 /var/lib/reeve-worker /run/reeve-worker
 # shellcheck disable=SC2046
-as reeve $(command_of server) >"$dir/server.log" 2>&1 &
+"${enter[@]}" setpriv --reuid reeve --regid reeve --clear-groups $(command_of server) >"$dir/server.log" 2>&1 &
+server=$!
 is "the server of the unit starts" await test -s "$root/var/lib/reeve/worker.token" -a -s "$root/var/lib/reeve/address"
 hand_over=$(sed -n 's/^ExecStartPre=-+//p' "$root/lib/systemd/system/reeve-worker.service")
 # shellcheck disable=SC2086
 is "the worker gets its token" in_root $hand_over
 # shellcheck disable=SC2046
-REEVE_DATA=/run/reeve-worker as reeve-worker env REEVE_DATA=/run/reeve-worker $(command_of worker) >"$dir/worker.log" 2>&1 &
+"${enter[@]}" setpriv --reuid reeve-worker --regid reeve-worker --clear-groups env REEVE_DATA=/run/reeve-worker \
+    $(command_of worker) >"$dir/worker.log" 2>&1 &
+worker=$!
 is "root runs a job on them" in_root sh -c 'test "$(REEVE_DATA=/var/lib/reeve timeout 60 reeve run -- id -un)" = reeve-worker'
-is "which cannot read what is the server's" not as reeve-worker cat /var/lib/reeve/admin.token
-# shellcheck disable=SC2046
-kill $(jobs -p)
-wait || true
+is "which cannot read what is the server's" not in_root setpriv --reuid reeve-worker \
+    --regid reeve-worker --clear-groups cat /var/lib/reeve/admin.token
+kill $worker
+is "TERM ends the worker" wait $worker
+kill $server
+is "and the server" wait $server
 
 is "the manual page renders without a complaint" in_root sh -c \
     'test -z "$(man --warnings=w -E UTF-8 -l /usr/share/man/man1/reeve.1.gz 2>&1 >/tmp/page)" && grep -q "reeve submit" /tmp/page'
@@ -99,7 +100,6 @@ is "dpkg removes it" in_root dpkg -r reeve
 is "the program is gone" not in_root test -e /usr/bin/reeve
 is "settings and data are not" in_root test -e /etc/reeve/reeve.yaml -a -d /var/lib/reeve
 is "dpkg purges it" in_root dpkg -P reeve
-cat /tmp/said
 is "the users are gone" not in_root sh -c 'id reeve || id reeve-worker'
 rest=$(left)
 sed 's/^/left: /; /^left: $/d' <<<"$rest"

@@ -404,7 +404,7 @@ static void damage_inside_is_found_by_who_meets_it(void **state) {
     lab_open(l);
     for (uint64_t before = 3001; before > 100 && strstr(l->notes, "set aside as") == NULL; before -= 100) {
         const struct history_answer *a = ask(l, (struct history_query){.before = before, .most = 100});
-        if (a->err != ERR_OK) assert_int_equal(a->err, ERR_CORRUPT);
+        if (a->err != ERR_OK && a->err != ERR_CORRUPT && a->err != ERR_BUSY) fail_msg("%s", a->why.text);
         if (a->err != ERR_OK) turn(l);
     }
     for (uint32_t i = 0; i < 10 && strstr(l->notes, "set aside as") == NULL; i++) turn(l);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "jail.h"
+#include "osconfine.h"
 
 static char dir[] = "/tmp/reeve-jail-XX"
                     "XX"
@@ -75,6 +76,7 @@ static int write_too_much(int folder) {
     struct open_how how = {.flags = O_WRONLY | O_CREAT | O_EXCL, .mode = 0644};
     int fd = (int)syscall(SYS_openat2, folder, "large", &how, sizeof how);
     char block[8192] = {0};
+    errno = 0; /* a part is written: no error, but not all */
     return write(fd, block, sizeof block) == (ssize_t)sizeof block ? 0 : -1;
 }
 
@@ -85,7 +87,7 @@ static int tried(int (*attempt)(int folder)) {
     if (pid == 0) {
         struct why why = {{0}};
         int folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (folder < 0 || jail_enter(folder, 4096, &why) != ERR_OK) {
+        if (folder < 0 || fchdir(folder) != 0 || jail_enter(&osconfine, 4096, &why) != ERR_OK) {
             dprintf(2, "# %s\n", why.text);
             _exit(255);
         }

@@ -187,6 +187,58 @@ static void the_other_kinds(void **state) {
     flowlab_fini(&l);
 }
 
+static void a_service_and_its_keys(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  web: {service: ./serve --port $PORT}\n"
+         "  api:\n"
+         "    service:\n"
+         "      run: [./api, -v]\n"
+         "      name: the-api\n"
+         "      port: 8080\n"
+         "      health: {http: /up, port: 8081, interval: 1s, timeout: 500ms, threshold: 5, grace: 1m}\n"
+         "      restart: {base: 1s, cap: 10s, reset: 2m}\n"
+         "      healthy_within: 1m\n"
+         "      stop_within: 30s\n"
+         "    env: {A: b}\n"
+         "  db: {service: {script: {name: a.sh, text: x}, port: auto, health: {command: [pg, ready]}}}\n"
+         "  mq: {service: {run: x, port: auto, restart: 1s, health: {command: 'test -e up'}}}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "web")->kind, WIRE_JOB_SERVICE);
+    assert_slice(flowlab_job(&l, "web")->service, "web");
+    assert_slice(flowlab_run(&l, "web").shell, "./serve --port $PORT");
+    assert_int_equal(flowlab_run(&l, "web").health.kind, WIRE_PROBE_STANDARD);
+    struct wire_run api = flowlab_run(&l, "api");
+    assert_slice(flowlab_job(&l, "api")->service, "the-api");
+    assert_int_equal(api.argv.count, 2);
+    assert_int_equal(api.env.count, 1);
+    assert_int_equal(api.port, 8080);
+    assert_int_equal(api.health.kind, WIRE_PROBE_HTTP);
+    assert_slice(api.health.path, "/up");
+    assert_int_equal(api.health.port, 8081);
+    assert_int_equal(api.health.interval_ms, 1000);
+    assert_int_equal(api.health.timeout_ms, 500);
+    assert_int_equal(api.health.threshold, 5);
+    assert_int_equal(api.health.grace_ms, 60000);
+    const struct wire_options *o = flowlab_options(&l, "api");
+    assert_int_equal(o->restart_base_ms, 1000);
+    assert_int_equal(o->restart_cap_ms, 10000);
+    assert_int_equal(o->restart_reset_ms, 120000);
+    assert_int_equal(o->healthy_within_ms, 60000);
+    assert_int_equal(o->stop_within_ms, 30000);
+    struct wire_run db = flowlab_run(&l, "db");
+    assert_slice(db.script_name, "a.sh");
+    assert_true(db.port_auto && db.port == 0);
+    assert_int_equal(db.health.kind, WIRE_PROBE_COMMAND);
+    assert_int_equal(db.health.argv.count, 2);
+    assert_slice(flowlab_run(&l, "mq").health.shell, "test -e up");
+    assert_int_equal(flowlab_options(&l, "mq")->restart_base_ms, 1000);
+    flowlab_fini(&l);
+}
+
 static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     (void)state;
     struct flowlab l;
@@ -388,7 +440,7 @@ static const struct {
     {"jobs:\n  a: {run: x, <<: 3}", "what jobs share goes to `defaults`"},
     {"jobs:\n  a: {archive: {entry: x}}", "flow.yaml:2:16: an archive needs its `file`"},
     {"jobs:\n  a: {archive: big.sh, workdir: /tmp}", "an archive is run where it is unpacked: `dir` in place of"},
-    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, service, gate, external, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
     {"jobs:\n  a: {noop: false}", "`noop` is true, or is not there"},
     {"jobs:\n  a: {run: []}", "flow.yaml:2:12: expected a program and its arguments, found an empty list"},
@@ -465,6 +517,22 @@ static const struct {
     {"jobs:\n  a: {run: x, compensate: {run: 'x ${jobs.a.outputs}'}}", "a compensation has no templates"},
     {"jobs:\n  b: x\n  a: {run: 'x ${jobs.b.outputs.y}'}", "flow.yaml:3:3: it uses what `b` leaves, so it must need it"},
     {"jobs:\n  bee: x\n  a: {env: {A: '${jobs.bea.outputs.y}'}, run: x}", "flow.yaml:3:3: there is no job `bea`; did you mean `bee`?"},
+    {"jobs:\n  a: {service: {port: 80}}", "flow.yaml:2:3: a service needs its program: `run` or `script`"},
+    {"jobs:\n  a: {service: {run: x, script: y.sh}}", "`run` or `script`, not both"},
+    {"jobs:\n  a: {service: x, run: y}", "a job is one thing"},
+    {"jobs:\n  a: {service: {run: x, port: 0}}", "flow.yaml:2:31: expected a port between 1 and 65535, or `auto`, found `0`"},
+    {"jobs:\n  a: {service: {run: x, port: http}}", "found `http`"},
+    {"jobs:\n  a: {service: {run: x, health: /up}}", "say which, with `port`"},
+    {"jobs:\n  a: {service: {run: x, port: 80, health: up}}", "begins with `/`, found `up`"},
+    {"jobs:\n  a: {service: {run: x, port: 80, health: '/a b'}}", "blanks or control characters"},
+    {"jobs:\n  a: {service: {run: x, port: 80, health: {http: /, tcp: true}}}", "one of `http`, `tcp` and `command`"},
+    {"jobs:\n  a: {service: {run: x, health: {command: []}}}", "expected a program and its arguments"},
+    {"jobs:\n  a: {service: {run: x, health: {every: 1s}}}", "a health has no key `every`"},
+    {"jobs:\n  a: {service: x, foreach: [1]}", "n services have n names"},
+    {"jobs:\n  a: {service: x, compensate: y}", "it is stopped with `reeve stop`"},
+    {"jobs:\n  a: {service: x, cache: true}", "it has no result"},
+    {"jobs:\n  a: {service: x, artifacts: [y]}", "it has no end"},
+    {"defaults: {service: x}\njobs: {a: x}", "`service` cannot stand in defaults"},
     {"jobs:\n  a: *x", "an alias of an anchor that does not stand before it"},
     {"jobs:\n  ? [x]\n  : y", "expected a plain key"},
     {"\tjobs: x", "line 1"},
@@ -542,6 +610,7 @@ int main(void) {
         cmocka_unit_test(json_means_the_same),
         cmocka_unit_test(every_key_of_a_job),
         cmocka_unit_test(the_other_kinds),
+        cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),

@@ -42,6 +42,24 @@ static void parents_and_time(void **state) {
     assert_block(r, 1, 1, BLOCK_TIME); /* backoff */
 }
 
+static void ready_jobs_are_counted_by_reason(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options(), gpu = rig_options();
+    uint64_t blocks[BLOCK_COUNT];
+    struct name_item cap = {SLICE("gpu")};
+    gpu.demand.capabilities = (struct tlv_list){&cap, 1};
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3));
+    assert_ok(rig_submit(r, &gpu, (const char *[]){"d", "e"}, 2));
+    view_ready_blocks(engine_state(r->engine), engine_live(r->engine), &r->limits, blocks);
+    assert_int_equal(blocks[BLOCK_NO_WORKERS], 5);
+    assert_ok(rig_attach(r, "w", 1, 1));
+    view_ready_blocks(engine_state(r->engine), engine_live(r->engine), &r->limits, blocks);
+    assert_int_equal(blocks[BLOCK_NO_WORKERS], 0);
+    assert_int_equal(blocks[BLOCK_CAPACITY], 2); /* one of three runs */
+    assert_int_equal(blocks[BLOCK_CAPABILITY], 2);
+    assert_int_equal(blocks[BLOCK_PAUSED], 0);
+}
+
 static void question(void **state) {
     struct rig *r = *state;
     struct options o = rig_options();
@@ -164,9 +182,11 @@ static void words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(nothing), RIG_TEST(parents_and_time), RIG_TEST(question), RIG_TEST(pools),
-        RIG_TEST(topics),  RIG_TEST(workers),          RIG_TEST(queue),    RIG_TEST(paused_comes_before_the_rest),
-        RIG_TEST(words),
+        RIG_TEST(nothing),  RIG_TEST(parents_and_time),
+        RIG_TEST(question), RIG_TEST(pools),
+        RIG_TEST(topics),   RIG_TEST(workers),
+        RIG_TEST(queue),    RIG_TEST(paused_comes_before_the_rest),
+        RIG_TEST(words),    RIG_TEST(ready_jobs_are_counted_by_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

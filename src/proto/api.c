@@ -1,0 +1,226 @@
+/* api.c: see api.h. */
+#include "api.h"
+
+#include "panic.h"
+#include "uri.h"
+
+#define PAIRS_MAX 128u /* of a query */
+
+/* clang-format off */
+#define GET(path, op, field, preset, answer, about, text) \
+    {HTTP_VERB_GET, path, op, field, preset, API_BODY_NONE, API_ANSWER_##answer, about, text}
+#define DO(verb, path, op, field, preset, answer, about, text) \
+    {HTTP_VERB_##verb, path, op, field, preset, API_BODY_FIELDS, API_ANSWER_##answer, about, text}
+
+static const struct api_route routes[] = {
+/*      path                               message          field      preset           answer   about */
+    GET("/flows",                          WIRE_LIST,       NULL,      "what=flows",    MESSAGE, "flows",     "a page of flows, the newest first"),
+    {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", "submits a flow file in JSON; header Idempotency-Key"},
+    GET("/flows/{flow}",                   WIRE_GET,        "target",  NULL,            MESSAGE, NULL,        "a flow; with details=true its jobs"),
+    GET("/flows/{flow}/jobs",              WIRE_LIST,       "flow",    "what=jobs",     MESSAGE, "jobs",      "a page of the jobs of a flow"),
+    GET("/flows/{flow}/wait",              WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the flow is over, or after timeout_ms"),
+    DO(POST, "/flows/{flow}/cancel",       WIRE_CANCEL,     "targets", NULL,            ITEM,    "results",   "ends a flow"),
+    DO(POST, "/flows/{flow}/rerun",        WIRE_RERUN,      "targets", NULL,            ITEM,    "results",   "starts a finished flow again where it failed"),
+    DO(POST, "/flows/{flow}/pause",        WIRE_PAUSE,      "name",    "scope=flow",    MESSAGE, NULL,        "a flow starts nothing new"),
+    DO(POST, "/flows/{flow}/resume",       WIRE_RESUME,     "name",    "scope=flow",    MESSAGE, NULL,        "it goes on"),
+    GET("/jobs/{flow}/{job}",              WIRE_GET,        "target",  "details=true",  ITEM,    "jobs",      "a job with its attempts and what it runs"),
+    GET("/jobs/{flow}/{job}/why",          WIRE_WHY,        "job",     NULL,            MESSAGE, NULL,        "the one reason why it does not run"),
+    GET("/jobs/{flow}/{job}/logs",         WIRE_LOGS,       "job",     NULL,            BYTES,   NULL,        "what an attempt wrote, both outputs, as bytes"),
+    GET("/jobs/{flow}/{job}/wait",         WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the job is over, or after timeout_ms"),
+    DO(POST, "/jobs/{flow}/{job}/cancel",  WIRE_CANCEL,     "targets", NULL,            ITEM,    "results",   "ends a job and what depends on it"),
+    DO(POST, "/jobs/{flow}/{job}/retry",   WIRE_RETRY,      "targets", NULL,            ITEM,    "results",   "a dead job gets a new budget"),
+    DO(POST, "/jobs/{flow}/{job}/discard", WIRE_DISCARD,    "targets", NULL,            ITEM,    "results",   "a dead letter is put away"),
+    DO(POST, "/jobs/{flow}/{job}/complete", WIRE_COMPLETE,  "job",     NULL,            MESSAGE, NULL,        "the word that an external job waits for"),
+    DO(POST, "/jobs/{flow}/{job}/verdict", WIRE_VERDICT,    "job",     NULL,            MESSAGE, NULL,        "answers the question that this job stands before"),
+    GET("/dead",                           WIRE_LIST,       NULL,      "what=dead",     MESSAGE, "jobs",      "a page of dead letters"),
+    GET("/questions",                      WIRE_LIST,       NULL,      "what=questions", MESSAGE, "questions", "a page of what waits for a decision"),
+    DO(POST, "/questions/{question}/verdict", WIRE_VERDICT, "question", NULL,           MESSAGE, NULL,        "answers a question, for the hash that was shown"),
+    GET("/workers",                        WIRE_LIST,       NULL,      "what=workers",  MESSAGE, "workers",   "a page of workers"),
+    DO(POST, "/workers/{worker}/drain",    WIRE_DRAIN,      "worker",  NULL,            MESSAGE, NULL,        "a worker takes no more; with undo it takes again"),
+    GET("/schedules",                      WIRE_SCHEDULE_LS, NULL,     NULL,            MESSAGE, "schedules", "a page of schedules"),
+    DO(PUT, "/schedules/{name}",           WIRE_SCHEDULE_SET, "name",  NULL,            MESSAGE, NULL,        "sets a schedule; flow.spec is a flow file in JSON"),
+    DO(DELETE, "/schedules/{name}",        WIRE_SCHEDULE_CHANGE, "name", "op=remove",   MESSAGE, NULL,        "removes a schedule"),
+    DO(POST, "/schedules/{name}/pause",    WIRE_SCHEDULE_CHANGE, "name", "op=pause",    MESSAGE, NULL,        "it does not fire"),
+    DO(POST, "/schedules/{name}/resume",   WIRE_SCHEDULE_CHANGE, "name", "op=resume",   MESSAGE, NULL,        "it fires again"),
+    DO(POST, "/schedules/{name}/backfill", WIRE_SCHEDULE_CHANGE, "name", "op=backfill", MESSAGE, NULL,        "fires for slots of the past"),
+    GET("/services",                       WIRE_SERVICE_LS, NULL,      NULL,            MESSAGE, "services",  "a page of services"),
+    DO(PUT, "/services/{name}",            WIRE_SERVICE_SET, "name",   NULL,            MESSAGE, NULL,        "what a service is to do"),
+    GET("/store",                          WIRE_KV_GET,     NULL,      NULL,            MESSAGE, "items",     "keys of the shared store: by name, or a page by prefix"),
+    DO(POST, "/store",                     WIRE_KV_CHANGE,  NULL,      NULL,            MESSAGE, NULL,        "changes keys of the shared store, or publishes"),
+    GET("/blobs",                          WIRE_BLOB_LS,    NULL,      NULL,            MESSAGE, "blobs",     "a page of the tenant's blobs"),
+    GET("/blobs/{hash}",                   WIRE_BLOB_GET,   "hash",    NULL,            BYTES,   NULL,        "the bytes of a blob"),
+    GET("/tokens",                         WIRE_TOKEN_LS,   NULL,      NULL,            MESSAGE, "tokens",    "which tokens there are; not the tokens themselves"),
+    DO(POST, "/tokens",                    WIRE_TOKEN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a new token, shown once"),
+    DO(DELETE, "/tokens/{id}",             WIRE_TOKEN_REVOKE, "targets", NULL,          ITEM,    "results",   "a token is no longer valid"),
+    DO(PUT, "/pools/{name}",               WIRE_POOL,       "name",    NULL,            MESSAGE, NULL,        "sets a pool"),
+    DO(POST, "/pools/{name}/pause",        WIRE_PAUSE,      "name",    "scope=pool",    MESSAGE, NULL,        "a pool starts nothing new"),
+    DO(POST, "/pools/{name}/resume",       WIRE_RESUME,     "name",    "scope=pool",    MESSAGE, NULL,        "it goes on"),
+    DO(PUT, "/topics/{name}",              WIRE_TOPIC,      "name",    NULL,            MESSAGE, NULL,        "maps a topic to pools"),
+    DO(PUT, "/tenants/{name}",             WIRE_TENANT,     "name",    NULL,            MESSAGE, NULL,        "sets the share of a tenant"),
+    DO(POST, "/tenants/{name}/pause",      WIRE_PAUSE,      "name",    "scope=tenant",  MESSAGE, NULL,        "a tenant starts nothing new"),
+    DO(POST, "/tenants/{name}/resume",     WIRE_RESUME,     "name",    "scope=tenant",  MESSAGE, NULL,        "it goes on"),
+    DO(POST, "/limits",                    WIRE_LIMIT,      NULL,      NULL,            MESSAGE, NULL,        "limits a key, a rate or a tenant"),
+    GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
+};
+/* clang-format on */
+
+const struct api_route *api_routes(uint32_t *ret_count) {
+    *ret_count = sizeof routes / sizeof routes[0];
+    return routes;
+}
+
+/* ---- paths ---- */
+
+static bool is_braced(struct slice word) {
+    return word.len > 0 && word.ptr[0] == '{';
+}
+
+/* False: another path. */
+static bool path_fits(const char *pattern, const struct slice *words, uint32_t count, struct api_match *ret) {
+    struct slice left = slice_str(pattern), part;
+    uint32_t n = 0;
+    ret->word_count = 0;
+    while (uri_word_next(&left, &part)) {
+        if (n == count || words[n].len == 0) return false;
+        if (is_braced(part))
+            ret->words[ret->word_count++] = words[n];
+        else if (!slice_eq(part, words[n]))
+            return false;
+        n++;
+    }
+    return n == count;
+}
+
+enum err api_find(const struct http_request *r, struct arena *arena, struct api_match *ret, struct why *why) {
+    struct slice path = r->path, words[API_WORDS_MAX], raw;
+    uint32_t count = 0;
+    enum http_verb wanted = r->verb == HTTP_VERB_HEAD ? HTTP_VERB_GET : r->verb;
+    size_t prefix = sizeof API_PREFIX - 1;
+    *ret = (struct api_match){0};
+    if (path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0) return ERR_OK;
+    path = slice_of(path.ptr + prefix, path.len - prefix);
+    while (uri_word_next(&path, &raw)) {
+        if (count == API_WORDS_MAX) return ERR_OK;
+        enum err e = uri_decode(raw, false, arena, &words[count++], why);
+        if (e != ERR_OK) return e;
+    }
+    if (path.len > 0) return ERR_OK; /* "/api/v1x" */
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+        struct api_match m = {0};
+        if (!path_fits(routes[i].path, words, count, &m)) continue;
+        m.route = routes[i].verb == wanted ? &routes[i] : ret->route;
+        m.verbs = ret->verbs | 1u << routes[i].verb;
+        if (routes[i].verb == HTTP_VERB_GET) m.verbs |= 1u << HTTP_VERB_HEAD;
+        *ret = m;
+    }
+    return ERR_OK;
+}
+
+/* ---- messages ---- */
+
+/* What the path says, nothing else may say again. */
+static bool is_fixed(const struct api_route *route, struct slice name) {
+    struct slice preset = slice_str(route->preset != NULL ? route->preset : ""), key, value;
+    while (uri_pair_next(&preset, &key, &value))
+        if (slice_eq(name, key)) return true;
+    return route->field != NULL && slice_eq(name, slice_str(route->field));
+}
+
+static enum err take_pair(struct wire_json_in *x, const struct tlv_desc *d, struct slice key, struct slice value,
+                          const struct api_route *route, void *message) {
+    enum err e = uri_decode(key, true, x->arena, &key, x->why);
+    if (e == ERR_OK) e = uri_decode(value, true, x->arena, &value, x->why);
+    if (e == ERR_OK && is_fixed(route, key))
+        e = why_set(x->why, ERR_INVALID, "`%.*s` is given by the path", SLICE_FMT(key));
+    return e == ERR_OK ? wire_json_set(x, d, key, value, message) : e;
+}
+
+static enum err take_query(struct wire_json_in *x, const struct tlv_desc *d, const struct api_route *route,
+                           struct slice query, void *message) {
+    struct slice key, value;
+    enum err e = ERR_OK;
+    for (uint32_t count = 0; e == ERR_OK && uri_pair_next(&query, &key, &value); count++) {
+        if (count == PAIRS_MAX) return why_set(x->why, ERR_LIMIT, "a query has at most %u parameters", PAIRS_MAX);
+        e = take_pair(x, d, key, value, route, message);
+    }
+    return e;
+}
+
+static enum err take_preset(struct wire_json_in *x, const struct tlv_desc *d, const struct api_route *route,
+                            void *message) {
+    struct slice preset = slice_str(route->preset != NULL ? route->preset : ""), key, value;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && uri_pair_next(&preset, &key, &value)) e = wire_json_set(x, d, key, value, message);
+    return e;
+}
+
+static enum err check_body(struct wire_json_in *x, const struct api_route *route, const struct json_node *root) {
+    if (root->kind != JSON_OBJECT)
+        return why_set(x->why, ERR_INVALID, "the body: expected an object, found %s", json_kind_word(root->kind));
+    for (const struct json_node *n = root->first; n != NULL; n = n->next)
+        if (is_fixed(route, n->key))
+            return why_set(x->why, ERR_INVALID, "`%.*s` is given by the path", SLICE_FMT(n->key));
+    return ERR_OK;
+}
+
+static enum err take_fields(struct wire_json_in *x, const struct api_route *route, const struct http_request *r,
+                            const struct limits *limits, void *message) {
+    const struct json_node *root = NULL;
+    if (r->body.len == 0) return ERR_OK;
+    x->text = r->body;
+    enum err e = json_tree_read(r->body, limits, x->arena, &root, x->why);
+    if (e == ERR_OK) e = check_body(x, route, root);
+    return e == ERR_OK ? wire_json_read(x, root, wire_info(route->op)->desc, message) : e;
+}
+
+/* The flow file stays as it is: who reads flow files reads it. */
+static enum err take_flow(struct wire_json_in *x, const struct api_route *route, const struct http_request *r,
+                          struct wire_submit *ret) {
+    struct wire_flow *flow = ARENA_NEW(x->arena, struct wire_flow);
+    const struct slice *key = http_header(r, "idempotency-key");
+    if (r->body.len == 0) return why_set(x->why, ERR_INVALID, "the body is missing: a flow file in JSON");
+    enum err e = take_query(x, &wire_flow_desc, route, r->query, flow);
+    if (e != ERR_OK) return e;
+    if (flow->spec.len > 0) return why_set(x->why, ERR_INVALID, "`spec` is given by the body");
+    if (key != NULL) flow->key = *key;
+    flow->spec = r->body;
+    ret->flows = (struct tlv_list){flow, 1};
+    return ERR_OK;
+}
+
+static enum err take_words(struct wire_json_in *x, const struct api_match *m, const struct tlv_desc *d, void *message) {
+    struct buf joined;
+    if (m->route->field == NULL) return ERR_OK;
+    buf_init(&joined, WIRE_TEXT_MAX);
+    for (uint32_t i = 0; i < m->word_count; i++) {
+        if (i > 0) buf_put_u8(&joined, '/');
+        buf_put_slice(&joined, m->words[i]);
+    }
+    struct slice text = arena_slice(x->arena, buf_slice(&joined));
+    bool full = joined.full;
+    buf_fini(&joined);
+    if (full) return why_set(x->why, ERR_LIMIT, "the names in the path are too long");
+    return wire_json_set(x, d, slice_str(m->route->field), text, message);
+}
+
+enum err api_message(const struct api_match *m, const struct http_request *r, const struct limits *limits,
+                     struct wire_json_in *x, void **ret) {
+    const struct api_route *route = m->route;
+    const struct tlv_desc *d = wire_info(route->op)->desc;
+    void *message = arena_alloc(x->arena, d->size);
+    enum err e = ERR_OK;
+    switch (route->body) {
+    case API_BODY_NONE: e = take_query(x, d, route, r->query, message); break;
+    case API_BODY_FIELDS: e = take_fields(x, route, r, limits, message); break;
+    case API_BODY_FLOW: e = take_flow(x, route, r, message); break;
+    }
+    if (e == ERR_OK && route->body == API_BODY_NONE && r->body.len > 0)
+        e = why_set(x->why, ERR_INVALID, "a body has no meaning here");
+    if (e == ERR_OK && route->body == API_BODY_FIELDS && r->query.len > 0)
+        e = why_set(x->why, ERR_INVALID, "a query has no meaning here: say it in the body");
+    if (e == ERR_OK) e = take_preset(x, d, route, message);
+    if (e == ERR_OK) e = take_words(x, m, d, message);
+    if (e == ERR_OK) e = tlv_check(d, message, x->why);
+    if (e == ERR_OK) *ret = message;
+    return e;
+}

@@ -1,0 +1,29 @@
+/* http_out.h: heads and chunks of HTTP/1.1 answers. Each head carries its date and what keeps a browser from doing more
+ * with an answer than showing it; none tells which program or version wrote it. */
+#ifndef REEVE_HTTP_OUT_H
+#define REEVE_HTTP_OUT_H
+
+#include "buf.h"
+
+#define HTTP_UNTIL_CLOSE (-1) /* lengths that are not known: for HTTP/1.0, the end of the connection is that of the body */
+#define HTTP_CHUNKED (-2)
+#define HTTP_NO_BODY (-3) /* of 100 and 204: no length is told */
+
+struct http_head {
+    uint16_t status;
+    const char *type;   /* of the body; NULL = there is none */
+    int64_t length;     /* bytes, or one of the above */
+    bool close;         /* the connection ends with this answer */
+    int64_t wall_ms;    /* now */
+    uint32_t retry_after_s; /* 0 = not said */
+    const char *allow;      /* methods; NULL = not said */
+};
+
+void http_head_put(struct buf *out, const struct http_head *h);
+void http_continue_put(struct buf *out);
+void http_chunk_put(struct buf *out, struct slice data); /* empty: nothing, for that would be the last */
+void http_chunk_last(struct buf *out);
+
+const char *http_reason(uint16_t status);
+
+#endif

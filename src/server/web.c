@@ -1,0 +1,235 @@
+/* web.c: connections that speak HTTP: what they send, and how long they may take. See web.h. */
+#include "web.h"
+
+#include "session.h"
+#include "web_impl.h"
+
+#define WEBS_MAX 100000u
+#define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
+#define TEXT_BYTES_MAX ((size_t)256 << 20) /* one as JSON */
+#define ARENA_BYTES_MAX ((size_t)1 << 30)
+#define WAITING_BYTES_MAX 65536u /* of requests behind the one that is served; then the peer is not read */
+#define LINGER_MS 2000           /* an answer before the end of its request is read only by who is still listened to */
+
+/* ---- life ---- */
+
+static void moved(void *ctx, uint64_t ref, uint32_t position) {
+    const struct webs *all = ctx;
+    ((struct web *)pool_at(&all->all, (uint32_t)ref))->position = position;
+}
+
+void web_init(struct server *s) {
+    struct webs *all = &s->webs;
+    pool_init(&all->all, sizeof(struct web), WEBS_MAX);
+    heap_init(&all->deadlines, moved, all);
+    vec_init(&all->ready, sizeof(conn_id));
+    arena_init(&all->arena, 16384, ARENA_BYTES_MAX);
+    buf_init(&all->json, TEXT_BYTES_MAX);
+    buf_init(&all->out, TEXT_BYTES_MAX + 4096);
+}
+
+void web_fini(struct server *s) {
+    struct webs *all = &s->webs;
+    pool_fini(&all->all);
+    heap_fini(&all->deadlines);
+    vec_fini(&all->ready);
+    arena_fini(&all->arena);
+    buf_fini(&all->json);
+    buf_fini(&all->out);
+}
+
+void web_open(struct server *s, struct session *n) {
+    uint32_t index = pool_alloc(&s->webs.all);
+    if (index == 0) {
+        session_end(s, n);
+        return;
+    }
+    struct web *w = pool_at(&s->webs.all, index);
+    w->conn = n->conn;
+    w->index = index;
+    w->since_ms = web_now(s);
+    http_in_init(&w->in, s->limits);
+    buf_init(&w->held, HELD_BYTES_MAX);
+    n->web = w;
+}
+
+void web_close(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    if (w == NULL) return;
+    web_deadline(s, w, TIME_NEVER);
+    http_in_fini(&w->in);
+    buf_fini(&w->held);
+    pool_free(&s->webs.all, w->index);
+    n->web = NULL;
+}
+
+/* ---- time ---- */
+
+int64_t web_now(const struct server *s) {
+    return s->world.clock->mono(s->world.clock).ms;
+}
+
+void web_deadline(struct server *s, struct web *w, int64_t at_ms) {
+    struct heap *h = &s->webs.deadlines;
+    if (at_ms != TIME_NEVER && w->position != 0)
+        heap_rekey(h, w->position, at_ms);
+    else if (at_ms != TIME_NEVER)
+        heap_push(h, at_ms, w->index);
+    else if (w->position != 0)
+        heap_remove(h, w->position);
+}
+
+/* How long this connection may go on as it is. A body has to come at a kilobyte a second at least. */
+static int64_t deadline_of(const struct server *s, const struct web *w) {
+    if (w->ending) return web_now(s) + LINGER_MS;
+    if (w->busy) return w->streaming ? web_now(s) + s->limits->http_idle_ms : TIME_NEVER;
+    if (w->in.state == HTTP_IN_BODY) return w->since_ms + s->limits->http_body_ms + (int64_t)w->body_bytes;
+    return http_in_is_idle(&w->in) ? web_now(s) + s->limits->http_idle_ms : w->since_ms + s->limits->hello_ms;
+}
+
+static void expire(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    bool stuck = s->world.net->ops->unsent(s->world.net, n->conn) > 0;
+    if (w->streaming && !stuck && !w->ending) { /* nothing to send is no fault of the peer */
+        web_deadline(s, w, deadline_of(s, w));
+        return;
+    }
+    if (!w->ending && !w->busy && !http_in_is_idle(&w->in))
+        web_say_error(s, n, ERR_INVALID, 408, "the request did not come in time", NULL, NULL);
+    session_end(s, n);
+}
+
+int64_t web_patience(struct server *s) {
+    const struct heap_item *top;
+    while ((top = heap_top(&s->webs.deadlines)) != NULL && top->key <= s->now_ms) {
+        const struct web *w = pool_at(&s->webs.all, (uint32_t)top->ref);
+        expire(s, session_of(s, w->conn));
+    }
+    return top != NULL ? top->key : TIME_NEVER;
+}
+
+/* ---- requests ---- */
+
+/* As a frame of native v2 into its lane. */
+static void serve(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    struct api_match match;
+    struct why why = {{0}};
+    void *message = NULL;
+    arena_reset(&s->webs.arena);
+    struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
+    enum err e = api_find(&w->in.request, &s->webs.arena, &match, &why);
+    if (e == ERR_OK) e = api_message(&match, &w->in.request, s->limits, &x, &message);
+    if (e != ERR_OK) {
+        web_say_error(s, n, e, 0, why.text, x.field, NULL);
+        return;
+    }
+    if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
+        ((struct wire_logs *)message)->follow = false; /* nobody would read it */
+    w->route = match.route;
+    w->busy = true;
+    w->request++;
+    buf_clear(&s->webs.out);
+    tlv_encode(wire_info(w->route->op)->desc, message, &s->webs.out);
+    struct frame f = {.opcode = w->route->op, .request = w->request, .body = buf_slice(&s->webs.out)};
+    session_enqueue(s, n, &f);
+}
+
+/* What the parser has come to. */
+static void step(struct server *s, struct session *n, bool has_more) {
+    struct web *w = n->web;
+    if (w->in.state == HTTP_IN_BAD) {
+        web_say_error(s, n, w->in.err, w->in.status, w->in.why.text, NULL, NULL);
+        return;
+    }
+    if (w->in.state == HTTP_IN_HEAD) return;
+    if (!w->looked) {
+        w->looked = web_admit(s, n);
+        w->since_ms = web_now(s);
+        if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
+            web_say_continue(s, n);
+    }
+    if (w->looked && w->in.state == HTTP_IN_WHOLE) serve(s, n);
+}
+
+/* Requests from the front of `all`, until one of them is with the server; how many bytes are used up. */
+static size_t take(struct server *s, struct session *n, struct slice all) {
+    struct web *w = n->web;
+    struct slice left = all;
+    while (!w->busy && !w->ending && left.len > 0) {
+        if (http_in_is_idle(&w->in)) w->since_ms = web_now(s);
+        size_t used = http_in_feed(&w->in, left);
+        if (w->looked) w->body_bytes += used;
+        left = slice_of(left.ptr + used, left.len - used);
+        step(s, n, left.len > 0);
+    }
+    return w->ending ? all.len : all.len - left.len;
+}
+
+/* Ends a connection, or sets how long it may go on. The rest of a request that was refused early is read and dropped for
+ * a while: ended at once, the peer might be told of the end before it has read the answer. */
+static void settle(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    bool unread = w->in.state == HTTP_IN_BODY || w->in.state == HTTP_IN_BAD;
+    if (w->ending && !unread)
+        session_end(s, n);
+    else
+        web_deadline(s, w, deadline_of(s, w));
+}
+
+void web_received(struct server *s, struct session *n, struct slice bytes) {
+    struct web *w = n->web;
+    if (w->ending) return;
+    if (n->in.len > 0 || w->busy) {
+        buf_put_slice(&n->in, bytes);
+        bytes = buf_slice(&n->in);
+    }
+    size_t used = take(s, n, bytes);
+    struct slice left = slice_of(bytes.ptr + used, bytes.len - used);
+    if (n->in.len > 0) {
+        if (left.len > 0) memmove(n->in.at, left.ptr, left.len);
+        buf_cut(&n->in, left.len);
+    } else if (left.len > 0) {
+        buf_put_slice(&n->in, left);
+    }
+    bool much = n->in.len > WAITING_BYTES_MAX && w->busy;
+    if (much != n->paused) session_pause(s, n, much);
+    settle(s, n);
+}
+
+/* ---- between requests ---- */
+
+void web_finished(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    bool whole = w->in.state == HTTP_IN_WHOLE;
+    /* Who has shown no token is a stranger, and gets one answer. */
+    w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
+    w->busy = w->streaming = w->looked = false;
+    w->body_bytes = 0;
+    w->route = NULL;
+    buf_clear(&w->held);
+    if (!w->ending) http_in_next(&w->in);
+    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+}
+
+void web_goodbye(struct server *s, struct session *n) {
+    n->goodbye = true;
+    if (n->web->busy || !http_in_is_idle(&n->web->in)) return;
+    n->web->ending = true;
+    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+}
+
+void web_turn(struct server *s) {
+    struct vec ready = s->webs.ready;
+    if (ready.count == 0) return;
+    vec_init(&s->webs.ready, sizeof(conn_id));
+    for (uint32_t i = 0; i < ready.count; i++) {
+        struct session *n = session_of(s, *(conn_id *)vec_at(&ready, i));
+        if (n == NULL || n->web->busy) continue;
+        if (n->web->ending)
+            settle(s, n);
+        else
+            web_received(s, n, (struct slice){0});
+    }
+    vec_fini(&ready);
+}

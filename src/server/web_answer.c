@@ -1,0 +1,195 @@
+/* web_answer.c: what leaves by HTTP. Frames come as they would for native v2, when they may leave; here they become a
+ * head and a JSON text, or the chunks of a stream. Nothing here ends a session: whoever sends may still be using it. */
+#include "http_out.h"
+#include "panic.h"
+#include "session.h"
+#include "web_impl.h"
+
+#define TYPE_JSON "application/json"
+
+/* ---- heads ---- */
+
+static void put_head(struct server *s, struct session *n, const struct api_said *said, const char *type, int64_t length,
+                     const char *allow) {
+    const struct web *w = n->web;
+    const struct http_request *r = &w->in.request;
+    bool whole = w->in.state == HTTP_IN_WHOLE;
+    struct http_head h = {.status = said->status,
+                          .type = type,
+                          .length = length,
+                          .close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye,
+                          .wall_ms = s->world.clock->wall(s->world.clock).ms,
+                          .retry_after_s = said->retry_after_s,
+                          .allow = allow};
+    buf_clear(&s->webs.out);
+    http_head_put(&s->webs.out, &h);
+    /* To an older peer the new word is told: it will be used again. */
+    if (!h.close && r->minor == 0) {
+        buf_cut(&s->webs.out, s->webs.out.len - 2);
+        buf_put_slice(&s->webs.out, SLICE("Connection: keep-alive\r\n\r\n"));
+    }
+}
+
+/* What is in webs.json, as the answer. */
+static void send_json(struct server *s, struct session *n, const struct api_said *said, const char *allow) {
+    struct webs *all = &s->webs;
+    ENSURE(!all->json.full);
+    buf_put_u8(&all->json, '\n');
+    put_head(s, n, said, TYPE_JSON, (int64_t)all->json.len, allow);
+    if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
+    session_send_raw(s, n, buf_slice(&all->out));
+    web_finished(s, n);
+}
+
+static struct json json_begin(struct server *s) {
+    struct json j;
+    buf_clear(&s->webs.json);
+    json_init(&j, &s->webs.json);
+    return j;
+}
+
+void web_say_error(struct server *s, struct session *n, enum err e, uint16_t status, const char *text,
+                   const char *field, const char *allow) {
+    struct json j = json_begin(s);
+    uint32_t retry_ms = err_is_retryable(e) ? 1000 : 0;
+    struct api_said said = api_error(&j, e, status, slice_str(text), field, retry_ms);
+    send_json(s, n, &said, allow);
+}
+
+void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word) {
+    struct json j = json_begin(s);
+    json_object(&j);
+    json_key(&j, "status");
+    json_str(&j, word);
+    json_object_end(&j);
+    send_json(s, n, &(struct api_said){.status = status}, NULL);
+}
+
+void web_say_nothing(struct server *s, struct session *n, const char *allow) {
+    put_head(s, n, &(struct api_said){.status = 204}, NULL, HTTP_NO_BODY, allow);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+    web_finished(s, n);
+}
+
+void web_say_continue(struct server *s, struct session *n) {
+    buf_clear(&s->webs.out);
+    http_continue_put(&s->webs.out);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}
+
+void web_refuse(struct server *s, struct session *n, enum err e, const char *text) {
+    struct web *w = n->web;
+    if (w->streaming || w->ending || http_in_is_idle(&w->in)) return; /* nothing is owed, or it is too late */
+    bool slow = !w->busy && e == ERR_UNAUTHENTICATED;                 /* the hello of HTTP is a head */
+    web_say_error(s, n, slow ? ERR_INVALID : e, slow ? 408 : 0, slow ? "the request did not come in time" : text, NULL,
+                  NULL);
+}
+
+/* ---- streams ---- */
+
+static struct slice piece_of(const struct tlv_list *pieces, uint32_t i) {
+    return ((const struct wire_log_piece *)pieces->at)[i].data;
+}
+
+static void send_piece(struct server *s, struct session *n, const struct frame *f, bool last) {
+    struct web *w = n->web;
+    const struct http_request *r = &w->in.request;
+    struct why why;
+    struct wire_log_data log = {0};
+    struct wire_blob_data blob = {0};
+    struct wire_log_piece one;
+    bool is_log = f->opcode == WIRE_LOG_DATA;
+    arena_reset(&s->webs.arena);
+    ENSURE(wire_take(f, &s->webs.arena, is_log ? (void *)&log : (void *)&blob, &why) == ERR_OK);
+    if (!is_log) {
+        one = (struct wire_log_piece){.data = blob.data};
+        log.pieces = (struct tlv_list){&one, 1};
+    }
+    buf_clear(&s->webs.out);
+    if (!w->streaming)
+        put_head(s, n, &(struct api_said){.status = 200},
+                 is_log ? "text/plain; charset=utf-8" : "application/octet-stream",
+                 r->minor == 0 ? HTTP_UNTIL_CLOSE : HTTP_CHUNKED, NULL);
+    w->streaming = true;
+    bool silent = r->verb == HTTP_VERB_HEAD;
+    for (uint32_t i = 0; !silent && i < log.pieces.count; i++)
+        if (r->minor == 0)
+            buf_put_slice(&s->webs.out, piece_of(&log.pieces, i));
+        else
+            http_chunk_put(&s->webs.out, piece_of(&log.pieces, i));
+    if (last && !silent && r->minor != 0) http_chunk_last(&s->webs.out);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+    if (r->minor == 0 && last) w->in.request.keep_alive = false; /* its end is the end of the connection */
+    web_deadline(s, w, web_now(s) + s->limits->http_idle_ms);
+    if (last) web_finished(s, n);
+}
+
+/* The head said that all is well; that it is not can be told only by an end that comes too early. */
+static void break_off(struct server *s, struct session *n) {
+    server_log(s, SERVER_WARN, "http", "%s: a stream broke off", n->address);
+    n->web->in.request.keep_alive = false;
+    web_finished(s, n);
+}
+
+/* ---- frames ---- */
+
+/* The parts of an answer: those that were held, and the last. */
+static uint32_t parts_take(struct server *s, struct web *w, const struct frame *last, const void ***ret) {
+    struct slice held = buf_slice(&w->held), left = held;
+    struct frame f;
+    struct why why;
+    size_t need = 0;
+    uint32_t count = 1, n = 0;
+    while (left.len > 0 && frame_take(&left, SIZE_MAX, &f, &need, &why) == ERR_OK && need == 0) count++;
+    const void **parts = ARENA_ARRAY(&s->webs.arena, const void *, count);
+    for (left = held; n < count; n++) {
+        if (n + 1 < count)
+            ENSURE(frame_take(&left, SIZE_MAX, &f, &need, &why) == ERR_OK);
+        else
+            f = *last;
+        void *message = arena_alloc(&s->webs.arena, wire_info(f.opcode)->desc->size);
+        ENSURE(wire_take(&f, &s->webs.arena, message, &why) == ERR_OK);
+        parts[n] = message;
+    }
+    *ret = parts;
+    return count;
+}
+
+static void answer(struct server *s, struct session *n, const struct frame *f) {
+    struct web *w = n->web;
+    const void **parts;
+    struct json j = json_begin(s);
+    if (f->opcode == WIRE_ERROR || f->opcode == WIRE_BUSY) buf_clear(&w->held); /* it alone is the answer */
+    arena_reset(&s->webs.arena);
+    uint32_t count = parts_take(s, w, f, &parts);
+    struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
+    struct api_said said = api_answer(w->route, f->opcode, parts, count, &x);
+    if (s->webs.json.full || w->held.full) {
+        web_say_error(s, n, ERR_LIMIT, 0, "the answer is too large: ask for a page of it", NULL, NULL);
+        return;
+    }
+    if (f->opcode == WIRE_BUSY && s->draining) said.status = 503;
+    send_json(s, n, &said, NULL);
+}
+
+void web_frames(struct server *s, struct session *n, struct slice frames) {
+    struct web *w = n->web;
+    struct frame f;
+    struct why why;
+    size_t need = 0;
+    while (frames.len > 0) {
+        struct slice before = frames;
+        ENSURE(frame_take(&frames, SIZE_MAX, &f, &need, &why) == ERR_OK && need == 0);
+        if (f.opcode == WIRE_GOODBYE) web_goodbye(s, n);
+        if (!w->busy || !(f.flags & FRAME_ANSWER) || f.request != w->request) continue;
+        bool last = !(f.flags & FRAME_MORE);
+        if (f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA)
+            send_piece(s, n, &f, last);
+        else if (w->streaming)
+            break_off(s, n);
+        else if (last)
+            answer(s, n, &f);
+        else
+            buf_put_slice(&w->held, slice_of(before.ptr, before.len - frames.len));
+    }
+}

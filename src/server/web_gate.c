@@ -1,0 +1,201 @@
+/* web_gate.c: who may come by HTTP, and with what. Decided on the head, before the body is read: by the name that we are
+ * called by (a page of another name may have been led here by its name server), by the page that sends it, by token, by
+ * role, and by the form of the body. */
+#include <stdio.h>
+
+#include "session.h"
+#include "vouch.h"
+#include "web_impl.h"
+
+#define TENANT_HEADER "reeve-tenant"
+
+/* ---- names ---- */
+
+/* "host:port" without the port, and "[::1]:port" with its brackets. */
+static struct slice host_of(struct slice authority) {
+    const uint8_t *colon = authority.len > 0 ? memrchr(authority.ptr, ':', authority.len) : NULL;
+    const uint8_t *bracket = authority.len > 0 ? memrchr(authority.ptr, ']', authority.len) : NULL;
+    if (colon == NULL || (bracket != NULL && colon < bracket)) return authority;
+    return slice_of(authority.ptr, (size_t)(colon - authority.ptr));
+}
+
+static bool text_is(struct slice a, struct slice b) {
+    char word[256];
+    if (b.len >= sizeof word) return false;
+    snprintf(word, sizeof word, "%.*s", SLICE_FMT(b));
+    return http_text_is(a, word);
+}
+
+static bool is_listed(struct slice host, const char *names) {
+    struct slice left = slice_str(names != NULL ? names : "");
+    while (left.len > 0) {
+        const uint8_t *comma = memchr(left.ptr, ',', left.len);
+        size_t len = comma != NULL ? (size_t)(comma - left.ptr) : left.len;
+        struct slice name = slice_of(left.ptr, len);
+        while (name.len > 0 && name.ptr[0] == ' ') name = slice_of(name.ptr + 1, name.len - 1);
+        if (name.len > 0 && text_is(host, name)) return true;
+        left = comma != NULL ? slice_of(comma + 1, left.len - len - 1) : slice_of(left.ptr, 0);
+    }
+    return false;
+}
+
+/* An address in digits cannot be another's name. */
+static bool is_address(struct slice host) {
+    if (host.len > 0 && host.ptr[0] == '[') return true;
+    for (size_t i = 0; i < host.len; i++)
+        if ((host.ptr[i] < '0' || host.ptr[i] > '9') && host.ptr[i] != '.') return false;
+    return host.len > 0;
+}
+
+static bool is_ours(const struct server *s, struct slice authority) {
+    struct slice host = host_of(authority);
+    struct slice listen = host_of(slice_str(s->options.listen != NULL ? s->options.listen : ""));
+    bool any = slice_eq(listen, SLICE("0.0.0.0")) || slice_eq(listen, SLICE("[::]")) || listen.len == 0;
+    return is_listed(host, "localhost,127.0.0.1,[::1]") || (listen.len > 0 && text_is(host, listen)) ||
+           is_listed(host, s->options.http_hosts) || (any && is_address(host));
+}
+
+static struct slice authority_of(const struct http_request *r) {
+    const struct slice *host = http_header(r, "host");
+    return r->authority.len > 0 ? r->authority : host != NULL ? *host : (struct slice){0};
+}
+
+/* A page may talk to the server that it came from. */
+static bool is_same_origin(const struct session *n, struct slice origin, struct slice authority) {
+    char own[600];
+    snprintf(own, sizeof own, "https://%.*s", SLICE_FMT(authority));
+    if (http_text_is(origin, own)) return true;
+    snprintf(own, sizeof own, "http://%.*s", SLICE_FMT(authority));
+    return !n->is_tls && http_text_is(origin, own);
+}
+
+static bool check_names(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    struct slice authority = authority_of(r);
+    const struct slice *origin = http_header(r, "origin");
+    char text[400];
+    /* Pages cannot come by Unix socket. HTTP/1.0 knows no host; a page would not speak it. */
+    if (n->is_local) return true;
+    if (!is_ours(s, authority) && (authority.len > 0 || r->minor == 1)) {
+        snprintf(text, sizeof text, "this server is not called %.*s here: http_hosts names what it may be called",
+                 (int)(authority.len < 128 ? authority.len : 128), (const char *)authority.ptr);
+        web_say_error(s, n, ERR_FORBIDDEN, 421, text, NULL, NULL);
+        return false;
+    }
+    if (http_header_count(r, "origin") > 0 && (origin == NULL || !is_same_origin(n, *origin, authority))) {
+        web_say_error(s, n, ERR_FORBIDDEN, 0, "pages of other origins may not talk to this server", NULL, NULL);
+        return false;
+    }
+    return true;
+}
+
+/* ---- who ---- */
+
+static bool check_caller(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    const struct slice *given = http_header(r, "authorization"), *tenant = http_header(r, TENANT_HEADER);
+    struct slice token = {0};
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    n->who = (struct caller){0};
+    n->job = (struct attempt_effect){0};
+    if (given != NULL && given->len > 7 && http_text_is(slice_of(given->ptr, 7), "bearer ")) {
+        token = slice_of(given->ptr + 7, given->len - 7);
+        while (token.len > 0 && token.ptr[0] == ' ') token = slice_of(token.ptr + 1, token.len - 1);
+    } else if (http_header_count(r, "authorization") > 0) {
+        e = why_set(&why, ERR_UNAUTHENTICATED, "expected one header: Authorization: Bearer TOKEN");
+    }
+    if (e == ERR_OK) e = vouch(s, n, token, tenant != NULL ? *tenant : (struct slice){0}, &why);
+    if (e == ERR_OK) {
+        n->state = SESSION_OPEN;
+        return true;
+    }
+    web_say_error(s, n, e, 0, why.text, NULL, NULL);
+    return false;
+}
+
+/* ---- what ---- */
+
+static const char *allow_of(uint32_t verbs, char text[64]) {
+    size_t len = 0;
+    verbs |= 1u << HTTP_VERB_OPTIONS;
+    for (uint32_t i = 0; i < HTTP_VERB_COUNT; i++)
+        if (verbs & 1u << i)
+            len +=
+                (size_t)snprintf(text + len, 64 - len, "%s%s", len > 0 ? ", " : "", http_verb_word((enum http_verb)i));
+    return text;
+}
+
+/* RFC 9110, 8.3: parameters may follow. */
+static bool is_json(const struct http_request *r) {
+    const struct slice *type = http_header(r, "content-type");
+    if (type == NULL) return false;
+    const uint8_t *end = type->len > 0 ? memchr(type->ptr, ';', type->len) : NULL;
+    struct slice word = slice_of(type->ptr, end != NULL ? (size_t)(end - type->ptr) : type->len);
+    while (word.len > 0 && word.ptr[word.len - 1] == ' ') word.len--;
+    return http_text_is(word, "application/json");
+}
+
+static bool check_route(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    struct api_match m;
+    struct why why = {{0}};
+    char text[200], allow[64];
+    arena_reset(&s->webs.arena);
+    enum err e = api_find(r, &s->webs.arena, &m, &why);
+    if (e != ERR_OK) {
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+    } else if (m.verbs == 0) {
+        web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
+    } else if (m.route == NULL) {
+        snprintf(text, sizeof text, "this path answers to %s", allow_of(m.verbs, allow));
+        web_say_error(s, n, ERR_UNSUPPORTED, 405, text, NULL, allow);
+    } else if (!role_may(n->who.roles, m.route->op)) {
+        snprintf(text, sizeof text, "%s may not %s: the role for it is missing", n->who.name, wire_word(m.route->op));
+        web_say_error(s, n, ERR_FORBIDDEN, 0, text, NULL, NULL);
+    } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && !is_json(r)) {
+        web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* What anyone may ask, so that who looks after machines needs no token. */
+static bool answer_health(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    bool alive = slice_eq(r->path, SLICE("/healthz")), ready = slice_eq(r->path, SLICE("/readyz"));
+    char allow[64];
+    if (!alive && !ready) return false;
+    bool well = alive || (!s->draining && s->append != APPEND_FULL);
+    if (r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD)
+        web_say_status(s, n, well ? 200 : 503, well ? "ok" : s->draining ? "stopping" : "the journal has no room");
+    else
+        web_say_error(s, n, ERR_UNSUPPORTED, 405, "this path answers to GET", NULL,
+                      allow_of(1u << HTTP_VERB_GET | 1u << HTTP_VERB_HEAD, allow));
+    return true;
+}
+
+static bool answer_options(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    struct api_match m = {.verbs = 1u << HTTP_VERB_GET | 1u << HTTP_VERB_HEAD};
+    struct why why;
+    char allow[64];
+    if (r->verb != HTTP_VERB_OPTIONS) return false;
+    arena_reset(&s->webs.arena);
+    bool named = !slice_eq(r->path, SLICE("*"));
+    if (named && (api_find(r, &s->webs.arena, &m, &why) != ERR_OK || m.verbs == 0))
+        web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
+    else
+        web_say_nothing(s, n, allow_of(m.verbs, allow));
+    return true;
+}
+
+bool web_admit(struct server *s, struct session *n) {
+    if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n)) return false;
+    if (s->draining) {
+        web_say_error(s, n, ERR_BUSY, 503, "the server is stopping", NULL, NULL);
+        return false;
+    }
+    return check_caller(s, n) && check_route(s, n);
+}
