@@ -89,6 +89,11 @@ deb: ## a Debian package, in build/deb
 	@tools/deps.sh package
 	@tools/deb.sh
 
+.PHONY: static
+static: deps ## the program without shared libraries, build/release/reeve-static
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target reeve-static
+
 .PHONY: clean
 clean: ## remove all that was built
 	@rm -rf build

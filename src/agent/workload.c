@@ -111,10 +111,10 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
     uint32_t count = 0;
     enum err e = ERR_OK;
     bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
-    if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
-        e = script_make(a, t, &w->run, argv, &count, why);
-    } else if (kind == WIRE_JOB_ARCHIVE) {
+    if (kind == WIRE_JOB_ARCHIVE || (kind == WIRE_JOB_SERVICE && w->run.is_archive)) {
         e = archive_make(a, t, &w->run, argv, &count, why);
+    } else if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
+        e = script_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
         argv[count++] = "/bin/sh";
         argv[count++] = "-c";

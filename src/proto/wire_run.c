@@ -70,6 +70,7 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(30, TLV_TEXT, wire_run, entry, .max = WIRE_TEXT_MAX),
     TLV_FIELD(31, TLV_TEXT, wire_run, dir, .max = WIRE_TEXT_MAX),
     TLV_FIELD(32, TLV_U32, wire_run, strip),
+    TLV_FIELD(33, TLV_BOOL, wire_run, is_archive),
     TLV_FIELD(45, TLV_U32, wire_run, sandbox),
     TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),
     TLV_FIELD(47, TLV_LIST, wire_run, sandbox_write, .max = 64, .sub = &wire_arg_desc),

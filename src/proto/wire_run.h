@@ -86,6 +86,7 @@ struct wire_run {
     struct slice entry;      /* kind archive: which of its files is run; empty = looked for */
     struct slice dir;        /* kind archive: its folder to start in; empty = its top */
     uint32_t strip;          /* kind archive: folders to take off the front of every path */
+    bool is_archive;         /* kind service: what it runs is one */
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
     struct tlv_list sandbox_write; /* the same */

@@ -295,7 +295,9 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     case GIVEN_SERVICE: {
         job->o.kind = WIRE_JOB_SERVICE;
         enum err e = spec_service_check(s, job);
-        return e != ERR_OK ? e : job->run != NULL ? read_run(s, job) : read_script(s, job);
+        if (e != ERR_OK) return e;
+        job->r.is_archive = job->archive != NULL;
+        return job->run != NULL ? read_run(s, job) : job->r.is_archive ? read_archive(s, job) : read_script(s, job);
     }
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;

@@ -63,6 +63,8 @@ static const struct spec_field service_fields[] = {
     KEY("run",    SPEC_NODE, spec_job, run, "the program: as `run` of a job", .form = "text or list", .schema = COMMAND_SCHEMA),
     KEY("script", SPEC_NODE, spec_job, script, "or: a script, as `script` of a job", .form = "path or object",
         .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("archive", SPEC_NODE, spec_job, archive, "or: an archive, as `archive` of a job", .form = "path or object",
+        .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
     KEY("name",   SPEC_TEXT, spec_job, service, "of the service, unique for the tenant; that of the job unless said"),
     KEY("port",   SPEC_NODE, spec_job, port, "where it listens, in $PORT: a number, or `auto` for one that is free, another at each start", .form = "number or auto",
         .schema = "{\"type\":[\"integer\",\"string\"]}"),

@@ -154,6 +154,42 @@ static void one_is_run_from_the_command_line(void **state) {
     realcli_refused(r, "run", 2, "a command is missing");
 }
 
+static void a_service_comes_in_one(void **state) {
+    (void)state;
+    char args[256];
+    begin("web.tar.gz", "tar.gz");
+    packer_file(
+        &packer, "main.py",
+        "import http.server, os\n"
+        "http.server.test(http.server.SimpleHTTPRequestHandler, port=int(os.environ['PORT']), bind='127.0.0.1')\n");
+    packer_file(&packer, "health", "fine\n"); /* served from where it was unpacked */
+    packer_close(&packer);
+    snprintf(args, sizeof args, "deploy %s/web.tar.gz --port auto --health /health", r->data);
+    (void)realcli_ok(r, args, NULL);
+    assert_has(realcli_ok(r, "services", NULL).out, "web ");
+    (void)realcli_ok(r, "undeploy web", NULL);
+    snprintf(args, sizeof args, "deploy %s",
+             realcli_file(r, "web.yaml",
+                          "jobs: {a: {service: {archive: web.tar.gz, name: web2, port: auto, health: /health}}}"));
+    (void)realcli_ok(r, args, NULL);
+    (void)realcli_ok(r, "undeploy web2", NULL);
+}
+
+static void a_sandbox_holds_for_one_too(void **state) {
+    (void)state;
+    const char *id = realcli_submit(r, "jobs: {a: {run: 'true', sandbox: strict, retries: 0}}", "");
+    if (realcli_run(r, realcli_at("wait -q @", id), NULL, NULL).exit_code != 0) {
+        print_message("skipped: no sandbox on this machine: %s\n",
+                      realcli_run(r, realcli_at("show @/a", id), NULL, NULL).out);
+        skip();
+    }
+    begin("box.zip", "zip");
+    packer_file(&packer, "main.sh", "cat data; ls /home /root 2>/dev/null; echo over\n");
+    packer_file(&packer, "data", "inside\n");
+    packer_close(&packer);
+    assert_string_equal(ran("archive: box.zip\n    sandbox: strict", "succeeded"), "inside\nover\n");
+}
+
 static void flow_files_are_checked(void **state) {
     (void)state;
     static const struct {
@@ -187,6 +223,8 @@ int main(void) {
         cmocka_unit_test(a_refusal_is_the_reason_of_the_failure),
         cmocka_unit_test(an_exit_code_of_its_own_stays_its_own),
         cmocka_unit_test(one_is_run_from_the_command_line),
+        cmocka_unit_test(a_service_comes_in_one),
+        cmocka_unit_test(a_sandbox_holds_for_one_too),
         cmocka_unit_test(flow_files_are_checked),
     };
     return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);

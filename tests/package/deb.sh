@@ -36,6 +36,12 @@ check "$(is test "$(dpkg-deb -f "$package" Version)" = "$version")" "it has the 
 depends=$(dpkg-deb -f "$package" Depends)
 check "$(is grep -q 'libc6.*libssl3.*libuv1' <<<"$depends")" "it depends on what the program is linked with"
 check "$(is test -z "$(grep -E 'libarchive|libcurl|libpq' <<<"$depends")")" "what is loaded on use is only recommended"
+missing=
+for library in $(sed -n '/^packages=(/,/)$/p' tools/deps.sh | grep -oE '(lib[a-z0-9.-]*-dev|node-llhttp)'); do
+    case $library in libcmocka-dev | libjansson-dev) continue ;; esac # for tests
+    grep -q "^Build-Depends:.*[ ,]$library" debian/control || missing+=" $library"
+done
+check "$(is test -z "$missing")" "what building takes is in its Build-Depends${missing:+, but not$missing}"
 check "$(is test "$(git status --porcelain)" = "$tree")" "making it leaves nothing in the tree"
 if command -v lintian >/dev/null; then
     said=$(lintian --fail-on error,warning "$package" 2>&1) && clean=true || clean=false
