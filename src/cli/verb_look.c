@@ -224,7 +224,7 @@ static void show_limits(struct cli *c, const struct wire_ceilings *l) {
     buf_fini(&text);
 }
 
-static void show_run(struct cli *c, struct slice body) {
+static void show_run(struct cli *c, struct slice kind, struct slice body) {
     struct wire_run run;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &c->arena, &run, NULL) != ERR_OK) return;
     const struct wire_arg *args = run.argv.at;
@@ -233,7 +233,8 @@ static void show_run(struct cli *c, struct slice body) {
     for (uint32_t i = 0; i < run.argv.count; i++) buf_printf(&text, "%s%.*s", i ? " " : "", SLICE_FMT(args[i].text));
     line(c, run.script_name.len > 0 ? "args" : "command", buf_slice(&text));
     line(c, "shell", run.shell);
-    line(c, "script", run.script_name);
+    line(c, slice_eq(kind, SLICE("archive")) ? "archive" : "script", run.script_name);
+    line(c, "entry", run.entry);
     line(c, "asks", run.message);
     line(c, "when", run.when);
     line(c, "foreach", run.foreach);
@@ -286,7 +287,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     char number[64];
     state_line(c, v->job, v->state, v->cause);
     line(c, "kind", v->kind);
-    show_run(c, v->body);
+    show_run(c, v->kind, v->body);
     snprintf(number, sizeof number, "%u of %u", v->attempt, v->attempts_max);
     line(c, "attempt", slice_str(number));
     line(c, "worker", v->worker);

@@ -65,7 +65,7 @@ struct wire_probe {
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
-    struct slice script;      /* or: a small script, with its name */
+    struct slice script;      /* or: a small script, with its name; kind archive: the archive */
     struct slice script_name; /* its ending chooses the interpreter; without a known one its first line does */
     struct slice script_hash; /* or: a script that is a blob */
     struct slice stdin_text;
@@ -87,6 +87,10 @@ struct wire_run {
     uint32_t port;           /* kind service: its $PORT; 0 = none */
     bool port_auto;          /* or: one that is free, chosen by the worker at each start */
     struct wire_probe health; /* kind service */
+    struct slice entry;      /* kind archive: which of its files is run; empty = looked for */
+    struct slice dir;        /* kind archive: its folder to start in; empty = its top */
+    uint32_t strip;          /* kind archive: folders to take off the front of every path */
+    bool is_archive;         /* kind service: what it runs is one */
     struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */

@@ -59,6 +59,13 @@ static void etl(void **state) {
     assert_string_equal(log_of(id, "report"), "report of 2026-01-01 is written, the load skipped\n");
 }
 
+static void archive(void **state) {
+    (void)state;
+    const char *id = run("archive", "", NULL, 0);
+    assert_string_equal(log_of(id, "count"), "fox.txt 5\n");
+    assert_string_equal(log_of(id, "inside"), "count.py 12\n");
+}
+
 static void http_client(void **state) {
     (void)state;
     char command[256], said[256] = "";
@@ -318,6 +325,7 @@ static const struct {
     void (*test)(void **state);
 } examples[] = {
     {"agent", agent},
+    {"archive", archive},
     {"artifacts", artifacts},
     {"branch", branch},
     {"cache", cache},
