@@ -5,6 +5,7 @@
 
 #include "agent.h"
 #include "attempts.h"
+#include "gpus.h"
 #include "wire.h"
 
 enum link_state { LINK_DOWN, LINK_DIALLING, LINK_HELLO, LINK_ATTACHING, LINK_UP };
@@ -41,6 +42,8 @@ struct agent {
     int64_t lease_until_ms; /* exclusive processes may live until here */
     bool is_draining, is_detaching, is_over;
     int64_t detach_until_ms;
+    struct gpus gpus;
+    bool has_gpus_back; /* since those who wait for some were looked at */
 };
 
 static inline int64_t agent_now_ms(const struct agent *a) {
@@ -105,6 +108,8 @@ CHECKED enum err workload_probe(struct agent *a, struct attempt *t, struct proc_
 /* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
  * large, and then among what is to be kept as blobs. */
 CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
+/* Whether a child that stood in for its program could not do it, by exit code PROC_REFUSED; and its words. */
+bool workload_refused(struct agent *a, struct attempt *t, struct why *ret);
 struct slice workload_short_name(struct slice job); /* without its flow */
 CHECKED enum err workload_check(const struct wire_run *run, struct why *why); /* before anything is fetched */
 
