@@ -213,6 +213,7 @@ bool model_service_health(struct model *m, struct model_flow *f, struct model_jo
     if (!model_job_is_active(j) || j->attempt != r->attempt) return object(text, "the health of no open attempt");
     if (v->current != f->id) return object(text, "the health of a version that is not the current one");
     if (j->stop != TX_NONE) return object(text, "the health of what is being stopped");
+    if (v->healthy == r->healthy) return true; /* a word about where it listens, or why it does not */
     v->healthy = r->healthy;
     v->since_ms = m->time_ms;
     if (!r->healthy || !v->deploying) return true;

@@ -297,7 +297,8 @@ static void do_service(struct simclient *c) {
     struct msg *m = message(c, CMD_SERVICE);
     m->cmd.as.service = (struct cmd_service){.tenant = workload_tenants[rng_below(&c->rng, WORKLOAD_TENANTS)],
                                              .name = workload_services[rng_below(&c->rng, WORKLOAD_SERVICES)],
-                                             .desired = wishes[rng_below(&c->rng, 4)]};
+                                             .desired = wishes[rng_below(&c->rng, 4)],
+                                             .restart = rng_below(&c->rng, 5) == 0};
     ask(c, m);
 }
 

@@ -320,7 +320,11 @@ static void op_close(struct net *net, conn_id c) {
     if (!accepted) link_over(n, l);
 }
 
-static const struct net_ops ops = {op_dial, op_send, op_unsent, op_pause, op_close};
+static uint32_t op_free_port(struct net *net) {
+    return 20000 + (uint32_t)rng_below(&((struct simnode *)net)->n->rng, 10000);
+}
+
+static const struct net_ops ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_free_port};
 
 /* ---- life ---- */
 

@@ -19,8 +19,8 @@ struct process {
     struct trace_process who; /* its slices point into this struct */
     char worker[16], undoes[UNDOES_BYTES], space[128];
     int64_t run_us;
-    int64_t health_us; /* -1: it is no service */
-    bool healthy;
+    int64_t well_us; /* of a service: when it becomes well; INT64_MAX = never */
+    bool is_probe;   /* it looks whether the service of the same attempt is well; no judge hears of it */
     bool stubborn; /* does not mind a TERM */
     bool live;
     bool paused;     /* its output is not read: it waits */
@@ -78,7 +78,7 @@ static void over(struct simproc *s, struct process *p, const char *how) {
                "worker %u: process %lu/%u#%u %s", s->host->node, (unsigned long)p->who.flow, p->who.ordinal,
                p->who.attempt, how);
     struct trace_entry e = {.kind = TW_PROCESS_END, .as.process = p->who};
-    adapter_judge(&s->host->w->adapter, &e);
+    if (!p->is_probe) adapter_judge(&s->host->w->adapter, &e);
     equeue_in(queue_of(s), rng_range(&s->rng, 10, 1000), tell_later, s, p->id.v);
 }
 
@@ -92,7 +92,7 @@ static void kill_process(struct simproc *s, struct process *p, uint32_t number, 
 static void leave_result(struct simproc *s, const struct process *p) {
     char by[64];
     bool silent = p->who.ordinal >= FIRST_CHILD_ORDINAL && p->who.ordinal % 2;
-    if (p->exit_code != 0 || silent) return;
+    if (p->exit_code != 0 || silent || p->is_probe) return;
     int len = snprintf(by, sizeof by, "{\"by\":\"%lu/%u\"}", (unsigned long)p->who.flow, p->who.ordinal);
     simspace_put(&s->host->space, p->space, "output.json", slice_of(by, (size_t)len));
 }
@@ -133,17 +133,18 @@ static void output(void *ctx, uint64_t id) {
 
 /* ---- health ---- */
 
-/* Again and again, as long as it runs; among faults it may change. */
-static void health(void *ctx, uint64_t id) {
-    struct simproc *s = ctx;
-    struct process *p = process_of(s, id);
+/* Among faults a probe may fail for nothing, or hang. */
+static void probe_orders(struct simproc *s, struct process *p) {
     const struct world *w = s->host->w;
-    if (p == NULL || !p->live) return;
-    if (!workerhost_is_still(s->host)) {
-        p->healthy = w->quiet || !p->healthy || rng_below(&s->rng, 8) > 0;
-        workerhost_health(s->host, &p->who, p->healthy);
+    bool well = false;
+    for (uint32_t i = 0; i < s->processes.count; i++) {
+        const struct process *q = *(struct process **)vec_at(&s->processes, i);
+        bool is_it = !q->is_probe && q->live && q->who.flow == p->who.flow && q->who.attempt == p->who.attempt;
+        well |= is_it && q->well_us <= queue_of(s)->now_us;
     }
-    equeue_in(queue_of(s), w->plan.limits.heartbeat_ms * 1000, health, s, id);
+    p->is_probe = true;
+    p->exit_code = !well || (!w->quiet && rng_below(&s->rng, 8) == 0);
+    p->run_us = !w->quiet && rng_below(&s->rng, 16) == 0 ? 10000000 : rng_range(&s->rng, 100, 20000);
 }
 
 /* ---- starting ---- */
@@ -178,10 +179,11 @@ static void identify(struct process *p, const struct proc_spec *spec, uint64_t i
     ENSURE(attempt == strtoul(env_of(spec, "REEVE_ATTEMPT"), NULL, 10));
 }
 
-static void read_orders(struct process *p, const char *text) {
+static void read_orders(const struct simproc *s, struct process *p, const char *text) {
     const char *undo = strstr(text, " undo=");
     p->run_us = number_in(text, "ms=", 10) * 1000;
-    p->health_us = number_in(text, "health=", -1) * 1000;
+    int64_t health_ms = number_in(text, "health=", 0);
+    p->well_us = health_ms > 0 ? queue_of(s)->now_us + health_ms * 1000 : INT64_MAX;
     p->exit_code = (uint32_t)number_in(text, "exit=", 0);
     if (p->who.ordinal >= FIRST_CHILD_ORDINAL && p->who.ordinal % 3) p->exit_code = 0; /* not all children are alike */
     if (p->who.attempt <= (uint32_t)number_in(text, "flaky=", 0)) p->exit_code = 1;
@@ -199,21 +201,23 @@ static enum err op_start(struct proc *proc, const struct proc_spec *spec, const 
     ENSURE(p != NULL);
     while (spec->argv[last + 1] != NULL) last++;
     identify(p, spec, s->host->incarnation);
-    read_orders(p, spec->argv[last]);
+    if (strcmp(spec->argv[0], SIMPROC_PROBE) == 0)
+        probe_orders(s, p);
+    else
+        read_orders(s, p, spec->argv[last]);
     p->id.v = ++s->last;
     p->handler = *handler;
     p->live = true;
     p->stubborn = rng_below(&s->rng, 4) == 0;
-    p->pieces = rng_below(&s->rng, PIECES_MAX);
+    p->pieces = p->is_probe ? 0 : rng_below(&s->rng, PIECES_MAX);
     *(struct process **)vec_push(&s->processes) = p;
     WORLD_NOTE(w, s->host->node, p->who.flow * 4096 + p->who.ordinal, p->who.attempt,
                "worker %u: process %lu/%u#%u begins", s->host->node, (unsigned long)p->who.flow, p->who.ordinal,
                p->who.attempt);
     struct trace_entry e = {.kind = TW_PROCESS, .as.process = p->who};
-    adapter_judge(&w->adapter, &e);
+    if (!p->is_probe) adapter_judge(&w->adapter, &e);
     equeue_in(&w->queue, p->run_us, ends, s, p->id.v);
     if (p->pieces > 0) equeue_in(&w->queue, rng_range(&s->rng, 0, p->run_us), output, s, p->id.v);
-    if (p->health_us > 0) equeue_in(&w->queue, p->health_us, health, s, p->id.v);
     *ret = p->id;
     return ERR_OK;
 }

@@ -360,6 +360,7 @@ static void put_admin(struct arena *a, const struct command *cmd, uint32_t reque
     } else {
         REQUIRE(cmd->kind == CMD_SERVICE);
         struct wire_service_set m = {cmd->as.service.name, (uint8_t)cmd->as.service.desired};
+        if (cmd->as.service.restart) m.desired = WIRE_DESIRED_RESTART;
         wire_put(out, WIRE_SERVICE_SET, 0, request, &m);
     }
 }

@@ -138,7 +138,6 @@ static void options_of(const struct workerhost *h, struct agent_options *o) {
                                 .permanent = info->permanent,
                                 .spool_bytes_max = SPOOL_BYTES_MAX,
                                 .limits = h->w->plan.limits,
-                                .services = true,
                                 .cpu_percent = cpu_percent,
                                 .log = log_line};
     union {
@@ -243,21 +242,6 @@ void workerhost_calm(struct workerhost *h) {
 
 bool workerhost_is_done(const struct workerhost *h) {
     return h->agent != NULL && agent_held(h->agent) == 0;
-}
-
-void workerhost_health(struct workerhost *h, const struct trace_process *p, bool healthy) {
-    struct world *w = h->w;
-    if (h->agent == NULL || w->net.cut[h->node][NET_SERVER]) return;
-    struct msg *m = simmsg_new(&w->msgs, h->node);
-    m->cmd.kind = CMD_HEALTH;
-    m->cmd.principal = worker_name(&m->arena, h->node);
-    m->cmd.as.attempt = (struct cmd_attempt){.worker = m->cmd.principal,
-                                             .incarnation = h->incarnation,
-                                             .job = {{p->flow}, p->ordinal},
-                                             .attempt = p->attempt,
-                                             .healthy = healthy};
-    serverhost_door(&w->server, m);
-    simmsg_unref(&w->msgs, m);
 }
 
 void workerhost_init(struct workerhost *h, struct world *w, uint32_t node, struct rng rng) {

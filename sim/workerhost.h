@@ -55,8 +55,6 @@ bool workerhost_is_still(const struct workerhost *h);
 static inline int64_t workerhost_machine_us(const struct workerhost *h) {
     return h->machine_until_us;
 }
-/* A service says how it is. The agent has no words for that yet, so it goes through the server's back door. */
-void workerhost_health(struct workerhost *h, const struct trace_process *p, bool healthy);
 
 struct slice worker_name(struct arena *arena, uint32_t node);
 uint32_t worker_node(struct slice name);

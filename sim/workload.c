@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "panic.h"
+#include "simproc.h"
 #include "wire_run.h"
 #include "world.h"
 
@@ -215,22 +216,37 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, ui
 }
 
 /* What a worker is to run, as a `run` message: processes read the last argument; see simproc.h. */
-static struct slice run_body(struct arena *arena, const char *orders, const char *when, const char *items) {
+static struct slice encode_run(struct arena *arena, const char *orders, struct wire_run *run) {
     struct wire_arg arg = {slice_str(orders)};
-    struct wire_run run = {.argv = {&arg, 1},
-                           .script = SLICE("#!sim\n"),
-                           .sleep_ms = 1,
-                           .when = slice_str(when),
-                           .foreach = slice_str(items)};
     struct buf out;
     const char *ms = strstr(orders, "ms=");
-    if (ms != NULL) run.sleep_ms = 1 + strtol(ms + 3, NULL, 10);
+    run->argv = (struct tlv_list){&arg, 1};
+    run->script = SLICE("#!sim\n");
+    run->sleep_ms = ms != NULL ? 1 + strtol(ms + 3, NULL, 10) : 1;
     buf_init(&out, 4096);
-    tlv_encode(&wire_run_desc, &run, &out);
+    tlv_encode(&wire_run_desc, run, &out);
     ENSURE(!out.full);
     struct slice ret = arena_slice(arena, buf_slice(&out));
     buf_fini(&out);
     return ret;
+}
+
+static struct slice run_body(struct arena *arena, const char *orders, const char *when, const char *items) {
+    struct wire_run run = {.when = slice_str(when), .foreach = slice_str(items)};
+    return encode_run(arena, orders, &run);
+}
+
+/* The same of a service, which its worker looks after: often enough that its health comes and goes in a short run. */
+static struct slice service_body(struct rng *r, struct arena *arena, const char *orders) {
+    struct wire_arg probe = {SLICE(SIMPROC_PROBE)};
+    struct wire_run run = {.port_auto = rng_below(r, 2)};
+    run.health = (struct wire_probe){.kind = WIRE_PROBE_COMMAND,
+                                     .argv = {&probe, 1},
+                                     .interval_ms = (uint32_t)rng_range(r, 20, 1000),
+                                     .timeout_ms = (uint32_t)rng_range(r, 20, 200),
+                                     .threshold = (uint32_t)rng_range(r, 1, 4),
+                                     .grace_ms = (uint32_t)rng_range(r, 1, 2000)};
+    return encode_run(arena, orders, &run);
 }
 
 static struct slice body(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -464,7 +480,9 @@ static void draw_service(struct world *w, const struct rng *from, struct arena *
     deploys->service = workload_services[rng_below(&r, WORKLOAD_SERVICES)];
     deploys->undo_profile = 0;
     deploys->undo_body = deploys->undo_hash = slice_of(NULL, 0);
-    deploys->body = body(arena, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
+    char orders[64];
+    snprintf(orders, sizeof orders, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
+    deploys->body = service_body(&r, arena, orders);
     jobs->profiles = sets;
     jobs->profile_count++;
     jobs->jobs = specs;

@@ -36,7 +36,7 @@ static void guide_field(const struct spec_field *f, const char *before) {
     printf(" |\n");
     if (f->type != SPEC_OBJECT || strcmp(f->key, "approval") == 0) return;
     char inner[64];
-    snprintf(inner, sizeof inner, "%s.", f->key);
+    snprintf(inner, sizeof inner, "%s%s.", before, f->key);
     for (uint32_t i = 0; i < f->sub->count; i++) guide_field(&f->sub->fields[i], inner);
 }
 
@@ -72,7 +72,8 @@ static void schema_field(const struct spec_field *f, const char *indent) {
     quoted(f->text);
     if (f->type == SPEC_OBJECT) {
         snprintf(inner, sizeof inner, "%s  ", indent);
-        printf(", \"oneOf\": [{\"type\": [\"string\", \"number\", \"boolean\"]},\n");
+        const char *plain = f->sub->fields[0].schema; /* a plain value stands for the first key */
+        printf(", \"oneOf\": [%s,\n", plain != NULL ? plain : "{\"type\": [\"string\", \"number\", \"boolean\"]}");
         schema_object(f->sub, 0, inner);
         printf("]}");
         return;

@@ -6,6 +6,7 @@
 
 #include "agent_impl.h"
 #include "panic.h"
+#include "tend.h"
 
 #define ATTEMPTS_MAX 200000u
 #define ARENA_BYTES_MAX (256u << 20)
@@ -53,6 +54,8 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     attempts_init(&a->attempts, ATTEMPTS_MAX);
     map_init(&a->by_process);
     map_init(&a->by_request);
+    pool_init(&a->tended, sizeof(struct tended), ATTEMPTS_MAX);
+    map_init(&a->by_conn);
     arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
     link_init(a);
     a->lease_until_ms = INT64_MIN;
@@ -75,10 +78,35 @@ void agent_close(struct agent *a) {
     attempts_fini(&a->attempts);
     map_fini(&a->by_process);
     map_fini(&a->by_request);
+    pool_fini(&a->tended);
+    map_fini(&a->by_conn);
     arena_fini(&a->arena);
     gpus_fini(&a->gpus);
     struct arena birth = a->birth; /* `a` lies in it */
     arena_fini(&birth);
+}
+
+void agent_info(const struct agent_options *o, struct arena *arena, struct wire_worker_info *ret) {
+    struct wire_name *capabilities = ARENA_ARRAY(arena, struct wire_name, o->capability_count + 1);
+    struct wire_pair *labels = ARENA_ARRAY(arena, struct wire_pair, o->label_count + 1);
+    for (uint32_t i = 0; i < o->capability_count; i++) capabilities[i].name = slice_str(o->capabilities[i]);
+    for (uint32_t i = 0; i < o->label_count; i++)
+        labels[i] = (struct wire_pair){slice_str(o->labels[i].key), slice_str(o->labels[i].value)};
+    struct wire_amount *resources = ARENA_ARRAY(arena, struct wire_amount, o->resource_count + 1);
+    for (uint32_t i = 0; i < o->resource_count; i++)
+        resources[i] = (struct wire_amount){slice_str(o->resources[i].name), o->resources[i].amount};
+    *ret = (struct wire_worker_info){
+        .pool = slice_str(o->pool != NULL ? o->pool : ""),
+        .capabilities = {capabilities, o->capability_count},
+        .labels = {labels, o->label_count},
+        .slots = o->slots,
+        .cpu_milli = o->cpu_milli,
+        .memory_bytes = o->memory_bytes,
+        .gpus = o->gpus,
+        .resources = {resources, o->resource_count},
+        .permanent = o->permanent,
+        .build = slice_str(o->build),
+    };
 }
 
 /* Whatever is left is finished and on disk: the next incarnation may deliver it. */
@@ -92,6 +120,7 @@ static bool is_idle(const struct agent *a) {
 
 static void drain_pass(struct agent *a) {
     if (a->is_detaching && agent_now_ms(a) >= a->detach_until_ms) a->is_over = true;
+    if (a->link.state != LINK_UP) run_end_services(a); /* nobody is there to have them moved */
     if (a->is_detaching || !is_idle(a)) return;
     a->is_detaching = true;
     a->detach_until_ms = agent_now_ms(a) + DETACH_MS;

@@ -68,7 +68,6 @@ struct agent_options {
     const char *const *gpu_names; /* `gpus` of them, as programs know them; NULL: their numbers */
     struct agent_ceilings ceilings;
     bool permanent;
-    bool services; /* runs them like commands; who sets this tells the server how they are. Else they are refused */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
     struct agent_sandbox sandbox;
     uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */
@@ -79,6 +78,11 @@ struct agent_options {
 };
 
 struct agent;
+struct arena;
+struct wire_worker_info;
+
+/* What a worker with these options says of itself when it attaches; lists are in the arena. */
+void agent_info(const struct agent_options *o, struct arena *arena, struct wire_worker_info *ret);
 
 /* Reads who it is and what it still owes, raises its incarnation; the copy of the options is shallow. */
 CHECKED enum err agent_open(const struct agent_world *w, const struct agent_options *o, struct agent **ret,

@@ -1,5 +1,5 @@
 /* agent_impl.h: what the modules of the worker share: agent.c (life), link.c (the connection), talk.c (what is said on
- * it), run.c (what is done about an attempt), workload.c (what an assignment means). */
+ * it), run.c (what is done about an attempt), workload.c (what an assignment means), tend.c (what a service needs). */
 #ifndef REEVE_AGENT_IMPL_H
 #define REEVE_AGENT_IMPL_H
 
@@ -34,6 +34,8 @@ struct agent {
     struct attempts attempts;
     struct map by_process; /* index of the attempt */
     struct map by_request; /* of a transfer: index of the attempt */
+    struct pool tended;    /* services that run here */
+    struct map by_conn;    /* of a probe: index of the attempt */
     struct link link;
     struct arena arena; /* of one message */
     struct buf out;     /* frames of one pass */
@@ -80,6 +82,10 @@ void run_spool_all(struct agent *a); /* ends that are only in memory go to disk:
 void run_forget(struct agent *a, struct attempt *t);
 void run_fetched(struct agent *a, struct attempt *t, const char *why); /* its blobs are there; NULL = all of them */
 void run_kept(struct agent *a, struct attempt *t, const char *why);    /* its artifacts are */
+/* The order of an attempt that kept it, read again into the worker's arena. */
+void run_order(struct agent *a, const struct attempt *t, struct wire_assignment *ret, struct wire_run *ret_run);
+void run_end_services(struct agent *a); /* all of them, by our own choice */
+void run_end_unwell(struct agent *a, struct attempt *t); /* a service whose probes fail */
 
 /* sandbox.c: what this job may see and do here: what it asks for, and at least what the worker's owner does. */
 CHECKED enum err sandbox_make(struct agent *a, const struct attempt *t, const struct wire_run *run,
@@ -95,6 +101,8 @@ struct workload {
 /* Fills the workspace and says what to start. */
 CHECKED enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order,
                                struct workload *ret, struct why *why);
+/* The command that looks whether a service is well: where the service is, and with its environment. */
+void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret);
 /* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
  * large, and then among what is to be kept as blobs. */
 CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);

@@ -116,6 +116,7 @@ struct attempt *attempts_new(struct attempts *t, const struct wire_attempt *id, 
         .kill_at_ms = TIME_NEVER,
         .spool_at_ms = TIME_NEVER,
         .tell_at_ms = TIME_NEVER,
+        .tend_at_ms = TIME_NEVER,
         .job = bytes_new(job),
     };
     memcpy(a->key, k.at, sizeof a->key);
@@ -153,7 +154,7 @@ static int64_t least(int64_t a, int64_t b) {
 
 void attempts_time(struct attempts *t, struct attempt *a) {
     int64_t when = least(least(a->sleep_until_ms, a->timeout_at_ms), least(a->kill_at_ms, a->spool_at_ms));
-    when = least(when, a->tell_at_ms);
+    when = least(when, least(a->tell_at_ms, a->tend_at_ms));
     if (a->heap_position != 0) heap_remove(&t->due, a->heap_position);
     a->heap_position = 0;
     if (when != TIME_NEVER) heap_push(&t->due, when, a->index);

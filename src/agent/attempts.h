@@ -45,6 +45,7 @@ struct attempt {
     bool is_stopping; /* by the server: it ends STOPPED */
     bool is_dropped;  /* not ours any more: not a word about it */
     bool is_overdue;  /* stopped by the worker itself, for its run timeout */
+    bool is_unwell;   /* the same, because its probes fail */
     bool is_paused;   /* its output is not read */
     bool is_dirty;    /* in the list of those with something to say */
     bool is_spooled;  /* its end is on disk */
@@ -56,6 +57,8 @@ struct attempt {
     uint32_t grace_ms;
     int64_t sleep_until_ms, timeout_at_ms, kill_at_ms, spool_at_ms; /* monotonic */
     int64_t tell_at_ms; /* when its start is said; TIME_NEVER = at once, or it was */
+    int64_t tend_at_ms; /* of a service: when it is looked at, or a look has taken too long */
+    uint32_t tended;    /* of a service: its place among them */
     int64_t started_ms; /* wall */
     struct capture capture;
     struct spool_file file;

@@ -12,6 +12,7 @@
 #include "joblimits.h"
 #include "mutant.h"
 #include "panic.h"
+#include "tend.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
 #define STARTED_MS 10       /* a job that is over sooner says only that: half the words, and no record of its start */
@@ -46,6 +47,7 @@ static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
     t->order = NULL;
     t->is_waiting = false;
     blobs_stop(a, t);
+    tend_end(a, t);
     t->phase = WIRE_HELD_FINISHED;
     t->process = (proc_id){0};
     t->sleep_until_ms = t->timeout_at_ms = t->kill_at_ms = t->tell_at_ms = TIME_NEVER;
@@ -74,6 +76,7 @@ void run_forget(struct agent *a, struct attempt *t) {
     spool_forget(&a->spool, &t->id, &t->file);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
     blobs_stop(a, t);
+    tend_end(a, t);
     attempts_free(&a->attempts, t);
 }
 
@@ -97,6 +100,13 @@ void run_spool_all(struct agent *a) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t != NULL && t->phase == WIRE_HELD_FINISHED) spool_now(a, t);
     }
+}
+
+void run_order(struct agent *a, const struct attempt *t, struct wire_assignment *ret, struct wire_run *ret_run) {
+    struct why why;
+    enum err e = tlv_decode(&wire_assignment_desc, bytes_slice(t->order), TLV_SKIP_UNKNOWN, &a->arena, ret, &why);
+    if (e == ERR_OK) e = tlv_decode(&wire_run_desc, ret->body, TLV_SKIP_UNKNOWN, &a->arena, ret_run, &why);
+    ENSURE(e == ERR_OK); /* it was read before */
 }
 
 /* ---- its output ---- */
@@ -141,9 +151,7 @@ static enum err leavings(struct agent *a, struct attempt *t, struct wire_end *en
     if (e != ERR_OK || t->order == NULL) return e;
     struct wire_assignment order;
     struct wire_run run;
-    if (tlv_decode(&wire_assignment_desc, bytes_slice(t->order), TLV_SKIP_UNKNOWN, &a->arena, &order, why) != ERR_OK ||
-        tlv_decode(&wire_run_desc, order.body, TLV_SKIP_UNKNOWN, &a->arena, &run, why) != ERR_OK)
-        PANIC("an order that was read before");
+    run_order(a, t, &order, &run);
     struct why missing = {{0}};
     if (blobs_gather(a, t, &run, &missing) || !is_good) return ERR_OK;
     *why = missing;
@@ -183,15 +191,22 @@ void run_kept(struct agent *a, struct attempt *t, const char *why) {
     bytes_free(kept);
 }
 
+static void unwell_text(const struct agent *a, const struct attempt *t, struct why *ret) {
+    const struct tended *v = tend_of(a, t);
+    (void)why_set(ret, ERR_OK, "stopped by the worker as unhealthy: %u probe%s in a row failed, the last: %s",
+                  v->failures, v->failures == 1 ? "" : "s", v->text);
+}
+
 static void process_over(struct agent *a, struct attempt *t, struct wire_end *end) {
     struct why why = {{0}};
-    bool by_itself = !t->is_stopping && !t->is_overdue;
+    bool by_itself = !t->is_stopping && !t->is_overdue && !t->is_unwell;
     t->process = (proc_id){0};
     t->timeout_at_ms = t->kill_at_ms = TIME_NEVER;
     attempts_time(&a->attempts, t);
     if (t->is_stopping) end->outcome = WIRE_OUTCOME_STOPPED;
     if (t->is_overdue) (void)why_set(&why, ERR_OK, "stopped by the worker after its run timeout");
-    if (t->is_overdue) fail_for(end, &why);
+    if (t->is_unwell) unwell_text(a, t, &why);
+    if (t->is_overdue || t->is_unwell) fail_for(end, &why);
     if (by_itself && t->is_exclusive && end->signal == SIGKILL && agent_now_ms(a) >= a->lease_until_ms)
         end->reason = SLICE("killed because the lease of the worker ran out");
     if (by_itself && leavings(a, t, end, &why) != ERR_OK)
@@ -245,6 +260,8 @@ static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const s
 static enum err run_process(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w,
                             struct why *why) {
     struct proc_handler handler = {on_output, on_stdin_ready, on_ended, a};
+    if (order->kind == WIRE_JOB_SERVICE && !tend_begin(a, t, &w->run))
+        return why_set(why, ERR_BUSY, "no port of this machine is free");
     enum err e = workload_make(a, t, order, w, why);
     if (e != ERR_OK) return e;
     struct proc_spec spec = {.argv = w->argv,
@@ -285,7 +302,8 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
     struct why why = {{0}};
     t->is_waiting = (t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms) || !has_gpus(a, t, order);
     t->limits = joblimits_of(&a->o.ceilings, order, &w->run);
-    if (t->is_waiting || w->run.artifacts.count > 0) order_keep(a, t, order);
+    bool again = w->run.artifacts.count > 0 || order->kind == WIRE_JOB_SERVICE; /* it is read again later */
+    if (t->is_waiting || again) order_keep(a, t, order);
     if (t->is_waiting) return;
     if (run_process(a, t, order, w, &why) != ERR_OK) {
         refuse(a, t, why.text);
@@ -295,6 +313,7 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
     t->tell_at_ms = agent_now_ms(a) + STARTED_MS;
     if (order->run_timeout_ms > 0) t->timeout_at_ms = agent_now_ms(a) + order->run_timeout_ms + TIMEOUT_MARGIN_MS;
     attempts_time(&a->attempts, t);
+    if (t->tended != 0) tend_started(a, t);
     attempts_touch(&a->attempts, t);
     agent_log(a, "%.*s#%u started", SLICE_FMT(bytes_slice(t->job)), t->id.attempt);
 }
@@ -324,10 +343,7 @@ static void prepare(struct agent *a, struct attempt *t, const struct wire_assign
 static void start_kept(struct agent *a, struct attempt *t) {
     struct workload *w = ARENA_NEW(&a->arena, struct workload);
     struct wire_assignment *order = ARENA_NEW(&a->arena, struct wire_assignment);
-    struct why why;
-    enum err e = tlv_decode(&wire_assignment_desc, bytes_slice(t->order), TLV_SKIP_UNKNOWN, &a->arena, order, &why);
-    if (e == ERR_OK) e = tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &w->run, &why);
-    ENSURE(e == ERR_OK);
+    run_order(a, t, order, &w->run);
     start(a, t, order, w);
 }
 
@@ -342,15 +358,14 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     struct why why = {{0}};
     t->started_ms = agent_wall_ms(a);
     t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
-    bool as_command = order->kind == WIRE_JOB_SERVICE && a->o.services;
-    switch (as_command ? WIRE_JOB_COMMAND : (enum wire_job_kind)order->kind) {
+    switch ((enum wire_job_kind)order->kind) {
     case WIRE_JOB_NOOP:
     case WIRE_JOB_SLEEP:
     case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;
     case WIRE_JOB_COMMAND:
+    case WIRE_JOB_SERVICE:
     case WIRE_JOB_SCRIPT: prepare(a, t, order, w); break;
     case WIRE_JOB_ARCHIVE:
-    case WIRE_JOB_SERVICE:
     case WIRE_JOB_HTTP:
     case WIRE_JOB_GATE:
     case WIRE_JOB_BARRIER:
@@ -370,6 +385,8 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     enum err e = tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &w->run, &why);
     uint64_t cap =
         e == ERR_OK && w->run.log_bytes_max != 0 ? w->run.log_bytes_max : (uint64_t)a->o.limits.log_bytes_max;
+    /* Nobody waits for the end of a service to read the tail of its log: the server, with its own cap, gets it all. */
+    if (order->kind == WIRE_JOB_SERVICE) cap = 0;
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
@@ -401,10 +418,26 @@ static void terminate(struct agent *a, struct attempt *t, uint32_t grace_ms) {
         t->is_paused = false;
         a->w.proc->ops->pause(a->w.proc, t->process, false);
     }
+    tend_quiet(a, t);
     a->w.proc->ops->signal(a->w.proc, t->process, SIGTERM);
     t->timeout_at_ms = TIME_NEVER;
     t->kill_at_ms = agent_now_ms(a) + grace_ms;
     attempts_time(&a->attempts, t);
+}
+
+void run_end_unwell(struct agent *a, struct attempt *t) {
+    agent_log(a, "%.*s#%u is unhealthy and is stopped: %s", SLICE_FMT(bytes_slice(t->job)), t->id.attempt,
+              tend_of(a, t)->text);
+    t->is_unwell = true;
+    terminate(a, t, t->grace_ms);
+}
+
+void run_end_services(struct agent *a) {
+    for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
+        struct attempt *t = attempts_at(&a->attempts, i);
+        if (t == NULL || t->tended == 0 || t->process.v == 0 || tend_of(a, t)->is_quiet) continue;
+        terminate(a, t, t->grace_ms);
+    }
 }
 
 static void drop(struct agent *a, struct attempt *t) {
@@ -414,6 +447,8 @@ static void drop(struct agent *a, struct attempt *t) {
         return;
     }
     t->is_dropped = true;
+    tend_quiet(a, t);
+    attempts_time(&a->attempts, t);
     a->w.proc->ops->pause(a->w.proc, t->process, false);
     a->w.proc->ops->signal(a->w.proc, t->process, SIGKILL);
 }
@@ -465,6 +500,8 @@ void run_due(struct agent *a) {
         } else if (t->tell_at_ms <= now) {
             t->tell_at_ms = TIME_NEVER;
             attempts_touch(&a->attempts, t);
+        } else if (t->tend_at_ms <= now) {
+            tend_due(a, t);
         } else if (t->sleep_until_ms <= now) {
             struct wire_end end = {0};
             finish(a, t, &end);

@@ -6,6 +6,7 @@
 #include "blobs.h"
 #include "mutant.h"
 #include "panic.h"
+#include "tend.h"
 
 #define SAY_BYTES (256u * 1024u)              /* of logs in one frame */
 #define UNSENT_BYTES_MAX (4u * 1024u * 1024u) /* beyond it logs wait until the connection has drained */
@@ -25,29 +26,6 @@ bool talk_epoch(struct agent *a, uint64_t epoch) {
     return true;
 }
 
-static struct wire_worker_info info_of(struct agent *a) {
-    struct wire_name *capabilities = ARENA_ARRAY(&a->arena, struct wire_name, a->o.capability_count + 1);
-    struct wire_pair *labels = ARENA_ARRAY(&a->arena, struct wire_pair, a->o.label_count + 1);
-    for (uint32_t i = 0; i < a->o.capability_count; i++) capabilities[i].name = slice_str(a->o.capabilities[i]);
-    for (uint32_t i = 0; i < a->o.label_count; i++)
-        labels[i] = (struct wire_pair){slice_str(a->o.labels[i].key), slice_str(a->o.labels[i].value)};
-    struct wire_amount *resources = ARENA_ARRAY(&a->arena, struct wire_amount, a->o.resource_count + 1);
-    for (uint32_t i = 0; i < a->o.resource_count; i++)
-        resources[i] = (struct wire_amount){slice_str(a->o.resources[i].name), a->o.resources[i].amount};
-    return (struct wire_worker_info){
-        .pool = slice_str(a->o.pool != NULL ? a->o.pool : ""),
-        .capabilities = {capabilities, a->o.capability_count},
-        .labels = {labels, a->o.label_count},
-        .slots = a->o.slots,
-        .cpu_milli = a->o.cpu_milli,
-        .memory_bytes = a->o.memory_bytes,
-        .gpus = a->o.gpus,
-        .resources = {resources, a->o.resource_count},
-        .permanent = a->o.permanent,
-        .build = slice_str(a->o.build),
-    };
-}
-
 void talk_attach(struct agent *a) {
     struct wire_held *held = ARENA_ARRAY(&a->arena, struct wire_held, a->attempts.pool.count + 1);
     uint32_t count = 0;
@@ -59,10 +37,10 @@ void talk_attach(struct agent *a) {
         .worker = slice_str(a->spool.self.id),
         .incarnation = a->spool.self.incarnation,
         .epoch_seen = a->spool.self.epoch,
-        .info = info_of(a),
         .load = {talk_credit(a), 0, 0},
         .held = {held, count},
     };
+    agent_info(&a->o, &a->arena, &attach.info);
     link_send(a, WIRE_ATTACH, link_request(a), &attach);
 }
 
@@ -71,6 +49,7 @@ void talk_again(struct agent *a) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t == NULL || t->is_dropped) continue;
         t->started_told = t->done_told = false;
+        if (t->tended != 0) tend_of(a, t)->is_told = false;
         t->capture.sent = t->capture.acked;
         attempts_touch(&a->attempts, t);
         run_flow(a, t);
@@ -97,6 +76,21 @@ static void say_started(struct agent *a, const struct u32vec *list) {
     }
     struct wire_attempts message = {{ids, count}};
     if (count > 0) link_send(a, WIRE_STARTED, 0, &message);
+}
+
+static void say_health(struct agent *a, const struct u32vec *list) {
+    struct wire_health_item *items = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct attempt *t = attempts_at(&a->attempts, list->at[i]);
+        struct tended *v = tend_of(a, t);
+        if (v == NULL || v->is_told || t->process.v == 0) continue;
+        if (items == NULL) items = ARENA_ARRAY(&a->arena, struct wire_health_item, list->count);
+        v->is_told = true;
+        items[count++] = (struct wire_health_item){t->id, v->is_well, slice_str(v->text), v->port};
+    }
+    struct wire_health message = {{items, count}};
+    if (count > 0) link_send(a, WIRE_HEALTH, 0, &message);
 }
 
 /* One frame with the next pieces of its log. False: there was nothing to say. */
@@ -184,6 +178,7 @@ void talk_say(struct agent *a) {
     }
     dirty->count = 0;
     if (list.count > 0) say_started(a, &list);
+    if (a->tended.count > 0) say_health(a, &list);
     for (uint32_t i = 0; i < list.count; i++) {
         struct attempt *t = attempts_at(&a->attempts, list.at[i]);
         if (!say_log(a, t))

@@ -13,6 +13,7 @@
 #include "json.h"
 #include "json_read.h"
 #include "panic.h"
+#include "tend.h"
 
 #define OUTPUT_FILE "output.json"
 #define INPUTS_FILE "inputs.json"
@@ -63,13 +64,14 @@ static enum err script_make(struct agent *a, struct attempt *t, const struct wir
     struct slice name = run->script_name.len > 0 ? run->script_name : SLICE("script");
     const struct interpreter *by = interpreter_of(name);
     const char *file = text_of(a, name);
-    uint8_t begin[2] = {0};
+    uint8_t begin[4] = {0};
     struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
     enum err e = ERR_OK;
     if (run->script_hash.len == 0) e = a->w.space->ops->write(a->w.space, t->space, file, run->script, true, why);
     if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
     if (e != ERR_OK) return e;
-    if (by == NULL && memcmp(begin, "#!", 2) != 0)
+    bool is_program = memcmp(begin, "#!", 2) == 0 || memcmp(begin, "\177ELF", 4) == 0;
+    if (by == NULL && !is_program)
         return why_set(
             why, ERR_INVALID,
             "no interpreter for script `%.*s`: it ends neither in .py, .sh, .js nor .jar, and does not begin "
@@ -87,7 +89,8 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
     const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + 5);
     uint32_t count = 0;
     enum err e = ERR_OK;
-    if (kind == WIRE_JOB_SCRIPT) {
+    bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
+    if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
         e = script_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
         argv[count++] = "/bin/sh";
@@ -177,6 +180,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     for (uint32_t i = 0; i < w->run.env.count; i++) jobenv_put(&e, of_job[i].key, of_job[i].value);
     for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
     env_inputs(&e, order);
+    if (t->tended != 0 && tend_of(a, t)->port != 0) env_number(&e, "PORT", tend_of(a, t)->port);
     jobenv_put(&e, SLICE("REEVE_JOB"), order->job);
     env_number(&e, "REEVE_ATTEMPT", order->attempt.attempt);
     env_number(&e, "REEVE_FENCE", order->fence);
@@ -219,7 +223,37 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
         e = path_check(artifacts[i].path, "the artifact", why);
     const struct wire_take *inputs = run->inputs.at;
     for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
+    const struct slice path = run->health.path; /* it goes into the first line of a request */
+    for (size_t i = 0; i < path.len && e == ERR_OK; i++)
+        if (path.ptr[i] <= ' ' || path.ptr[i] >= 0x7f)
+            e = why_set(why, ERR_INVALID, "the path of its health has blanks or control characters");
     return e;
+}
+
+static void workdir_of(const struct agent *a, const struct attempt *t, struct workload *w) {
+    if (w->run.workdir.len > 0)
+        snprintf(w->workdir, sizeof w->workdir, "%.*s", SLICE_FMT(w->run.workdir));
+    else
+        a->w.space->ops->path(a->w.space, t->space, "work", w->workdir);
+}
+
+void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
+    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+    struct wire_assignment order;
+    run_order(a, t, &order, &w->run);
+    const struct wire_probe *how = &w->run.health;
+    const struct wire_arg *args = how->argv.at;
+    const char **argv = ARENA_ARRAY(&a->arena, const char *, how->argv.count + 4);
+    uint32_t count = 0;
+    if (how->shell.len > 0) {
+        argv[count++] = "/bin/sh";
+        argv[count++] = "-c";
+        argv[count++] = text_of(a, how->shell);
+    }
+    for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
+    env_make(a, t, &order, w);
+    workdir_of(a, t, w);
+    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir};
 }
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
@@ -229,10 +263,7 @@ enum err workload_make(struct agent *a, struct attempt *t, const struct wire_ass
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
     if (e != ERR_OK) return e;
     env_make(a, t, order, ret);
-    if (ret->run.workdir.len > 0)
-        snprintf(ret->workdir, sizeof ret->workdir, "%.*s", SLICE_FMT(ret->run.workdir));
-    else
-        a->w.space->ops->path(a->w.space, t->space, "work", ret->workdir);
+    workdir_of(a, t, ret);
     if (ret->run.stdin_hash.len > 0) a->w.space->ops->path(a->w.space, t->space, "stdin", ret->stdin_path);
     return ERR_OK;
 }

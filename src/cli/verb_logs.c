@@ -49,8 +49,31 @@ void logs_print(struct cli *c, const struct wire_log_data *m, bool times) {
         fprintf(stderr, "reeve: %llu bytes from the middle were not kept\n", (unsigned long long)m->cut_bytes);
 }
 
-/* One attempt, byte for byte. */
+/* Following a service, one attempt comes after the other. */
+struct told {
+    struct slice job;
+    uint32_t attempt;
+};
+
+static void tell_attempt(struct cli *c, struct told *t, const struct wire_log_data *m) {
+    bool is_same = t->attempt == m->attempt && slice_eq(t->job, m->job);
+    if (m->job.len == 0 || is_same) return;
+    if (t->attempt != 0 && c->json) {
+        struct out_object o;
+        out_object_begin(&o);
+        json_key(&o.json, "job"), json_text(&o.json, m->job);
+        json_key(&o.json, "attempt"), json_u64(&o.json, m->attempt);
+        out_object_end(&o);
+        fflush(stdout);
+    } else if (t->attempt != 0) {
+        fprintf(stderr, "reeve: attempt %u of %.*s\n", m->attempt, SLICE_FMT(m->job));
+    }
+    *t = (struct told){arena_slice(&c->arena, m->job), m->attempt};
+}
+
+/* One attempt, byte for byte; of a service one after the other. */
 static enum err show_attempt(struct cli *c, uint32_t attempt, uint64_t tail_bytes) {
+    struct told told = {0};
     struct client_frame f;
     struct wire_logs m = {.job = slice_str(c->args[0]),
                           .attempt = attempt,
@@ -58,6 +81,7 @@ static enum err show_attempt(struct cli *c, uint32_t attempt, uint64_t tail_byte
                           .follow = cli_flag(c, "follow") != NULL};
     enum err e = client_ask(&c->client, WIRE_LOGS, &m, &f, c->why);
     while (e == ERR_OK) {
+        tell_attempt(c, &told, f.message);
         logs_print(c, f.message, cli_flag(c, "times") != NULL);
         if (!(f.flags & FRAME_MORE)) return ERR_OK;
         client_forget(&c->client);
@@ -66,20 +90,19 @@ static enum err show_attempt(struct cli *c, uint32_t attempt, uint64_t tail_byte
     return e;
 }
 
-/* A flow of one job stands for its job. */
-static enum err is_one_job(struct cli *c, bool *ret) {
+/* A flow of one job stands for its job. What is no flow is a service, or a mistake: who is asked for its output says
+ * which. */
+static bool is_one_job(struct cli *c) {
     struct client_frame f;
+    struct why ignored;
     struct wire_get m = {.target = slice_str(c->args[0])};
-    *ret = strchr(c->args[0], '/') != NULL;
-    if (*ret) return ERR_OK;
-    enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
-    if (e == ERR_OK) *ret = ((const struct wire_got *)f.message)->flow.job_count == 1;
-    return e;
+    if (strchr(c->args[0], '/') != NULL) return true;
+    if (client_ask(&c->client, WIRE_GET, &m, &f, &ignored) != ERR_OK) return true;
+    return ((const struct wire_got *)f.message)->flow.job_count == 1;
 }
 
 enum err verb_logs(struct cli *c) {
     uint64_t attempt = 0;
-    bool one = false;
     struct follow_what what = {.target = slice_str(c->args[0]),
                                .live = cli_flag(c, "follow") != NULL,
                                .plain = cli_flag(c, "no-prefix") != NULL,
@@ -88,8 +111,8 @@ enum err verb_logs(struct cli *c) {
     enum err e = cli_flag_number(c, "attempt", UINT32_MAX, &attempt);
     if (e == ERR_OK) e = cli_flag_number(c, "tail", UINT64_MAX / 4, &what.tail_bytes);
     if (e == ERR_OK) e = cli_flag_moment(c, "since", &what.since_ms);
-    if (e == ERR_OK) e = is_one_job(c, &one);
     if (e != ERR_OK) return e;
+    bool one = is_one_job(c);
     what.attempt = (uint32_t)attempt;
     if (one && what.since_ms == 0 && what.jobs.count == 0) return show_attempt(c, what.attempt, what.tail_bytes);
     what.plain |= one;

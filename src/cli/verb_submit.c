@@ -257,7 +257,7 @@ static enum err send_jobs(struct cli *c, struct slice flow, const struct wire_jo
     return e;
 }
 
-static enum err send_flow(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret) {
+enum err flow_send(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret) {
     uint32_t end = part_end(&flow->part, 0);
     struct wire_flow first = *flow;
     struct wire_submit m = {{&first, 1}};
@@ -283,7 +283,7 @@ enum err verb_submit(struct cli *c) {
         dry_print(c, &flow);
         return ERR_OK;
     }
-    e = send_flow(c, &flow, &got);
+    e = flow_send(c, &flow, &got);
     if (e != ERR_OK) return e;
     if (c->json)
         out_json(&wire_submitted_flow_desc, &got);

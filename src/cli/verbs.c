@@ -25,6 +25,7 @@ static const struct cli_flag run_flags[] = {
     {"retries",  0,   "N",          "further attempts; 0 unless said"},
     {"priority", 0,   "N",          "above or below normal"},
     {"exclusive", 0,  NULL,         "never two attempts at once, whatever happens"},
+    {"sandbox",  0,   "WORD",       "what it may see and do of the machine: strict, net-off or none"},
     {"detach",   'd', NULL,         "print its id, wait for nothing"},
     {0},
 };
@@ -69,6 +70,10 @@ static const struct cli_flag logs_flags[] = {
     {"no-prefix", 0, NULL,   "of a flow: no names before the lines"},
     {0},
 };
+static const struct cli_flag graph_flags[] = {
+    {"watch", 'w', NULL, "draw it again in place as jobs change, until the flow is over; exit as `wait` does"},
+    {0},
+};
 static const struct cli_flag top_flags[] = {
     {"once", 0, NULL, "print one frame and end"},
     {0},
@@ -110,6 +115,11 @@ static const struct cli_flag complete_flags[] = {
 };
 static const struct cli_flag drain_flags[] = {
     {"undo", 0, NULL, "it takes jobs again"},
+    {0},
+};
+static const struct cli_flag demand_flags[] = {
+    {"watch", 'w', NULL, "go on, and tell whenever it changes"},
+    {"count", 'n', "N",  "end after it was told N times"},
     {0},
 };
 static const struct cli_flag kv_flags[] = {
@@ -162,16 +172,33 @@ static const struct cli_flag backfill_flags[] = {
     {"until", 0, "TIME", "and those before this"},
     {0},
 };
+static const struct cli_flag deploy_flags[] = {
+    {"name",    'n', "NAME",       "of the service; that of the file unless said"},
+    {"port",    0,   "N|auto",     "where it listens, in $PORT; auto = one that is free"},
+    {"health",  0,   "PATH",       "it is well when this path answers 200 to 399; else when its port opens"},
+    {"healthy-within", 0, "DURATION", "else the version before comes back; 5m unless said"},
+    {"pool",    0,   "POOL",       "pool of workers"},
+    {"requires", 0,  "CAPABILITY", "that the worker must have; may come several times"},
+    {"env",     'e', "NAME=VALUE", "environment variable; may come several times"},
+    {"param",   'p', "NAME=VALUE", "parameter of a flow file; may come several times"},
+    {"detach",  'd', NULL,         "print the id of the flow that deploys it, wait for nothing"},
+    {0},
+};
+static const struct cli_flag service_flags[] = {
+    {"detach", 'd', NULL, "wait for nothing"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"man", 0, NULL, "all of it as a manual page (roff)"},
     {0},
 };
 
 const struct cli_verb cli_verbs[] = {
-    {"up", "[--data DIR] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
+    {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
     {"down", "[--data DIR]", "end what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
+    {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start workers while jobs wait for room, end idle ones; --help lists the options", "On this host, or by a command that is told how many there are to be.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
@@ -181,7 +208,7 @@ const struct cli_verb cli_verbs[] = {
     {"logs", "FLOW|JOB", "the output of a job, or of all jobs of a flow", "Of a flow: whole lines in the order in which they were written, each behind the name of its job, all on standard output; with --follow the exit code is as of `wait`. A flow of one job stands for its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
-    {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
+    {"graph", "FLOW", "draw a flow, with the state of each job", "A flow that has more jobs than the terminal has lines is watched by layers: jobs that are equally far from the beginning, and how many of them are in which state.", verb_graph, graph_flags, 1, 1, 0, false},
     {"top", "", "flows, workers, questions and throughput, live", "Full screen; `?` lists the keys. With --json one frame as an object, after a second in which throughput is measured.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
 
@@ -203,8 +230,16 @@ const struct cli_verb cli_verbs[] = {
     {"schedule rm", "NAME", "remove it; flows that it made stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule backfill", "NAME", "run slots of the past again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
 
+    {"deploy", "FILE [--] [ARG]...", "run a script, a program or the services of a flow file until someone says otherwise", "Waits until it is healthy, or says why it is not; then the version before runs again. FILE is sent along; what follows it are arguments of the program. Deploying the same name again replaces it: the old one stops, the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
+    {"services", "[NAME]", "list services, or all about one", "RESTARTS counts how often this version was started again.", verb_services, NULL, 0, 1, 0, false},
+    {"stop", "NAME", "a service stops, and stays so", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"start", "NAME", "and runs again", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"restart", "NAME", "a service stops and starts anew", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+    {"undeploy", "NAME", "a service stops and is forgotten", NULL, verb_service_set, service_flags, 1, 1, 0, false},
+
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
+    {"demand", "", "list what waits for a worker: jobs that would run if there were more of them", "What `reeve scaler` acts on. Jobs that a limit, a pause or a parent holds back are not among them.", verb_demand, demand_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 
@@ -236,6 +271,7 @@ const struct cli_verb cli_verbs[] = {
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
     {"bench", "[W0...W10] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
+    {"shell", "", "type verbs one after the other, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers; the history is kept in ~/.reeve_history (REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "of this program, and of the server if there is one", NULL, verb_version, NULL, 0, 0, 0, true},
     {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},

@@ -20,8 +20,10 @@ enum err verb_stats(struct cli *c);
 enum err verb_version(struct cli *c);
 enum err verb_logs(struct cli *c);
 enum err verb_graph(struct cli *c);
-/* top.c */
+enum err verb_demand(struct cli *c); /* verb_demand.c */
+/* top.c, shell.c */
 enum err verb_top(struct cli *c);
+enum err verb_shell(struct cli *c);
 /* verb_change.c */
 enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
 enum err verb_pause(struct cli *c);   /* pause, resume */
@@ -49,7 +51,18 @@ enum err verb_schedule_next(struct cli *c);
 enum err verb_schedule_change(struct cli *c); /* rm, pause, resume */
 enum err verb_schedule_backfill(struct cli *c);
 
+/* verb_deploy.c, verb_service.c */
+enum err verb_deploy(struct cli *c);
+enum err verb_services(struct cli *c);
+enum err verb_service_set(struct cli *c); /* stop, start, restart, undeploy */
+
 /* ---- what verbs share ---- */
+
+/* The service of that name, or of the only one that begins so; valid until client_forget. */
+CHECKED enum err service_look(struct cli *c, struct slice name, struct wire_service_view *ret);
+void service_line(const struct cli *c, const struct wire_service_view *v); /* how it is, on standard output */
+/* Sends a flow, in parts if it is large. */
+CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret);
 
 /* Reads a flow file with its parameters from the flags, and its schedule; sends the files that it names as blobs,
  * unless `dry`. */

@@ -296,7 +296,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
     case REC_SERVICE: apply_service(s, &b->as_REC_SERVICE); break;
     case REC_HEALTH:
-        service_health(s, the_job(s, b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal), b->as_REC_HEALTH.healthy);
+        service_health(s, the_job(s, b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal), &b->as_REC_HEALTH);
         break;
     case REC_EXPANDED:
         expand_answer(s, the_job(s, b->as_REC_EXPANDED.flow, b->as_REC_EXPANDED.ordinal), &b->as_REC_EXPANDED);

@@ -143,7 +143,9 @@ struct cmd_attempt { /* started, progress, health, done */
     struct job_ref job;
     uint32_t attempt;
     uint32_t percent; /* progress */
-    bool healthy;     /* health: of a service, sent when it changes */
+    bool healthy;     /* health: of a service, sent when it changes, so to `note` */
+    uint32_t port;    /* where it listens; 0 = it has none */
+    struct slice note; /* why it is not healthy */
     enum outcome outcome;
     uint32_t exit_code;
     uint32_t signal;
@@ -260,6 +262,7 @@ struct cmd_service {
     struct slice tenant; /* whose; a caller of a tenant may leave it out */
     struct slice name;
     enum service_desired desired;
+    bool restart; /* in place of `desired`: stop, and then run again */
 };
 
 struct cmd_schedule {

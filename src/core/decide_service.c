@@ -18,6 +18,26 @@ static enum err find_service(struct decision *d, const struct command *cmd, uint
     return ERR_OK;
 }
 
+static void put_desired(struct decision *d, const struct command *cmd, const struct service *v,
+                        enum service_desired desired) {
+    struct rec_service *rec = &decide_record(d, REC_SERVICE, cmd)->body.as_REC_SERVICE;
+    rec->head.tenant = bytes_slice(tenant_at(d->state, v->tenant)->name);
+    rec->name = cmd->as.service.name;
+    rec->desired = (uint8_t)desired;
+}
+
+/* Two records of one batch: a service is never left stopped by half a restart. It runs when the worker let it go. */
+static enum err decide_restart(struct decision *d, const struct command *cmd, const struct service *v) {
+    struct slice name = cmd->as.service.name;
+    if (v->desired != SERVICE_RUNNING)
+        return refuse(d, ERR_STATE, "service %.*s does not run: start it", SLICE_FMT(name));
+    if (v->deployer)
+        return refuse(d, ERR_STATE, "service %.*s is being deployed: a restart would call that off", SLICE_FMT(name));
+    put_desired(d, cmd, v, SERVICE_STOPPED);
+    put_desired(d, cmd, v, SERVICE_RUNNING);
+    return ERR_OK;
+}
+
 enum err decide_service(struct decision *d, const struct command *cmd) {
     const struct cmd_service *c = &cmd->as.service;
     uint32_t index = 0;
@@ -27,15 +47,13 @@ enum err decide_service(struct decision *d, const struct command *cmd) {
     if (e == ERR_OK) e = find_service(d, cmd, &index);
     if (e != ERR_OK) return e;
     const struct service *v = service_at(d->state, index);
+    if (c->restart) return decide_restart(d, cmd, v);
     if (v->desired == (uint8_t)c->desired) return ERR_OK; /* asked before; repeating it changes nothing */
     if (v->desired == SERVICE_REMOVED)
         return refuse(d, ERR_STATE, "service %.*s is being removed: deploy it anew", SLICE_FMT(c->name));
     if (v->current.flow == 0)
         return refuse(d, ERR_STATE, "service %.*s has no version that ever was healthy", SLICE_FMT(c->name));
-    struct rec_service *rec = &decide_record(d, REC_SERVICE, cmd)->body.as_REC_SERVICE;
-    rec->head.tenant = bytes_slice(tenant_at(d->state, v->tenant)->name);
-    rec->name = c->name;
-    rec->desired = (uint8_t)c->desired;
+    put_desired(d, cmd, v, c->desired);
     return ERR_OK;
 }
 
@@ -52,7 +70,10 @@ enum err decide_health(struct decision *d, const struct command *cmd) {
     /* a version on its way out may say what it likes */
     bool counts = v->current.flow == j->flow && run_at(s, j->link)->stop == STOP_NONE;
     if (!counts && !MUTANT(old_version_counts)) return ERR_OK;
-    if (v->current.flow == j->flow && v->healthy == c->healthy) {
+    struct slice note = c->note;
+    if (note.len > (size_t)d->limits->reason_bytes_max) note.len = (size_t)d->limits->reason_bytes_max;
+    bool is_same = v->healthy == c->healthy && v->port == c->port && slice_eq(bytes_slice(v->note), note);
+    if (v->current.flow == j->flow && is_same) {
         d->reply->repeated = true;
         return ERR_OK;
     }
@@ -62,6 +83,8 @@ enum err decide_health(struct decision *d, const struct command *cmd) {
     rec->ordinal = c->job.ordinal;
     rec->attempt = c->attempt;
     rec->healthy = c->healthy;
+    rec->port = c->port;
+    rec->note = note;
     return ERR_OK;
 }
 

@@ -609,6 +609,8 @@ static enum err load_service(struct loader *l, const struct snap_service *o, str
     v->desired = o->desired;
     v->healthy = o->healthy;
     v->since.ms = o->since_ms;
+    v->port = o->port;
+    if (o->note.len > 0) v->note = bytes_new(o->note);
     v->version_last = o->version_last;
     v->current.number = o->current_number;
     v->previous.number = o->previous_number;

@@ -228,6 +228,8 @@ struct snap_service {
     uint32_t current_number, previous_number;
     uint64_t deployer; /* flow; 0 = none */
     uint32_t deployer_ordinal;
+    uint32_t port;
+    struct slice note;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -400,6 +400,8 @@ static const struct tlv_field health_fields[] = {
     TLV_FIELD(5, TLV_U32, rec_health, ordinal),
     TLV_FIELD(6, TLV_U32, rec_health, attempt),
     TLV_FIELD(7, TLV_BOOL, rec_health, healthy),
+    TLV_FIELD(8, TLV_U32, rec_health, port),
+    TLV_FIELD(9, TLV_TEXT, rec_health, note, .max = TEXT_MAX_BYTES),
 };
 
 static const struct tlv_field expanded_fields[] = {

@@ -532,6 +532,8 @@ struct rec_health {
     uint32_t ordinal;
     uint32_t attempt;
     bool healthy;
+    uint32_t port;     /* where it listens; 0 = it has none */
+    struct slice note; /* why it is not healthy, for people */
 };
 
 /* The answer to the expansion question of a foreach job. Nothing else is recorded of a child before it is assigned:

@@ -58,7 +58,8 @@ static void service_free(struct state *s, uint32_t index) {
     struct service *v = service_at(s, index);
     index_del(&s->service_by_name, bytes_slice(v->key), index);
     bytes_free(v->key);
-    v->key = NULL;
+    bytes_free(v->note);
+    v->key = v->note = NULL;
     pool_free(&s->services, index);
 }
 
@@ -166,6 +167,18 @@ static void health_changed(struct state *s, struct service *v, bool healthy) {
     v->since = s->now;
 }
 
+static void remark(struct service *v, uint32_t port, struct slice note) {
+    bytes_free(v->note);
+    v->note = note.len > 0 ? bytes_new(note) : NULL;
+    v->port = port;
+}
+
+/* Another attempt, or none: whatever was said is no longer true. */
+static void health_unknown(struct state *s, struct service *v) {
+    health_changed(s, v, false);
+    remark(v, 0, (struct slice){0});
+}
+
 static uint32_t make_version(struct state *s, uint32_t service, const struct job *j, const struct rec_job *rec) {
     const struct extra *x = extra_at(s, j->extra);
     struct flow_head head;
@@ -216,7 +229,7 @@ void service_deploy(struct state *s, uint32_t job) {
     v->desired = SERVICE_RUNNING;
     v->deployer = job;
     v->current = (struct version){make_version(s, index, j, &rec), ++v->version_last};
-    health_changed(s, v, false);
+    health_unknown(s, v);
     go_on(s, v);
 }
 
@@ -240,7 +253,7 @@ void service_give_up(struct state *s, uint32_t job) {
         v->current.flow = failed;
         failed = other;
     }
-    health_changed(s, v, false);
+    health_unknown(s, v);
     retire(s, v, failed);
     go_on(s, v);
 }
@@ -256,10 +269,13 @@ static void accept(struct state *s, struct service *v) {
 
 /* ---- attempts ---- */
 
-void service_health(struct state *s, uint32_t job, bool healthy) {
+void service_health(struct state *s, uint32_t job, const struct rec_health *word) {
+    bool healthy = word->healthy;
     const struct job *j = job_at(s, job);
     struct service *v = service_at(s, service_of_flow(s, flow_at(s, j->flow)));
     if (v->current.flow != j->flow && !MUTANT(old_version_counts)) return;
+    remark(v, word->port, word->note);
+    if (v->healthy == healthy) return;
     health_changed(s, v, healthy);
     struct event event = {.kind = EVENT_SERVICE, .job = job_ref_of(s, j), .attempt = j->attempt, .healthy = healthy};
     emit_event(s, &event);
@@ -275,7 +291,7 @@ void service_attempt_over(struct state *s, uint32_t job, enum stop_cause cause, 
     struct job *j = job_at(s, job);
     struct service *v = service_at(s, service_of_flow(s, flow_at(s, j->flow)));
     if (was_fine(s, v, j)) job_forgive(s, j);
-    if (v->current.flow == j->flow) health_changed(s, v, false);
+    if (v->current.flow == j->flow) health_unknown(s, v);
     if (cause == STOP_CANCEL && !MUTANT(service_restarted)) {
         job_finish(s, job, JOB_CANCELLED, CAUSE_REQUEST);
         return;

@@ -33,7 +33,7 @@ void service_deploy(struct state *s, uint32_t job);
 void service_give_up(struct state *s, uint32_t job);
 
 /* What its worker says of the open attempt of a runner. */
-void service_health(struct state *s, uint32_t job, bool healthy);
+void service_health(struct state *s, uint32_t job, const struct rec_health *word);
 void service_attempt_over(struct state *s, uint32_t job, enum stop_cause stop, enum outcome outcome);
 void service_set(struct state *s, uint32_t service, enum service_desired desired);
 

@@ -406,7 +406,9 @@ static void put_services(struct writer *w) {
                                  .previous = flow_id_of(s, v->previous.flow),
                                  .retiring = flow_id_of(s, v->retiring),
                                  .current_number = v->current.number,
-                                 .previous_number = v->previous.number};
+                                 .previous_number = v->previous.number,
+                                 .port = v->port,
+                                 .note = bytes_slice(v->note)};
         if (v->deployer) {
             struct job_ref ref = job_ref_of(s, job_at(s, v->deployer));
             o.deployer = ref.flow.v;

@@ -335,6 +335,8 @@ struct service {
     uint8_t desired;      /* enum service_desired */
     bool healthy;         /* the open attempt of the current version, by the last word of its worker */
     wall_time since;      /* of that word, or of the end of the attempt */
+    uint32_t port;        /* where that attempt listens; 0 = nobody said so */
+    struct bytes *note;   /* why it is not healthy, by the same word; NULL = nobody said so */
     uint32_t version_last;
     struct version current;  /* what is to run */
     struct version previous; /* what ran before, while a deployment is under way */

@@ -200,6 +200,8 @@ struct service_view {
     bool healthy;
     wall_time since;           /* healthy or not */
     uint32_t restarts;         /* that count for the time before the next */
+    uint32_t port;             /* where it listens; 0 = nobody said so */
+    struct slice note;         /* why it is not healthy; empty = nobody said so */
     wall_time due;             /* of the next start, while it waits for that; else TIME_NEVER */
 };
 bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);

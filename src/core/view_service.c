@@ -18,6 +18,8 @@ static void fill(const struct state *s, const struct service *v, struct service_
                                  .deploying = v->deployer != 0,
                                  .healthy = v->healthy,
                                  .since = v->since,
+                                 .port = v->port,
+                                 .note = bytes_slice(v->note),
                                  .due = {TIME_NEVER}};
     if (v->deployer) ret->deployer = job_ref_of(s, job_at(s, v->deployer));
     if (v->current.flow == 0) return;

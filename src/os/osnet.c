@@ -507,7 +507,8 @@ static void op_send(struct net *n, conn_id id, struct slice bytes) {
 
 static uint64_t op_unsent(struct net *n, conn_id id) {
     struct conn *c = conn_of((struct osloop *)n, id);
-    uint64_t bytes = c == NULL ? 0 : c->plain.len + c->out.len + c->flying.len;
+    size_t flying = c != NULL && c->writing ? uv_stream_get_write_queue_size(&c->s.stream) : 0;
+    uint64_t bytes = c == NULL ? 0 : c->plain.len + c->out.len + flying;
     if (bytes > 0) c->watched = true;
     return bytes;
 }
@@ -537,4 +538,16 @@ static void op_close(struct net *n, conn_id id) {
     osnet_leave(c);
 }
 
-const struct net_ops osnet_ops = {op_dial, op_send, op_unsent, op_pause, op_close};
+/* The kernel gives each that asks another one for a while, so two services that start together do not get the same. */
+static uint32_t op_free_port(struct net *n) {
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    socklen_t len = sizeof a;
+    (void)n;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return 0;
+    bool got = bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && getsockname(fd, (struct sockaddr *)&a, &len) == 0;
+    (void)close(fd);
+    return got ? ntohs(a.sin_port) : 0;
+}
+
+const struct net_ops osnet_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_free_port};

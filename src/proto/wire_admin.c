@@ -5,7 +5,7 @@
 static const char *const catch_up_words[WIRE_CATCH_UP_COUNT] = {"all", "last", "none"};
 static const char *const overlap_words[WIRE_OVERLAP_COUNT] = {"skip", "queue", "replace"};
 static const char *const schedule_op_words[WIRE_SCHEDULE_OP_COUNT] = {"remove", "pause", "resume", "backfill"};
-static const char *const desired_words[WIRE_DESIRED_COUNT] = {"running", "stopped", "removed"};
+static const char *const desired_words[WIRE_DESIRED_COUNT] = {"running", "stopped", "removed", "restart"};
 static const char *const pool_state_words[WIRE_POOL_STATE_COUNT] = {"active", "draining", "inactive"};
 static const char *const limit_kind_words[WIRE_LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
 
@@ -115,6 +115,14 @@ static const struct tlv_field service_view_fields[] = {
     TLV_FIELD(5, TLV_U32, wire_service_view, restarts),
     TLV_FIELD(6, TLV_TEXT, wire_service_view, worker, .max = WIRE_NAME_MAX),
     TLV_FIELD(7, TLV_I64, wire_service_view, since_ms),
+    TLV_FIELD(8, TLV_U32, wire_service_view, version),
+    TLV_FIELD(9, TLV_U32, wire_service_view, previous_version),
+    TLV_FIELD(10, TLV_BOOL, wire_service_view, deploying),
+    TLV_FIELD(11, TLV_U32, wire_service_view, port),
+    TLV_FIELD(12, TLV_TEXT, wire_service_view, code, .max = WIRE_NAME_MAX),
+    TLV_FIELD(13, TLV_TEXT, wire_service_view, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(14, TLV_I64, wire_service_view, due_ms),
+    TLV_FIELD(15, TLV_U32, wire_service_view, attempt),
 };
 const struct tlv_desc wire_service_view_desc = TLV_DESC("service_view", wire_service_view, service_view_fields);
 

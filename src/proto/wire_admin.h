@@ -91,7 +91,13 @@ struct wire_schedule_list {
 
 /* ---- services ---- */
 
-enum wire_desired { WIRE_DESIRED_RUNNING, WIRE_DESIRED_STOPPED, WIRE_DESIRED_REMOVED, WIRE_DESIRED_COUNT };
+enum wire_desired {
+    WIRE_DESIRED_RUNNING,
+    WIRE_DESIRED_STOPPED,
+    WIRE_DESIRED_REMOVED,
+    WIRE_DESIRED_RESTART, /* stopped, then running; refused unless it is to run */
+    WIRE_DESIRED_COUNT
+};
 
 struct wire_service_set {
     struct slice name;
@@ -102,9 +108,15 @@ struct wire_service_view {
     struct slice name, state;
     struct slice job; /* its current version */
     bool healthy;
-    uint32_t restarts;
+    uint32_t restarts; /* how often this version was started again */
     struct slice worker;
     int64_t since_ms;
+    uint32_t version, previous_version; /* previous: what comes back when a deployment fails */
+    bool deploying;
+    uint32_t port;
+    struct slice code, text; /* why it is not healthy, as a word and as a sentence; empty = it is */
+    int64_t due_ms;          /* of its next start; 0 = that is not what it waits for */
+    uint32_t attempt;        /* of this version: one more than restarts, 0 = it was never started */
 };
 
 struct wire_service_list {

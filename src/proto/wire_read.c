@@ -228,6 +228,7 @@ static const struct tlv_field log_data_fields[] = {
     TLV_FIELD(2, TLV_LIST, wire_log_data, pieces, .max = WIRE_COUNT_MAX, .sub = &wire_log_piece_desc),
     TLV_FIELD(3, TLV_U64, wire_log_data, cut_bytes),
     TLV_FIELD(4, TLV_BOOL, wire_log_data, over),
+    TLV_FIELD(5, TLV_TEXT, wire_log_data, job, .max = WIRE_TARGET_MAX),
 };
 const struct tlv_desc wire_log_data_desc = TLV_DESC("log_data", wire_log_data, log_data_fields);
 

@@ -193,6 +193,7 @@ struct wire_log_data {
     struct tlv_list pieces; /* of wire_log_piece */
     uint64_t cut_bytes;     /* left out of the log for its length */
     bool over;              /* the attempt has ended and this was all */
+    struct slice job;       /* following a service: whose attempt it is; another version is another job */
 };
 
 struct wire_stats {

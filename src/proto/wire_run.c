@@ -37,6 +37,20 @@ static const struct tlv_field ceilings_fields[] = {
 };
 const struct tlv_desc wire_ceilings_desc = TLV_DESC("ceilings", wire_ceilings, ceilings_fields);
 
+static const char *const probe_words[WIRE_PROBE_KIND_COUNT] = {"standard", "tcp", "http", "command"};
+static const struct tlv_field probe_fields[] = {
+    TLV_FIELD(1, TLV_ENUM, wire_probe, kind, .max = WIRE_PROBE_KIND_COUNT, .names = probe_words),
+    TLV_FIELD(2, TLV_U32, wire_probe, port),
+    TLV_FIELD(3, TLV_TEXT, wire_probe, path, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(4, TLV_LIST, wire_probe, argv, .max = 4096, .sub = &wire_arg_desc),
+    TLV_FIELD(5, TLV_TEXT, wire_probe, shell, .max = WIRE_VALUE_MAX),
+    TLV_FIELD(6, TLV_U32, wire_probe, interval_ms),
+    TLV_FIELD(7, TLV_U32, wire_probe, timeout_ms),
+    TLV_FIELD(8, TLV_U32, wire_probe, threshold),
+    TLV_FIELD(9, TLV_U32, wire_probe, grace_ms),
+};
+const struct tlv_desc wire_probe_desc = TLV_DESC("probe", wire_probe, probe_fields);
+
 static const struct tlv_field run_fields[] = {
     TLV_FIELD(1, TLV_LIST, wire_run, argv, .max = 4096, .sub = &wire_arg_desc),
     TLV_FIELD(2, TLV_TEXT, wire_run, shell, .max = WIRE_VALUE_MAX),
@@ -59,6 +73,9 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(19, TLV_TEXT, wire_run, message, .max = WIRE_TEXT_MAX),
     TLV_FIELD(20, TLV_LIST, wire_run, inputs, .max = 256, .sub = &wire_take_desc),
     TLV_FIELD(21, TLV_TEXT, wire_run, params, .max = WIRE_VALUE_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(22, TLV_U32, wire_run, port),
+    TLV_FIELD(23, TLV_BOOL, wire_run, port_auto),
+    TLV_FIELD(24, TLV_MSG, wire_run, health, .sub = &wire_probe_desc),
     TLV_FIELD(35, TLV_MSG, wire_run, limits, .sub = &wire_ceilings_desc),
     TLV_FIELD(45, TLV_U32, wire_run, sandbox),
     TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),

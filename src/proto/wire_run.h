@@ -47,6 +47,25 @@ enum wire_sandbox {
 /* strict, net-off or none; false: there is no such word. */
 bool wire_sandbox_of(struct slice word, uint32_t *ret);
 
+/* How a worker sees whether a service is well. */
+enum wire_probe_kind {
+    WIRE_PROBE_STANDARD, /* a connection to its port; without one, that it has run for a moment */
+    WIRE_PROBE_TCP,
+    WIRE_PROBE_HTTP,
+    WIRE_PROBE_COMMAND,
+    WIRE_PROBE_KIND_COUNT
+};
+
+struct wire_probe {
+    uint8_t kind;       /* enum wire_probe_kind */
+    uint32_t port;      /* of this machine; 0 = that of the service */
+    struct slice path;  /* http */
+    struct tlv_list argv; /* of wire_arg: command */
+    struct slice shell;   /* or: a command for /bin/sh -c */
+    uint32_t interval_ms, timeout_ms, threshold; /* 0 = the standard */
+    uint32_t grace_ms;  /* after the start, in which failures do not count; 0 = the standard */
+};
+
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
@@ -69,13 +88,16 @@ struct wire_run {
     struct slice message;    /* kind gate: what the person is asked */
     struct tlv_list inputs;  /* of wire_take */
     struct slice params;     /* of the flow, a JSON object: for its expressions, when they name some */
+    uint32_t port;           /* kind service: its $PORT; 0 = none */
+    bool port_auto;          /* or: one that is free, chosen by the worker at each start */
+    struct wire_probe health; /* kind service */
     struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
     struct tlv_list sandbox_write; /* the same */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_ceilings_desc,
-    wire_run_desc;
+extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc,
+    wire_ceilings_desc, wire_run_desc;
 
 #endif

@@ -150,6 +150,7 @@ static const struct tlv_field health_item_fields[] = {
     TLV_FIELD(1, TLV_MSG, wire_health_item, attempt, .sub = &wire_attempt_desc),
     TLV_FIELD(2, TLV_BOOL, wire_health_item, healthy),
     TLV_FIELD(3, TLV_TEXT, wire_health_item, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(4, TLV_U32, wire_health_item, port),
 };
 const struct tlv_desc wire_health_item_desc = TLV_DESC("health_item", wire_health_item, health_item_fields);
 

@@ -143,7 +143,8 @@ struct wire_progress {
 struct wire_health_item {
     struct wire_attempt attempt;
     bool healthy;
-    struct slice text;
+    struct slice text; /* why not, by the last probe */
+    uint32_t port;     /* its $PORT */
 };
 
 struct wire_health {

@@ -85,59 +85,6 @@ void ask_drain(struct server *s, struct request *r) {
     send_one(s, r, &cmd);
 }
 
-/* ---- services ---- */
-
-void ask_service_set(struct server *s, struct request *r) {
-    const struct wire_service_set *m = r->message;
-    struct command cmd = {.kind = CMD_SERVICE};
-    cmd.as.service = (struct cmd_service){.name = m->name, .desired = (enum service_desired)m->desired};
-    if (r->session->who.tenant[0] == 0) cmd.tenant = SLICE("default");
-    send_one(s, r, &cmd);
-}
-
-struct service_page {
-    struct server *s;
-    const struct session *n;
-    struct wire_service_view *list;
-    uint32_t count, most, skip, next;
-};
-
-static void one_service(void *ctx, const struct service_view *v) {
-    struct service_page *p = ctx;
-    struct job_view job;
-    struct worker_view worker;
-    if (p->n->who.tenant[0] != 0 && !slice_eq(v->tenant, slice_str(p->n->who.tenant))) return;
-    uint32_t at = p->next++;
-    if (at < p->skip || p->count >= p->most) return;
-    struct wire_service_view *w = &p->list[p->count++];
-    *w = (struct wire_service_view){.name = v->name,
-                                    .state = slice_str(service_desired_words[v->desired]),
-                                    .healthy = v->healthy,
-                                    .restarts = v->restarts,
-                                    .since_ms = v->since.ms == TIME_NEVER ? 0 : v->since.ms};
-    if (v->runner.flow.v == 0 || !view_job(server_state(p->s), v->runner, &job)) return;
-    w->job = show_job_name(p->s, &job);
-    if (view_worker(server_state(p->s), NULL, job.worker, &worker)) w->worker = worker.id;
-}
-
-void ask_service_ls(struct server *s, struct request *r) {
-    const struct wire_page *m = r->message;
-    struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > 1000 ? 1000 : m->most};
-    char cursor[16];
-    for (size_t i = 0; i < m->cursor.len && i < 9; i++) p.skip = p.skip * 10 + (uint32_t)(m->cursor.ptr[i] - '0') % 10;
-    struct call *c = call_open(s, r, 1);
-    if (c == NULL) return;
-    arena_reset(&s->show);
-    p.list = ARENA_ARRAY(&s->show, struct wire_service_view, p.most);
-    view_each_service(server_state(s), one_service, &p);
-    struct wire_service_list got = {.lsn = engine_lsn(s->engine), .services = {p.list, p.count}};
-    snprintf(cursor, sizeof cursor, "%u", p.skip + p.count);
-    if (p.next > p.skip + p.count) got.cursor = slice_str(cursor);
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_SERVICE_LIST, FRAME_ANSWER, r->id, &got);
-    call_read(s, r, c, buf_slice(&s->out));
-}
-
 /* ---- tokens ---- */
 
 static enum err caller_of(const struct wire_token_new *m, struct caller *ret, struct why *why) {

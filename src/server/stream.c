@@ -4,12 +4,15 @@
  * bounded per connection. */
 #include "stream.h"
 
+#include <stdio.h>
+
 #include "call.h"
+#include "mutant.h"
 #include "panic.h"
 #include "past.h"
 #include "server_impl.h"
-#include "mutant.h"
 #include "session.h"
+#include "show.h"
 #include "target.h"
 #include "upload.h"
 
@@ -33,6 +36,8 @@ struct stream {
     struct log_key key;
     struct job_ref job;
     bool follow;
+    struct bytes *service; /* whose attempts are followed, one after the other; NULL = one attempt */
+    bool fresh;            /* an attempt of which nothing was told yet */
 };
 
 void streams_init(struct server *s) {
@@ -43,20 +48,21 @@ void streams_init(struct server *s) {
     joblogs_reader_init(s->vault.logs, &x->log_reader);
 }
 
+static void stream_free(struct streams *x, uint32_t i) {
+    struct stream *t = vec_at(&x->readers, i);
+    bytes_free(t->tenant);
+    bytes_free(t->service);
+    *t = *(struct stream *)vec_at(&x->readers, x->readers.count - 1);
+    x->readers.count--;
+}
+
 void streams_fini(struct server *s) {
     struct streams *x = &s->streams;
-    for (uint32_t i = 0; i < x->readers.count; i++) bytes_free(((struct stream *)vec_at(&x->readers, i))->tenant);
+    while (x->readers.count > 0) stream_free(x, x->readers.count - 1);
     vec_fini(&x->readers);
     pack_reader_fini(&x->blob_reader);
     pack_reader_fini(&x->log_reader);
     upload_fini(s);
-}
-
-static void stream_free(struct streams *x, uint32_t i) {
-    struct stream *t = vec_at(&x->readers, i);
-    bytes_free(t->tenant);
-    *t = *(struct stream *)vec_at(&x->readers, x->readers.count - 1);
-    x->readers.count--;
 }
 
 void streams_forget(struct server *s, conn_id conn) {
@@ -165,17 +171,39 @@ static void page_blob(void *ctx, const blob_hash *hash, uint64_t bytes) {
     p->list[p->count++] = (struct wire_blob_view){.hash = slice_of(copy, DIGEST_BYTES), .bytes = bytes};
 }
 
+/* A cursor is the hash of the last one on the page; in digits, because some peers put it into a query. */
+static struct slice cursor_write(struct slice hash, char text[2 * DIGEST_BYTES + 1]) {
+    for (size_t i = 0; i < hash.len; i++) snprintf(text + 2 * i, 3, "%02x", hash.ptr[i]);
+    return slice_of(text, 2 * hash.len);
+}
+
+static bool cursor_read(struct slice text, blob_hash *ret) {
+    static const char digits[] = "0123456789abcdef";
+    if (text.len != 2 * DIGEST_BYTES) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
+        if (digit == NULL) return false;
+        uint8_t half = (uint8_t)(digit - digits), *byte = &ret->at[i / 2];
+        *byte = (uint8_t)(i % 2 == 0 ? half << 4 : *byte | half);
+    }
+    return true;
+}
+
 void stream_blob_ls(struct server *s, struct request *r) {
     const struct wire_blob_ls *m = r->message;
     uint32_t most = m->most == 0 || m->most > 1000 ? 1000 : m->most;
     blob_hash after;
-    bool has_after = m->cursor.len == DIGEST_BYTES;
-    if (has_after) memcpy(after.at, m->cursor.ptr, DIGEST_BYTES);
+    bool has_after = m->cursor.len > 0;
+    if (has_after && !cursor_read(m->cursor, &after)) {
+        session_error(s, r->session, r->id, ERR_INVALID, "that cursor is none of this server's");
+        return;
+    }
     arena_reset(&s->show);
     struct blob_page p = {.list = ARENA_ARRAY(&s->show, struct wire_blob_view, most), .s = s};
     (void)blobs_list(s->vault.blobs, stream_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
     struct wire_blob_list got = {.blobs = {p.list, p.count}};
-    if (p.count == most) got.cursor = p.list[most - 1].hash;
+    char cursor[2 * DIGEST_BYTES + 1];
+    if (p.count == most) got.cursor = cursor_write(p.list[most - 1].hash, cursor);
     session_answer(s, r->session, r->id, WIRE_BLOB_LIST, &got);
 }
 
@@ -203,14 +231,18 @@ void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint
     struct stream *t = stream_new(s, r, STREAM_LOG);
     if (t == NULL) return;
     t->job = job;
-    t->key = (struct log_key){
-        .flow = job.flow.v, .shard = s->options.shard, .ordinal = job.ordinal, .attempt = attempt};
+    t->key =
+        (struct log_key){.flow = job.flow.v, .shard = s->options.shard, .ordinal = job.ordinal, .attempt = attempt};
     t->follow = m->follow;
     t->at = m->offset;
     t->left = m->most == 0 ? UINT64_MAX : m->most;
     struct log_state log;
     joblogs_state(s->vault.logs, &t->key, &log);
     if (m->tail_bytes != 0) t->at = log.end > m->tail_bytes ? log.end - m->tail_bytes : 0;
+    struct flow_view flow;
+    if (!m->follow || m->attempt != 0 || !view_flow(server_state(s), job.flow, &flow) || !flow.of_service) return;
+    t->service = bytes_new(flow.name);
+    t->tenant = bytes_new(flow.tenant);
 }
 
 struct log_page {
@@ -239,6 +271,31 @@ static bool attempt_is_over(struct server *s, const struct stream *t) {
     return !job_state_is_active(job.state) && job.state != JOB_READY && job.attempt != 0;
 }
 
+/* The attempt that follows, also when that is one of another version. False: the service is gone. */
+static bool service_goes_on(struct server *s, struct stream *t) {
+    struct service_view v;
+    struct job_view job;
+    if (t->service == NULL || !view_service(server_state(s), bytes_slice(t->tenant), bytes_slice(t->service), &v))
+        return false;
+    if (v.runner.flow.v == 0 || !view_job(server_state(s), v.runner, &job)) return true;
+    bool is_same = v.runner.flow.v == t->job.flow.v, is_newer = v.runner.flow.v > t->job.flow.v;
+    uint32_t attempt = is_same ? t->key.attempt + 1 : is_newer ? 1 : job.attempt;
+    if (attempt > job.attempt) return true; /* it will be */
+    t->job = v.runner;
+    t->key.flow = v.runner.flow.v;
+    t->key.ordinal = v.runner.ordinal;
+    t->key.attempt = attempt;
+    t->at = 0;
+    t->fresh = true;
+    return true;
+}
+
+static struct slice followed_job(struct server *s, const struct stream *t) {
+    struct job_view job;
+    bool known = t->service != NULL && view_job(server_state(s), t->job, &job);
+    return known ? show_job_name(s, &job) : (struct slice){0};
+}
+
 /* True: it is over. */
 static bool pump_log(struct server *s, struct stream *t, struct session *n, bool *ret_more) {
     struct why why = {{0}};
@@ -256,14 +313,18 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
     if (p.count >= PIECES_MAX) next = p.list[p.count - 1].offset + p.list[p.count - 1].data.len;
     if (t->left != UINT64_MAX) t->left = p.left;
     bool at_end = next == t->at || next >= log.end;
-    bool over = t->left == 0 || (at_end && (!t->follow || attempt_is_over(s, t)));
-    t->at = next;
-    *ret_more = !at_end;
-    if (p.count == 0 && !over) return false;
+    bool ended = at_end && (!t->follow || attempt_is_over(s, t));
     struct wire_log_data m = {.attempt = t->key.attempt,
                               .pieces = {p.list, p.count},
                               .cut_bytes = log.cut_end - log.cut_begin,
-                              .over = over && at_end};
+                              .job = followed_job(s, t)};
+    bool is_fresh = t->fresh;
+    t->fresh = false;
+    t->at = next;
+    bool over = t->left == 0 || (ended && !service_goes_on(s, t));
+    m.over = over && at_end;
+    *ret_more = !at_end || t->fresh;
+    if (p.count == 0 && !over && !is_fresh) return false;
     session_send(s, n, WIRE_LOG_DATA, FRAME_ANSWER | (over ? 0 : FRAME_MORE), t->request, &m);
     return over;
 }

@@ -100,6 +100,11 @@ static enum err job_in(struct server *s, flow_id flow, struct slice name, struct
     return ERR_OK;
 }
 
+bool target_service(struct server *s, const struct session *n, struct slice name, struct service_view *ret) {
+    struct slice tenant = n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
+    return n->job.job.flow.v == 0 && view_service(server_state(s), tenant, name, ret);
+}
+
 enum err target_find(struct server *s, const struct session *n, struct slice text, struct target *ret,
                      struct why *why) {
     struct target t = {.whole = true};
@@ -109,6 +114,11 @@ enum err target_find(struct server *s, const struct session *n, struct slice tex
     if (e == ERR_OK && slash != NULL) {
         t.whole = false;
         e = job_in(s, t.job.flow, slice_of(slash + 1, text.len - flow_len - 1), &t.job, why);
+    }
+    struct service_view service;
+    if (e == ERR_NOT_FOUND && slash == NULL && target_service(s, n, text, &service) && service.runner.flow.v != 0) {
+        t = (struct target){.job = service.runner};
+        e = ERR_OK;
     }
     if (e == ERR_OK) *ret = t;
     return e;

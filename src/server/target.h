@@ -1,6 +1,6 @@
 /* target.h: things as people name them: `f3k9a`, `f3k9a/train`, or a beginning that fits only one of them. An exact
- * name beats a beginning. What belongs to another tenant is not there; for
- * a job, neither is any flow but its own. */
+ * name beats a beginning. What belongs to another tenant is not there; for a job, neither is any flow but its own. The
+ * name of a service, where no flow has it, stands for the job that runs it. */
 #ifndef REEVE_TARGET_H
 #define REEVE_TARGET_H
 
@@ -20,5 +20,7 @@ CHECKED enum err target_find(struct server *s, const struct session *n, struct s
 /* The same, and it must be a job. A flow of one job will do. */
 CHECKED enum err target_job(struct server *s, const struct session *n, struct slice text, struct job_view *ret,
                             struct why *why);
+
+bool target_service(struct server *s, const struct session *n, struct slice name, struct service_view *ret);
 
 #endif

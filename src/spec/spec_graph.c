@@ -346,6 +346,7 @@ static enum err put_job(struct graph *g, uint32_t node, const uint32_t *place, s
     if (e == ERR_OK) e = put_cache(g, job, w);
     if (e == ERR_OK) e = put_undo(g, job, w);
     if (e == ERR_OK) w->options = options_place(g, &job->o);
+    w->service = job->service;
     return e;
 }
 

@@ -73,6 +73,9 @@ CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_u
 /* spec_sandbox.c: of a job whose kind is known. */
 CHECKED enum err spec_sandbox_read(struct spec *s, struct spec_job *job);
 
+/* spec_service.c: what a job that deploys a service says beside its program. */
+CHECKED enum err spec_service_check(struct spec *s, struct spec_job *job);
+
 /* spec_schedule.c: but for its name, left as it is when the flow has none. */
 CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);
 

@@ -250,22 +250,28 @@ static enum err read_foreach(struct spec *s, struct spec_job *job) {
 
 /* ---- what it is ---- */
 
+static enum err read_run(struct spec *s, struct spec_job *job) {
+    if (job->run->kind == JSON_ARRAY && job->run->count == 0)
+        return spec_refuse(s, job->run->at, ERR_INVALID, "expected a program and its arguments, found an empty list");
+    return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, &job->r.argv)
+                                        : spec_template(s, job->run, "a command", true, &job->r.shell);
+}
+
 static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
         return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, %snoop, sleep, fail", of,
-                           is_undo ? "" : "gate, external, ");
+                           is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     switch ((enum spec_kind_given)kind) {
-    case GIVEN_RUN:
-        job->o.kind = WIRE_JOB_COMMAND;
-        if (job->run->kind == JSON_ARRAY && job->run->count == 0)
-            return spec_refuse(s, job->run->at, ERR_INVALID,
-                               "expected a program and its arguments, found an empty list");
-        return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, &job->r.argv)
-                                            : spec_template(s, job->run, "a command", true, &job->r.shell);
+    case GIVEN_RUN: job->o.kind = WIRE_JOB_COMMAND; return read_run(s, job);
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
+    case GIVEN_SERVICE: {
+        job->o.kind = WIRE_JOB_SERVICE;
+        enum err e = spec_service_check(s, job);
+        return e != ERR_OK ? e : job->run != NULL ? read_run(s, job) : read_script(s, job);
+    }
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
     case GIVEN_NOOP:

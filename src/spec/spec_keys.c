@@ -47,11 +47,47 @@ static const struct spec_field prefer_fields[] = {
 };
 static const struct spec_object prefer_keys = {"a preference", prefer_fields, COUNT(prefer_fields)};
 
+#define COMMAND_SCHEMA "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"
+
+static const struct spec_field health_fields[] = {
+    KEY("http",      SPEC_TEXT,  spec_job, r.health.path,        "a path on its port; an answer of 200 to 399 is well"),
+    KEY("tcp",       SPEC_BOOL,  spec_job, probe_tcp,            "or: `true`: somebody listens at its port; so unless said, when it has a port"),
+    KEY("command",   SPEC_NODE,  spec_job, probe_command,        "or: a command, which sees what the service sees; exit 0 is well", .form = "text or list", .schema = COMMAND_SCHEMA),
+    KEY("port",      SPEC_COUNT, spec_job, r.health.port,        "which port is looked at, when it is not that of the service"),
+    KEY("interval",  SPEC_MS32,  spec_job, r.health.interval_ms, "between two looks; 5s unless said", .zero_as = 1),
+    KEY("timeout",   SPEC_MS32,  spec_job, r.health.timeout_ms,  "how long one look may take; 2s unless said", .zero_as = 1),
+    KEY("threshold", SPEC_COUNT, spec_job, r.health.threshold,   "so many failures in a row, and its worker ends the process; 3 unless said"),
+    KEY("grace",     SPEC_MS32,  spec_job, r.health.grace_ms,    "after each start, in which failures do not count; 30s unless said", .zero_as = 1),
+};
+static const struct spec_object health_keys = {"a health", health_fields, COUNT(health_fields)};
+
+static const struct spec_field restart_fields[] = {
+    KEY("base",  SPEC_MS32, spec_job, o.restart_base_ms,  "before the first restart, doubled before each further one; 3s unless the server says otherwise", .zero_as = 1),
+    KEY("cap",   SPEC_MS32, spec_job, o.restart_cap_ms,   "where the doubling ends; 30s", .zero_as = 1),
+    KEY("reset", SPEC_MS64, spec_job, o.restart_reset_ms, "healthy for so long, and the next restart is the first again; 1m", .zero_as = 1),
+};
+static const struct spec_object restart_keys = {"a restart", restart_fields, COUNT(restart_fields)};
+
+static const struct spec_field service_fields[] = {
+    KEY("run",    SPEC_NODE, spec_job, run, "the program: as `run` of a job", .form = "text or list", .schema = COMMAND_SCHEMA),
+    KEY("script", SPEC_NODE, spec_job, script, "or: a script, as `script` of a job", .form = "path or object",
+        .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("name",   SPEC_TEXT, spec_job, service, "of the service, unique for the tenant; that of the job unless said"),
+    KEY("port",   SPEC_NODE, spec_job, port, "where it listens, in $PORT: a number, or `auto` for one that is free, another at each start", .form = "number or auto",
+        .schema = "{\"type\":[\"integer\",\"string\"]}"),
+    KEY("health", SPEC_OBJECT, spec_job, given, "when it is well; a text is a path for `http`", .sub = &health_keys),
+    KEY("restart", SPEC_OBJECT, spec_job, given, "how long to wait before it is started again; a duration alone is the base", .sub = &restart_keys),
+    KEY("healthy_within", SPEC_MS64, spec_job, o.healthy_within_ms, "from its deployment; else the version before comes back; 5m unless the server says otherwise", .zero_as = 1),
+    KEY("stop_within", SPEC_MS32, spec_job, o.stop_within_ms, "how long a worker may take to confirm that it stopped, after which it counts as gone; 1m", .zero_as = 1),
+};
+static const struct spec_object service_keys = {"a service", service_fields, COUNT(service_fields)};
+
 static const struct spec_field job_fields[] = {
     KEY("run",        SPEC_NODE,   spec_job, run, "a command: a text for `/bin/sh -c`, or a list of program and arguments that no shell touches", .given = GIVEN_RUN,
         .where = IN_JOB | IN_UNDO, .form = "text or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"),
     KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("service",    SPEC_OBJECT, spec_job, given, "deploys a process that is to run until someone says otherwise; the job succeeds when it is healthy", .given = GIVEN_SERVICE, .sub = &service_keys, .where = IN_JOB),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
     KEY("external",   SPEC_TEMPLATE, spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),

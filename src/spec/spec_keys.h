@@ -70,7 +70,8 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_NOOP = 16,
     GIVEN_SLEEP = 32,
     GIVEN_FAIL = 64,
-    GIVEN_KINDS = 127,
+    GIVEN_SERVICE = 1024,
+    GIVEN_KINDS = 127 | GIVEN_SERVICE,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
@@ -86,6 +87,9 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
     const struct json_node *phase, *cache;
     const struct json_node *sandbox;
+    struct slice service; /* its name, of a job that deploys one */
+    bool probe_tcp;
+    const struct json_node *port, *probe_command;
 };
 
 struct spec_flow {

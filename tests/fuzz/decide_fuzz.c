@@ -213,7 +213,7 @@ static struct cmd_jobs jobs(struct lab *l) {
 }
 
 static void draw_service(struct lab *l, struct command *cmd) {
-    cmd->as.service = (struct cmd_service){tenant(l), service(l), (enum service_desired)pick(l, 4)};
+    cmd->as.service = (struct cmd_service){tenant(l), service(l), (enum service_desired)pick(l, 4), pick(l, 8) == 0};
 }
 
 static struct job_ref job(struct lab *l) {

@@ -18,6 +18,8 @@ struct realworker {
     const char *netns;     /* path of the network namespace to live in; NULL = ours */
     const struct cgroups *cgroups; /* control groups to live in; NULL = ours */
     const char *log;       /* file for what it says; NULL = nowhere */
+    const char *binary;    /* NULL = the built one */
+    uid_t uid;             /* whose it is; 0 = ours */
     uint32_t starts;
     pid_t pid; /* 0: it does not run */
 };

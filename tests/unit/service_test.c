@@ -530,9 +530,90 @@ static void a_service_belongs_to_its_tenant(void **state) {
     assert_int_equal(rig_counts(r).services, 2);
     r->limits.services_max = 2;
     struct command admin = {.kind = CMD_SERVICE};
-    admin.as.service = (struct cmd_service){SLICE("acme"), SLICE("web"), SERVICE_STOPPED};
+    admin.as.service = (struct cmd_service){SLICE("acme"), SLICE("web"), SERVICE_STOPPED, false};
     assert_ok(rig_command(r, &admin));
     assert_int_equal(web(r).desired, SERVICE_STOPPED);
+}
+
+/* ---- restarts on request, and what a worker says beside health ---- */
+
+static enum err restart(struct rig *r) {
+    struct command cmd = {.kind = CMD_SERVICE, .tenant = slice_str(r->tenant)};
+    cmd.as.service = (struct cmd_service){.name = SLICE("web"), .restart = true};
+    return rig_command(r, &cmd);
+}
+
+static void a_restart_stops_and_starts_it(void **state) {
+    struct rig *r = *state;
+    assert_refused(r, restart(r), ERR_NOT_FOUND, "no service web");
+    setup_healthy(r, NULL);
+    uint32_t before = r->effects.count;
+    assert_ok(restart(r));
+    assert_int_equal(rig_effects(r, before, EFFECT_STOP), 1);
+    assert_int_equal(web(r).desired, SERVICE_RUNNING);
+    rig_crash(r); /* half of it is never there */
+    struct held_attempt held = {web(r).runner, 1, HELD_RUNNING};
+    assert_ok(rig_attach_holding(r, "w", 1, &held, 1));
+    end(r, OUTCOME_STOPPED);
+    assert_int_equal(runner(r).attempt, 2); /* at once, without a wait */
+    become_healthy(r);
+    end(r, OUTCOME_EXIT);
+    assert_int_equal(runner(r).state, JOB_WAITING); /* it would wait */
+    assert_ok(restart(r));
+    assert_int_equal(runner(r).attempt, 3);
+    rig_check_digests(r);
+}
+
+static void a_restart_of_what_does_not_run_is_refused(void **state) {
+    struct rig *r = *state;
+    setup_healthy(r, NULL);
+    assert_ok(ask(r, SERVICE_STOPPED));
+    assert_refused(r, restart(r), ERR_STATE, "does not run");
+    assert_ok(ask(r, SERVICE_RUNNING));
+    end(r, OUTCOME_STOPPED);
+    become_healthy(r);
+    assert_true(deploy(r, "v2") != 0);
+    assert_refused(r, restart(r), ERR_STATE, "is being deployed");
+}
+
+static enum err remark(struct rig *r, bool healthy, uint32_t port, const char *note) {
+    struct job_view job = runner(r);
+    struct command cmd = {.kind = CMD_HEALTH};
+    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                          .incarnation = 1,
+                                          .job = job.ref,
+                                          .attempt = job.attempt,
+                                          .healthy = healthy,
+                                          .port = port,
+                                          .note = slice_str(note)};
+    return rig_command(r, &cmd);
+}
+
+static void where_it_listens_and_why_it_is_not_well_are_facts(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_true(deploy(r, "v1") != 0);
+    wall_time since = web(r).since;
+    rig_tick(r, 10);
+    uint32_t before = r->effects.count;
+    assert_ok(remark(r, false, 8080, "connection refused"));
+    assert_int_equal(rig_effects(r, before, EFFECT_EVENT), 1); /* that it started; its health has not changed */
+    assert_int_equal(web(r).port, 8080);
+    assert_true(slice_eq(web(r).note, SLICE("connection refused")));
+    assert_int_equal(web(r).since.ms, since.ms);
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(remark(r, false, 8080, "connection refused"));
+    assert_int_equal(engine_lsn(r->engine), lsn); /* said before */
+    rig_crash(r);
+    struct held_attempt held = {web(r).runner, 1, HELD_RUNNING};
+    assert_ok(rig_attach_holding(r, "w", 1, &held, 1));
+    assert_int_equal(web(r).port, 8080);
+    assert_true(slice_eq(web(r).note, SLICE("connection refused")));
+    rig_check_digests(r);
+    assert_ok(remark(r, true, 8080, ""));
+    assert_true(web(r).healthy && web(r).note.len == 0);
+    end(r, OUTCOME_EXIT);
+    assert_int_equal(web(r).port, 0); /* nobody listens there any more */
 }
 
 /* ---- corners ---- */
@@ -669,6 +750,9 @@ int main(void) {
         RIG_TEST(versions_answer_to_their_service_alone),
         RIG_TEST(senseless_services_are_refused),
         RIG_TEST(a_service_belongs_to_its_tenant),
+        RIG_TEST(a_restart_stops_and_starts_it),
+        RIG_TEST(a_restart_of_what_does_not_run_is_refused),
+        RIG_TEST(where_it_listens_and_why_it_is_not_well_are_facts),
         RIG_TEST(a_service_without_a_version_is_nearly_gone),
         RIG_TEST(a_removal_ends_the_first_deployment),
         RIG_TEST(words_of_one_that_is_stopped_do_not_count),

@@ -183,6 +183,58 @@ static void the_other_kinds(void **state) {
     flowlab_fini(&l);
 }
 
+static void a_service_and_its_keys(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  web: {service: ./serve --port $PORT}\n"
+         "  api:\n"
+         "    service:\n"
+         "      run: [./api, -v]\n"
+         "      name: the-api\n"
+         "      port: 8080\n"
+         "      health: {http: /up, port: 8081, interval: 1s, timeout: 500ms, threshold: 5, grace: 1m}\n"
+         "      restart: {base: 1s, cap: 10s, reset: 2m}\n"
+         "      healthy_within: 1m\n"
+         "      stop_within: 30s\n"
+         "    env: {A: b}\n"
+         "  db: {service: {script: {name: a.sh, text: x}, port: auto, health: {command: [pg, ready]}}}\n"
+         "  mq: {service: {run: x, port: auto, restart: 1s, health: {command: 'test -e up'}}}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "web")->kind, WIRE_JOB_SERVICE);
+    assert_slice(flowlab_job(&l, "web")->service, "web");
+    assert_slice(flowlab_run(&l, "web").shell, "./serve --port $PORT");
+    assert_int_equal(flowlab_run(&l, "web").health.kind, WIRE_PROBE_STANDARD);
+    struct wire_run api = flowlab_run(&l, "api");
+    assert_slice(flowlab_job(&l, "api")->service, "the-api");
+    assert_int_equal(api.argv.count, 2);
+    assert_int_equal(api.env.count, 1);
+    assert_int_equal(api.port, 8080);
+    assert_int_equal(api.health.kind, WIRE_PROBE_HTTP);
+    assert_slice(api.health.path, "/up");
+    assert_int_equal(api.health.port, 8081);
+    assert_int_equal(api.health.interval_ms, 1000);
+    assert_int_equal(api.health.timeout_ms, 500);
+    assert_int_equal(api.health.threshold, 5);
+    assert_int_equal(api.health.grace_ms, 60000);
+    const struct wire_options *o = flowlab_options(&l, "api");
+    assert_int_equal(o->restart_base_ms, 1000);
+    assert_int_equal(o->restart_cap_ms, 10000);
+    assert_int_equal(o->restart_reset_ms, 120000);
+    assert_int_equal(o->healthy_within_ms, 60000);
+    assert_int_equal(o->stop_within_ms, 30000);
+    struct wire_run db = flowlab_run(&l, "db");
+    assert_slice(db.script_name, "a.sh");
+    assert_true(db.port_auto && db.port == 0);
+    assert_int_equal(db.health.kind, WIRE_PROBE_COMMAND);
+    assert_int_equal(db.health.argv.count, 2);
+    assert_slice(flowlab_run(&l, "mq").health.shell, "test -e up");
+    assert_int_equal(flowlab_options(&l, "mq")->restart_base_ms, 1000);
+    flowlab_fini(&l);
+}
+
 static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     (void)state;
     struct flowlab l;
@@ -211,6 +263,45 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     assert_slice(env[0].value, "1");
     assert_slice(env[1].value, "3");
     assert_slice(env[2].key, "C");
+    flowlab_fini(&l);
+}
+
+static void sandboxes(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(
+        &l,
+        "params: {box: strict}\n"
+        "defaults: {sandbox: net-off, requires: [gpu]}\n"
+        "jobs:\n"
+        "  a: x\n"
+        "  b: {run: x, sandbox: '${params.box}'}\n"
+        "  c: {run: x, sandbox: none}\n"
+        "  d: {run: x, requires: [sandbox], sandbox: {strict: true, net: on, read-only: [/data, /models], write: /out}}\n"
+        "  e: {run: x, sandbox: {read-only: /data}}\n"
+        "  f: {run: x, sandbox: {net: off}}\n"
+        "  g: {gate: sure?}\n"
+        "  h: {run: x, sandbox: strict, compensate: undo}\n"
+        "  i: {run: x, sandbox: strict, compensate: {noop: true}}\n",
+        NULL);
+    assert_int_equal(flowlab_run(&l, "a").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
+    assert_int_equal(flowlab_options(&l, "a")->demand.capabilities.count, 2); /* gpu, sandbox */
+    assert_int_equal(flowlab_run(&l, "b").sandbox, WIRE_SANDBOX_ALL);
+    assert_int_equal(flowlab_run(&l, "c").sandbox, 0);
+    assert_int_equal(flowlab_options(&l, "c")->demand.capabilities.count, 1);
+    struct wire_run d = flowlab_run(&l, "d");
+    assert_int_equal(d.sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_FILES);
+    assert_slice(((const struct wire_arg *)d.sandbox_read.at)[1].text, "/models");
+    assert_slice(((const struct wire_arg *)d.sandbox_write.at)[0].text, "/out");
+    assert_int_equal(flowlab_options(&l, "d")->demand.capabilities.count, 1); /* named already */
+    assert_int_equal(flowlab_run(&l, "e").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_FILES);
+    assert_int_equal(flowlab_run(&l, "f").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
+    assert_int_equal(flowlab_run(&l, "g").sandbox, 0);
+    struct wire_run undo;
+    assert_int_equal(tlv_decode(&wire_run_desc, flowlab_job(&l, "h")->undo_body, TLV_STRICT, &l.arena, &undo, NULL),
+                     ERR_OK);
+    assert_int_equal(undo.sandbox, WIRE_SANDBOX_ALL); /* as the job that it undoes */
     flowlab_fini(&l);
 }
 
@@ -373,6 +464,12 @@ static void anchors_stand_for_what_they_name(void **state) {
 static const struct {
     const char *text, *said;
 } bad[] = {
+    {"jobs: {a: {run: x, sandbox: tight}}", "expected strict, net-off, none or an object, found `tight`"},
+    {"jobs: {a: {run: x, sandbox: {}}}", "a sandbox needs one of strict, net, read-only, write"},
+    {"jobs: {a: {run: x, sandbox: {net: maybe}}}", "expected on or off, found `maybe`"},
+    {"jobs: {a: {run: x, sandbox: {read-only: data}}}", "a path of a sandbox is absolute, found `data`"},
+    {"jobs: {a: {run: x, sandbox: {readonly: /data}}}", "did you mean `read-only`?"},
+    {"jobs: {a: {noop: true, sandbox: strict}}", "only a job that runs a program has a sandbox"},
     {"", "line 1, column 1: expected a value, found nothing"},
     {"[]", "flow.yaml:1:1: expected a flow, found an array"},
     {"jobs: {a: x}\njobs: {b: y}", "line 2, column 1: expected each key of an object once"},
@@ -385,7 +482,7 @@ static const struct {
     {"zzz: 1\njobs: {a: x}", "flow.yaml:1:1: a flow has no key `zzz`"},
     {"jobs:\n  a: {run: x, retrys: 3}", "flow.yaml:2:15: a job has no key `retrys`; did you mean `retries`?"},
     {"jobs:\n  a: {run: x, <<: 3}", "what jobs share goes to `defaults`"},
-    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, service, gate, external, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
     {"jobs:\n  a: {noop: false}", "`noop` is true, or is not there"},
     {"jobs:\n  a: {run: []}", "flow.yaml:2:12: expected a program and its arguments, found an empty list"},
@@ -468,6 +565,22 @@ static const struct {
     {"jobs:\n  a: {run: x, compensate: {run: 'x ${jobs.a.outputs}'}}", "a compensation has no templates"},
     {"jobs:\n  b: x\n  a: {run: 'x ${jobs.b.outputs.y}'}", "flow.yaml:3:3: it uses what `b` leaves, so it must need it"},
     {"jobs:\n  bee: x\n  a: {env: {A: '${jobs.bea.outputs.y}'}, run: x}", "flow.yaml:3:3: there is no job `bea`; did you mean `bee`?"},
+    {"jobs:\n  a: {service: {port: 80}}", "flow.yaml:2:3: a service needs its program: `run` or `script`"},
+    {"jobs:\n  a: {service: {run: x, script: y.sh}}", "`run` or `script`, not both"},
+    {"jobs:\n  a: {service: x, run: y}", "a job is one thing"},
+    {"jobs:\n  a: {service: {run: x, port: 0}}", "flow.yaml:2:31: expected a port between 1 and 65535, or `auto`, found `0`"},
+    {"jobs:\n  a: {service: {run: x, port: http}}", "found `http`"},
+    {"jobs:\n  a: {service: {run: x, health: /up}}", "say which, with `port`"},
+    {"jobs:\n  a: {service: {run: x, port: 80, health: up}}", "begins with `/`, found `up`"},
+    {"jobs:\n  a: {service: {run: x, port: 80, health: '/a b'}}", "blanks or control characters"},
+    {"jobs:\n  a: {service: {run: x, port: 80, health: {http: /, tcp: true}}}", "one of `http`, `tcp` and `command`"},
+    {"jobs:\n  a: {service: {run: x, health: {command: []}}}", "expected a program and its arguments"},
+    {"jobs:\n  a: {service: {run: x, health: {every: 1s}}}", "a health has no key `every`"},
+    {"jobs:\n  a: {service: x, foreach: [1]}", "n services have n names"},
+    {"jobs:\n  a: {service: x, compensate: y}", "it is stopped with `reeve stop`"},
+    {"jobs:\n  a: {service: x, cache: true}", "it has no result"},
+    {"jobs:\n  a: {service: x, artifacts: [y]}", "it has no end"},
+    {"defaults: {service: x}\njobs: {a: x}", "`service` cannot stand in defaults"},
     {"jobs:\n  a: *x", "an alias of an anchor that does not stand before it"},
     {"jobs:\n  ? [x]\n  : y", "expected a plain key"},
     {"\tjobs: x", "line 1"},
@@ -545,7 +658,9 @@ int main(void) {
         cmocka_unit_test(json_means_the_same),
         cmocka_unit_test(every_key_of_a_job),
         cmocka_unit_test(the_other_kinds),
+        cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
+        cmocka_unit_test(sandboxes),
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),

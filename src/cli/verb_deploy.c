@@ -1,0 +1,283 @@
+/* verb_deploy.c: a script, a program or a flow file as services: sent, then watched until they are healthy, or until
+ * it is known why they are not. What is waited for is the end of the flow; the looks between are for people. */
+#include <stdio.h>
+
+#include "out.h"
+#include "spec_value.h"
+#include "verbs.h"
+
+#define FILE_BYTES_MAX ((size_t)256 << 20)
+#define INLINE_BYTES_MAX 32768u
+#define LOOK_MS 200
+#define TEXT_BYTES 512u
+
+/* ---- what is deployed ---- */
+
+static bool ends_with(const char *text, const char *ending) {
+    size_t len = strlen(text), most = strlen(ending);
+    return len > most && strcmp(text + len - most, ending) == 0;
+}
+
+static bool is_flow_file(const char *path) {
+    return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".json");
+}
+
+static struct slice file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slice_str(slash != NULL ? slash + 1 : path);
+}
+
+/* Without its ending: web for web.py. */
+static struct slice stem(struct slice name) {
+    for (size_t i = name.len; i > 1; i--)
+        if (name.ptr[i - 1] == '.') return slice_of(name.ptr, i - 1);
+    return name;
+}
+
+static enum err flags_over(struct cli *c, struct wire_run *run, struct wire_options *o) {
+    struct slice port = cli_flag_text(c, "port");
+    int64_t n = 0;
+    run->port_auto = port.len > 0 ? slice_eq(port, SLICE("auto")) : run->port_auto;
+    if (port.len > 0 && run->port_auto) run->port = 0;
+    if (port.len > 0 && !run->port_auto) {
+        if (!spec_number(port, &n) || n < 1 || n > UINT16_MAX)
+            return cli_refuse(c, ERR_INVALID, "--port: expected a port between 1 and 65535, or auto, found `%.*s`",
+                              SLICE_FMT(port));
+        run->port = (uint32_t)n;
+    }
+    if (cli_flag(c, "health") != NULL) {
+        run->health.kind = WIRE_PROBE_HTTP;
+        run->health.path = cli_flag_text(c, "health");
+        if (run->health.path.len == 0 || run->health.path.ptr[0] != '/')
+            return cli_refuse(c, ERR_INVALID, "--health: expected a path that begins with /");
+        if (run->port == 0 && !run->port_auto) return cli_refuse(c, ERR_INVALID, "--health needs --port");
+    }
+    return cli_flag_duration(c, "healthy-within", &o->healthy_within_ms);
+}
+
+static enum err body_put(struct cli *c, const struct wire_run *run, struct slice *ret) {
+    struct buf body;
+    enum err e = tlv_check(&wire_run_desc, run, c->why);
+    if (e != ERR_OK) return e;
+    buf_init(&body, WIRE_BODY_MAX);
+    tlv_encode(&wire_run_desc, run, &body);
+    if (body.full)
+        e = cli_refuse(c, ERR_LIMIT, "the arguments are too long");
+    else
+        *ret = arena_slice(&c->arena, buf_slice(&body));
+    buf_fini(&body);
+    return e;
+}
+
+/* One file as a flow of one job. */
+static enum err program_read(struct cli *c, struct wire_flow *ret) {
+    struct wire_options *o = ARENA_NEW(&c->arena, struct wire_options);
+    struct wire_job *job = ARENA_NEW(&c->arena, struct wire_job);
+    struct wire_arg *args = ARENA_ARRAY(&c->arena, struct wire_arg, c->arg_count);
+    struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
+    struct wire_run run = {.script_name = file_name(c->args[0])};
+    const char *value;
+    for (int i = 1; i < c->arg_count; i++) args[run.argv.count++].text = slice_str(c->args[i]);
+    run.argv.at = args;
+    o->kind = WIRE_JOB_SERVICE;
+    o->demand.pool = cli_flag_text(c, "pool");
+    o->demand.capabilities.at = names;
+    for (uint32_t at = 0; (value = cli_flag_next(c, "requires", &at)) != NULL;)
+        names[o->demand.capabilities.count++].name = slice_str(value);
+    enum err e = file_read(c, c->args[0], FILE_BYTES_MAX, &run.script);
+    if (e == ERR_OK && run.script.len == 0) e = cli_refuse(c, ERR_INVALID, "%s is empty", c->args[0]);
+    if (e == ERR_OK && run.script.len > INLINE_BYTES_MAX) {
+        e = blob_put(c, run.script, &run.script_hash);
+        run.script = (struct slice){0};
+    }
+    if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
+    if (e == ERR_OK) e = flags_over(c, &run, o);
+    if (e == ERR_OK) e = body_put(c, &run, &job->body);
+    job->name = job->service = cli_flag(c, "name") != NULL ? cli_flag_text(c, "name") : stem(run.script_name);
+    *ret = (struct wire_flow){.name = job->name, .part = {.options = {o, 1}, .jobs = {job, 1}}};
+    return e;
+}
+
+/* Flags go over the one service that a flow file has. */
+static enum err flow_read(struct cli *c, struct wire_flow *ret) {
+    static const char *const of_programs[] = {"pool", "requires", "env"};
+    static const char *const of_one[] = {"name", "port", "health", "healthy-within"};
+    struct spec_schedule schedule;
+    struct wire_run run;
+    struct wire_job *one = NULL;
+    uint32_t count = 0;
+    bool is_changed = false;
+    if (c->arg_count > 1) return cli_refuse(c, ERR_INVALID, "a flow file takes no arguments; -p gives it parameters");
+    for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
+        if (cli_flag(c, of_programs[i]) != NULL)
+            return cli_refuse(c, ERR_INVALID, "--%s is for a script or a program; a flow file says it itself",
+                              of_programs[i]);
+    enum err e = flow_file_read(c, c->args[0], false, ret, &schedule);
+    if (e != ERR_OK) return e;
+    struct wire_job *jobs = ret->part.jobs.at;
+    for (uint32_t i = 0; i < ret->part.jobs.count; i++)
+        if (jobs[i].service.len > 0) one = &jobs[i], count++;
+    if (count == 0) return cli_refuse(c, ERR_INVALID, "%s deploys no service: `reeve submit` runs it", c->args[0]);
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) is_changed |= cli_flag(c, of_one[i]) != NULL;
+    if (!is_changed) return ERR_OK;
+    if (count > 1)
+        return cli_refuse(c, ERR_INVALID, "%s deploys %u services: the file says what each is", c->args[0], count);
+    struct wire_options *options = ret->part.options.at;
+    e = tlv_decode(&wire_run_desc, one->body, TLV_STRICT, &c->arena, &run, c->why);
+    if (e == ERR_OK) e = flags_over(c, &run, &options[one->options]);
+    if (e == ERR_OK) e = body_put(c, &run, &one->body);
+    if (cli_flag(c, "name") != NULL) one->service = cli_flag_text(c, "name");
+    return e;
+}
+
+/* ---- watching ---- */
+
+struct deployed {
+    struct slice name;
+    uint32_t version;      /* that this flow deploys; 0 = it has not come to that */
+    char said[TEXT_BYTES]; /* the last line about it */
+    char why[TEXT_BYTES];  /* why it was not healthy when we looked last */
+};
+
+struct deploying {
+    struct cli *c;
+    struct slice flow;
+    struct deployed *list;
+    uint32_t count;
+};
+
+static void say(struct deploying *d, struct deployed *s, const struct wire_service_view *v) {
+    char line[TEXT_BYTES];
+    snprintf(s->why, sizeof s->why, "%.*s", SLICE_FMT(v->text));
+    if (v->healthy)
+        return;
+    else if (v->worker.len > 0)
+        snprintf(line, sizeof line, "version %u, attempt %u on %.*s: %.*s", v->version, v->attempt,
+                 SLICE_FMT(v->worker), SLICE_FMT(v->text));
+    else
+        snprintf(line, sizeof line, "version %u: %.*s", v->version, SLICE_FMT(v->text));
+    if (d->c->json || strcmp(line, s->said) == 0) return;
+    memcpy(s->said, line, sizeof line);
+    fprintf(stderr, "%.*s: ", SLICE_FMT(s->name));
+    out_clean(stderr, slice_str(line));
+    fprintf(stderr, "\n");
+}
+
+static enum err look(struct deploying *d) {
+    for (uint32_t i = 0; i < d->count; i++) {
+        struct wire_service_view v;
+        struct why ignored, *why = d->c->why;
+        d->c->why = &ignored; /* it need not be there yet, or any more */
+        enum err e = service_look(d->c, d->list[i].name, &v);
+        d->c->why = why;
+        if (e != ERR_OK && e != ERR_NOT_FOUND && e != ERR_INVALID) return why_set(why, e, "%s", ignored.text);
+        if (e == ERR_OK && slice_eq(v.name, d->list[i].name) && v.deploying) {
+            d->list[i].version = v.version;
+            say(d, &d->list[i], &v);
+        }
+    }
+    return ERR_OK;
+}
+
+/* Until the flow is over; it has not ended badly. */
+static enum err watch(struct deploying *d, bool *ret_good) {
+    struct cli *c = d->c;
+    struct wire_name name = {d->flow};
+    for (;;) {
+        struct wire_wait m = {.targets = {&name, 1}, .timeout_ms = LOOK_MS};
+        struct client_frame f;
+        enum err e = look(d);
+        if (e == ERR_OK) e = client_ask(&c->client, WIRE_WAIT, &m, &f, c->why);
+        if (e != ERR_OK) return e;
+        const struct wire_waited *got = f.message;
+        const struct wire_job_view *over = got->over.at;
+        if (got->over.count == 0) continue;
+        *ret_good = slice_eq(over->state, SLICE("succeeded"));
+        return ERR_OK;
+    }
+}
+
+/* ---- the end ---- */
+
+static const struct deployed *deployed_by(const struct deploying *d, const struct wire_flow *flow, struct slice job) {
+    const struct wire_job *jobs = flow->part.jobs.at;
+    for (uint32_t i = 0; i < flow->part.jobs.count; i++)
+        for (uint32_t k = 0; slice_eq(jobs[i].name, job) && k < d->count; k++)
+            if (slice_eq(d->list[k].name, jobs[i].service)) return &d->list[k];
+    return NULL;
+}
+
+static void say_failed(struct cli *c, const struct deploying *d, const struct wire_flow *flow,
+                       const struct wire_job_view *v) {
+    const uint8_t *slash = memchr(v->job.ptr, '/', v->job.len);
+    size_t before = slash != NULL ? (size_t)(slash - v->job.ptr) + 1 : 0;
+    const struct deployed *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
+    fprintf(stderr, "reeve deploy: ");
+    out_clean(stderr, s != NULL ? s->name : v->job);
+    if (s != NULL && slice_eq(v->cause, SLICE("unhealthy"))) {
+        fprintf(stderr, " did not become healthy in time%s", s->why[0] != 0 ? ": " : "");
+        out_clean(stderr, slice_str(s->why));
+    } else {
+        fprintf(stderr, " %.*s%s%.*s", SLICE_FMT(v->state), v->cause.len > 0 ? ": " : "", SLICE_FMT(v->cause));
+    }
+    fprintf(stderr, "\n");
+    struct wire_service_view now;
+    struct why ignored, *why = c->why;
+    c->why = &ignored;
+    if (s != NULL && service_look(c, s->name, &now) == ERR_OK && slice_eq(now.name, s->name))
+        fprintf(stderr, "reeve deploy: version %u of it runs again\n", now.version);
+    c->why = why;
+}
+
+static enum err tell(struct cli *c, const struct deploying *d, const struct wire_flow *flow, bool good) {
+    struct client_frame f;
+    struct wire_get m = {.target = d->flow, .details = true};
+    for (uint32_t i = 0; i < d->count && good; i++) {
+        struct wire_service_view v;
+        enum err e = service_look(c, d->list[i].name, &v);
+        if (e != ERR_OK) return e;
+        service_line(c, &v);
+    }
+    if (good) return ERR_OK;
+    c->exit_code = EXIT_ENDED_BADLY;
+    enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_got *got = f.message;
+    uint32_t count = got->jobs.count; /* of a large flow the first page tells enough */
+    struct wire_job_view *jobs = ARENA_ARRAY(&c->arena, struct wire_job_view, count + 1);
+    if (count > 0) memcpy(jobs, got->jobs.at, sizeof *jobs * count);
+    for (uint32_t i = 0; i < count; i++) {
+        jobs[i].job = arena_slice(&c->arena, jobs[i].job);
+        jobs[i].state = arena_slice(&c->arena, jobs[i].state);
+        jobs[i].cause = arena_slice(&c->arena, jobs[i].cause);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool bad = !slice_eq(jobs[i].state, SLICE("succeeded")) && !slice_eq(jobs[i].state, SLICE("skipped"));
+        if (bad && !slice_eq(jobs[i].cause, SLICE("upstream"))) say_failed(c, d, flow, &jobs[i]);
+    }
+    return ERR_OK;
+}
+
+enum err verb_deploy(struct cli *c) {
+    struct wire_flow flow;
+    struct wire_submitted_flow got;
+    bool good = false;
+    enum err e = is_flow_file(c->args[0]) ? flow_read(c, &flow) : program_read(c, &flow);
+    if (e == ERR_OK) e = flow_send(c, &flow, &got);
+    if (e != ERR_OK) return e;
+    if (cli_flag(c, "detach") != NULL) {
+        if (c->json)
+            out_json(&wire_submitted_flow_desc, &got);
+        else
+            printf("%.*s\n", SLICE_FMT(got.flow));
+        return ERR_OK;
+    }
+    struct deploying d = {.c = c,
+                          .flow = arena_slice(&c->arena, got.flow),
+                          .list = ARENA_ARRAY(&c->arena, struct deployed, flow.part.jobs.count)};
+    const struct wire_job *jobs = flow.part.jobs.at;
+    for (uint32_t i = 0; i < flow.part.jobs.count; i++)
+        if (jobs[i].service.len > 0) d.list[d.count++].name = jobs[i].service;
+    e = watch(&d, &good);
+    return e == ERR_OK ? tell(c, &d, &flow, good) : e;
+}

@@ -1,0 +1,74 @@
+/* spec_service.c: of a job that deploys a service: its name, its port, how one sees that it is well; and what such a
+ * job cannot have, because it ends when the service begins. */
+#include "spec_impl.h"
+#include "spec_value.h"
+
+static enum err read_port(struct spec *s, struct spec_job *job) {
+    struct spec_scalar v;
+    int64_t n = 0;
+    if (job->port == NULL) return ERR_OK;
+    enum err e = spec_scalar(s, job->port, "a port, or auto", &v);
+    if (e != ERR_OK) return e;
+    job->r.port_auto = slice_eq(v.text, SLICE("auto"));
+    if (job->r.port_auto) return ERR_OK;
+    if (!spec_number(v.text, &n) || n < 1 || n > UINT16_MAX)
+        return spec_refuse(s, job->port->at, ERR_INVALID,
+                           "expected a port between 1 and 65535, or `auto`, found `%.*s`", SLICE_FMT(v.text));
+    job->r.port = (uint32_t)n;
+    return ERR_OK;
+}
+
+/* No templates in it: it is the same at every look. */
+static enum err read_command(struct spec *s, const struct json_node *node, struct wire_probe *ret) {
+    if (node->kind != JSON_ARRAY) return spec_text(s, node, "a command", &ret->shell);
+    struct wire_arg *args = spec_alloc(s, sizeof *args * node->count);
+    if (args == NULL) return spec_full(s);
+    for (const struct json_node *n = node->first; n != NULL; n = n->next) {
+        enum err e = spec_text(s, n, "an argument", &args[ret->argv.count].text);
+        if (e != ERR_OK) return e;
+        ret->argv.count++;
+    }
+    ret->argv.at = args;
+    return node->count > 0 ? ERR_OK : spec_refuse(s, node->at, ERR_INVALID, "expected a program and its arguments");
+}
+
+static enum err read_health(struct spec *s, struct spec_job *job) {
+    struct wire_probe *how = &job->r.health;
+    bool http = how->path.len > 0, command = job->probe_command != NULL;
+    if (http + job->probe_tcp + command > 1)
+        return spec_refuse(s, job->at, ERR_INVALID, "its health is one of `http`, `tcp` and `command`");
+    if (http && how->path.ptr[0] != '/')
+        return spec_refuse(s, job->at, ERR_INVALID, "the path of its health begins with `/`, found `%.*s`",
+                           SLICE_FMT(how->path));
+    for (size_t i = 0; i < how->path.len; i++)
+        if (how->path.ptr[i] <= ' ' || how->path.ptr[i] >= 0x7f)
+            return spec_refuse(s, job->at, ERR_INVALID, "the path of its health has blanks or control characters");
+    if (how->port > UINT16_MAX) return spec_refuse(s, job->at, ERR_INVALID, "a port is between 1 and 65535");
+    bool has_port = how->port != 0 || job->r.port != 0 || job->r.port_auto;
+    if ((http || job->probe_tcp) && !has_port)
+        return spec_refuse(s, job->at, ERR_INVALID, "its health is looked at through a port: say which, with `port`");
+    how->kind = http ? WIRE_PROBE_HTTP : job->probe_tcp ? WIRE_PROBE_TCP : WIRE_PROBE_STANDARD;
+    if (how->kind == WIRE_PROBE_STANDARD && how->port != 0) how->kind = WIRE_PROBE_TCP;
+    if (!command) return ERR_OK;
+    how->kind = WIRE_PROBE_COMMAND;
+    return read_command(s, job->probe_command, how);
+}
+
+enum err spec_service_check(struct spec *s, struct spec_job *job) {
+    const struct {
+        const struct json_node *node;
+        const char *text;
+    } none[] = {{job->foreach, "a service has no `foreach`: n services have n names"},
+                {job->compensate, "a service has no `compensate`: it is stopped with `reeve stop`"},
+                {job->cache, "a service has no `cache`: it has no result"},
+                {job->artifacts, "a service has no `artifacts`: it has no end"}};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        if (none[i].node != NULL) return spec_refuse(s, none[i].node->at, ERR_INVALID, "%s", none[i].text);
+    if (job->run != NULL && job->script != NULL)
+        return spec_refuse(s, job->at, ERR_INVALID, "a service is one program: `run` or `script`, not both");
+    if (job->run == NULL && job->script == NULL)
+        return spec_refuse(s, job->at, ERR_INVALID, "a service needs its program: `run` or `script`");
+    if (job->service.len == 0) job->service = job->name;
+    enum err e = read_port(s, job);
+    return e == ERR_OK ? read_health(s, job) : e;
+}

@@ -1,0 +1,488 @@
+/* service_test.c: services on real workers: deployed, probed in every way, replaced and rolled back, stopped, moved,
+ * adopted; and what the command line says about them. The service is this program (tests/lib/realservice.h). */
+#include "test.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "realserver.h"
+#include "realservice.h"
+#include "realshell.h"
+#include "realworker.h"
+
+#define WAIT_MS 30000
+
+static struct realserver server;
+static struct realworker first, second;
+static struct realshell h = {&server, ""};
+static char dir[128]; /* of the present test's service */
+
+/* ---- helpers ---- */
+
+#define HERE "REEVE_DATA=$D"
+
+static void must(const char *verb, const char *arg) {
+    char args[512];
+    snprintf(args, sizeof args, "%s %s", verb, arg);
+    int code = realshell_run(&h, HERE, args);
+    if (code != 0) fail_msg("reeve %s: exit %d: %s", args, code, h.said);
+}
+
+static void refused(const char *args, int code, const char *words) {
+    realshell_refused(&h, HERE, args, code, words);
+}
+
+/* A value of a service as --json shows it: the text behind the key, or "" when it is left out. */
+static const char *value_of(const char *name, const char *key) {
+    static char value[256];
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%s --json", name);
+    must("services", wanted);
+    snprintf(wanted, sizeof wanted, "\"%s\":", key);
+    const char *at = strstr(h.said, wanted);
+    value[0] = 0;
+    if (at == NULL) return value;
+    at += strlen(wanted) + (at[strlen(wanted)] == '"');
+    snprintf(value, sizeof value, "%.*s", (int)strcspn(at, "\",}"), at);
+    return value;
+}
+
+static uint32_t number_of(const char *name, const char *key) {
+    return (uint32_t)strtoul(value_of(name, key), NULL, 10);
+}
+
+static struct realservice_answer ask(const char *name) {
+    struct realservice_answer a = realservice_ask(number_of(name, "port"));
+    if (a.pid == 0) fail_msg("%s does not answer: %s", name, h.said);
+    return a;
+}
+
+/* Looks until it is so; a beginning will do. */
+static void until(const char *name, const char *key, const char *value) {
+    for (int ms = 0; strncmp(value_of(name, key), value, strlen(value)) != 0; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("%s of %s is never %s: %s", key, name, value, h.said);
+        (void)poll(NULL, 0, 20);
+    }
+}
+
+static void touch(const char *file, bool there) {
+    char path[192];
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    FILE *f = there ? fopen(path, "we") : NULL;
+    if (f != NULL) (void)fclose(f);
+    if (!there) (void)unlink(path);
+}
+
+static void use_dir(const char *name) {
+    snprintf(dir, sizeof dir, "%s/%s", server.data, name);
+    (void)mkdir(dir, 0700);
+}
+
+/* `reeve deploy ARGS` with a file that deploys the service with these keys, `@` is its directory; its exit code. */
+static int deploy(const char *name, const char *word, const char *keys, const char *args) {
+    char path[192], all[384];
+    snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fprintf(f, "jobs:\n  %s:\n    kill_grace: 5s\n    service:\n      run: [%s, --serve, %s, %s]\n      port: auto\n",
+            name, realservice_self(), dir, word);
+    for (; *keys != 0; keys++)
+        if (*keys == '@')
+            fputs(dir, f);
+        else
+            putc(*keys, f);
+    (void)fclose(f);
+    snprintf(all, sizeof all, "deploy %s %s", path, args);
+    return realshell_run(&h, HERE, all);
+}
+
+static void deploy_ok(const char *name, const char *word, const char *keys) {
+    if (deploy(name, word, keys, "") != 0) fail_msg("deploy %s: %s", name, h.said);
+}
+
+#define QUICK "      restart: {base: 20ms, cap: 100ms}\n      healthy_within: 20s\n"
+
+static int setup(void **state) {
+    (void)state;
+    realserver_make(&server);
+    server.flags[0] = "--lease-ms";
+    server.flags[1] = "4000";
+    server.flags[2] = "--heartbeat-ms";
+    server.flags[3] = "200";
+    realserver_start(&server);
+    realworker_make(&first, &server, "first");
+    realworker_make(&second, &server, "second");
+    realworker_start(&first, &server);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    if (first.pid != 0) realworker_kill(&first);
+    if (second.pid != 0) realworker_kill(&second);
+    realserver_remove(&server);
+    return 0;
+}
+
+/* ---- health ---- */
+
+static bool is_alive(pid_t pid) {
+    return kill(pid, 0) == 0;
+}
+
+static void every_kind_of_probe_finds_it_healthy(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *keys;
+    } kinds[] = {{"by-tcp", "      health: {tcp: true}\n"},
+                 {"by-http", "      health: /\n"},
+                 {"by-command", "      health: {command: 'test -n \"$PORT\" && test -e @/listens'}\n"},
+                 {"by-port", ""}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        use_dir(kinds[i].name);
+        deploy_ok(kinds[i].name, "v1", kinds[i].keys);
+        assert_has(h.said, "healthy, version 1, on first");
+        struct realservice_answer a = ask(kinds[i].name);
+        assert_int_equal(a.status, 200);
+        assert_string_equal(value_of(kinds[i].name, "state"), "running");
+        must("undeploy", kinds[i].name);
+        assert_int_equal(realservice_starts(dir), 1);
+        assert_false(is_alive(a.pid)); /* undeploy waits for its end */
+    }
+    refused("services by-tcp", 5, "there is no service by-tcp");
+}
+
+/* What begins to fail, by each kind of probe, is ended by its worker and started again by the server. */
+static void what_becomes_unhealthy_is_started_again(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *file, *keys, *said;
+    } kinds[] = {
+        {"sick-http", "sick", "      health: {http: /, interval: 50ms, threshold: 2}\n" QUICK, "it answered 503"},
+        {"sick-tcp", "deaf", "      health: {tcp: true, interval: 50ms, threshold: 2}\n" QUICK, "connection refused"},
+        {"sick-command", "sick",
+         "      health: {command: 'test -e @/listens || exit 1; test ! -e @/sick || { echo feverish; exit 4; }',"
+         " interval: 50ms, threshold: 2}\n" QUICK,
+         "the probe ended with 4: feverish"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char job[64];
+        use_dir(kinds[i].name);
+        deploy_ok(kinds[i].name, "v1", kinds[i].keys);
+        pid_t before = ask(kinds[i].name).pid;
+        touch(kinds[i].file, true);
+        until(kinds[i].name, "restarts", "1");
+        touch(kinds[i].file, false);
+        until(kinds[i].name, "healthy", "true");
+        struct realservice_answer a = ask(kinds[i].name);
+        assert_int_equal(a.status, 200);
+        assert_true(a.pid != before);
+        assert_false(is_alive(before));
+        assert_false(realservice_was_twice(dir));
+        snprintf(job, sizeof job, "%s", value_of(kinds[i].name, "job"));
+        must("show", job);
+        assert_has(h.said, "stopped by the worker as unhealthy: 2 probes in a row failed");
+        assert_has(h.said, kinds[i].said);
+        must("undeploy", kinds[i].name);
+    }
+}
+
+static void a_service_without_a_port_is_healthy_when_it_stays(void **state) {
+    (void)state;
+    char path[192];
+    snprintf(path, sizeof path, "%s/ticker.sh", server.data);
+    FILE *f = fopen(path, "we");
+    fprintf(f, "echo \"args $*\"; exec sleep 1000\n");
+    (void)fclose(f);
+    char args[256];
+    snprintf(args, sizeof args, "%s --name ticker -- one two", path);
+    must("deploy", args);
+    assert_has(h.said, "ticker  healthy, version 1");
+    must("logs", "ticker");
+    assert_has(h.said, "args one two");
+    must("undeploy", "ticker");
+}
+
+/* ---- versions ---- */
+
+static void a_version_that_fails_gives_way_to_the_one_before(void **state) {
+    (void)state;
+    use_dir("site");
+    deploy_ok("site", "one", QUICK);
+    assert_string_equal(ask("site").word, "one");
+    deploy_ok("site", "two", QUICK);
+    assert_has(h.said, "healthy, version 2");
+    struct realservice_answer two = ask("site");
+    assert_string_equal(two.word, "two");
+    /* a program that is not there, one that ends, one that never answers: each is told, and two is back */
+    static const struct {
+        const char *keys, *said;
+    } bad[] = {{"      health: {command: 'echo never; exit 1'}\n", "the probe ended with 1: never"},
+               {"      health: {http: /, port: 1}\n", "port 1: connection refused"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(deploy("site", "bad", bad[i].keys, "--healthy-within 1s"), 1);
+        assert_has(h.said, "site did not become healthy in time: ");
+        assert_has(h.said, bad[i].said);
+        assert_has(h.said, "version 2 of it runs again");
+        until("site", "healthy", "true");
+        assert_string_equal(ask("site").word, "two");
+        assert_int_equal(number_of("site", "version"), 2);
+    }
+    assert_false(realservice_was_twice(dir));
+    must("undeploy", "site");
+}
+
+static void a_first_version_that_ends_is_told_with_its_reason(void **state) {
+    (void)state;
+    char path[192];
+    snprintf(path, sizeof path, "%s/crash.sh", server.data);
+    FILE *f = fopen(path, "we");
+    fprintf(f, "exit 7\n");
+    (void)fclose(f);
+    char args[256];
+    snprintf(args, sizeof args, "deploy %s --healthy-within 1s", path);
+    refused(args, 1, "crash did not become healthy in time: it ended with exit code 7");
+    refused("services crash", 5, "there is no service crash");
+}
+
+static void what_needs_a_service_begins_when_it_is_healthy(void **state) {
+    (void)state;
+    use_dir("parent");
+    touch("deaf", true);
+    assert_int_equal(deploy("parent", "v1",
+                            "      healthy_within: 20s\n"
+                            "  after: {needs: parent, run: 'test -s @/starts && test ! -e @/deaf'}\n",
+                            "-d"),
+                     0);
+    char flow[32];
+    snprintf(flow, sizeof flow, "%.*s", (int)strcspn(h.said, "\n"), h.said);
+    until("parent", "text", "port"); /* looked at, and nobody listens */
+    touch("deaf", false);
+    must("wait", flow);
+    must("undeploy", "parent");
+}
+
+/* ---- what people ask ---- */
+
+static void stop_start_and_restart(void **state) {
+    (void)state;
+    use_dir("told");
+    deploy_ok("told", "v1", QUICK);
+    pid_t pid = ask("told").pid;
+    must("restart", "told");
+    assert_has(h.said, "told  healthy, version 1");
+    assert_false(is_alive(pid));
+    pid = ask("told").pid;
+    assert_int_equal(number_of("told", "restarts"), 1);
+    must("stop", "told");
+    assert_false(is_alive(pid)); /* it was waited for */
+    assert_string_equal(value_of("told", "state"), "stopped");
+    must("stop", "told"); /* it is so already */
+    refused("restart told", 6, "does not run: start it");
+    must("services", "");
+    assert_has(h.said, "SERVICE");
+    assert_has(h.said, "stopped");
+    must("start", "tol"); /* a beginning will do */
+    assert_int_equal(ask("told").status, 200);
+    must("start", "told");
+    must("services", "--json");
+    assert_has(h.said, "\"name\":\"told\",\"state\":\"running\"");
+    must("undeploy", "told");
+    assert_false(realservice_was_twice(dir));
+}
+
+static void nonsense_is_refused_in_words(void **state) {
+    (void)state;
+    char path[192], args[256];
+    snprintf(path, sizeof path, "%s/flow.yaml", server.data);
+    FILE *f = fopen(path, "we");
+    fprintf(f, "jobs: {a: echo x}\n");
+    (void)fclose(f);
+    snprintf(args, sizeof args, "deploy %s", path);
+    refused(args, 2, "deploys no service: `reeve submit` runs it");
+    refused("deploy /nowhere/x.sh", 5, "/nowhere/x.sh: No such file");
+    refused("deploy /etc/hostname --port 99999", 2, "expected a port between 1 and 65535, or auto");
+    refused("deploy /etc/hostname --health /x", 2, "--health needs --port");
+    refused("deploy /etc/hostname --name odd --healthy-within 1s", 1, "no interpreter for script `hostname`");
+    refused("stop nobody", 5, "there is no service nobody");
+    refused("logs nobody", 5, "there is no flow nobody");
+}
+
+/* ---- servers and workers that go ---- */
+
+static void a_new_server_adopts_what_runs(void **state) {
+    (void)state;
+    use_dir("kept");
+    deploy_ok("kept", "v1", QUICK);
+    struct realservice_answer before = ask("kept");
+    realserver_kill(&server);
+    assert_int_equal(realservice_ask(0).status, 0);
+    realserver_start(&server);
+    until("kept", "healthy", "true");
+    struct realservice_answer after = ask("kept");
+    assert_int_equal(after.pid, before.pid);
+    assert_int_equal(after.attempt, before.attempt);
+    /* its worker is back and still looks after it */
+    must("restart", "kept");
+    assert_int_equal(number_of("kept", "restarts"), 1);
+    assert_int_equal(realservice_starts(dir), 2);
+    must("undeploy", "kept");
+}
+
+static void a_worker_that_dies_takes_it_along_and_it_starts_elsewhere(void **state) {
+    (void)state;
+    use_dir("moved");
+    deploy_ok("moved", "v1", QUICK);
+    realworker_start(&second, &server);
+    realworker_kill(&first); /* fails when something of it lives on */
+    until("moved", "worker", "second");
+    until("moved", "healthy", "true");
+    assert_int_equal(number_of("moved", "restarts"), 1);
+    /* and back, by a drain */
+    realworker_start(&first, &server);
+    pid_t pid = ask("moved").pid;
+    char worker[64];
+    snprintf(worker, sizeof worker, "%s", value_of("moved", "worker"));
+    must("drain", worker);
+    until("moved", "worker", "first");
+    until("moved", "healthy", "true");
+    assert_false(is_alive(pid));
+    assert_int_equal(ask("moved").status, 200);
+    assert_int_equal(realservice_starts(dir), 3);
+    assert_false(realservice_was_twice(dir));
+    must("undeploy", "moved");
+    assert_int_equal(realworker_stop(&second), 0);
+}
+
+/* A worker that is told to go while no server is there does not wait for what never ends. */
+static void a_worker_that_goes_ends_its_services(void **state) {
+    (void)state;
+    use_dir("alone");
+    deploy_ok("alone", "v1", QUICK);
+    pid_t pid = ask("alone").pid;
+    assert_int_equal(realworker_stop(&first), 0);
+    assert_false(is_alive(pid));
+    realworker_start(&first, &server);
+    until("alone", "healthy", "true");
+    pid = ask("alone").pid;
+    realserver_kill(&server);
+    assert_int_equal(realworker_stop(&first), 0);
+    assert_false(is_alive(pid));
+    realserver_start(&server);
+    realworker_start(&first, &server);
+    until("alone", "restarts", "2"); /* so long the server believes what it heard last */
+    until("alone", "healthy", "true");
+    assert_int_equal(realservice_starts(dir), 3);
+    must("undeploy", "alone");
+}
+
+/* ---- logs ---- */
+
+static void logs_go_on_across_restarts_and_versions(void **state) {
+    (void)state;
+    char command[512], text[4096];
+    use_dir("told-of");
+    deploy_ok("told-of", "one", QUICK);
+    snprintf(command, sizeof command, "timeout 60 %s logs -f told-of --data %s 2>&1", realserver_binary(), server.data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_string_equal(text, "one begins, attempt 1\n");
+    assert_int_equal(kill(ask("told-of").pid, SIGKILL), 0);
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_has(text, "reeve: attempt 2 of ");
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_string_equal(text, "one begins, attempt 2\n");
+    until("told-of", "healthy", "true");
+    deploy_ok("told-of", "two", QUICK);
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_has(text, "reeve: attempt 1 of ");
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_string_equal(text, "two begins, attempt 1\n");
+    must("undeploy", "told-of");
+    assert_null(fgets(text, sizeof text, f)); /* it is gone: so is its log */
+    assert_int_equal(pclose(f), 0);
+}
+
+/* A script as a service, by its text and further keys of the job. */
+static void deploy_script(const char *name, const char *text, const char *keys, const char *args) {
+    char path[192], all[384];
+    snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fprintf(f, "jobs:\n  %s:\n    service:\n      script: {name: s.sh, text: '%s'}\n%s", name, text, keys);
+    (void)fclose(f);
+    snprintf(all, sizeof all, "%s %s", path, args);
+    must("deploy", all);
+}
+
+static void the_newest_of_a_long_log_can_be_read_while_it_runs(void **state) {
+    (void)state;
+    deploy_script("chatty", "seq 10000; echo the last; exec sleep 1000", "    log_limit: 4KiB\n", "");
+    char command[256], line[256];
+    bool first_is_there = false, last_is_there = false;
+    snprintf(command, sizeof command, "timeout 60 %s logs -f chatty --data %s 2>&1", realserver_binary(), server.data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    while (!last_is_there && fgets(line, sizeof line, f) != NULL) {
+        first_is_there |= strcmp(line, "1\n") == 0;
+        last_is_there = strcmp(line, "the last\n") == 0;
+    }
+    assert_true(first_is_there && last_is_there);
+    must("logs", "chatty --tail 40");
+    assert_has(h.said, "10000\nthe last\n");
+    must("undeploy", "chatty");
+    (void)pclose(f);
+}
+
+static void logs_of_attempts_long_ago_leave(void **state) {
+    (void)state;
+    deploy_script("crashy", "echo attempt $REEVE_ATTEMPT; test $REEVE_ATTEMPT -gt 1 || sleep 2; exit 1",
+                  "      restart: {base: 1ms, cap: 1ms}\n", "");
+    for (int ms = 0; number_of("crashy", "restarts") < 20; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("%s", h.said);
+        (void)poll(NULL, 0, 20);
+    }
+    must("stop", "crashy");
+    uint32_t last = number_of("crashy", "attempt");
+    char args[64], wanted[32];
+    must("logs", "crashy --attempt 1");
+    assert_has(h.said, "attempt 1\n");
+    realserver_kill(&server);
+    realserver_start(&server); /* sweeps when it starts, and every hour */
+    for (int ms = 0; realshell_run(&h, HERE, "logs crashy --attempt 1") == 0 && h.said[0] != 0; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("%s", h.said);
+        (void)poll(NULL, 0, 20);
+    }
+    snprintf(args, sizeof args, "crashy --attempt %u", last);
+    snprintf(wanted, sizeof wanted, "attempt %u\n", last);
+    must("logs", args);
+    assert_has(h.said, wanted);
+    must("undeploy", "crashy");
+}
+
+int main(int argc, char **argv) {
+    realservice_main(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_probe_finds_it_healthy),
+        cmocka_unit_test(what_becomes_unhealthy_is_started_again),
+        cmocka_unit_test(a_service_without_a_port_is_healthy_when_it_stays),
+        cmocka_unit_test(a_version_that_fails_gives_way_to_the_one_before),
+        cmocka_unit_test(a_first_version_that_ends_is_told_with_its_reason),
+        cmocka_unit_test(what_needs_a_service_begins_when_it_is_healthy),
+        cmocka_unit_test(stop_start_and_restart),
+        cmocka_unit_test(nonsense_is_refused_in_words),
+        cmocka_unit_test(a_new_server_adopts_what_runs),
+        cmocka_unit_test(a_worker_that_dies_takes_it_along_and_it_starts_elsewhere),
+        cmocka_unit_test(a_worker_that_goes_ends_its_services),
+        cmocka_unit_test(logs_go_on_across_restarts_and_versions),
+        cmocka_unit_test(the_newest_of_a_long_log_can_be_read_while_it_runs),
+        cmocka_unit_test(logs_of_attempts_long_ago_leave),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
