@@ -30,7 +30,7 @@
 
 #define PATH_BYTES_MAX WORKER_PATH_MAX
 #define SPOOL_BYTES_STANDARD (1ull << 30)
-#define CONNECTIONS_MAX 1024u /* to the server, and those of probes; they are short */
+#define CONNECTIONS_MAX 16384u /* to the server, and one for each probe under way */
 #define GPU_TEXT_MAX 4096u
 #define GPUS_MAX 1024u
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "spec_value.h"
 #include "wire_run.h"
 
@@ -188,6 +189,12 @@ static enum err slots_take(struct worker_options *o, char *value, struct why *wh
     return e;
 }
 
+static enum err http_private_take(struct worker_options *o, char *value, struct why *why) {
+    enum err e = address_list_check(value, why);
+    o->agent.http_private = value;
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "--http-private");
+}
+
 #define AT(field) offsetof(struct worker_options, field)
 #define ROOM(field) .at = AT(field), .most = sizeof((struct worker_options *)0)->field
 
@@ -220,6 +227,7 @@ static const struct option options[] = {
     {"--sandbox-path", "DIR", OPTION_CALL, .call = sandbox_path_add, .help = "with --sandbox strict: jobs may name it, and what is below it, in their own; may come several times"},
     {"--job-uids", "FIRST-LAST", OPTION_CALL, .call = job_uids_take, .help = "every job runs under a uid of these that no other has; for a worker that is root"},
     {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
+    {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "addresses that are not public and that http jobs may ask all the same:\n10.0.0.0/8,::1, or `all`; standard: $REEVE_HTTP_PRIVATE, else none"},
     {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
 };
 /* clang-format on */
@@ -250,6 +258,15 @@ static enum err take(struct worker_options *o, const struct option *option, char
     return e;
 }
 
+/* What is not said comes from the environment: `reeve up` hands its own on. */
+static enum err http_private_default(struct worker_options *o, struct why *why) {
+    const char *list = getenv("REEVE_HTTP_PRIVATE");
+    if (o->agent.http_private != NULL || list == NULL || list[0] == 0) return ERR_OK;
+    enum err e = address_list_check(list, why);
+    o->agent.http_private = list;
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "REEVE_HTTP_PRIVATE");
+}
+
 bool worker_options_has_value(const char *name) {
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (strcmp(options[i].name, name) == 0) return options[i].kind != OPTION_SWITCH;
@@ -270,7 +287,7 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
         enum err e = take(o, option, value, why);
         if (e != ERR_OK) return e;
     }
-    return ERR_OK;
+    return http_private_default(o, why);
 }
 
 void worker_options_help(void) {

@@ -69,6 +69,7 @@ struct agent_options {
     struct agent_ceilings ceilings;
     bool permanent;
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
+    const char *http_private; /* addresses beyond the public ones that http jobs may ask, as child/address.h has it */
     struct agent_sandbox sandbox;
     uint64_t spool_bytes_max; /* output on disk while the server is away; beyond it jobs wait */
     struct limits limits;

@@ -235,6 +235,11 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
     };
     arena_reset(&a->arena);
     joblimits_tell(&t->limits, usage, &a->arena, &end);
+    struct why why;
+    if (exit_code == PROC_REFUSED && workload_refused(a, t, &why)) {
+        end.outcome = WIRE_OUTCOME_REFUSED;
+        end.reason = slice_str(why.text);
+    }
     process_over(a, t, &end);
 }
 
@@ -364,9 +369,9 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;
     case WIRE_JOB_COMMAND:
     case WIRE_JOB_SERVICE:
-    case WIRE_JOB_SCRIPT: prepare(a, t, order, w); break;
-    case WIRE_JOB_ARCHIVE:
+    case WIRE_JOB_SCRIPT:
     case WIRE_JOB_HTTP:
+    case WIRE_JOB_ARCHIVE: prepare(a, t, order, w); break;
     case WIRE_JOB_GATE:
     case WIRE_JOB_BARRIER:
     case WIRE_JOB_EXTERNAL:

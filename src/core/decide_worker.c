@@ -7,6 +7,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
+#include "outside.h"
 #include "panic.h"
 #include "registry.h"
 #include "utf8.h"
@@ -254,6 +255,9 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     }
     e = decide_fenced_job(d, c, true, &job);
     if (e != ERR_OK) return e;
+    const struct job *j = job_at(d->state, job);
+    if (c->again && (c->outcome != OUTCOME_OK || !job_options(d->state, j)->calls))
+        return refuse(d, ERR_INVALID, "only a good attempt of an external job is not the end of it");
     struct rec_ended *rec = &decide_record(d, REC_ENDED, NULL)->body.as_REC_ENDED;
     rec->flow = c->job.flow.v;
     rec->ordinal = c->job.ordinal;
@@ -270,5 +274,6 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->artifacts.files = c->artifacts;
     rec->usage = c->usage;
     rec->usage.unkept = utf8_cut(c->usage.unkept, UNKEPT_BYTES_MAX);
+    rec->again_ms = c->again ? outside_again_ms(d->state, j, d->in->wall) : 0;
     return ERR_OK;
 }

@@ -101,6 +101,12 @@ struct snap_attempt { /* that is over */
     struct slice reason;
     struct rec_usage usage;
 };
+struct snap_outside { /* of an external job: what was begun, or said, outside */
+    uint32_t begun, polls;
+    int64_t until_ms;
+    uint8_t word;
+    struct slice result, result_hash, reason;
+};
 struct snap_job {
     struct slice text; /* rec_job */
     uint32_t profile;  /* position in this object's list */
@@ -119,6 +125,7 @@ struct snap_job {
     uint64_t policy; /* version that let it pass */
     struct slice artifacts; /* rec_artifacts */
     struct tlv_list attempts; /* of snap_attempt, oldest first */
+    struct snap_outside outside;
 };
 struct snap_jobs {
     uint64_t flow;

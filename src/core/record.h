@@ -282,6 +282,7 @@ struct rec_ended {
     struct slice reason;
     struct rec_artifacts artifacts; /* durable on the server before this record, as is a result that is a blob */
     struct rec_usage usage;
+    int64_t again_ms; /* an external job is not over yet: when it is asked again; 0 = it is */
 };
 
 /* What a due job was waiting for. */
@@ -313,7 +314,8 @@ enum verdict {
 
 struct rec_verdict {
     struct rec_head head; /* principal: who answered; empty: nobody did in time */
-    uint64_t question;    /* 0 = a late word on the output of a job that has succeeded */
+    uint64_t question;    /* 0 = a late word on the output of a job that has succeeded, or one about an external
+                             job that has attempts */
     uint64_t flow;
     uint32_t ordinal;
     uint8_t gate;

@@ -150,6 +150,19 @@ static void job_streams(const struct job *j) {
     (void)dup2(j->fds[KEEPER_FD_ERR], STDERR_FILENO);
 }
 
+/* Along PATH, for a program that is to be looked for in a sandbox. */
+static void exec_along_path(const struct job *j) {
+    const char *path = "/usr/local/bin:/usr/bin:/bin";
+    char file[4096];
+    for (char **line = j->env; *line != NULL; line++)
+        if (strncmp(*line, "PATH=", 5) == 0) path = *line + 5;
+    for (size_t len = 0; *path != 0; path += len + (path[len] == ':')) {
+        len = strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/%s", (int)len, path, j->program);
+        if (len > 0 && access(file, X_OK) == 0) (void)execve(file, j->argv, j->env);
+    }
+}
+
 /* Before anything is given up; false with errno: a limit would not hold. */
 static bool job_limit(const struct job *j) {
     errno = oscgroup_enter(j->group);
@@ -163,7 +176,11 @@ static void job_exec(const struct job *j) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (chdir(j->workdir) == 0) (void)execve(j->program, j->argv, j->env);
+    if (chdir(j->workdir) != 0) return;
+    if (strchr(j->program, '/') == NULL)
+        exec_along_path(j);
+    else
+        (void)execve(j->program, j->argv, j->env);
 }
 
 /* The child runs in the memory of the keeper, which waits for the exec: nothing may be changed there but `*ret_errno`. */

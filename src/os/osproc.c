@@ -245,7 +245,11 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     REQUIRE(spec->argv[0] != NULL && spec->workdir != NULL);
     if (access(spec->workdir, X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "workdir %s: %s", spec->workdir, strerrordesc_np(errno));
-    enum err err = program_find(spec, program, why);
+    enum err err = ERR_OK;
+    if (spec->sandbox.files && strchr(spec->argv[0], '/') == NULL)
+        snprintf(program, sizeof program, "%s", spec->argv[0]); /* looked for inside: here is not there */
+    else
+        err = program_find(spec, program, why);
     if (err == ERR_OK) err = paths_check(spec->sandbox.read, why);
     if (err == ERR_OK) err = paths_check(spec->sandbox.write, why);
     if (err != ERR_OK) return err;

@@ -14,6 +14,12 @@
 
 typedef struct { uint64_t v; } proc_id; /* 0 = none */
 
+/* What stands in for a job's own program (src/child): this program again, also after its file was replaced. One that
+ * cannot do what it is asked exits with PROC_REFUSED and leaves the words in a file, named from where it starts. */
+#define PROC_SELF "/proc/self/exe"
+#define PROC_REFUSED 125u
+#define PROC_REFUSAL_FILE "refusal" /* beside the folder that it starts in */
+
 enum proc_stream { PROC_OUT, PROC_ERR };
 
 enum proc_limit { PROC_LIMIT_MEMORY, PROC_LIMIT_CPU, PROC_LIMIT_PIDS, PROC_LIMIT_COUNT };

@@ -181,6 +181,7 @@ static const struct tlv_field reason_fields[] = {
     TLV_FIELD(10, TLV_U64, wire_reason, question),
     TLV_FIELD(11, TLV_TEXT, wire_reason, worker, .max = WIRE_NAME_MAX),
     TLV_FIELD(12, TLV_TEXT, wire_reason, gate, .max = WIRE_NAME_MAX),
+    TLV_FIELD(30, TLV_I64, wire_reason, poll_ms),
 };
 const struct tlv_desc wire_reason_desc = TLV_DESC("reason", wire_reason, reason_fields);
 

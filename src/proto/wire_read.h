@@ -140,6 +140,7 @@ struct wire_reason {
     uint64_t question;
     struct slice worker;
     struct slice gate; /* with a question: what it is about */
+    int64_t poll_ms; /* outside: when it is asked how it is */
 };
 
 struct wire_wait {
