@@ -40,6 +40,7 @@ struct worker {
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
     struct worker_env env;
     struct oscgroup groups;
+    char limits_told[512];
     char gpu_text[GPU_TEXT_MAX];
     const char *gpu_names[GPUS_MAX + 1];
     struct worker_sandbox sandbox;
@@ -184,13 +185,11 @@ static enum err gpus_find(struct worker *w, struct why *why) {
 /* By what limits are kept. Jobs that must not run without them ask for the capability. */
 static enum err limits_find(struct worker *w, struct why *why) {
     struct agent_options *o = &w->given.agent;
-    char text[512];
     enum err e = oscgroup_find(w->given.limits_by, "/proc/self", &w->groups, why);
     if (e != ERR_OK) return e;
     if (w->groups.lacking.text[0] == 0 && o->capability_count < AGENT_LIST_MAX)
         o->capabilities[o->capability_count++] = "limits";
-    oscgroup_describe(&w->groups, text, sizeof text);
-    log_line(NULL, text);
+    oscgroup_describe(&w->groups, w->limits_told, sizeof w->limits_told);
     return ERR_OK;
 }
 
@@ -366,6 +365,7 @@ enum err worker_run(int count, char **args, const char *build, struct why *why) 
         snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(self.agent),
                  (unsigned long long)agent_incarnation(self.agent), self.given.agent.slots);
         log_line(NULL, line);
+        log_line(NULL, self.limits_told);
         log_line(NULL, self.sandbox.told);
         osloop_run(self.loop);
         if (!osproc_is_well(self.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
