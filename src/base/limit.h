@@ -55,6 +55,7 @@
     X(kill_grace_ms,               10000,          0,     3600000,        "ms",     "between TERM and KILL") \
     X(stop_confirm_ms,             60000,          1000,  86400000,       "ms",     "how long a worker may take to confirm a stop before the attempt counts as lost") \
     X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
+    X(poll_ms_min,                 1000,           1,     3600000,        "ms",     "shortest time between two polls of an external job; each is an attempt with its records") \
     X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
     X(services_max,                100000,         1,     10000000,       "services","services known at a time; each has a flow for every version it keeps") \
@@ -114,6 +115,11 @@
     X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
     X(blob_sweep_ms,               600000,         10,    86400000,       "ms",     "how often blobs that nothing names any more are looked for") \
     X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \
+    X(archive_bytes_max,           4294967296,     1024,  1099511627776,  "bytes",  "files of one archive job, unpacked; kept by the worker, as the four below") \
+    X(archive_ratio_max,           250,            2,     1000000,        "times",  "how much larger than itself an archive may unpack, beyond 16 MiB; text comes to about 100") \
+    X(archive_entries_max,         100000,         1,     10000000,       "entries","entries of one archive; each costs a few system calls") \
+    X(archive_path_bytes_max,      1024,           16,    4000,           "bytes",  "path of one entry; the kernel allows 4,096 with the workspace in front") \
+    X(archive_depth_max,           64,             1,     1000,           "levels", "folders inside each other in an archive") \
     X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
 /* clang-format on */
 

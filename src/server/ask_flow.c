@@ -9,7 +9,6 @@
 #include "session.h"
 #include "target.h"
 
-
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     if (from->count == 0) return (struct tlv_list){0};
     struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count);
@@ -88,6 +87,9 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
     ret->restart_reset_ms = w->restart_reset_ms;
     ret->healthy_within_ms = w->healthy_within_ms;
     ret->stop_within_ms = w->stop_within_ms;
+    ret->calls = w->calls;
+    ret->poll_ms = w->poll_ms;
+    ret->poll_cap_ms = w->poll_cap_ms;
 }
 
 /* Bodies that someone may be asked about carry their hash. */
@@ -213,8 +215,8 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
-                          struct command *ret, struct why *why) {
+enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+                          struct why *why) {
     struct wire_flow read;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
@@ -403,23 +405,5 @@ void ask_verdict(struct server *s, struct request *r) {
                                           .items = m->items,
                                           .item_count = m->item_count,
                                           .fatal = m->fatal};
-    send_verdict(s, r, &cmd, e, &why);
-}
-
-void ask_complete(struct server *s, struct request *r) {
-    const struct wire_complete *m = r->message;
-    struct command cmd = {.kind = CMD_VERDICT};
-    struct why why = {{0}};
-    struct question_view q = {0};
-    enum err e = question_of(s, r, 0, m->job, &q, &why);
-    if (e == ERR_OK && q.gate != GATE_EXTERNAL)
-        e = why_set(&why, ERR_STATE, "%.*s does not wait for a word from outside", SLICE_FMT(m->job));
-    cmd.as.verdict = (struct cmd_verdict){.question = q.id,
-                                          .job = q.job,
-                                          .revision = q.revision,
-                                          .hash = q.hash,
-                                          .verdict = m->failed ? VERDICT_DENY : VERDICT_ALLOW,
-                                          .reason = m->reason,
-                                          .result = m->failed ? (struct slice){0} : m->output};
     send_verdict(s, r, &cmd, e, &why);
 }

@@ -54,7 +54,7 @@ static int setup(void **state) {
     struct why why = {{0}};
     uint32_t first = 0, last = 0;
     char probe[96];
-    assert_int_equal(osproc_open(&s.p, &why), ERR_OK);
+    assert_int_equal(osproc_open(NULL, &s.p, &why), ERR_OK);
     snprintf(s.dir, sizeof s.dir, "/tmp/reeve-box-XXXXXX");
     assert_non_null(mkdtemp(s.dir));
     buf_init(&s.out, 1u << 20);
