@@ -55,6 +55,16 @@ static enum err paths_make(struct agent *a, const struct tlv_list *given, const 
     return ERR_OK;
 }
 
+/* A probe is of the worker: it would run outside, or find nobody there. */
+static enum err health_check(const struct wire_probe *health, const struct proc_sandbox *s, struct why *why) {
+    if (health->kind == WIRE_PROBE_COMMAND && (s->is_on || s->own_uid))
+        return why_set(why, ERR_UNSUPPORTED,
+                       "its health is asked by a command, which would run outside of its sandbox: use tcp or http");
+    if (s->net_off && (health->kind == WIRE_PROBE_TCP || health->kind == WIRE_PROBE_HTTP))
+        return why_set(why, ERR_UNSUPPORTED, "its health is asked over the network, which its sandbox is without");
+    return ERR_OK;
+}
+
 enum err sandbox_make(struct agent *a, const struct attempt *t, const struct wire_run *run, struct proc_sandbox *ret,
                       struct why *why) {
     const struct agent_sandbox *o = &a->o.sandbox;
@@ -68,7 +78,8 @@ enum err sandbox_make(struct agent *a, const struct attempt *t, const struct wir
     s.is_on = wanted != 0;
     s.net_off = (wanted & WIRE_SANDBOX_NET_OFF) != 0;
     s.files = (wanted & WIRE_SANDBOX_FILES) != 0;
-    if (s.files) {
+    e = health_check(&run->health, &s, why);
+    if (e == ERR_OK && s.files) {
         s.own_uid = o->own_uids || o->own_uids_in_files;
         s.hide = o->hide;
         e = paths_make(a, &run->sandbox_read, &s.read, why);

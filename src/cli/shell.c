@@ -85,7 +85,9 @@ static void history_add(struct shell *s, struct slice line) {
     if (s->history[0] == 0) return;
     int fd = open(s->history, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return;
-    (void)fchmod(fd, 0600);
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        (void)fchmod(fd, 0600); /* it may be /dev/null, which is everyone's */
     (void)dprintf(fd, "%.*s\n", SLICE_FMT(line));
     close(fd);
 }
