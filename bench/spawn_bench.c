@@ -1,5 +1,5 @@
 /* spawn_bench.c: what it costs to run /bin/true as a job: through nursery and keeper, with a workspace made and
- * removed, two in flight, beside the floor S (floor.h), which does the same with nothing around.
+ * removed, two in flight, beside the floor S (floor.h), which does the same with nothing around; and in sandboxes.
  *
  * Usage: spawn_bench [COUNT] */
 #include <poll.h>
@@ -11,6 +11,7 @@
 
 #include "floor.h"
 #include "osproc.h"
+#include "ossandbox.h"
 #include "osspace.h"
 #include "panic.h"
 
@@ -29,7 +30,8 @@ static double now(void) {
 struct run {
     struct proc *proc;
     struct space *space;
-    unsigned started, ended, count;
+    struct proc_sandbox sandbox;
+    unsigned started, ended, count; /* of all rounds */
 };
 
 static void on_output(void *ctx, proc_id p, enum proc_stream stream, struct slice bytes) {
@@ -52,33 +54,57 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
 
 static void start(struct run *r) {
     static const char *const argv[] = {"/bin/true", NULL}, *const env[] = {"PATH=/bin", NULL};
-    char name[32], path[SPACE_PATH_MAX];
+    char name[32], path[SPACE_PATH_MAX], whole[SPACE_PATH_MAX];
     struct why why;
     proc_id id;
     snprintf(name, sizeof name, "j%u", ++r->started);
     ENSURE(r->space->ops->make(r->space, name, &why) == ERR_OK);
     r->space->ops->path(r->space, name, "work", path);
-    struct proc_spec spec = {.argv = argv, .env = env, .workdir = path};
+    r->space->ops->path(r->space, name, "", whole);
+    struct proc_spec spec = {.argv = argv, .env = env, .workdir = path, .sandbox = r->sandbox};
+    spec.sandbox.space = whole;
     struct proc_handler handler = {on_output, on_ready, on_ended, r};
     ENSURE(r->proc->ops->start(r->proc, &spec, &handler, &id, &why) == ERR_OK);
     ENSURE(id.v == r->started);
 }
 
-static double ours_run(struct run *r) {
+static double ours_run(struct run *r, unsigned count) {
     double begin = now();
+    r->count += count;
     while (r->ended < r->count) {
         while (r->started < r->count && r->started - r->ended < FLIGHT) start(r);
         struct pollfd fd = {.fd = osproc_fd(r->proc), .events = POLLIN};
         ENSURE(poll(&fd, 1, 10000) == 1);
         osproc_run(r->proc);
     }
-    return now() - begin;
+    return count / (now() - begin);
+}
+
+/* Nothing where the kernel has no sandboxes for us. */
+static void sandboxes_run(struct run *r, unsigned count, double floor, const char *dir) {
+    static const struct {
+        const char *name;
+        struct proc_sandbox box;
+    } kinds[] = {{"net-off", {.is_on = true, .net_off = true}},
+                 {"strict", {.is_on = true, .net_off = true, .files = true}}};
+    struct why why = {{0}};
+    uint32_t first = 0, last = 0;
+    enum err e = geteuid() == 0 ? ossandbox_uids(&first, &last, &why) : ERR_OK;
+    if (e == ERR_OK) e = ossandbox_probe(dir, first, &why);
+    if (e != ERR_OK) printf("no sandboxes here: %s\n", why.text);
+    if (e == ERR_OK && first != 0) osproc_uids(r->proc, first, last);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && e == ERR_OK; i++) {
+        r->sandbox = kinds[i].box;
+        r->sandbox.own_uid = kinds[i].box.files && first != 0;
+        double rate = ours_run(r, count);
+        printf("%-8s %8.0f /s   %.2f S\n", kinds[i].name, rate, rate / floor);
+    }
 }
 
 int main(int argc, char **argv) {
     unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 2000;
     char root[] = "/tmp/reeve-bench-" SIX_X, bare[300], space[300];
-    struct run r = {.count = count};
+    struct run r = {.count = 0};
     struct why why;
     ENSURE(count > 0 && osproc_open(&r.proc, &why) == ERR_OK);
     ENSURE(mkdtemp(root) != NULL);
@@ -87,10 +113,13 @@ int main(int argc, char **argv) {
     ENSURE(mkdir(bare, 0700) == 0 && osspace_open(space, &r.space, &why) == ERR_OK);
     double before = 0, after = 0;
     ENSURE(floor_spawn(bare, count, &before, &why) == ERR_OK);
-    double ours = count / ours_run(&r);
+    double ours = ours_run(&r, count);
     ENSURE(floor_spawn(bare, count, &after, &why) == ERR_OK);
     double most = before > after ? before : after;
     printf("floor S  %8.0f /s\nours     %8.0f /s   %.2f S\n", most, ours, ours / most);
+    snprintf(bare, sizeof bare, "%s/probe", root);
+    sandboxes_run(&r, count / 4 + 1, most, bare);
+    snprintf(bare, sizeof bare, "%s/bare", root);
     osproc_close(r.proc);
     osspace_close(r.space);
     char trash[320];

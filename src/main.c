@@ -8,6 +8,7 @@
 #include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
+#include "scaler.h"
 #include "serve.h"
 #include "up.h"
 #include "worker.h"
@@ -28,6 +29,10 @@ static enum err worker(int count, char **args, struct why *why) {
     return worker_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err scaler(int count, char **args, struct why *why) {
+    return scaler_run(count, args, REEVE_VERSION, why);
+}
+
 static enum err bench(int count, char **args, struct why *why) {
     return bench_run(count, args, REEVE_VERSION, why);
 }
@@ -43,6 +48,7 @@ int main(int argc, char **argv) {
                                                 [CLI_DOWN] = up_down,
                                                 [CLI_SERVE] = serve,
                                                 [CLI_WORKER] = worker,
+                                                [CLI_SCALER] = scaler,
                                                 [CLI_CONFIG] = serve_config,
                                                 [CLI_CERT_INIT] = cert_init,
                                                 [CLI_CERT_WORKER] = cert_worker,

@@ -1,9 +1,9 @@
 /* up.c: see up.h.
  *
- * Server and worker are processes of their own, so that killing one does not kill the other; whichever ends is started
- * again, after a wait that doubles while it keeps ending early. What they say goes to files in the data directory. TERM
- * or INT ends the worker first, which may finish what runs, then the server. Should the supervisor itself be killed,
- * the kernel tells both to end. */
+ * Server and worker (with --workers: a scaler that starts some) are processes of their own, so that killing one does not
+ * kill the other; whichever ends is started again, after a wait that doubles while it keeps ending early. What they say
+ * goes to files in the data directory. TERM or INT ends the worker first, which may finish what runs, then the server.
+ * Should the supervisor itself be killed, the kernel tells both to end. */
 #include "up.h"
 
 #include <errno.h>
@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "scaler_options.h"
+#include "spec_value.h"
 
 #define PATH_BYTES 512u
 #define READY_MS_MAX 20000
@@ -36,7 +38,8 @@ static const char *const part_words[PART_COUNT] = {"serve", "worker"};
 
 struct up {
     char data[PATH_BYTES], worker_data[PATH_BYTES];
-    const char *listen, *slots, *build;
+    const char *listen, *slots, *workers, *idle, *build;
+    uint32_t workers_min, workers_max; /* with `workers`: a scaler in place of the worker */
     bool detach, help;
     struct {
         pid_t pid; /* 0: it does not run */
@@ -67,26 +70,35 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
             u->help = true;
             return ERR_OK;
         }
-        const char **to = strcmp(name, "--data") == 0     ? &data
-                          : strcmp(name, "--listen") == 0 ? &u->listen
-                          : strcmp(name, "--slots") == 0  ? &u->slots
-                                                          : NULL;
+        const char **to = strcmp(name, "--data") == 0      ? &data
+                          : strcmp(name, "--listen") == 0  ? &u->listen
+                          : strcmp(name, "--slots") == 0   ? &u->slots
+                          : strcmp(name, "--workers") == 0 ? &u->workers
+                          : strcmp(name, "--idle") == 0    ? &u->idle
+                                                           : NULL;
         if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
         if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
         *to = args[++i];
     }
     if (strlen(data) + 32 > sizeof u->data) return why_set(why, ERR_LIMIT, "--data: the path is too long");
     snprintf(u->data, sizeof u->data, "%s", data);
-    snprintf(u->worker_data, sizeof u->worker_data, "%s/worker", data);
-    return ERR_OK;
+    snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
+    int64_t idle_ms = 0;
+    if (u->idle != NULL && u->workers == NULL)
+        return why_set(why, ERR_INVALID, "--idle goes with --workers: one worker stays");
+    if (u->idle != NULL && !spec_duration(slice_str(u->idle), &idle_ms))
+        return why_set(why, ERR_INVALID, "--idle: a duration like 90s or 5m is expected, not %s", u->idle);
+    return u->workers != NULL ? scaler_range_read(u->workers, &u->workers_min, &u->workers_max, why) : ERR_OK;
 }
 
 static void usage(void) {
-    printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--detach]\n\n"
+    printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n\n"
            "Starts a server and a worker here, and starts again whichever ends.\n\n"
            "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
            "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
            "  --slots N           jobs that the worker runs at once; 4 unless said\n"
+           "  --workers MIN..MAX  as many workers as there is work for; one unless said. Theirs is DIR/workers\n"
+           "  --idle DURATION     and one leaves that had nothing to do for so long; 60s unless said\n"
            "  --detach, -d        in the background; `reeve down` ends it\n");
 }
 
@@ -102,13 +114,19 @@ static void child_output(const struct up *u, enum part p) {
 }
 
 _Noreturn static void child_run(const struct up *u, enum part p) {
-    const char *argv[ARGS_MAX] = {"reeve", part_words[p]};
+    bool scales = p == PART_WORKER && u->workers != NULL;
+    const char *argv[ARGS_MAX] = {"reeve", scales ? "scaler" : part_words[p]};
+    char min[16], max[16];
     sigset_t none;
     int n = 2;
     argv[n++] = "--data";
     argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
+    snprintf(min, sizeof min, "%u", u->workers_min);
+    snprintf(max, sizeof max, "%u", u->workers_max);
+    if (scales) argv[n++] = "--min", argv[n++] = min, argv[n++] = "--max", argv[n++] = max;
+    if (scales && u->idle != NULL) argv[n++] = "--idle", argv[n++] = u->idle;
     /* By the socket: it stays the same when the server comes back, which its port need not. */
     char where[PATH_BYTES + 32];
     snprintf(where, sizeof where, "unix:%s/reeve.sock", u->data);

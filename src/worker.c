@@ -5,12 +5,14 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -222,31 +224,115 @@ static void close_all(struct worker *w) {
     if (w->disk != NULL) osdisk_close(w->disk);
 }
 
+static struct worker self; /* the one of this process */
+
+/* All that can be said of it before anything is opened. */
+static enum err prepare(int count, char **args, const char *build, struct why *why) {
+    options_default(&self, build);
+    enum err e = worker_options_read(&self.given, count, args, why);
+    if (e == ERR_OK && !self.given.help) e = options_complete(&self, why);
+    return e;
+}
+
+/* What the machine adds to what was said: it is found out by trying, so processes may be started for it. */
+static enum err discover(struct why *why) {
+    env_make(&self);
+    enum err e = osproc_open(&self.proc, why); /* first: see there */
+    if (e == ERR_OK) e = worker_sandbox_open(&self.sandbox, &self.given, self.proc, why);
+    return e;
+}
+
+/* ---- a worker that is not started ---- */
+
+#define FORESEEN_BYTES_MAX (64u << 10)
+
+/* In a child: whatever is tried leaves nothing behind in the process that asks. */
+_Noreturn static void foresee(int to) {
+    struct why why = {{0}};
+    struct wire_worker_info info;
+    struct arena arena;
+    struct buf out;
+    buf_init(&out, FORESEEN_BYTES_MAX);
+    arena_init(&arena, 4096, 1u << 20);
+    enum err e = discover(&why);
+    buf_put_u8(&out, (uint8_t)e);
+    if (e == ERR_OK) {
+        agent_info(&self.given.agent, &arena, &info);
+        tlv_encode(&wire_worker_info_desc, &info, &out);
+    } else {
+        buf_put(&out, why.text, strlen(why.text));
+    }
+    bool sent = write(to, out.at, out.len) == (ssize_t)out.len;
+    if (self.proc != NULL) osproc_close(self.proc);
+    _exit(sent ? 0 : 1);
+}
+
+static enum err foreseen_read(int from, struct arena *arena, struct wire_worker_info *ret, struct why *why) {
+    static uint8_t bytes[FORESEEN_BYTES_MAX];
+    size_t len = 0;
+    for (ssize_t n; len < sizeof bytes && (n = read(from, bytes + len, sizeof bytes - len)) > 0;) len += (size_t)n;
+    if (len == 0 || bytes[0] >= ERR_COUNT)
+        return why_set(why, ERR_IO, "what a worker would offer could not be found out");
+    if (bytes[0] != ERR_OK) return why_set(why, (enum err)bytes[0], "%.*s", (int)(len - 1), (const char *)bytes + 1);
+    return tlv_decode(&wire_worker_info_desc, slice_of(bytes + 1, len - 1), TLV_STRICT, arena, ret, why);
+}
+
+static enum err foresee_here(struct arena *arena, struct wire_worker_info *ret, struct why *why) {
+    int ends[2], status;
+    if (pipe2(ends, O_CLOEXEC) != 0) return why_set(why, ERR_IO, "pipe: %s", strerrordesc_np(errno));
+    pid_t pid = fork(); /* this process is small, and has no threads yet */
+    if (pid == 0) {
+        close(ends[0]);
+        foresee(ends[1]);
+    }
+    close(ends[1]);
+    enum err e =
+        pid > 0 ? foreseen_read(ends[0], arena, ret, why) : why_set(why, ERR_IO, "fork: %s", strerrordesc_np(errno));
+    close(ends[0]);
+    if (pid > 0) (void)waitpid(pid, &status, 0);
+    return e;
+}
+
+enum err worker_foresee(int count, char **args, const char *build, bool elsewhere, struct worker_foreseen *ret,
+                        struct why *why) {
+    static struct arena arena;
+    enum err e = prepare(count, args, build, why);
+    ret->options = &self.given;
+    if (e != ERR_OK || self.given.help) return e;
+    arena_init(&arena, 4096, 1u << 20);
+    if (!elsewhere) return foresee_here(&arena, &ret->info, why);
+    agent_info(&self.given.agent, &arena, &ret->info);
+    return ERR_OK;
+}
+
+const char *worker_server(void) {
+    return self.given.agent.server_now != NULL ? server_now(&self) : self.given.server;
+}
+
+enum err worker_secure(struct osloop *loop, struct why *why) {
+    self.loop = loop;
+    return tls_open(&self, why);
+}
+
 enum err worker_run(int count, char **args, const char *build, struct why *why) {
-    static struct worker w;
-    options_default(&w, build);
-    enum err e = worker_options_read(&w.given, count, args, why);
-    if (e == ERR_OK && w.given.help) {
+    enum err e = prepare(count, args, build, why);
+    if (e == ERR_OK && self.given.help) {
         worker_options_help();
         return ERR_OK;
     }
-    if (e == ERR_OK) e = options_complete(&w, why);
-    if (e != ERR_OK) return e;
-    env_make(&w);
-    e = osproc_open(&w.proc, why); /* first: see there */
-    if (e != ERR_OK) return e;
-    e = worker_sandbox_open(&w.sandbox, &w.given, w.proc, why);
-    if (e == ERR_OK) e = open_all(&w, why);
-    if (e == ERR_OK) e = worker_sandbox_reach(&w.given, w.space_path, why);
+    if (e == ERR_OK) e = discover(why);
+    if (e != ERR_OK && self.proc == NULL) return e;
+    if (e == ERR_OK) e = open_all(&self, why);
+    if (e == ERR_OK) e = worker_sandbox_reach(&self.given, self.space_path, why);
     if (e == ERR_OK) {
         char line[200];
-        snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(w.agent),
-                 (unsigned long long)agent_incarnation(w.agent), w.given.agent.slots);
+        snprintf(line, sizeof line, "%s, incarnation %llu, %u slots", agent_id(self.agent),
+                 (unsigned long long)agent_incarnation(self.agent), self.given.agent.slots);
         log_line(NULL, line);
-        log_line(NULL, w.sandbox.told);
-        osloop_run(w.loop);
-        if (!osproc_is_well(w.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
+        log_line(NULL, self.sandbox.told);
+        osloop_run(self.loop);
+        if (!osproc_is_well(self.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
     }
-    close_all(&w);
+    close_all(&self);
     return e;
 }

@@ -163,6 +163,12 @@ static enum err take(struct worker_options *o, const struct option *option, char
     return e;
 }
 
+bool worker_options_has_value(const char *name) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (strcmp(options[i].name, name) == 0) return options[i].kind != OPTION_SWITCH;
+    return false;
+}
+
 enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why) {
     for (int i = 0; i < count && !o->help; i++) {
         const struct option *option = options;

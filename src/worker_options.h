@@ -22,6 +22,7 @@ struct worker_options {
 
 /* Fills in what is given; keeps pointers into `args`. */
 CHECKED enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why);
+bool worker_options_has_value(const char *name); /* false also when there is no such option */
 void worker_options_help(void);
 
 #endif

@@ -73,7 +73,8 @@ static void schema_field(const struct spec_field *f, const char *indent) {
     quoted(f->text);
     if (f->type == SPEC_OBJECT) {
         snprintf(inner, sizeof inner, "%s  ", indent);
-        printf(", \"oneOf\": [{\"type\": [\"string\", \"number\", \"boolean\"]},\n");
+        const char *plain = f->sub->fields[0].schema; /* a plain value stands for the first key */
+        printf(", \"oneOf\": [%s,\n", plain != NULL ? plain : "{\"type\": [\"string\", \"number\", \"boolean\"]}");
         schema_object(f->sub, 0, inner);
         printf("]}");
         return;

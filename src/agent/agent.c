@@ -84,6 +84,29 @@ void agent_close(struct agent *a) {
     arena_fini(&birth);
 }
 
+void agent_info(const struct agent_options *o, struct arena *arena, struct wire_worker_info *ret) {
+    struct wire_name *capabilities = ARENA_ARRAY(arena, struct wire_name, o->capability_count + 1);
+    struct wire_pair *labels = ARENA_ARRAY(arena, struct wire_pair, o->label_count + 1);
+    for (uint32_t i = 0; i < o->capability_count; i++) capabilities[i].name = slice_str(o->capabilities[i]);
+    for (uint32_t i = 0; i < o->label_count; i++)
+        labels[i] = (struct wire_pair){slice_str(o->labels[i].key), slice_str(o->labels[i].value)};
+    struct wire_amount *resources = ARENA_ARRAY(arena, struct wire_amount, o->resource_count + 1);
+    for (uint32_t i = 0; i < o->resource_count; i++)
+        resources[i] = (struct wire_amount){slice_str(o->resources[i].name), o->resources[i].amount};
+    *ret = (struct wire_worker_info){
+        .pool = slice_str(o->pool != NULL ? o->pool : ""),
+        .capabilities = {capabilities, o->capability_count},
+        .labels = {labels, o->label_count},
+        .slots = o->slots,
+        .cpu_milli = o->cpu_milli,
+        .memory_bytes = o->memory_bytes,
+        .gpus = o->gpus,
+        .resources = {resources, o->resource_count},
+        .permanent = o->permanent,
+        .build = slice_str(o->build),
+    };
+}
+
 /* Whatever is left is finished and on disk: the next incarnation may deliver it. */
 static bool is_idle(const struct agent *a) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {

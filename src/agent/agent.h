@@ -70,6 +70,11 @@ struct agent_options {
 };
 
 struct agent;
+struct arena;
+struct wire_worker_info;
+
+/* What a worker with these options says of itself when it attaches; lists are in the arena. */
+void agent_info(const struct agent_options *o, struct arena *arena, struct wire_worker_info *ret);
 
 /* Reads who it is and what it still owes, raises its incarnation; the copy of the options is shallow. */
 CHECKED enum err agent_open(const struct agent_world *w, const struct agent_options *o, struct agent **ret,

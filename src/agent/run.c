@@ -375,6 +375,8 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     enum err e = tlv_decode(&wire_run_desc, order->body, TLV_SKIP_UNKNOWN, &a->arena, &w->run, &why);
     uint64_t cap =
         e == ERR_OK && w->run.log_bytes_max != 0 ? w->run.log_bytes_max : (uint64_t)a->o.limits.log_bytes_max;
+    /* Nobody waits for the end of a service to read the tail of its log: the server, with its own cap, gets it all. */
+    if (order->kind == WIRE_JOB_SERVICE) cap = 0;
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;

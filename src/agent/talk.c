@@ -26,29 +26,6 @@ bool talk_epoch(struct agent *a, uint64_t epoch) {
     return true;
 }
 
-static struct wire_worker_info info_of(struct agent *a) {
-    struct wire_name *capabilities = ARENA_ARRAY(&a->arena, struct wire_name, a->o.capability_count + 1);
-    struct wire_pair *labels = ARENA_ARRAY(&a->arena, struct wire_pair, a->o.label_count + 1);
-    for (uint32_t i = 0; i < a->o.capability_count; i++) capabilities[i].name = slice_str(a->o.capabilities[i]);
-    for (uint32_t i = 0; i < a->o.label_count; i++)
-        labels[i] = (struct wire_pair){slice_str(a->o.labels[i].key), slice_str(a->o.labels[i].value)};
-    struct wire_amount *resources = ARENA_ARRAY(&a->arena, struct wire_amount, a->o.resource_count + 1);
-    for (uint32_t i = 0; i < a->o.resource_count; i++)
-        resources[i] = (struct wire_amount){slice_str(a->o.resources[i].name), a->o.resources[i].amount};
-    return (struct wire_worker_info){
-        .pool = slice_str(a->o.pool != NULL ? a->o.pool : ""),
-        .capabilities = {capabilities, a->o.capability_count},
-        .labels = {labels, a->o.label_count},
-        .slots = a->o.slots,
-        .cpu_milli = a->o.cpu_milli,
-        .memory_bytes = a->o.memory_bytes,
-        .gpus = a->o.gpus,
-        .resources = {resources, a->o.resource_count},
-        .permanent = a->o.permanent,
-        .build = slice_str(a->o.build),
-    };
-}
-
 void talk_attach(struct agent *a) {
     struct wire_held *held = ARENA_ARRAY(&a->arena, struct wire_held, a->attempts.pool.count + 1);
     uint32_t count = 0;
@@ -60,10 +37,10 @@ void talk_attach(struct agent *a) {
         .worker = slice_str(a->spool.self.id),
         .incarnation = a->spool.self.incarnation,
         .epoch_seen = a->spool.self.epoch,
-        .info = info_of(a),
         .load = {talk_credit(a), 0, 0},
         .held = {held, count},
     };
+    agent_info(&a->o, &a->arena, &attach.info);
     link_send(a, WIRE_ATTACH, link_request(a), &attach);
 }
 

@@ -1,8 +1,9 @@
 /* tend.h: what a worker does for a service beside running it: gives it a port, looks whether it is well, says so, and
  * ends one that no longer is. When it starts again is the server's business.
  *
- *     started ──▶ not yet well ──▶ well ──▶ (threshold probes in a row fail) ──▶ told to end
- *                      └──── the same, once its grace is over ────────────────────────▲
+ *     started --> not yet well --> well --> (threshold probes in a row fail) --> told to end
+ *                      |                                                             ^
+ *                      +---- the same, once its grace is over ----------------------+
  *
  * One probe of a service is under way at a time; none of them waits. How a probe is made is in probe.c. */
 #ifndef REEVE_TEND_H

@@ -123,7 +123,7 @@ static int words_match(const char *words, int argc, char **argv) {
     return count;
 }
 
-static const struct cli_verb *verb_find(int argc, char **argv, int *ret_words) {
+const struct cli_verb *cli_verb_find(int argc, char **argv, int *ret_words) {
     const struct cli_verb *best = NULL;
     for (uint32_t i = 0; i < cli_verb_count; i++) {
         int words = words_match(cli_verbs[i].words, argc, argv);
@@ -204,14 +204,20 @@ static const char *environment(const char *name) {
     return value != NULL && value[0] != 0 ? value : NULL;
 }
 
+/* Of the verb, or of the shell that it was typed in. */
+static const char *place_flag(const struct cli *c, const char *name) {
+    const char *value = cli_flag(c, name);
+    return value == NULL && c->host != NULL ? cli_flag(c->host, name) : value;
+}
+
 static const char *flag_or_environment(const struct cli *c, const char *flag, const char *name) {
-    const char *value = cli_flag(c, flag);
+    const char *value = place_flag(c, flag);
     return value != NULL ? value : environment(name);
 }
 
 enum err cli_connect(struct cli *c) {
-    struct client_place where = {.data = cli_flag(c, "data"),
-                                 .server = cli_flag(c, "server"),
+    struct client_place where = {.data = place_flag(c, "data"),
+                                 .server = place_flag(c, "server"),
                                  .token = environment("REEVE_TOKEN"),
                                  .build = c->world->build,
                                  .secure = c->world->secure,
@@ -226,9 +232,38 @@ enum err cli_connect(struct cli *c) {
     return client_open(&c->client, &where, c->why);
 }
 
+/* ---- the connection of a shell, lent to its verbs ---- */
+
+static bool names_a_place(const struct cli *c) {
+    static const char *const flags[] = {"data", "server", "tls-ca", "tls-pin", "tls-cert"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (cli_flag(c, flags[i]) != NULL) return true;
+    return false;
+}
+
+static enum err borrow(struct cli *c) {
+    struct client *kept = &c->host->client;
+    enum err e = ERR_OK;
+    if (!client_is_alive(kept)) {
+        client_close(kept);
+        e = cli_connect(c);
+    } else {
+        c->client = *kept;
+        kept->fd = -1;
+    }
+    return e;
+}
+
+/* What still answers an earlier verb is of no use to the next one. */
+static void give_back(struct cli *c) {
+    if (c->client.fd >= 0 && c->client.open_requests > 0) client_close(&c->client);
+    if (c->client.fd >= 0) client_forget(&c->client);
+    c->host->client = c->client;
+}
+
 static void look_at_terminal(struct cli *c) {
-    const char *when = cli_flag(c, "color");
-    c->json = cli_flag(c, "json") != NULL;
+    const char *when = place_flag(c, "color");
+    c->json = cli_flag(c, "json") != NULL || (c->host != NULL && c->host->json);
     c->is_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
     c->colour = isatty(STDOUT_FILENO) && environment("NO_COLOR") == NULL;
     if (when != NULL) c->colour = strcmp(when, "always") == 0;
@@ -242,11 +277,16 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     }
     if (e != ERR_OK) return e;
     look_at_terminal(c);
-    if (!c->verb->offline && cli_flag(c, "dry-run") == NULL) e = cli_connect(c);
+    bool needs_server = !c->verb->offline && cli_flag(c, "dry-run") == NULL;
+    bool borrows = needs_server && c->host != NULL && !names_a_place(c);
+    if (needs_server) e = borrows ? borrow(c) : cli_connect(c);
     if (e == ERR_OK && c->is_terminal && c->client.fd >= 0 && strcmp(c->client.server_build, c->world->build) != 0)
         fprintf(stderr, "reeve: the server runs %s, this is %s\n", c->client.server_build, c->world->build);
     if (e == ERR_OK) e = c->verb->run(c);
-    client_close(&c->client);
+    if (borrows)
+        give_back(c);
+    else
+        client_close(&c->client);
     return e;
 }
 
@@ -287,21 +327,17 @@ static bool wants_table_help(const struct cli_verb *verb, int count, char **args
     return wants && verb->outside >= CLI_CERT_INIT && verb->outside <= CLI_JOURNAL_COMPACT;
 }
 
-int cli_main(const struct cli_world *world, int argc, char **argv) {
-    static struct cli c;
+int cli_run(const struct cli_world *world, struct cli *host, int argc, char **argv) {
+    struct cli c;
     struct why why = {{0}};
     int words = 0;
-    if (argc <= 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        cli_help(NULL, world->build);
-        return argc <= 1 ? err_exit_code(ERR_INVALID) : 0;
-    }
-    const struct cli_verb *verb = verb_find(argc - 1, argv + 1, &words);
-    if (verb == NULL) return unknown_verb(argc - 1, argv + 1);
-    c = (struct cli){.world = world, .verb = verb, .why = &why, .client = {.fd = -1}};
+    const struct cli_verb *verb = cli_verb_find(argc, argv, &words);
+    if (verb == NULL) return unknown_verb(argc, argv);
+    c = (struct cli){.world = world, .host = host, .verb = verb, .why = &why, .client = {.fd = -1}};
     arena_init(&c.arena, 65536, ARENA_BYTES_MAX);
     enum err e = ERR_UNSUPPORTED;
-    int left = argc - 1 - words;
-    char **rest = argv + 1 + words;
+    int left = argc - words;
+    char **rest = argv + words;
     if (verb->outside == CLI_INSIDE)
         e = verb_run(&c, left, rest);
     else if (wants_table_help(verb, left, rest))
@@ -310,8 +346,16 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
         e = world->outside[verb->outside](left, rest, &why);
     else
         why_set(&why, e, "this program was built without it");
-    if (e == ERR_OK && fflush(stdout) != 0) e = why_set(&why, ERR_IO, "output: %s", strerrordesc_np(errno));
+    if (fflush(stdout) != 0 && e == ERR_OK) e = why_set(&why, ERR_IO, "output: %s", strerrordesc_np(errno));
     if (e != ERR_OK) say_error(&c, e);
     arena_fini(&c.arena);
     return e != ERR_OK ? err_exit_code(e) : c.exit_code;
+}
+
+int cli_main(const struct cli_world *world, int argc, char **argv) {
+    if (argc <= 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_help(NULL, world->build);
+        return argc <= 1 ? err_exit_code(ERR_INVALID) : 0;
+    }
+    return cli_run(world, NULL, argc - 1, argv + 1);
 }

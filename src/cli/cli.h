@@ -22,6 +22,7 @@ enum cli_outside {
     CLI_DOWN,
     CLI_SERVE,
     CLI_WORKER,
+    CLI_SCALER,
     CLI_CONFIG,
     CLI_CERT_INIT,
     CLI_CERT_WORKER,
@@ -69,6 +70,7 @@ extern const struct cli_flag cli_common_flags[];
 
 struct cli {
     const struct cli_world *world;
+    struct cli *host; /* the shell that it was typed in, whose connection it uses; NULL = none */
     const struct cli_verb *verb;
     char **args;
     int arg_count;
@@ -86,6 +88,10 @@ struct cli {
 
 /* Finds the server and says hello; done already for verbs that need one. */
 CHECKED enum err cli_connect(struct cli *c);
+/* Runs the verb that the words begin with; its exit code. */
+int cli_run(const struct cli_world *world, struct cli *host, int argc, char **argv);
+/* The verb, and how many of the words name it; NULL = there is none. */
+const struct cli_verb *cli_verb_find(int argc, char **argv, int *ret_words);
 /* The exit code of the program. */
 int cli_main(const struct cli_world *world, int argc, char **argv);
 

@@ -18,6 +18,12 @@
 #define FRAME_BYTES_MAX ((size_t)128 << 20)
 #define READ_BYTES 65536u
 
+static const volatile sig_atomic_t *interrupted;
+
+void client_interrupt_by(const volatile sig_atomic_t *flag) {
+    interrupted = flag;
+}
+
 /* ---- connecting ---- */
 
 static int dial_unix(const char *path) {
@@ -139,6 +145,7 @@ static enum err say_hello(struct client *c, const struct client_place *w, const 
     c->frame_bytes_max = welcome->frame_bytes_max != 0 ? welcome->frame_bytes_max : 16u << 20;
     c->server_wire = welcome->version;
     snprintf(c->server_build, sizeof c->server_build, "%.*s", SLICE_FMT(welcome->build));
+    snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(welcome->tenant));
     return ERR_OK;
 }
 
@@ -163,6 +170,13 @@ void client_close(struct client *c) {
     c->fd = -1;
     buf_fini(&c->in);
     arena_fini(&c->arena);
+}
+
+bool client_is_alive(const struct client *c) {
+    uint8_t byte;
+    if (c->fd < 0) return false;
+    ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 void client_forget(struct client *c) {
@@ -198,8 +212,10 @@ enum err client_send(struct client *c, enum wire_op op, const void *message, uin
                     c->frame_bytes_max);
     if (e == ERR_OK) e = send_all(c, buf_slice(&out), why);
     buf_fini(&out);
-    if (e == ERR_OK) *ret_request = c->request_last;
-    return e;
+    if (e != ERR_OK) return e;
+    *ret_request = c->request_last;
+    c->open_requests++;
+    return ERR_OK;
 }
 
 static enum err read_secure(struct client *c, int wait_ms, bool *ret_some, struct why *why) {
@@ -246,6 +262,7 @@ static enum err take(struct client *c, struct client_frame *ret, struct why *why
         buf_clear(&c->in);
         c->used = 0;
     }
+    if ((f.flags & FRAME_ANSWER) && !(f.flags & FRAME_MORE)) c->open_requests--;
     *ret = (struct client_frame){f.opcode, f.flags, f.request, message};
     return e;
 }
@@ -261,6 +278,7 @@ static void compact(struct client *c) {
 enum err client_next(struct client *c, int wait_ms, struct client_frame *ret, struct why *why) {
     for (;;) {
         bool some = false;
+        if (interrupted != NULL && *interrupted) return why_set(why, ERR_STATE, "interrupted");
         enum err e = take(c, ret, why);
         if (e != ERR_OK || ret->op != 0) return e;
         compact(c);

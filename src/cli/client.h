@@ -5,6 +5,8 @@
 #ifndef REEVE_CLIENT_H
 #define REEVE_CLIENT_H
 
+#include <signal.h>
+
 #include "arena.h"
 #include "secure.h"
 #include "wire.h"
@@ -24,6 +26,8 @@ struct client {
     uint32_t frame_bytes_max; /* that the server takes */
     char server_build[64];
     uint8_t server_wire; /* version of frames */
+    char tenant[64];     /* that we act for */
+    uint32_t open_requests; /* asked, and not answered to the end */
 };
 
 struct client_frame {
@@ -45,6 +49,10 @@ struct client_place { /* where the server may be; each may be NULL */
 /* ERR_UNKNOWN: nobody answers. ERR_UNAUTHENTICATED: somebody does, and does not know us. */
 CHECKED enum err client_open(struct client *c, const struct client_place *where, struct why *why);
 void client_close(struct client *c);
+bool client_is_alive(const struct client *c); /* as far as can be told without asking */
+/* Whoever waits for an answer gives up with ERR_STATE when this is set; NULL = never. For all clients of the process,
+ * as signals are. */
+void client_interrupt_by(const volatile sig_atomic_t *flag);
 void client_forget(struct client *c); /* all messages so far */
 
 CHECKED enum err client_send(struct client *c, enum wire_op op, const void *message, uint32_t *ret_request,

@@ -111,24 +111,44 @@ void out_json(const struct tlv_desc *desc, const void *message) {
 static const struct {
     const char *state, *sign;
     enum out_colour colour;
+    bool is_end;
 } states[] = {
-    {"waiting", "·", OUT_GREY},     {"held", "?", OUT_YELLOW},  {"ready", "○", OUT_PLAIN},
-    {"dispatched", "◔", OUT_BLUE},  {"running", "●", OUT_BLUE}, {"checking", "◑", OUT_BLUE},
-    {"succeeded", "✓", OUT_GREEN},  {"failed", "✗", OUT_RED},   {"timed_out", "✗", OUT_RED},
-    {"cancelled", "–", OUT_YELLOW}, {"denied", "✗", OUT_RED},   {"quarantined", "!", OUT_RED},
-    {"skipped", "–", OUT_GREY},
+    {"waiting", "·", OUT_GREY, false},    {"held", "?", OUT_YELLOW, false},  {"ready", "○", OUT_PLAIN, false},
+    {"dispatched", "◔", OUT_BLUE, false}, {"running", "●", OUT_BLUE, false}, {"checking", "◑", OUT_BLUE, false},
+    {"succeeded", "✓", OUT_GREEN, true},  {"failed", "✗", OUT_RED, true},    {"timed_out", "✗", OUT_RED, true},
+    {"cancelled", "–", OUT_YELLOW, true}, {"denied", "✗", OUT_RED, true},    {"quarantined", "!", OUT_RED, true},
+    {"skipped", "–", OUT_GREY, true},
 };
+_Static_assert(sizeof states / sizeof states[0] == OUT_STATES_MAX, "every state has its look");
+
+uint32_t out_state_number(struct slice state) {
+    uint32_t i = 0;
+    while (i < OUT_STATES_MAX && !slice_eq(state, slice_str(states[i].state))) i++;
+    return i;
+}
+
+struct slice out_state_at(uint32_t number) {
+    return slice_str(states[number].state);
+}
+
+struct slice out_state_word(struct slice state) {
+    uint32_t i = out_state_number(state);
+    return i < OUT_STATES_MAX ? out_state_at(i) : (struct slice){0};
+}
 
 enum out_colour out_state_colour(struct slice state) {
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
-        if (slice_eq(state, slice_str(states[i].state))) return states[i].colour;
-    return OUT_PLAIN;
+    uint32_t i = out_state_number(state);
+    return i < OUT_STATES_MAX ? states[i].colour : OUT_PLAIN;
 }
 
 const char *out_state_sign(struct slice state) {
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
-        if (slice_eq(state, slice_str(states[i].state))) return states[i].sign;
-    return " ";
+    uint32_t i = out_state_number(state);
+    return i < OUT_STATES_MAX ? states[i].sign : " ";
+}
+
+bool out_state_is_end(struct slice state) {
+    uint32_t i = out_state_number(state);
+    return i < OUT_STATES_MAX && states[i].is_end;
 }
 
 const char *out_age(int64_t now_ms, int64_t then_ms, char text[OUT_TIME_BYTES]) {

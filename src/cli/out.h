@@ -36,6 +36,11 @@ const char *out_paint(const struct cli *c, enum out_colour colour); /* "" when t
 const char *out_plain(const struct cli *c);                         /* back to normal */
 enum out_colour out_state_colour(struct slice state);
 const char *out_state_sign(struct slice state); /* one character */
+#define OUT_STATES_MAX 13u
+uint32_t out_state_number(struct slice state); /* OUT_STATES_MAX = an unknown one */
+struct slice out_state_at(uint32_t number);
+struct slice out_state_word(struct slice state); /* the same word, for ever; empty: it is unknown */
+bool out_state_is_end(struct slice state);
 /* Text from elsewhere, without what would command the terminal. */
 void out_clean(FILE *to, struct slice text);
 

@@ -47,14 +47,14 @@ static const struct column columns[TOP_JOBS + 1][TOP_COLUMNS_MAX] = {
                       {"JOB", 0, 0, false, false}},
     [TOP_DEAD] = {{"JOB", 32, 0, false, false},
                   {"STATE", 13, 0, false, false},
-                  {"CAUSE", 10, 3, false, false},
+                  {"CAUSE", 12, 3, false, false},
                   {"TRY", 7, 2, false, true},
                   {"WORKER", 20, 4, false, false},
                   {"SINCE", 6, 1, false, true},
                   {"REASON", 0, 0, false, false}},
     [TOP_JOBS] = {{"JOB", 32, 0, false, false},
                   {"STATE", 13, 0, false, false},
-                  {"CAUSE", 10, 3, false, false},
+                  {"CAUSE", 12, 3, false, false},
                   {"TRY", 7, 2, false, true},
                   {"WORKER", 20, 4, false, false},
                   {"SINCE", 6, 1, false, true},
@@ -148,7 +148,27 @@ static void draw_head(struct top *t) {
     (void)draw_reasons(t, 2, col > 1 ? col - 1 : col);
 }
 
-static void draw_tabs(struct top *t) {
+/* In the depth, the way there in place of the tabs: "Flows › f3k9a › train". */
+static uint32_t draw_way(struct top *t) {
+    uint32_t col = put(t, TABS_ROW, 1, SCREEN_GREY, tabs[t->pane]);
+    for (uint32_t i = 0; i < t->depth; i++) {
+        const struct top_view *v = &t->deep[i];
+        static const char *const words[] = {
+            [TOP_JOBS] = "", [TOP_JOB] = "", [TOP_LOG] = "output of ", [TOP_ASK] = "decide on ", [TOP_HELP] = "keys"};
+        bool is_last = i + 1 == t->depth;
+        struct slice name = slice_str(v->target);
+        if (i > 0 && t->deep[i - 1].kind != TOP_JOB) name = lineout_short_name(name);
+        if (v->kind == TOP_LOG && i > 0) name = (struct slice){0};
+        col = put(t, TABS_ROW, col, SCREEN_GREY, " › ");
+        col += screen_print(&t->screen, TABS_ROW, col, t->screen.cols, is_last ? SCREEN_BOLD : SCREEN_GREY, "%s%.*s",
+                            name.len > 0 || v->kind != TOP_LOG ? words[v->kind] : "output", SLICE_FMT(name));
+        if (v->kind == TOP_LOG && v->attempt > 0)
+            col += screen_print(&t->screen, TABS_ROW, col, 16, SCREEN_GREY, " #%u", v->attempt);
+    }
+    return col;
+}
+
+static uint32_t draw_tabs(struct top *t) {
     uint32_t col = 1;
     for (uint32_t i = 0; i < TOP_PANE_COUNT; i++) {
         uint8_t style = i == t->pane ? SCREEN_REVERSE | SCREEN_BOLD : SCREEN_PLAIN;
@@ -156,17 +176,12 @@ static void draw_tabs(struct top *t) {
         col += screen_print(&t->screen, TABS_ROW, col, 40, style, " %u %s %llu ", i + 1, tabs[i],
                             (unsigned long long)count);
     }
-    for (uint32_t i = 0; i < t->depth; i++) {
-        static const char *const words[] = {
-            [TOP_JOBS] = "", [TOP_JOB] = "", [TOP_LOG] = "output of ", [TOP_ASK] = "decide on ", [TOP_HELP] = "keys"};
-        const struct top_view *v = &t->deep[i];
-        if (i + 1 < t->depth) continue;
-        col +=
-            screen_print(&t->screen, TABS_ROW, col, t->screen.cols, SCREEN_BOLD, " › %s%s", words[v->kind], v->target);
-        if (v->kind == TOP_LOG && v->attempt > 0)
-            col += screen_print(&t->screen, TABS_ROW, col, 16, SCREEN_GREY, " #%u", v->attempt);
-    }
+    return col;
+}
+
+static void draw_place(struct top *t) {
     const struct top_view *v = top_view(t);
+    uint32_t col = t->depth > 0 ? draw_way(t) : draw_tabs(t);
     if (v->filter[0] != 0 && !t->is_filtering)
         screen_print(&t->screen, TABS_ROW, col + 1, 80, SCREEN_YELLOW, "/%s", v->filter);
 }
@@ -350,7 +365,7 @@ static void draw_foot(struct top *t) {
 void top_draw(struct top *t) {
     screen_clear(&t->screen);
     draw_head(t);
-    draw_tabs(t);
+    draw_place(t);
     draw_view(t);
     draw_foot(t);
     t->is_stale = false;

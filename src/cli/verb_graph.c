@@ -1,156 +1,230 @@
-/* verb_graph.c: a flow drawn in the terminal. Jobs come in their order, parents first, each under the parent that comes
- * last; what else it needs stands beside it. So every job is one line, however the graph looks. */
+/* verb_graph.c: `reeve graph`, once or, with --watch, drawn again in place whenever a job changes. What happens between
+ * two events is told by the server from the present state on, so a picture is never older than the last event. */
 #include <stdio.h>
+#include <time.h>
 
-#include "map.h"
-#include "out.h"
+#include "graph.h"
+#include "screen.h"
+#include "tty.h"
 #include "verbs.h"
 
-#define DRAWN_MAX 5000u
+#define REDRAW_MS 50
+#define AGAIN_MS 250
+#define AWAY_MS_MAX 60000
 
-struct graph {
-    struct cli *c;
-    const struct wire_job_view **jobs;
-    uint32_t count;
-    struct index by_name;
-    uint32_t *under;        /* position + 1 of the parent that it hangs under; 0 = none */
-    uint32_t *first, *next; /* children that hang under it, position + 1 */
+/* ---- on paper ---- */
+
+static void print_text(void *ctx, enum out_colour colour, struct slice text) {
+    const struct cli *c = ctx;
+    fputs(out_paint(c, colour), stdout);
+    out_clean(stdout, text);
+    if (colour != OUT_PLAIN) fputs(out_plain(c), stdout);
+}
+
+static void print_end(void *ctx) {
+    (void)ctx;
+    fputc('\n', stdout);
+}
+
+/* ---- on a screen ---- */
+
+struct canvas {
+    struct screen *screen;
+    uint32_t row, col;
 };
 
-static struct slice short_name(struct slice job) {
-    const uint8_t *slash = job.len > 0 ? memchr(job.ptr, '/', job.len) : NULL;
-    size_t skip = slash != NULL ? (size_t)(slash - job.ptr) + 1 : 0;
-    return slice_of(job.ptr + skip, job.len - skip);
+static void draw_text(void *ctx, enum out_colour colour, struct slice text) {
+    static const uint8_t styles[] = {SCREEN_PLAIN, SCREEN_GREEN, SCREEN_RED, SCREEN_YELLOW,
+                                     SCREEN_CYAN,  SCREEN_GREY,  SCREEN_BOLD};
+    struct canvas *v = ctx;
+    v->col += screen_put(v->screen, v->row, v->col, v->screen->cols, styles[colour], text);
 }
 
-static struct slice name_of(const void *ctx, uint32_t value) {
-    const struct graph *g = ctx;
-    return short_name(g->jobs[value - 1]->job);
+static void draw_end(void *ctx) {
+    struct canvas *v = ctx;
+    v->row++;
+    v->col = 0;
 }
 
-static enum err load_names(struct graph *g, struct slice flow, struct vec *ret) {
-    struct cli *c = g->c;
+struct watch {
+    struct cli *c;
+    struct graph graph;
+    struct screen screen;
+    bool draws;                    /* else changes are told line by line */
+    bool is_dirty, is_bad, is_new; /* new: something came that is not in the picture */
+    bool is_waited;                /* the flow is over; what has happened may still be on its way */
+    bool is_away;
+    uint32_t events_request, wait_request;
+    int64_t drawn_ms;
+};
+
+static int64_t now_ms(const struct watch *w) {
+    return w->c->world->clock->mono(w->c->world->clock).ms;
+}
+
+/* The head, the jobs or as many layers as there is room for, the legend. */
+static void draw(struct watch *w) {
+    uint32_t rows = 0, cols = 0, jobs = w->graph.jobs.count;
+    struct canvas canvas = {.screen = &w->screen};
+    struct graph_pen pen = {draw_text, draw_end, &canvas};
+    struct buf out;
+    tty_size(&rows, &cols);
+    uint32_t room = rows > 4 ? rows - 3 : 1; /* for the head, the legend, and a line on which the cursor rests */
+    bool is_tree = jobs <= room;
+    uint32_t layers = w->graph.layer_count < room ? w->graph.layer_count : room;
+    uint32_t step = layers > 0 ? (w->graph.layer_count + layers - 1) / layers : 1;
+    uint32_t lines = is_tree ? jobs : (w->graph.layer_count + step - 1) / step;
+    if (w->screen.rows != lines + 3 || w->screen.cols != cols) screen_resize(&w->screen, lines + 3, cols);
+    screen_clear(&w->screen);
+    draw_text(&canvas, OUT_BOLD, w->graph.flow);
+    draw_text(&canvas, OUT_PLAIN, SLICE(" "));
+    draw_text(&canvas, OUT_PLAIN, w->graph.name);
+    if (w->is_away) draw_text(&canvas, OUT_RED, SLICE("  the server is away"));
+    draw_end(&canvas);
+    if (is_tree)
+        graph_draw_tree(&w->graph, &pen);
+    else
+        graph_draw_layers(&w->graph, room, &pen);
+    graph_draw_legend(&w->graph, &pen);
+    screen_cursor(&w->screen, lines + 2, 0); /* whatever ends this, the next line is a new one */
+    buf_init(&out, SCREEN_BYTES_MAX);
+    screen_flush(&w->screen, &out);
+    tty_write(buf_slice(&out));
+    buf_fini(&out);
+    w->is_dirty = false;
+    w->drawn_ms = now_ms(w);
+}
+
+/* ---- watching ---- */
+
+/* The flow as it is now, and what happens from now on. */
+static enum err attach(struct watch *w) {
+    struct cli *c = w->c;
+    struct wire_name name = {slice_str(c->args[0])};
+    struct wire_subscribe events = {.targets = {&name, 1}, .state_first = true};
+    struct wire_wait wait = {.targets = {&name, 1}};
+    struct wire_stop stop = {.request = w->events_request};
+    uint32_t ignored = 0;
+    enum err e = ERR_OK;
+    if (w->events_request != 0) e = client_send(&c->client, WIRE_STOP, &stop, &ignored, c->why);
+    if (e == ERR_OK) e = graph_load(&w->graph, name.name);
+    if (e == ERR_OK) e = client_send(&c->client, WIRE_SUBSCRIBE, &events, &w->events_request, c->why);
+    if (e == ERR_OK) e = client_send(&c->client, WIRE_WAIT, &wait, &w->wait_request, c->why);
+    w->is_new = w->is_waited = w->is_bad = false;
+    w->is_dirty = true;
+    return e;
+}
+
+static enum err come_back(struct watch *w) {
+    struct timespec t = {0, AGAIN_MS * 1000000L};
+    enum err e = ERR_UNKNOWN;
+    client_close(&w->c->client);
+    w->is_away = true;
+    if (w->draws) draw(w);
+    for (int waited = 0; e == ERR_UNKNOWN && waited < AWAY_MS_MAX; waited += AGAIN_MS) {
+        nanosleep(&t, NULL);
+        e = cli_connect(w->c);
+    }
+    w->is_away = false;
+    w->events_request = w->wait_request = 0;
+    return e == ERR_OK ? attach(w) : e;
+}
+
+static void tell(const struct watch *w, const struct wire_event *event) {
+    if (w->c->json) {
+        out_json(&wire_event_desc, event);
+    } else if (!w->draws) {
+        printf("%s ", out_state_sign(event->to));
+        out_clean(stdout, event->target);
+        printf(" %.*s\n", SLICE_FMT(event->to));
+    }
+    fflush(stdout);
+}
+
+static void hear_events(struct watch *w, const struct wire_events *m) {
+    const struct wire_event *list = m->events.at;
+    w->is_new |= m->gap;
+    for (uint32_t i = 0; i < m->events.count; i++) {
+        if (!slice_eq(list[i].kind, SLICE("job"))) continue;
+        w->is_new |= !graph_change(&w->graph, &list[i]);
+        if (list[i].from.len > 0 || w->c->json) tell(w, &list[i]); /* programs begin with the present state */
+    }
+    w->is_dirty = true;
+}
+
+/* Events of the end may come after it: the stream is ended, and with its last frame we have them. */
+static enum err hear_end(struct watch *w, const struct client_frame *f) {
+    const struct wire_waited *m = f->message;
+    const struct wire_job_view *over = m->over.at;
+    struct wire_stop stop = {.request = w->events_request};
+    uint32_t ignored = 0;
+    for (uint32_t i = 0; i < m->over.count; i++) w->is_bad |= !slice_eq(over[i].state, SLICE("succeeded"));
+    if (f->flags & FRAME_MORE) return ERR_OK;
+    w->is_waited = true;
+    return w->events_request == 0 ? ERR_OK : client_send(&w->c->client, WIRE_STOP, &stop, &ignored, w->c->why);
+}
+
+static enum err hear(struct watch *w, const struct client_frame *f) {
+    enum err e = client_refusal(f, w->c->why);
+    if (f->request == w->wait_request) return e == ERR_OK ? hear_end(w, f) : e;
+    if (f->request != w->events_request || w->events_request == 0) return ERR_OK;
+    if (!(f->flags & FRAME_MORE)) w->events_request = 0; /* that was all; one that is over has none */
+    if (e == ERR_OK && f->op == WIRE_EVENTS) hear_events(w, f->message);
+    return ERR_OK;
+}
+
+static enum err step(struct watch *w) {
+    int64_t due = w->drawn_ms + REDRAW_MS - now_ms(w);
+    bool must_draw = w->draws && w->is_dirty;
     struct client_frame f;
-    struct wire_get m = {.target = flow, .details = true};
-    enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
-    while (e == ERR_OK) {
-        const struct wire_got *got = f.message;
-        const struct wire_job_view *jobs = got->jobs.at;
-        for (uint32_t i = 0; i < got->jobs.count; i++) *(struct slice *)vec_push(ret) = jobs[i].job;
-        if (ret->count > DRAWN_MAX)
-            return cli_refuse(c, ERR_LIMIT, "a flow of more than %u jobs is no picture: see `reeve ls %s`", DRAWN_MAX,
-                              c->args[0]);
-        if (!(f.flags & FRAME_MORE)) return ERR_OK;
-        e = client_answer(&c->client, f.request, &f, c->why);
+    if (tty_changed()) {
+        screen_lost(&w->screen);
+        must_draw = w->draws;
     }
+    if (must_draw && due <= 0) draw(w);
+    enum err e = client_next(&w->c->client, must_draw && due > 0 ? (int)due : -1, &f, w->c->why);
+    if (e == ERR_OK && f.op != 0) e = hear(w, &f);
+    client_forget(&w->c->client);
+    if (e == ERR_OK && w->is_new) e = attach(w);
+    return e == ERR_UNKNOWN ? come_back(w) : e;
+}
+
+static void finish(struct watch *w) {
+    struct graph_pen paper = {print_text, print_end, w->c};
+    if (w->draws) {
+        draw(w);
+    } else if (!w->c->json) {
+        graph_draw_tree(&w->graph, &paper);
+        graph_draw_legend(&w->graph, &paper);
+    }
+    if (w->is_bad) w->c->exit_code = EXIT_ENDED_BADLY;
+}
+
+static enum err watch(struct cli *c) {
+    struct watch w = {.c = c};
+    graph_init(&w.graph, c);
+    screen_init(&w.screen, true, c->colour);
+    enum err e = attach(&w);
+    w.draws = e == ERR_OK && !c->json && tty_open(TTY_DRAWING);
+    while (e == ERR_OK && !(w.is_waited && w.events_request == 0)) e = step(&w);
+    if (e == ERR_OK) e = graph_load(&w.graph, slice_str(c->args[0]));
+    if (e == ERR_OK) finish(&w);
+    tty_close();
+    screen_fini(&w.screen);
+    graph_fini(&w.graph);
     return e;
 }
 
-/* Parents come with one job at a time; all are asked for at once. */
-static enum err load(struct graph *g) {
-    struct cli *c = g->c;
-    struct vec names;
-    vec_init(&names, sizeof(struct slice));
-    enum err e = load_names(g, slice_str(c->args[0]), &names);
-    g->jobs = ARENA_ARRAY(&c->arena, const struct wire_job_view *, names.count + 1);
-    uint32_t first = c->client.request_last + 1, request = 0;
-    for (uint32_t i = 0; e == ERR_OK && i < names.count; i++) {
-        struct wire_get m = {.target = *(struct slice *)vec_at(&names, i), .details = true};
-        e = client_send(&c->client, WIRE_GET, &m, &request, c->why);
-    }
-    while (e == ERR_OK && g->count < names.count) {
-        struct client_frame f;
-        e = client_next(&c->client, -1, &f, c->why);
-        if (e == ERR_OK && f.op != 0) e = client_refusal(&f, c->why);
-        if (e != ERR_OK || f.op != WIRE_GOT) continue;
-        const struct wire_got *got = f.message;
-        if (got->jobs.count != 1) continue;
-        g->jobs[f.request - first] = got->jobs.at;
-        g->count++;
-    }
-    vec_fini(&names);
-    return e;
-}
-
-static void arrange(struct graph *g) {
-    struct arena *a = &g->c->arena;
-    uint32_t *last = ARENA_ARRAY(a, uint32_t, g->count + 1);
-    g->under = ARENA_ARRAY(a, uint32_t, g->count + 1);
-    g->first = ARENA_ARRAY(a, uint32_t, g->count + 1);
-    g->next = ARENA_ARRAY(a, uint32_t, g->count + 1);
-    for (uint32_t i = 0; i < g->count; i++) index_put(&g->by_name, short_name(g->jobs[i]->job), i + 1);
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct wire_name *parents = g->jobs[i]->parents.at;
-        for (uint32_t k = 0; k < g->jobs[i]->parents.count; k++) {
-            uint32_t p = index_get(&g->by_name, parents[k].name, name_of, g);
-            if (p > g->under[i] && p <= i) g->under[i] = p; /* ordinals rise along the edges */
-        }
-        uint32_t up = g->under[i];
-        if (last[up] == 0)
-            g->first[up] = i + 1;
-        else
-            g->next[last[up] - 1] = i + 1;
-        last[up] = i + 1;
-    }
-}
-
-static void draw_job(const struct graph *g, uint32_t i, struct slice lead, bool is_last, bool is_root) {
-    const struct wire_job_view *v = g->jobs[i];
-    const struct wire_name *parents = v->parents.at;
-    const struct cli *c = g->c;
-    printf("%.*s%s", SLICE_FMT(lead), is_root ? "" : is_last ? "└─ " : "├─ ");
-    printf("%s%s ", out_paint(c, out_state_colour(v->state)), out_state_sign(v->state));
-    out_clean(stdout, short_name(v->job));
-    printf("%s", out_plain(c));
-    if (v->attempt > 1) printf(" #%u", v->attempt);
-    if (v->cause.len > 0) printf(" (%.*s)", SLICE_FMT(v->cause));
-    const char *before = "  ← ";
-    for (uint32_t k = 0; k < v->parents.count; k++) {
-        if (g->under[i] != 0 && slice_eq(parents[k].name, short_name(g->jobs[g->under[i] - 1]->job))) continue;
-        printf("%s%s", out_paint(c, OUT_GREY), before);
-        out_clean(stdout, parents[k].name);
-        printf("%s", out_plain(c));
-        before = ", ";
-    }
-    printf("\n");
-}
-
-/* Depth first without recursion: the way down is in `under`, and what stands left of a line is the way. */
-static void draw(const struct graph *g) {
-    struct buf lead;
-    buf_init(&lead, 1u << 20);
-    uint32_t at = g->first[0];
-    while (at != 0) {
-        uint32_t i = at - 1;
-        bool is_root = g->under[i] == 0, is_last = g->next[i] == 0;
-        draw_job(g, i, buf_slice(&lead), is_last, is_root);
-        if (g->first[at] != 0) {
-            if (!is_root) buf_put_slice(&lead, is_last ? SLICE("   ") : SLICE("│  "));
-            at = g->first[at];
-            continue;
-        }
-        while (at != 0 && g->next[at - 1] == 0) {
-            at = g->under[at - 1];
-            if (at == 0 || g->under[at - 1] == 0) continue;
-            /* One step up: "   " is three bytes, "│  " five. */
-            bool was_last = g->next[at - 1] == 0;
-            buf_cut(&lead, lead.len - (was_last ? 3 : 5));
-        }
-        if (at != 0) at = g->next[at - 1];
-    }
-    buf_fini(&lead);
-}
+/* ---- once ---- */
 
 enum err verb_graph(struct cli *c) {
-    struct graph g = {.c = c};
-    index_init(&g.by_name);
-    enum err e = load(&g);
-    if (e == ERR_OK && c->json)
-        for (uint32_t i = 0; i < g.count; i++) out_json(&wire_job_view_desc, g.jobs[i]);
-    if (e == ERR_OK && !c->json) {
-        arrange(&g);
-        draw(&g);
-    }
-    index_fini(&g.by_name);
+    struct graph g;
+    struct graph_pen paper = {print_text, print_end, c};
+    if (cli_flag(c, "watch") != NULL) return watch(c);
+    graph_init(&g, c);
+    g.prints_json = c->json;
+    enum err e = graph_load(&g, slice_str(c->args[0]));
+    if (e == ERR_OK && !c->json) graph_draw_tree(&g, &paper);
+    graph_fini(&g);
     return e;
 }

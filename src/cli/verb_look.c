@@ -197,6 +197,20 @@ static void state_line(const struct cli *c, struct slice what, struct slice stat
     printf("\n");
 }
 
+static void show_sandbox(struct cli *c, const struct wire_run *run) {
+    const struct wire_arg *read = run->sandbox_read.at, *write = run->sandbox_write.at;
+    struct buf text;
+    if (run->sandbox == 0) return;
+    buf_init(&text, 65536);
+    buf_printf(&text, "%s", (run->sandbox & WIRE_SANDBOX_FILES) ? "own files" : "all files");
+    buf_printf(&text, "%s", (run->sandbox & WIRE_SANDBOX_NET_OFF) ? ", no network" : "");
+    for (uint32_t i = 0; i < run->sandbox_read.count; i++) buf_printf(&text, ", reads %.*s", SLICE_FMT(read[i].text));
+    for (uint32_t i = 0; i < run->sandbox_write.count; i++)
+        buf_printf(&text, ", writes %.*s", SLICE_FMT(write[i].text));
+    line(c, "sandbox", buf_slice(&text));
+    buf_fini(&text);
+}
+
 static void show_run(struct cli *c, struct slice kind, struct slice body) {
     struct wire_run run;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &c->arena, &run, NULL) != ERR_OK) return;
@@ -211,6 +225,7 @@ static void show_run(struct cli *c, struct slice kind, struct slice body) {
     line(c, "asks", run.message);
     line(c, "when", run.when);
     line(c, "foreach", run.foreach);
+    show_sandbox(c, &run);
     buf_fini(&text);
 }
 

@@ -63,6 +63,20 @@ static enum err options_of(struct cli *c, struct wire_options *o) {
     return e;
 }
 
+/* As a flow file does: it goes only to a worker that can keep it. */
+static enum err sandbox_of(struct cli *c, struct wire_run *run, struct wire_options *o) {
+    const char *word = cli_flag(c, "sandbox");
+    struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, o->demand.capabilities.count + 1);
+    if (word == NULL) return ERR_OK;
+    if (!wire_sandbox_of(slice_str(word), &run->sandbox))
+        return cli_refuse(c, ERR_INVALID, "--sandbox: expected strict, net-off or none, found `%s`", word);
+    if (run->sandbox == 0) return ERR_OK;
+    memcpy(names, o->demand.capabilities.at, sizeof *names * o->demand.capabilities.count);
+    names[o->demand.capabilities.count].name = SLICE(WIRE_SANDBOX_CAPABILITY);
+    o->demand.capabilities = (struct tlv_list){names, o->demand.capabilities.count + 1};
+    return ERR_OK;
+}
+
 static enum err submit(struct cli *c, struct slice *ret_job) {
     struct wire_options options = {.kind = WIRE_JOB_COMMAND};
     struct wire_run run = {0};
@@ -79,6 +93,7 @@ static enum err submit(struct cli *c, struct slice *ret_job) {
     for (int i = 0; i < c->arg_count; i++) args[i].text = slice_str(c->args[i]);
     run.argv = (struct tlv_list){args, (uint32_t)c->arg_count};
     e = options_of(c, &options);
+    if (e == ERR_OK) e = sandbox_of(c, &run, &options);
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
     if (e == ERR_OK) e = cli_pairs(c, "label", &flow.labels);
     if (e == ERR_OK) e = read_stdin(c, &run);
@@ -108,7 +123,6 @@ static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
     (void)number;
     interrupted++;
-    if (interrupted > 1) _exit(EXIT_SIGNAL + SIGINT);
 }
 
 struct following {
@@ -118,21 +132,14 @@ struct following {
     uint32_t attempt;       /* the last that was heard of */
     uint32_t attempt_shown; /* the last whose output is, or was, shown */
     bool ended;
+    bool is_left; /* to itself: nobody waits any more */
 };
-
-static bool is_end(struct slice state) {
-    static const char *const ends[] = {"succeeded", "skipped", "cancelled",  "failed",
-                                       "timed_out", "denied",  "quarantined"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (slice_eq(state, slice_str(ends[i]))) return true;
-    return false;
-}
 
 static void hear_events(struct following *w, const struct wire_events *m) {
     const struct wire_event *list = m->events.at;
     for (uint32_t i = 0; i < m->events.count; i++) {
         if (list[i].attempt > w->attempt) w->attempt = list[i].attempt;
-        if (slice_eq(list[i].kind, SLICE("job"))) w->ended = is_end(list[i].to);
+        if (slice_eq(list[i].kind, SLICE("job"))) w->ended = out_state_is_end(list[i].to);
     }
 }
 
@@ -150,6 +157,7 @@ static enum err hear(struct following *w, const struct client_frame *f) {
 static enum err step(struct following *w) {
     struct cli *c = w->c;
     enum err e = ERR_OK;
+    w->is_left = interrupted > 1;
     if (interrupted == 1 && w->cancel_request == 0) {
         struct wire_name name = {w->job};
         struct wire_targets m = {.targets = {&name, 1}, .reason = SLICE("interrupted")};
@@ -170,12 +178,14 @@ static enum err follow(struct cli *c, struct slice job) {
     struct wire_name name = {job};
     struct wire_subscribe m = {.targets = {&name, 1}, .state_first = true};
     struct sigaction act = {.sa_handler = interrupt};
+    interrupted = 0;
     sigaction(SIGINT, &act, NULL);
     enum err e = client_send(&c->client, WIRE_SUBSCRIBE, &m, &w.events_request, c->why);
     while (e == ERR_OK) {
         struct client_frame f;
         e = step(&w);
-        if (e != ERR_OK || (w.ended && w.logs_request == 0 && w.attempt == w.attempt_shown)) break;
+        if (w.is_left) c->exit_code = EXIT_SIGNAL + SIGINT;
+        if (e != ERR_OK || w.is_left || (w.ended && w.logs_request == 0 && w.attempt == w.attempt_shown)) break;
         e = client_next(&c->client, -1, &f, c->why);
         if (e == ERR_OK && f.op != 0) e = hear(&w, &f);
         client_forget(&c->client);
@@ -224,5 +234,5 @@ enum err verb_run_command(struct cli *c) {
         return ERR_OK;
     }
     e = follow(c, job);
-    return e == ERR_OK ? finish(c, job) : e;
+    return e == ERR_OK && c->exit_code == 0 ? finish(c, job) : e;
 }

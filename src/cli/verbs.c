@@ -27,6 +27,7 @@ static const struct cli_flag run_flags[] = {
     {"retries",  0,   "N",          "further attempts; 0 unless said"},
     {"priority", 0,   "N",          "above or below normal"},
     {"exclusive", 0,  NULL,         "never two attempts at once, whatever happens"},
+    {"sandbox",  0,   "WORD",       "what it may see and do of the machine: strict, net-off or none"},
     {"detach",   'd', NULL,         "print its id, wait for nothing"},
     {0},
 };
@@ -71,6 +72,10 @@ static const struct cli_flag logs_flags[] = {
     {"no-prefix", 0, NULL,   "of a flow: no names before the lines"},
     {0},
 };
+static const struct cli_flag graph_flags[] = {
+    {"watch", 'w', NULL, "draw it again in place as jobs change, until the flow is over; exit as `wait` does"},
+    {0},
+};
 static const struct cli_flag top_flags[] = {
     {"once", 0, NULL, "print one frame and end"},
     {0},
@@ -112,6 +117,11 @@ static const struct cli_flag complete_flags[] = {
 };
 static const struct cli_flag drain_flags[] = {
     {"undo", 0, NULL, "it takes jobs again"},
+    {0},
+};
+static const struct cli_flag demand_flags[] = {
+    {"watch", 'w', NULL, "go on, and tell whenever it changes"},
+    {"count", 'n', "N",  "end after it was told N times"},
     {0},
 };
 static const struct cli_flag kv_flags[] = {
@@ -186,10 +196,11 @@ static const struct cli_flag help_flags[] = {
 };
 
 const struct cli_verb cli_verbs[] = {
-    {"up", "[--data DIR] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
+    {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and starts again whichever ends. Ctrl-C stops both; jobs that run are waited for.", NULL, NULL, 0, 255, CLI_UP, true},
     {"down", "[--data DIR]", "end what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
+    {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start workers while jobs wait for room, end idle ones; --help lists the options", "On this host, or by a command that is told how many there are to be.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 0, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
@@ -199,7 +210,7 @@ const struct cli_verb cli_verbs[] = {
     {"logs", "FLOW|JOB", "the output of a job, or of all jobs of a flow", "Of a flow: whole lines in the order in which they were written, each behind the name of its job, all on standard output; with --follow the exit code is as of `wait`. A flow of one job stands for its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "a file that a job left; without NAME: list them", "Artifacts of the job's last attempt. They stay as long as the job is remembered.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until they are over; exit 1 if one ended badly", NULL, verb_wait, wait_flags, 1, 255, 0, false},
-    {"graph", "FLOW", "draw a flow, with the state of each job", NULL, verb_graph, NULL, 1, 1, 0, false},
+    {"graph", "FLOW", "draw a flow, with the state of each job", "A flow that has more jobs than the terminal has lines is watched by layers: jobs that are equally far from the beginning, and how many of them are in which state.", verb_graph, graph_flags, 1, 1, 0, false},
     {"top", "", "flows, workers, questions and throughput, live", "Full screen; `?` lists the keys. With --json one frame as an object, after a second in which throughput is measured.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
 
@@ -230,6 +241,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
+    {"demand", "", "list what waits for a worker: jobs that would run if there were more of them", "What `reeve scaler` acts on. Jobs that a limit, a pause or a parent holds back are not among them.", verb_demand, demand_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 
@@ -261,6 +273,7 @@ const struct cli_verb cli_verbs[] = {
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
     {"bench", "[W0...W10] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
+    {"shell", "", "type verbs one after the other, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers; the history is kept in ~/.reeve_history (REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "of this program, and of the server if there is one", NULL, verb_version, NULL, 0, 0, 0, true},
     {"completion", "bash|zsh|fish", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},

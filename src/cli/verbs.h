@@ -20,8 +20,10 @@ enum err verb_stats(struct cli *c);
 enum err verb_version(struct cli *c);
 enum err verb_logs(struct cli *c);
 enum err verb_graph(struct cli *c);
-/* top.c */
+enum err verb_demand(struct cli *c); /* verb_demand.c */
+/* top.c, shell.c */
 enum err verb_top(struct cli *c);
+enum err verb_shell(struct cli *c);
 /* verb_change.c */
 enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
 enum err verb_pause(struct cli *c);   /* pause, resume */

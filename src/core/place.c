@@ -28,12 +28,12 @@ static bool has_labels(const struct tlv_list *offered, const struct tlv_list *wa
 }
 
 /* `taken` NULL: could the worker ever; else: can it now. */
-static bool has_resources(const struct worker *w, const struct tlv_list *wanted, const uint64_t *taken) {
-    const struct resource *have = w->info.resources.at, *want = wanted->at;
+static bool has_resources(const struct worker_info *w, const struct tlv_list *wanted, const uint64_t *taken) {
+    const struct resource *have = w->resources.at, *want = wanted->at;
     for (uint32_t i = 0; i < wanted->count; i++) {
         uint32_t h = 0;
-        while (h < w->info.resources.count && !slice_eq(have[h].name, want[i].name)) h++;
-        if (h == w->info.resources.count) return false;
+        while (h < w->resources.count && !slice_eq(have[h].name, want[i].name)) h++;
+        if (h == w->resources.count) return false;
         uint64_t used = taken ? taken[h] : 0;
         if (used > have[h].amount || have[h].amount - used < want[i].amount) return false;
     }
@@ -55,16 +55,16 @@ bool place_names_pool(const struct state *s, const struct demand *d, struct slic
     return false;
 }
 
-static bool could_ever(const struct worker *w, const struct demand *d) {
-    return has_names(&w->info.capabilities, &d->capabilities) && has_labels(&w->info.labels, &d->labels) &&
-           fits_in(w->info.cpu_milli, 0, d->cpu_milli) && fits_in(w->info.memory_bytes, 0, d->memory_bytes) &&
-           fits_in(w->info.gpus, 0, d->gpus) && has_resources(w, &d->resources, NULL);
+static bool could_ever(const struct worker_info *w, const struct demand *d) {
+    return has_names(&w->capabilities, &d->capabilities) && has_labels(&w->labels, &d->labels) &&
+           fits_in(w->cpu_milli, 0, d->cpu_milli) && fits_in(w->memory_bytes, 0, d->memory_bytes) &&
+           fits_in(w->gpus, 0, d->gpus) && has_resources(w, &d->resources, NULL);
 }
 
 static bool can_now(const struct worker *w, const struct demand *d) {
     return fits_in(w->info.cpu_milli, w->cpu_milli, d->cpu_milli) &&
            fits_in(w->info.memory_bytes, w->memory_bytes, d->memory_bytes) && fits_in(w->info.gpus, w->gpus, d->gpus) &&
-           has_resources(w, &d->resources, w->resources);
+           has_resources(&w->info, &d->resources, w->resources);
 }
 
 uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t worker) {
@@ -101,8 +101,8 @@ static bool is_pinned_elsewhere(const struct class_ *c, const struct worker *w) 
 }
 
 /* Until each attempt runs under a user of its own, a worker is no wall between tenants. */
-static bool serves_tenant(const struct worker *w, struct slice tenant) {
-    return w->info.tenant.len == 0 || slice_eq(w->info.tenant, tenant) || MUTANT(tenant_ignored);
+static bool serves_tenant(const struct worker_info *w, struct slice tenant) {
+    return w->tenant.len == 0 || slice_eq(w->tenant, tenant) || MUTANT(tenant_ignored);
 }
 
 enum fit place_fit(const struct state *s, const struct live *l, const struct limits *limits, const struct class_ *c,
@@ -115,11 +115,49 @@ enum fit place_fit(const struct state *s, const struct live *l, const struct lim
     const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
     if (pool && (pool->state != POOL_ACTIVE || pool->paused)) return FIT_POOL_CLOSED;
     if (!live_worker_get(l, s, worker).attached || w->draining) return FIT_AWAY;
-    if (!serves_tenant(w, bytes_slice(tenant_at(s, c->tenant)->name))) return FIT_TENANT;
+    if (!serves_tenant(&w->info, bytes_slice(tenant_at(s, c->tenant)->name))) return FIT_TENANT;
     if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return FIT_CAPABILITY;
-    if (!could_ever(w, d)) return FIT_CAPABILITY;
+    if (!could_ever(&w->info, d)) return FIT_CAPABILITY;
     if (is_pinned_elsewhere(c, w)) return FIT_PINNED;
     if (pool && pool->refuse_overload && place_load(s, l, limits, worker).overloaded) return FIT_OVERLOADED;
     if (place_free_slots(s, l, worker) == 0 || !can_now(w, d)) return FIT_FULL;
     return FIT_YES;
+}
+
+/* ---- workers that are not there yet ---- */
+
+static uint32_t least(uint32_t a, uint64_t b) {
+    return b < a ? (uint32_t)b : a;
+}
+
+/* How many jobs of this demand such a worker has room for. */
+static uint32_t room_for(const struct worker_info *w, const struct demand *d) {
+    uint32_t room = w->slots;
+    const struct resource *have = w->resources.at, *want = d->resources.at;
+    if (d->cpu_milli) room = least(room, w->cpu_milli / d->cpu_milli);
+    if (d->memory_bytes) room = least(room, w->memory_bytes / d->memory_bytes);
+    if (d->gpus) room = least(room, w->gpus / d->gpus);
+    for (uint32_t i = 0; i < d->resources.count; i++)
+        for (uint32_t h = 0; h < w->resources.count; h++)
+            if (want[i].amount && slice_eq(have[h].name, want[i].name))
+                room = least(room, have[h].amount / want[i].amount);
+    return room;
+}
+
+uint32_t place_offer(const struct state *s, const struct class_ *c, const struct worker_info *offer) {
+    const struct demand *d = &c->demand;
+    uint32_t index = pool_find(s, offer->pool);
+    const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
+    if (!place_names_pool(s, d, offer->pool)) return 0;
+    if (pool && (pool->state != POOL_ACTIVE || pool->paused)) return 0;
+    if (!serves_tenant(offer, bytes_slice(tenant_at(s, c->tenant)->name))) return 0;
+    if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return 0;
+    if (!could_ever(offer, d)) return 0;
+    if (c->pin_kind == PIN_WORKER || (c->pin_kind == PIN_POOL && !slice_eq(c->pin, offer->pool))) return 0;
+    return room_for(offer, d);
+}
+
+bool place_is_like(const struct worker_info *w, const struct worker_info *offer) {
+    return slice_eq(w->pool, offer->pool) && slice_eq(w->tenant, offer->tenant) &&
+           has_names(&w->capabilities, &offer->capabilities) && has_labels(&w->labels, &offer->labels);
 }

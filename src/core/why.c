@@ -1,14 +1,13 @@
-/* why.c: the one reason why a job is not running. The order of BLOCK_TABLE is the order of the answer. */
+/* why.c: the one reason why a job is not running. The order of BLOCK_TABLE is the order of the answer. See view.h. */
+#include "why.h"
+
 #include "class.h"
 #include "expand.h"
 #include "flow.h"
-#include "live.h"
 #include "panic.h"
-#include "place.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "view.h"
 
 #define CLASSES_ASKED_MAX 256u /* each costs a look at every worker */
 
@@ -91,16 +90,8 @@ static enum block limit_block(const struct state *s, const struct class_ *c, str
     return hold.kind == LIMIT_KEY ? BLOCK_KEY_LIMIT : BLOCK_RATE_LIMIT;
 }
 
-static enum block ready_block(const struct state *s, const struct live *l, const struct limits *limits,
-                              const struct job *j, struct why_job *ret) {
-    const struct flow *f = flow_at(s, j->flow);
-    if (f->paused || tenant_at(s, f->tenant)->paused) return BLOCK_PAUSED;
-    if (f->is_working || j->link == 0) return BLOCK_SETTLING;
-    const struct class_ *c = class_at(s, j->link);
-    if (pool_block(s, &c->demand) == BLOCK_PAUSED) return BLOCK_PAUSED; /* a pause comes before limits */
-    enum block limit = limit_block(s, c, ret);
-    if (limit != BLOCK_NOTHING) return limit;
-    if (policy_has_lapsed(s, j)) return BLOCK_POLICY;
+enum block why_unplaced(const struct state *s, const struct live *l, const struct limits *limits,
+                        const struct class_ *c) {
     switch (best_fit(s, l, limits, c)) {
     case FIT_YES: return BLOCK_QUEUE;
     case FIT_OTHER_POOL:
@@ -113,6 +104,19 @@ static enum block ready_block(const struct state *s, const struct live *l, const
     case FIT_FULL: return BLOCK_CAPACITY;
     }
     PANIC("a fit of no kind");
+}
+
+static enum block ready_block(const struct state *s, const struct live *l, const struct limits *limits,
+                              const struct job *j, struct why_job *ret) {
+    const struct flow *f = flow_at(s, j->flow);
+    if (f->paused || tenant_at(s, f->tenant)->paused) return BLOCK_PAUSED;
+    if (f->is_working || j->link == 0) return BLOCK_SETTLING;
+    const struct class_ *c = class_at(s, j->link);
+    if (pool_block(s, &c->demand) == BLOCK_PAUSED) return BLOCK_PAUSED; /* a pause comes before limits */
+    enum block limit = limit_block(s, c, ret);
+    if (limit != BLOCK_NOTHING) return limit;
+    if (policy_has_lapsed(s, j)) return BLOCK_POLICY;
+    return why_unplaced(s, l, limits, c);
 }
 
 static void why_ready(const struct state *s, const struct live *l, const struct limits *limits, const struct job *j,

@@ -12,8 +12,8 @@
 
 static const char *const texts[HPUT_SQL_COUNT] = {
     [HPUT_KNOWN] = "SELECT lsn, bytes FROM flow WHERE id = ?1",
-    [HPUT_FLOW] = "INSERT OR REPLACE INTO flow(id, lsn, tenant, name, state, created_ms, finished_ms, labels, head,"
-                  " parts, bytes, jobs) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    [HPUT_FLOW] = ("INSERT OR REPLACE INTO flow(id, lsn, tenant, name, state, created_ms, finished_ms, labels, head,"
+                   " parts, bytes, jobs) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
     [HPUT_WORD_DELETE] = "DELETE FROM word WHERE rowid = ?1",
     [HPUT_WORD] = "INSERT INTO word(rowid, name, jobs, labels, errors) VALUES(?1, ?2, ?3, ?4, ?5)",
     [HPUT_PART] = "INSERT OR REPLACE INTO part(flow, lsn, number, jobs) VALUES(?1, ?2, ?3, ?4)",

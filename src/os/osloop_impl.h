@@ -16,6 +16,7 @@
 #define OSLOOP_UNSENT_MAX (1ull << 30) /* owners watch `unsent` and stay far below */
 #define OSLOOP_GRACE_MS 5000
 #define OSLOOP_MEET_MS 5000    /* for the first bytes of a connection, and as long again for a handshake */
+#define OSLOOP_KEEPALIVE_S 60  /* a peer that vanished without a word is noticed some minutes later */
 #define OSLOOP_MEETING_MAX 1024u /* connections in that state; further ones are hung up on */
 #define OSLOOP_PLAIN_BYTES (64u * 1024u)
 #define OSLOOP_LISTENERS_MAX 8u

@@ -507,7 +507,8 @@ static void op_send(struct net *n, conn_id id, struct slice bytes) {
 
 static uint64_t op_unsent(struct net *n, conn_id id) {
     struct conn *c = conn_of((struct osloop *)n, id);
-    uint64_t bytes = c == NULL ? 0 : c->plain.len + c->out.len + c->flying.len;
+    size_t flying = c != NULL && c->writing ? uv_stream_get_write_queue_size(&c->s.stream) : 0;
+    uint64_t bytes = c == NULL ? 0 : c->plain.len + c->out.len + flying;
     if (bytes > 0) c->watched = true;
     return bytes;
 }

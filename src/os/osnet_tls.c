@@ -31,6 +31,7 @@ void osnet_meet(struct conn *c) {
     struct osloop *l = c->loop;
     bool may_be_tls = !c->is_pipe && (c->is_known ? c->wants_tls : l->tls_server != NULL);
     if (!c->is_pipe) uv_tcp_nodelay(&c->s.tcp, 1);
+    if (!c->is_pipe) uv_tcp_keepalive(&c->s.tcp, 1, OSLOOP_KEEPALIVE_S);
     if (!may_be_tls) {
         osnet_opened(c);
         return;

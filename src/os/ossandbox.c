@@ -98,6 +98,7 @@ static enum err text_write(const char *path, const char *text, struct why *why) 
 /* In its user namespace it is who it was outside, and no one else exists. */
 static enum err user_keep(const struct ossandbox *s, struct why *why) {
     char map[64];
+    (void)prctl(PR_SET_DUMPABLE, 1); /* or these files are root's, when we cannot read our own program */
     enum err e = text_write("/proc/self/setgroups", "deny", why);
     snprintf(map, sizeof map, "%u %u 1", s->outer_uid, s->outer_uid);
     if (e == ERR_OK) e = text_write("/proc/self/uid_map", map, why);
@@ -268,9 +269,14 @@ static enum err probe(const struct ossandbox *s, int *status, struct why *why) {
     return e;
 }
 
+static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *where) {
+    (void)st, (void)kind, (void)where;
+    return remove(path);
+}
+
 enum err ossandbox_probe(const char *dir, uint32_t uid, struct why *why) {
     static const char *const none[] = {NULL};
-    char space[PATH_MAX], tmp[PATH_MAX + 8];
+    char space[PATH_MAX];
     struct ossandbox s = {.o = {.is_on = 1, .net_off = 1, .files = 1, .uid = uid},
                           .space = space,
                           .read = none,
@@ -285,9 +291,7 @@ enum err ossandbox_probe(const char *dir, uint32_t uid, struct why *why) {
     *status = SIGKILL;
     enum err e = probe(&s, status, why);
     (void)munmap(status, sizeof *status);
-    snprintf(tmp, sizeof tmp, "%s/tmp", space);
-    (void)rmdir(tmp);
-    (void)rmdir(space);
+    (void)nftw(space, entry_remove, WALK_FILES, FTW_DEPTH | FTW_PHYS);
     return e;
 }
 

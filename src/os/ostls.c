@@ -174,7 +174,7 @@ struct ostls_conn *ostls_connect(struct ostls *t, const char *host) {
     } else {
         X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
         ENSURE(X509_VERIFY_PARAM_set1_host(param, host, 0) == 1);
-        (void)SSL_set_tlsext_host_name(c->ssl, host);
+        (void)SSL_set_tlsext_host_name(c->ssl, c->host);
     }
     SSL_set_connect_state(c->ssl);
     return c;

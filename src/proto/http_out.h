@@ -5,9 +5,10 @@
 
 #include "buf.h"
 
-#define HTTP_UNTIL_CLOSE (-1) /* lengths that are not known: for HTTP/1.0, the end of the connection is that of the body */
+/* In place of a length: */
+#define HTTP_UNTIL_CLOSE (-1) /* the body ends with the connection, for HTTP/1.0 */
 #define HTTP_CHUNKED (-2)
-#define HTTP_NO_BODY (-3) /* of 100 and 204: no length is told */
+#define HTTP_NO_BODY (-3) /* of 204: none is told */
 
 struct http_head {
     uint16_t status;

@@ -91,7 +91,13 @@ struct wire_schedule_list {
 
 /* ---- services ---- */
 
-enum wire_desired { WIRE_DESIRED_RUNNING, WIRE_DESIRED_STOPPED, WIRE_DESIRED_REMOVED, WIRE_DESIRED_RESTART, WIRE_DESIRED_COUNT };
+enum wire_desired {
+    WIRE_DESIRED_RUNNING,
+    WIRE_DESIRED_STOPPED,
+    WIRE_DESIRED_REMOVED,
+    WIRE_DESIRED_RESTART, /* stopped, then running; refused unless it is to run */
+    WIRE_DESIRED_COUNT
+};
 
 struct wire_service_set {
     struct slice name;

@@ -1,5 +1,5 @@
-/* wire_json.h: messages of the wire as JSON, and back, by their descriptions (tlv.h): what HTTP needs so that a route is
- * a line in a table. Members have the names of the fields.
+/* wire_json.h: messages of the wire as JSON, and back, by their descriptions (tlv.h): what HTTP needs so that a route
+ * is a line in a table. Members have the names of the fields.
  *
  *     numbers, booleans, enums   themselves; enums as their words
  *     text                       a string

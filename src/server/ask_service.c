@@ -38,7 +38,7 @@ static struct slice end_text(struct server *s, const struct wire_job_view *v) {
     return arena_slice(&s->show, slice_str(text));
 }
 
-/* The one reason why it is not healthy; what its worker or its last end says about that is better than our own words. */
+/* The one reason why it is not healthy; what its worker or its last end says about that is better than our words. */
 static void show_trouble(struct server *s, const struct service_view *v, const struct job_view *job,
                          struct wire_service_view *w) {
     struct why_job why;

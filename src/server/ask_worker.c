@@ -15,7 +15,7 @@ static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     return (struct tlv_list){list, from->count};
 }
 
-static struct worker_info info_of(struct arena *a, const struct wire_worker_info *w) {
+struct worker_info ask_worker_info(struct arena *a, const struct wire_worker_info *w) {
     struct label *labels = ARENA_ARRAY(a, struct label, w->labels.count + 1);
     struct resource *resources = ARENA_ARRAY(a, struct resource, w->resources.count + 1);
     const struct wire_pair *pairs = w->labels.at;
@@ -102,7 +102,7 @@ void ask_attach(struct server *s, struct request *r) {
                                         .phase = (enum held_phase)held[i].phase};
     cmd.as.attach = (struct cmd_attach){.worker = m->worker,
                                         .incarnation = m->incarnation,
-                                        .info = info_of(r->arena, &m->info),
+                                        .info = ask_worker_info(r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
     cmd.as.attach.info.tenant = stream_tenant(n);

@@ -83,6 +83,7 @@ static const struct {
     {WIRE_TENANT, ADMIN},
     {WIRE_LIMIT, RUN_IT},
     {WIRE_DRAIN, RUN_IT | WORK},
+    {WIRE_DEMAND_WATCH, LOOK | WORK | RUN_IT}, /* a worker's token: only of a kind of worker */
     {WIRE_ATTACH, WORK},
     {WIRE_HEARTBEAT, WORK},
     {WIRE_CREDIT, WORK},

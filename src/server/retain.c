@@ -5,6 +5,7 @@
 
 #define SWEEP_PER_PASS 1024u
 #define SWEEP_EVERY_MS 3600000
+#define SERVICE_LOGS 16u /* attempts of a service whose logs stay: its flow may never end, and it may start for ever */
 
 void retain_init(struct server *s) {
     s->retain.sweeping = true; /* logs let go before the last stop may be back */
@@ -24,8 +25,11 @@ void retain_turn(struct server *s) {
 static bool keeps(void *ctx, const struct log_key *key) {
     struct server *s = ctx;
     struct flow_view v;
-    if (project_keeps_log(s, key->flow)) return true;
-    return key->shard == s->options.shard && view_flow(server_state(s), (flow_id){key->flow}, &v);
+    struct job_view job;
+    bool known = key->shard == s->options.shard && view_flow(server_state(s), (flow_id){key->flow}, &v);
+    bool served = known && v.of_service && view_job(server_state(s), (struct job_ref){v.id, key->ordinal}, &job);
+    if (served) return key->attempt + SERVICE_LOGS > job.attempt;
+    return known || project_keeps_log(s, key->flow);
 }
 
 /* Only when the present state is durable: after a crash a flow might be back, and its logs would not. */

@@ -25,7 +25,8 @@ static void serve_goodbye(struct server *s, struct request *r) {
 static void serve_stop(struct server *s, struct request *r) {
     const struct wire_stop *m = r->message;
     conn_id conn = r->session->conn;
-    bool found = feed_stop(s, conn, m->request) || streams_stop(s, conn, m->request) || ask_kv_stop(s, r, m->request);
+    bool found = feed_stop(s, conn, m->request) || streams_stop(s, conn, m->request) || ask_kv_stop(s, r, m->request) ||
+                 demand_stop(s, conn, m->request);
     struct wire_accepted done = {.lsn = engine_durable_lsn(s->engine)};
     if (found)
         session_answer(s, r->session, r->id, WIRE_ACCEPTED, &done);
@@ -77,6 +78,7 @@ static const serve_fn routes[256] = {
     [WIRE_DRAIN] = ask_drain,
     [WIRE_SERVICE_SET] = ask_service_set,
     [WIRE_SERVICE_LS] = ask_service_ls,
+    [WIRE_DEMAND_WATCH] = demand_watch,
     [WIRE_ATTACH] = ask_attach,
     [WIRE_HEARTBEAT] = ask_heartbeat,
     [WIRE_CREDIT] = ask_credit,

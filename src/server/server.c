@@ -61,6 +61,7 @@ void server_command(struct server *s, conn_id conn, uint32_t request, const stru
     const struct guest *g = s->world.guest;
     if (g != NULL) g->asked(g->ctx, conn, request, cmd);
     engine_command(s->engine, cmd);
+    s->command_count++;
     if (g != NULL) g->decided(g->ctx, conn, request, cmd);
 }
 
@@ -268,6 +269,7 @@ void server_pass(struct server *s) {
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
+    demand_turn(s);
     streams_pump(s);
 }
 
@@ -292,6 +294,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
     next = earlier(next, project_next(s));
+    next = earlier(next, demand_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -514,6 +517,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
     judge_init(s);
     retain_init(s);
     almanac_init(s);
+    demand_init(s);
     sweep_init(s);
     inputs(s, &in);
     if (world->guest != NULL) world->guest->resumes(world->guest->ctx, s->engine, s->epoch);
@@ -533,6 +537,7 @@ void server_close(struct server *s) {
     feed_fini(s);
     streams_fini(s);
     almanac_fini(s);
+    demand_fini(s);
     sweep_fini(s);
     judge_fini(s);
     items_fini(&s->items);

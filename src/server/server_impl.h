@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
+#include "demand.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
@@ -87,6 +88,7 @@ struct web {
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
     uint64_t body_bytes; /* came so far, as they came */
+    uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
 };
 
@@ -209,10 +211,11 @@ struct server {
     struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;
+    struct demands demands;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
-    uint64_t busy_count, request_count;
+    uint64_t busy_count, request_count, command_count;
 };
 
 struct goner {

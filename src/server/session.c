@@ -102,6 +102,7 @@ static void forget(struct server *s, struct session *n) {
     }
     web_close(s, n);
     feed_forget(s, n->conn);
+    demand_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);
     buf_fini(&n->early);
@@ -318,6 +319,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 static void drained(void *ctx, conn_id conn) {
     struct server *s = ctx;
     struct session *n = session_of(s, conn);
+    if (n != NULL && n->web != NULL) web_drained(s, n);
     if (n == NULL || !n->choked) return;
     n->choked = false;
     read_or_not(s, n);

@@ -103,6 +103,34 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .tenant = v->info->tenant};
 }
 
+static struct tlv_list show_amounts(struct server *s, const struct tlv_list *from) {
+    struct wire_amount *list = ARENA_ARRAY(&s->show, struct wire_amount, from->count + 1);
+    const struct resource *items = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i] = (struct wire_amount){items[i].name, items[i].amount};
+    return (struct tlv_list){list, from->count};
+}
+
+void show_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret) {
+    const struct demand *d = v->demand;
+    *ret = (struct wire_demand_row){.tenant = v->tenant,
+                                    .demand = {.pool = d->pool,
+                                               .topic = d->topic,
+                                               .capabilities = show_names(s, &d->capabilities),
+                                               .labels = show_labels(s, &d->labels),
+                                               .cpu_milli = d->cpu_milli,
+                                               .memory_bytes = d->memory_bytes,
+                                               .gpus = d->gpus,
+                                               .resources = show_amounts(s, &d->resources),
+                                               .keys = show_names(s, &d->keys),
+                                               .rates = show_names(s, &d->rates)},
+                                    .priority = (int64_t)v->priority - (int64_t)PRIORITY_NORMAL,
+                                    .ready = v->ready,
+                                    .more = v->more,
+                                    .since_ms = v->since.ms,
+                                    .code = slice_str(block_word(v->block)),
+                                    .at_once = v->at_once};
+}
+
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret) {
     const struct event *v = &e->as.event;
     struct job_view job;

@@ -3,6 +3,7 @@
 #define REEVE_SHOW_H
 
 #include "server_impl.h"
+#include "view_demand.h"
 
 struct slice show_flow_name(struct server *s, flow_id id);
 struct slice show_job_name(struct server *s, const struct job_view *v); /* flow/name, of a child flow/name[item] */
@@ -11,6 +12,7 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret);
 void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret); /* words alone */
 void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret);
+void show_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret);
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret);
 
 /* Files that a job left (rec_artifacts as the state keeps them), as wire_kept. */

@@ -4,6 +4,8 @@
  * bounded per connection. */
 #include "stream.h"
 
+#include <stdio.h>
+
 #include "call.h"
 #include "mutant.h"
 #include "panic.h"
@@ -169,17 +171,39 @@ static void page_blob(void *ctx, const blob_hash *hash, uint64_t bytes) {
     p->list[p->count++] = (struct wire_blob_view){.hash = slice_of(copy, DIGEST_BYTES), .bytes = bytes};
 }
 
+/* A cursor is the hash of the last one on the page; in digits, because some peers put it into a query. */
+static struct slice cursor_write(struct slice hash, char text[2 * DIGEST_BYTES + 1]) {
+    for (size_t i = 0; i < hash.len; i++) snprintf(text + 2 * i, 3, "%02x", hash.ptr[i]);
+    return slice_of(text, 2 * hash.len);
+}
+
+static bool cursor_read(struct slice text, blob_hash *ret) {
+    static const char digits[] = "0123456789abcdef";
+    if (text.len != 2 * DIGEST_BYTES) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
+        if (digit == NULL) return false;
+        uint8_t half = (uint8_t)(digit - digits), *byte = &ret->at[i / 2];
+        *byte = (uint8_t)(i % 2 == 0 ? half << 4 : *byte | half);
+    }
+    return true;
+}
+
 void stream_blob_ls(struct server *s, struct request *r) {
     const struct wire_blob_ls *m = r->message;
     uint32_t most = m->most == 0 || m->most > 1000 ? 1000 : m->most;
     blob_hash after;
-    bool has_after = m->cursor.len == DIGEST_BYTES;
-    if (has_after) memcpy(after.at, m->cursor.ptr, DIGEST_BYTES);
+    bool has_after = m->cursor.len > 0;
+    if (has_after && !cursor_read(m->cursor, &after)) {
+        session_error(s, r->session, r->id, ERR_INVALID, "that cursor is none of this server's");
+        return;
+    }
     arena_reset(&s->show);
     struct blob_page p = {.list = ARENA_ARRAY(&s->show, struct wire_blob_view, most), .s = s};
     (void)blobs_list(s->vault.blobs, stream_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
     struct wire_blob_list got = {.blobs = {p.list, p.count}};
-    if (p.count == most) got.cursor = p.list[most - 1].hash;
+    char cursor[2 * DIGEST_BYTES + 1];
+    if (p.count == most) got.cursor = cursor_write(p.list[most - 1].hash, cursor);
     session_answer(s, r->session, r->id, WIRE_BLOB_LIST, &got);
 }
 

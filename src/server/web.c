@@ -7,9 +7,11 @@
 #define WEBS_MAX 100000u
 #define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
 #define TEXT_BYTES_MAX ((size_t)256 << 20) /* one as JSON */
+#define ARENA_CHUNK_BYTES 16384u
 #define ARENA_BYTES_MAX ((size_t)1 << 30)
-#define WAITING_BYTES_MAX 65536u /* of requests behind the one that is served; then the peer is not read */
-#define LINGER_MS 2000           /* an answer before the end of its request is read only by who is still listened to */
+#define WAITING_BYTES_MAX 65536u         /* of requests behind the one that is served; then the peer is not read */
+#define LAST_BYTES_MAX 65536u            /* that a peer will take in the seconds that the net gives to who leaves */
+#define KEPT_BYTES_MAX ((size_t)1 << 20) /* of the buffers that all share, after a large answer */
 
 /* ---- life ---- */
 
@@ -23,7 +25,7 @@ void web_init(struct server *s) {
     pool_init(&all->all, sizeof(struct web), WEBS_MAX);
     heap_init(&all->deadlines, moved, all);
     vec_init(&all->ready, sizeof(conn_id));
-    arena_init(&all->arena, 16384, ARENA_BYTES_MAX);
+    arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
 }
@@ -81,17 +83,23 @@ void web_deadline(struct server *s, struct web *w, int64_t at_ms) {
 
 /* How long this connection may go on as it is. A body has to come at a kilobyte a second at least. */
 static int64_t deadline_of(const struct server *s, const struct web *w) {
-    if (w->ending) return web_now(s) + LINGER_MS;
+    if (w->ending) return web_now(s) + s->limits->http_idle_ms;
     if (w->busy) return w->streaming ? web_now(s) + s->limits->http_idle_ms : TIME_NEVER;
     if (w->in.state == HTTP_IN_BODY) return w->since_ms + s->limits->http_body_ms + (int64_t)w->body_bytes;
     return http_in_is_idle(&w->in) ? web_now(s) + s->limits->http_idle_ms : w->since_ms + s->limits->hello_ms;
 }
 
+/* Whoever takes some of its answer, however slowly, is waited for, and so is who has been sent nothing. */
+static bool is_patient(struct server *s, struct web *w) {
+    uint64_t unsent = s->world.net->ops->unsent(s->world.net, w->conn), before = w->unsent;
+    w->unsent = unsent;
+    return unsent > 0 ? before == 0 || unsent < before : w->streaming;
+}
+
 static void expire(struct server *s, struct session *n) {
     struct web *w = n->web;
-    bool stuck = s->world.net->ops->unsent(s->world.net, n->conn) > 0;
-    if (w->streaming && !stuck && !w->ending) { /* nothing to send is no fault of the peer */
-        web_deadline(s, w, deadline_of(s, w));
+    if (is_patient(s, w)) {
+        web_deadline(s, w, web_now(s) + s->limits->http_idle_ms);
         return;
     }
     if (!w->ending && !w->busy && !http_in_is_idle(&w->in))
@@ -166,15 +174,17 @@ static size_t take(struct server *s, struct session *n, struct slice all) {
     return w->ending ? all.len : all.len - left.len;
 }
 
-/* Ends a connection, or sets how long it may go on. The rest of a request that was refused early is read and dropped for
- * a while: ended at once, the peer might be told of the end before it has read the answer. */
+/* Ends a connection, or sets how long it may go on. Who takes long to take a long answer is waited for. */
 static void settle(struct server *s, struct session *n) {
     struct web *w = n->web;
-    bool unread = w->in.state == HTTP_IN_BODY || w->in.state == HTTP_IN_BAD;
-    if (w->ending && !unread)
+    if (w->ending && s->world.net->ops->unsent(s->world.net, n->conn) <= LAST_BYTES_MAX)
         session_end(s, n);
     else
         web_deadline(s, w, deadline_of(s, w));
+}
+
+void web_drained(struct server *s, struct session *n) {
+    if (n->web->ending) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 void web_received(struct server *s, struct session *n, struct slice bytes) {
@@ -208,6 +218,7 @@ void web_finished(struct server *s, struct session *n) {
     w->body_bytes = 0;
     w->route = NULL;
     buf_clear(&w->held);
+    w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
@@ -217,6 +228,19 @@ void web_goodbye(struct server *s, struct session *n) {
     if (n->web->busy || !http_in_is_idle(&n->web->in)) return;
     n->web->ending = true;
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+}
+
+static void trim(struct webs *all) {
+    struct buf *const shared[] = {&all->json, &all->out};
+    for (size_t i = 0; i < 2; i++) {
+        size_t most = shared[i]->max;
+        if (shared[i]->slots <= KEPT_BYTES_MAX) continue;
+        buf_fini(shared[i]);
+        buf_init(shared[i], most);
+    }
+    if (all->arena.bytes <= KEPT_BYTES_MAX) return;
+    arena_fini(&all->arena);
+    arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
 }
 
 void web_turn(struct server *s) {
@@ -232,4 +256,5 @@ void web_turn(struct server *s) {
             web_received(s, n, (struct slice){0});
     }
     vec_fini(&ready);
+    trim(&s->webs);
 }

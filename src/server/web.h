@@ -1,6 +1,6 @@
-/* web.h: HTTP, a second dialect of a session. A request is turned into the message of the wire that it means (api.h) and
- * goes into the same lanes; frames that answer it are turned into JSON on their way out. So an answer by HTTP leaves
- * when one by native v2 would, and a route of HTTP is a line in a table.
+/* web.h: HTTP, a second dialect of a session. A request is turned into the message of the wire that it means (api.h)
+ * and goes into the same lanes; frames that answer it are turned into JSON on their way out. So an answer by HTTP
+ * leaves when one by native v2 would, and a route of HTTP is a line in a table.
  *
  * One request of a connection is served at a time, and further ones wait in its buffer: answers are in order, and each
  * request may come with a token of its own. */
@@ -21,6 +21,7 @@ void web_frames(struct server *s, struct session *n, struct slice frames);
 /* The last answer, when the session is ended from outside. */
 void web_refuse(struct server *s, struct session *n, enum err e, const char *text);
 
+void web_drained(struct server *s, struct session *n); /* everything is out */
 void web_turn(struct server *s);        /* each pass: connections whose answer is out */
 int64_t web_patience(struct server *s); /* ends what is too slow; when the next one is due */
 

@@ -1,6 +1,6 @@
-/* web_gate.c: who may come by HTTP, and with what. Decided on the head, before the body is read: by the name that we are
- * called by (a page of another name may have been led here by its name server), by the page that sends it, by token, by
- * role, and by the form of the body. */
+/* web_gate.c: who may come by HTTP, and with what. Decided on the head, before the body is read: by the name that we
+ * are called by (a page of another name may have been led here by its name server), by the page that sends it, by
+ * token, by role, and by the form of the body. */
 #include <stdio.h>
 
 #include "session.h"

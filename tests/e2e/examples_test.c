@@ -244,6 +244,15 @@ static void agent(void **state) {
     assert_null(strstr(realcli_ok(r, args, NULL).out, "dig"));
 }
 
+static void service(void **state) {
+    (void)state;
+    struct ran ran = realcli_run(r, "deploy examples/service.yaml", NULL, NULL);
+    if (ran.exit_code != 0) fail_msg("%s%s", ran.out, ran.err);
+    assert_has(ran.out, "ticker  healthy, version 1");
+    assert_has(realcli_ok(r, "logs ticker", NULL).out, "tick of attempt 1\n");
+    realcli_ok(r, "undeploy ticker", NULL);
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -263,6 +272,7 @@ static const struct {
     {"ml-gate", ml_gate},
     {"retries", retries},
     {"saga-booking", saga_booking},
+    {"service", service},
     {"stdin", standard_input},
     {"timeouts", timeouts},
 };

@@ -91,7 +91,9 @@ static struct realworker *holder(void) {
 
 static void a_service_survives_kills_and_its_restarts_are_counted(void **state) {
     (void)state;
-    uint32_t kills = getenv("KILLS") ? (uint32_t)atoi(getenv("KILLS")) : 50, worker_kills = 0, server_kills = 0;
+    const char *given = getenv("KILLS");
+    uint32_t kills = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 50;
+    uint32_t worker_kills = 0, server_kills = 0;
     deploy();
     for (uint32_t i = 0; i < kills; i++) {
         (void)poll(NULL, 0, (int)below(MOMENT_MS)); /* the moment of the kill: nothing is waited for */

@@ -83,7 +83,7 @@ static void use_dir(const char *name) {
     (void)mkdir(dir, 0700);
 }
 
-/* A flow file that deploys the service with these keys, `@` is its directory; deployed with `reeve deploy ARGS`, its exit code. */
+/* `reeve deploy ARGS` with a file that deploys the service with these keys, `@` is its directory; its exit code. */
 static int deploy(const char *name, const char *word, const char *keys, const char *args) {
     char path[192], all[384];
     snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
@@ -166,7 +166,8 @@ static void what_becomes_unhealthy_is_started_again(void **state) {
         {"sick-http", "sick", "      health: {http: /, interval: 50ms, threshold: 2}\n" QUICK, "it answered 503"},
         {"sick-tcp", "deaf", "      health: {tcp: true, interval: 50ms, threshold: 2}\n" QUICK, "connection refused"},
         {"sick-command", "sick",
-         "      health: {command: 'test -e @/listens || exit 1; test ! -e @/sick || { echo feverish; exit 4; }', interval: 50ms, threshold: 2}\n" QUICK,
+         "      health: {command: 'test -e @/listens || exit 1; test ! -e @/sick || { echo feverish; exit 4; }',"
+         " interval: 50ms, threshold: 2}\n" QUICK,
          "the probe ended with 4: feverish"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -198,8 +199,9 @@ static void a_service_without_a_port_is_healthy_when_it_stays(void **state) {
     FILE *f = fopen(path, "we");
     fprintf(f, "echo \"args $*\"; exec sleep 1000\n");
     (void)fclose(f);
-    strncat(path, " --name ticker -- one two", sizeof path - strlen(path) - 1);
-    must("deploy", path);
+    char args[256];
+    snprintf(args, sizeof args, "%s --name ticker -- one two", path);
+    must("deploy", args);
     assert_has(h.said, "ticker  healthy, version 1");
     must("logs", "ticker");
     assert_has(h.said, "args one two");
@@ -407,6 +409,63 @@ static void logs_go_on_across_restarts_and_versions(void **state) {
     assert_int_equal(pclose(f), 0);
 }
 
+/* A script as a service, by its text and further keys of the job. */
+static void deploy_script(const char *name, const char *text, const char *keys, const char *args) {
+    char path[192], all[384];
+    snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fprintf(f, "jobs:\n  %s:\n    service:\n      script: {name: s.sh, text: '%s'}\n%s", name, text, keys);
+    (void)fclose(f);
+    snprintf(all, sizeof all, "%s %s", path, args);
+    must("deploy", all);
+}
+
+static void the_newest_of_a_long_log_can_be_read_while_it_runs(void **state) {
+    (void)state;
+    deploy_script("chatty", "seq 10000; echo the last; exec sleep 1000", "    log_limit: 4KiB\n", "");
+    char command[256], line[256];
+    bool first_is_there = false, last_is_there = false;
+    snprintf(command, sizeof command, "timeout 60 %s logs -f chatty --data %s 2>&1", realserver_binary(), server.data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    while (!last_is_there && fgets(line, sizeof line, f) != NULL) {
+        first_is_there |= strcmp(line, "1\n") == 0;
+        last_is_there = strcmp(line, "the last\n") == 0;
+    }
+    assert_true(first_is_there && last_is_there);
+    must("logs", "chatty --tail 40");
+    assert_has(h.said, "10000\nthe last\n");
+    must("undeploy", "chatty");
+    (void)pclose(f);
+}
+
+static void logs_of_attempts_long_ago_leave(void **state) {
+    (void)state;
+    deploy_script("crashy", "echo attempt $REEVE_ATTEMPT; test $REEVE_ATTEMPT -gt 1 || sleep 2; exit 1",
+                  "      restart: {base: 1ms, cap: 1ms}\n", "");
+    for (int ms = 0; number_of("crashy", "restarts") < 20; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("%s", h.said);
+        (void)poll(NULL, 0, 20);
+    }
+    must("stop", "crashy");
+    uint32_t last = number_of("crashy", "attempt");
+    char args[64], wanted[32];
+    must("logs", "crashy --attempt 1");
+    assert_has(h.said, "attempt 1\n");
+    realserver_kill(&server);
+    realserver_start(&server); /* sweeps when it starts, and every hour */
+    for (int ms = 0; realshell_run(&h, HERE, "logs crashy --attempt 1") == 0 && h.said[0] != 0; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("%s", h.said);
+        (void)poll(NULL, 0, 20);
+    }
+    snprintf(args, sizeof args, "crashy --attempt %u", last);
+    snprintf(wanted, sizeof wanted, "attempt %u\n", last);
+    must("logs", args);
+    assert_has(h.said, wanted);
+    must("undeploy", "crashy");
+}
+
 int main(int argc, char **argv) {
     realservice_main(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -422,6 +481,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_worker_that_dies_takes_it_along_and_it_starts_elsewhere),
         cmocka_unit_test(a_worker_that_goes_ends_its_services),
         cmocka_unit_test(logs_go_on_across_restarts_and_versions),
+        cmocka_unit_test(the_newest_of_a_long_log_can_be_read_while_it_runs),
+        cmocka_unit_test(logs_of_attempts_long_ago_leave),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -244,6 +244,39 @@ static void everyone_may_have_to(void **state) {
     realshell_refused(&shell, variable, "ls --server $S --tls-cert $D/tls/ann.pem", 4, "the token is for tenant other");
 }
 
+/* ---- HTTP ---- */
+
+/* What curl prints, with $P for the port. */
+static const char *curl(const char *args) {
+    static char said[4096];
+    char command[1024];
+    snprintf(command, sizeof command, "P=%s D=%s T=%s; timeout 20 curl -s -S -w ' %%{http_code}' %s 2>&1",
+             strrchr(server.address, ':') + 1, server.data, server.admin, args);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t len = fread(said, 1, sizeof said - 1, f);
+    said[len] = 0;
+    pclose(f);
+    return said;
+}
+
+static void http_goes_the_same_way(void **state) {
+    (void)state;
+    tls_server();
+    const char *flow = "-H \"Authorization: Bearer $T\" -H 'Content-Type: application/json' "
+                       "-d '{\"jobs\": {\"a\": {\"noop\": true}}}' ";
+    char args[512];
+    snprintf(args, sizeof args, "%s --cacert $D/tls/ca.pem https://localhost:$P/api/v1/flows", flow);
+    assert_has(curl(args), "\"job_count\":1}\n 201");
+    /* by its address too, as it listens on all of them; a name that is none of its own is refused */
+    assert_has(curl("--cacert $D/tls/ca.pem https://127.0.0.1:$P/healthz"), " 200");
+    assert_has(curl("--cacert $D/tls/ca.pem -H 'Host: evil.example' https://localhost:$P/healthz"), " 421");
+    assert_has(curl("--cacert $D/tls/ca.pem -H 'Origin: http://localhost:'$P https://localhost:$P/healthz"), " 403");
+    assert_has(curl("https://localhost:$P/healthz"), "certificate");
+    snprintf(args, sizeof args, "%s http://localhost:$P/api/v1/flows", flow);
+    assert_has(curl(args), "this server is reached by TLS");
+}
+
 /* ---- time ---- */
 
 static void who_says_nothing_is_hung_up_on(void **state) {
@@ -279,6 +312,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(beyond_loopback_tls_is_needed_unless_told_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(workers_may_have_to_show_a_certificate, setup, teardown),
         cmocka_unit_test_setup_teardown(everyone_may_have_to, setup, teardown),
+        cmocka_unit_test_setup_teardown(http_goes_the_same_way, setup, teardown),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_hung_up_on, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

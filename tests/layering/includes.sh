@@ -23,6 +23,7 @@ declare -A rule=(
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
+    [scale]="base port proto scale"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [term]="base term"
     [cli]="agent base cli core eval journal port proto server spec store term"

@@ -70,8 +70,6 @@ static bool look(struct realtty *t, int ms) {
     return true;
 }
 
-typedef bool (*seen_fn)(const struct realtty *t, const char *a, const char *b);
-
 static bool is_there(const struct realtty *t, const char *a, const char *b) {
     (void)b;
     return emulator_find(&t->screen, a) >= 0;
@@ -82,31 +80,34 @@ static bool is_away(const struct realtty *t, const char *a, const char *b) {
 }
 
 static bool is_in_row(const struct realtty *t, const char *a, const char *b) {
-    int row = emulator_find(&t->screen, a);
-    return row >= 0 && strstr(emulator_row(&t->screen, row), b) != NULL;
+    for (int row = 0; row < t->screen.rows; row++) {
+        const char *text = emulator_row(&t->screen, row);
+        if (strstr(text, a) != NULL && strstr(text, b) != NULL) return true;
+    }
+    return false;
 }
 
-static void wait_for(struct realtty *t, seen_fn seen, const char *a, const char *b, const char *what) {
+void realtty_until(struct realtty *t, realtty_fn seen, const char *a, const char *b, const char *complaint) {
     int64_t end = now_ms() + PATIENCE_MS;
     bool lives = true;
     while (!seen(t, a, b)) {
         if (!lives || now_ms() > end)
-            fail_msg("%s: %s%s%s%s\n%s", what, a, b[0] ? " with " : "", b, lives ? "" : " (it has ended)",
+            fail_msg("%s: %s%s%s%s\n%s", complaint, a, b[0] ? " with " : "", b, lives ? "" : " (it has ended)",
                      emulator_text(&t->screen));
         lives = look(t, 1000);
     }
 }
 
 void realtty_sees(struct realtty *t, const char *text) {
-    wait_for(t, is_there, text, "", "never seen");
+    realtty_until(t, is_there, text, "", "never seen");
 }
 
 void realtty_sees_not(struct realtty *t, const char *text) {
-    wait_for(t, is_away, text, "", "still there");
+    realtty_until(t, is_away, text, "", "still there");
 }
 
 void realtty_row_has(struct realtty *t, const char *row_with, const char *text) {
-    wait_for(t, is_in_row, row_with, text, "no such row");
+    realtty_until(t, is_in_row, row_with, text, "no such row");
 }
 
 void realtty_type(struct realtty *t, const char *keys) {

@@ -20,8 +20,11 @@ void realtty_start(struct realtty *t, const char *data, const char *args, int ro
 void realtty_type(struct realtty *t, const char *keys);
 void realtty_sees(struct realtty *t, const char *text);       /* waits until it is on the screen */
 void realtty_sees_not(struct realtty *t, const char *text);   /* until it is not */
-/* Until this row of the screen has the text. */
+/* Until a row of the screen has both. */
 void realtty_row_has(struct realtty *t, const char *row_with, const char *text);
+/* Until the owner of the test is content with the screen. */
+typedef bool (*realtty_fn)(const struct realtty *t, const char *a, const char *b);
+void realtty_until(struct realtty *t, realtty_fn seen, const char *a, const char *b, const char *complaint);
 void realtty_resize(struct realtty *t, int rows, int cols);
 int realtty_ends(struct realtty *t); /* waits for its end: exit code, or 128 + signal */
 bool realtty_is_cooked(const struct realtty *t); /* the terminal echoes and has lines: it was given back */

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -50,13 +51,14 @@ void realworker_start(struct realworker *w, const struct realserver *s) {
     w->pid = fork();
     assert_true(w->pid >= 0);
     if (w->pid > 0) return;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     enter_netns(w->netns);
+    if (w->uid != 0 && (setgroups(0, NULL) != 0 || setgid(w->uid) != 0 || setuid(w->uid) != 0)) _exit(126);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setenv("REEVE_DATA", s->data, 1);
     (void)setenv("STORM_MARK", w->mark, 1);
     int log = open(getenv("STORM_LOG") ? getenv("STORM_LOG") : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(log, STDERR_FILENO);
-    execv(realserver_binary(), (char *const *)(void *)args);
+    execv(w->binary != NULL ? w->binary : realserver_binary(), (char *const *)(void *)args);
     _exit(127);
 }
 

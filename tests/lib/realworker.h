@@ -15,6 +15,8 @@ struct realworker {
     const char *server;    /* "host:port" or "unix:/path" in place of the directory; set before the start */
     const char *token;     /* NULL: that of the directory */
     const char *netns;     /* path of the network namespace to live in; NULL = ours */
+    const char *binary;    /* NULL = the built one */
+    uid_t uid;             /* whose it is; 0 = ours */
     uint32_t starts;
     pid_t pid; /* 0: it does not run */
 };

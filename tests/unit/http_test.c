@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "http.h"
 #include "uri.h"
@@ -66,7 +67,7 @@ static const char *const whole[] = {
     "\r\nPUT http://b/c?d HTTP/1.1\r\n" HOST "Content-Length: 5\r\nExpect: 100-continue\r\n\r\nhello",
 };
 
-/* Each message in two pieces, split at every byte, and byte by byte; each piece in memory of exactly its size. */
+/* Each message in two pieces, split at every byte, and byte by byte. */
 static void pieces_make_no_difference(void **state) {
     (void)state;
     for (size_t m = 0; m < sizeof whole / sizeof whole[0]; m++) {
@@ -75,9 +76,10 @@ static void pieces_make_no_difference(void **state) {
             begin();
             for (size_t at = 0; at < len;) {
                 size_t end = split == 0 ? at + 1 : at < split ? split : len;
-                uint8_t piece[256];
+                uint8_t *piece = malloc(end - at); /* so that a sanitizer sees a byte read too many */
                 memcpy(piece, whole[m] + at, end - at);
                 assert_int_equal(feed(slice_of(piece, end - at)), end - at);
+                free(piece);
                 at = end;
                 assert_int_equal(in.state == HTTP_IN_WHOLE, at == len);
             }

@@ -267,6 +267,45 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     flowlab_fini(&l);
 }
 
+static void sandboxes(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(
+        &l,
+        "params: {box: strict}\n"
+        "defaults: {sandbox: net-off, requires: [gpu]}\n"
+        "jobs:\n"
+        "  a: x\n"
+        "  b: {run: x, sandbox: '${params.box}'}\n"
+        "  c: {run: x, sandbox: none}\n"
+        "  d: {run: x, requires: [sandbox], sandbox: {strict: true, net: on, read-only: [/data, /models], write: /out}}\n"
+        "  e: {run: x, sandbox: {read-only: /data}}\n"
+        "  f: {run: x, sandbox: {net: off}}\n"
+        "  g: {gate: sure?}\n"
+        "  h: {run: x, sandbox: strict, compensate: undo}\n"
+        "  i: {run: x, sandbox: strict, compensate: {noop: true}}\n",
+        NULL);
+    assert_int_equal(flowlab_run(&l, "a").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
+    assert_int_equal(flowlab_options(&l, "a")->demand.capabilities.count, 2); /* gpu, sandbox */
+    assert_int_equal(flowlab_run(&l, "b").sandbox, WIRE_SANDBOX_ALL);
+    assert_int_equal(flowlab_run(&l, "c").sandbox, 0);
+    assert_int_equal(flowlab_options(&l, "c")->demand.capabilities.count, 1);
+    struct wire_run d = flowlab_run(&l, "d");
+    assert_int_equal(d.sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_FILES);
+    assert_slice(((const struct wire_arg *)d.sandbox_read.at)[1].text, "/models");
+    assert_slice(((const struct wire_arg *)d.sandbox_write.at)[0].text, "/out");
+    assert_int_equal(flowlab_options(&l, "d")->demand.capabilities.count, 1); /* named already */
+    assert_int_equal(flowlab_run(&l, "e").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_FILES);
+    assert_int_equal(flowlab_run(&l, "f").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
+    assert_int_equal(flowlab_run(&l, "g").sandbox, 0);
+    struct wire_run undo;
+    assert_int_equal(tlv_decode(&wire_run_desc, flowlab_job(&l, "h")->undo_body, TLV_STRICT, &l.arena, &undo, NULL),
+                     ERR_OK);
+    assert_int_equal(undo.sandbox, WIRE_SANDBOX_ALL); /* as the job that it undoes */
+    flowlab_fini(&l);
+}
+
 static void parameters_are_filled_in(void **state) {
     (void)state;
     struct flowlab l;
@@ -426,6 +465,12 @@ static void anchors_stand_for_what_they_name(void **state) {
 static const struct {
     const char *text, *said;
 } bad[] = {
+    {"jobs: {a: {run: x, sandbox: tight}}", "expected strict, net-off, none or an object, found `tight`"},
+    {"jobs: {a: {run: x, sandbox: {}}}", "a sandbox needs one of strict, net, read-only, write"},
+    {"jobs: {a: {run: x, sandbox: {net: maybe}}}", "expected on or off, found `maybe`"},
+    {"jobs: {a: {run: x, sandbox: {read-only: data}}}", "a path of a sandbox is absolute, found `data`"},
+    {"jobs: {a: {run: x, sandbox: {readonly: /data}}}", "did you mean `read-only`?"},
+    {"jobs: {a: {noop: true, sandbox: strict}}", "only a job that runs a program has a sandbox"},
     {"", "line 1, column 1: expected a value, found nothing"},
     {"[]", "flow.yaml:1:1: expected a flow, found an array"},
     {"jobs: {a: x}\njobs: {b: y}", "line 2, column 1: expected each key of an object once"},
@@ -612,6 +657,7 @@ int main(void) {
         cmocka_unit_test(the_other_kinds),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
+        cmocka_unit_test(sandboxes),
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),

@@ -1,0 +1,163 @@
+/* scaler_options.c: see scaler_options.h. */
+#include "scaler_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet.h"
+#include "spec_value.h"
+
+#define MAX_STANDARD 4u
+#define IDLE_MS_STANDARD 60000
+#define AFTER_MS_STANDARD 1000
+#define HOOK_TIMEOUT_MS_STANDARD 60000
+#define HOOK_PATIENCE_MS_STANDARD 300000 /* machines of clouds take minutes */
+
+enum kind { KIND_TEXT, KIND_COUNT, KIND_DURATION };
+
+static const struct option {
+    const char *name, *value;
+    enum kind kind;
+    size_t at; /* in struct scaler_options */
+    const char *help;
+} options[] = {
+    {"--min", "N", KIND_COUNT, offsetof(struct scaler_options, limits.min),
+     "workers that are always there; standard: 0"},
+    {"--max", "N", KIND_COUNT, offsetof(struct scaler_options, limits.max), "and at most; standard: 4"},
+    {"--step", "N", KIND_COUNT, offsetof(struct scaler_options, limits.step),
+     "so many may be on their way at once, or as many as are there; standard: 1, with a hook --max"},
+    {"--after", "DURATION", KIND_DURATION, offsetof(struct scaler_options, limits.after_ms),
+     "jobs wait so long before one more is started; standard: 1s"},
+    {"--idle", "DURATION", KIND_DURATION, offsetof(struct scaler_options, limits.idle_ms),
+     "one that had nothing to do for so long is drained; standard: 60s"},
+    {"--data", "DIR", KIND_TEXT, offsetof(struct scaler_options, data),
+     "directories and logs of its workers; standard: .reeve-scaler"},
+    {"--hook", "COMMAND", KIND_TEXT, offsetof(struct scaler_options, hook),
+     "start none here: tell this command, as JSON on its input, how many there are to be"},
+    {"--hook-timeout", "DURATION", KIND_DURATION, offsetof(struct scaler_options, hook_timeout_ms),
+     "it is killed after that, and told again; standard: 60s"},
+    {"--hook-patience", "DURATION", KIND_DURATION, offsetof(struct scaler_options, hook_patience_ms),
+     "a worker that has not come by then is asked for again; standard: 5m"},
+};
+#define OPTION_COUNT (sizeof options / sizeof options[0])
+
+static const struct option *option_of(const char *name) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (strcmp(options[i].name, name) == 0) return &options[i];
+    return NULL;
+}
+
+static enum err take(struct scaler_options *o, const struct option *option, const char *value, struct why *why) {
+    char *at = (char *)o + option->at;
+    int64_t n = 0;
+    switch (option->kind) {
+    case KIND_TEXT: *(const char **)at = value; return ERR_OK;
+    case KIND_COUNT:
+        if (!spec_number(slice_str(value), &n) || n < 0 || n > FLEET_MAX)
+            return why_set(why, ERR_INVALID, "%s: a number up to %u is expected, not %s", option->name, FLEET_MAX,
+                           value);
+        *(uint32_t *)at = (uint32_t)n;
+        return ERR_OK;
+    case KIND_DURATION:
+        if (!spec_duration(slice_str(value), &n) || n < 0)
+            return why_set(why, ERR_INVALID, "%s: a duration like 90s or 5m is expected, not %s", option->name, value);
+        *(int64_t *)at = n;
+        return ERR_OK;
+    }
+    return ERR_OK;
+}
+
+enum err scaler_range_read(const char *text, uint32_t *ret_min, uint32_t *ret_max, struct why *why) {
+    const char *dots = strstr(text, "..");
+    int64_t min = 0, max = 0;
+    bool good = spec_number(slice_str(dots != NULL ? dots + 2 : text), &max);
+    if (dots != NULL) good = good && spec_number(slice_of(text, (size_t)(dots - text)), &min);
+    if (!good || min < 0 || max < 1 || max > FLEET_MAX || min > max)
+        return why_set(why, ERR_INVALID, "--workers: a range like 1..8 is expected, up to %u, not %s", FLEET_MAX, text);
+    *ret_min = (uint32_t)min;
+    *ret_max = (uint32_t)max;
+    return ERR_OK;
+}
+
+/* Where it lives and who it is each worker is told for itself; a token goes by the environment, which is not public. */
+static bool is_handed_on(const char *name) {
+    return strcmp(name, "--data") != 0 && strcmp(name, "--name") != 0 && strcmp(name, "--token") != 0;
+}
+
+/* Reading changes the arguments (labels are cut at their `=`, tokens blotted out), so they are kept as they were. */
+static enum err keep(struct scaler_options *o, const char *text, struct why *why) {
+    if (o->worker_arg_count == SCALER_ARGS_MAX)
+        return why_set(why, ERR_LIMIT, "more than %d arguments", SCALER_ARGS_MAX);
+    char *copy = strdup(text);
+    if (copy == NULL) return why_set(why, ERR_IO, "no memory");
+    o->worker_args[o->worker_arg_count++] = copy;
+    return ERR_OK;
+}
+
+/* What is not ours is the worker's, with the value behind it if it has one. */
+static enum err hand_on(struct scaler_options *o, int count, char **args, int *at, char **theirs, int *their_count,
+                        struct why *why) {
+    bool with_value = worker_options_has_value(args[*at]) && *at + 1 < count;
+    bool handed_on = is_handed_on(args[*at]);
+    enum err e = ERR_OK;
+    for (int i = 0; i <= with_value && e == ERR_OK; i++) {
+        if (handed_on) e = keep(o, args[*at + i], why);
+        theirs[(*their_count)++] = args[*at + i];
+    }
+    *at += with_value;
+    return e;
+}
+
+static enum err check(const struct scaler_options *o, struct why *why) {
+    if (o->limits.max == 0) return why_set(why, ERR_INVALID, "--max: at least 1");
+    if (o->limits.min > o->limits.max)
+        return why_set(why, ERR_INVALID, "--min %u is more than --max %u", o->limits.min, o->limits.max);
+    if (strlen(o->data) + 32 > WORKER_PATH_MAX) return why_set(why, ERR_LIMIT, "--data: the path is too long");
+    if (o->hook != NULL && o->hook[0] == 0) return why_set(why, ERR_INVALID, "--hook: a command is expected");
+    return ERR_OK;
+}
+
+enum err scaler_options_read(struct scaler_options *o, int count, char **args, const char *build, struct why *why) {
+    static char *theirs[SCALER_ARGS_MAX + 3], data_name[] = "--data", data[WORKER_PATH_MAX];
+    int their_count = 0;
+    *o = (struct scaler_options){
+        .data = ".reeve-scaler",
+        .limits = {.max = MAX_STANDARD, .idle_ms = IDLE_MS_STANDARD, .after_ms = AFTER_MS_STANDARD},
+        .hook_timeout_ms = HOOK_TIMEOUT_MS_STANDARD,
+        .hook_patience_ms = HOOK_PATIENCE_MS_STANDARD};
+    if (count > SCALER_ARGS_MAX) return why_set(why, ERR_LIMIT, "more than %d arguments", SCALER_ARGS_MAX);
+    enum err e = ERR_OK;
+    for (int i = 0; i < count && e == ERR_OK; i++) {
+        const struct option *option = option_of(args[i]);
+        if (option == NULL) {
+            e = hand_on(o, count, args, &i, theirs, &their_count, why);
+        } else if (i + 1 == count) {
+            e = why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+        } else {
+            e = take(o, option, args[i + 1], why);
+            i++;
+        }
+    }
+    if (o->limits.step == 0) o->limits.step = o->hook != NULL ? o->limits.max : 1;
+    if (e == ERR_OK) e = check(o, why);
+    snprintf(data, sizeof data, "%s", o->data); /* what it tries out it may put there */
+    theirs[their_count++] = data_name;
+    theirs[their_count++] = data;
+    if (e == ERR_OK) e = worker_foresee(their_count, theirs, build, o->hook != NULL, &o->worker, why);
+    o->help = e == ERR_OK && o->worker.options->help;
+    if (e == ERR_OK && o->worker.options->tls.cert == NULL) o->name = o->worker.options->host;
+    return e;
+}
+
+void scaler_options_help(void) {
+    printf("usage: reeve scaler [OPTION]... [OPTION OF WORKERS]...\n\n"
+           "Starts workers while jobs wait for room, and ends those that have nothing to do.\n\n");
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", options[i].name, options[i].value);
+        printf("  %-26s %s\n", left, options[i].help);
+    }
+    printf("\nEverything else is handed to each worker, as `reeve worker --help` lists it: --pool, --slots,\n"
+           "--capability, --server and so on.\n");
+}
