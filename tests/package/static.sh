@@ -21,7 +21,7 @@ check() { # RESULT NAME
         failed=1
     fi
 }
-is() { "$@" && echo true || echo false; }
+is() { "$@" >/dev/null 2>&1 && echo true || echo false; }
 
 if ! cmake --build --preset release --target reeve-static >"$dir/log" 2>&1; then
     tail -20 "$dir/log" | sed 's/^/# /'
