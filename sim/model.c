@@ -563,7 +563,7 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
         if (r->fatal) model_saga_fatal(m, f);
         return true;
     }
-    if (r->question == 0 && r->gate == TG_EXTERNAL) return word(m, f, j, r, text);
+    if (j->spec.calls && r->gate == TG_EXTERNAL) return word(m, f, j, r, text);
     if (!j->has_question) return object(text, "a verdict, but no question is open");
     if (r->gate != j->gate)
         return object(text, "a verdict on %s, the open question is %s", model_gate_word(r->gate),
