@@ -17,6 +17,7 @@
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
 #define FRAME_BYTES_MAX ((size_t)128 << 20)
 #define READ_BYTES 65536u
+#define CONNECT_SECONDS 10 /* a host that is silent for so long is not there; the system would try for minutes */
 
 static const volatile sig_atomic_t *interrupted;
 
@@ -56,15 +57,18 @@ static int dial_tcp(const char *address) {
     char host[CLIENT_TEXT_MAX];
     const char *port = host_of(address, host);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    const struct timeval patience = {CONNECT_SECONDS, 0}, forever = {0, 0};
     int fd = -1;
     if (port == NULL || getaddrinfo(host, port, &hints, &list) != 0) return -1;
     for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
         fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd >= 0) (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
         if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0) break;
         if (fd >= 0) close(fd);
         fd = -1;
     }
     freeaddrinfo(list);
+    if (fd >= 0) (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
     return fd;
 }
 

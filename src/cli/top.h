@@ -64,7 +64,7 @@ struct top_view {
     char filter[64];
     char note[TOP_TEXT_MAX];     /* in place of rows, when there are none */
     bool is_dirty, is_answered, is_at_end; /* at_end: of a log: new lines come into view */
-    uint32_t attempt;            /* of a log */
+    uint32_t attempt, attempt_last; /* of a log: that is shown, and that was heard of */
     struct lineout_parts lines;
     int64_t asked_ms;
 };

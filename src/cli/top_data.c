@@ -140,6 +140,15 @@ static void hear_main(struct top *t, struct top_view *v, const struct client_fra
     v->is_answered = true;
 }
 
+/* One attempt is over and another has begun: it is followed in turn. */
+static void follow_next(struct top_view *v) {
+    if (v->kind != TOP_LOG || v->parts[TOP_PART_LOG].request != 0 || v->attempt_last <= v->attempt) return;
+    v->attempt = v->attempt_last;
+    v->is_answered = false;
+    v->is_dirty = true;
+    v->note[0] = 0;
+}
+
 static void hear_log(struct top_view *v, const struct client_frame *f, bool is_last) {
     const struct wire_log_data *m = f->message;
     v->attempt = m->attempt;
@@ -147,6 +156,7 @@ static void hear_log(struct top_view *v, const struct client_frame *f, bool is_l
     if (v->kind == TOP_LOG && is_last) {
         v->is_answered = true;
         snprintf(v->note, sizeof v->note, "attempt %u is over", m->attempt);
+        follow_next(v);
     }
 }
 
@@ -172,18 +182,15 @@ static void hear_view(struct top *t, struct top_view *v, const struct client_fra
     }
 }
 
-/* A job that is followed has begun another attempt. */
 static void hear_events(struct top *t, const struct wire_events *m) {
     const struct wire_event *list = m->events.at;
     struct top_view *v = top_view(t);
     v->is_dirty = true;
     for (uint32_t i = 0; v->kind == TOP_LOG && i < m->events.count; i++) {
-        if (list[i].attempt <= v->attempt || !slice_eq(list[i].target, slice_str(v->target))) continue;
-        if (v->parts[TOP_PART_LOG].request != 0) continue;
-        v->attempt = list[i].attempt;
-        v->is_answered = false;
-        v->note[0] = 0;
+        if (!slice_eq(list[i].target, slice_str(v->target))) continue;
+        if (list[i].attempt > v->attempt_last) v->attempt_last = list[i].attempt;
     }
+    follow_next(v);
 }
 
 static void hear_action(struct top *t, const struct client_frame *f) {

@@ -124,6 +124,27 @@ static void editing_and_history(void **state) {
     leave(0);
 }
 
+static void a_history_that_is_too_long_is_shortened(void **state) {
+    (void)state;
+    char path[160];
+    snprintf(path, sizeof path, "%s/shell.history", r->data);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    for (int i = 0; i < 2500; i++) fprintf(f, "ls f%d\n", i);
+    fclose(f);
+    start();
+    realtty_type(&tty, "\033[A");
+    realtty_sees(&tty, "> ls f2499");
+    realtty_type(&tty, "\x15");
+    leave(0);
+    f = fopen(path, "re");
+    assert_non_null(f);
+    int lines = 0, c;
+    while ((c = fgetc(f)) != EOF) lines += c == '\n';
+    fclose(f);
+    assert_int_equal(lines, 1000);
+}
+
 static void tab_completes(void **state) {
     (void)state;
     char id[32], text[64];
@@ -217,6 +238,7 @@ int main(void) {
         cmocka_unit_test(verbs_run_on_one_connection),
         cmocka_unit_test(errors_do_not_end_it),
         cmocka_unit_test(editing_and_history),
+        cmocka_unit_test(a_history_that_is_too_long_is_shortened),
         cmocka_unit_test(tab_completes),
         cmocka_unit_test(ctrl_c_ends_what_runs_and_not_the_shell),
         cmocka_unit_test(a_server_that_comes_back_is_used_again),

@@ -133,6 +133,32 @@ static void colours_are_for_terminals_that_want_them(void **state) {
     quit();
 }
 
+static void output_is_followed_from_attempt_to_attempt(void **state) {
+    (void)state;
+    char flow[512];
+    snprintf(
+        flow, sizeof flow,
+        "name: again\njobs:\n  x: {run: 'echo try-$REEVE_ATTEMPT; until test -e %s/t$REEVE_ATTEMPT; do sleep 0.02; "
+        "done; echo end-$REEVE_ATTEMPT; exit 1', retries: 1, backoff: {base: 1ms, cap: 1ms, jitter: 1ms}}\n",
+        r->data);
+    (void)submit(flow);
+    start("top", 24, 80, NULL);
+    realtty_type(&tty, "/again\r");
+    realtty_row_has(&tty, "again ", "running");
+    realtty_type(&tty, "\r");
+    realtty_row_has(&tty, " x ", "running");
+    realtty_type(&tty, "l");
+    realtty_sees(&tty, "try-1");
+    (void)realcli_file(r, "t1", "");
+    realtty_sees(&tty, "end-1");
+    realtty_sees(&tty, "try-2");
+    (void)realcli_file(r, "t2", "");
+    realtty_sees(&tty, "attempt 2 is over");
+    realtty_sees(&tty, "end-2");
+    realtty_type(&tty, "qqq");
+    quit();
+}
+
 /* ---- changing ---- */
 
 static void what_changes_something_is_asked_about_first(void **state) {
@@ -264,6 +290,7 @@ static void a_server_that_is_killed_is_waited_for(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_a_flow_to_the_output_of_a_job),
+        cmocka_unit_test(output_is_followed_from_attempt_to_attempt),
         cmocka_unit_test(panes_and_help),
         cmocka_unit_test(events_change_the_screen_and_only_what_changed_is_sent),
         cmocka_unit_test(it_fits_whatever_the_terminal_is),
