@@ -39,6 +39,7 @@ static const struct api_route routes[] = {
     DO(POST, "/questions/{question}/verdict", WIRE_VERDICT, "question", NULL,           MESSAGE, NULL,        "answers a question, for the hash that was shown"),
     GET("/workers",                        WIRE_LIST,       NULL,      "what=workers",  MESSAGE, "workers",   "a page of workers"),
     DO(POST, "/workers/{worker}/drain",    WIRE_DRAIN,      "worker",  NULL,            MESSAGE, NULL,        "a worker takes no more; with undo it takes again"),
+    GET("/demand",                         WIRE_DEMAND_WATCH, NULL,    "once=true",     MESSAGE, "rows",      "which jobs wait for room"),
     GET("/schedules",                      WIRE_SCHEDULE_LS, NULL,     NULL,            MESSAGE, "schedules", "a page of schedules"),
     DO(PUT, "/schedules/{name}",           WIRE_SCHEDULE_SET, "name",  NULL,            MESSAGE, NULL,        "sets a schedule; flow.spec is a flow file in JSON"),
     DO(DELETE, "/schedules/{name}",        WIRE_SCHEDULE_CHANGE, "name", "op=remove",   MESSAGE, NULL,        "removes a schedule"),
