@@ -321,7 +321,8 @@ enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *re
     if (e == ERR_OK && w->sandbox.space != NULL) e = probe_space(a, t, w, why);
     if (e != ERR_OK) return e;
     env_make(a, t, &order, w);
-    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir, .sandbox = w->sandbox};
+    *ret = (struct proc_spec){
+        .argv = argv, .env = w->env, .workdir = w->workdir, .limits = t->limits, .sandbox = w->sandbox};
     return ERR_OK;
 }
 
