@@ -145,7 +145,7 @@ static void looking(void **state) {
     snprintf(args, sizeof args, "show %s/zzz", id);
     realcli_refused(r, args, 5, "no job zzz");
     realcli_refused(r, "show f1zzz", 5, "no flow");
-    realcli_refused(r, "logs", 2, "expected JOB");
+    realcli_refused(r, "logs", 2, "expected FLOW|JOB");
 }
 
 static void following_a_log(void **state) {
