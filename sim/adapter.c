@@ -285,6 +285,7 @@ static const char *why_misfit(const struct job_view *job, enum block block) {
         if (job->item != UINT32_MAX && (block == BLOCK_PARALLEL || block == BLOCK_PARENTS)) return NULL;
         if (block == BLOCK_VERSION) return job->parents_open == 1 ? NULL : "it waits behind no version";
         if (job->parents_open > 0) return block == BLOCK_PARENTS || settling ? NULL : "it waits for parents";
+        if (block == BLOCK_OUTSIDE) return job->begun ? NULL : "nothing was begun outside";
         return block == BLOCK_TIME || settling ? NULL : "it waits for a time";
     case JOB_HELD:
     case JOB_CHECKING: return block == BLOCK_QUESTION || block == BLOCK_HEALTH ? NULL : "a question is open";

@@ -121,7 +121,8 @@ static enum trace_verdict verdict(enum verdict v) {
     return words[v];
 }
 
-static enum trace_job_kind job_kind(uint8_t kind) {
+static enum trace_job_kind job_kind(uint8_t kind, bool calls) {
+    if (calls) return TK_WORK;
     if (kind == JOB_GATE) return TK_GATE;
     if (kind == JOB_BARRIER) return TK_BARRIER;
     if (kind == JOB_EXTERNAL) return TK_EXTERNAL;
@@ -156,7 +157,10 @@ static const struct trace_bytes *names(struct arena *arena, const struct tlv_lis
 }
 
 static void job_options(struct arena *arena, const struct options *o, struct trace_job *ret) {
-    ret->kind = job_kind(o->kind);
+    ret->kind = job_kind(o->kind, o->calls);
+    ret->calls = o->calls;
+    ret->poll_ms = o->poll_ms;
+    ret->poll_cap_ms = o->poll_cap_ms;
     ret->priority = o->priority;
     ret->retries = o->retries;
     ret->backoff_base_ms = o->backoff_base_ms;
@@ -369,6 +373,7 @@ static void ended(const struct rec_ended *r, struct trace_entry *e) {
         .outcome = adapter_outcome((enum outcome)r->outcome),
         .exit_code = r->exit_code,
         .fatal = r->fatal,
+        .again_ms = r->again_ms,
     };
 }
 

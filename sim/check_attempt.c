@@ -55,6 +55,7 @@ static bool assigned(const struct check_history *h, const struct trace_entry *e,
         if (a->attempt >= r->attempt) return check_object(text, NAME " comes after #%u", NAME_OF(r), a->attempt);
         if (a->ended_lsn == 0) return check_object(text, NAME " given away while #%u is open", NAME_OF(r), a->attempt);
         if (!check_history_was_reset(f, a->assigned_lsn, e->lsn)) used++;
+        if (a->again) used = 0; /* it went well: what goes wrong in a row counts */
     }
     if (used >= budget)
         return check_object(text, NAME " is beyond its budget of %llu", NAME_OF(r), (unsigned long long)budget);

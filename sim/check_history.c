@@ -206,6 +206,7 @@ static void ended(struct check_history *h, const struct trace_entry *e) {
     if (a == NULL) return;
     a->ended_lsn = e->lsn;
     a->outcome = r->outcome;
+    a->again = r->again_ms != 0;
 }
 
 static void reset(struct check_history *h, const struct trace_entry *e) {

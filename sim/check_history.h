@@ -28,6 +28,7 @@ struct check_attempt {
     uint64_t assigned_lsn;
     uint64_t ended_lsn; /* 0 = open */
     enum trace_outcome outcome;
+    bool again; /* it ended well, and its job is not over */
 };
 
 struct check_job {

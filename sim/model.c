@@ -320,6 +320,51 @@ static bool is_fatal_exit(const struct trace_job *spec, uint32_t code) {
     return false;
 }
 
+/* ---- what is done outside ---- */
+
+static void told(struct model *m, struct model_flow *f, struct model_job *j, uint8_t word) {
+    if (word == 1)
+        attempt_succeeded(m, f, j);
+    else
+        model_rules_end(m, f, j, TS_FAILED, TC_VERDICT);
+}
+
+/* "Not yet" costs no retry: what goes wrong in a row counts. */
+static bool not_yet(struct model *m, struct model_job *j, const struct trace_attempt *r, char *text) {
+    int64_t wait = j->spec.poll_ms;
+    if (!j->spec.calls || r->outcome != TO_OK) return object(text, "an end that is none");
+    for (uint32_t i = 0; i < j->polls && wait < j->spec.poll_cap_ms; i++) wait *= 2;
+    if (wait > j->spec.poll_cap_ms) wait = j->spec.poll_cap_ms;
+    if (j->begun == 0) {
+        j->begun = r->attempt;
+        j->until_ms = m->time_ms + j->spec.approval_ms;
+    } else {
+        j->polls++;
+    }
+    int64_t due = j->spec.poll_ms != 0 && m->time_ms + wait < j->until_ms ? m->time_ms + wait : j->until_ms;
+    if (r->again_ms != due)
+        return object(text, "asked again at %lld, not %lld", (long long)r->again_ms, (long long)due);
+    j->used = 0;
+    j->stop = TX_NONE;
+    j->waits_for_time = true;
+    j->due_least_ms = j->due_most_ms = due;
+    model_rules_move(m, j, TS_WAITING);
+    return true;
+}
+
+/* The first word counts, at once or when the open attempt has ended. */
+static bool word(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_verdict_on *r,
+                 char *text) {
+    if (!j->spec.calls || trace_is_terminal(j->state)) return object(text, "a word that nobody waits for");
+    if (j->word != 0) return object(text, "a second word");
+    if (r->verdict != TV_ALLOW && r->verdict != TV_DENY) return object(text, "a word that is neither yes nor no");
+    if (!model_job_is_active(j) && (j->begun == 0 || (j->state != TS_WAITING && j->state != TS_READY)))
+        return object(text, "a word before anything was begun");
+    j->word = r->verdict == TV_ALLOW ? 1 : 2;
+    if (!model_job_is_active(j)) told(m, f, j, j->word);
+    return true;
+}
+
 static void end_unstopped(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r) {
     bool fatal = r->fatal || (r->outcome == TO_EXIT && is_fatal_exit(&j->spec, r->exit_code));
     switch (r->outcome) {
@@ -343,6 +388,12 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
     }
     bool ok = r->outcome == TO_OK;
     if (ok) model_saga_entered(f, j->child_of != TRACE_NO_JOB ? j->child_of : r->ordinal);
+    bool settled = j->stop == TX_CANCEL || j->stop == TX_DEADLINE;
+    if (!settled && j->word != 0) {
+        told(m, f, j, j->word);
+        return true;
+    }
+    if (!settled && r->again_ms != 0) return not_yet(m, j, r, text);
     switch (j->stop) {
     case TX_NONE: end_unstopped(m, f, j, r); return true;
     case TX_CANCEL:
@@ -385,7 +436,7 @@ static bool due(struct model *m, struct model_flow *f, struct model_job *j, enum
     case TD_DEADLINE:
         if (!model_job_is_unstarted(j) && !j->is_open && j->state != TS_CHECKING)
             return object(text, "deadline passed while %s", model_state_word(j->state));
-        if (j->spec.deadline_ms == 0 || m->time_ms < j->spec.deadline_ms)
+        if (model_job_deadline(j) == 0 || m->time_ms < model_job_deadline(j))
             return object(text, "its deadline has not come");
         if (j->is_open)
             model_rules_call_off(m, f, j, TC_DEADLINE);
@@ -512,6 +563,7 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
         if (r->fatal) model_saga_fatal(m, f);
         return true;
     }
+    if (r->question == 0 && r->gate == TG_EXTERNAL) return word(m, f, j, r, text);
     if (!j->has_question) return object(text, "a verdict, but no question is open");
     if (r->gate != j->gate)
         return object(text, "a verdict on %s, the open question is %s", model_gate_word(r->gate),

@@ -115,10 +115,8 @@ void model_job_expand(struct model_flow *f, struct model_job *j, uint32_t count,
     j->children = calloc((size_t)count + 1, sizeof *j->children);
     REQUIRE(j->children != NULL);
     for (uint32_t i = 0; i < count; i++) {
-        j->children[i] = (struct model_job){.spec = *j->spec.child,
-                                            .submit_ms = time_ms,
-                                            .undoes = TRACE_NO_JOB,
-                                            .child_of = (uint32_t)(j - f->jobs)};
+        j->children[i] = (struct model_job){
+            .spec = *j->spec.child, .submit_ms = time_ms, .undoes = TRACE_NO_JOB, .child_of = (uint32_t)(j - f->jobs)};
         model_job_reset(&j->children[i], time_ms);
     }
 }
@@ -148,8 +146,14 @@ void model_job_reset(struct model_job *j, int64_t time_ms) {
     };
 }
 
+int64_t model_job_deadline(const struct model_job *j) {
+    int64_t own = j->spec.deadline_ms, outside = j->begun ? j->until_ms : 0;
+    if (own == 0) return outside;
+    return outside != 0 && outside < own ? outside : own;
+}
+
 bool model_job_is_overdue(const struct model *m, const struct model_job *j) {
-    if (j->spec.deadline_ms == 0 || j->spec.deadline_ms > m->time_ms) return false;
+    if (model_job_deadline(j) == 0 || model_job_deadline(j) > m->time_ms) return false;
     return !trace_is_terminal(j->state) && j->stop == TX_NONE && j->called_off == TC_NONE;
 }
 

@@ -62,6 +62,10 @@ struct model_job {
     uint32_t gates_asked;  /* TRACE_GATE_BITs: what the job asks for and what a verdict added */
     uint32_t gates_passed;
     uint64_t grant; /* version of the policy that let it pass; 0 = before any was told */
+    uint32_t begun;    /* of a job that calls: the attempt that began what is done outside; 0 = none */
+    uint32_t polls;
+    int64_t until_ms;  /* while begun */
+    uint8_t word;      /* said while an attempt was open: 0 nothing, 1 done, 2 failed */
     bool has_question;
     enum trace_gate gate;
     uint32_t revision;
@@ -163,6 +167,8 @@ void model_job_vote(struct model_job *j, struct trace_bytes who);
 void model_job_votes_clear(struct model_job *j);
 
 /* What it is asked before anybody asks for more. */
+/* When it must be over: its deadline, or the end of what was begun outside; 0 = never. */
+int64_t model_job_deadline(const struct model_job *j);
 uint32_t model_job_gates(const struct trace_job *spec);
 /* The policy that let it pass is no longer in force. */
 bool model_job_has_lapsed(const struct model *m, const struct model_job *j);

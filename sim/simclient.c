@@ -248,8 +248,7 @@ static void do_admin(struct simclient *c) {
     struct msg *m = message(c, CMD_DRAIN);
     switch (rng_below(&c->rng, 4)) {
     case 0:
-        m->cmd.as.worker.worker =
-            worker_name(&m->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+        m->cmd.as.worker.worker = worker_name(&m->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
         m->cmd.as.worker.on = rng_below(&c->rng, 2);
         break;
     case 1:
@@ -265,14 +264,12 @@ static void do_admin(struct simclient *c) {
         pools[0].name = workload_pools[0];
         pools[1].name = workload_pools[1];
         m->cmd.kind = CMD_TOPIC;
-        m->cmd.as.topic =
-            (struct cmd_topic){workload_topics[rng_below(&c->rng, 2)], pools, rng_below(&c->rng, 3)};
+        m->cmd.as.topic = (struct cmd_topic){workload_topics[rng_below(&c->rng, 2)], pools, rng_below(&c->rng, 3)};
         break;
     }
     default:
         m->cmd.kind = CMD_TENANT;
-        m->cmd.as.tenant_set =
-            (struct cmd_tenant){workload_tenants[rng_below(&c->rng, 2)], rng_below(&c->rng, 4)};
+        m->cmd.as.tenant_set = (struct cmd_tenant){workload_tenants[rng_below(&c->rng, 2)], rng_below(&c->rng, 4)};
         break;
     }
     ask(c, m);
@@ -287,8 +284,7 @@ static void do_limit(struct simclient *c) {
 static void do_service(struct simclient *c) {
     if (rng_below(&c->rng, 4) == 0) { /* where a service may be, so that it has to move */
         struct msg *drain = message(c, CMD_DRAIN);
-        drain->cmd.as.worker.worker =
-            worker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
+        drain->cmd.as.worker.worker = worker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));
         drain->cmd.as.worker.on = rng_below(&c->rng, 2);
         ask(c, drain);
         return;
@@ -302,7 +298,21 @@ static void do_service(struct simclient *c) {
     ask(c, m);
 }
 
+/* Someone outside says that something is over; mostly nobody waits for that. */
+static void do_word(struct simclient *c) {
+    if (c->w->flows.count == 0) return;
+    const struct known_flow *flow = vec_at(&c->w->flows, rng_below(&c->words, c->w->flows.count));
+    struct msg *m = message(c, CMD_VERDICT);
+    m->cmd.as.verdict = (struct cmd_verdict){.job = {flow->id, rng_below(&c->words, flow->job_count)},
+                                             .outside = true,
+                                             .verdict = rng_below(&c->words, 4) ? VERDICT_ALLOW : VERDICT_DENY,
+                                             .reason = SLICE("it is over")};
+    if (m->cmd.as.verdict.verdict == VERDICT_ALLOW) m->cmd.as.verdict.result = SLICE("7");
+    tell(c, m);
+}
+
 static void act(struct simclient *c) {
+    if (rng_below(&c->words, 4) == 0) do_word(c);
     if (c->w->plan.store && rng_below(&c->store_rng, 100) < (uint32_t)c->w->plan.store) {
         simstore_act(c);
         return;
@@ -365,13 +375,12 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     struct msg *m = message(c, CMD_VERDICT);
     bool wrong = !c->w->quiet && rng_below(&c->rng, 10) == 0; /* of an earlier, or no, sight of the thing */
     uint32_t people = !c->w->quiet && rng_below(&c->rng, 4) == 0 ? 0 : 1 + rng_below(&c->rng, CLIENT_PEOPLE);
-    m->cmd.principal = people ? principal(&m->arena, "p", people)
-                              : principal(&m->arena, "c", (uint32_t)c->w->plan.workers + 1);
+    m->cmd.principal =
+        people ? principal(&m->arena, "p", people) : principal(&m->arena, "c", (uint32_t)c->w->plan.workers + 1);
     m->cmd.as.verdict = (struct cmd_verdict){
         .question = q->id,
         .revision = q->revision + (wrong ? 1 + rng_below(&c->rng, 2) * UINT32_MAX : 0),
-        .hash =
-            wrong && rng_below(&c->rng, 2) ? workload_hash(&m->arena, 7) : arena_slice(&m->arena, q->hash),
+        .hash = wrong && rng_below(&c->rng, 2) ? workload_hash(&m->arena, 7) : arena_slice(&m->arena, q->hash),
         .verdict = draw_verdict(c, q->gate),
         .reason = SLICE("looked at it"),
         .policy = c->w->policy - (!c->w->quiet && c->w->policy && rng_below(&c->store_rng, 8) == 0),
@@ -531,8 +540,7 @@ static void learn_flow(struct simclient *c, const struct msg *m) {
         flow->tenant = workload_tenant(c->asking->cmd.tenant);
     }
     flow->job_count = m->reply.job_count;
-    flow->more =
-        m->asked == CMD_SUBMIT ? c->asking->cmd.as.submit.jobs.more : c->asking->cmd.as.add.jobs.more;
+    flow->more = m->asked == CMD_SUBMIT ? c->asking->cmd.as.submit.jobs.more : c->asking->cmd.as.add.jobs.more;
 }
 
 static void learn_read(struct simclient *c, const struct msg *m) {
@@ -566,7 +574,8 @@ void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is
     simnet_up(&w->net, node);
     rng_init(&c->expand_rng, w->plan.seed * 64 + node + 0xf0e);
     rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
-    rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node); /* draws nothing from the other streams */
+    rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node);      /* draws nothing from the other streams */
+    rng_init(&c->words, w->plan.seed ^ 0x3a7d5000u ^ node);
 }
 
 void simclient_fini(struct simclient *c) {

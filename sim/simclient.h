@@ -19,6 +19,7 @@ struct simclient {
     struct world *w;
     struct rng rng;
     struct rng side; /* for what came later than the first seeds */
+    struct rng words; /* for words about what is done outside */
     uint32_t node;
     bool is_house;
     uint64_t request;

@@ -187,6 +187,7 @@ static void read_orders(const struct simproc *s, struct process *p, const char *
     p->exit_code = (uint32_t)number_in(text, "exit=", 0);
     if (p->who.ordinal >= FIRST_CHILD_ORDINAL && p->who.ordinal % 3) p->exit_code = 0; /* not all children are alike */
     if (p->who.attempt <= (uint32_t)number_in(text, "flaky=", 0)) p->exit_code = 1;
+    if (p->who.attempt <= (uint32_t)number_in(text, "later=", 0)) p->exit_code = 75;
     if (undo != NULL) snprintf(p->undoes, sizeof p->undoes, "%s", undo + strlen(" undo="));
     p->who.undoes = (struct trace_bytes){(const uint8_t *)p->undoes, (uint32_t)strlen(p->undoes)};
 }

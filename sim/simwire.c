@@ -157,7 +157,10 @@ static void options_of(struct arena *a, const struct options *o, struct wire_opt
                                  .restart_reset_ms = o->restart_reset_ms,
                                  .healthy_within_ms = o->healthy_within_ms,
                                  .stop_within_ms = o->stop_within_ms,
-                                 .cache_ms = o->cache_ms};
+                                 .cache_ms = o->cache_ms,
+                                 .calls = o->calls,
+                                 .poll_ms = o->poll_ms,
+                                 .poll_cap_ms = o->poll_cap_ms};
     demand_of(a, &o->demand, &ret->demand);
 }
 
@@ -238,6 +241,12 @@ static void put_pause(struct arena *a, const struct cmd_pause *c, uint32_t reque
     struct wire_pause m = {.scope = (uint8_t)c->scope, .name = c->name};
     if (c->scope == PAUSE_FLOW) m.name = flow_name(a, c->flow);
     wire_put(out, c->on ? WIRE_PAUSE : WIRE_RESUME, 0, request, &m);
+}
+
+static void put_word(struct world *w, struct arena *a, const struct cmd_verdict *c, uint32_t request, struct buf *out) {
+    struct wire_complete m = {
+        .job = job_name(w, a, c->job), .failed = c->verdict == VERDICT_DENY, .output = c->result, .reason = c->reason};
+    wire_put(out, WIRE_COMPLETE, 0, request, &m);
 }
 
 static void put_verdict(struct world *w, struct arena *a, const struct cmd_verdict *c, uint32_t request,
@@ -384,7 +393,12 @@ void simwire_put(struct world *w, const struct msg *m, uint32_t request, struct 
     case CMD_DISCARD: put_target(&arena, WIRE_DISCARD, job_name(w, &arena, cmd->as.job), request, out); break;
     case CMD_RERUN: put_target(&arena, WIRE_RERUN, flow_name(&arena, cmd->as.flow), request, out); break;
     case CMD_PAUSE: put_pause(&arena, &cmd->as.pause, request, out); break;
-    case CMD_VERDICT: put_verdict(w, &arena, &cmd->as.verdict, request, out); break;
+    case CMD_VERDICT:
+        if (cmd->as.verdict.outside)
+            put_word(w, &arena, &cmd->as.verdict, request, out);
+        else
+            put_verdict(w, &arena, &cmd->as.verdict, request, out);
+        break;
     case CMD_READ: put_read(&arena, m, request, out); break;
     case CMD_STORE: put_store(&arena, &cmd->as.store, request, out); break;
     case CMD_SCHEDULE: put_schedule(&arena, &cmd->as.schedule, request, out); break;

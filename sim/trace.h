@@ -176,6 +176,8 @@ struct trace_job {
     int64_t restart_reset_ms, healthy_within_ms;
     struct trace_bytes cache_key; /* 32 bytes; len 0 = none */
     int64_t cache_ms;             /* how long its result may be used again; 0 = the standard time */
+    bool calls;                   /* an external job with attempts: TK_WORK, that may have to wait for a word */
+    uint32_t poll_ms, poll_cap_ms;
 };
 
 /* ---- records ---- */
@@ -321,6 +323,7 @@ struct trace_attempt {
     enum trace_outcome outcome;
     uint32_t exit_code;
     bool fatal;
+    int64_t again_ms; /* ended: it is not over, and asked again then; 0 = it is */
 };
 
 struct trace_due_of {

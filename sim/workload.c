@@ -231,6 +231,19 @@ static struct slice encode_run(struct arena *arena, const char *orders, struct w
     return ret;
 }
 
+static struct slice outside_body(struct arena *arena, const char *begin, const char *poll) {
+    struct wire_arg args[2] = {{slice_str(begin != NULL ? begin : "")}, {slice_str(poll != NULL ? poll : "")}};
+    struct wire_step steps[2] = {{.argv = {&args[0], 1}}, {.argv = {&args[1], 1}}};
+    struct wire_run run = {.submit = {&steps[0], begin != NULL}, .poll = {&steps[1], poll != NULL}};
+    struct buf out;
+    buf_init(&out, 4096);
+    tlv_encode(&wire_run_desc, &run, &out);
+    ENSURE(!out.full);
+    struct slice ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return ret;
+}
+
 static struct slice run_body(struct arena *arena, const char *orders, const char *when, const char *items) {
     struct wire_run run = {.when = slice_str(when), .foreach = slice_str(items)};
     return encode_run(arena, orders, &run);
@@ -280,8 +293,7 @@ static struct slice draw_body(struct rng *r, struct arena *arena) {
 enum shape { SHAPE_SINGLE, SHAPE_CHAIN, SHAPE_FAN, SHAPE_DIAMOND, SHAPE_LAYERS, SHAPE_RANDOM, SHAPE_COUNT };
 
 /* Parents of job `i` of `count`, as positions below i; at most `max`. */
-static uint32_t draw_parents(struct rng *r, enum shape shape, uint32_t i, uint32_t count, uint32_t *ret,
-                             uint32_t max) {
+static uint32_t draw_parents(struct rng *r, enum shape shape, uint32_t i, uint32_t count, uint32_t *ret, uint32_t max) {
     uint32_t n = 0;
     if (i == 0) return 0;
     switch (shape) {
@@ -324,8 +336,8 @@ static uint32_t foreign_parents(struct world *w, struct rng *r, struct arena *ar
 
 #define PARENTS_MAX 64u
 
-static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct job_spec *job,
-                     enum shape shape, uint32_t i, uint32_t count, uint32_t series, uint32_t profiles) {
+static void draw_job(struct world *w, struct rng *r, struct arena *arena, struct job_spec *job, enum shape shape,
+                     uint32_t i, uint32_t count, uint32_t series, uint32_t profiles) {
     uint32_t positions[PARENTS_MAX];
     uint32_t n = draw_parents(r, shape, i, count, positions, PARENTS_MAX);
     struct parent_ref *parents = ARENA_ARRAY(arena, struct parent_ref, n + 1);
@@ -368,6 +380,32 @@ static bool runs_on_a_worker(const struct options *o) {
     return o->kind != JOB_BARRIER && o->kind != JOB_GATE && o->kind != JOB_EXTERNAL;
 }
 
+/* Half of the external jobs have attempts: one that begins something, and perhaps others that ask how it is. From a
+ * stream of its own, so that all other jobs are what they always were. */
+static void draw_outside(const struct rng *r, struct arena *arena, struct options *options, uint32_t profiles,
+                         struct job_spec *specs, uint32_t count) {
+    struct rng from = *r, own = rng_fork(&from, 0x0075);
+    for (uint32_t i = 0; i < profiles; i++) {
+        struct options *o = &options[i];
+        if (o->kind != JOB_EXTERNAL || rng_below(&own, 2)) continue;
+        o->calls = true;
+        o->gates &= (uint8_t)~GATE_BIT(GATE_EXTERNAL);
+        o->approval_ms = rng_range(&own, 1000, 15000);
+        if (rng_below(&own, 4)) o->poll_ms = (uint32_t)rng_range(&own, 1000, 2000);
+        if (o->poll_ms) o->poll_cap_ms = rng_below(&own, 2) * (uint32_t)rng_range(&own, 1000, 5000);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct options *o = &options[specs[i].profile];
+        if (!o->calls) continue;
+        char begin[64], poll[64];
+        snprintf(begin, sizeof begin, "ms=%u exit=%u flaky=%u", (uint32_t)rng_skewed(&own, 400),
+                 rng_below(&own, 8) == 0, rng_below(&own, 4) ? 0 : 1 + rng_below(&own, 2));
+        snprintf(poll, sizeof poll, "ms=%u exit=%u later=%u", (uint32_t)rng_skewed(&own, 400), rng_below(&own, 4) == 0,
+                 1 + rng_below(&own, 5));
+        specs[i].body = outside_body(arena, rng_below(&own, 5) || !o->poll_ms ? begin : NULL, o->poll_ms ? poll : NULL);
+    }
+}
+
 /* Some flows undo what they did when they fail fatally, and fail fatally more often than others. */
 static void draw_undo(struct rng *r, struct arena *arena, struct options *options, uint32_t profiles,
                       struct job_spec *specs, uint32_t count) {
@@ -399,8 +437,10 @@ static void draw_foreach(const struct world *w, const struct rng *r, struct opti
         o->gates |= GATE_BIT(GATE_EXPANSION);
         o->max_parallel = rng_below(&own, 5);
         o->fail_fast = rng_below(&own, 3) == 0;
-        if (rng_below(&own, 3) == 0) o->allow_count = 1 + rng_below(&own, 3);
-        else if (rng_below(&own, 3) == 0) o->allow_percent = 1 + rng_below(&own, 100);
+        if (rng_below(&own, 3) == 0)
+            o->allow_count = 1 + rng_below(&own, 3);
+        else if (rng_below(&own, 3) == 0)
+            o->allow_percent = 1 + rng_below(&own, 100);
     }
 }
 
@@ -435,8 +475,8 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, uint3
     draw_undo(&undo, arena, options, profiles, specs, count);
     struct rng from = *r, memos = rng_fork(&from, 0x3e30); /* a seed without them draws what it always drew */
     draw_memos(w, &memos, arena, options, profiles, specs, count);
-    *jobs =
-        (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
+    draw_outside(r, arena, options, profiles, specs, count);
+    *jobs = (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
     if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);
     if (!w->quiet && rng_below(r, 40) == 0) spoil(r, arena, jobs, specs);
 }
@@ -572,10 +612,8 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
     options->exclusive = rng_below(r, 4) == 0;
     root->name = job_name(&m->arena, 0, 0);
     for (uint32_t i = 0; i < count; i++)
-        specs[i] = (struct job_spec){.name = job_name(&m->arena, 0, i),
-                                     .parents = root,
-                                     .parent_count = i > 0,
-                                     .body = draw_body(r, &m->arena)};
+        specs[i] = (struct job_spec){
+            .name = job_name(&m->arena, 0, i), .parents = root, .parent_count = i > 0, .body = draw_body(r, &m->arena)};
     *s = (struct cmd_schedule){
         .name = workload_schedule_name(&m->arena, rng_below(r, WORKLOAD_SCHEDULES)),
         .catch_up = (enum catch_up)rng_below(r, CATCH_UP_COUNT),

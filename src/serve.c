@@ -286,11 +286,20 @@ static enum err listen_socket(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
+/* Whoever is called back by jobs has to know where; behind a proxy only its owner knows. */
+static void tell_url(struct serve *v, const char *address) {
+    char url[OSLOOP_ADDRESS_MAX + 16];
+    const char *said = setting_text(&v->settings, SETTING_public_url);
+    snprintf(url, sizeof url, "%s://%s", v->has_tls ? "https" : "http", address);
+    server_reached_at(v->server, said[0] != 0 ? said : url);
+}
+
 static enum err listen_all(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_listen);
     char got[OSLOOP_ADDRESS_MAX];
     enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
+    if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);

@@ -23,6 +23,7 @@
     X(tls_client_ca,   "",                "PEM file of the authority of workers; standard: tls/ca.pem beside tls/server.pem") \
     X(tls_require,     "nobody",          "who must show a certificate of it: nobody, workers or everyone")    \
     X(listen_without_tls, "no",           "yes: listen beyond this machine though tokens and output can be read on the way") \
+    X(public_url,      "",                "how others reach this server by HTTP, like https://jobs.example.org; standard: the address it listens on") \
     X(log_level,       "info",            "debug, info, warn or error")                                        \
     X(log_format,      "text",            "text or json")                                                      \
     X(shard,           "0",               "number of this server among those that share work")                 \

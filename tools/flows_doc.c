@@ -22,6 +22,9 @@ static const struct {
     {"`schedule`", "schedule", &spec_schedule_keys},
     {"`archive`", "archive", &spec_archive_keys},
     {"`sandbox`", "sandbox", &spec_sandbox_keys},
+    {"`http`", "http", &spec_http_keys},
+    {"`external`", "external", &spec_external_keys},
+    {"`submit` and `poll`", "step", &spec_step_keys},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 

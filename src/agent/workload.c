@@ -4,6 +4,7 @@
  *     SPACE/work/          where it starts
  *     SPACE/<script>       a script or an archive that came with the job
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
+ *     SPACE/request        of an http job, for the child that makes it
  *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT */
 #include <stdio.h>
 
@@ -18,6 +19,7 @@
 
 #define OUTPUT_FILE "output.json"
 #define INPUTS_FILE "inputs.json"
+#define REQUEST_FILE "request"
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
 #define ARGS_OURS_MAX 12u /* what we put before them */
@@ -72,6 +74,24 @@ static enum err script_make(struct agent *a, struct attempt *t, const struct wir
     return ERR_OK;
 }
 
+/* A request is made by this program again: child/child_http.h. */
+static enum err request_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                             uint32_t *count, struct why *why) {
+    struct buf b;
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    if (run->http.count == 0) return why_set(why, ERR_INVALID, "there is no request");
+    buf_init(&b, 2 * WIRE_BODY_MAX);
+    tlv_encode(&wire_http_desc, run->http.at, &b);
+    enum err e = a->w.space->ops->write(a->w.space, t->space, REQUEST_FILE, buf_slice(&b), false, why);
+    buf_fini(&b);
+    a->w.space->ops->path(a->w.space, t->space, REQUEST_FILE, path);
+    argv[(*count)++] = PROC_SELF;
+    argv[(*count)++] = "--child-http";
+    argv[(*count)++] = path;
+    argv[(*count)++] = a->o.http_private != NULL ? a->o.http_private : "";
+    return e;
+}
+
 static const char *number_of(struct agent *a, uint64_t value) {
     char *text = arena_alloc(&a->arena, 24);
     snprintf(text, 24, "%llu", (unsigned long long)value);
@@ -115,6 +135,8 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
         e = archive_make(a, t, &w->run, argv, &count, why);
     } else if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
         e = script_make(a, t, &w->run, argv, &count, why);
+    } else if (kind == WIRE_JOB_HTTP) {
+        e = request_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
         argv[count++] = "/bin/sh";
         argv[count++] = "-c";
@@ -186,6 +208,14 @@ static void env_inputs(struct jobenv *e, const struct wire_assignment *order) {
         jobenv_put_input(e, workload_short_name(inputs[i].job), inputs[i].result);
 }
 
+/* On a worker that has some, a job sees those that it asked for, and no others. */
+static void env_gpus(struct jobenv *e, struct agent *a, const struct attempt *t, const struct wire_assignment *order) {
+    if (a->o.gpus == 0) return;
+    struct slice text = order->gpus > 0 ? gpus_text(&a->gpus, t->index, &a->arena) : SLICE("");
+    jobenv_put(e, SLICE("REEVE_GPUS"), text);
+    jobenv_put(e, SLICE("CUDA_VISIBLE_DEVICES"), text);
+}
+
 static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct jobenv e;
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
@@ -204,6 +234,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     env_path(&e, a, t, "REEVE_OUTPUT", OUTPUT_FILE);
     env_path(&e, a, t, "REEVE_INPUTS", INPUTS_FILE);
     env_path(&e, a, t, "REEVE_WORKSPACE", "work");
+    env_gpus(&e, a, t, order);
     if (order->token.len > 0) jobenv_put(&e, SLICE("REEVE_TOKEN"), order->token);
     if (order->tenant.len > 0) jobenv_put(&e, SLICE("REEVE_TENANT"), order->tenant);
     if (order->trace.len > 0) jobenv_put(&e, SLICE("TRACEPARENT"), order->trace);
@@ -235,6 +266,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
     for (uint32_t i = 0; i < run->files.count && e == ERR_OK; i++) e = path_check(files[i].path, "the file", why);
     for (uint32_t i = 0; i < run->artifacts.count && e == ERR_OK; i++)
         e = path_check(artifacts[i].path, "the artifact", why);
+    const struct wire_http *http = run->http.at;
+    if (e == ERR_OK && run->http.count > 0 && http->save.len > 0) e = path_check(http->save, "the file", why);
     const struct wire_take *inputs = run->inputs.at;
     for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
     if (e == ERR_OK && run->entry.len > 0) e = path_check(run->entry, "the entry point", why);
@@ -253,7 +286,23 @@ static void workdir_of(const struct agent *a, const struct attempt *t, struct wo
         a->w.space->ops->path(a->w.space, t->space, "work", w->workdir);
 }
 
-void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
+/* In a sandbox the directory of a process becomes its own, so the probe has another one than its service. */
+static enum err probe_space(struct agent *a, struct attempt *t, struct workload *w, struct why *why) {
+    char name[ATTEMPT_NAME_MAX + sizeof WORKLOAD_PROBE_SPACE];
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
+    if (!tend_of(a, t)->has_space) {
+        enum err e = a->w.space->ops->make(a->w.space, name, why);
+        if (e != ERR_OK) return e;
+        tend_of(a, t)->has_space = true;
+    }
+    a->w.space->ops->path(a->w.space, name, "", path);
+    a->w.space->ops->path(a->w.space, name, "work", w->workdir);
+    w->sandbox.space = path;
+    return ERR_OK;
+}
+
+enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why) {
     struct workload *w = ARENA_NEW(&a->arena, struct workload);
     struct wire_assignment order;
     run_order(a, t, &order, &w->run);
@@ -267,9 +316,13 @@ void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
         argv[count++] = text_of(a, how->shell);
     }
     for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
-    env_make(a, t, &order, w);
     workdir_of(a, t, w);
-    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir};
+    enum err e = sandbox_make(a, t, &w->run, &w->sandbox, why);
+    if (e == ERR_OK && w->sandbox.space != NULL) e = probe_space(a, t, w, why);
+    if (e != ERR_OK) return e;
+    env_make(a, t, &order, w);
+    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir, .sandbox = w->sandbox};
+    return ERR_OK;
 }
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,

@@ -55,6 +55,7 @@
     X(kill_grace_ms,               10000,          0,     3600000,        "ms",     "between TERM and KILL") \
     X(stop_confirm_ms,             60000,          1000,  86400000,       "ms",     "how long a worker may take to confirm a stop before the attempt counts as lost") \
     X(approval_ms,                 172800000,      1000,  31622400000,    "ms",     "how long an approval waits before it is denied") \
+    X(poll_ms_min,                 1000,           1,     3600000,        "ms",     "shortest time between two polls of an external job; each is an attempt with its records") \
     X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
     X(services_max,                100000,         1,     10000000,       "services","services known at a time; each has a flow for every version it keeps") \

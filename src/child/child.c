@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "child_http.h"
 #include "proc.h"
 
 #define PREFIX "--child-"
@@ -15,6 +16,7 @@ struct child {
 };
 
 static const struct child children[] = {
+    {"http", child_http},
     {"unpack", child_unpack},
     {NULL, NULL},
 };

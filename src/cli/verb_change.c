@@ -85,10 +85,26 @@ enum err verb_complete(struct cli *c) {
     struct wire_complete m = {.job = slice_str(c->args[0]),
                               .failed = cli_flag(c, "fail") != NULL,
                               .reason = cli_flag_text(c, "reason"),
-                              .output = cli_flag_text(c, "output")};
+                              .output = cli_flag_text(c, "output"),
+                              .token = cli_flag_text(c, "token")};
     enum err e = ERR_OK;
     if (output != NULL && output[0] == '@') e = file_read(c, output + 1, WIRE_BODY_MAX, &m.output);
     return e == ERR_OK ? say_done(c, WIRE_COMPLETE, &m, c->args[0], m.failed ? "failed" : "completed") : e;
+}
+
+enum err verb_callback(struct cli *c) {
+    struct client_frame f;
+    struct wire_callback m = {.job = slice_str(c->args[0])};
+    enum err e = cli_flag_duration(c, "for", &m.for_ms);
+    if (e == ERR_OK) e = client_ask(&c->client, WIRE_CALLBACK, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_callback_given *got = f.message;
+    if (c->json)
+        out_json(&wire_callback_given_desc, got);
+    else
+        printf("%.*s\n", SLICE_FMT(got->token));
+    if (!c->json && c->is_terminal && got->url.len > 0) fprintf(stderr, "POST %.*s\n", SLICE_FMT(got->url));
+    return ERR_OK;
 }
 
 /* ---- approving ---- */

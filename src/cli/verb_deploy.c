@@ -1,5 +1,5 @@
 /* verb_deploy.c: a script, a program, an archive or a flow file as services: sent, then watched until they are healthy,
- * or until it is known why they are not. What is waited for is the end of the flow; the looks between are for people. */
+ * or until it is known why they are not. What is waited for is the end of the flow; looks between are for people. */
 #include <stdio.h>
 
 #include "out.h"
@@ -216,11 +216,26 @@ static const struct deployed *deployed_by(const struct deploying *d, const struc
     return NULL;
 }
 
+static void json_failed(const struct deployed *s, const struct wire_job_view *v) {
+    struct out_object o;
+    out_object_begin(&o);
+    if (s != NULL) json_key(&o.json, "name"), json_text(&o.json, s->name);
+    json_key(&o.json, "job"), json_text(&o.json, v->job);
+    json_key(&o.json, "state"), json_text(&o.json, v->state);
+    json_key(&o.json, "cause"), json_text(&o.json, v->cause);
+    if (s != NULL) json_key(&o.json, "text"), json_str(&o.json, s->why);
+    out_object_end(&o);
+}
+
 static void say_failed(struct cli *c, const struct deploying *d, const struct wire_flow *flow,
                        const struct wire_job_view *v) {
     const uint8_t *slash = memchr(v->job.ptr, '/', v->job.len);
     size_t before = slash != NULL ? (size_t)(slash - v->job.ptr) + 1 : 0;
     const struct deployed *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
+    if (c->json) {
+        json_failed(s, v);
+        return;
+    }
     fprintf(stderr, "reeve deploy: ");
     out_clean(stderr, s != NULL ? s->name : v->job);
     if (s != NULL && slice_eq(v->cause, SLICE("unhealthy"))) {

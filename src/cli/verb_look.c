@@ -211,6 +211,19 @@ static void show_sandbox(struct cli *c, const struct wire_run *run) {
     buf_fini(&text);
 }
 
+static void show_limits(struct cli *c, const struct wire_ceilings *l) {
+    char size[OUT_TIME_BYTES];
+    struct buf text;
+    buf_init(&text, 512);
+    if (l->memory_bytes != 0) buf_printf(&text, ", %s of memory", out_bytes(l->memory_bytes, size));
+    if (l->cpu_milli != 0) buf_printf(&text, ", %u.%03u processors", l->cpu_milli / 1000, l->cpu_milli % 1000);
+    if (l->pids != 0) buf_printf(&text, ", %u processes", l->pids);
+    if (l->open_files != 0) buf_printf(&text, ", %u open files", l->open_files);
+    if (l->file_bytes != 0) buf_printf(&text, ", files of %s", out_bytes(l->file_bytes, size));
+    if (text.len > 2) line(c, "limits", slice_of(text.at + 2, text.len - 2));
+    buf_fini(&text);
+}
+
 static void show_run(struct cli *c, struct slice kind, struct slice body) {
     struct wire_run run;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &c->arena, &run, NULL) != ERR_OK) return;
@@ -226,7 +239,22 @@ static void show_run(struct cli *c, struct slice kind, struct slice body) {
     line(c, "when", run.when);
     line(c, "foreach", run.foreach);
     show_sandbox(c, &run);
+    show_limits(c, &run.limits);
     buf_fini(&text);
+}
+
+/* What it used, and what held it back. */
+static void show_usage(const struct wire_attempt_view *v, struct buf *text) {
+    char size[OUT_TIME_BYTES];
+    if (v->cpu_ms != 0)
+        buf_printf(text, ", %llu.%03llus of cpu", (unsigned long long)(v->cpu_ms / 1000),
+                   (unsigned long long)(v->cpu_ms % 1000));
+    if (v->throttled_ms != 0)
+        buf_printf(text, " (held back for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
+                   (unsigned long long)(v->throttled_ms % 1000));
+    if (v->memory_bytes_max != 0) buf_printf(text, ", %s of memory", out_bytes(v->memory_bytes_max, size));
+    if (v->hit.len > 0) buf_printf(text, ", limit of %.*s hit", SLICE_FMT(v->hit));
+    if (v->unkept.len > 0) buf_printf(text, ", limits: %.*s", SLICE_FMT(v->unkept));
 }
 
 static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_first) {
@@ -239,6 +267,7 @@ static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_f
     if (v->worker.len > 0) buf_printf(&text, ", on %.*s", SLICE_FMT(v->worker));
     int64_t begin = v->started_ms != 0 ? v->started_ms : v->assigned_ms;
     if (begin != 0 && v->ended_ms != 0) buf_printf(&text, ", for %s", out_age(v->ended_ms, begin, took));
+    show_usage(v, &text);
     if (v->reason.len > 0) buf_printf(&text, ": %.*s", SLICE_FMT(v->reason));
     line(c, is_first ? "tries" : "", buf_slice(&text));
     buf_fini(&text);
@@ -338,7 +367,9 @@ enum err verb_why(struct cli *c) {
     line(c, "parent", r->parent);
     line(c, "limit", r->limit);
     line(c, "worker", r->worker);
+    line_time(c, "asked next", r->poll_ms);
     line_time(c, "until", r->until_ms);
+    if (slice_eq(r->code, SLICE("outside"))) printf("  reeve complete %s\n", c->args[0]);
     if (slice_eq(r->gate, SLICE("approval"))) printf("  reeve approve %s\n", c->args[0]);
     if (slice_eq(r->gate, SLICE("external"))) printf("  reeve complete %s\n", c->args[0]);
     return ERR_OK;

@@ -113,6 +113,11 @@ static const struct cli_flag complete_flags[] = {
     {"output", 'o', "JSON", "the result of the job; @FILE reads it from a file"},
     {"fail",   0,   NULL,   "it went wrong"},
     {"reason", 'r', "TEXT", "why"},
+    {"token",  0,   "TOKEN", "of the job (`reeve callback`): needs no other right"},
+    {0},
+};
+static const struct cli_flag callback_flags[] = {
+    {"for", 0, "DURATION", "how long it is good for; as long as the job waits unless said"},
     {0},
 };
 static const struct cli_flag drain_flags[] = {
@@ -222,6 +227,7 @@ const struct cli_verb cli_verbs[] = {
     {"resume", "[FLOW]", "and goes on", NULL, verb_pause, pause_flags, 0, 1, 0, false},
     {"approve", "[JOB]", "say yes to what waits for a person; without JOB: list what waits", "Shows what will run and its hash, and asks. The approval holds for exactly that.", verb_approve, approve_flags, 0, 1, 0, false},
     {"reject", "JOB", "say no", NULL, verb_approve, approve_flags, 1, 1, 0, false},
+    {"callback", "JOB", "a token by which someone outside can end an external job", "It needs no other right: `reeve complete JOB --token TOKEN`, or POST to the URL.", verb_callback, callback_flags, 1, 1, 0, false},
     {"complete", "JOB", "end a job that waits for a word from outside", NULL, verb_complete, complete_flags, 1, 1, 0, false},
 
     {"schedule add", "FILE|-", "make a flow again and again", "When is said by `schedule:` in the file, or by flags. Adding it again changes it; its flows are made with the rights of who added it.", verb_schedule_add, schedule_flags, 1, 1, 0, false},

@@ -29,6 +29,7 @@ enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
 enum err verb_pause(struct cli *c);   /* pause, resume */
 enum err verb_approve(struct cli *c); /* approve, reject */
 enum err verb_complete(struct cli *c);
+enum err verb_callback(struct cli *c);
 enum err verb_drain(struct cli *c);
 /* verb_store.c, verb_blob.c, verb_token.c */
 enum err verb_kv_get(struct cli *c);

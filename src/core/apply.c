@@ -9,6 +9,7 @@
 #include "limit.h"
 #include "memo.h"
 #include "mutant.h"
+#include "outside.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
@@ -209,6 +210,10 @@ static void apply_due(struct state *s, const struct rec_due *r) {
 }
 
 static void apply_verdict(struct state *s, const struct rec_verdict *r) {
+    if (r->question == 0 && r->gate == GATE_EXTERNAL) {
+        outside_hear(s, the_job(s, r->flow, r->ordinal), r);
+        return;
+    }
     if (r->question == 0) {
         job_quarantine_late(s, the_job(s, r->flow, r->ordinal));
         if (r->fatal) saga_fail(s, the_job(s, r->flow, r->ordinal));

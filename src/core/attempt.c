@@ -8,6 +8,7 @@
 #include "life.h"
 #include "mutant.h"
 #include "note.h"
+#include "outside.h"
 #include "panic.h"
 #include "quota.h"
 #include "saga.h"
@@ -113,7 +114,7 @@ void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t
     emit_attempt(s, EFFECT_STOP, &effect);
 }
 
-static int64_t doubled(int64_t base_ms, int64_t cap_ms, uint32_t times) {
+int64_t doubled_ms(int64_t base_ms, int64_t cap_ms, uint32_t times) {
     int64_t delay = base_ms;
     for (uint32_t i = 0; i < times && delay < cap_ms; i++) delay *= 2;
     return delay < cap_ms ? delay : cap_ms;
@@ -126,12 +127,12 @@ static int64_t jitter_ms(const struct options *o, uint64_t seed, struct job_ref 
 }
 
 int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
-    return doubled(o->backoff_base_ms, o->backoff_cap_ms, used) + jitter_ms(o, seed, ref);
+    return doubled_ms(o->backoff_base_ms, o->backoff_cap_ms, used) + jitter_ms(o, seed, ref);
 }
 
 int64_t restart_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref) {
     REQUIRE(used > 0);
-    return doubled(o->restart_base_ms, o->restart_cap_ms, used - 1) + jitter_ms(o, seed, ref);
+    return doubled_ms(o->restart_base_ms, o->restart_cap_ms, used - 1) + jitter_ms(o, seed, ref);
 }
 
 /* ---- the end of an attempt ---- */
@@ -212,7 +213,10 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
         return;
     }
     keep_artifacts(s, j, rec->artifacts.raw);
-    switch (judge(stop, rec->outcome)) {
+    enum end end = judge(stop, rec->outcome);
+    bool is_own = end == END_SUCCESS || end == END_FAILURE;
+    if (is_own && job_options(s, j)->calls && outside_ended(s, job, rec)) return;
+    switch (end) {
     case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, stop_cause(s, j, called_off)); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;
     case END_SUCCESS: job_succeed(s, job, rec->result, rec->result_hash); break;

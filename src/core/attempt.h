@@ -13,6 +13,9 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec);
 /* The delay before the next attempt of a job that failed `used` times, jitter included. */
 int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref);
 
+/* `base_ms`, doubled so often, but never above the cap. */
+int64_t doubled_ms(int64_t base_ms, int64_t cap_ms, uint32_t times);
+
 /* The same for the restart of a service. */
 int64_t restart_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref);
 /* What an attempt that did not end well failed by. */

@@ -6,6 +6,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "memo.h"
+#include "outside.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
@@ -111,7 +112,8 @@ static enum err check_twins(const struct tlv_list *jobs, struct why *why) {
     uint32_t *table = ARENA_ARRAY(&scratch, uint32_t, slots); /* open addressing: job + 1 by name */
     for (uint32_t i = 0; twin == 0 && i < jobs->count; i++) {
         uint32_t at = (uint32_t)hash64(list[i].name.ptr, list[i].name.len, 0) & (slots - 1);
-        for (; table[at] && !slice_eq(list[table[at] - 1].name, list[i].name); at = (at + 1) & (slots - 1)) {}
+        for (; table[at] && !slice_eq(list[table[at] - 1].name, list[i].name); at = (at + 1) & (slots - 1)) {
+        }
         twin = table[at];
         table[at] = i + 1;
     }
@@ -214,6 +216,15 @@ static enum err check_active(const struct state *s, uint64_t flow, uint32_t ordi
     return ERR_OK;
 }
 
+static enum err check_ended(const struct state *s, const struct rec_ended *r, struct why *why) {
+    enum err e = check_active(s, r->flow, r->ordinal, r->attempt, why);
+    if (e != ERR_OK || r->again_ms == 0) return e;
+    const struct job *j = job_at(s, job_find(s, (struct job_ref){{r->flow}, r->ordinal}));
+    FITS(time_fits(r->again_ms), "a time that cannot be");
+    FITS(job_options(s, j)->calls && r->outcome == OUTCOME_OK, "an end that is none");
+    return ERR_OK;
+}
+
 static enum err check_assigned(const struct state *s, const struct rec_assigned *r, struct why *why) {
     uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
     FITS(job != 0, "a job that is not there");
@@ -240,6 +251,14 @@ static enum err check_due(const struct state *s, const struct rec_due *r, struct
 }
 
 static enum err check_verdict(const struct state *s, const struct rec_verdict *r, struct why *why) {
+    if (r->question == 0 && r->gate == GATE_EXTERNAL) {
+        uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
+        FITS(job != 0, "a job that is not there");
+        FITS(outside_may_hear(s, job_at(s, job)), "a word about a job that waits for none");
+        FITS(r->verdict == VERDICT_ALLOW || r->verdict == VERDICT_DENY, "a word that says neither yes nor no");
+        FITS(!r->fatal, "a word that is fatal");
+        return ERR_OK;
+    }
     if (r->question == 0) {
         uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
         FITS(job != 0, "a job that is not there");
@@ -437,7 +456,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     }
     case REC_STOPPING:
         return check_active(s, b->as_REC_STOPPING.flow, b->as_REC_STOPPING.ordinal, b->as_REC_STOPPING.attempt, why);
-    case REC_ENDED: return check_active(s, b->as_REC_ENDED.flow, b->as_REC_ENDED.ordinal, b->as_REC_ENDED.attempt, why);
+    case REC_ENDED: return check_ended(s, &b->as_REC_ENDED, why);
     case REC_DUE: return check_due(s, &b->as_REC_DUE, why);
     case REC_VERDICT: return check_verdict(s, &b->as_REC_VERDICT, why);
     case REC_KEY_EXPIRED: return check_key_expired(s, &b->as_REC_KEY_EXPIRED, why);

@@ -156,10 +156,14 @@ struct cmd_attempt { /* started, progress, health, done */
     struct slice reason;
     struct tlv_list artifacts; /* of rec_artifact */
     bool fatal; /* a failure that no further attempt can mend */
+    struct rec_usage usage;
+    bool again; /* of an external job, with a good outcome: it is not over yet */
 };
 
 struct cmd_verdict {
-    question_id question; /* 0 = a late quarantine of `job`, which has succeeded */
+    question_id question; /* 0 = a late quarantine of `job`, which has succeeded; or, with `outside`, */
+    bool outside;         /* the word from outside about `job`, an external one that has attempts, */
+    uint32_t begun;       /* and that this attempt of it has begun; 0 = whichever did */
     struct job_ref job;
     uint32_t revision;
     struct slice hash;

@@ -115,6 +115,8 @@ static enum err check_waits(struct decision *d, const struct options *o) {
                  {o->restart_reset_ms, "the healthy time that forgives restarts"},
                  {o->healthy_within_ms, "the time to become healthy"},
                  {o->stop_within_ms, "the time to stop"},
+                 {o->poll_ms, "the time between polls"},
+                 {o->poll_cap_ms, "the longest time between polls"},
                  {o->cache_ms, "the time of a kept result"}};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
         enum err e = check_wait(d, waits[i].ms, waits[i].what);
@@ -158,6 +160,19 @@ static enum err check_foreach(struct decision *d, const struct options *o) {
     return ERR_OK;
 }
 
+static enum err check_outside(struct decision *d, const struct options *o) {
+    if (!o->calls)
+        return o->poll_ms || o->poll_cap_ms ? refuse(d, ERR_INVALID, "polls are of external jobs that have attempts")
+                                            : ERR_OK;
+    if (o->kind != JOB_EXTERNAL) return refuse(d, ERR_INVALID, "only an external job waits for what is done outside");
+    if (o->gates & GATE_BIT(GATE_EXTERNAL))
+        return refuse(d, ERR_INVALID, "an external job that has attempts waits behind them, not before");
+    if (o->poll_ms && o->poll_ms < d->limits->poll_ms_min)
+        return refuse(d, ERR_LIMIT, "a poll every %u ms is more than one in %lld ms (poll_ms_min)", o->poll_ms,
+                      (long long)d->limits->poll_ms_min);
+    return ERR_OK;
+}
+
 static void fill_service(const struct decision *d, struct options *o) {
     if (o->kind != JOB_SERVICE) {
         o->restart_base_ms = o->restart_cap_ms = o->stop_within_ms = 0;
@@ -174,7 +189,8 @@ static void fill_service(const struct decision *d, struct options *o) {
 static void fill_defaults(struct decision *d, struct options *o) {
     fill_service(d, o);
     if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
-    if (o->kind == JOB_EXTERNAL) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    if (o->kind == JOB_EXTERNAL && !o->calls) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    if (o->poll_cap_ms < o->poll_ms) o->poll_cap_ms = o->poll_ms; /* as often as the first time */
     if (o->delay_from_submit) { /* known now, also for jobs that are added later: recorded as the time itself */
         int64_t start = d->in->wall.ms + o->delay_ms;
         if (o->delay_ms > 0 && start > o->not_before_ms) o->not_before_ms = start;
@@ -185,7 +201,7 @@ static void fill_defaults(struct decision *d, struct options *o) {
     if (o->quorum == 0) o->quorum = 1;
     /* a policy may ask for an approval that the job did not */
     uint8_t expiring = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL) | GATE_BIT(GATE_EXTERNAL);
-    if ((o->gates & expiring) && o->approval_ms == 0) o->approval_ms = d->limits->approval_ms;
+    if (((o->gates & expiring) || o->calls) && o->approval_ms == 0) o->approval_ms = d->limits->approval_ms;
     if (options_expand(o) && o->max_parallel == 0) o->max_parallel = (uint32_t)d->limits->foreach_parallel_max;
     bool prefers = o->affinity || o->preferred_worker.len || o->preferred_pool.len;
     if (prefers && o->prefer_ms == 0) o->prefer_ms = d->limits->lease_ms;
@@ -196,6 +212,7 @@ enum err decide_options(struct decision *d, const struct options *given, struct 
     struct options o = *given;
     enum err e = check_numbers(d, &o);
     if (e == ERR_OK) e = check_foreach(d, &o);
+    if (e == ERR_OK) e = check_outside(d, &o);
     if (e == ERR_OK) e = complete_demand(d, &o.demand);
     if (e == ERR_OK) e = check_waits(d, &o);
     if (e == ERR_OK) e = optional_name(d, o.preferred_worker, "a worker");

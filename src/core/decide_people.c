@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
+#include "outside.h"
 #include "question.h"
 #include "registry.h"
 
@@ -247,6 +248,33 @@ static enum err decide_late_quarantine(struct decision *d, const struct command 
     return ERR_OK;
 }
 
+/* About a job that has attempts nobody is asked; whoever was told of it when it was begun says when it is over. */
+static enum err decide_word(struct decision *d, const struct command *cmd) {
+    const struct cmd_verdict *c = &cmd->as.verdict;
+    const struct state *s = d->state;
+    uint32_t job = 0;
+    enum err e = decide_settled_job(d, cmd, c->job, &job);
+    if (e != ERR_OK) return e;
+    const struct job *j = job_at(s, job);
+    const struct outside *x = outside_of(s, j);
+    if (!job_options(s, j)->calls) return refuse(d, ERR_STATE, "the job does not wait for a word from outside");
+    if (job_state_is_terminal(j->state)) return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
+    if (x != NULL && x->word != WORD_NONE) return refuse(d, ERR_STATE, "the job was told already that it is over");
+    if (!outside_may_hear(s, j)) return refuse(d, ERR_STATE, "nothing was begun outside yet");
+    uint32_t begun = x != NULL && x->begun ? x->begun : j->attempt;
+    if (c->begun && c->begun != begun)
+        return refuse(d, ERR_STALE, "that was about attempt %u, and attempt %u began it anew", c->begun, begun);
+    if (c->verdict != VERDICT_ALLOW && c->verdict != VERDICT_DENY)
+        return refuse(d, ERR_INVALID, "what is done outside is done, or has failed");
+    if (c->verdict == VERDICT_DENY && (c->result.len || c->result_hash.len))
+        return refuse(d, ERR_INVALID, "what has failed has no result");
+    if (c->fatal) return refuse(d, ERR_INVALID, "a word from outside is not fatal: compensations begin by exit codes");
+    if (c->cache_key.len || c->payload.len)
+        return refuse(d, ERR_INVALID, "a word from outside has a result, and no more");
+    record_verdict(d, cmd, c->job, GATE_EXTERNAL);
+    return ERR_OK;
+}
+
 /* A spec that was rendered has a key of its own: what it depends on is known only now. */
 static enum err check_cache_key(struct decision *d, const struct cmd_verdict *c, const struct question *q) {
     const struct job *j = job_at(d->state, q->job);
@@ -263,7 +291,7 @@ enum err decide_verdict(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_INVALID, "only a deny or a quarantine can be fatal");
     enum err e = check_payload(d, c);
     if (e != ERR_OK) return e;
-    if (c->question.v == 0) return decide_late_quarantine(d, cmd);
+    if (c->question.v == 0) return c->outside ? decide_word(d, cmd) : decide_late_quarantine(d, cmd);
     uint32_t question = map_get(&d->state->question_by_id, c->question.v);
     if (question == 0) {
         if (c->question.v <= d->state->question_last) return refuse(d, ERR_STALE, "the question is closed");

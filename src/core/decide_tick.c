@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "life.h"
 #include "mutant.h"
+#include "outside.h"
 #include "panic.h"
 #include "question.h"
 #include "timer.h"
@@ -56,7 +57,8 @@ static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t
         record_stop(d, j, STOP_DISPATCH_TIMEOUT);
         return;
     }
-    if (o->deadline_ms > 0 && o->deadline_ms < until) until = o->deadline_ms; /* a deadline waits for nobody */
+    int64_t deadline_ms = outside_deadline_ms(s, j);
+    if (deadline_ms > 0 && deadline_ms < until) until = deadline_ms; /* a deadline waits for nobody */
     put_off(indices, job, until);
 }
 
@@ -64,7 +66,8 @@ static void job_timer(struct decision *d, struct state *indices, uint32_t job) {
     const struct state *s = d->state;
     const struct job *j = job_at(s, job);
     const struct options *o = job_options(s, j);
-    bool late = o->deadline_ms > 0 && o->deadline_ms <= d->in->wall.ms;
+    int64_t deadline_ms = outside_deadline_ms(s, j);
+    bool late = deadline_ms > 0 && deadline_ms <= d->in->wall.ms;
     switch ((enum job_state)j->state) {
     case JOB_WAITING: record_due(d, j, late ? DUE_DEADLINE : DUE_START); return;
     case JOB_HELD:

@@ -39,8 +39,8 @@ const char *job_cause_word(enum job_cause c) {
 #define UNSTARTED_ENDS (TO(JOB_FAILED) | TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED) | TO(JOB_SKIPPED))
 
 static const uint32_t moves[JOB_STATE_COUNT] = {
-    /* a barrier succeeds without ever being ready */
-    [JOB_WAITING] = TO(JOB_HELD) | TO(JOB_READY) | TO(JOB_SUCCEEDED) | UNSTARTED_ENDS,
+    /* a barrier succeeds without ever being ready; an external job between two attempts, by a word from outside */
+    [JOB_WAITING] = TO(JOB_HELD) | TO(JOB_READY) | TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | UNSTARTED_ENDS,
     /* a gate succeeds by its verdict; a foreach job waits for its children */
     [JOB_HELD] = TO(JOB_READY) | TO(JOB_WAITING) | TO(JOB_SUCCEEDED) | TO(JOB_DENIED) | UNSTARTED_ENDS,
     /* the policy that let it pass is no longer in force; a result that was kept makes an attempt needless */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define JOB_STATE_TABLE(X)                                                                   \
-    X(JOB_WAITING, "waiting", "for parents, for a time or for its children")                 \
+    X(JOB_WAITING, "waiting", "for parents, a time, its children or a word from outside")    \
     X(JOB_HELD, "held", "before a question")                                                 \
     X(JOB_READY, "ready", "for a worker")                                                    \
     X(JOB_DISPATCHED, "dispatched", "given to a worker")                                     \

@@ -197,8 +197,8 @@ static enum gate next_gate(const struct state *s, const struct job *j) {
     return GATE_COUNT;
 }
 
-static bool ends_in_apply(enum job_kind kind) {
-    return kind == JOB_GATE || kind == JOB_BARRIER || kind == JOB_EXTERNAL;
+static bool ends_in_apply(const struct options *o) {
+    return o->kind == JOB_GATE || o->kind == JOB_BARRIER || (o->kind == JOB_EXTERNAL && !o->calls);
 }
 
 void job_advance(struct state *s, uint32_t index) {
@@ -225,7 +225,7 @@ void job_advance(struct state *s, uint32_t index) {
         expand_begin(s, index);
     } else if (o->kind == JOB_SERVICE && service_is_deployed_by(s, j)) {
         service_deploy(s, index);
-    } else if (ends_in_apply(o->kind)) {
+    } else if (ends_in_apply(o)) {
         job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
     } else {
         job_move(s, index, JOB_READY, CAUSE_NONE);

@@ -10,6 +10,7 @@
 #include "memo.h"
 #include "note.h"
 #include "objects.h"
+#include "outside.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
@@ -203,6 +204,20 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     return l->jobs_left == 0 ? finish_flow(l, why) : ERR_OK;
 }
 
+static void load_outside(struct state *s, struct job *j, const struct snap_outside *o) {
+    struct arena *arena = &flow_at(s, j->flow)->arena;
+    if (o->begun == 0 && o->word == WORD_NONE) return;
+    struct outside *x = ARENA_NEW(arena, struct outside);
+    *x = (struct outside){.begun = o->begun,
+                          .polls = o->polls,
+                          .until = {o->until_ms},
+                          .word = o->word,
+                          .result = arena_slice(arena, o->result),
+                          .result_hash = arena_slice(arena, o->result_hash),
+                          .reason = arena_slice(arena, o->reason)};
+    job_extra(s, j)->outside = x;
+}
+
 static void load_extra(struct state *s, struct job *j, const struct snap_job *o) {
     bool has_slices = o->result.len || o->result_hash.len || o->constraints.len || o->body.len || o->body_hash.len;
     if (!has_slices && o->policy == 0 && o->artifacts.len == 0) return;
@@ -252,7 +267,8 @@ static enum err load_memo(struct loader *l, uint32_t job, const struct rec_job *
 
 static bool job_object_fits(const struct snap_job *o) {
     return rec_artifacts_fit(o->artifacts) && o->used <= UINT16_MAX && (o->flags & ~JOBF_FACTS) == 0 &&
-           moment_fits(o->since_ms) && moment_fits(o->due_ms);
+           moment_fits(o->since_ms) && moment_fits(o->due_ms) && moment_fits(o->outside.until_ms) &&
+           o->outside.begun <= o->attempt;
 }
 
 static void load_job_facts(struct state *s, struct job *j, const struct snap_job *o) {
@@ -268,6 +284,7 @@ static void load_job_facts(struct state *s, struct job *j, const struct snap_job
     j->due.ms = o->due_ms;
     j->parents_open = o->parents_open;
     load_extra(s, j, o);
+    load_outside(s, j, &o->outside);
     if (!job_state_is_terminal(j->state)) quota_count_job(s, j, 1);
 }
 

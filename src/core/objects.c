@@ -3,6 +3,7 @@
 
 #include "job.h"
 #include "options.h"
+#include "outside.h"
 #include "record.h"
 
 #define TEXT_MAX 255
@@ -92,8 +93,20 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(11, TLV_U64, snap_attempt, log_bytes),
     TLV_FIELD(12, TLV_U64, snap_attempt, log_cut_bytes),
     TLV_FIELD(13, TLV_TEXT, snap_attempt, reason, .max = 4096),
+    TLV_FIELD(24, TLV_MSG, snap_attempt, usage, .sub = &rec_usage_desc),
 };
 const struct tlv_desc snap_attempt_desc = TLV_DESC("attempt", snap_attempt, attempt_fields);
+static const char *const word_words[] = {"none", "done", "failed"};
+static const struct tlv_field outside_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_outside, begun),
+    TLV_FIELD(2, TLV_U32, snap_outside, polls),
+    TLV_FIELD(3, TLV_I64, snap_outside, until_ms),
+    TLV_FIELD(4, TLV_ENUM, snap_outside, word, .max = WORD_COUNT, .names = word_words),
+    TLV_FIELD(5, TLV_BYTES, snap_outside, result, .max = MESSAGE_MAX),
+    TLV_FIELD(6, TLV_HASH, snap_outside, result_hash),
+    TLV_FIELD(7, TLV_TEXT, snap_outside, reason, .max = 4096),
+};
+static const struct tlv_desc outside_desc = TLV_DESC("outside", snap_outside, outside_fields);
 static const struct tlv_field job_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_job, text, .max = MESSAGE_MAX),
     TLV_FIELD(2, TLV_U32, snap_job, profile),
@@ -123,6 +136,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(90, TLV_U64, snap_job, policy),
     TLV_FIELD(100, TLV_BYTES, snap_job, artifacts, .max = MESSAGE_MAX),
     TLV_FIELD(110, TLV_LIST, snap_job, attempts, .max = 64, .sub = &snap_attempt_desc),
+    TLV_FIELD(131, TLV_MSG, snap_job, outside, .sub = &outside_desc),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {

@@ -2,6 +2,7 @@
 #ifndef REEVE_OBJECTS_H
 #define REEVE_OBJECTS_H
 
+#include "record.h"
 #include "tlv.h"
 
 #define OBJECT_TABLE(X)                                                                           \
@@ -98,6 +99,13 @@ struct snap_attempt { /* that is over */
     int64_t assigned_ms, started_ms, ended_ms; /* started 0 = it never was */
     uint64_t log_bytes, log_cut_bytes;
     struct slice reason;
+    struct rec_usage usage;
+};
+struct snap_outside { /* of an external job: what was begun, or said, outside */
+    uint32_t begun, polls;
+    int64_t until_ms;
+    uint8_t word;
+    struct slice result, result_hash, reason;
 };
 struct snap_job {
     struct slice text; /* rec_job */
@@ -117,6 +125,7 @@ struct snap_job {
     uint64_t policy; /* version that let it pass */
     struct slice artifacts; /* rec_artifacts */
     struct tlv_list attempts; /* of snap_attempt, oldest first */
+    struct snap_outside outside;
 };
 struct snap_jobs {
     uint64_t flow;

@@ -78,6 +78,9 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(82, TLV_I64, options, restart_reset_ms),
     TLV_FIELD(83, TLV_I64, options, healthy_within_ms),
     TLV_FIELD(84, TLV_U32, options, stop_within_ms),
+    TLV_FIELD(105, TLV_BOOL, options, calls),
+    TLV_FIELD(106, TLV_U32, options, poll_ms),
+    TLV_FIELD(107, TLV_U32, options, poll_cap_ms),
     TLV_FIELD(0, TLV_RAW, options, raw),
 };
 const struct tlv_desc options_desc = TLV_DESC("options", options, options_fields);
@@ -124,6 +127,7 @@ bool options_fit(const struct options *o) {
                              o->healthy_within_ms, o->cache_ms};
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
         if (!time_fits(times[i])) return false;
+    if (o->calls && (o->kind != JOB_EXTERNAL || (o->gates & GATE_BIT(GATE_EXTERNAL)))) return false;
     if (options_expand(o) && (o->max_parallel == 0 || o->allow_percent > 100)) return false;
     return (o->demand.pool.len > 0 || o->demand.topic.len > 0) && o->quorum > 0 && o->quorum <= 64;
 }

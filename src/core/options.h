@@ -108,6 +108,9 @@ struct options {
     int64_t restart_reset_ms;  /* healthy for so long: the next restart is the first again */
     int64_t healthy_within_ms; /* from its deployment; else back to the version before */
     uint32_t stop_within_ms;   /* how long a worker may take to confirm that it stopped */
+    bool calls;                /* external, so to the end: it has attempts (outside.h) */
+    uint32_t poll_ms;          /* after which it is asked how it is; 0 = never */
+    uint32_t poll_cap_ms;      /* the time between two polls doubles up to this */
     struct slice raw;
 };
 

@@ -10,6 +10,7 @@
 #include "mutant.h"
 #include "note.h"
 #include "objects.h"
+#include "outside.h"
 #include "panic.h"
 #include "quota.h"
 #include "schedule.h"
@@ -172,6 +173,14 @@ static struct snap_job job_object(struct writer *w, const struct job *j) {
         o.body_hash = x->body_hash;
         o.policy = x->policy;
         o.artifacts = x->artifacts;
+        if (x->outside)
+            o.outside = (struct snap_outside){.begun = x->outside->begun,
+                                              .polls = x->outside->polls,
+                                              .until_ms = x->outside->until.ms,
+                                              .word = x->outside->word,
+                                              .result = x->outside->result,
+                                              .result_hash = x->outside->result_hash,
+                                              .reason = x->outside->reason};
         if (x->memo) {
             const struct memo_job *m = memo_job_at(s, x->memo);
             if (m->is_rendered) o.cache_key = memo_key(memo_at(s, m->memo));

@@ -91,6 +91,7 @@ struct extra {
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
     uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
+    struct outside *outside; /* of an external job, once something was begun or said; outside.h */
 };
 
 /* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with

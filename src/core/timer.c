@@ -1,6 +1,7 @@
 /* timer.c: see timer.h. */
 #include "timer.h"
 
+#include "outside.h"
 #include "panic.h"
 
 static uint32_t *position_of(struct state *s, uint64_t ref) {
@@ -86,7 +87,8 @@ wall_time job_due(const struct state *s, const struct job *j) {
     case JOB_SKIPPED:
     case JOB_STATE_COUNT: return (wall_time){TIME_NEVER};
     }
-    if (o->deadline_ms > 0) due = sooner(due, o->deadline_ms);
+    int64_t deadline_ms = outside_deadline_ms(s, j);
+    if (deadline_ms > 0) due = sooner(due, deadline_ms);
     return (wall_time){due};
 }
 

@@ -7,6 +7,7 @@
 #include "live.h"
 #include "memo.h"
 #include "note.h"
+#include "outside.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
@@ -53,6 +54,8 @@ static void fill_extra(const struct state *s, const struct extra *x, struct job_
     ret->result = x->result;
     ret->result_hash = x->result_hash;
     ret->artifacts = x->artifacts;
+    ret->begun = x->outside ? x->outside->begun : 0;
+    ret->heard = x->outside && x->outside->word != WORD_NONE;
     if (x->memo) {
         const struct memo_job *m = memo_job_at(s, x->memo);
         ret->cache_key = memo_key(memo_at(s, m->memo));
@@ -108,6 +111,11 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
     if (j->extra) fill_extra(s, extra_at(s, j->extra), ret);
     if (job_state_is_active(j->state)) ret->stop = run_at(s, j->link)->stop;
     if (j->state == JOB_HELD || j->state == JOB_CHECKING) ret->question.v = question_at(s, j->link)->id;
+}
+
+bool view_calls(const struct state *s, struct job_ref ref) {
+    uint32_t index = job_find(s, ref);
+    return index != 0 && job_options(s, job_at(s, index))->calls;
 }
 
 /* A child without a struct: what follows from its foreach job. */

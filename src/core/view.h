@@ -54,6 +54,8 @@ struct job_view {
     struct slice items;    /* of a child: hash of the blob that holds the items */
     struct slice artifacts; /* as the state keeps them: view_artifacts reads them */
     struct slice undo_body; /* of its compensation */
+    uint32_t begun;        /* external: the attempt that began what is done outside; 0 = none yet */
+    bool heard;            /* external: a word has come, and counts when the open attempt has ended */
 };
 
 struct expansion_view { /* of a foreach job that got its items */
@@ -86,6 +88,7 @@ struct worker_view {
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
+bool view_calls(const struct state *s, struct job_ref ref); /* an external job that has attempts; cheap */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */
 struct tlv_list view_artifacts(struct slice artifacts, struct arena *arena);
@@ -232,6 +235,7 @@ void view_counts(const struct state *s, const struct live *l, struct state_count
     X(BLOCK_CHILDREN, "children", "it waits for its children")                                             \
     X(BLOCK_PARALLEL, "max_parallel", "as many children of its foreach job are under way as may be")       \
     X(BLOCK_TIME, "time", "it waits for a time")                                                           \
+    X(BLOCK_OUTSIDE, "outside", "what it began outside is not over yet")                                   \
     X(BLOCK_QUESTION, "question", "someone must answer first")                                             \
     X(BLOCK_PAUSED, "paused", "its flow, pool or tenant is paused")                                        \
     X(BLOCK_KEY_LIMIT, "key_limit", "one of its concurrency keys is taken as often as it is wide")         \
@@ -271,6 +275,7 @@ struct why_job {
     struct slice limit;        /* key_limit, rate_limit: its name */
     question_id question;
     uint32_t worker;           /* stopping, start */
+    wall_time poll;            /* outside: when it is asked how it is; TIME_NEVER */
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);

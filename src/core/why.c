@@ -4,6 +4,7 @@
 #include "class.h"
 #include "expand.h"
 #include "flow.h"
+#include "outside.h"
 #include "panic.h"
 #include "question.h"
 #include "quota.h"
@@ -156,6 +157,10 @@ static void why_waiting(const struct state *s, const struct job *j, struct why_j
         ret->block = BLOCK_PARENTS;
         ret->parents_open = j->parents_open;
         ret->parent = open_parent(s, j);
+    } else if (outside_of(s, j) && outside_of(s, j)->begun && j->cause == CAUSE_NONE) {
+        ret->block = BLOCK_OUTSIDE;
+        ret->until.ms = outside_deadline_ms(s, j);
+        if (job_options(s, j)->poll_ms) ret->poll = j->due;
     } else {
         ret->block = flow_at(s, j->flow)->is_working && !(j->flags & JOBF_TIMED) ? BLOCK_SETTLING : BLOCK_TIME;
         ret->until = j->due;
@@ -177,7 +182,7 @@ static void why_active(const struct state *s, const struct job *j, struct why_jo
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret) {
     uint32_t index = job_find(s, ref);
-    *ret = (struct why_job){.block = BLOCK_NOTHING, .until = {TIME_NEVER}};
+    *ret = (struct why_job){.block = BLOCK_NOTHING, .until = {TIME_NEVER}, .poll = {TIME_NEVER}};
     if (index == 0) return why_bare(s, ref, ret);
     const struct job *j = job_at(s, index);
     switch ((enum job_state)j->state) {

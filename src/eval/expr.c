@@ -76,6 +76,10 @@ static void push_scope(lua_State *L, const struct scope *s, struct slice text) {
         expr_json_push(L, texts[i]);
         lua_setglobal(L, scope_root_words[i]);
     }
+    if (s->output.len > 0) { /* no root of templates: nothing else has one */
+        expr_json_push(L, s->output);
+        lua_setglobal(L, "output");
+    }
     if (named[ROOT_JOBS]) push_jobs(L, s, text);
     if (named[ROOT_INDEX] && s->item.len > 0) {
         lua_pushinteger(L, s->index);

@@ -29,30 +29,56 @@ bool runtext_is_program(const struct wire_arg *args, uint32_t at) {
     return at > 1 && is_interpreter(args[0].text) && says_program(args[at - 1].text);
 }
 
+static enum err each_arg(const struct tlv_list *list, runtext_fn each, void *ctx, struct why *why) {
+    struct wire_arg *args = list->at;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < list->count; i++)
+        e = each(ctx, &args[i].text, runtext_is_program(args, i) ? INTO_PROGRAM : INTO_TEXT, why);
+    return e;
+}
+
+static enum err each_http(const struct tlv_list *list, runtext_fn each, void *ctx, struct why *why) {
+    struct wire_http *http = list->at;
+    if (list->count == 0) return ERR_OK;
+    struct wire_pair *headers = http->headers.at;
+    enum err e = each(ctx, &http->url, INTO_URL, why);
+    for (uint32_t i = 0; e == ERR_OK && i < http->headers.count; i++)
+        e = each(ctx, &headers[i].value, INTO_HEADER, why);
+    return e == ERR_OK ? each(ctx, &http->body, http->is_json ? INTO_JSON : INTO_BODY, why) : e;
+}
+
+static enum err each_step(const struct tlv_list *list, runtext_fn each, void *ctx, struct why *why) {
+    struct wire_step *step = list->at;
+    if (list->count == 0) return ERR_OK;
+    enum err e = each(ctx, &step->shell, INTO_PROGRAM, why);
+    if (e == ERR_OK) e = each_arg(&step->argv, each, ctx, why);
+    return e == ERR_OK ? each_http(&step->http, each, ctx, why) : e;
+}
+
 static enum err each_list(struct wire_run *run, runtext_fn each, void *ctx, struct why *why) {
-    struct wire_arg *args = run->argv.at;
     struct wire_pair *env = run->env.at;
     struct wire_artifact *artifacts = run->artifacts.at;
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < run->argv.count; i++)
-        e = each(ctx, &args[i].text, runtext_is_program(args, i), why);
-    for (uint32_t i = 0; e == ERR_OK && i < run->env.count; i++) e = each(ctx, &env[i].value, false, why);
+    enum err e = each_arg(&run->argv, each, ctx, why);
+    if (e == ERR_OK) e = each_http(&run->http, each, ctx, why);
+    if (e == ERR_OK) e = each_step(&run->submit, each, ctx, why);
+    if (e == ERR_OK) e = each_step(&run->poll, each, ctx, why);
+    for (uint32_t i = 0; e == ERR_OK && i < run->env.count; i++) e = each(ctx, &env[i].value, INTO_TEXT, why);
     for (uint32_t i = 0; e == ERR_OK && i < run->artifacts.count; i++) {
-        e = each(ctx, &artifacts[i].path, false, why);
-        if (e == ERR_OK) e = each(ctx, &artifacts[i].name, false, why);
+        e = each(ctx, &artifacts[i].path, INTO_TEXT, why);
+        if (e == ERR_OK) e = each(ctx, &artifacts[i].name, INTO_TEXT, why);
     }
     return e;
 }
 
 enum err runtext_each(struct wire_run *run, runtext_fn each, void *ctx, struct why *why) {
     struct slice *const texts[] = {&run->stdin_text, &run->workdir, &run->message};
-    enum err e = each(ctx, &run->shell, true, why);
-    for (size_t i = 0; e == ERR_OK && i < sizeof texts / sizeof texts[0]; i++) e = each(ctx, texts[i], false, why);
+    enum err e = each(ctx, &run->shell, INTO_PROGRAM, why);
+    for (size_t i = 0; e == ERR_OK && i < sizeof texts / sizeof texts[0]; i++) e = each(ctx, texts[i], INTO_TEXT, why);
     return e == ERR_OK ? each_list(run, each, ctx, why) : e;
 }
 
-static enum err see(void *ctx, struct slice *text, bool guarded, struct why *why) {
-    (void)guarded;
+static enum err see(void *ctx, struct slice *text, enum template_into into, struct why *why) {
+    (void)into;
     return template_stages(*text, ctx, why);
 }
 
@@ -66,8 +92,8 @@ enum err runtext_stages(const struct wire_run *run, unsigned *ret, struct why *w
 
 /* ---- checking ---- */
 
-static enum err check_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
-    (void)guarded;
+static enum err check_text(void *ctx, struct slice *text, enum template_into into, struct why *why) {
+    (void)into;
     if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
     for (size_t at = 0;;) {
         struct template_part part;
@@ -99,9 +125,9 @@ static enum err name_jobs(const struct naming *n, enum runtext_where where, stru
     return e;
 }
 
-static enum err name_text(void *ctx, struct slice *text, bool guarded, struct why *why) {
+static enum err name_text(void *ctx, struct slice *text, enum template_into into, struct why *why) {
     const struct naming *n = ctx;
-    (void)guarded;
+    (void)into;
     if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
     for (size_t at = 0;;) {
         struct template_part part;
@@ -132,11 +158,11 @@ struct rendering {
     struct arena *arena;
 };
 
-static enum err render(void *ctx, struct slice *text, bool guarded, struct why *why) {
+static enum err render(void *ctx, struct slice *text, enum template_into into, struct why *why) {
     const struct rendering *r = ctx;
     struct template_fill how = *r->how;
     struct buf out;
-    how.guarded = guarded;
+    how.into = into;
     if (text->len == 0 || memchr(text->ptr, '$', text->len) == NULL) return ERR_OK;
     buf_init(&out, WIRE_BODY_MAX);
     enum err e = template_render(*text, &how, &out, why);
@@ -161,11 +187,24 @@ static bool list_own(struct tlv_list *list, size_t item_bytes, struct arena *are
     return true;
 }
 
+static bool http_own(struct tlv_list *list, struct arena *arena) {
+    if (!list_own(list, sizeof(struct wire_http), arena)) return false;
+    struct wire_http *http = list->at;
+    return list->count == 0 || list_own(&http->headers, sizeof(struct wire_pair), arena);
+}
+
+static bool step_own(struct tlv_list *list, struct arena *arena) {
+    if (!list_own(list, sizeof(struct wire_step), arena)) return false;
+    struct wire_step *step = list->at;
+    return list->count == 0 || (list_own(&step->argv, sizeof(struct wire_arg), arena) && http_own(&step->http, arena));
+}
+
 enum err runtext_render(struct wire_run *run, const struct template_fill *how, struct arena *arena, struct why *why) {
     struct rendering r = {how, arena};
     if (!list_own(&run->argv, sizeof(struct wire_arg), arena) ||
         !list_own(&run->env, sizeof(struct wire_pair), arena) ||
-        !list_own(&run->artifacts, sizeof(struct wire_artifact), arena))
+        !list_own(&run->artifacts, sizeof(struct wire_artifact), arena) || !http_own(&run->http, arena) ||
+        !step_own(&run->submit, arena) || !step_own(&run->poll, arena))
         return why_set(why, ERR_LIMIT, "its texts are too long together");
     return runtext_each(run, render, &r, why);
 }

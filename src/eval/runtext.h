@@ -1,5 +1,6 @@
 /* runtext.h: the texts of a `run` message that are templates: command, arguments, environment, standard input, working
- * directory, message, artifacts. Scripts are not: they get arguments and environment, and their `${…}` is their own.
+ * directory, message, artifacts; url, headers and body of a request. Scripts are not: they get arguments and
+ * environment, and their `${…}` is their own.
  *
  * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `perl -e`).
  * In the environment and everywhere else a value may be anything. */
@@ -12,7 +13,7 @@
 /* Whether the argument at `at` is read as a program by the one at 0. */
 bool runtext_is_program(const struct wire_arg *args, uint32_t at);
 
-typedef enum err (*runtext_fn)(void *ctx, struct slice *text, bool guarded, struct why *why);
+typedef enum err (*runtext_fn)(void *ctx, struct slice *text, enum template_into into, struct why *why);
 /* Each of them, until the first error; `each` may put another text in its place. */
 CHECKED enum err runtext_each(struct wire_run *run, runtext_fn each, void *ctx, struct why *why);
 

@@ -31,6 +31,7 @@ struct scope_job { /* a parent */
 
 struct scope { /* JSON texts; an empty one is not there */
     struct slice params, flow, item;
+    struct slice output; /* of a poll, for expressions about it */
     uint32_t index; /* of the item */
     const struct scope_job *jobs;
     uint32_t job_count;

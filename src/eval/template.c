@@ -2,6 +2,7 @@
 #include "template.h"
 
 #include "expr.h"
+#include "httptext.h"
 #include "names.h"
 
 #define VALUE_ARENA_MAX ((size_t)1 << 30) /* taken only for a value with escapes in a large output */
@@ -153,6 +154,25 @@ void template_escape(struct slice text, struct buf *out) {
     buf_put(out, text.ptr + from, text.len - from);
 }
 
+/* The value as it may stand in what it goes into. */
+static enum err value_fit(struct slice text, const struct template_part *part, enum template_into into,
+                          struct arena *arena, struct slice *value, struct why *why) {
+    static const enum httptext_place places[] = {[INTO_URL] = HTTPTEXT_URL,
+                                                 [INTO_HEADER] = HTTPTEXT_HEADER,
+                                                 [INTO_BODY] = HTTPTEXT_BODY,
+                                                 [INTO_JSON] = HTTPTEXT_JSON};
+    bool is_whole = part->whole.len == text.len, is_first = part->whole.ptr == text.ptr;
+    struct buf out;
+    if (into == INTO_TEXT || (into == INTO_PROGRAM && is_whole)) return ERR_OK;
+    if (into == INTO_PROGRAM) return template_guard(part, *value, why);
+    buf_init(&out, VALUE_BYTES_MAX * 6);
+    enum err e = httptext_put(places[into], is_first, *value, &out, why);
+    if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "it is too long");
+    if (e == ERR_OK) *value = httptext_still(buf_slice(&out), arena);
+    buf_fini(&out);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "%.*s", SLICE_FMT(shown(part)));
+}
+
 static enum err fill(struct slice text, const struct template_part *part, const struct template_fill *how,
                      struct buf *out, struct why *why) {
     struct arena arena;
@@ -161,8 +181,7 @@ static enum err fill(struct slice text, const struct template_part *part, const 
     enum err e = part->kind == PART_PATH ? path_value(part, how, &arena, &value, why)
                                          : expr_value(part, how, &arena, &value, why);
     if (e != ERR_OK && part->kind == PART_PATH) why_wrap(why, e, "%.*s", SLICE_FMT(shown(part)));
-    bool is_program = part->whole.len == text.len;
-    if (e == ERR_OK && how->guarded && !is_program) e = template_guard(part, value, why);
+    if (e == ERR_OK) e = value_fit(text, part, how->into, &arena, &value, why);
     if (e == ERR_OK && how->is_last)
         buf_put_slice(out, value);
     else if (e == ERR_OK)

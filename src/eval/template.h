@@ -10,10 +10,10 @@
  * A text is filled in in stages (scope.h). What is not known yet stays as it is, and so do escapes until the last
  * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
  *
- * Guarded texts are programs (shell lines, scripts): a value that goes into one must be made of letters, digits and
- * characters that no shell reads as anything but themselves. Anything else is refused, and belongs into `env`. Only
- * when a guarded text is nothing but one template the value is the program itself, whatever it says: the author asked
- * for that. */
+ * Guarded texts (INTO_PROGRAM) are programs (shell lines, scripts): a value that goes into one must be made of
+ * letters, digits and characters that no shell reads as anything but themselves. Anything else is refused, and belongs
+ * into `env`. Only when a guarded text is nothing but one template the value is the program itself, whatever it says:
+ * the author asked for that. */
 #ifndef REEVE_TEMPLATE_H
 #define REEVE_TEMPLATE_H
 
@@ -29,6 +29,16 @@ struct template_part {
     enum scope_stage stage; /* at which it can be filled in */
 };
 
+/* What the text is that a value goes into; so it can never become more than the value that its author meant. */
+enum template_into {
+    INTO_TEXT,    /* anything may */
+    INTO_PROGRAM, /* guarded, see above */
+    INTO_URL,     /* parts of an HTTP request: see httptext.h */
+    INTO_HEADER,
+    INTO_BODY,
+    INTO_JSON, /* a body that is JSON, inside one of its strings */
+};
+
 /* The next part of the text from *at on, which moves behind it. *ret_over: there is none. */
 CHECKED enum err template_next(struct slice text, size_t *at, struct template_part *ret, bool *ret_over,
                                struct why *why);
@@ -42,7 +52,7 @@ struct template_fill {
     const struct limits *limits;
     enum scope_stage stage; /* what is known */
     bool is_last;           /* escapes are taken away */
-    bool guarded;
+    enum template_into into;
 };
 CHECKED enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why);
 

@@ -31,6 +31,8 @@ static const struct api_route routes[] = {
     DO(POST, "/jobs/{flow}/{job}/retry",   WIRE_RETRY,      "targets", NULL,            ITEM,    "results",   "a dead job gets a new budget"),
     DO(POST, "/jobs/{flow}/{job}/discard", WIRE_DISCARD,    "targets", NULL,            ITEM,    "results",   "a dead letter is put away"),
     DO(POST, "/jobs/{flow}/{job}/complete", WIRE_COMPLETE,  "job",     NULL,            MESSAGE, NULL,        "the word that an external job waits for"),
+    DO(POST, "/jobs/{flow}/{job}/callback", WIRE_CALLBACK,  "job",     NULL,            MESSAGE, NULL,        "a token by which someone outside can end an external job"),
+    DO(POST, "/callback/{token}",          WIRE_COMPLETE,   "token",   NULL,            MESSAGE, NULL,        "the word that an external job waits for, by its token and no other right"),
     DO(POST, "/jobs/{flow}/{job}/verdict", WIRE_VERDICT,    "job",     NULL,            MESSAGE, NULL,        "answers the question that this job stands before"),
     GET("/dead",                           WIRE_LIST,       NULL,      "what=dead",     MESSAGE, "jobs",      "a page of dead letters"),
     GET("/questions",                      WIRE_LIST,       NULL,      "what=questions", MESSAGE, "questions", "a page of what waits for a decision"),

@@ -65,6 +65,9 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(35, TLV_I64, wire_options, healthy_within_ms),
     TLV_FIELD(36, TLV_U32, wire_options, stop_within_ms),
     TLV_FIELD(37, TLV_I64, wire_options, cache_ms),
+    TLV_FIELD(58, TLV_BOOL, wire_options, calls),
+    TLV_FIELD(59, TLV_U32, wire_options, poll_ms),
+    TLV_FIELD(60, TLV_U32, wire_options, poll_cap_ms),
 };
 const struct tlv_desc wire_options_desc = TLV_DESC("options", wire_options, options_fields);
 
@@ -161,6 +164,21 @@ static const struct tlv_field complete_fields[] = {
     TLV_FIELD(2, TLV_BOOL, wire_complete, failed),
     TLV_FIELD(3, TLV_BYTES, wire_complete, output, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(4, TLV_TEXT, wire_complete, reason, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(5, TLV_TEXT, wire_complete, token, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_complete_desc = TLV_DESC("complete", wire_complete, complete_fields);
+
+static const struct tlv_field callback_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_callback, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_I64, wire_callback, for_ms),
+};
+const struct tlv_desc wire_callback_desc = TLV_DESC("callback", wire_callback, callback_fields);
+
+static const struct tlv_field callback_given_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_callback_given, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_callback_given, token, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_callback_given, url, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(4, TLV_I64, wire_callback_given, expires_ms),
+};
+const struct tlv_desc wire_callback_given_desc = TLV_DESC("callback_given", wire_callback_given, callback_given_fields);
 /* clang-format on */

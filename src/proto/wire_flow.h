@@ -67,6 +67,9 @@ struct wire_options {
     int64_t restart_reset_ms, healthy_within_ms;
     uint32_t stop_within_ms;
     int64_t cache_ms; /* how long its result may be used again; 0 = the standard time */
+    bool calls;            /* external, so the next two: it has something done on a worker */
+    uint32_t poll_ms;      /* after which it asks how it is; 0 = never */
+    uint32_t poll_cap_ms;  /* the time between two polls doubles up to this; 0 = it does not */
 };
 
 struct wire_job {
@@ -167,10 +170,24 @@ struct wire_complete { /* the word from outside that an external job waits for *
     bool failed;
     struct slice output; /* JSON */
     struct slice reason;
+    struct slice token; /* of the job: in place of a right to do so */
+};
+
+struct wire_callback { /* a token for someone outside */
+    struct slice job;
+    int64_t for_ms; /* 0 = as long as the job waits at most */
+};
+
+struct wire_callback_given {
+    uint64_t lsn;
+    struct slice token;
+    struct slice url; /* to send it to; empty = nobody has said where the server is reached */
+    int64_t expires_ms;
 };
 
 extern const struct tlv_desc wire_demand_desc, wire_options_desc, wire_job_desc, wire_jobs_desc, wire_flow_desc;
 extern const struct tlv_desc wire_submit_desc, wire_submitted_flow_desc, wire_submitted_desc, wire_add_jobs_desc,
-    wire_targets_desc, wire_pause_desc, wire_verdict_desc, wire_complete_desc;
+    wire_targets_desc, wire_pause_desc, wire_verdict_desc, wire_complete_desc, wire_callback_desc,
+    wire_callback_given_desc;
 
 #endif

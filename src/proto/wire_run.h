@@ -3,11 +3,7 @@
 #ifndef REEVE_WIRE_RUN_H
 #define REEVE_WIRE_RUN_H
 
-#include "wire_session.h"
-
-struct wire_arg {
-    struct slice text;
-};
+#include "wire_http.h"
 
 struct wire_file { /* put into the workspace before the start */
     struct slice path;
@@ -25,6 +21,14 @@ struct wire_take { /* an artifact of a parent, put into the workspace before the
     struct slice path;
     struct slice job; /* the parent, by its name in the flow */
     struct slice name;
+};
+
+struct wire_ceilings { /* 0 = none */
+    uint64_t memory_bytes;
+    uint32_t cpu_milli; /* thousandths of a processor */
+    uint32_t pids;      /* processes and threads at once */
+    uint32_t open_files;  /* of each process */
+    uint64_t file_bytes; /* of each file */
 };
 
 /* Bits of wire_run.sandbox; a worker refuses what it does not know. WIRE_SANDBOX_CAPABILITY is asked for by whoever
@@ -87,12 +91,16 @@ struct wire_run {
     struct slice dir;        /* kind archive: its folder to start in; empty = its top */
     uint32_t strip;          /* kind archive: folders to take off the front of every path */
     bool is_archive;         /* kind service: what it runs is one */
+    struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
     struct tlv_list sandbox_write; /* the same */
+    struct tlv_list http;    /* kind http: of wire_http, one */
+    struct tlv_list submit;  /* kind external: of wire_step, at most one: what begins the work outside */
+    struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
 };
 
-extern const struct tlv_desc wire_arg_desc, wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc,
+extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc, wire_ceilings_desc,
     wire_run_desc;
 
 #endif

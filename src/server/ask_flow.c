@@ -1,13 +1,13 @@
 /* ask_flow.c: new flows and what becomes of them: wire messages as commands of the engine. */
 #include <stdio.h>
 
+#include "adder.h"
 #include "call.h"
 #include "flowfile.h"
 #include "past.h"
 #include "route.h"
 #include "session.h"
 #include "target.h"
-
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     if (from->count == 0) return (struct tlv_list){0};
@@ -87,6 +87,9 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
     ret->restart_reset_ms = w->restart_reset_ms;
     ret->healthy_within_ms = w->healthy_within_ms;
     ret->stop_within_ms = w->stop_within_ms;
+    ret->calls = w->calls;
+    ret->poll_ms = w->poll_ms;
+    ret->poll_cap_ms = w->poll_cap_ms;
 }
 
 /* Bodies that someone may be asked about carry their hash. */
@@ -212,8 +215,8 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
-                          struct command *ret, struct why *why) {
+enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+                          struct why *why) {
     struct wire_flow read;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
@@ -266,7 +269,9 @@ void ask_add(struct server *s, struct request *r) {
     struct why why = {{0}};
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
     if (e == ERR_OK) e = jobs_of(s, r, &m->part, &cmd.as.add.jobs, &why);
-    cmd.as.add.adder = r->session->job.job;
+    struct job_ref adder = r->session->job.job;
+    if (e == ERR_OK && adder.flow.v != 0) e = adder_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
+    cmd.as.add.adder = adder;
     cmd.as.add.fence = r->session->job.fence;
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
@@ -400,23 +405,5 @@ void ask_verdict(struct server *s, struct request *r) {
                                           .items = m->items,
                                           .item_count = m->item_count,
                                           .fatal = m->fatal};
-    send_verdict(s, r, &cmd, e, &why);
-}
-
-void ask_complete(struct server *s, struct request *r) {
-    const struct wire_complete *m = r->message;
-    struct command cmd = {.kind = CMD_VERDICT};
-    struct why why = {{0}};
-    struct question_view q = {0};
-    enum err e = question_of(s, r, 0, m->job, &q, &why);
-    if (e == ERR_OK && q.gate != GATE_EXTERNAL)
-        e = why_set(&why, ERR_STATE, "%.*s does not wait for a word from outside", SLICE_FMT(m->job));
-    cmd.as.verdict = (struct cmd_verdict){.question = q.id,
-                                          .job = q.job,
-                                          .revision = q.revision,
-                                          .hash = q.hash,
-                                          .verdict = m->failed ? VERDICT_DENY : VERDICT_ALLOW,
-                                          .reason = m->reason,
-                                          .result = m->failed ? (struct slice){0} : m->output};
     send_verdict(s, r, &cmd, e, &why);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "errand.h"
 #include "jobscope.h"
 #include "jobtoken.h"
 #include "session.h"
@@ -91,8 +92,11 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
                                     .constraints = job->constraints,
                                     .run_timeout_ms = job->options->run_timeout_ms,
                                     .exclusive = job->options->exclusive,
-                                    .compensation = job->undoes != UINT32_MAX};
-    if (runs_a_process(job->options->kind)) {
+                                    .compensation = job->undoes != UINT32_MAX,
+                                    .cpu_milli = job->options->demand.cpu_milli,
+                                    .gpus = job->options->demand.gpus,
+                                    .memory_bytes = job->options->demand.memory_bytes};
+    if (runs_a_process(job->options->kind) || job->options->calls) {
         char *token = arena_alloc(&s->show, JOBTOKEN_BYTES);
         jobtoken_make(s, a, token);
         ret->token = slice_str(token);
@@ -100,6 +104,7 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
     }
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
     if (job->item != UINT32_MAX) fill_item(s, job, ret);
+    if (job->options->calls) errand_fill(s, a, job, ret);
     return bytes + 256 + ret->body.len + job->constraints.len;
 }
 

@@ -54,7 +54,8 @@ static const struct {
     {WIRE_DISCARD, SUBMIT | RUN_IT},
     {WIRE_RERUN, SUBMIT | RUN_IT},
     {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
-    {WIRE_COMPLETE, SUBMIT | RUN_IT},
+    {WIRE_COMPLETE, LOOK | WORK | RUN_IT | JOB | ROLE_BIT(ROLE_CALLBACK)}, /* with the job's token; without it callback.c wants more */
+    {WIRE_CALLBACK, SUBMIT | RUN_IT},
     {WIRE_GET, LOOK | RUN_IT | JOB},
     {WIRE_LIST, LOOK | RUN_IT | JOB},
     {WIRE_WHY, LOOK | RUN_IT | JOB},

@@ -34,6 +34,7 @@ enum role {
     ROLE_COUNT
 };
 #define ROLE_JOB ROLE_COUNT /* a job, by the token of its attempt; has no word, so nobody can be given it */
+#define ROLE_CALLBACK (ROLE_COUNT + 1) /* whoever has the token of an external job; the same */
 #define ROLE_BIT(r) (1u << (r))
 extern const char *const role_words[ROLE_COUNT];
 

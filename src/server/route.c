@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "callback.h"
 #include "jobtoken.h"
 #include "session.h"
 
@@ -50,6 +51,7 @@ static const serve_fn routes[256] = {
     [WIRE_RESUME] = ask_pause,
     [WIRE_VERDICT] = ask_verdict,
     [WIRE_COMPLETE] = ask_complete,
+    [WIRE_CALLBACK] = ask_callback,
     [WIRE_GET] = ask_get,
     [WIRE_LIST] = ask_list,
     [WIRE_WHY] = ask_why,

@@ -16,7 +16,6 @@ void ask_add(struct server *s, struct request *r);
 void ask_targets(struct server *s, struct request *r); /* cancel, retry, discard, rerun */
 void ask_pause(struct server *s, struct request *r);
 void ask_verdict(struct server *s, struct request *r);
-void ask_complete(struct server *s, struct request *r);
 
 void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);

@@ -326,6 +326,11 @@ int server_history_fd(struct server *s) {
     return s->world.history != NULL ? s->world.history->ops->fd(s->world.history) : -1;
 }
 
+void server_reached_at(struct server *s, const char *url) {
+    bytes_free(s->reached_at);
+    s->reached_at = bytes_new(slice_str(url));
+}
+
 const struct net_handler *server_handler(struct server *s) {
     return &s->handler;
 }
@@ -485,6 +490,7 @@ static void server_free(struct server *s) {
     arena_fini(&s->show);
     buf_fini(&s->out);
     bytes_free(s->build);
+    bytes_free(s->reached_at);
     struct arena birth = s->birth;
     arena_fini(&birth);
 }

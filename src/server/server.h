@@ -66,6 +66,9 @@ CHECKED enum err server_open(const struct server_world *world, const struct serv
 /* Closes without waiting for anybody. When nothing is in flight and nothing failed, the journal is sealed. */
 void server_close(struct server *s);
 
+/* Where others find it by HTTP, like https://host:port: callbacks are sent there. */
+void server_reached_at(struct server *s, const char *url);
+
 const struct net_handler *server_handler(struct server *s);
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);

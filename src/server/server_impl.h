@@ -160,6 +160,7 @@ struct server {
     struct limits *limits; /* of options */
     struct net_handler handler;
     struct bytes *build;
+    struct bytes *reached_at; /* by HTTP, from outside: "https://host:port"; NULL = nobody has said */
 
     struct journal *journal;
     struct writer *writer;

@@ -1,7 +1,12 @@
 /* show.c: see show.h. */
 #include "show.h"
 
+#include <stdio.h>
+
 #include "lens.h"
+#include "utf8.h"
+
+#define MESSAGE_SHOWN_BYTES 1024u
 
 /* Who has to answer, and whether anyone here does. */
 static const char *const gate_texts[GATE_COUNT] = {
@@ -22,6 +27,19 @@ void show_reason(struct server *s, const struct why_job *reason, struct wire_rea
     if (reason->block != BLOCK_QUESTION || !view_question(server_state(s), reason->question, &q)) return;
     ret->gate = slice_str(gate_words[q.gate]);
     ret->text = slice_str(gate_texts[q.gate]);
+}
+
+void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret) {
+    struct wire_run run;
+    struct why ignored;
+    if (reason->poll.ms != TIME_NEVER) ret->poll_ms = reason->poll.ms;
+    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK) return;
+    if (run.message.len == 0) return;
+    run.message = utf8_cut(run.message, MESSAGE_SHOWN_BYTES);
+    size_t len = ret->text.len + 2 + run.message.len;
+    char *text = arena_alloc(&s->show, len + 1);
+    snprintf(text, len + 1, "%.*s: %.*s", SLICE_FMT(ret->text), SLICE_FMT(run.message));
+    ret->text = slice_of(text, len);
 }
 
 static int64_t shown_ms(wall_time t) {

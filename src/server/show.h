@@ -10,6 +10,8 @@ struct slice show_job_name(struct server *s, const struct job_view *v); /* flow/
 void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret);
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret);
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret);
+/* What an external job waits for, in the words of its author, and when it is asked. */
+void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret);
 void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret); /* words alone */
 void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret);
 void show_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret);

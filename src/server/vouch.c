@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "callback.h"
 #include "jobtoken.h"
 
 /* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
@@ -39,9 +40,10 @@ static enum err vouch_token(struct server *s, struct session *n, struct slice to
 
 static enum err vouch_caller(struct server *s, struct session *n, struct slice token, struct why *why) {
     bool is_job = jobtoken_is_one(token);
-    enum err e = check_way(s, n, is_job, why);
+    enum err e = check_way(s, n, is_job || callback_is_one(token), why);
     if (e != ERR_OK) return e;
     if (is_job) return jobtoken_check(s, token, &n->who, &n->job, why);
+    if (callback_is_one(token)) return callback_caller(s, token, &n->who, why);
     if (token.len > 0) return vouch_token(s, n, token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;

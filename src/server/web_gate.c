@@ -3,6 +3,7 @@
  * token, by role, and by the form of the body. */
 #include <stdio.h>
 
+#include "callback.h"
 #include "session.h"
 #include "vouch.h"
 #include "web_impl.h"
@@ -91,12 +92,20 @@ static bool check_names(struct server *s, struct session *n) {
 
 /* ---- who ---- */
 
+/* A callback brings its token in its path: whoever is called back is given one text, not two. */
+static struct slice token_of_path(struct slice path) {
+    struct slice prefix = SLICE(CALLBACK_PATH);
+    if (path.len <= prefix.len || memcmp(path.ptr, prefix.ptr, prefix.len) != 0) return (struct slice){0};
+    return slice_of(path.ptr + prefix.len, path.len - prefix.len);
+}
+
 static bool check_caller(struct server *s, struct session *n) {
     const struct http_request *r = &n->web->in.request;
     const struct slice *given = http_header(r, "authorization"), *tenant = http_header(r, TENANT_HEADER);
     struct slice token = {0};
     struct why why = {{0}};
     enum err e = ERR_OK;
+    n->state = SESSION_NEW; /* whoever it was before */
     n->who = (struct caller){0};
     n->job = (struct attempt_effect){0};
     if (given != NULL && given->len > 7 && http_text_is(slice_of(given->ptr, 7), "bearer ")) {
@@ -104,6 +113,8 @@ static bool check_caller(struct server *s, struct session *n) {
         while (token.len > 0 && token.ptr[0] == ' ') token = slice_of(token.ptr + 1, token.len - 1);
     } else if (http_header_count(r, "authorization") > 0) {
         e = why_set(&why, ERR_UNAUTHENTICATED, "expected one header: Authorization: Bearer TOKEN");
+    } else {
+        token = token_of_path(r->path);
     }
     if (e == ERR_OK) e = vouch(s, n, token, tenant != NULL ? *tenant : (struct slice){0}, &why);
     if (e == ERR_OK) {

@@ -6,6 +6,7 @@
 #include "map.h"
 #include "options.h"
 #include "spec_keys.h"
+#include "template.h"
 #include "vec.h"
 
 struct spec {
@@ -52,8 +53,8 @@ CHECKED enum err spec_param_check(struct spec *s, uint32_t at, struct slice name
 /* spec_template.c */
 CHECKED enum err spec_params_json(struct spec *s);
 /* A text in which `${…}` may stand: parameters are filled in, the rest is read. */
-CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, bool guarded,
-                               struct slice *ret);
+CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted,
+                               enum template_into into, struct slice *ret);
 CHECKED enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret);
 CHECKED enum err spec_escape(struct spec *s, struct slice *text); /* of a file: nothing in it is a template */
 CHECKED enum err spec_expression(struct spec *s, const struct json_node *node, const char *name, struct slice *ret);
@@ -70,11 +71,19 @@ CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, uns
 bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
 
+/* spec_http.c: a request; and what a job that makes one keeps, and never does again. */
+CHECKED enum err spec_http_read(struct spec *s, const struct json_node *node, struct tlv_list *ret);
+CHECKED enum err spec_http_finish(struct spec *s, struct spec_job *job);
+
+/* spec_external.c */
+CHECKED enum err spec_external_read(struct spec *s, struct spec_job *job);
+
 /* spec_sandbox.c: of a job whose kind is known. */
 CHECKED enum err spec_sandbox_read(struct spec *s, struct spec_job *job);
 
 /* spec_service.c: what a job that deploys a service says beside its program. */
 CHECKED enum err spec_service_check(struct spec *s, struct spec_job *job);
+CHECKED enum err spec_service_reach(struct spec *s, const struct spec_job *job); /* its sandbox is known */
 
 /* spec_schedule.c: but for its name, left as it is when the flow has none. */
 CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);

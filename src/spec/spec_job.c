@@ -74,7 +74,7 @@ static enum err read_stdin(struct spec *s, struct spec_job *job) {
     struct spec_file file = {0};
     if (node == NULL) return ERR_OK;
     if (node->kind != JSON_OBJECT)
-        return spec_template(s, node, "a text, or an object with `file`", false, &job->r.stdin_text);
+        return spec_template(s, node, "a text, or an object with `file`", INTO_TEXT, &job->r.stdin_text);
     enum err e = spec_object_read(s, &spec_stdin_keys, node, 0, &x);
     if (e != ERR_OK) return e;
     if (x.given != 1 && x.given != 2)
@@ -101,7 +101,7 @@ static enum err read_artifacts(struct spec *s, struct spec_job *job) {
         struct spec_artifact x = {0};
         enum err e = n->kind == JSON_OBJECT
                          ? spec_object_read(s, &spec_artifact_keys, n, 0, &x)
-                         : spec_template(s, n, "a path, or an object with `path`", false, &x.kept.path);
+                         : spec_template(s, n, "a path, or an object with `path`", INTO_TEXT, &x.kept.path);
         if (e != ERR_OK) return e;
         if (x.kept.path.len == 0) return spec_refuse(s, n->at, ERR_INVALID, "an artifact needs its `path`");
         if (x.kept.name.len == 0 && !spec_is_pattern(x.kept.path)) x.kept.name = x.kept.path; /* else each its own */
@@ -285,8 +285,8 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, %snoop, sleep, fail", of,
-                           is_undo ? "" : "service, gate, external, ");
+        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, http, %snoop, sleep, fail",
+                           of, is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     switch ((enum spec_kind_given)kind) {
     case GIVEN_RUN: job->o.kind = WIRE_JOB_COMMAND; return read_run(s, job);
@@ -300,7 +300,8 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
         return job->run != NULL ? read_run(s, job) : job->r.is_archive ? read_archive(s, job) : read_script(s, job);
     }
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
-    case GIVEN_EXTERNAL: job->o.kind = WIRE_JOB_EXTERNAL; return ERR_OK;
+    case GIVEN_EXTERNAL: return spec_external_read(s, job);
+    case GIVEN_HTTP: job->o.kind = WIRE_JOB_HTTP; return spec_http_read(s, job->http, &job->r.http);
     case GIVEN_NOOP:
         job->o.kind = WIRE_JOB_NOOP;
         return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
@@ -310,6 +311,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
         if (job->r.exit_code >= 1 && job->r.exit_code <= 255) return ERR_OK;
         return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
     case GIVEN_KINDS:
+    case GIVEN_FATAL:
     case GIVEN_APPROVAL:
     case GIVEN_TOPIC:
     case GIVEN_POOL: break;
@@ -334,6 +336,25 @@ enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned wh
     return ERR_OK;
 }
 
+#define LIMIT_MEMORY_MIN (1u << 20) /* below it no program starts */
+#define LIMIT_CPU_MIN 10u           /* thousandths: the kernel keeps no finer share */
+
+/* Limits that nothing could run under, and those below what is asked for: a slip, most likely of a unit. */
+static enum err check_limits(struct spec *s, const struct spec_job *job) {
+    const struct wire_ceilings *l = &job->r.limits;
+    const struct wire_demand *d = &job->o.demand;
+    if (l->memory_bytes != 0 && l->memory_bytes < LIMIT_MEMORY_MIN)
+        return spec_refuse(s, job->at, ERR_INVALID, "`limits.memory` is at least 1MiB, found %llu bytes",
+                           (unsigned long long)l->memory_bytes);
+    if (l->cpu_milli != 0 && l->cpu_milli < LIMIT_CPU_MIN)
+        return spec_refuse(s, job->at, ERR_INVALID, "`limits.cpu` is at least 0.01");
+    if (l->memory_bytes != 0 && d->memory_bytes > l->memory_bytes)
+        return spec_refuse(s, job->at, ERR_INVALID, "`resources.memory` asks for more than `limits.memory` allows");
+    if (l->cpu_milli != 0 && d->cpu_milli > l->cpu_milli)
+        return spec_refuse(s, job->at, ERR_INVALID, "`resources.cpu` asks for more than `limits.cpu` allows");
+    return ERR_OK;
+}
+
 /* Lengths that the wire allows; everything else that could not be sent is a mistake of ours. */
 static enum err check_lengths(struct spec *s, const struct spec_job *job) {
     struct why inner = {{0}};
@@ -346,9 +367,12 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     enum err e = read_kind(s, job, is_undo);
     if (e == ERR_OK) e = read_stdin(s, job);
     if (e == ERR_OK) e = read_artifacts(s, job);
+    if (e == ERR_OK) e = spec_http_finish(s, job);
     if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
+    if (e == ERR_OK) e = check_limits(s, job);
     if (e == ERR_OK) e = spec_sandbox_read(s, job);
+    if (e == ERR_OK && job->o.kind == WIRE_JOB_SERVICE) e = spec_service_reach(s, job);
     if (e != ERR_OK) return e;
     if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);
     if (job->when != NULL) job->o.gates |= GATE_BIT(GATE_CONDITION);

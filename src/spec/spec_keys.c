@@ -31,6 +31,15 @@ static const struct spec_field resource_fields[] = {
 };
 static const struct spec_object resource_keys = {"resources", resource_fields, COUNT(resource_fields)};
 
+static const struct spec_field limit_fields[] = {
+    KEY("memory", SPEC_SIZE,  spec_job, r.limits.memory_bytes, "of all its processes together; what wants more is killed, and the whole job with it"),
+    KEY("cpu",    SPEC_MILLI, spec_job, r.limits.cpu_milli,    "processors, also parts of one: `1.5`; what wants more is slowed down"),
+    KEY("pids",   SPEC_COUNT, spec_job, r.limits.pids,         "processes and threads at once; further ones are refused to it"),
+    KEY("open_files", SPEC_COUNT, spec_job, r.limits.open_files, "of each process"),
+    KEY("file_size", SPEC_SIZE, spec_job, r.limits.file_bytes, "of each file that it writes"),
+};
+static const struct spec_object limit_keys = {"limits", limit_fields, COUNT(limit_fields)};
+
 static const struct spec_field prefer_fields[] = {
     KEY("worker", SPEC_TEXT, spec_job, o.preferred_worker, "a worker by name"),
     KEY("pool",   SPEC_TEXT, spec_job, o.preferred_pool,   "a pool by name"),
@@ -84,7 +93,10 @@ static const struct spec_field job_fields[] = {
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
     KEY("service",    SPEC_OBJECT, spec_job, given, "deploys a process that is to run until someone says otherwise; the job succeeds when it is healthy", .given = GIVEN_SERVICE, .sub = &service_keys, .where = IN_JOB),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
-    KEY("external",   SPEC_TEMPLATE, spec_job, r.message, "waits until someone outside says `reeve complete`; the text says what for", .given = GIVEN_EXTERNAL, .where = IN_JOB),
+    KEY("external",   SPEC_NODE,   spec_job, external, "waits for something outside, without a worker's slot: a text says what for, and `reeve complete` ends it; an object (below) begins it, or asks how it is", .given = GIVEN_EXTERNAL, .where = IN_JOB,
+        .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/external\"}]}"),
+    KEY("http",       SPEC_NODE,   spec_job, http, "asks a server on the web: a URL, or an object (below); its outputs are `status`, `headers` and `json` or `text`", .given = GIVEN_HTTP, .where = IN_JOB | IN_UNDO,
+        .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
     KEY("sleep",      SPEC_MS64,   spec_job, r.sleep_ms, "does nothing for so long, on a worker", .given = GIVEN_SLEEP, .where = IN_JOB | IN_UNDO),
     KEY("fail",       SPEC_COUNT,  spec_job, r.exit_code, "fails with this exit code: for trying things out", .given = GIVEN_FAIL, .where = IN_JOB | IN_UNDO),
@@ -106,7 +118,7 @@ static const struct spec_field job_fields[] = {
 
     KEY("retries",    SPEC_RETRIES, spec_job, o.attempts_max, "further attempts after the first; 3 unless said"),
     KEY("backoff",    SPEC_OBJECT, spec_job, given, "how long to wait between attempts; a duration alone is the base", .sub = &backoff_keys),
-    KEY("fatal_exit_codes", SPEC_EXITS, spec_job, o.fatal_exits, "exit codes after which there is no retry and compensations begin"),
+    KEY("fatal_exit_codes", SPEC_EXITS, spec_job, o.fatal_exits, "exit codes after which there is no retry and compensations begin", .given = GIVEN_FATAL),
     KEY("timeout",    SPEC_MS64,   spec_job, o.run_timeout_ms, "how long one attempt may run"),
     KEY("deadline",   SPEC_MOMENT, spec_job, o.deadline_ms, "when it must be over, retries included"),
     KEY("start_at",   SPEC_MOMENT, spec_job, o.not_before_ms, "not before this"),
@@ -120,6 +132,7 @@ static const struct spec_field job_fields[] = {
     KEY("requires",   SPEC_NAMES,  spec_job, o.demand.capabilities, "capabilities that the worker must have"),
     KEY("placement",  SPEC_PAIRS,  spec_job, o.demand.labels, "labels that the worker must have"),
     KEY("resources",  SPEC_OBJECT, spec_job, given, "what it takes of a worker while it runs", .sub = &resource_keys),
+    KEY("limits",     SPEC_OBJECT, spec_job, given, "what one attempt may use at most, kept by the worker's machine", .sub = &limit_keys),
     KEY("prefer",     SPEC_OBJECT, spec_job, given, "where it would rather run", .sub = &prefer_keys),
     KEY("affinity",   SPEC_BOOL,   spec_job, o.affinity, "rather on the worker that ran the job before it"),
     KEY("exclusive",  SPEC_BOOL,   spec_job, o.exclusive, "never two attempts at once, whatever happens to worker or network"),
@@ -207,6 +220,48 @@ static const struct spec_field cache_fields[] = {
     KEY("for", SPEC_MS64, spec_cache, ms, "how long a result may be used again; 24h unless said"),
 };
 const struct spec_object spec_cache_keys = {"a cache", cache_fields, COUNT(cache_fields)};
+
+static const struct spec_field tls_fields[] = {
+    KEY("ca", SPEC_TEXT, spec_http, h.ca, "certificates that are trusted: PEM, or the path of a file on the worker; those of its system unless said"),
+};
+static const struct spec_object tls_keys = {"tls", tls_fields, COUNT(tls_fields)};
+
+static const struct spec_field http_fields[] = {
+    KEY("url",       SPEC_NODE,  spec_http, url, "http:// or https://; values that are filled in are percent-encoded, unless they stand at its beginning", .form = "text", .schema = "{\"type\":\"string\"}"),
+    KEY("method",    SPEC_TEXT,  spec_http, h.method, "`GET`, or `POST` when there is a body, unless said"),
+    KEY("headers",   SPEC_NODE,  spec_http, headers, "names and values; `${NAME}` is a variable of the job's environment, so a secret stays on the worker", .form = "object",
+        .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
+    KEY("body",      SPEC_NODE,  spec_http, body, "what is sent", .form = "text", .schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"),
+    KEY("json",      SPEC_NODE,  spec_http, json, "or: a value that is sent as JSON", .form = "any value", .schema = "{}"),
+    KEY("expect",    SPEC_NODE,  spec_http, expect, "statuses that are a success; `200-299` unless said", .form = "status, range or list",
+        .schema = "{\"oneOf\":[{\"type\":[\"integer\",\"string\"]},{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"string\"]}}]}"),
+    KEY("save",      SPEC_TEXT,  spec_http, h.save, "the body of the answer goes to this file in place of the outputs, and is kept as an artifact of that name"),
+    KEY("max_bytes", SPEC_SIZE,  spec_http, h.bytes_max, "how long the body may be; 1MiB, and 1GiB with `save`, unless said"),
+    KEY("timeout",   SPEC_MS32,  spec_http, h.timeout_ms, "for all of it, from the name's address to the last byte; 30s unless said", .zero_as = 1),
+    KEY("redirects", SPEC_COUNT, spec_http, h.redirects, "how many are followed, each checked like the first; none unless said"),
+    KEY("tls",       SPEC_OBJECT, spec_http, given, "how the server proves itself", .sub = &tls_keys),
+    KEY("allow_private", SPEC_BOOL, spec_http, h.allow_private, "addresses that are not on the public net, as far as the worker allows them (`reeve worker --http-private`)"),
+};
+const struct spec_object spec_http_keys = {"a request", http_fields, COUNT(http_fields)};
+
+#define STEP_SCHEMA "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/step\"}]}"
+static const struct spec_field external_fields[] = {
+    KEY("message", SPEC_TEMPLATE, spec_external, message, "what it waits for"),
+    KEY("submit",  SPEC_NODE, spec_external, submit, "what begins the work outside, on a worker: a command, or an object (below); it gets `$REEVE_CALLBACK_URL` and `$REEVE_CALLBACK_TOKEN`", .form = "text, list or object", .schema = STEP_SCHEMA),
+    KEY("poll",    SPEC_NODE, spec_external, poll, "what asks how it is, on a worker, again and again", .form = "object", .schema = STEP_SCHEMA),
+    KEY("timeout", SPEC_MS64, spec_external, timeout_ms, "how long it may take from then on; 48h unless said"),
+};
+const struct spec_object spec_external_keys = {"an external job", external_fields, COUNT(external_fields)};
+
+static const struct spec_field step_fields[] = {
+    KEY("run",    SPEC_NODE, spec_step, run, "a command, as `run` of a job; of a poll: exit code 0 is done, 75 is not yet", .form = "text or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
+    KEY("http",   SPEC_NODE, spec_step, http, "or: a request, as `http` of a job", .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
+    KEY("every",  SPEC_MS32, spec_step, every_ms, "poll: how long until it is asked again"),
+    KEY("up_to",  SPEC_MS32, spec_step, up_to_ms, "poll: that time doubles with each up to this; it stays as it is unless said"),
+    KEY("until",  SPEC_NODE, spec_step, until, "poll: an expression about its `output`; the job is done when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
+    KEY("failed", SPEC_NODE, spec_step, failed, "poll: the same; the job has failed when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
+};
+const struct spec_object spec_step_keys = {"a step", step_fields, COUNT(step_fields)};
 
 static const struct spec_field foreach_fields[] = {
     KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression or a list", .form = "expression or list", .schema = "{\"type\":[\"string\",\"array\"]}"),

@@ -54,8 +54,8 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys,
-    spec_sandbox_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys, spec_sandbox_keys,
+    spec_http_keys, spec_external_keys, spec_step_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -73,10 +73,12 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_FAIL = 64,
     GIVEN_SERVICE = 1024,
     GIVEN_ARCHIVE = 1 << 12,
-    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE,
+    GIVEN_HTTP = 1 << 14,
+    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE | GIVEN_HTTP,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
+    GIVEN_FATAL = 1 << 15,
 };
 
 struct spec_job { /* also the defaults of all jobs, and a compensation */
@@ -88,6 +90,7 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     bool noop;
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
     const struct json_node *phase, *cache, *archive;
+    const struct json_node *http, *external;
     const struct json_node *sandbox;
     struct slice service; /* its name, of a job that deploys one */
     bool probe_tcp;
@@ -137,6 +140,26 @@ struct spec_archive { /* `archive: {…}` */
 struct spec_stdin {
     uint32_t given; /* 1 text, 2 file */
     struct slice text, file;
+};
+
+struct spec_http {
+    uint32_t given;
+    struct wire_http h;
+    const struct json_node *url, *headers, *body, *json, *expect;
+};
+
+struct spec_external {
+    uint32_t given;
+    struct slice message;
+    int64_t timeout_ms;
+    const struct json_node *submit, *poll;
+};
+
+struct spec_step { /* `submit` or `poll` of an external job */
+    uint32_t given;
+    struct wire_step step;
+    uint32_t every_ms, up_to_ms;
+    const struct json_node *run, *http, *until, *failed;
 };
 
 struct spec_cache {

@@ -164,7 +164,8 @@ enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list
     if (args == NULL) return spec_full(s);
     const struct json_node *item = node->first;
     for (uint32_t i = 0; i < node->count; i++, item = item->next) {
-        enum err e = spec_template(s, item, "an argument", runtext_is_program(args, i), &args[i].text);
+        enum err e = spec_template(s, item, "an argument", runtext_is_program(args, i) ? INTO_PROGRAM : INTO_TEXT,
+                                   &args[i].text);
         if (e != ERR_OK) return e;
     }
     *ret = (struct tlv_list){args, node->count};
@@ -187,7 +188,8 @@ static enum err read_pairs(struct spec *s, const struct json_node *node, bool te
     uint32_t count = kept;
     for (const struct json_node *n = node->first; n != NULL; n = n->next) {
         struct slice value;
-        e = templates ? spec_template(s, n, "a plain value", false, &value) : spec_text(s, n, "a plain value", &value);
+        e = templates ? spec_template(s, n, "a plain value", INTO_TEXT, &value)
+                      : spec_text(s, n, "a plain value", &value);
         if (e != ERR_OK) return e;
         uint32_t at = 0;
         while (at < kept && !slice_eq(list[at].key, n->key)) at++;
@@ -242,7 +244,7 @@ static enum err read_field(struct spec *s, const struct spec_field *f, const str
     void *to = (uint8_t *)base + f->offset;
     switch ((enum spec_type)f->type) {
     case SPEC_TEXT: return spec_text(s, node, "a text", to);
-    case SPEC_TEMPLATE: return spec_template(s, node, "a text", false, to);
+    case SPEC_TEMPLATE: return spec_template(s, node, "a text", INTO_TEXT, to);
     case SPEC_BOOL: return read_bool(s, node, to);
     case SPEC_COUNT:
     case SPEC_RETRIES: return read_count(s, f, node, to);

@@ -73,3 +73,10 @@ enum err spec_service_check(struct spec *s, struct spec_job *job) {
     enum err e = read_port(s, job);
     return e == ERR_OK ? read_health(s, job) : e;
 }
+
+enum err spec_service_reach(struct spec *s, const struct spec_job *job) {
+    bool has_port = job->r.port != 0 || job->r.port_auto || job->r.health.port != 0;
+    if (!(job->r.sandbox & WIRE_SANDBOX_NET_OFF) || !has_port) return ERR_OK;
+    return spec_refuse(s, job->at, ERR_INVALID,
+                       "its sandbox takes its network away, so nobody could reach its port: say `net: on` there");
+}

@@ -80,10 +80,10 @@ static enum err text_keep(struct spec *s, struct buf *out, struct slice *ret) {
     return ERR_OK;
 }
 
-enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, bool guarded,
+enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, enum template_into into,
                        struct slice *ret) {
     struct scope scope = {.params = s->params_json};
-    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .guarded = guarded};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .into = into};
     struct why inner = {{0}};
     struct slice text;
     struct buf out;
@@ -176,9 +176,9 @@ enum err spec_expression(struct spec *s, const struct json_node *node, const cha
 
 /* ---- a job with all its texts ---- */
 
-static enum err uses_params(void *ctx, struct slice *text, bool guarded, struct why *why) {
+static enum err uses_params(void *ctx, struct slice *text, enum template_into into, struct why *why) {
     bool *found = ctx;
-    (void)guarded;
+    (void)into;
     for (size_t at = 0;;) {
         struct template_part part;
         struct name_ref ref;
@@ -200,7 +200,9 @@ static bool names_params(struct slice text) {
 enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo) {
     struct why inner = {{0}};
     unsigned stages = 0;
-    bool params = names_params(job->r.when) || names_params(job->r.foreach);
+    const struct wire_step *poll = job->r.poll.at;
+    bool params = names_params(job->r.when) || names_params(job->r.foreach) ||
+                  (poll != NULL && (names_params(poll->until) || names_params(poll->failed)));
     enum err e = runtext_stages(&job->r, &stages, &inner);
     if (e == ERR_OK && stages != 0) e = runtext_each(&job->r, uses_params, &params, &inner);
     if (e != ERR_OK) return spec_refuse(s, job->at, e, "%s", inner.text);

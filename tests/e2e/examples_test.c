@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "escape.h"
 #include "realcli.h"
+#include "webserver.h"
 
 static struct realcli *const r = &realcli_group;
 
@@ -62,6 +64,17 @@ static void archive(void **state) {
     const char *id = run("archive", "", NULL, 0);
     assert_string_equal(log_of(id, "count"), "fox.txt 5\n");
     assert_string_equal(log_of(id, "inside"), "count.py 12\n");
+}
+
+static void http_client(void **state) {
+    (void)state;
+    char command[256], said[256] = "";
+    snprintf(command, sizeof command, "REEVE_DATA=%s timeout 120 examples/http.sh 2>&1", r->data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    (void)!fread(said, 1, sizeof said - 1, f);
+    assert_int_equal(pclose(f), 0);
+    assert_string_equal(said, "the answer is 42\n");
 }
 
 static void map_reduce(void **state) {
@@ -244,6 +257,48 @@ static void agent(void **state) {
     assert_null(strstr(realcli_ok(r, args, NULL).out, "dig"));
 }
 
+static void sandbox(void **state) {
+    (void)state;
+    if (!escape_kernel_can(0)) return;
+    const char *id = run("sandbox", "", NULL, 0);
+    assert_string_equal(log_of(id, "plugin"), "nothing of the machine is here\n");
+    assert_string_equal(log_of(id, "offline"), "42\nlo\n");
+}
+
+static void http(void **state) {
+    (void)state;
+    struct webserver web;
+    char flags[96];
+    webserver_start(&web);
+    snprintf(flags, sizeof flags, "-p url=http://127.0.0.1:%u/job/0/rates", web.port);
+    const char *id = run("http", flags, NULL, 0);
+    assert_string_equal(log_of(id, "report"), "status 200, done, 31 bytes\n");
+    webserver_stop(&web);
+}
+
+/* The farm is this test: it finds the note, and is done. */
+static void external(void **state) {
+    (void)state;
+    char args[256], path[128], id[64], token[256];
+    snprintf(args, sizeof args, "submit examples/external.yaml -p dir=%s", r->data);
+    struct ran ran = realcli_ok(r, args, NULL);
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, "\n"), ran.out);
+    snprintf(path, sizeof path, "%s/film.queued", r->data);
+    while (access(path, F_OK) != 0) (void)realcli_ok(r, "stats", NULL);
+    (void)realcli_file(r, "film.done", "{\"frames\": 240}");
+    snprintf(args, sizeof args, "wait -q %s/render", id);
+    (void)realcli_ok(r, args, NULL);
+    snprintf(args, sizeof args, "callback %s/customer", id);
+    do ran = realcli_run(r, args, NULL, NULL); /* until it has been asked */
+    while (ran.exit_code != 0);
+    assert_int_equal(sscanf(ran.out, "%255s", token), 1);
+    snprintf(args, sizeof args, "complete %s/customer --token %s -o {\"stars\":5}", id, token);
+    (void)realcli_ok(r, args, NULL);
+    snprintf(args, sizeof args, "wait -q %s", id);
+    (void)realcli_ok(r, args, NULL);
+    assert_string_equal(log_of(id, "publish"), "240 frames, rated 5\n");
+}
+
 static void service(void **state) {
     (void)state;
     struct ran ran = realcli_run(r, "deploy examples/service.yaml", NULL, NULL);
@@ -251,6 +306,18 @@ static void service(void **state) {
     assert_has(ran.out, "ticker  healthy, version 1");
     assert_has(realcli_ok(r, "logs ticker", NULL).out, "tick of attempt 1\n");
     realcli_ok(r, "undeploy ticker", NULL);
+}
+
+static void limits(void **state) {
+    (void)state;
+    const char *id = run("limits", "", NULL, 1);
+    assert_states(id, "convert succeeded, hungry failed, report succeeded");
+    assert_string_equal(log_of(id, "report"), "convert succeeded, hungry failed\n");
+    assert_has(shown(id, "hungry"), "32.0 MiB of memory, 100 processes");
+    /* killed, or refused the memory where the machine has no groups: then that is said */
+    const char *said = shown(id, "hungry");
+    if (strstr(said, "killed: used more than its 32MiB of memory") == NULL)
+        assert_has(said, "memory kept for each process by itself");
 }
 
 static const struct {
@@ -267,11 +334,16 @@ static const struct {
     {"concurrency", concurrency},
     {"etl", etl},
     {"exclusive", exclusive},
+    {"external", external},
     {"gpu-routing", gpu_routing},
+    {"http", http},
+    {"http.sh", http_client},
+    {"limits", limits},
     {"map-reduce", map_reduce},
     {"ml-gate", ml_gate},
     {"retries", retries},
     {"saga-booking", saga_booking},
+    {"sandbox", sandbox},
     {"service", service},
     {"stdin", standard_input},
     {"timeouts", timeouts},
@@ -299,5 +371,6 @@ int main(void) {
     struct CMUnitTest tests[COUNT + 1] = {cmocka_unit_test(every_example_is_here)};
     for (size_t i = 0; i < COUNT; i++) tests[i + 1] = (struct CMUnitTest){examples[i].name, examples[i].test, 0, 0, 0};
     cmocka_set_message_output(CM_OUTPUT_TAP);
+    setenv("REEVE_HTTP_PRIVATE", "127.0.0.1", 1); /* of the worker that `up` starts */
     return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }

@@ -66,7 +66,7 @@ static void check_template(struct slice text, const struct limits *limits) {
     (void)!template_stages(text, &stages, &why);
     how.stage = STAGE_SUBMIT;
     how.is_last = false;
-    how.guarded = true;
+    how.into = INTO_PROGRAM;
     buf_clear(&out);
     (void)!template_render(text, &how, &out, &why);
     buf_fini(&escaped);

@@ -8,7 +8,7 @@
  * quarantined skipped. */
 static const char *const matrix[JOB_STATE_COUNT] = {
     /*                  W H R D R C  S F T C D Q S                                                             */
-    [JOB_WAITING]     = ". H R . . .  S F T C . . S", /* a barrier ends here; cascade, deadline, cancel, skip     */
+    [JOB_WAITING]     = ". H R . . C  S F T C . . S", /* a barrier ends here, an external job by a word; cascade, deadline, cancel, skip */
     [JOB_HELD]        = "W . R . . .  S F T C D . S", /* a gate ends here; a verdict denies, a condition skips; foreach */
     [JOB_READY]       = ". H . D . C  S F T C . . S", /* a permission revoked, a kept result; no worker, deadline, cancel */
     [JOB_DISPATCHED]  = "W . . . R C  S F T C . . .", /* retry; its end may overtake the word that it started     */

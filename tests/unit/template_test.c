@@ -24,8 +24,8 @@ static int setup(void **state) {
     return 0;
 }
 
-static void check(const char *text, enum scope_stage stage, bool is_last, bool guarded, const char *gives) {
-    struct template_fill how = {&scope, &limits, stage, is_last, guarded};
+static void check(const char *text, enum scope_stage stage, bool is_last, enum template_into into, const char *gives) {
+    struct template_fill how = {&scope, &limits, stage, is_last, into};
     struct why why = {{0}};
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -41,16 +41,16 @@ static void check(const char *text, enum scope_stage stage, bool is_last, bool g
 
 static void values_are_filled_in(void **state) {
     (void)state;
-    check("n=${jobs.extract.outputs.rows}!", STAGE_CHILD, true, false, "n=42!");
-    check("${jobs.extract.outputs.file}", STAGE_CHILD, true, false, "a b.csv");
-    check("${jobs.extract.outputs.list}", STAGE_CHILD, true, false, "[1, {\"x\": \"\\u00e4\"}]");
-    check("${jobs.extract.outputs.list[1].x}", STAGE_CHILD, true, false, "ä");
-    check("${jobs[\"extract\"].outputs['rows']}", STAGE_CHILD, true, false, "42");
-    check("${jobs.map-a.state}", STAGE_CHILD, true, false, "FAILED");
-    check("${item.name}${index}${flow.id}${params.day}", STAGE_CHILD, true, false, "ann7f1a2026-01-01");
-    check("${item}", STAGE_CHILD, true, false, "{\"name\": \"ann\"}");
-    check("${= item.name:upper() .. ({a = '}'}).a }", STAGE_CHILD, true, false, "ANN}");
-    check("${=jobs.extract.outputs.rows * 2}", STAGE_CHILD, true, false, "84");
+    check("n=${jobs.extract.outputs.rows}!", STAGE_CHILD, true, INTO_TEXT, "n=42!");
+    check("${jobs.extract.outputs.file}", STAGE_CHILD, true, INTO_TEXT, "a b.csv");
+    check("${jobs.extract.outputs.list}", STAGE_CHILD, true, INTO_TEXT, "[1, {\"x\": \"\\u00e4\"}]");
+    check("${jobs.extract.outputs.list[1].x}", STAGE_CHILD, true, INTO_TEXT, "ä");
+    check("${jobs[\"extract\"].outputs['rows']}", STAGE_CHILD, true, INTO_TEXT, "42");
+    check("${jobs.map-a.state}", STAGE_CHILD, true, INTO_TEXT, "FAILED");
+    check("${item.name}${index}${flow.id}${params.day}", STAGE_CHILD, true, INTO_TEXT, "ann7f1a2026-01-01");
+    check("${item}", STAGE_CHILD, true, INTO_TEXT, "{\"name\": \"ann\"}");
+    check("${= item.name:upper() .. ({a = '}'}).a }", STAGE_CHILD, true, INTO_TEXT, "ANN}");
+    check("${=jobs.extract.outputs.rows * 2}", STAGE_CHILD, true, INTO_TEXT, "84");
 }
 
 static void what_is_not_ours_stays(void **state) {
@@ -59,29 +59,30 @@ static void what_is_not_ours_stays(void **state) {
                                        "${items}",   "${jobs}",     "${flow}",    "${index_of}",
                                        "${item:-3}", "${jobs_a.b}", "a $(x) ${}", "$${jobs}",
                                        "${#item}"};
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) check(same[i], STAGE_CHILD, true, false, same[i]);
-    check("$${item} $$${index} $${=1}", STAGE_CHILD, true, false, "${item} $${index} ${=1}");
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) check(same[i], STAGE_CHILD, true, INTO_TEXT, same[i]);
+    check("$${item} $$${index} $${=1}", STAGE_CHILD, true, INTO_TEXT, "${item} $${index} ${=1}");
 }
 
 static void stages_come_one_after_the_other(void **state) {
     (void)state;
     const char *text = "${params.day} ${flow.id} ${item.name} $${item} ${=params.day .. index}";
-    check(text, STAGE_SUBMIT, false, false, "2026-01-01 ${flow.id} ${item.name} $${item} ${=params.day .. index}");
-    check(text, STAGE_READY, false, false, "2026-01-01 f1a ${item.name} $${item} ${=params.day .. index}");
-    check(text, STAGE_CHILD, true, false, "2026-01-01 f1a ann ${item} 2026-01-017");
+    check(text, STAGE_SUBMIT, false, INTO_TEXT, "2026-01-01 ${flow.id} ${item.name} $${item} ${=params.day .. index}");
+    check(text, STAGE_READY, false, INTO_TEXT, "2026-01-01 f1a ${item.name} $${item} ${=params.day .. index}");
+    check(text, STAGE_CHILD, true, INTO_TEXT, "2026-01-01 f1a ann ${item} 2026-01-017");
     /* A value is never read as a template, not by a later stage either. */
-    check("${jobs.evil.outputs}", STAGE_READY, true, false, "${item} $${item} ${x}");
-    check("${jobs.evil.outputs}", STAGE_READY, false, false, "$${item} $$${item} ${x}");
-    check("$${item} $$${item} ${x}", STAGE_CHILD, true, false, "${item} $${item} ${x}");
+    check("${jobs.evil.outputs}", STAGE_READY, true, INTO_TEXT, "${item} $${item} ${x}");
+    check("${jobs.evil.outputs}", STAGE_READY, false, INTO_TEXT, "$${item} $$${item} ${x}");
+    check("$${item} $$${item} ${x}", STAGE_CHILD, true, INTO_TEXT, "${item} $${item} ${x}");
 }
 
 static void programs_are_guarded(void **state) {
     (void)state;
-    check("load --day ${params.day}", STAGE_SUBMIT, true, true, "load --day 2026-01-01");
-    check("cat ${jobs.extract.outputs.file}", STAGE_READY, true, true, "<hand it over in `env`");
-    check("echo ${params.cmd}", STAGE_SUBMIT, true, true, "<${params.cmd} has characters that a shell could read");
-    check("echo '${=\"a\" .. \"'\"}'", STAGE_SUBMIT, true, true, "<hand it over in `env`");
-    check("${params.cmd}", STAGE_SUBMIT, true, true, "ls; rm"); /* the author asked for a command */
+    check("load --day ${params.day}", STAGE_SUBMIT, true, INTO_PROGRAM, "load --day 2026-01-01");
+    check("cat ${jobs.extract.outputs.file}", STAGE_READY, true, INTO_PROGRAM, "<hand it over in `env`");
+    check("echo ${params.cmd}", STAGE_SUBMIT, true, INTO_PROGRAM,
+          "<${params.cmd} has characters that a shell could read");
+    check("echo '${=\"a\" .. \"'\"}'", STAGE_SUBMIT, true, INTO_PROGRAM, "<hand it over in `env`");
+    check("${params.cmd}", STAGE_SUBMIT, true, INTO_PROGRAM, "ls; rm"); /* the author asked for a command */
     static const char bad[] = " \t\n'\"`$\\;&|<>(){}[]*?!#~^";
     struct template_part part = {.kind = PART_PATH, .whole = SLICE("${item}")};
     struct why why;
@@ -90,22 +91,38 @@ static void programs_are_guarded(void **state) {
     assert_int_equal(template_guard(&part, SLICE("aZ09_-.,:/@%+=\xc3\xa4"), &why), ERR_OK);
 }
 
+static void values_in_requests_stay_values(void **state) {
+    (void)state;
+    check("https://a.b/${jobs.extract.outputs.file}?x=${params.cmd}", STAGE_CHILD, true, INTO_URL,
+          "https://a.b/a%20b.csv?x=ls%3B%20rm");
+    check("${params.cmd}/x", STAGE_CHILD, true, INTO_URL,
+          "ls; rm/x"); /* the address itself; whether it is one is seen later */
+    check("Bearer ${jobs.extract.outputs.file}", STAGE_CHILD, true, INTO_HEADER, "Bearer a b.csv");
+    check("${= 'a\\r\\nb: c'}", STAGE_CHILD, true, INTO_HEADER, "<control characters");
+    check("${= 'a\\nb'}", STAGE_CHILD, true, INTO_URL, "<control characters");
+    check("{\"a\": \"${= 'x\"y'}\"}", STAGE_CHILD, true, INTO_JSON, "{\"a\": \"x\\\"y\"}");
+    /* None asks for a variable of the worker, whatever stands behind it. */
+    check("${= '$'}{HOME} ${HOME}", STAGE_CHILD, true, INTO_BODY, "$${HOME} ${HOME}");
+    check("${jobs.evil.outputs}", STAGE_READY, true, INTO_HEADER, "$${item} $$$${item} $${x}");
+    check("${jobs.evil.outputs}", STAGE_READY, false, INTO_HEADER, "$$${item} $$$$${item} $${x}");
+}
+
 static void mistakes_are_told(void **state) {
     (void)state;
-    check("${jobs.extract.outputs.rows", STAGE_CHILD, true, false, "<without its `}`");
-    check("${= {1}", STAGE_CHILD, true, false, "<without its `}`");
-    check("${item.\n}", STAGE_CHILD, true, false, "<without its `}`");
-    check("${item..x}", STAGE_CHILD, true, false, "<expected a name behind the point");
-    check("${item[x]}", STAGE_CHILD, true, false, "<expected [a number]");
-    check("${jobs.extract.outputs.cols}", STAGE_CHILD, true, false,
+    check("${jobs.extract.outputs.rows", STAGE_CHILD, true, INTO_TEXT, "<without its `}`");
+    check("${= {1}", STAGE_CHILD, true, INTO_TEXT, "<without its `}`");
+    check("${item.\n}", STAGE_CHILD, true, INTO_TEXT, "<without its `}`");
+    check("${item..x}", STAGE_CHILD, true, INTO_TEXT, "<expected a name behind the point");
+    check("${item[x]}", STAGE_CHILD, true, INTO_TEXT, "<expected [a number]");
+    check("${jobs.extract.outputs.cols}", STAGE_CHILD, true, INTO_TEXT,
           "<${jobs.extract.outputs.cols}: jobs.extract.outputs has no `cols`");
-    check("${jobs.extract.outputs.list[2]}", STAGE_CHILD, true, false, "<has no item [2]");
-    check("${jobs.extract.outputs.rows.x}", STAGE_CHILD, true, false, "<is a number, it has nothing inside");
-    check("${jobs.extract.exit}", STAGE_CHILD, true, false, "<jobs.extract has no `exit`");
-    check("${jobs.map-a.outputs}", STAGE_CHILD, true, false, "<left no outputs (it is FAILED)");
-    check("${jobs.x.outputs}", STAGE_CHILD, true, false, "<has no parent `x`");
-    check("${jobs.x}", STAGE_CHILD, true, false, "<expected jobs.NAME.outputs");
-    check("${= 1 +}", STAGE_CHILD, true, false, "<unexpected symbol");
+    check("${jobs.extract.outputs.list[2]}", STAGE_CHILD, true, INTO_TEXT, "<has no item [2]");
+    check("${jobs.extract.outputs.rows.x}", STAGE_CHILD, true, INTO_TEXT, "<is a number, it has nothing inside");
+    check("${jobs.extract.exit}", STAGE_CHILD, true, INTO_TEXT, "<jobs.extract has no `exit`");
+    check("${jobs.map-a.outputs}", STAGE_CHILD, true, INTO_TEXT, "<left no outputs (it is FAILED)");
+    check("${jobs.x.outputs}", STAGE_CHILD, true, INTO_TEXT, "<has no parent `x`");
+    check("${jobs.x}", STAGE_CHILD, true, INTO_TEXT, "<expected jobs.NAME.outputs");
+    check("${= 1 +}", STAGE_CHILD, true, INTO_TEXT, "<unexpected symbol");
 }
 
 int main(void) {
@@ -114,6 +131,7 @@ int main(void) {
         cmocka_unit_test(what_is_not_ours_stays),
         cmocka_unit_test(stages_come_one_after_the_other),
         cmocka_unit_test(programs_are_guarded),
+        cmocka_unit_test(values_in_requests_stay_values),
         cmocka_unit_test(mistakes_are_told),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,0 +1,271 @@
+/* outside_test.c: external jobs that have attempts: what begins, asks, and ends them, and that no crash in between
+ * changes anything. */
+#include "rig.h"
+
+#include "limit.h"
+
+static struct options outside_options(void) {
+    struct options o = rig_options();
+    o.kind = JOB_EXTERNAL;
+    o.calls = true;
+    o.retries = 1;
+    o.backoff_base_ms = 10;
+    o.backoff_jitter_ms = 0;
+    o.approval_ms = 60000;
+    o.poll_ms = 1000;
+    o.poll_cap_ms = 4000;
+    return o;
+}
+
+static void begin(struct rig *r, const struct options *o) {
+    const char *jobs[] = {"a", "b: a"};
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_submit(r, o, jobs, 2));
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+}
+
+/* The open attempt ends well, and the job is not over. */
+static enum err not_yet(struct rig *r, uint32_t ordinal) {
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                          .incarnation = 1,
+                                          .job = ref_of(1, ordinal),
+                                          .attempt = rig_job(r, 1, ordinal).attempt,
+                                          .outcome = OUTCOME_OK,
+                                          .again = true};
+    return rig_command(r, &cmd);
+}
+
+static enum err say(struct rig *r, uint32_t ordinal, uint32_t begun, enum verdict verdict, const char *result) {
+    struct cmd_verdict v = {.job = ref_of(1, ordinal),
+                            .outside = true,
+                            .begun = begun,
+                            .verdict = verdict,
+                            .reason = verdict == VERDICT_DENY ? SLICE("it broke") : (struct slice){0},
+                            .result = slice_str(result)};
+    return rig_send_verdict(r, &v);
+}
+
+static void done(struct rig *r, uint32_t ordinal) {
+    assert_ok(rig_done(r, "w", 1, ref_of(1, ordinal), rig_job(r, 1, ordinal).attempt, OUTCOME_OK));
+}
+
+/* ---- polls ---- */
+
+static void polls_come_slower_and_slower_and_use_up_nothing(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    static const int64_t waits[] = {1000, 1000, 2000, 4000, 4000, 4000};
+    for (uint32_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        assert_ok(not_yet(r, 0));
+        assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+        assert_int_equal(rig_why(r, 1, 0).block, BLOCK_OUTSIDE);
+        assert_int_equal(rig_counts(r).by_state[JOB_DISPATCHED], 0); /* it holds no slot */
+        rig_crash(r);
+        assert_ok(rig_attach(r, "w", 1, 4));
+        rig_tick(r, waits[i] - 1);
+        assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+        rig_tick(r, 1);
+        assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+        assert_int_equal(rig_job(r, 1, 0).used, 0);
+        assert_int_equal(rig_job(r, 1, 0).begun, 1);
+    }
+    done(r, 0);
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_int_equal(rig_state(r, 1, 1), JOB_DISPATCHED);
+}
+
+static void what_goes_wrong_in_a_row_uses_up_retries(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    rig_tick(r, 1000);
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 2, 1));
+    rig_tick(r, 20);
+    assert_int_equal(rig_job(r, 1, 0).attempt, 3);
+    assert_ok(not_yet(r, 0)); /* it is well again */
+    rig_tick(r, 1000);
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 4, 1));
+    rig_tick(r, 20);
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 5, 1));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_EXIT);
+}
+
+static void its_time_runs_from_the_beginning(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    o.approval_ms = 2500;
+    begin(r, &o);
+    rig_tick(r, 5000); /* beginning it may take as long as it takes */
+    assert_ok(not_yet(r, 0));
+    rig_tick(r, 1000);
+    assert_ok(not_yet(r, 0));
+    rig_tick(r, 1000);
+    assert_ok(not_yet(r, 0)); /* the next poll would come too late */
+    rig_tick(r, 499);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    rig_tick(r, 1);
+    assert_int_equal(rig_state(r, 1, 0), JOB_TIMED_OUT);
+    assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_DEADLINE);
+}
+
+static void an_attempt_is_stopped_when_the_time_is_up(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    o.approval_ms = 1500;
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    rig_tick(r, 1000);
+    rig_tick(r, 500);
+    assert_int_equal(rig_job(r, 1, 0).stop, STOP_DEADLINE);
+    assert_ok(not_yet(r, 0)); /* whatever it says now */
+    assert_int_equal(rig_state(r, 1, 0), JOB_TIMED_OUT);
+}
+
+/* ---- words ---- */
+
+static void a_word_ends_it_between_attempts(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    o.poll_ms = o.poll_cap_ms = 0;
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    rig_tick(r, 59999); /* nobody asks */
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_int_equal(rig_job(r, 1, 0).attempt, 1);
+    assert_int_equal(say(r, 0, 2, VERDICT_ALLOW, "7"), ERR_STALE);
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, "7"));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_true(slice_eq(rig_job(r, 1, 0).result, SLICE("7")));
+    assert_int_equal(say(r, 0, 1, VERDICT_ALLOW, "8"), ERR_STATE);
+    /* the other one, when its turn has come */
+    assert_ok(not_yet(r, 1));
+    assert_ok(say(r, 1, 0, VERDICT_DENY, ""));
+    assert_int_equal(rig_state(r, 1, 1), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 1).cause, CAUSE_VERDICT);
+}
+
+static void a_word_waits_for_the_open_attempt(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, "7")); /* before we heard that it was begun */
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+    assert_int_equal(say(r, 0, 1, VERDICT_DENY, ""), ERR_STATE);
+    rig_check_digests(r);
+    rig_crash(r);
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1)); /* whatever became of the attempt */
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    assert_true(slice_eq(rig_job(r, 1, 0).result, SLICE("7")));
+}
+
+static void a_cancel_comes_before_a_word(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, "7"));
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_STOPPED));
+    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+}
+
+static void a_word_ends_it_while_it_waits_for_a_worker(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    assert_ok(rig_drain(r, "w", true));
+    rig_tick(r, 1000);
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, ""));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+}
+
+static void begun_anew_it_is_another(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    o.poll_ms = o.poll_cap_ms = 0;
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    assert_ok(say(r, 0, 1, VERDICT_DENY, ""));
+    assert_ok(rig_retry(r, ref_of(1, 0)));
+    assert_int_equal(rig_job(r, 1, 0).begun, 0);
+    assert_int_equal(say(r, 0, 1, VERDICT_ALLOW, ""), ERR_STALE); /* the second attempt begins it anew */
+    assert_ok(not_yet(r, 0));
+    assert_int_equal(say(r, 0, 1, VERDICT_ALLOW, ""), ERR_STALE);
+    assert_ok(say(r, 0, 2, VERDICT_ALLOW, ""));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+}
+
+static void an_output_that_came_by_word_is_judged(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    o.gates = GATE_BIT(GATE_OUTPUT);
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, "7"));
+    assert_int_equal(rig_state(r, 1, 0), JOB_CHECKING);
+    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+}
+
+/* ---- what is refused ---- */
+
+static void what_makes_no_sense_is_refused(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options(), plain = rig_options();
+    const char *jobs[] = {"a"};
+    o.poll_ms = 999;
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_LIMIT);
+    o = outside_options();
+    o.kind = JOB_COMMAND;
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_INVALID);
+    o = outside_options();
+    o.gates = GATE_BIT(GATE_EXTERNAL);
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_INVALID);
+    o = outside_options();
+    o.gates = GATE_BIT(GATE_EXPANSION);
+    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_INVALID);
+    plain.poll_ms = 1000;
+    assert_int_equal(rig_submit(r, &plain, jobs, 1), ERR_INVALID);
+    plain.poll_ms = 0;
+    begin(r, &plain);
+    assert_int_equal(not_yet(r, 0), ERR_INVALID);
+    assert_int_equal(say(r, 0, 0, VERDICT_ALLOW, ""), ERR_STATE);
+}
+
+static void words_that_make_no_sense_are_refused(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_int_equal(say(r, 1, 0, VERDICT_ALLOW, ""), ERR_STATE); /* nothing was begun */
+    assert_ok(not_yet(r, 0));
+    assert_int_equal(say(r, 0, 0, VERDICT_AGAIN, ""), ERR_INVALID);
+    assert_int_equal(say(r, 0, 0, VERDICT_DENY, "7"), ERR_INVALID);
+    struct cmd_verdict v = {.job = ref_of(1, 0), .outside = true, .verdict = VERDICT_DENY, .fatal = true};
+    assert_int_equal(rig_send_verdict(r, &v), ERR_INVALID);
+    v = (struct cmd_verdict){.job = ref_of(9, 0), .outside = true};
+    assert_int_equal(rig_send_verdict(r, &v), ERR_NOT_FOUND);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(polls_come_slower_and_slower_and_use_up_nothing),
+        RIG_TEST(what_goes_wrong_in_a_row_uses_up_retries),
+        RIG_TEST(its_time_runs_from_the_beginning),
+        RIG_TEST(an_attempt_is_stopped_when_the_time_is_up),
+        RIG_TEST(a_word_ends_it_between_attempts),
+        RIG_TEST(a_word_waits_for_the_open_attempt),
+        RIG_TEST(a_cancel_comes_before_a_word),
+        RIG_TEST(a_word_ends_it_while_it_waits_for_a_worker),
+        RIG_TEST(begun_anew_it_is_another),
+        RIG_TEST(an_output_that_came_by_word_is_judged),
+        RIG_TEST(what_makes_no_sense_is_refused),
+        RIG_TEST(words_that_make_no_sense_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
