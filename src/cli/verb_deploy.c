@@ -1,5 +1,5 @@
 /* verb_deploy.c: a script, a program, an archive or a flow file as services: sent, then watched until they are healthy,
- * or until it is known why they are not. What is waited for is the end of the flow; the looks between are for people. */
+ * or until it is known why they are not. What is waited for is the end of the flow; looks between are for people. */
 #include <stdio.h>
 
 #include "out.h"

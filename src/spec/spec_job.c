@@ -285,8 +285,8 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, http, %snoop, sleep, fail", of,
-                           is_undo ? "" : "service, gate, external, ");
+        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, http, %snoop, sleep, fail",
+                           of, is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     switch ((enum spec_kind_given)kind) {
     case GIVEN_RUN: job->o.kind = WIRE_JOB_COMMAND; return read_run(s, job);
