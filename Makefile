@@ -81,6 +81,20 @@ up: program ## start a server and a worker here, run a sample flow, say where to
 	@build/release/reeve up --detach
 	@build/release/reeve submit examples/etl.yaml --wait
 
+.PHONY: install
+install: ## put the program, its manual, completions and units below PREFIX (/usr/local); make build first; DESTDIR works
+	@tools/install.sh
+
+.PHONY: deb
+deb: ## a Debian package, in build/deb
+	@tools/deps.sh package
+	@tools/deb.sh
+
+.PHONY: static
+static: deps ## the program without shared libraries, build/release/reeve-static
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target reeve-static
+
 .PHONY: clean
 clean: ## remove all that was built
 	@rm -rf build

@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
     char root[] = "/tmp/reeve-bench-" SIX_X, bare[300], space[300];
     struct run r = {.count = 0};
     struct why why;
-    ENSURE(count > 0 && osproc_open(&r.proc, &why) == ERR_OK);
+    ENSURE(count > 0 && osproc_open(NULL, &r.proc, &why) == ERR_OK);
     ENSURE(mkdtemp(root) != NULL);
     snprintf(bare, sizeof bare, "%s/bare", root);
     snprintf(space, sizeof space, "%s/space", root);

@@ -277,7 +277,8 @@ static void on_child(void *ctx, int number) {
 static void on_signal(void *ctx, int number) {
     (void)ctx, (void)number;
     log_line(self.signals++ == 0 ? "stopping: workers finish what runs; once more does not wait for jobs" : "at once");
-    hook_end(&self.hook);
+    self.hook.is_due = false; /* one that runs may end what it began */
+    if (self.signals > 1) hook_end(&self.hook);
     for (uint32_t i = 0; i < self.fleet.count; i++)
         if (self.processes[i].pid != 0) kill(self.processes[i].pid, SIGTERM);
 }
@@ -285,16 +286,19 @@ static void on_signal(void *ctx, int number) {
 static void pass(void *ctx) {
     (void)ctx;
     listener_pass(&self.listener);
-    if (self.signals == 0)
+    if (self.signals == 0) {
         act();
-    else if (!has_children())
-        osloop_stop(self.loop);
+        return;
+    }
+    hook_pass(&self.hook, now_ms());
+    self.next_ms = self.hook.pid != 0 ? hook_next(&self.hook) : TIME_NEVER;
+    if (!has_children()) osloop_stop(self.loop);
 }
 
 static mono_time next(void *ctx) {
     (void)ctx;
     mono_time t = listener_next(&self.listener);
-    if (self.signals == 0 && self.next_ms < t.ms) t.ms = self.next_ms;
+    if (self.next_ms < t.ms) t.ms = self.next_ms;
     return t;
 }
 

@@ -89,9 +89,10 @@ static bool is_handed_on(const char *name) {
 static enum err keep(struct scaler_options *o, const char *text, struct why *why) {
     if (o->worker_arg_count == SCALER_ARGS_MAX)
         return why_set(why, ERR_LIMIT, "more than %d arguments", SCALER_ARGS_MAX);
-    char *copy = strdup(text);
-    if (copy == NULL) return why_set(why, ERR_IO, "no memory");
-    o->worker_args[o->worker_arg_count++] = copy;
+    size_t len = strlen(text) + 1;
+    if (len > sizeof o->text - o->text_used) return why_set(why, ERR_LIMIT, "the arguments are too long");
+    o->worker_args[o->worker_arg_count++] = memcpy(o->text + o->text_used, text, len);
+    o->text_used += len;
     return ERR_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "worker.h"
 
 #define SCALER_ARGS_MAX 256
+#define SCALER_TEXT_BYTES (64u << 10)
 
 struct scaler_options {
     const char *data;
@@ -16,6 +17,8 @@ struct scaler_options {
     bool help;
     const char *worker_args[SCALER_ARGS_MAX + 1]; /* that each worker gets, NULL-terminated */
     int worker_arg_count;
+    char text[SCALER_TEXT_BYTES]; /* of these */
+    size_t text_used;
     const char *name; /* how ids of workers begin; NULL: as they choose themselves */
     struct worker_foreseen worker;
 };

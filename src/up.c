@@ -217,6 +217,7 @@ static void say_where(const struct up *u) {
     printf("  reeve run -- echo hello       one command as a job\n"
            "  reeve submit FLOW.yaml -w     a flow; examples/ has some\n"
            "  reeve ls                      what there is, newest first\n"
+           "  reeve top                     the same and more, live\n"
            "  reeve help                    everything else\n");
     printf(u->detach ? "  reeve down                    end both\n" : "\nCtrl-C ends both.\n");
     fflush(stdout);

@@ -30,13 +30,18 @@
 
 #define PATH_BYTES_MAX WORKER_PATH_MAX
 #define SPOOL_BYTES_STANDARD (1ull << 30)
-#define CONNECTIONS_MAX 1024u /* to the server, and those of probes; they are short */
+#define CONNECTIONS_MAX 16384u /* to the server, and one for each probe under way */
+#define GPU_TEXT_MAX 4096u
+#define GPUS_MAX 1024u
 
 struct worker {
     struct worker_options given;
     char space_path[PATH_BYTES_MAX + 8], server_told[2 * PATH_BYTES_MAX + 16];
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
     struct worker_env env;
+    struct oscgroup groups;
+    char gpu_text[GPU_TEXT_MAX];
+    const char *gpu_names[GPUS_MAX + 1];
     struct worker_sandbox sandbox;
     struct disk *disk;
     struct space *space;
@@ -159,6 +164,36 @@ static void options_default(struct worker *w, const char *build) {
     o->ctx = w;
 }
 
+/* ---- what it has ---- */
+
+/* Those that it sees itself, under the names by which it does. */
+static enum err gpus_find(struct worker *w, struct why *why) {
+    const char *seen = getenv("CUDA_VISIBLE_DEVICES");
+    uint32_t count = 0;
+    if (seen == NULL || seen[0] == 0) return ERR_OK;
+    snprintf(w->gpu_text, sizeof w->gpu_text, "%s", seen);
+    for (char *rest = w->gpu_text, *name; count < GPUS_MAX && (name = strsep(&rest, ",")) != NULL;)
+        w->gpu_names[count++] = name;
+    if (w->given.agent.gpus == 0) w->given.agent.gpus = count;
+    if (w->given.agent.gpus > count)
+        return why_set(why, ERR_INVALID, "--gpus %u: $CUDA_VISIBLE_DEVICES names %u", w->given.agent.gpus, count);
+    w->given.agent.gpu_names = w->gpu_names;
+    return ERR_OK;
+}
+
+/* By what limits are kept. Jobs that must not run without them ask for the capability. */
+static enum err limits_find(struct worker *w, struct why *why) {
+    struct agent_options *o = &w->given.agent;
+    char text[512];
+    enum err e = oscgroup_find(w->given.limits_by, "/proc/self", &w->groups, why);
+    if (e != ERR_OK) return e;
+    if (w->groups.lacking.text[0] == 0 && o->capability_count < AGENT_LIST_MAX)
+        o->capabilities[o->capability_count++] = "limits";
+    oscgroup_describe(&w->groups, text, sizeof text);
+    log_line(NULL, text);
+    return ERR_OK;
+}
+
 /* ---- the loop ---- */
 
 static void pass(void *ctx) {
@@ -237,7 +272,9 @@ static enum err prepare(int count, char **args, const char *build, struct why *w
 /* What the machine adds to what was said: it is found out by trying, so processes may be started for it. */
 static enum err discover(struct why *why) {
     env_make(&self);
-    enum err e = osproc_open(&self.proc, why); /* first: see there */
+    enum err e = gpus_find(&self, why);
+    if (e == ERR_OK) e = limits_find(&self, why);
+    if (e == ERR_OK) e = osproc_open(&self.groups, &self.proc, why); /* first: see there */
     if (e == ERR_OK) e = worker_sandbox_open(&self.sandbox, &self.given, self.proc, why);
     return e;
 }

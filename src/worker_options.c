@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "spec_value.h"
 #include "wire_run.h"
 
 enum option_kind {
@@ -75,6 +76,86 @@ static enum err capability_add(struct worker_options *o, char *value, struct why
     return ERR_OK;
 }
 
+enum amount { AMOUNT_SIZE, AMOUNT_MILLI, AMOUNT_COUNT };
+
+#define CPU_MILLI_MIN 10u /* the kernel keeps no finer share */
+
+static bool amount_read(enum amount kind, struct slice text, uint64_t *ret) {
+    uint32_t milli = 0;
+    int64_t count = 0;
+    switch (kind) {
+    case AMOUNT_SIZE: return spec_size(text, ret) && *ret > 0;
+    case AMOUNT_MILLI:
+        if (!spec_milli(text, &milli) || milli < CPU_MILLI_MIN) return false;
+        *ret = milli;
+        return true;
+    case AMOUNT_COUNT:
+        if (!spec_number(text, &count) || count < 1 || count > UINT32_MAX) return false;
+        *ret = (uint64_t)count;
+        return true;
+    }
+    return false;
+}
+
+static const struct limit_name {
+    const char *name;
+    enum amount kind;
+    size_t at; /* in struct proc_limits; a size has 64 bits, the others 32 */
+} limit_names[] = {
+    {"memory", AMOUNT_SIZE, offsetof(struct proc_limits, memory_bytes)},
+    {"cpu", AMOUNT_MILLI, offsetof(struct proc_limits, cpu_milli)},
+    {"pids", AMOUNT_COUNT, offsetof(struct proc_limits, pids)},
+    {"open_files", AMOUNT_COUNT, offsetof(struct proc_limits, open_files)},
+    {"file_size", AMOUNT_SIZE, offsetof(struct proc_limits, file_bytes)},
+};
+
+/* "memory=2GiB", as in flow files. */
+static enum err limit_read(const char *option, struct proc_limits *to, const char *value, struct why *why) {
+    const char *equal = strchr(value, '=');
+    const struct limit_name *n = limit_names, *end = limit_names + sizeof limit_names / sizeof limit_names[0];
+    size_t len = equal != NULL ? (size_t)(equal - value) : 0;
+    while (n < end && !slice_eq(slice_of(value, len), slice_str(n->name))) n++;
+    if (n == end)
+        return why_set(why, ERR_INVALID, "%s: memory, cpu, pids, open_files or file_size=AMOUNT is expected, not %s",
+                       option, value);
+    char *at = (char *)to + n->at;
+    uint64_t amount = 0;
+    if (!amount_read(n->kind, slice_str(equal + 1), &amount))
+        return why_set(why, ERR_INVALID, "%s: an amount of %s is expected, not %s", option, n->name, equal + 1);
+    if (n->kind == AMOUNT_SIZE)
+        *(uint64_t *)at = amount;
+    else
+        *(uint32_t *)at = (uint32_t)amount;
+    return ERR_OK;
+}
+
+static enum err limit_add(struct worker_options *o, char *value, struct why *why) {
+    return limit_read("--limit", &o->agent.ceilings.most, value, why);
+}
+
+static enum err limit_standard_add(struct worker_options *o, char *value, struct why *why) {
+    return limit_read("--limit-standard", &o->agent.ceilings.standard, value, why);
+}
+
+static enum err limits_by_take(struct worker_options *o, char *value, struct why *why) {
+    for (int i = 0; i < OSCGROUP_BY_COUNT; i++) {
+        if (strcmp(value, oscgroup_by_words[i]) != 0) continue;
+        o->limits_by = (enum oscgroup_by)i;
+        return ERR_OK;
+    }
+    return why_set(why, ERR_INVALID, "--limits-by: auto, cgroup2, cgroup1, rlimit or none is expected, not %s", value);
+}
+
+static enum err cpu_take(struct worker_options *o, char *value, struct why *why) {
+    if (spec_milli(slice_str(value), &o->agent.cpu_milli)) return ERR_OK;
+    return why_set(why, ERR_INVALID, "--cpu: a number like 4 or 1.5 is expected, not %s", value);
+}
+
+static enum err memory_take(struct worker_options *o, char *value, struct why *why) {
+    if (spec_size(slice_str(value), &o->agent.memory_bytes)) return ERR_OK;
+    return why_set(why, ERR_INVALID, "--memory: a size like 512MiB or 8GiB is expected, not %s", value);
+}
+
 static enum err sandbox_take(struct worker_options *o, char *value, struct why *why) {
     if (wire_sandbox_of(slice_str(value), &o->agent.sandbox.least)) return ERR_OK;
     return why_set(why, ERR_INVALID, "--sandbox: strict, net-off or none is expected, not %s", value);
@@ -132,8 +213,14 @@ static const struct option options[] = {
     {"--pool", "NAME", OPTION_TEXT, AT(agent.pool), .help = "the pool that it belongs to; standard: default"},
     {"--capability", "NAME", OPTION_CALL, .call = capability_add, .help = "what it can do; may come several times"},
     {"--label", "NAME=VALUE", OPTION_CALL, .call = label_add, .help = "what it is; may come several times"},
-    {"--gpus", "N", OPTION_U32, AT(agent.gpus), 0, 1024, .help = "how many it has"},
+    {"--cpu", "N", OPTION_CALL, .call = cpu_take, .help = "processors that jobs may ask for a share of; standard: all"},
+    {"--memory", "SIZE", OPTION_CALL, .call = memory_take, .help = "memory that jobs may ask for a share of; standard: all"},
+    {"--gpus", "N", OPTION_U32, AT(agent.gpus), 0, 1024, .help = "how many it has; standard: those of $CUDA_VISIBLE_DEVICES, which also names them"},
     {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "something else that jobs may ask for a share of; may come several times"},
+    {"--limit", "NAME=AMOUNT", OPTION_CALL, .call = limit_add, .help = "what one job may use at most: memory, cpu, pids, open_files, file_size; may come several times"},
+    {"--limit-standard", "NAME=AMOUNT", OPTION_CALL, .call = limit_standard_add, .help = "the same for jobs that name no limit of their own"},
+    {"--limit-by-request", NULL, OPTION_SWITCH, AT(agent.ceilings.by_request), .help = "jobs get no more memory and cpu than they asked for, unless they name a limit"},
+    {"--limits-by", "MEANS", OPTION_CALL, .call = limits_by_take, .help = "auto, cgroup2, cgroup1, rlimit or none; standard: auto, the best that works here"},
     {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
     {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
     {"--sandbox", "WORD", OPTION_CALL, .call = sandbox_take, .help = "what every job has around it at least: strict, net-off or none (the standard)"},

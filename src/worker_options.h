@@ -3,6 +3,7 @@
 #define REEVE_WORKER_OPTIONS_H
 
 #include "agent.h"
+#include "oscgroup.h"
 #include "ostls.h"
 
 #define WORKER_TOKEN_MAX 512u
@@ -14,6 +15,7 @@ struct worker_options {
     char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
     struct ostls_files tls;
     const char *pass_env; /* as given: "NAME,NAME" or "all" */
+    enum oscgroup_by limits_by;
     const char *sandbox_paths[AGENT_LIST_MAX];
     uint32_t sandbox_path_count;
     uint32_t uid_first, uid_last; /* for jobs; 0 = not said */

@@ -20,6 +20,7 @@ static const struct {
     {"`cache`", "cache", &spec_cache_keys},
     {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
+    {"`archive`", "archive", &spec_archive_keys},
     {"`sandbox`", "sandbox", &spec_sandbox_keys},
     {"`http`", "http", &spec_http_keys},
     {"`external`", "external", &spec_external_keys},

@@ -137,6 +137,10 @@ done
 # Every byte and every sector: without sanitizers there is time for all of them.
 wanted crash-full && run_ctest crash release crash-full
 wanted layering && run_ctest layering release # the dev build has sanitizer symbols in its objects
+if wanted package; then
+    tools/deps.sh package
+    run_ctest package release
+fi
 if wanted stress; then
     build tsan tests_stress
     run_ctest stress tsan

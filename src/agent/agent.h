@@ -30,6 +30,12 @@ struct agent_amount {
     uint64_t amount;
 };
 
+struct agent_ceilings { /* of what one job may use; 0 = none */
+    struct proc_limits standard; /* for jobs that name no limit of their own */
+    struct proc_limits most;     /* for all of them */
+    bool by_request; /* what was reserved for a job is also the most it gets, unless it names a limit */
+};
+
 struct agent_sandbox {
     const char *cannot;     /* why none can be kept here; NULL = all can */
     uint32_t least;         /* enum wire_sandbox: of every job */
@@ -59,6 +65,8 @@ struct agent_options {
     uint32_t resource_count;
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
+    const char *const *gpu_names; /* `gpus` of them, as programs know them; NULL: their numbers */
+    struct agent_ceilings ceilings;
     bool permanent;
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
     const char *http_private; /* addresses beyond the public ones that http jobs may ask, as child/address.h has it */

@@ -5,6 +5,7 @@
 
 #include "agent.h"
 #include "attempts.h"
+#include "gpus.h"
 #include "wire.h"
 
 enum link_state { LINK_DOWN, LINK_DIALLING, LINK_HELLO, LINK_ATTACHING, LINK_UP };
@@ -41,6 +42,8 @@ struct agent {
     int64_t lease_until_ms; /* exclusive processes may live until here */
     bool is_draining, is_detaching, is_over;
     int64_t detach_until_ms;
+    struct gpus gpus;
+    bool has_gpus_back; /* since those who wait for some were looked at */
 };
 
 static inline int64_t agent_now_ms(const struct agent *a) {
@@ -98,11 +101,15 @@ struct workload {
 /* Fills the workspace and says what to start. */
 CHECKED enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order,
                                struct workload *ret, struct why *why);
-/* The command that looks whether a service is well: where the service is, and with its environment. */
-void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret);
+/* The command that looks whether a service is well: where the service is, with its environment; of one in a sandbox, in
+ * another of the same kind, with a directory of its own that is removed with the service's. */
+#define WORKLOAD_PROBE_SPACE "-probe" /* behind the name of the attempt's directory */
+CHECKED enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why);
 /* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
  * large, and then among what is to be kept as blobs. */
 CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
+/* Whether a child that stood in for its program could not do it, by exit code PROC_REFUSED; and its words. */
+bool workload_refused(struct agent *a, struct attempt *t, struct why *ret);
 struct slice workload_short_name(struct slice job); /* without its flow */
 CHECKED enum err workload_check(const struct wire_run *run, struct why *why); /* before anything is fetched */
 

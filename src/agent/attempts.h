@@ -64,7 +64,8 @@ struct attempt {
     struct spool_file file;
     struct bytes *end; /* a wire_end, when it is finished; before that, while its artifacts are kept, what it will be */
     struct transfer transfer;
-    bool is_waiting; /* for a lease */
+    struct proc_limits limits; /* of its process */
+    bool is_waiting; /* for a lease, or for GPUs that a dying process still has */
     bool has_space;
     char space[ATTEMPT_NAME_MAX]; /* name of its directory */
 };

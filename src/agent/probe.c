@@ -101,7 +101,10 @@ static void dial(struct agent *a, struct attempt *t) {
     char address[32];
     snprintf(address, sizeof address, "127.0.0.1:%u", v->probed_port);
     v->conn = a->w.net->ops->dial(a->w.net, address, &handler);
-    map_put(&a->by_conn, v->conn.v, t->index);
+    if (v->conn.v == 0)
+        tend_later(a, t); /* too many at once, which is not its fault */
+    else
+        map_put(&a->by_conn, v->conn.v, t->index);
 }
 
 /* ---- commands ---- */
@@ -143,8 +146,9 @@ static void start(struct agent *a, struct attempt *t) {
     struct tended *v = tend_of(a, t);
     struct proc_spec spec;
     struct why why = {{0}};
-    workload_probe(a, t, &spec);
-    if (a->w.proc->ops->start(a->w.proc, &spec, &handler, &v->process, &why) != ERR_OK) {
+    enum err e = workload_probe(a, t, &spec, &why);
+    if (e == ERR_OK) e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &v->process, &why);
+    if (e != ERR_OK) {
         v->process = (proc_id){0};
         tend_heard(a, t, why.text);
         return;

@@ -9,6 +9,7 @@
 
 #include "agent_impl.h"
 #include "blobs.h"
+#include "joblimits.h"
 #include "mutant.h"
 #include "panic.h"
 #include "tend.h"
@@ -29,7 +30,12 @@ static void end_keep(struct attempt *t, const struct wire_end *end) {
     buf_fini(&b);
 }
 
+static void gpus_back(struct agent *a, const struct attempt *t) {
+    if (gpus_give(&a->gpus, t->index)) a->has_gpus_back = true; /* the next pass looks who waits for them */
+}
+
 static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
+    gpus_back(a, t);
     capture_over(&t->capture, agent_wall_ms(a));
     end->attempt = t->id;
     end->started_ms = t->started_ms;
@@ -66,6 +72,7 @@ static void refuse(struct agent *a, struct attempt *t, const char *reason) {
 }
 
 void run_forget(struct agent *a, struct attempt *t) {
+    gpus_back(a, t);
     spool_forget(&a->spool, &t->id, &t->file);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
     blobs_stop(a, t);
@@ -225,10 +232,14 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
         .outcome = exit_code == 0 && number == 0 ? WIRE_OUTCOME_OK : WIRE_OUTCOME_EXIT,
         .exit_code = exit_code,
         .signal = number,
-        .cpu_ms = usage->cpu_ms,
-        .memory_bytes_max = usage->memory_bytes_max,
     };
     arena_reset(&a->arena);
+    joblimits_tell(&t->limits, usage, &a->arena, &end);
+    struct why why;
+    if (exit_code == PROC_REFUSED && workload_refused(a, t, &why)) {
+        end.outcome = WIRE_OUTCOME_REFUSED;
+        end.reason = slice_str(why.text);
+    }
     process_over(a, t, &end);
 }
 
@@ -263,6 +274,7 @@ static enum err run_process(struct agent *a, struct attempt *t, const struct wir
                              .workdir = w->workdir,
                              .has_stdin = w->run.stdin_text.len > 0,
                              .stdin_path = w->stdin_path[0] != 0 ? w->stdin_path : NULL,
+                             .limits = t->limits,
                              .sandbox = w->sandbox};
     e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &t->process, why);
     if (e != ERR_OK) return e;
@@ -285,10 +297,16 @@ static void order_keep(struct agent *a, struct attempt *t, const struct wire_ass
     buf_fini(&b);
 }
 
+/* A process that was dropped may not be dead yet, and the server has given its GPUs away already. */
+static bool has_gpus(struct agent *a, const struct attempt *t, const struct wire_assignment *order) {
+    return order->gpus == 0 || gpus_take(&a->gpus, t->index, order->gpus);
+}
+
 /* Everything it needs is here; an exclusive one also needs a lease. */
 static void start(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct why why = {{0}};
-    t->is_waiting = t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms;
+    t->is_waiting = (t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms) || !has_gpus(a, t, order);
+    t->limits = joblimits_of(&a->o.ceilings, order, &w->run);
     bool again = w->run.artifacts.count > 0 || order->kind == WIRE_JOB_SERVICE; /* it is read again later */
     if (t->is_waiting || again) order_keep(a, t, order);
     if (t->is_waiting) return;
@@ -310,6 +328,8 @@ static void prepare(struct agent *a, struct attempt *t, const struct wire_assign
     struct why why = {{0}};
     enum err e = workload_check(&w->run, &why);
     if (e == ERR_OK) e = blobs_check(order, &w->run, &why);
+    if (e == ERR_OK && order->gpus > a->o.gpus)
+        e = why_set(&why, ERR_INVALID, "it needs %u GPUs, and this worker has %u", order->gpus, a->o.gpus);
     attempts_name_space(t);
     if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, &why);
     t->has_space = e == ERR_OK;
@@ -350,8 +370,8 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     case WIRE_JOB_COMMAND:
     case WIRE_JOB_SERVICE:
     case WIRE_JOB_SCRIPT:
-    case WIRE_JOB_HTTP: prepare(a, t, order, w); break;
-    case WIRE_JOB_ARCHIVE:
+    case WIRE_JOB_HTTP:
+    case WIRE_JOB_ARCHIVE: prepare(a, t, order, w); break;
     case WIRE_JOB_GATE:
     case WIRE_JOB_BARRIER:
     case WIRE_JOB_EXTERNAL:
@@ -461,8 +481,17 @@ void run_stop(struct agent *a, const struct wire_stopped *stop) {
 
 /* ---- time ---- */
 
+static void start_waiting(struct agent *a) {
+    a->has_gpus_back = false;
+    for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
+        struct attempt *t = attempts_at(&a->attempts, i);
+        if (t != NULL && t->is_waiting) start_kept(a, t);
+    }
+}
+
 void run_due(struct agent *a) {
     int64_t now = agent_now_ms(a);
+    if (a->has_gpus_back) start_waiting(a);
     for (struct attempt *t = attempts_due(&a->attempts, now); t != NULL; t = attempts_due(&a->attempts, now)) {
         arena_reset(&a->arena);
         if (t->spool_at_ms <= now) {

@@ -82,6 +82,12 @@ void tend_heard(struct agent *a, struct attempt *t, const char *why) {
     }
 }
 
+void tend_later(struct agent *a, struct attempt *t) {
+    tend_of(a, t)->is_probed = false;
+    t->tend_at_ms = agent_now_ms(a) + QUICK_MS;
+    attempts_time(&a->attempts, t);
+}
+
 void tend_due(struct agent *a, struct attempt *t) {
     struct tended *v = tend_of(a, t);
     char text[64];
@@ -114,6 +120,11 @@ void tend_quiet(struct agent *a, struct attempt *t) {
 void tend_end(struct agent *a, struct attempt *t) {
     if (t->tended == 0) return;
     tend_quiet(a, t);
+    if (tend_of(a, t)->has_space) {
+        char name[ATTEMPT_NAME_MAX + sizeof WORKLOAD_PROBE_SPACE];
+        snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
+        a->w.space->ops->remove(a->w.space, name);
+    }
     pool_free(&a->tended, t->tended);
     t->tended = 0;
 }

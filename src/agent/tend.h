@@ -26,6 +26,7 @@ struct tended {
     uint32_t failures; /* in a row, those in its grace left out */
     bool is_well, is_told;
     bool is_quiet; /* its process was told to end */
+    bool has_space; /* its probes have a directory of their own */
     char text[TEND_TEXT_MAX]; /* why the last probe failed; empty = it did not */
     /* the probe that is under way */
     bool is_probed;
@@ -48,5 +49,6 @@ void probe_begin(struct agent *a, struct attempt *t);
 void probe_stop(struct agent *a, struct attempt *t); /* without a result */
 /* The result of a probe; NULL = it is well. */
 void tend_heard(struct agent *a, struct attempt *t, const char *why);
+void tend_later(struct agent *a, struct attempt *t); /* no look was possible now */
 
 #endif

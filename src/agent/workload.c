@@ -2,7 +2,7 @@
  * what the program left as its result.
  *
  *     SPACE/work/          where it starts
- *     SPACE/<script>       a script that came with the job
+ *     SPACE/<script>       a script or an archive that came with the job
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
  *     SPACE/request        of an http job, for the child that makes it
  *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT */
@@ -10,6 +10,7 @@
 
 #include "agent_impl.h"
 #include "blobs.h"
+#include "interpreter.h"
 #include "jobenv.h"
 #include "json.h"
 #include "json_read.h"
@@ -19,9 +20,10 @@
 #define OUTPUT_FILE "output.json"
 #define INPUTS_FILE "inputs.json"
 #define REQUEST_FILE "request"
-#define SELF "/proc/self/exe" /* as child/child.h has it: this program again */
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
+#define ARGS_OURS_MAX 12u /* what we put before them */
+#define REFUSAL_BYTES_MAX 1024u
 
 static const char *text_of(struct agent *a, struct slice s) {
     char *text = arena_alloc(&a->arena, s.len + 1);
@@ -30,27 +32,6 @@ static const char *text_of(struct agent *a, struct slice s) {
 }
 
 /* ---- programs ---- */
-
-struct interpreter {
-    const char *ending;
-    const char *argv[2]; /* the second may be NULL */
-};
-
-static const struct interpreter interpreters[] = {
-    {".py", {"python3", NULL}},
-    {".sh", {"/bin/sh", NULL}},
-    {".js", {"node", NULL}},
-    {".jar", {"java", "-jar"}},
-};
-
-static const struct interpreter *interpreter_of(struct slice name) {
-    for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
-        struct slice ending = slice_str(interpreters[i].ending);
-        if (name.len > ending.len && slice_eq(slice_of(name.ptr + name.len - ending.len, ending.len), ending))
-            return &interpreters[i];
-    }
-    return NULL;
-}
 
 static enum err script_name_check(struct slice name, struct why *why) {
     for (size_t i = 0; i < name.len; i++)
@@ -61,28 +42,34 @@ static enum err script_name_check(struct slice name, struct why *why) {
     return ERR_OK;
 }
 
-/* A script that came with the job, or was fetched; what runs it goes to the front of `argv`. */
-static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
-                            uint32_t *count, struct why *why) {
-    struct slice name = run->script_name.len > 0 ? run->script_name : SLICE("script");
-    const struct interpreter *by = interpreter_of(name);
-    const char *file = text_of(a, name);
-    uint8_t begin[4] = {0};
-    struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
+/* The file that came with the job, or was fetched: a script or an archive. */
+static enum err script_place(struct agent *a, struct attempt *t, const struct wire_run *run, const char **ret_file,
+                             char **ret_path, struct why *why) {
+    const char *file = text_of(a, run->script_name.len > 0 ? run->script_name : SLICE("script"));
     enum err e = ERR_OK;
     if (run->script_hash.len == 0) e = a->w.space->ops->write(a->w.space, t->space, file, run->script, true, why);
+    if (e != ERR_OK) return e;
+    *ret_file = file;
+    *ret_path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    a->w.space->ops->path(a->w.space, t->space, file, *ret_path);
+    return ERR_OK;
+}
+
+/* What runs it goes to the front of `argv`. */
+static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                            uint32_t *count, struct why *why) {
+    const char *file = NULL;
+    char *path = NULL;
+    uint8_t begin[4] = {0};
+    struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
+    enum err e = script_place(a, t, run, &file, &path, why);
     if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
     if (e != ERR_OK) return e;
+    const struct interpreter *by = interpreter_of(slice_str(file));
     bool is_program = memcmp(begin, "#!", 2) == 0 || memcmp(begin, "\177ELF", 4) == 0;
     if (by == NULL && !is_program)
-        return why_set(
-            why, ERR_INVALID,
-            "no interpreter for script `%.*s`: it ends neither in .py, .sh, .js nor .jar, and does not begin "
-            "with #!",
-            SLICE_FMT(name));
-    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
-    a->w.space->ops->path(a->w.space, t->space, file, path);
-    for (uint32_t i = 0; by != NULL && i < 2 && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
+        return why_set(why, ERR_INVALID, "no interpreter for script `%s`: " INTERPRETER_NONE, file);
+    for (uint32_t i = 0; by != NULL && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
     argv[(*count)++] = path;
     return ERR_OK;
 }
@@ -98,20 +85,55 @@ static enum err request_make(struct agent *a, struct attempt *t, const struct wi
     enum err e = a->w.space->ops->write(a->w.space, t->space, REQUEST_FILE, buf_slice(&b), false, why);
     buf_fini(&b);
     a->w.space->ops->path(a->w.space, t->space, REQUEST_FILE, path);
-    argv[(*count)++] = SELF;
+    argv[(*count)++] = PROC_SELF;
     argv[(*count)++] = "--child-http";
     argv[(*count)++] = path;
     argv[(*count)++] = a->o.http_private != NULL ? a->o.http_private : "";
     return e;
 }
 
+static const char *number_of(struct agent *a, uint64_t value) {
+    char *text = arena_alloc(&a->arena, 24);
+    snprintf(text, 24, "%llu", (unsigned long long)value);
+    return text;
+}
+
+/* A child unpacks it and becomes what is in it; src/child/child_unpack.c has the order of its arguments. */
+static enum err archive_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
+                             uint32_t *count, struct why *why) {
+    const struct limits *l = &a->o.limits;
+    const char *file = NULL;
+    char *path = NULL;
+    if (run->script.len == 0 && run->script_hash.len == 0) return why_set(why, ERR_INVALID, "there is no archive");
+    if (run->workdir.len > 0)
+        return why_set(why, ERR_INVALID, "an archive is run where it is unpacked: `dir` names a folder in it");
+    enum err e = script_place(a, t, run, &file, &path, why);
+    if (e != ERR_OK) return e;
+    const char *const args[] = {PROC_SELF,
+                                "--child-unpack",
+                                path,
+                                text_of(a, run->entry),
+                                text_of(a, run->dir),
+                                number_of(a, run->strip),
+                                number_of(a, (uint64_t)l->archive_bytes_max),
+                                number_of(a, (uint64_t)l->archive_ratio_max),
+                                number_of(a, (uint64_t)l->archive_entries_max),
+                                number_of(a, (uint64_t)l->archive_path_bytes_max),
+                                number_of(a, (uint64_t)l->archive_depth_max)};
+    _Static_assert(sizeof args / sizeof args[0] <= ARGS_OURS_MAX, "room in argv");
+    for (uint32_t i = 0; i < sizeof args / sizeof args[0]; i++) argv[(*count)++] = args[i];
+    return ERR_OK;
+}
+
 static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
     const struct wire_arg *args = w->run.argv.at;
-    const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + 5);
+    const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + ARGS_OURS_MAX + 1);
     uint32_t count = 0;
     enum err e = ERR_OK;
     bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
-    if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
+    if (kind == WIRE_JOB_ARCHIVE || (kind == WIRE_JOB_SERVICE && w->run.is_archive)) {
+        e = archive_make(a, t, &w->run, argv, &count, why);
+    } else if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
         e = script_make(a, t, &w->run, argv, &count, why);
     } else if (kind == WIRE_JOB_HTTP) {
         e = request_make(a, t, &w->run, argv, &count, why);
@@ -186,6 +208,14 @@ static void env_inputs(struct jobenv *e, const struct wire_assignment *order) {
         jobenv_put_input(e, workload_short_name(inputs[i].job), inputs[i].result);
 }
 
+/* On a worker that has some, a job sees those that it asked for, and no others. */
+static void env_gpus(struct jobenv *e, struct agent *a, const struct attempt *t, const struct wire_assignment *order) {
+    if (a->o.gpus == 0) return;
+    struct slice text = order->gpus > 0 ? gpus_text(&a->gpus, t->index, &a->arena) : SLICE("");
+    jobenv_put(e, SLICE("REEVE_GPUS"), text);
+    jobenv_put(e, SLICE("CUDA_VISIBLE_DEVICES"), text);
+}
+
 static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct jobenv e;
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
@@ -204,6 +234,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     env_path(&e, a, t, "REEVE_OUTPUT", OUTPUT_FILE);
     env_path(&e, a, t, "REEVE_INPUTS", INPUTS_FILE);
     env_path(&e, a, t, "REEVE_WORKSPACE", "work");
+    env_gpus(&e, a, t, order);
     if (order->token.len > 0) jobenv_put(&e, SLICE("REEVE_TOKEN"), order->token);
     if (order->tenant.len > 0) jobenv_put(&e, SLICE("REEVE_TENANT"), order->tenant);
     if (order->trace.len > 0) jobenv_put(&e, SLICE("TRACEPARENT"), order->trace);
@@ -239,6 +270,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
     if (e == ERR_OK && run->http.count > 0 && http->save.len > 0) e = path_check(http->save, "the file", why);
     const struct wire_take *inputs = run->inputs.at;
     for (uint32_t i = 0; i < run->inputs.count && e == ERR_OK; i++) e = path_check(inputs[i].path, "the input", why);
+    if (e == ERR_OK && run->entry.len > 0) e = path_check(run->entry, "the entry point", why);
+    if (e == ERR_OK && run->dir.len > 0) e = path_check(run->dir, "the working folder", why);
     const struct slice path = run->health.path; /* it goes into the first line of a request */
     for (size_t i = 0; i < path.len && e == ERR_OK; i++)
         if (path.ptr[i] <= ' ' || path.ptr[i] >= 0x7f)
@@ -253,7 +286,23 @@ static void workdir_of(const struct agent *a, const struct attempt *t, struct wo
         a->w.space->ops->path(a->w.space, t->space, "work", w->workdir);
 }
 
-void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
+/* In a sandbox the directory of a process becomes its own, so the probe has another one than its service. */
+static enum err probe_space(struct agent *a, struct attempt *t, struct workload *w, struct why *why) {
+    char name[ATTEMPT_NAME_MAX + sizeof WORKLOAD_PROBE_SPACE];
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
+    if (!tend_of(a, t)->has_space) {
+        enum err e = a->w.space->ops->make(a->w.space, name, why);
+        if (e != ERR_OK) return e;
+        tend_of(a, t)->has_space = true;
+    }
+    a->w.space->ops->path(a->w.space, name, "", path);
+    a->w.space->ops->path(a->w.space, name, "work", w->workdir);
+    w->sandbox.space = path;
+    return ERR_OK;
+}
+
+enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why) {
     struct workload *w = ARENA_NEW(&a->arena, struct workload);
     struct wire_assignment order;
     run_order(a, t, &order, &w->run);
@@ -267,9 +316,13 @@ void workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret) {
         argv[count++] = text_of(a, how->shell);
     }
     for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
-    env_make(a, t, &order, w);
     workdir_of(a, t, w);
-    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir};
+    enum err e = sandbox_make(a, t, &w->run, &w->sandbox, why);
+    if (e == ERR_OK && w->sandbox.space != NULL) e = probe_space(a, t, w, why);
+    if (e != ERR_OK) return e;
+    env_make(a, t, &order, w);
+    *ret = (struct proc_spec){.argv = argv, .env = w->env, .workdir = w->workdir, .sandbox = w->sandbox};
+    return ERR_OK;
 }
 
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
@@ -316,4 +369,14 @@ enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, 
     }
     buf_fini(&b);
     return e == ERR_NOT_FOUND ? ERR_OK : e; /* none: it has nothing to say */
+}
+
+bool workload_refused(struct agent *a, struct attempt *t, struct why *ret) {
+    struct buf b;
+    struct why ignored;
+    buf_init(&b, REFUSAL_BYTES_MAX);
+    enum err e = a->w.space->ops->read(a->w.space, t->space, PROC_REFUSAL_FILE, &b, &ignored);
+    if (e == ERR_OK) (void)why_set(ret, ERR_OK, "%.*s", SLICE_FMT(buf_slice(&b)));
+    buf_fini(&b);
+    return e == ERR_OK;
 }

@@ -115,6 +115,11 @@
     X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
     X(blob_sweep_ms,               600000,         10,    86400000,       "ms",     "how often blobs that nothing names any more are looked for") \
     X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \
+    X(archive_bytes_max,           4294967296,     1024,  1099511627776,  "bytes",  "files of one archive job, unpacked; kept by the worker, as the four below") \
+    X(archive_ratio_max,           250,            2,     1000000,        "times",  "how much larger than itself an archive may unpack, beyond 16 MiB; text comes to about 100") \
+    X(archive_entries_max,         100000,         1,     10000000,       "entries","entries of one archive; each costs a few system calls") \
+    X(archive_path_bytes_max,      1024,           16,    4000,           "bytes",  "path of one entry; the kernel allows 4,096 with the workspace in front") \
+    X(archive_depth_max,           64,             1,     1000,           "levels", "folders inside each other in an archive") \
     X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
 /* clang-format on */
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "child_http.h"
+#include "proc.h"
 
 #define PREFIX "--child-"
-#define EXIT_UNKNOWN 125
 
 struct child {
     const char *name;
@@ -17,6 +17,7 @@ struct child {
 
 static const struct child children[] = {
     {"http", child_http},
+    {"unpack", child_unpack},
     {NULL, NULL},
 };
 
@@ -29,5 +30,15 @@ int child_run(const struct child_world *world, int argc, char **argv) {
     for (const struct child *c = children; c->name != NULL; c++)
         if (strcmp(c->name, name) == 0) return c->run(world, argc - 2, argv + 2);
     fprintf(stderr, "reeve: this program has no child `%s`\n", name);
-    return EXIT_UNKNOWN;
+    return PROC_REFUSED;
+}
+
+int child_refuse(const char *text) {
+    FILE *f = fopen("../" PROC_REFUSAL_FILE, "we");
+    if (f != NULL) {
+        fputs(text, f);
+        fclose(f);
+    }
+    fprintf(stderr, "reeve: %s\n", text);
+    return PROC_REFUSED;
 }

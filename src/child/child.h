@@ -6,8 +6,6 @@
 
 #include "confine.h"
 
-#define CHILD_EXE "/proc/self/exe" /* also after the file was replaced: what the worker is */
-
 struct child_world { /* what the machine offers it */
     const struct confine *confine;
 };
@@ -15,5 +13,11 @@ struct child_world { /* what the machine offers it */
 /* Whether these are the arguments of a child; then main has nothing else to do than to run it. */
 bool child_is(int argc, char **argv);
 int child_run(const struct child_world *world, int argc, char **argv); /* its exit code */
+
+/* For children: cannot do it. Says so on the error output and to the worker; the exit code. */
+int child_refuse(const char *text);
+
+/* The children; `args` are those after the name. */
+int child_unpack(const struct child_world *world, int count, char **args);
 
 #endif

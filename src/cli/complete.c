@@ -133,17 +133,26 @@ static void offer_schedules(struct complete *x) {
     }
 }
 
+static bool is_of_services(const struct cli_verb *verb) {
+    static const char *const words[] = {"services", "stop", "start", "restart", "undeploy"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(verb->words, words[i]) == 0) return true;
+    return false;
+}
+
 /* What the table calls the arguments or the value of a flag says what they are. */
 static void offer_named(struct complete *x, const struct cli_verb *verb, const char *what) {
     bool flow = strstr(what, "FLOW") != NULL, job = strstr(what, "JOB") != NULL;
     const uint8_t *slash = x->begun.len > 0 ? memchr(x->begun.ptr, '/', x->begun.len) : NULL;
-    bool is_schedule = strncmp(verb->words, "schedule", 8) == 0 && strcmp(what, "NAME") == 0;
+    bool is_name = strstr(what, "NAME") != NULL;
+    bool is_schedule = is_name && strncmp(verb->words, "schedule", 8) == 0,
+         is_service = is_name && is_of_services(verb);
     if (job && slash != NULL)
         offer_jobs(x, (size_t)(slash - x->begun.ptr));
     else if (flow || job)
         offer_flows(x, !flow);
     if (strstr(what, "WORKER") != NULL) offer_workers(x);
-    if (strstr(what, "SERVICE") != NULL) offer_services(x);
+    if (strstr(what, "SERVICE") != NULL || is_service) offer_services(x);
     if (strstr(what, "FILE") != NULL || strstr(what, "DIR") != NULL) offer_files(x);
     if (is_schedule) offer_schedules(x);
     if (strcmp(verb->words, "help") == 0) offer_verbs(x, NULL, 0);

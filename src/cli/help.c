@@ -1,4 +1,4 @@
-/* help.c: what the table of verbs says, for people, for shells and as a manual page. */
+/* help.c: what the table of verbs says, for people and as a manual page. */
 #include <stdio.h>
 
 #include "cli.h"
@@ -136,66 +136,4 @@ enum err verb_help(struct cli *c) {
         found = true;
     }
     return found ? ERR_OK : cli_refuse(c, ERR_NOT_FOUND, "there is no verb `%s`", words);
-}
-
-/* ---- shells ---- */
-
-/* The words at one place: first words, or second words after a first one; each once. */
-static void print_words(const char *first) {
-    for (uint32_t i = 0; i < cli_verb_count; i++) {
-        const char *words = cli_verbs[i].words, *space = strchr(words, ' ');
-        size_t len = space != NULL ? (size_t)(space - words) : strlen(words);
-        if (first != NULL) {
-            if (space != NULL && strlen(first) == len && strncmp(words, first, len) == 0) printf("%s ", space + 1);
-            continue;
-        }
-        bool seen = i > 0 && strncmp(cli_verbs[i - 1].words, words, len) == 0 &&
-                    (cli_verbs[i - 1].words[len] == ' ' || cli_verbs[i - 1].words[len] == 0);
-        if (!seen) printf("%.*s ", (int)len, words);
-    }
-}
-
-static void print_flag_words(const struct cli_flag *flags) {
-    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) printf("--%s ", f->name);
-}
-
-static void completion_body(void) {
-    printf("    local verb=\"${words[1]}\" two=\"${words[1]} ${words[2]}\" flags=\"\" seconds=\"\"\n");
-    printf("    case \"$verb\" in\n");
-    static const char *const groups[] = {"kv", "blob", "token", "cert", "journal"};
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        printf("    %s) seconds=\"", groups[i]);
-        print_words(groups[i]);
-        printf("\" ;;\n");
-    }
-    printf("    completion) seconds=\"bash zsh\" ;;\n    esac\n    case \"$two\" in\n");
-    for (uint32_t i = 0; i < cli_verb_count; i++) {
-        if (cli_verbs[i].outside != CLI_INSIDE) continue;
-        printf("    \"%s%s\"*) flags=\"", cli_verbs[i].words, strchr(cli_verbs[i].words, ' ') != NULL ? "" : " ");
-        print_flag_words(cli_verbs[i].flags);
-        print_flag_words(cli_common_flags);
-        printf("\" ;;\n");
-    }
-    printf("    esac\n");
-}
-
-enum err verb_completion(struct cli *c) {
-    bool bash = strcmp(c->args[0], "bash") == 0;
-    if (!bash && strcmp(c->args[0], "zsh") != 0)
-        return cli_refuse(c, ERR_INVALID, "expected bash or zsh, found `%s`", c->args[0]);
-    if (!bash) printf("#compdef reeve\nautoload -U +X bashcompinit && bashcompinit\n");
-    printf("_reeve() {\n    local cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    local words=(\"${COMP_WORDS[@]}\")\n");
-    /* zsh counts from 1; its bash emulation gives COMP_WORDS that do too unless told otherwise. */
-    if (!bash) printf("    setopt localoptions ksharrays\n");
-    completion_body();
-    printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
-    print_words(NULL);
-    printf("\" -- \"$cur\"))\n"
-           "    elif [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$seconds\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$seconds\" -- \"$cur\"))\n"
-           "    elif [ \"${cur#-}\" != \"$cur\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\"))\n"
-           "    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
-           "complete -o filenames -F _reeve reeve\n");
-    return ERR_OK;
 }

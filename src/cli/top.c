@@ -113,9 +113,11 @@ enum err top_act(struct top *t) {
                                    .hash = slice_of(a->hash, a->hash_len),
                                    .verdict = a->verdict,
                                    .reason = SLICE("from reeve top")};
+    struct wire_service_set service = {.name = name.name, .desired = a->desired};
     const void *message = &targets;
     if (a->op == WIRE_PAUSE || a->op == WIRE_RESUME) message = &pause;
     if (a->op == WIRE_DRAIN) message = &drain;
+    if (a->op == WIRE_SERVICE_SET) message = &service;
     if (a->op == WIRE_VERDICT) message = &verdict;
     if (t->away_since_ms != 0) return ERR_OK;
     return client_send(&t->c->client, a->op, message, &t->action_request, t->c->why);

@@ -80,6 +80,7 @@ struct top_action { /* waits for a yes */
     char target[TOP_TEXT_MAX];
     char done[32]; /* "cancelled" */
     bool undo;
+    uint8_t desired; /* of a service: enum wire_desired */
     uint64_t question;
     uint32_t revision;
     uint8_t hash[32];

@@ -84,7 +84,7 @@ static void hear_stats(struct top *t, const struct wire_stats *m) {
         *n = (struct top_number){arena_slice(&t->numbers_arena, list[i].name), list[i].amount};
     }
     struct top_sample s = {.ms = top_now_ms(t),
-                           .started = top_number(t, "entered_running"),
+                           .started = top_number(t, "entered_dispatched"), /* a short one is never seen running */
                            .succeeded = top_number(t, "entered_succeeded"),
                            .failed = top_number(t, "entered_failed") + top_number(t, "entered_timed_out") +
                                      top_number(t, "entered_denied") + top_number(t, "entered_quarantined"),

@@ -44,7 +44,7 @@ static const struct column columns[TOP_JOBS + 1][TOP_COLUMNS_MAX] = {
                       {"RESTARTS", 8, 1, false, true},
                       {"WORKER", 24, 2, false, false},
                       {"SINCE", 6, 3, false, true},
-                      {"JOB", 0, 0, false, false}},
+                      {"JOB, OR WHY NOT", 0, 0, false, false}},
     [TOP_DEAD] = {{"JOB", 32, 0, false, false},
                   {"STATE", 13, 0, false, false},
                   {"CAUSE", 12, 3, false, false},
@@ -327,7 +327,7 @@ static void draw_view(struct top *t) {
         char place[48];
         snprintf(place, sizeof place, "%u–%u of %u", v->first + 1, v->first + room < count ? v->first + room : count,
                  count);
-        put_right(t, VIEW_ROW, SCREEN_GREY, place);
+        put_right(t, HEAD_ROWS, SCREEN_GREY, place); /* the row between head and tabs */
     }
     arena_fini(&a);
 }
@@ -339,7 +339,7 @@ static void draw_foot(struct top *t) {
         [TOP_FLOWS] = "enter jobs  c cancel  r rerun  p pause  / filter  tab next  ? keys  q quit",
         [TOP_WORKERS] = "p drain  / filter  tab next  ? keys  q quit",
         [TOP_QUESTIONS] = "enter job  a decide  / filter  tab next  ? keys  q quit",
-        [TOP_SERVICES] = "enter job  l output  / filter  tab next  ? keys  q quit",
+        [TOP_SERVICES] = "enter job  l output  c stop  r restart  / filter  tab next  ? keys  q quit",
         [TOP_DEAD] = "enter job  r retry  l output  / filter  tab next  ? keys  q quit",
         [TOP_JOBS] = "enter job  l output  c cancel  r retry  / filter  ? keys  esc back",
         [TOP_JOB] = "l output  c cancel  r retry  up down  ? keys  esc back",

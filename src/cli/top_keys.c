@@ -27,9 +27,23 @@ static struct slice subject(struct top *t) {
     return row != NULL ? row->id : (struct slice){0};
 }
 
+static void confirm_service(struct top *t, uint8_t desired) {
+    static const char *const verbs[] = {"start", "stop", "forget", "restart"};
+    static const char *const done[] = {"is started", "stops", "is forgotten", "is restarted"};
+    const struct top_row *row = top_selected(t);
+    if (row == NULL) return;
+    confirm(t, WIRE_SERVICE_SET, verbs[desired], row->text[0], done[desired]);
+    t->action.desired = desired;
+}
+
 static void key_cancel(struct top *t) {
     enum top_kind kind = top_view(t)->kind;
     struct slice target = subject(t);
+    if (kind == TOP_SERVICES) {
+        const struct top_row *row = top_selected(t);
+        confirm_service(t, row != NULL && row->is_paused ? WIRE_DESIRED_RUNNING : WIRE_DESIRED_STOPPED);
+        return;
+    }
     if (target.len == 0 || kind == TOP_WORKERS || kind == TOP_DEAD || kind == TOP_HELP || kind == TOP_ASK) return;
     confirm(t, WIRE_CANCEL, "cancel", target, "is cancelled");
 }
@@ -38,6 +52,7 @@ static void key_retry(struct top *t) {
     enum top_kind kind = top_view(t)->kind;
     struct slice target = subject(t);
     if (target.len == 0) return;
+    if (kind == TOP_SERVICES) confirm_service(t, WIRE_DESIRED_RESTART);
     if (kind == TOP_FLOWS) confirm(t, WIRE_RERUN, "run again what failed in", target, "runs again");
     if (kind == TOP_DEAD || kind == TOP_JOBS || kind == TOP_JOB || kind == TOP_LOG)
         confirm(t, WIRE_RETRY, "retry", target, "is tried again");

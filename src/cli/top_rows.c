@@ -73,8 +73,8 @@ void top_rows_flows(struct top_view *v, const struct wire_listed *m, int64_t now
         put(p, row, 1, SCREEN_PLAIN, list[i].name);
         state(p, row, 2, list[i].state, list[i].paused);
         print(p, row, 4, SCREEN_PLAIN, "%u/%u", row->done, row->total);
-        print(p, row, 5, SCREEN_CYAN, row->active > 0 ? "%u" : "", row->active);
-        print(p, row, 6, SCREEN_RED, row->bad > 0 ? "%u" : "", row->bad);
+        if (row->active > 0) print(p, row, 5, SCREEN_CYAN, "%u", row->active);
+        if (row->bad > 0) print(p, row, 6, SCREEN_RED, "%u", row->bad);
         put(p, row, 7, SCREEN_GREY, slice_str(out_age(end, list[i].created_ms, age)));
     }
 }
@@ -89,7 +89,7 @@ void top_rows_jobs(struct top_view *v, const struct wire_listed *m, int64_t now_
         put(p, row, 0, SCREEN_BOLD, v->kind == TOP_JOBS ? lineout_short_name(list[i].job) : list[i].job);
         state(p, row, 1, list[i].state, false);
         put(p, row, 2, SCREEN_PLAIN, list[i].cause);
-        print(p, row, 3, SCREEN_PLAIN, list[i].attempt > 0 ? "%u/%u" : "", list[i].attempt, list[i].attempts_max);
+        if (list[i].attempt > 0) print(p, row, 3, SCREEN_PLAIN, "%u/%u", list[i].attempt, list[i].attempts_max);
         put(p, row, 4, SCREEN_PLAIN, list[i].worker);
         put(p, row, 5, SCREEN_GREY, slice_str(out_age(now_ms, list[i].since_ms, age)));
         put(p, row, 6, SCREEN_PLAIN, list[i].reason);
@@ -162,10 +162,12 @@ void top_rows_services(struct top_view *v, const struct wire_service_list *m, in
         put(p, row, 0, SCREEN_BOLD, list[i].name);
         put(p, row, 1, SCREEN_PLAIN, list[i].state);
         put(p, row, 2, list[i].healthy ? SCREEN_GREEN : SCREEN_RED, list[i].healthy ? SLICE("yes") : SLICE("no"));
+        row->is_paused = slice_eq(list[i].state, SLICE("stopped"));
         print(p, row, 3, list[i].restarts > 0 ? SCREEN_YELLOW : SCREEN_PLAIN, "%u", list[i].restarts);
         put(p, row, 4, SCREEN_PLAIN, list[i].worker);
         put(p, row, 5, SCREEN_GREY, slice_str(out_age(now_ms, list[i].since_ms, age)));
-        put(p, row, 6, SCREEN_PLAIN, list[i].job);
+        bool is_well = list[i].text.len == 0;
+        put(p, row, 6, is_well ? SCREEN_GREY : SCREEN_YELLOW, is_well ? list[i].job : list[i].text);
     }
 }
 
@@ -329,8 +331,8 @@ void top_rows_help(struct top_view *v) {
         {"tab, 1 to 5", "flows, workers, questions, services, dead letters"},
         {"/", "show only rows with this text; esc shows all again"},
         {"l", "follow the output of the job"},
-        {"c", "cancel the flow or job"},
-        {"r", "retry the job; of a flow: run again what failed"},
+        {"c", "cancel the flow or job; of a service: stop it, or start it again"},
+        {"r", "retry the job; of a flow: run again what failed; of a service: restart it"},
         {"p", "pause the flow, or let it go on; of a worker: drain it, or no longer"},
         {"a", "look at a question, to approve or reject it"},
         {"?", "this"},

@@ -1,4 +1,4 @@
-/* verb_deploy.c: a script, a program or a flow file as services: sent, then watched until they are healthy, or until
+/* verb_deploy.c: a script, a program, an archive or a flow file as services: sent, then watched until they are healthy, or until
  * it is known why they are not. What is waited for is the end of the flow; the looks between are for people. */
 #include <stdio.h>
 
@@ -22,16 +22,25 @@ static bool is_flow_file(const char *path) {
     return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".json");
 }
 
+static bool is_archive(const char *path) {
+    static const char *const endings[] = {".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (ends_with(path, endings[i])) return true;
+    return false;
+}
+
 static struct slice file_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slice_str(slash != NULL ? slash + 1 : path);
 }
 
-/* Without its ending: web for web.py. */
+/* Without its ending: web for web.py and web.tar.gz. */
 static struct slice stem(struct slice name) {
-    for (size_t i = name.len; i > 1; i--)
-        if (name.ptr[i - 1] == '.') return slice_of(name.ptr, i - 1);
-    return name;
+    size_t len = name.len;
+    for (size_t i = name.len; i > 1 && len == name.len; i--)
+        if (name.ptr[i - 1] == '.') len = i - 1;
+    if (len > 4 && memcmp(name.ptr + len - 4, ".tar", 4) == 0) len -= 4;
+    return slice_of(name.ptr, len);
 }
 
 static enum err flags_over(struct cli *c, struct wire_run *run, struct wire_options *o) {
@@ -75,7 +84,7 @@ static enum err program_read(struct cli *c, struct wire_flow *ret) {
     struct wire_job *job = ARENA_NEW(&c->arena, struct wire_job);
     struct wire_arg *args = ARENA_ARRAY(&c->arena, struct wire_arg, c->arg_count);
     struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
-    struct wire_run run = {.script_name = file_name(c->args[0])};
+    struct wire_run run = {.script_name = file_name(c->args[0]), .is_archive = is_archive(c->args[0])};
     const char *value;
     for (int i = 1; i < c->arg_count; i++) args[run.argv.count++].text = slice_str(c->args[i]);
     run.argv.at = args;
@@ -207,11 +216,26 @@ static const struct deployed *deployed_by(const struct deploying *d, const struc
     return NULL;
 }
 
+static void json_failed(const struct deployed *s, const struct wire_job_view *v) {
+    struct out_object o;
+    out_object_begin(&o);
+    if (s != NULL) json_key(&o.json, "name"), json_text(&o.json, s->name);
+    json_key(&o.json, "job"), json_text(&o.json, v->job);
+    json_key(&o.json, "state"), json_text(&o.json, v->state);
+    json_key(&o.json, "cause"), json_text(&o.json, v->cause);
+    if (s != NULL) json_key(&o.json, "text"), json_str(&o.json, s->why);
+    out_object_end(&o);
+}
+
 static void say_failed(struct cli *c, const struct deploying *d, const struct wire_flow *flow,
                        const struct wire_job_view *v) {
     const uint8_t *slash = memchr(v->job.ptr, '/', v->job.len);
     size_t before = slash != NULL ? (size_t)(slash - v->job.ptr) + 1 : 0;
     const struct deployed *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
+    if (c->json) {
+        json_failed(s, v);
+        return;
+    }
     fprintf(stderr, "reeve deploy: ");
     out_clean(stderr, s != NULL ? s->name : v->job);
     if (s != NULL && slice_eq(v->cause, SLICE("unhealthy"))) {

@@ -211,7 +211,20 @@ static void show_sandbox(struct cli *c, const struct wire_run *run) {
     buf_fini(&text);
 }
 
-static void show_run(struct cli *c, struct slice body) {
+static void show_limits(struct cli *c, const struct wire_ceilings *l) {
+    char size[OUT_TIME_BYTES];
+    struct buf text;
+    buf_init(&text, 512);
+    if (l->memory_bytes != 0) buf_printf(&text, ", %s of memory", out_bytes(l->memory_bytes, size));
+    if (l->cpu_milli != 0) buf_printf(&text, ", %u.%03u processors", l->cpu_milli / 1000, l->cpu_milli % 1000);
+    if (l->pids != 0) buf_printf(&text, ", %u processes", l->pids);
+    if (l->open_files != 0) buf_printf(&text, ", %u open files", l->open_files);
+    if (l->file_bytes != 0) buf_printf(&text, ", files of %s", out_bytes(l->file_bytes, size));
+    if (text.len > 2) line(c, "limits", slice_of(text.at + 2, text.len - 2));
+    buf_fini(&text);
+}
+
+static void show_run(struct cli *c, struct slice kind, struct slice body) {
     struct wire_run run;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &c->arena, &run, NULL) != ERR_OK) return;
     const struct wire_arg *args = run.argv.at;
@@ -220,12 +233,28 @@ static void show_run(struct cli *c, struct slice body) {
     for (uint32_t i = 0; i < run.argv.count; i++) buf_printf(&text, "%s%.*s", i ? " " : "", SLICE_FMT(args[i].text));
     line(c, run.script_name.len > 0 ? "args" : "command", buf_slice(&text));
     line(c, "shell", run.shell);
-    line(c, "script", run.script_name);
+    line(c, slice_eq(kind, SLICE("archive")) ? "archive" : "script", run.script_name);
+    line(c, "entry", run.entry);
     line(c, "asks", run.message);
     line(c, "when", run.when);
     line(c, "foreach", run.foreach);
     show_sandbox(c, &run);
+    show_limits(c, &run.limits);
     buf_fini(&text);
+}
+
+/* What it used, and what held it back. */
+static void show_usage(const struct wire_attempt_view *v, struct buf *text) {
+    char size[OUT_TIME_BYTES];
+    if (v->cpu_ms != 0)
+        buf_printf(text, ", %llu.%03llus of cpu", (unsigned long long)(v->cpu_ms / 1000),
+                   (unsigned long long)(v->cpu_ms % 1000));
+    if (v->throttled_ms != 0)
+        buf_printf(text, " (held back for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
+                   (unsigned long long)(v->throttled_ms % 1000));
+    if (v->memory_bytes_max != 0) buf_printf(text, ", %s of memory", out_bytes(v->memory_bytes_max, size));
+    if (v->hit.len > 0) buf_printf(text, ", limit of %.*s hit", SLICE_FMT(v->hit));
+    if (v->unkept.len > 0) buf_printf(text, ", limits: %.*s", SLICE_FMT(v->unkept));
 }
 
 static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_first) {
@@ -238,6 +267,7 @@ static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_f
     if (v->worker.len > 0) buf_printf(&text, ", on %.*s", SLICE_FMT(v->worker));
     int64_t begin = v->started_ms != 0 ? v->started_ms : v->assigned_ms;
     if (begin != 0 && v->ended_ms != 0) buf_printf(&text, ", for %s", out_age(v->ended_ms, begin, took));
+    show_usage(v, &text);
     if (v->reason.len > 0) buf_printf(&text, ": %.*s", SLICE_FMT(v->reason));
     line(c, is_first ? "tries" : "", buf_slice(&text));
     buf_fini(&text);
@@ -257,7 +287,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     char number[64];
     state_line(c, v->job, v->state, v->cause);
     line(c, "kind", v->kind);
-    show_run(c, v->body);
+    show_run(c, v->kind, v->body);
     snprintf(number, sizeof number, "%u of %u", v->attempt, v->attempts_max);
     line(c, "attempt", slice_str(number));
     line(c, "worker", v->worker);

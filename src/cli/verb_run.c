@@ -30,6 +30,22 @@ static enum err read_stdin(struct cli *c, struct wire_run *run) {
     return e;
 }
 
+/* In place of a command; the kind of the job says so. */
+static enum err read_archive(struct cli *c, const char *path, struct wire_options *o, struct wire_run *run) {
+    struct slice bytes = {0};
+    if (path == NULL) {
+        if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry is for --archive");
+        return c->arg_count > 0 ? ERR_OK : cli_refuse(c, ERR_INVALID, "a command is missing");
+    }
+    o->kind = WIRE_JOB_ARCHIVE;
+    run->script_name = base_name(path);
+    run->entry = cli_flag_text(c, "entry");
+    enum err e = file_read(c, path, STDIN_BYTES_MAX, &bytes);
+    if (e == ERR_OK && bytes.len > INLINE_BYTES_MAX) return blob_put(c, bytes, &run->script_hash);
+    run->script = bytes;
+    return e;
+}
+
 static enum err options_of(struct cli *c, struct wire_options *o) {
     struct wire_name *names = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
     const char *value, *priority = cli_flag(c, "priority");
@@ -64,15 +80,19 @@ static enum err sandbox_of(struct cli *c, struct wire_run *run, struct wire_opti
 static enum err submit(struct cli *c, struct slice *ret_job) {
     struct wire_options options = {.kind = WIRE_JOB_COMMAND};
     struct wire_run run = {0};
-    struct wire_arg *args = ARENA_ARRAY(&c->arena, struct wire_arg, c->arg_count);
-    struct wire_job job = {.name = cli_flag(c, "name") != NULL ? cli_flag_text(c, "name") : base_name(c->args[0])};
+    struct wire_arg *args = ARENA_ARRAY(&c->arena, struct wire_arg, c->arg_count + 1);
+    const char *archive = cli_flag(c, "archive");
+    enum err e = read_archive(c, archive, &options, &run);
+    if (e != ERR_OK) return e;
+    struct wire_job job = {.name = cli_flag(c, "name") != NULL ? cli_flag_text(c, "name")
+                                                               : base_name(archive != NULL ? archive : c->args[0])};
     struct wire_flow flow = {.name = job.name, .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&flow, 1}};
     struct client_frame f;
     struct buf body;
     for (int i = 0; i < c->arg_count; i++) args[i].text = slice_str(c->args[i]);
     run.argv = (struct tlv_list){args, (uint32_t)c->arg_count};
-    enum err e = options_of(c, &options);
+    e = options_of(c, &options);
     if (e == ERR_OK) e = sandbox_of(c, &run, &options);
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
     if (e == ERR_OK) e = cli_pairs(c, "label", &flow.labels);

@@ -133,6 +133,7 @@ static void dry_body(struct cli *c, struct json *j, const char *key, struct slic
     json_key(j, key);
     json_object(j);
     struct slice script = run.script, input = run.stdin_text; /* bytes, but mostly text: shown as such */
+    if (script.len > 0 && memchr(script.ptr, 0, script.len) != NULL) script.len = 0; /* an archive is not */
     run.script = run.stdin_text = (struct slice){0};
     tlv_json(&wire_run_desc, &run, j);
     if (script.len > 0) json_key(j, "script"), json_text(j, script);

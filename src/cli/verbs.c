@@ -21,6 +21,8 @@ static const struct cli_flag run_flags[] = {
     {"env",      'e', "NAME=VALUE", "environment variable; may come several times"},
     {"label",    'l', "NAME=VALUE", "label of the flow; may come several times"},
     {"stdin",    0,   "FILE",       "standard input; - = that of this program"},
+    {"archive",  0,   "FILE",       "a zip or tar archive to run in place of a command; what is left are its arguments"},
+    {"entry",    0,   "PATH",       "the file in the archive that is run; looked for unless said"},
     {"timeout",  0,   "DURATION",   "how long it may run"},
     {"retries",  0,   "N",          "further attempts; 0 unless said"},
     {"priority", 0,   "N",          "above or below normal"},
@@ -205,7 +207,7 @@ const struct cli_verb cli_verbs[] = {
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
     {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start workers while jobs wait for room, end idle ones; --help lists the options", "On this host, or by a command that is told how many there are to be.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
-    {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 1, 255, 0, false},
+    {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit as it does", "Unless --retries says otherwise the command is tried once. Ctrl-C cancels it; a second Ctrl-C leaves it to itself.", verb_run_command, run_flags, 0, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs that the file names are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a flow that runs", "They may need jobs that are in the flow already. Inside a job, FLOW is its own unless said, and what it adds runs in its pools, at its priority at most.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Flows that are over are found in memory and in the history.", verb_ls, ls_flags, 0, 1, 0, false},
@@ -236,7 +238,7 @@ const struct cli_verb cli_verbs[] = {
     {"schedule rm", "NAME", "remove it; flows that it made stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule backfill", "NAME", "run slots of the past again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
 
-    {"deploy", "FILE [--] [ARG]...", "run a script, a program or the services of a flow file until someone says otherwise", "Waits until it is healthy, or says why it is not; then the version before runs again. FILE is sent along; what follows it are arguments of the program. Deploying the same name again replaces it: the old one stops, the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
+    {"deploy", "FILE [--] [ARG]...", "run a script, a program, an archive or the services of a flow file until someone says otherwise", "Waits until it is healthy, or says why it is not; then the version before runs again. FILE is sent along; what follows it are arguments of the program. Deploying the same name again replaces it: the old one stops, the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
     {"services", "[NAME]", "list services, or all about one", "RESTARTS counts how often this version was started again.", verb_services, NULL, 0, 1, 0, false},
     {"stop", "NAME", "a service stops, and stays so", NULL, verb_service_set, service_flags, 1, 1, 0, false},
     {"start", "NAME", "and runs again", NULL, verb_service_set, service_flags, 1, 1, 0, false},
@@ -280,7 +282,7 @@ const struct cli_verb cli_verbs[] = {
     {"shell", "", "type verbs one after the other, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers; the history is kept in ~/.reeve_history (REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "of this program, and of the server if there is one", NULL, verb_version, NULL, 0, 0, 0, true},
-    {"completion", "bash|zsh", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},
+    {"completion", "bash|zsh|fish", "a script for the shell: source <(reeve completion bash)", NULL, verb_completion, NULL, 1, 1, 0, true},
     {"help", "[VERB]", "this, or all about one verb", NULL, verb_help, help_flags, 0, 3, 0, true},
 };
 const uint32_t cli_verb_count = sizeof cli_verbs / sizeof cli_verbs[0];

@@ -1,5 +1,5 @@
-/* words.h: a line as words, as a shell reads it: blanks divide, '…' and "…" hold together, \ takes the next character as
- * it is, # at the beginning of a word ends the line. Nothing is expanded. */
+/* words.h: a line as words, as a shell reads it: blanks divide, quotes of both kinds hold together, \ takes the next
+ * character as it is, # at the beginning of a word ends the line. Nothing is expanded. */
 #ifndef REEVE_WORDS_H
 #define REEVE_WORDS_H
 

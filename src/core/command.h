@@ -156,6 +156,7 @@ struct cmd_attempt { /* started, progress, health, done */
     struct slice reason;
     struct tlv_list artifacts; /* of rec_artifact */
     bool fatal; /* a failure that no further attempt can mend */
+    struct rec_usage usage;
     bool again; /* of an external job, with a good outcome: it is not over yet */
 };
 

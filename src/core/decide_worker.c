@@ -10,6 +10,7 @@
 #include "outside.h"
 #include "panic.h"
 #include "registry.h"
+#include "utf8.h"
 
 void decide_has_started(struct decision *d, struct job_ref job, uint32_t attempt) {
     struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
@@ -216,6 +217,7 @@ static enum err check_artifacts(struct decision *d, const struct tlv_list *list,
 static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
     if (c->outcome >= OUTCOME_COUNT || c->outcome == OUTCOME_LOST)
         return refuse(d, ERR_INVALID, "an attempt does not end that way");
+    if (c->usage.hit >= HIT_COUNT) return refuse(d, ERR_INVALID, "there is no such limit");
     if (c->result.len > (size_t)d->limits->result_bytes_max)
         return refuse(d, ERR_LIMIT, "a result above %lld bytes must be a blob (result_bytes_max)",
                       (long long)d->limits->result_bytes_max);
@@ -270,6 +272,8 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->log_cut_bytes = c->log_cut_bytes;
     rec->reason = c->reason;
     rec->artifacts.files = c->artifacts;
+    rec->usage = c->usage;
+    rec->usage.unkept = utf8_cut(c->usage.unkept, UNKEPT_BYTES_MAX);
     rec->again_ms = c->again ? outside_again_ms(d->state, j, d->in->wall) : 0;
     return ERR_OK;
 }

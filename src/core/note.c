@@ -72,7 +72,8 @@ void note_close(struct state *s, struct job *j, const struct run *run, enum stop
                              .ended_ms = s->now.ms,
                              .log_bytes = rec->log_bytes,
                              .log_cut_bytes = rec->log_cut_bytes,
-                             .reason = utf8_cut(rec->reason, NOTE_REASON_BYTES)};
+                             .reason = utf8_cut(rec->reason, NOTE_REASON_BYTES),
+                             .usage = rec->usage};
     n->facts = encode(s, &o);
 }
 

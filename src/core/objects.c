@@ -93,6 +93,7 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(11, TLV_U64, snap_attempt, log_bytes),
     TLV_FIELD(12, TLV_U64, snap_attempt, log_cut_bytes),
     TLV_FIELD(13, TLV_TEXT, snap_attempt, reason, .max = 4096),
+    TLV_FIELD(24, TLV_MSG, snap_attempt, usage, .sub = &rec_usage_desc),
 };
 const struct tlv_desc snap_attempt_desc = TLV_DESC("attempt", snap_attempt, attempt_fields);
 static const char *const word_words[] = {"none", "done", "failed"};

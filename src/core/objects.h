@@ -2,6 +2,7 @@
 #ifndef REEVE_OBJECTS_H
 #define REEVE_OBJECTS_H
 
+#include "record.h"
 #include "tlv.h"
 
 #define OBJECT_TABLE(X)                                                                           \
@@ -98,6 +99,7 @@ struct snap_attempt { /* that is over */
     int64_t assigned_ms, started_ms, ended_ms; /* started 0 = it never was */
     uint64_t log_bytes, log_cut_bytes;
     struct slice reason;
+    struct rec_usage usage;
 };
 struct snap_outside { /* of an external job: what was begun, or said, outside */
     uint32_t begun, polls;

@@ -167,6 +167,17 @@ static const struct tlv_field artifacts_fields[] = {
 const struct tlv_desc rec_artifacts_desc = TLV_DESC("artifacts", rec_artifacts, artifacts_fields);
 
 const char *const outcome_words[OUTCOME_COUNT] = {"ok", "exit", "lost", "stopped", "refused"};
+const char *const hit_words[HIT_COUNT] = {"none", "memory", "pids", "file_size"};
+static const struct tlv_field usage_fields[] = {
+    TLV_FIELD(1, TLV_U64, rec_usage, cpu_ms),
+    TLV_FIELD(2, TLV_U64, rec_usage, memory_bytes_max),
+    TLV_FIELD(3, TLV_U64, rec_usage, throttled_ms),
+    TLV_FIELD(4, TLV_ENUM, rec_usage, hit, .max = HIT_COUNT, .names = hit_words),
+    TLV_FIELD(5, TLV_U32, rec_usage, hit_count),
+    TLV_FIELD(6, TLV_TEXT, rec_usage, unkept, .max = UNKEPT_BYTES_MAX),
+};
+const struct tlv_desc rec_usage_desc = TLV_DESC("usage", rec_usage, usage_fields);
+
 static const struct tlv_field ended_fields[] = {
     HEAD(rec_ended),
     TLV_FIELD(4, TLV_U64, rec_ended, flow),
@@ -182,6 +193,7 @@ static const struct tlv_field ended_fields[] = {
     TLV_FIELD(14, TLV_U64, rec_ended, log_cut_bytes),
     TLV_FIELD(15, TLV_TEXT, rec_ended, reason, .max = TEXT_MAX_BYTES),
     TLV_FIELD(100, TLV_MSG, rec_ended, artifacts, .sub = &rec_artifacts_desc),
+    TLV_FIELD(110, TLV_MSG, rec_ended, usage, .sub = &rec_usage_desc),
     TLV_FIELD(125, TLV_I64, rec_ended, again_ms),
 };
 

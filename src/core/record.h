@@ -245,6 +245,27 @@ struct rec_artifacts {
     struct slice raw;      /* how the state keeps them */
 };
 
+/* Which limit of its own an attempt ran into; for people, nothing is decided by it. */
+enum hit {
+    HIT_NONE,
+    HIT_MEMORY,
+    HIT_PIDS,
+    HIT_FILE_SIZE,
+    HIT_COUNT
+};
+
+extern const char *const hit_words[];
+#define UNKEPT_BYTES_MAX 256u
+
+struct rec_usage { /* what an attempt used, by its worker's word; all 0 = it is not known */
+    uint64_t cpu_ms;
+    uint64_t memory_bytes_max;
+    uint64_t throttled_ms; /* it was held back by its limit of cpu */
+    uint8_t hit;           /* enum hit */
+    uint32_t hit_count;    /* processes killed for their memory, forks refused */
+    struct slice unkept;   /* of its limits: which ones its worker could not keep, or not in full */
+};
+
 struct rec_ended {
     struct rec_head head;
     uint64_t flow;
@@ -260,6 +281,7 @@ struct rec_ended {
     uint64_t log_cut_bytes;
     struct slice reason;
     struct rec_artifacts artifacts; /* durable on the server before this record, as is a result that is a blob */
+    struct rec_usage usage;
     int64_t again_ms; /* an external job is not over yet: when it is asked again; 0 = it is */
 };
 
@@ -550,6 +572,7 @@ const char *record_word(enum record_kind kind);
 extern const char *const slot_end_words[];
 extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
 extern const struct tlv_desc rec_artifacts_desc; /* also how the state and snapshots keep them */
+extern const struct tlv_desc rec_usage_desc;     /* the same */
 bool rec_artifacts_fit(struct slice bytes); /* whether a snapshot's can be read */
 extern const struct tlv_desc rec_store_item_desc; /* also how a snapshot keeps members */
 extern const char *const item_kind_words[];

@@ -21,7 +21,8 @@ static struct attempt_view closed_attempt(const struct snap_attempt *o) {
                                  .ended = {o->ended_ms},
                                  .log_bytes = o->log_bytes,
                                  .log_cut_bytes = o->log_cut_bytes,
-                                 .reason = o->reason};
+                                 .reason = o->reason,
+                                 .usage = o->usage};
 }
 
 uint32_t view_attempts(const struct state *s, struct job_ref ref, struct arena *arena, struct attempt_view **ret) {

@@ -20,6 +20,7 @@ struct attempt_view {
     wall_time assigned, started, ended; /* 0 = not, or not known */
     uint64_t log_bytes, log_cut_bytes;
     struct slice reason;
+    struct rec_usage usage;
 };
 
 /* The last attempts of a job, oldest first, in the arena; how many. */

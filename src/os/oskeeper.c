@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,11 +26,14 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "oscgroup.h"
 #include "osprocs.h"
 #include "panic.h"
 #include "wtime.h"
 
-#define ROUND_MS 10 /* between two rounds of killing what has not died yet */
+#define ROUND_MS 10     /* between two rounds of killing what has not died yet */
+#define OOM_ROUND_MS 1  /* between two looks whether a process was killed for its memory, */
+#define OOM_ROUNDS 1000 /* after a word that memory is short in its group or in one above */
 #define EXIT_CANNOT_RUN 126
 #define LISTS_BYTES_MAX (64u << 20) /* pointers to arguments and environment */
 
@@ -126,6 +130,9 @@ struct keeper {
     bool is_boxed; /* another process stands before the job: */
     int *told;     /* it tells the job's status, in memory shared with us; NULL until there is one */
     uint64_t cpu_us, memory_bytes_max;
+    const struct oscgroup *groups;
+    struct oscgroup_job group;
+    int oom_rounds; /* left, in which to look whether memory was short here or in a group above */
 };
 
 struct job {
@@ -133,6 +140,7 @@ struct job {
     char **argv, **env;
     const int *fds;
     bool has_stdin;
+    const struct oscgroup_job *group;
     struct ossandbox sandbox;
 };
 
@@ -142,6 +150,25 @@ static void job_streams(const struct job *j) {
     (void)dup2(j->fds[KEEPER_FD_ERR], STDERR_FILENO);
 }
 
+/* Along PATH, for a program that is to be looked for in a sandbox. */
+static void exec_along_path(const struct job *j) {
+    const char *path = "/usr/local/bin:/usr/bin:/bin";
+    char file[4096];
+    for (char **line = j->env; *line != NULL; line++)
+        if (strncmp(*line, "PATH=", 5) == 0) path = *line + 5;
+    for (size_t len = 0; *path != 0; path += len + (path[len] == ':')) {
+        len = strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/%s", (int)len, path, j->program);
+        if (len > 0 && access(file, X_OK) == 0) (void)execve(file, j->argv, j->env);
+    }
+}
+
+/* Before anything is given up; false with errno: a limit would not hold. */
+static bool job_limit(const struct job *j) {
+    errno = oscgroup_enter(j->group);
+    return errno == 0;
+}
+
 /* Returns when it cannot be run. */
 static void job_exec(const struct job *j) {
     sigset_t none;
@@ -149,7 +176,11 @@ static void job_exec(const struct job *j) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (chdir(j->workdir) == 0) (void)execve(j->program, j->argv, j->env);
+    if (chdir(j->workdir) != 0) return;
+    if (strchr(j->program, '/') == NULL)
+        exec_along_path(j);
+    else
+        (void)execve(j->program, j->argv, j->env);
 }
 
 /* The child runs in the memory of the keeper, which waits for the exec: nothing may be changed there but `*ret_errno`. */
@@ -157,7 +188,7 @@ static pid_t job_spawn(const struct job *j, volatile int *ret_errno) {
     pid_t pid = vfork();
     if (pid == 0) {
         job_streams(j);
-        job_exec(j);
+        if (job_limit(j)) job_exec(j);
         *ret_errno = errno;
         _exit(EXIT_CANNOT_RUN);
     }
@@ -171,8 +202,10 @@ static pid_t job_spawn_boxed(const struct job *j, int *told, volatile int *ret_e
     pid_t pid = ossandbox_fork(&j->sandbox);
     if (pid == 0) {
         job_streams(j);
-        ossandbox_enter(&j->sandbox, told);
-        job_exec(j);
+        if (job_limit(j)) {
+            ossandbox_enter(&j->sandbox, told);
+            job_exec(j);
+        }
         (void)dprintf(STDERR_FILENO, "reeve: cannot run %s in %s, in its sandbox: %s\n", j->program, j->workdir,
                       strerrordesc_np(errno));
         _exit(EXIT_CANNOT_RUN);
@@ -207,7 +240,7 @@ static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     struct keeper_order order;
     memcpy(&order, whole, sizeof order);
     char *text = whole + sizeof order;
-    struct job j = {.fds = fds, .has_stdin = order.has_stdin != 0};
+    struct job j = {.fds = fds, .has_stdin = order.has_stdin != 0, .group = &k->group};
     arena_init(&arena, 4096, LISTS_BYTES_MAX);
     j.program = text;
     text += strlen(text) + 1;
@@ -217,8 +250,12 @@ static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     j.env = texts_take(&arena, &text, order.envc);
     j.sandbox = ossandbox_take(&order.sandbox, &text, &arena);
     volatile int code = 0;
-    pid_t pid;
-    if (ossandbox_is_any(&order.sandbox))
+    struct why why;
+    if (order.limits.pids != 0 && order.sandbox.is_on) order.limits.pids++; /* the sandbox's own process */
+    pid_t pid = 0;
+    if (oscgroup_begin(k->groups, &order.limits, &k->group, &why) != ERR_OK)
+        (void)dprintf(fds[KEEPER_FD_ERR], "reeve: cannot run %s: %s\n", j.program, why.text);
+    else if (ossandbox_is_any(&order.sandbox))
         pid = job_spawn_boxed(&j, keeper_told(k), &code);
     else
         pid = job_spawn(&j, &code);
@@ -234,10 +271,12 @@ static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
 }
 
 static void keeper_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
-    int control = k->control, signals = k->signals;
-    int *told = k->told;
-    *k = (struct keeper){
-        .control = control, .signals = signals, .is_busy = true, .kill_at_ms = TIME_NEVER, .told = told};
+    *k = (struct keeper){.control = k->control,
+                         .signals = k->signals,
+                         .groups = k->groups,
+                         .told = k->told,
+                         .is_busy = true,
+                         .kill_at_ms = TIME_NEVER};
     k->job = job_start(k, fds);
     if (k->job <= 0) k->status = EXIT_CANNOT_RUN << 8;
 }
@@ -248,8 +287,9 @@ static void keeper_say_ended(struct keeper *k) {
         m.exit_signal = (uint32_t)WTERMSIG(k->status);
     else
         m.exit_code = (uint32_t)WEXITSTATUS(k->status);
-    m.cpu_ms = k->cpu_us / 1000;
-    m.memory_bytes_max = k->memory_bytes_max;
+    m.usage = (struct proc_usage){.cpu_ms = k->cpu_us / 1000, .memory_bytes_max = k->memory_bytes_max};
+    oscgroup_end(&k->group, &m.usage);
+    if (m.usage.oom_is_own) m.exit_code = 0, m.exit_signal = SIGKILL; /* whatever its first process made of it */
     k->is_busy = false;
     if (k->control >= 0) (void)send(k->control, &m, sizeof m, MSG_NOSIGNAL);
 }
@@ -301,13 +341,22 @@ static void keeper_hear(struct keeper *k) {
 static int keeper_wait_ms(const struct keeper *k) {
     if (!k->is_busy) return -1;
     if (k->is_killing) return ROUND_MS;
+    if (k->oom_rounds > 0) return OOM_ROUND_MS;
     if (k->kill_at_ms == TIME_NEVER) return -1;
     int64_t left = k->kill_at_ms - now_ms();
     return left <= 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
-static _Noreturn void keep(int signals, int control) {
-    struct keeper k = {.control = control, .signals = signals, .kill_at_ms = TIME_NEVER};
+/* A group of version 1 whose memory is short loses one process; the rest of the job goes with it, as soon as we see
+ * it: the word comes before the kill. */
+static void keeper_look_for_oom(struct keeper *k) {
+    k->oom_rounds--;
+    if (oscgroup_is_oom(&k->group)) k->is_killing = true;
+}
+
+static _Noreturn void keep(const struct oscgroup *groups, int signals, int control) {
+    struct keeper k = {
+        .control = control, .signals = signals, .kill_at_ms = TIME_NEVER, .groups = groups, .group = {.oom = -1}};
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "reeve-keeper");
     for (;;) {
@@ -315,11 +364,16 @@ static _Noreturn void keep(int signals, int control) {
         if (!k.is_busy && k.control < 0) _exit(0);
         if (k.is_busy && (k.is_killing || k.kill_at_ms <= now_ms())) {
             k.is_killing = true;
+            oscgroup_kill(&k.group);
             signal_below(getpid(), NULL, SIGKILL);
         }
-        struct pollfd polls[2] = {{.fd = k.control, .events = POLLIN}, {.fd = k.signals, .events = POLLIN}};
-        if (poll(polls, 2, keeper_wait_ms(&k)) <= 0) continue;
+        if (k.is_busy && k.oom_rounds > 0 && !k.is_killing) keeper_look_for_oom(&k);
+        struct pollfd polls[3] = {{.fd = k.control, .events = POLLIN},
+                                  {.fd = k.signals, .events = POLLIN},
+                                  {.fd = k.group.oom, .events = POLLIN}};
+        if (poll(polls, 3, keeper_wait_ms(&k)) <= 0) continue;
         if (polls[1].revents != 0) signals_drain(k.signals);
+        if (polls[2].revents != 0 && eventfd_read(k.group.oom, &(eventfd_t){0}) == 0) k.oom_rounds = OOM_ROUNDS;
         if (polls[0].revents != 0) keeper_hear(&k);
     }
 }
@@ -330,6 +384,8 @@ struct nursery {
     int socket, signals;
     struct u32vec keepers; /* pids */
     bool has_orphans;      /* a keeper died without having ended its job */
+    struct u32vec dead;    /* such keepers, while their groups may not be removed yet */
+    const struct oscgroup *groups;
 };
 
 static void nursery_reap(struct nursery *n) {
@@ -339,7 +395,9 @@ static void nursery_reap(struct nursery *n) {
         for (uint32_t i = 0; i < n->keepers.count; i++) {
             if (n->keepers.at[i] != (uint32_t)pid) continue;
             n->keepers.at[i] = n->keepers.at[--n->keepers.count];
-            if (!WIFEXITED(status)) n->has_orphans = true;
+            if (WIFEXITED(status)) break;
+            n->has_orphans = true;
+            u32vec_push(&n->dead, (uint32_t)pid);
             break;
         }
     }
@@ -352,6 +410,9 @@ static void nursery_sweep(struct nursery *n) {
     for (uint32_t i = 0; i < pids.count; i++) (void)kill((pid_t)pids.at[i], SIGKILL);
     n->has_orphans = pids.count > 0;
     u32vec_fini(&pids);
+    if (n->has_orphans) return;
+    for (uint32_t i = 0; i < n->dead.count; i++) oscgroup_remove(n->groups, (pid_t)n->dead.at[i]);
+    n->dead.count = 0;
 }
 
 /* False when the worker is gone. */
@@ -363,7 +424,7 @@ static bool nursery_hear(struct nursery *n) {
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(n->socket);
-        keep(n->signals, fds[0]);
+        keep(n->groups, n->signals, fds[0]);
     }
     /* Without one the control socket closes, which the worker takes for the keeper's death: the attempt has failed. */
     if (pid > 0) u32vec_push(&n->keepers, (uint32_t)pid);
@@ -379,10 +440,12 @@ static _Noreturn void nursery_end(struct nursery *n) {
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
     } while (waitpid(-1, NULL, WNOHANG) == 0);
+    for (uint32_t i = 0; i < n->keepers.count; i++) oscgroup_remove(n->groups, (pid_t)n->keepers.at[i]);
+    for (uint32_t i = 0; i < n->dead.count; i++) oscgroup_remove(n->groups, (pid_t)n->dead.at[i]);
     _exit(0);
 }
 
-static _Noreturn void nursery_run(int socket) {
+static _Noreturn void nursery_run(const struct oscgroup *groups, int socket) {
     (void)setsid(); /* a Ctrl-C at the terminal is for the worker, which stops its jobs with grace */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "reeve-nursery");
@@ -393,7 +456,7 @@ static _Noreturn void nursery_run(int socket) {
     ENSURE(dup2(socket, 3) == 3);
     ENSURE(fcntl(3, F_SETFD, FD_CLOEXEC) == 0);
     (void)close_range(4, ~0U, 0); /* nothing of the worker's is held open by us */
-    struct nursery n = {.socket = 3, .signals = signals_take()};
+    struct nursery n = {.socket = 3, .signals = signals_take(), .groups = groups};
     for (;;) {
         struct pollfd polls[2] = {{.fd = n.socket, .events = POLLIN}, {.fd = n.signals, .events = POLLIN}};
         int count = poll(polls, 2, n.has_orphans ? ROUND_MS : -1);
@@ -404,14 +467,14 @@ static _Noreturn void nursery_run(int socket) {
     }
 }
 
-enum err oskeeper_nursery(int *ret_socket, int32_t *ret_pid, struct why *why) {
+enum err oskeeper_nursery(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return why_set(why, ERR_IO, "socketpair: %s", strerrordesc_np(errno));
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(pair[0]);
-        nursery_run(pair[1]);
+        nursery_run(groups, pair[1]);
     }
     (void)close(pair[1]);
     if (pid < 0) {

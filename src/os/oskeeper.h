@@ -17,6 +17,7 @@
 
 #include "err.h"
 #include "ossandbox.h"
+#include "proc.h"
 
 /* Words arrive in order, so one that comes after the end of its job finds the keeper idle, and is ignored. One process
  * image writes and reads these (the keeper is a fork of it), so plain structs may travel. */
@@ -33,7 +34,7 @@ struct keeper_message {
     int32_t signal;
     int64_t kill_at_ms; /* monotonic */
     uint32_t exit_code, exit_signal;
-    uint64_t cpu_ms, memory_bytes_max;
+    struct proc_usage usage;
 };
 
 /* What an order's first descriptor holds, a memory file: this, then texts, each with its zero: program, workdir, argv,
@@ -41,13 +42,16 @@ struct keeper_message {
 struct keeper_order {
     uint32_t argc, envc;
     uint32_t has_stdin;
+    struct proc_limits limits;
     struct ossandbox_order sandbox;
 };
 enum keeper_fd { KEEPER_FD_ORDER, KEEPER_FD_OUT, KEEPER_FD_ERR, KEEPER_FD_IN, KEEPER_FD_COUNT };
 
-/* Forks the nursery. `ret_socket` is where new keepers are asked for; its end tells the nursery that the worker is
- * gone. */
-CHECKED enum err oskeeper_nursery(int *ret_socket, int32_t *ret_pid, struct why *why);
+struct oscgroup;
+
+/* Forks the nursery; it and its keepers use copies of `groups` (NULL: there are none). `ret_socket` is where new
+ * keepers are asked for; its end tells the nursery that the worker is gone. */
+CHECKED enum err oskeeper_nursery(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why);
 
 /* A message with descriptors. ERR_BUSY: not now; ERR_IO: nobody is there. */
 CHECKED enum err oskeeper_send(int socket, const struct keeper_message *m, const int *fds, uint32_t count,

@@ -158,7 +158,7 @@ static uint32_t texts_put(struct buf *b, const char *const *texts) {
 
 static enum err order_write(const struct proc_spec *s, const char *program, uint32_t uid, int *ret, struct why *why) {
     struct buf b;
-    struct keeper_order order = {.has_stdin = s->has_stdin || s->stdin_path != NULL};
+    struct keeper_order order = {.has_stdin = s->has_stdin || s->stdin_path != NULL, .limits = s->limits};
     buf_init(&b, ORDER_BYTES_MAX);
     buf_put(&b, &order, sizeof order);
     buf_put(&b, program, strlen(program) + 1);
@@ -245,7 +245,11 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     REQUIRE(spec->argv[0] != NULL && spec->workdir != NULL);
     if (access(spec->workdir, X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "workdir %s: %s", spec->workdir, strerrordesc_np(errno));
-    enum err err = program_find(spec, program, why);
+    enum err err = ERR_OK;
+    if (spec->sandbox.files && strchr(spec->argv[0], '/') == NULL)
+        snprintf(program, sizeof program, "%s", spec->argv[0]); /* looked for inside: here is not there */
+    else
+        err = program_find(spec, program, why);
     if (err == ERR_OK) err = paths_check(spec->sandbox.read, why);
     if (err == ERR_OK) err = paths_check(spec->sandbox.write, why);
     if (err != ERR_OK) return err;
@@ -371,7 +375,7 @@ static void hear_control(struct osproc *o, struct entry *e) {
     if (is_told) {
         e->exit_code = m.exit_code;
         e->signal = m.exit_signal;
-        e->usage = (struct proc_usage){m.cpu_ms, m.memory_bytes_max};
+        e->usage = m.usage;
     } else {
         e->signal = SIGKILL; /* the keeper was killed, and its tree with it */
     }
@@ -441,10 +445,10 @@ bool osproc_is_well(const struct proc *p) {
     return !((const struct osproc *)p)->is_gone;
 }
 
-enum err osproc_open(struct proc **ret, struct why *why) {
+enum err osproc_open(const struct oscgroup *groups, struct proc **ret, struct why *why) {
     int nursery = -1;
     int32_t pid = 0;
-    enum err e = oskeeper_nursery(&nursery, &pid, why);
+    enum err e = oskeeper_nursery(groups, &nursery, &pid, why);
     if (e != ERR_OK) return e;
     (void)signal(SIGPIPE, SIG_IGN);
     struct osproc *o = calloc(1, sizeof *o);

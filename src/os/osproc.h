@@ -6,9 +6,11 @@
 
 #include "proc.h"
 
-/* Forks the nursery: to be called first, while this process is small and has one thread. Ignores SIGPIPE from here on:
- * a job may close its standard input. */
-CHECKED enum err osproc_open(struct proc **ret, struct why *why);
+struct oscgroup;
+
+/* `groups`: by what limits are kept; NULL = by nothing. Forks the nursery: to be called first, while this process is
+ * small and has one thread. Ignores SIGPIPE from here on: a job may close its standard input. */
+CHECKED enum err osproc_open(const struct oscgroup *groups, struct proc **ret, struct why *why);
 /* Uids for processes that ask for one of their own: no two at once have the same. */
 void osproc_uids(struct proc *p, uint32_t first, uint32_t last);
 void osproc_close(struct proc *p); /* kills what is left, and waits until it is dead */

@@ -14,7 +14,27 @@
 
 typedef struct { uint64_t v; } proc_id; /* 0 = none */
 
+/* What stands in for a job's own program (src/child): this program again, also after its file was replaced. One that
+ * cannot do what it is asked exits with PROC_REFUSED and leaves the words in a file, named from where it starts. */
+#define PROC_SELF "/proc/self/exe"
+#define PROC_REFUSED 125u
+#define PROC_REFUSAL_FILE "refusal" /* beside the folder that it starts in */
+
 enum proc_stream { PROC_OUT, PROC_ERR };
+
+enum proc_limit { PROC_LIMIT_MEMORY, PROC_LIMIT_CPU, PROC_LIMIT_PIDS, PROC_LIMIT_COUNT };
+#define PROC_BIT(limit) (1u << (limit))
+
+/* What a tree may use; 0 = as much as it likes. Where the machine has no means for a limit the process runs all the
+ * same, and its usage says so. */
+struct proc_limits {
+    uint64_t memory_bytes; /* of all together; what wants more is killed, and all of it */
+    uint32_t cpu_milli;    /* thousandths of a processor; what wants more waits */
+    uint32_t pids;         /* processes and threads at once; more are refused */
+    uint32_t open_files;   /* of each process */
+    uint64_t file_bytes;   /* of each file */
+    uint32_t cpu_asked_milli; /* no limit: its weight among those that have some, when there is not enough for all */
+};
 
 #define PROC_SANDBOX_PATHS_MAX 64u /* of each list; each is a mount at every start */
 
@@ -35,15 +55,19 @@ struct proc_spec {
     const char *const *env;  /* NULL-terminated "NAME=value": all of it */
     const char *workdir;
     bool has_stdin; /* by `feed`; else it reads `stdin_path`, and without that /dev/null */
-    uint64_t memory_bytes_max; /* 0 = no limit; kept where the machine can (cgroups) */
-    uint32_t cpu_milli_max;
+    struct proc_limits limits;
     const char *stdin_path; /* NULL = none */
     struct proc_sandbox sandbox;
 };
 
 struct proc_usage {
     uint64_t cpu_ms;
-    uint64_t memory_bytes_max;
+    uint64_t memory_bytes_max; /* at once: of all together with a limit of memory, of the largest process without */
+    uint64_t throttled_ms;     /* it waited for its share of cpu */
+    uint32_t oom_kills;        /* processes killed for want of memory */
+    bool oom_is_own;           /* of its own limit, not of the machine */
+    uint32_t forks_refused;
+    uint8_t unkept, weak; /* PROC_BITs of its limits: kept by nothing; kept for each process by itself */
 };
 
 /* After `ended` nothing more is heard of a process; its output comes before, up to the last byte that was written. */

@@ -40,6 +40,10 @@ static const struct tlv_field attempt_view_fields[] = {
     TLV_FIELD(12, TLV_LIST, wire_attempt_view, artifacts, .max = 256, .sub = &wire_kept_desc),
     TLV_FIELD(13, TLV_U64, wire_attempt_view, cpu_ms),
     TLV_FIELD(14, TLV_U64, wire_attempt_view, memory_bytes_max),
+    TLV_FIELD(15, TLV_TEXT, wire_attempt_view, hit, .max = WIRE_NAME_MAX),
+    TLV_FIELD(16, TLV_U32, wire_attempt_view, hit_count),
+    TLV_FIELD(17, TLV_U64, wire_attempt_view, throttled_ms),
+    TLV_FIELD(18, TLV_TEXT, wire_attempt_view, unkept, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_attempt_view_desc = TLV_DESC("attempt_view", wire_attempt_view, attempt_view_fields);
 

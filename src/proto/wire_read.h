@@ -30,6 +30,10 @@ struct wire_attempt_view {
     struct slice reason;
     struct tlv_list artifacts; /* of wire_kept */
     uint64_t cpu_ms, memory_bytes_max;
+    struct slice hit;      /* which of its limits it ran into; empty = none */
+    uint32_t hit_count;    /* processes killed for their memory, forks refused */
+    uint64_t throttled_ms; /* held back by its limit of cpu */
+    struct slice unkept;   /* which of its limits were not kept, or not in full: for people */
 };
 
 struct wire_job_view {

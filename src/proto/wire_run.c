@@ -37,6 +37,15 @@ static const struct tlv_field probe_fields[] = {
 };
 const struct tlv_desc wire_probe_desc = TLV_DESC("probe", wire_probe, probe_fields);
 
+static const struct tlv_field ceilings_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_ceilings, memory_bytes),
+    TLV_FIELD(2, TLV_U32, wire_ceilings, cpu_milli),
+    TLV_FIELD(3, TLV_U32, wire_ceilings, pids),
+    TLV_FIELD(4, TLV_U32, wire_ceilings, open_files),
+    TLV_FIELD(5, TLV_U64, wire_ceilings, file_bytes),
+};
+const struct tlv_desc wire_ceilings_desc = TLV_DESC("ceilings", wire_ceilings, ceilings_fields);
+
 static const struct tlv_field run_fields[] = {
     TLV_FIELD(1, TLV_LIST, wire_run, argv, .max = 4096, .sub = &wire_arg_desc),
     TLV_FIELD(2, TLV_TEXT, wire_run, shell, .max = WIRE_VALUE_MAX),
@@ -62,6 +71,11 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(22, TLV_U32, wire_run, port),
     TLV_FIELD(23, TLV_BOOL, wire_run, port_auto),
     TLV_FIELD(24, TLV_MSG, wire_run, health, .sub = &wire_probe_desc),
+    TLV_FIELD(30, TLV_TEXT, wire_run, entry, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(31, TLV_TEXT, wire_run, dir, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(32, TLV_U32, wire_run, strip),
+    TLV_FIELD(33, TLV_BOOL, wire_run, is_archive),
+    TLV_FIELD(35, TLV_MSG, wire_run, limits, .sub = &wire_ceilings_desc),
     TLV_FIELD(45, TLV_U32, wire_run, sandbox),
     TLV_FIELD(46, TLV_LIST, wire_run, sandbox_read, .max = 64, .sub = &wire_arg_desc),
     TLV_FIELD(47, TLV_LIST, wire_run, sandbox_write, .max = 64, .sub = &wire_arg_desc),

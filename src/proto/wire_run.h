@@ -23,6 +23,14 @@ struct wire_take { /* an artifact of a parent, put into the workspace before the
     struct slice name;
 };
 
+struct wire_ceilings { /* 0 = none */
+    uint64_t memory_bytes;
+    uint32_t cpu_milli; /* thousandths of a processor */
+    uint32_t pids;      /* processes and threads at once */
+    uint32_t open_files;  /* of each process */
+    uint64_t file_bytes; /* of each file */
+};
+
 /* Bits of wire_run.sandbox; a worker refuses what it does not know. WIRE_SANDBOX_CAPABILITY is asked for by whoever
  * submits a job with one: so it is never given to a worker that cannot keep it, or is too old to know of it. */
 enum wire_sandbox {
@@ -57,7 +65,7 @@ struct wire_probe {
 struct wire_run {
     struct tlv_list argv;     /* of wire_arg: the command, or the arguments of the script */
     struct slice shell;       /* or: a command for /bin/sh -c */
-    struct slice script;      /* or: a small script, with its name */
+    struct slice script;      /* or: a small script, with its name; kind archive: the archive */
     struct slice script_name; /* its ending chooses the interpreter; without a known one its first line does */
     struct slice script_hash; /* or: a script that is a blob */
     struct slice stdin_text;
@@ -79,6 +87,11 @@ struct wire_run {
     uint32_t port;           /* kind service: its $PORT; 0 = none */
     bool port_auto;          /* or: one that is free, chosen by the worker at each start */
     struct wire_probe health; /* kind service */
+    struct slice entry;      /* kind archive: which of its files is run; empty = looked for */
+    struct slice dir;        /* kind archive: its folder to start in; empty = its top */
+    uint32_t strip;          /* kind archive: folders to take off the front of every path */
+    bool is_archive;         /* kind service: what it runs is one */
+    struct wire_ceilings limits; /* what one attempt may use, whatever else happens */
     uint32_t sandbox;              /* enum wire_sandbox; 0 = none */
     struct tlv_list sandbox_read;  /* of wire_arg: absolute paths */
     struct tlv_list sandbox_write; /* the same */
@@ -87,6 +100,7 @@ struct wire_run {
     struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
 };
 
-extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc, wire_run_desc;
+extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc, wire_ceilings_desc,
+    wire_run_desc;
 
 #endif

@@ -7,6 +7,7 @@ static const char *const stop_words[WIRE_STOP_COUNT] = {
     "cancel", "deadline", "run_timeout", "dispatch_timeout", "drop",
 };
 static const char *const outcome_words[WIRE_OUTCOME_COUNT] = {"ok", "exit", "stopped", "refused"};
+static const char *const hit_words[WIRE_HIT_COUNT] = {"none", "memory", "pids", "file_size"};
 
 static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(1, TLV_U32, wire_attempt, shard),
@@ -103,6 +104,9 @@ static const struct tlv_field assignment_fields[] = {
     TLV_FIELD(13, TLV_LIST, wire_assignment, inputs, .max = 100000, .sub = &wire_input_desc),
     TLV_FIELD(14, TLV_BOOL, wire_assignment, compensation),
     TLV_FIELD(15, TLV_TEXT, wire_assignment, refusal, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(26, TLV_U32, wire_assignment, cpu_milli),
+    TLV_FIELD(27, TLV_U32, wire_assignment, gpus),
+    TLV_FIELD(28, TLV_U64, wire_assignment, memory_bytes),
 };
 const struct tlv_desc wire_assignment_desc = TLV_DESC("assignment", wire_assignment, assignment_fields);
 
@@ -193,6 +197,10 @@ static const struct tlv_field end_fields[] = {
     TLV_FIELD(13, TLV_I64, wire_end, ended_ms),
     TLV_FIELD(14, TLV_U64, wire_end, cpu_ms),
     TLV_FIELD(15, TLV_U64, wire_end, memory_bytes_max),
+    TLV_FIELD(16, TLV_ENUM, wire_end, hit, .max = WIRE_HIT_COUNT, .names = hit_words),
+    TLV_FIELD(17, TLV_U32, wire_end, hit_count),
+    TLV_FIELD(18, TLV_U64, wire_end, throttled_ms),
+    TLV_FIELD(19, TLV_TEXT, wire_end, unkept, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_end_desc = TLV_DESC("end", wire_end, end_fields);
 

@@ -95,6 +95,8 @@ struct wire_assignment {
     struct tlv_list inputs; /* of wire_input */
     bool compensation;
     struct slice refusal; /* not empty: it cannot be run, and this is why; the worker reports it as refused */
+    uint32_t cpu_milli, gpus; /* what was reserved for it on this worker */
+    uint64_t memory_bytes;
 };
 
 struct wire_assign {
@@ -175,6 +177,8 @@ enum wire_outcome {
     WIRE_OUTCOME_COUNT
 };
 
+enum wire_hit { WIRE_HIT_NONE, WIRE_HIT_MEMORY, WIRE_HIT_PIDS, WIRE_HIT_FILE_SIZE, WIRE_HIT_COUNT };
+
 struct wire_end {
     struct wire_attempt attempt;
     uint8_t outcome; /* enum wire_outcome */
@@ -187,6 +191,10 @@ struct wire_end {
     struct tlv_list artifacts; /* of wire_kept */
     int64_t started_ms, ended_ms; /* wall clock of the worker */
     uint64_t cpu_ms, memory_bytes_max;
+    uint8_t hit;           /* enum wire_hit: which of its limits it ran into */
+    uint32_t hit_count;    /* processes killed for their memory, forks refused */
+    uint64_t throttled_ms; /* held back by its limit of cpu */
+    struct slice unkept;   /* which limits this worker could not keep, or not in full: for people */
 };
 
 struct wire_done {

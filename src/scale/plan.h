@@ -29,8 +29,8 @@ enum plan_do { PLAN_LEAVE_IT, PLAN_START, PLAN_DRAIN };
 
 struct plan_worker {
     enum plan_state state;
-    int64_t idle_since_ms; /* it has had nothing to do since, or on its way will not have; TIME_NEVER = it has, or nobody
-                              knows */
+    int64_t idle_since_ms; /* it has had nothing to do since, or on its way would not have; TIME_NEVER = it has, or
+                              nobody knows */
     int64_t due_ms;        /* broken */
     enum plan_do todo;     /* the answer */
 };

@@ -1,6 +1,7 @@
 /* ask_flow.c: new flows and what becomes of them: wire messages as commands of the engine. */
 #include <stdio.h>
 
+#include "adder.h"
 #include "call.h"
 #include "flowfile.h"
 #include "past.h"
@@ -268,7 +269,9 @@ void ask_add(struct server *s, struct request *r) {
     struct why why = {{0}};
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
     if (e == ERR_OK) e = jobs_of(s, r, &m->part, &cmd.as.add.jobs, &why);
-    cmd.as.add.adder = r->session->job.job;
+    struct job_ref adder = r->session->job.job;
+    if (e == ERR_OK && adder.flow.v != 0) e = adder_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
+    cmd.as.add.adder = adder;
     cmd.as.add.fence = r->session->job.fence;
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;

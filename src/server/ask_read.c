@@ -35,6 +35,11 @@ struct got_jobs {
     uint32_t count, left;
 };
 
+/* Room for the next frame, and not more: mostly it is about one job. */
+static void got_room(struct got_jobs *g) {
+    g->list = ARENA_ARRAY(&g->s->show, struct wire_job_view, g->left < JOBS_PER_FRAME ? g->left : JOBS_PER_FRAME);
+}
+
 static void got_flush(struct got_jobs *g, bool more) {
     g->m.jobs = (struct tlv_list){g->list, g->count};
     wire_put(&g->s->out, WIRE_GOT, FRAME_ANSWER | (more ? FRAME_MORE : 0), g->r->id, &g->m);
@@ -50,7 +55,7 @@ static void got_job(void *ctx, const struct job_view *job) {
     /* The flow is told once, with the first frame. Frames are made one after the other, so memory is reused. */
     g->m.flow = (struct wire_flow_view){0};
     arena_reset(&g->s->show);
-    g->list = ARENA_ARRAY(&g->s->show, struct wire_job_view, JOBS_PER_FRAME);
+    got_room(g);
 }
 
 void ask_get(struct server *s, struct request *r) {
@@ -66,13 +71,14 @@ void ask_get(struct server *s, struct request *r) {
     }
     arena_reset(&s->show);
     buf_clear(&s->out);
-    struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(s->engine)}, .left = flow.job_count};
-    g.list = ARENA_ARRAY(&s->show, struct wire_job_view, JOBS_PER_FRAME);
+    struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(s->engine)}};
+    g.left = !t.whole ? 1 : m->details ? flow.job_count : 0;
+    got_room(&g);
     show_flow(s, &flow, &g.m.flow);
     struct job_view job;
     if (!t.whole && view_job(server_state(s), t.job, &job))
         show_job(s, &job, m->details, &g.list[g.count++]);
-    else if (m->details)
+    else if (g.left > 0 && t.whole)
         view_each_job(server_state(s), flow.id, got_job, &g);
     got_flush(&g, false);
     if (s->out.full)
@@ -281,8 +287,8 @@ static struct wire_amount named(struct arena *arena, const char *group, const ch
     return (struct wire_amount){slice_str(name), amount};
 }
 
-/* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, `ready_REASON`
- * of those that are ready are held back by it. */
+/* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, and of those
+ * that are ready `ready_REASON` are held back by it. */
 void ask_stats(struct server *s, struct request *r) {
     struct state_counts n;
     uint64_t blocks[BLOCK_COUNT];

@@ -92,7 +92,10 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
                                     .constraints = job->constraints,
                                     .run_timeout_ms = job->options->run_timeout_ms,
                                     .exclusive = job->options->exclusive,
-                                    .compensation = job->undoes != UINT32_MAX};
+                                    .compensation = job->undoes != UINT32_MAX,
+                                    .cpu_milli = job->options->demand.cpu_milli,
+                                    .gpus = job->options->demand.gpus,
+                                    .memory_bytes = job->options->demand.memory_bytes};
     if (runs_a_process(job->options->kind) || job->options->calls) {
         char *token = arena_alloc(&s->show, JOBTOKEN_BYTES);
         jobtoken_make(s, a, token);

@@ -57,6 +57,7 @@ void demand_fini(struct server *s) {
 struct telling {
     struct server *s;
     struct wire_demands m;
+    uint32_t workers_most; /* for which there is room */
 };
 
 static void tell_row(void *ctx, const struct demand_view *v) {
@@ -71,10 +72,16 @@ static void tell_row(void *ctx, const struct demand_view *v) {
         t->m.rows_left++;
 }
 
+static void count_worker(void *ctx, const struct demand_worker *w) {
+    struct telling *t = ctx;
+    (void)w;
+    if (t->workers_most < WIRE_DEMAND_WORKERS_MAX) t->workers_most++;
+}
+
 static void tell_worker(void *ctx, const struct demand_worker *w) {
     struct telling *t = ctx;
     struct wire_demand_worker *workers = t->m.workers.at;
-    if (t->m.workers.count == WIRE_DEMAND_WORKERS_MAX) return;
+    if (t->m.workers.count == t->workers_most) return;
     workers[t->m.workers.count++] = (struct wire_demand_worker){w->id, w->slots, w->active, w->draining, w->served};
 }
 
@@ -88,7 +95,8 @@ static struct wire_demands look(struct server *s, const struct watcher *w) {
     t.m.rows.at = ARENA_ARRAY(&s->show, struct wire_demand_row, WIRE_DEMAND_ROWS_MAX);
     view_demand(state, live, s->limits, &query, tell_row, &t);
     if (!w->has_kind) return t.m;
-    t.m.workers.at = ARENA_ARRAY(&s->show, struct wire_demand_worker, WIRE_DEMAND_WORKERS_MAX);
+    view_demand_workers(state, live, &w->kind, count_worker, &t);
+    t.m.workers.at = ARENA_ARRAY(&s->show, struct wire_demand_worker, t.workers_most + 1);
     view_demand_workers(state, live, &w->kind, tell_worker, &t);
     return t.m;
 }

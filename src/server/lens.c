@@ -71,6 +71,15 @@ static struct tlv_list parents_of(const struct lens *l, const struct job_view *v
     return (struct tlv_list){list, count};
 }
 
+static void show_usage(const struct rec_usage *u, struct wire_attempt_view *ret) {
+    ret->cpu_ms = u->cpu_ms;
+    ret->memory_bytes_max = u->memory_bytes_max;
+    ret->throttled_ms = u->throttled_ms;
+    if (u->hit != HIT_NONE) ret->hit = slice_str(hit_words[u->hit]);
+    ret->hit_count = u->hit_count;
+    ret->unkept = u->unkept;
+}
+
 /* The last one's end is the job's own; the others are told with details only. */
 static void attempts_of(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
     struct attempt_view *list = NULL;
@@ -87,17 +96,19 @@ static void attempts_of(const struct lens *l, const struct job_view *v, bool det
     for (uint32_t i = 0; i < count; i++) {
         const struct attempt_view *a = &list[i];
         if (a->worker.len == 0) continue; /* a verdict */
-        shown[tries++] = (struct wire_attempt_view){.attempt = a->attempt,
-                                              .worker = a->worker,
-                                              .outcome = slice_str(a->is_open ? "open" : outcome_words[a->outcome]),
-                                              .exit_code = a->exit_code,
-                                              .signal = a->signal,
-                                              .assigned_ms = a->assigned.ms,
-                                              .started_ms = a->started.ms,
-                                              .ended_ms = a->ended.ms,
-                                              .log_bytes = a->log_bytes,
-                                              .log_cut_bytes = a->log_cut_bytes,
-                                              .reason = a->reason};
+        shown[tries++] =
+            (struct wire_attempt_view){.attempt = a->attempt,
+                                       .worker = a->worker,
+                                       .outcome = slice_str(a->is_open ? "open" : outcome_words[a->outcome]),
+                                       .exit_code = a->exit_code,
+                                       .signal = a->signal,
+                                       .assigned_ms = a->assigned.ms,
+                                       .started_ms = a->started.ms,
+                                       .ended_ms = a->ended.ms,
+                                       .log_bytes = a->log_bytes,
+                                       .log_cut_bytes = a->log_cut_bytes,
+                                       .reason = a->reason};
+        show_usage(&a->usage, &shown[tries - 1]);
     }
     ret->attempts = (struct tlv_list){shown, tries};
 }

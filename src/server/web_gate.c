@@ -105,6 +105,7 @@ static bool check_caller(struct server *s, struct session *n) {
     struct slice token = {0};
     struct why why = {{0}};
     enum err e = ERR_OK;
+    n->state = SESSION_NEW; /* whoever it was before */
     n->who = (struct caller){0};
     n->job = (struct attempt_effect){0};
     if (given != NULL && given->len > 7 && http_text_is(slice_of(given->ptr, 7), "bearer ")) {

@@ -83,6 +83,7 @@ CHECKED enum err spec_sandbox_read(struct spec *s, struct spec_job *job);
 
 /* spec_service.c: what a job that deploys a service says beside its program. */
 CHECKED enum err spec_service_check(struct spec *s, struct spec_job *job);
+CHECKED enum err spec_service_reach(struct spec *s, const struct spec_job *job); /* its sandbox is known */
 
 /* spec_schedule.c: but for its name, left as it is when the flow has none. */
 CHECKED enum err spec_schedule_read(struct spec *s, struct spec_schedule *ret);

@@ -45,6 +45,29 @@ static enum err read_script(struct spec *s, struct spec_job *job) {
     return e;
 }
 
+static enum err read_archive(struct spec *s, struct spec_job *job) {
+    const struct json_node *node = job->archive;
+    struct spec_archive x = {0};
+    struct spec_file file = {0};
+    enum err e = node->kind == JSON_OBJECT
+                     ? spec_object_read(s, &spec_archive_keys, node, 0, &x)
+                     : spec_text(s, node, "the path of an archive, or an object with `file`", &x.file);
+    if (e != ERR_OK) return e;
+    if (x.file.len == 0) return spec_refuse(s, node->at, ERR_INVALID, "an archive needs its `file`");
+    if (job->r.workdir.len > 0)
+        return spec_refuse(s, node->at, ERR_INVALID,
+                           "an archive is run where it is unpacked: `dir` in place of `workdir`");
+    e = file_load(s, node, x.file, &file);
+    if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, &job->r.argv);
+    job->r.script = file.bytes;
+    job->r.script_hash = file.hash;
+    job->r.script_name = last_part(x.file);
+    job->r.entry = x.entry;
+    job->r.dir = x.dir;
+    job->r.strip = x.strip;
+    return e;
+}
+
 static enum err read_stdin(struct spec *s, struct spec_job *job) {
     const struct json_node *node = job->stdin_node;
     struct spec_stdin x = {0};
@@ -116,8 +139,9 @@ static enum err read_inputs(struct spec *s, struct spec_job *job) {
     if (node->kind != JSON_OBJECT)
         return spec_refuse(s, node->at, ERR_INVALID, "expected an object like `{data.csv: extract/out.csv}`, found %s",
                            json_kind_word(node->kind));
-    if (job->o.kind != WIRE_JOB_COMMAND && job->o.kind != WIRE_JOB_SCRIPT)
-        return spec_refuse(s, node->at, ERR_INVALID, "only a job with `run` or `script` has a directory for inputs");
+    if (job->o.kind != WIRE_JOB_COMMAND && job->o.kind != WIRE_JOB_SCRIPT && job->o.kind != WIRE_JOB_ARCHIVE)
+        return spec_refuse(s, node->at, ERR_INVALID,
+                           "only a job with `run`, `script` or `archive` has a directory for inputs");
     if (job->cache != NULL)
         return spec_refuse(s, node->at, ERR_INVALID,
                            "`inputs` or `cache`, not both: what the result depends on is not known at the submit");
@@ -261,16 +285,19 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, http, %snoop, sleep, fail", of,
+        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, http, %snoop, sleep, fail", of,
                            is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     switch ((enum spec_kind_given)kind) {
     case GIVEN_RUN: job->o.kind = WIRE_JOB_COMMAND; return read_run(s, job);
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
+    case GIVEN_ARCHIVE: job->o.kind = WIRE_JOB_ARCHIVE; return read_archive(s, job);
     case GIVEN_SERVICE: {
         job->o.kind = WIRE_JOB_SERVICE;
         enum err e = spec_service_check(s, job);
-        return e != ERR_OK ? e : job->run != NULL ? read_run(s, job) : read_script(s, job);
+        if (e != ERR_OK) return e;
+        job->r.is_archive = job->archive != NULL;
+        return job->run != NULL ? read_run(s, job) : job->r.is_archive ? read_archive(s, job) : read_script(s, job);
     }
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: return spec_external_read(s, job);
@@ -309,6 +336,25 @@ enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned wh
     return ERR_OK;
 }
 
+#define LIMIT_MEMORY_MIN (1u << 20) /* below it no program starts */
+#define LIMIT_CPU_MIN 10u           /* thousandths: the kernel keeps no finer share */
+
+/* Limits that nothing could run under, and those below what is asked for: a slip, most likely of a unit. */
+static enum err check_limits(struct spec *s, const struct spec_job *job) {
+    const struct wire_ceilings *l = &job->r.limits;
+    const struct wire_demand *d = &job->o.demand;
+    if (l->memory_bytes != 0 && l->memory_bytes < LIMIT_MEMORY_MIN)
+        return spec_refuse(s, job->at, ERR_INVALID, "`limits.memory` is at least 1MiB, found %llu bytes",
+                           (unsigned long long)l->memory_bytes);
+    if (l->cpu_milli != 0 && l->cpu_milli < LIMIT_CPU_MIN)
+        return spec_refuse(s, job->at, ERR_INVALID, "`limits.cpu` is at least 0.01");
+    if (l->memory_bytes != 0 && d->memory_bytes > l->memory_bytes)
+        return spec_refuse(s, job->at, ERR_INVALID, "`resources.memory` asks for more than `limits.memory` allows");
+    if (l->cpu_milli != 0 && d->cpu_milli > l->cpu_milli)
+        return spec_refuse(s, job->at, ERR_INVALID, "`resources.cpu` asks for more than `limits.cpu` allows");
+    return ERR_OK;
+}
+
 /* Lengths that the wire allows; everything else that could not be sent is a mistake of ours. */
 static enum err check_lengths(struct spec *s, const struct spec_job *job) {
     struct why inner = {{0}};
@@ -324,7 +370,9 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     if (e == ERR_OK) e = spec_http_finish(s, job);
     if (e == ERR_OK) e = read_inputs(s, job);
     if (e == ERR_OK) e = read_foreach(s, job);
+    if (e == ERR_OK) e = check_limits(s, job);
     if (e == ERR_OK) e = spec_sandbox_read(s, job);
+    if (e == ERR_OK && job->o.kind == WIRE_JOB_SERVICE) e = spec_service_reach(s, job);
     if (e != ERR_OK) return e;
     if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);
     if (job->when != NULL) job->o.gates |= GATE_BIT(GATE_CONDITION);

@@ -31,6 +31,15 @@ static const struct spec_field resource_fields[] = {
 };
 static const struct spec_object resource_keys = {"resources", resource_fields, COUNT(resource_fields)};
 
+static const struct spec_field limit_fields[] = {
+    KEY("memory", SPEC_SIZE,  spec_job, r.limits.memory_bytes, "of all its processes together; what wants more is killed, and the whole job with it"),
+    KEY("cpu",    SPEC_MILLI, spec_job, r.limits.cpu_milli,    "processors, also parts of one: `1.5`; what wants more is slowed down"),
+    KEY("pids",   SPEC_COUNT, spec_job, r.limits.pids,         "processes and threads at once; further ones are refused to it"),
+    KEY("open_files", SPEC_COUNT, spec_job, r.limits.open_files, "of each process"),
+    KEY("file_size", SPEC_SIZE, spec_job, r.limits.file_bytes, "of each file that it writes"),
+};
+static const struct spec_object limit_keys = {"limits", limit_fields, COUNT(limit_fields)};
+
 static const struct spec_field prefer_fields[] = {
     KEY("worker", SPEC_TEXT, spec_job, o.preferred_worker, "a worker by name"),
     KEY("pool",   SPEC_TEXT, spec_job, o.preferred_pool,   "a pool by name"),
@@ -63,6 +72,8 @@ static const struct spec_field service_fields[] = {
     KEY("run",    SPEC_NODE, spec_job, run, "the program: as `run` of a job", .form = "text or list", .schema = COMMAND_SCHEMA),
     KEY("script", SPEC_NODE, spec_job, script, "or: a script, as `script` of a job", .form = "path or object",
         .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("archive", SPEC_NODE, spec_job, archive, "or: an archive, as `archive` of a job", .form = "path or object",
+        .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
     KEY("name",   SPEC_TEXT, spec_job, service, "of the service, unique for the tenant; that of the job unless said"),
     KEY("port",   SPEC_NODE, spec_job, port, "where it listens, in $PORT: a number, or `auto` for one that is free, another at each start", .form = "number or auto",
         .schema = "{\"type\":[\"integer\",\"string\"]}"),
@@ -78,6 +89,8 @@ static const struct spec_field job_fields[] = {
         .where = IN_JOB | IN_UNDO, .form = "text or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"),
     KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
+    KEY("archive",    SPEC_NODE,   spec_job, archive, "a zip or tar archive with a program in it: the path of a file beside the flow file, or an object (below)", .given = GIVEN_ARCHIVE,
+        .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
     KEY("service",    SPEC_OBJECT, spec_job, given, "deploys a process that is to run until someone says otherwise; the job succeeds when it is healthy", .given = GIVEN_SERVICE, .sub = &service_keys, .where = IN_JOB),
     KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
     KEY("external",   SPEC_NODE,   spec_job, external, "waits for something outside, without a worker's slot: a text says what for, and `reeve complete` ends it; an object (below) begins it, or asks how it is", .given = GIVEN_EXTERNAL, .where = IN_JOB,
@@ -119,6 +132,7 @@ static const struct spec_field job_fields[] = {
     KEY("requires",   SPEC_NAMES,  spec_job, o.demand.capabilities, "capabilities that the worker must have"),
     KEY("placement",  SPEC_PAIRS,  spec_job, o.demand.labels, "labels that the worker must have"),
     KEY("resources",  SPEC_OBJECT, spec_job, given, "what it takes of a worker while it runs", .sub = &resource_keys),
+    KEY("limits",     SPEC_OBJECT, spec_job, given, "what one attempt may use at most, kept by the worker's machine", .sub = &limit_keys),
     KEY("prefer",     SPEC_OBJECT, spec_job, given, "where it would rather run", .sub = &prefer_keys),
     KEY("affinity",   SPEC_BOOL,   spec_job, o.affinity, "rather on the worker that ran the job before it"),
     KEY("exclusive",  SPEC_BOOL,   spec_job, o.exclusive, "never two attempts at once, whatever happens to worker or network"),
@@ -177,6 +191,16 @@ static const struct spec_field script_fields[] = {
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
 };
 const struct spec_object spec_script_keys = {"a script", script_fields, COUNT(script_fields)};
+
+static const struct spec_field archive_fields[] = {
+    KEY("file",  SPEC_TEXT,  spec_archive, file, "path of the archive, from the directory of the flow file"),
+    KEY("entry", SPEC_TEXT,  spec_archive, entry, "the file in it that is run; its ending chooses the interpreter. Unless said, the first at its top of main, run, main.sh, run.sh, main.py, __main__.py, main.js, index.js, or the only .jar"),
+    KEY("args",  SPEC_NODE,  spec_archive, args, "its arguments", .form = "list",
+        .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
+    KEY("dir",   SPEC_TEXT,  spec_archive, dir, "the folder in it to start in; its top unless said"),
+    KEY("strip", SPEC_COUNT, spec_archive, strip, "how many folders to take off the front of every path in it"),
+};
+const struct spec_object spec_archive_keys = {"an archive", archive_fields, COUNT(archive_fields)};
 
 static const struct spec_field stdin_fields[] = {
     KEY("text", SPEC_TEMPLATE, spec_stdin, text, "the text itself", .given = 1),

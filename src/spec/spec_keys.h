@@ -54,8 +54,8 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_sandbox_keys, spec_http_keys,
-    spec_external_keys, spec_step_keys;
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys, spec_sandbox_keys,
+    spec_http_keys, spec_external_keys, spec_step_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */
 const char *spec_type_form(enum spec_type type);
@@ -72,8 +72,9 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_SLEEP = 32,
     GIVEN_FAIL = 64,
     GIVEN_SERVICE = 1024,
+    GIVEN_ARCHIVE = 1 << 12,
     GIVEN_HTTP = 1 << 14,
-    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_HTTP,
+    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE | GIVEN_HTTP,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
@@ -88,7 +89,7 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     struct wire_run r;
     bool noop;
     const struct json_node *run, *script, *needs, *when, *foreach, *stdin_node, *artifacts, *inputs, *compensate;
-    const struct json_node *phase, *cache;
+    const struct json_node *phase, *cache, *archive;
     const struct json_node *http, *external;
     const struct json_node *sandbox;
     struct slice service; /* its name, of a job that deploys one */
@@ -127,6 +128,13 @@ struct spec_script { /* `script: {…}` */
     uint32_t given;  /* 1 file, 2 text */
     struct slice file, name;
     const struct json_node *text, *args;
+};
+
+struct spec_archive { /* `archive: {…}` */
+    uint32_t given;
+    struct slice file, entry, dir;
+    uint32_t strip;
+    const struct json_node *args;
 };
 
 struct spec_stdin {

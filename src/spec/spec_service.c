@@ -64,11 +64,19 @@ enum err spec_service_check(struct spec *s, struct spec_job *job) {
                 {job->artifacts, "a service has no `artifacts`: it has no end"}};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         if (none[i].node != NULL) return spec_refuse(s, none[i].node->at, ERR_INVALID, "%s", none[i].text);
-    if (job->run != NULL && job->script != NULL)
-        return spec_refuse(s, job->at, ERR_INVALID, "a service is one program: `run` or `script`, not both");
-    if (job->run == NULL && job->script == NULL)
-        return spec_refuse(s, job->at, ERR_INVALID, "a service needs its program: `run` or `script`");
+    int programs = (job->run != NULL) + (job->script != NULL) + (job->archive != NULL);
+    if (programs > 1)
+        return spec_refuse(s, job->at, ERR_INVALID, "a service is one program: one of `run`, `script` and `archive`");
+    if (programs == 0)
+        return spec_refuse(s, job->at, ERR_INVALID, "a service needs its program: `run`, `script` or `archive`");
     if (job->service.len == 0) job->service = job->name;
     enum err e = read_port(s, job);
     return e == ERR_OK ? read_health(s, job) : e;
+}
+
+enum err spec_service_reach(struct spec *s, const struct spec_job *job) {
+    bool has_port = job->r.port != 0 || job->r.port_auto || job->r.health.port != 0;
+    if (!(job->r.sandbox & WIRE_SANDBOX_NET_OFF) || !has_port) return ERR_OK;
+    return spec_refuse(s, job->at, ERR_INVALID,
+                       "its sandbox takes its network away, so nobody could reach its port: say `net: on` there");
 }

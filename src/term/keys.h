@@ -36,7 +36,7 @@ struct keys {
 };
 
 void keys_feed(struct keys *k, struct slice bytes);
-/* False: there is no key, or only the beginning of one. With `is_all` nothing follows soon: an ESC is the key itself. */
+/* False: there is no key, or only the beginning of one. `is_all`: nothing follows soon, an ESC is the key itself. */
 bool keys_take(struct keys *k, bool is_all, struct key *ret);
 
 #endif

@@ -52,8 +52,8 @@ void screen_clear(struct screen *s);
 /* Puts as much of the text as has room in `width` cells, a cut one with an ellipsis at its end; returns the cells it
  * took. What lies outside the screen is left out. */
 uint32_t screen_put(struct screen *s, uint32_t row, uint32_t col, uint32_t width, uint8_t style, struct slice text);
-uint32_t screen_print(struct screen *s, uint32_t row, uint32_t col, uint32_t width, uint8_t style, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
+uint32_t screen_print(struct screen *s, uint32_t row, uint32_t col, uint32_t width, uint8_t style, const char *format,
+                      ...) __attribute__((format(printf, 6, 7)));
 void screen_style(struct screen *s, uint32_t row, uint32_t col, uint32_t width, uint8_t bits); /* adds them */
 void screen_cursor(struct screen *s, uint32_t row, uint32_t col);
 void screen_flush(struct screen *s, struct buf *out);

@@ -145,7 +145,7 @@ static void looking(void **state) {
     snprintf(args, sizeof args, "show %s/zzz", id);
     realcli_refused(r, args, 5, "no job zzz");
     realcli_refused(r, "show f1zzz", 5, "no flow");
-    realcli_refused(r, "logs", 2, "expected JOB");
+    realcli_refused(r, "logs", 2, "expected FLOW|JOB");
 }
 
 static void following_a_log(void **state) {
@@ -295,6 +295,12 @@ static void help_completion_and_manual(void **state) {
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof command, "grep -qx -- --dry-run %s/said", r->data);
     assert_int_equal(system(command), 0);
+    assert_has(bash.out, "    schedule) seconds=\"add ls next ");
+    assert_has(realcli_ok(r, "completion zsh", NULL).out, "#compdef reeve");
+    struct ran fish = realcli_ok(r, "completion fish", NULL);
+    assert_has(fish.out, "complete -c reeve -n __fish_use_subcommand -f -a submit -d 'submit a flow file");
+    assert_has(fish.out, "complete -c reeve -n '__fish_seen_subcommand_from submit' -l dry-run");
+    assert_has(fish.out, "__fish_seen_subcommand_from kv' -f -a get");
 }
 
 static void wrong_words(void **state) {
@@ -306,7 +312,7 @@ static void wrong_words(void **state) {
     realcli_refused(r, "wait x --timeout 5", 2, "expected a duration");
     realcli_refused(r, "ls --state", 2, "STATE is missing");
     realcli_refused(r, "ls --dialect klingon", 2, "titan, orion, cordum or corun");
-    realcli_refused(r, "completion fish", 2, "expected bash or zsh");
+    realcli_refused(r, "completion tcsh", 2, "expected bash, zsh or fish");
     realcli_refused(r, "up", 6, "runs on");
     realcli_refused(r, "ls --server 127.0.0.1:1", 8, "nobody answers");
 }

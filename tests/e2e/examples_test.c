@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "escape.h"
 #include "realcli.h"
 #include "webserver.h"
 
@@ -56,6 +57,24 @@ static void etl(void **state) {
     id = run("etl", "-p rows=0", NULL, 0);
     assert_states(id, "extract succeeded, clean skipped, load skipped, report succeeded");
     assert_string_equal(log_of(id, "report"), "report of 2026-01-01 is written, the load skipped\n");
+}
+
+static void archive(void **state) {
+    (void)state;
+    const char *id = run("archive", "", NULL, 0);
+    assert_string_equal(log_of(id, "count"), "fox.txt 5\n");
+    assert_string_equal(log_of(id, "inside"), "count.py 12\n");
+}
+
+static void http_client(void **state) {
+    (void)state;
+    char command[256], said[256] = "";
+    snprintf(command, sizeof command, "REEVE_DATA=%s timeout 120 examples/http.sh 2>&1", r->data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    (void)!fread(said, 1, sizeof said - 1, f);
+    assert_int_equal(pclose(f), 0);
+    assert_string_equal(said, "the answer is 42\n");
 }
 
 static void map_reduce(void **state) {
@@ -238,6 +257,14 @@ static void agent(void **state) {
     assert_null(strstr(realcli_ok(r, args, NULL).out, "dig"));
 }
 
+static void sandbox(void **state) {
+    (void)state;
+    if (!escape_kernel_can(0)) return;
+    const char *id = run("sandbox", "", NULL, 0);
+    assert_string_equal(log_of(id, "plugin"), "nothing of the machine is here\n");
+    assert_string_equal(log_of(id, "offline"), "42\nlo\n");
+}
+
 static void http(void **state) {
     (void)state;
     struct webserver web;
@@ -281,11 +308,24 @@ static void service(void **state) {
     realcli_ok(r, "undeploy ticker", NULL);
 }
 
+static void limits(void **state) {
+    (void)state;
+    const char *id = run("limits", "", NULL, 1);
+    assert_states(id, "convert succeeded, hungry failed, report succeeded");
+    assert_string_equal(log_of(id, "report"), "convert succeeded, hungry failed\n");
+    assert_has(shown(id, "hungry"), "32.0 MiB of memory, 100 processes");
+    /* killed, or refused the memory where the machine has no groups: then that is said */
+    const char *said = shown(id, "hungry");
+    if (strstr(said, "killed: used more than its 32MiB of memory") == NULL)
+        assert_has(said, "memory kept for each process by itself");
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
 } examples[] = {
     {"agent", agent},
+    {"archive", archive},
     {"artifacts", artifacts},
     {"branch", branch},
     {"cache", cache},
@@ -297,10 +337,13 @@ static const struct {
     {"external", external},
     {"gpu-routing", gpu_routing},
     {"http", http},
+    {"http.sh", http_client},
+    {"limits", limits},
     {"map-reduce", map_reduce},
     {"ml-gate", ml_gate},
     {"retries", retries},
     {"saga-booking", saga_booking},
+    {"sandbox", sandbox},
     {"service", service},
     {"stdin", standard_input},
     {"timeouts", timeouts},

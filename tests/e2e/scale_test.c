@@ -1,4 +1,4 @@
-/* scale_test.c: workers come with a load and go after it, with real processes; nothing is lost and nothing runs twice. */
+/* scale_test.c: workers come with a load and go after it, with real processes; nothing is lost, nothing runs twice. */
 #include "test.h"
 
 #include <ctype.h>
@@ -59,6 +59,11 @@ static int scaler_stop(int number) {
 
 static int teardown(void **state) {
     (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "for p in %s/machines/*/pid; do [ -e $p ] && kill -9 $(cat $p); done; true",
+             server.data);
+    if (scaler != 0) (void)kill(scaler, SIGKILL); /* first: it must start no more of what is ended here */
+    assert_int_equal(system(command), 0);
     if (scaler != 0) {
         (void)scaler_stop(SIGKILL);
         realworker_none_left(mark);
@@ -125,11 +130,10 @@ static void wait_for(const char *name, const char *words) {
 static const char *submit(uint32_t count, const char *seconds) {
     static char id[32];
     char text[512];
-    snprintf(
-        text, sizeof text,
-        "jobs: {many: {foreach: {in: 'range(%u)', max_parallel: %u}, retries: 0, run: 'sleep %s; echo \"<$REEVE_ITEM>\" >> "
-        "%s/ran'}}",
-        count, count, seconds, server.data);
+    snprintf(text, sizeof text,
+             "jobs: {many: {foreach: {in: 'range(%u)', max_parallel: %u}, retries: 0, "
+             "run: 'sleep %s; echo \"<$REEVE_ITEM>\" >> %s/ran'}}",
+             count, count, seconds, server.data);
     write_file("flow.yaml", text);
     realshell_must(&shell, "submit --server $S $D/flow.yaml");
     snprintf(id, sizeof id, "%.*s", (int)strcspn(shell.said, "\n"), shell.said);
@@ -166,7 +170,7 @@ static pid_t process_of(const char *directory) {
         FILE *f = fopen(path, "re");
         size_t len = f != NULL ? fread(text, 1, sizeof text, f) : 0;
         if (f != NULL) fclose(f);
-        if (memmem(text, len, directory, strlen(directory) + 1) != NULL) found = (pid_t)atoi(e->d_name);
+        if (memmem(text, len, directory, strlen(directory) + 1) != NULL) found = (pid_t)strtol(e->d_name, NULL, 10);
     }
     closedir(all);
     return found;
@@ -186,6 +190,8 @@ static void a_load_brings_workers_and_its_end_sends_them_away(void **state) {
     (void)see_workers(&s, 1);
     assert_true(s.most <= 4);
     each_ran_once(JOBS);
+    wait_for("scaler.log", "has left"); /* in order, not by force */
+    assert_has_not(read_file("scaler.log"), "ended (");
     wireclient_close(&s.c);
     assert_int_equal(scaler_stop(SIGTERM), 0);
     realworker_none_left(mark);
@@ -245,6 +251,43 @@ static void a_killed_scaler_leaves_nobody_behind_and_ends_no_job(void **state) {
     wireclient_close(&s.c);
 }
 
+/* The directories may still be in use: by workers of the one before that finish what they run. */
+static void its_successor_takes_over(void **state) {
+    (void)state;
+    struct sight s = {0};
+    sight_open(&s, 1);
+    scaler_start("--max 2 --slots 1 --after 0");
+    const char *id = submit(4, "0.7");
+    (void)see_workers(&s, 2);
+    assert_int_equal(scaler_stop(SIGKILL), -SIGKILL);
+    scaler_start("--max 2 --slots 1 --after 0 --idle 1s");
+    all_succeeded(id);
+    each_ran_once(4);
+    (void)see_workers(&s, 0);
+    assert_true(s.most <= 2);
+    wireclient_close(&s.c);
+}
+
+/* What a worker finds out about its machine counts too: here, that it can keep sandboxes. */
+static void jobs_that_ask_for_what_the_machine_adds_count(void **state) {
+    (void)state;
+    struct sight s = {0};
+    sight_open(&s, 4);
+    scaler_start("--min 1 --max 1");
+    (void)see_workers(&s, 1);
+    realshell_must(&shell, "workers --server $S --json");
+    bool has_sandbox = strstr(shell.said, "\"sandbox\"") != NULL;
+    assert_int_equal(scaler_stop(SIGTERM), 0);
+    wireclient_close(&s.c);
+    if (!has_sandbox) {
+        print_message("# skipped: workers cannot keep sandboxes on this machine\n");
+        skip();
+    }
+    scaler_start("--max 1 --after 0");
+    write_file("flow.yaml", "jobs: {a: {sandbox: strict, run: 'true'}}");
+    realshell_must(&shell, "submit --server $S --wait $D/flow.yaml");
+}
+
 static void it_ends_when_its_workers_have(void **state) {
     (void)state;
     struct sight s = {0};
@@ -299,8 +342,8 @@ static void a_hook_is_told_what_is_wanted_and_whom_to_end(void **state) {
     struct sight s = {0};
     struct realworker w;
     sight_open(&s, 1);
-    scaler_start(
-        "--token $(cat $D/admin.token) --hook 'cat >> '$D/hook.log --max 3 --slots 1 --pool default --label zone=a --after 0 --idle 300ms");
+    scaler_start("--token $(cat $D/admin.token) --hook 'cat >> '$D/hook.log --max 3 --slots 1 --pool default "
+                 "--label zone=a --after 0 --idle 300ms");
     wait_for("scaler.log", "connected");
     long before = wakeups(scaler);
     struct wiregot got;
@@ -368,6 +411,28 @@ static void a_machine_that_does_not_come_is_asked_for_again(void **state) {
     }
 }
 
+static void the_example_of_a_hook_works(void **state) {
+    (void)state;
+    struct sight s = {0};
+    char machines[96];
+    snprintf(machines, sizeof machines, "%s/machines", server.data);
+    assert_int_equal(setenv("MACHINES", machines, 1), 0);
+    assert_int_equal(setenv("REEVE", realserver_binary(), 1), 0);
+    sight_open(&s, 1);
+    scaler_start("--token $(cat $D/admin.token) --hook 'sh examples/scale-hook.sh' --max 2 --slots 1 --idle 300ms");
+    const char *id = submit(10, "0.1");
+    (void)see_workers(&s, 2);
+    all_succeeded(id);
+    each_ran_once(10);
+    const struct wire_demands *m = see_workers(&s, 0);
+    while (m->workers.count > 0) m = see_workers(&s, 0); /* they are drained, then ended */
+    assert_true(s.most <= 2);
+    wireclient_close(&s.c);
+    assert_int_equal(scaler_stop(SIGTERM), 0);
+    realworker_none_left(mark);
+    assert_int_equal(rmdir(machines), 0); /* none is left in it */
+}
+
 /* ---- words ---- */
 
 static void wrong_words_are_refused(void **state) {
@@ -413,12 +478,15 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_server_killed_while_workers_start_loses_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_worker_is_started_again_in_its_place, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_scaler_leaves_nobody_behind_and_ends_no_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(its_successor_takes_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(jobs_that_ask_for_what_the_machine_adds_count, setup, teardown),
         cmocka_unit_test_setup_teardown(it_ends_when_its_workers_have, setup, teardown),
         cmocka_unit_test_setup_teardown(an_idle_one_sleeps, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_is_told_what_is_wanted_and_whom_to_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_token_that_may_not_drain_is_told_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_that_fails_or_hangs_is_tried_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_machine_that_does_not_come_is_asked_for_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_example_of_a_hook_works, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_words_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(up_can_bring_several, setup, teardown),
     };

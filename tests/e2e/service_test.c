@@ -248,6 +248,8 @@ static void a_first_version_that_ends_is_told_with_its_reason(void **state) {
     snprintf(args, sizeof args, "deploy %s --healthy-within 1s", path);
     refused(args, 1, "crash did not become healthy in time: it ended with exit code 7");
     refused("services crash", 5, "there is no service crash");
+    snprintf(args, sizeof args, "deploy %s --healthy-within 1s --json", path);
+    refused(args, 1, "\"state\":\"failed\",\"cause\":\"unhealthy\",\"text\":\"it ended with exit code 7\"");
 }
 
 static void what_needs_a_service_begins_when_it_is_healthy(void **state) {
@@ -440,6 +442,29 @@ static void the_newest_of_a_long_log_can_be_read_while_it_runs(void **state) {
     (void)pclose(f);
 }
 
+/* The probe is in a sandbox as its service is: else it would see the worker's token, and never find it well. */
+static void a_probe_of_a_service_in_a_sandbox_is_in_one(void **state) {
+    (void)state;
+    must("workers", "--json");
+    if (strstr(h.said, "\"sandbox\"") == NULL) {
+        printf("this machine keeps no sandboxes: the worker, which tried, does not offer them\n");
+        skip();
+    }
+    char keys[384];
+    snprintf(keys, sizeof keys,
+             "      health: {command: 'test ! -e %s/worker.token && touch here', interval: 50ms, threshold: 2}\n"
+             "    sandbox: strict\n",
+             server.data);
+    deploy_script("boxed", "echo mine >mine; while test -e mine; do sleep 0.1; done; echo taken away", keys,
+                  "--healthy-within 10s");
+    assert_has(h.said, "boxed  healthy");
+    must("restart", "boxed");
+    assert_int_equal(number_of("boxed", "restarts"), 1);
+    must("logs", "boxed");
+    assert_string_equal(h.said, ""); /* the probe has not touched its files */
+    must("undeploy", "boxed");
+}
+
 static void logs_of_attempts_long_ago_leave(void **state) {
     (void)state;
     deploy_script("crashy", "echo attempt $REEVE_ATTEMPT; test $REEVE_ATTEMPT -gt 1 || sleep 2; exit 1",
@@ -482,6 +507,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_worker_that_goes_ends_its_services),
         cmocka_unit_test(logs_go_on_across_restarts_and_versions),
         cmocka_unit_test(the_newest_of_a_long_log_can_be_read_while_it_runs),
+        cmocka_unit_test(a_probe_of_a_service_in_a_sandbox_is_in_one),
         cmocka_unit_test(logs_of_attempts_long_ago_leave),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

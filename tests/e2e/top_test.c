@@ -1,4 +1,4 @@
-/* top_test.c: `reeve top` in a real terminal: what is on the screen, what keys do, and that the terminal is given back. */
+/* top_test.c: `reeve top` in a real terminal: what is on the screen, what keys do, and that it is given back. */
 #include "test.h"
 
 #include <signal.h>
@@ -182,6 +182,27 @@ static void an_approval_is_of_what_is_on_the_screen(void **state) {
     quit();
 }
 
+static void services_stop_and_start(void **state) {
+    (void)state;
+    (void)submit("name: svc\njobs: {beat: {service: {run: 'echo pulse; while :; do sleep 1; done'}}}");
+    start("top", 24, 80, NULL);
+    realtty_sees(&tty, "1 Flows");
+    realtty_type(&tty, "4");
+    realtty_row_has(&tty, "beat", "yes");
+    realtty_type(&tty, "c");
+    realtty_sees(&tty, "stop beat? y/n");
+    realtty_type(&tty, "y");
+    realtty_row_has(&tty, "beat", "stopped");
+    realtty_type(&tty, "cy");
+    realtty_row_has(&tty, "beat", "running");
+    realtty_type(&tty, "l");
+    realtty_sees(&tty, "pulse");
+    realtty_type(&tty, "q");
+    realtty_row_has(&tty, "beat", "running");
+    quit();
+    (void)realcli_ok(r, "undeploy beat", NULL);
+}
+
 /* ---- ends ---- */
 
 static void a_frame_for_files_and_programs(void **state) {
@@ -249,6 +270,7 @@ int main(void) {
         cmocka_unit_test(colours_are_for_terminals_that_want_them),
         cmocka_unit_test(what_changes_something_is_asked_about_first),
         cmocka_unit_test(an_approval_is_of_what_is_on_the_screen),
+        cmocka_unit_test(services_stop_and_start),
         cmocka_unit_test(a_frame_for_files_and_programs),
         cmocka_unit_test(the_terminal_is_given_back_on_every_signal),
         cmocka_unit_test(a_server_that_is_killed_is_waited_for),

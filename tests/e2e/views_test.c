@@ -65,11 +65,10 @@ static void output_is_followed_until_the_flow_is_over(void **state) {
     char id[32], args[64];
     snprintf(
         id, sizeof id, "%s",
-        submit(
-            "jobs:\n"
-            "  early: {run: 'echo begun; printf half; " UNTIL(
-                "n1") "; echo -line'}\n"
-                      "  later: {run: 'echo later; exit 5', needs: early, retries: 1, backoff: {base: 10ms, cap: 10ms}}\n"));
+        submit("jobs:\n"
+               "  early: {run: 'echo begun; printf half; " UNTIL(
+                   "n1") "; echo -line'}\n"
+                         "  later: {run: 'echo later; exit 5', needs: early, retries: 1, backoff: {base: 9ms}}\n"));
     snprintf(args, sizeof args, "logs -f %s", id);
     realtty_start(&tty, r->data, args, 24, 80, NULL);
     realtty_sees(&tty, "early | begun");

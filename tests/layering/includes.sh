@@ -29,10 +29,14 @@ declare -A rule=(
     [cli]="agent base cli core eval journal port proto server spec store term"
 )
 
-# The first header of a layer, or nothing.
+# The first header of a layer that the system has none of the same name of, or nothing.
 header_of() {
-    local headers=("src/$1"/*.h)
-    [[ -e ${headers[0]} ]] && basename "${headers[0]}" || true
+    local header
+    for header in "src/$1"/*.h; do
+        [[ -e $header && ! -e /usr/include/${header##*/} ]] || continue
+        basename "$header"
+        return
+    done
 }
 
 test_count=0
@@ -88,6 +92,9 @@ check "$([[ -z $others ]] && echo true || echo false)" "only os includes OpenSSL
 
 others=$(grep -rl --include='*.[ch]' '<uv\.h>' src | grep -v '^src/os/' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only os includes libuv"
+
+others=$(grep -rl --include='*.[ch]' '<archive\.h>' src | grep -v '^src/child/' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only child includes libarchive"
 
 others=$(grep -rl --include='*.[ch]' '<yaml\.h>' src | grep -vE '^src/(cli/|settings\.c)' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only the command line and the settings include libyaml"

@@ -160,7 +160,7 @@ static _Noreturn void worker_main(const struct agentlab *l) {
     struct disk *disk;
     struct space *space;
     watch_id w;
-    if (osproc_open(&p.proc, &why) != ERR_OK) die("processes", &why);
+    if (osproc_open(NULL, &p.proc, &why) != ERR_OK) die("processes", &why);
     snprintf(path, sizeof path, "%s/worker", l->dir);
     if (osdisk_open(path, &disk, &why) != ERR_OK || osloop_open(10, &p.loop, &why) != ERR_OK) die("worker", &why);
     snprintf(path, sizeof path, "%s/worker/space", l->dir);

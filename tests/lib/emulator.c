@@ -52,7 +52,7 @@ static void put(struct emulator *m, uint32_t code) {
 
 static void set_pen(struct emulator *m, const char *args) {
     for (const char *at = args; *at != 0; at += strcspn(at, ";"), at += *at == ';') {
-        int n = atoi(at);
+        int n = (int)strtol(at, NULL, 10);
         if (n == 0) m->pen = blank;
         if (n == 1) m->pen.is_bold = true;
         if (n == 7) m->pen.is_reverse = true;
@@ -76,7 +76,7 @@ static void set_mode(struct emulator *m, int mode, bool on) {
 
 /* ESC [ args last */
 static void command(struct emulator *m, const char *args, char last) {
-    int n = atoi(args + (*args == '?')), times = n > 0 ? n : 1;
+    int n = (int)strtol(args + (*args == '?'), NULL, 10), times = n > 0 ? n : 1;
     m->wraps = m->wraps && last == 'm';
     switch (last) {
     case 'A': m->row = m->row > times ? m->row - times : 0; break;

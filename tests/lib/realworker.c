@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroups.h"
 #include "realserver.h"
 #include "test.h"
 
@@ -52,11 +53,13 @@ void realworker_start(struct realworker *w, const struct realserver *s) {
     assert_true(w->pid >= 0);
     if (w->pid > 0) return;
     enter_netns(w->netns);
+    if (w->cgroups != NULL && !cgroups_enter(w->cgroups)) _exit(126);
     if (w->uid != 0 && (setgroups(0, NULL) != 0 || setgid(w->uid) != 0 || setuid(w->uid) != 0)) _exit(126);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setenv("REEVE_DATA", s->data, 1);
     (void)setenv("STORM_MARK", w->mark, 1);
-    int log = open(getenv("STORM_LOG") ? getenv("STORM_LOG") : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    const char *path = w->log != NULL ? w->log : getenv("STORM_LOG");
+    int log = open(path != NULL ? path : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(log, STDERR_FILENO);
     execv(w->binary != NULL ? w->binary : realserver_binary(), (char *const *)(void *)args);
     _exit(127);

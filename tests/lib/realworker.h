@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct realserver;
+struct cgroups;
 
 struct realworker {
     char data[96];
@@ -17,6 +18,8 @@ struct realworker {
     const char *netns;     /* path of the network namespace to live in; NULL = ours */
     const char *binary;    /* NULL = the built one */
     uid_t uid;             /* whose it is; 0 = ours */
+    const struct cgroups *cgroups; /* control groups to live in; NULL = ours */
+    const char *log;       /* file for what it says; NULL = nowhere */
     uint32_t starts;
     pid_t pid; /* 0: it does not run */
 };

@@ -2,10 +2,13 @@
  * server. */
 #include "test.h"
 
+#include <poll.h>
 #include <stdio.h>
 
 #include "agent.h"
 #include "arena.h"
+#include "osproc.h"
+#include "osspace.h"
 #include "tmpdisk.h"
 #include "wire.h"
 
@@ -23,6 +26,9 @@ struct lab {
     struct arena arena;
     uint64_t epoch;
     uint32_t removed; /* workspaces */
+    uint32_t gpus;
+    struct proc *real_proc; /* with real processes, in real directories; NULL: there are none */
+    struct space *real_space;
 };
 
 static struct lab *lab_of_net(struct net *n) {
@@ -78,8 +84,10 @@ static uint64_t clock_random(struct clock *c) {
 
 static void lab_start(struct lab *l) {
     struct why why = {{0}};
-    struct agent_world world = {&l->clock, l->disk.disk, &l->space, &l->net, &l->proc};
-    struct agent_options o = {.server = "there:1", .name = "w", .build = "test", .slots = 3};
+    bool is_real = l->real_proc != NULL;
+    struct agent_world world = {&l->clock, l->disk.disk, is_real ? l->real_space : &l->space, &l->net,
+                                is_real ? l->real_proc : &l->proc};
+    struct agent_options o = {.server = "there:1", .name = "w", .build = "test", .slots = 3, .gpus = l->gpus};
     limits_default(&o.limits);
     if (agent_open(&world, &o, &l->agent, &why) != ERR_OK) fail_msg("%s", why.text);
 }
@@ -154,6 +162,21 @@ static void assign(struct lab *l, uint32_t ordinal, enum wire_job_kind kind, int
     tlv_encode(&wire_run_desc, &run, &body);
     struct wire_assignment one = {
         .attempt = {0, 9, ordinal, 1}, .job = SLICE("f/x"), .kind = (uint8_t)kind, .body = buf_slice(&body)};
+    struct wire_assign message = {l->epoch, {&one, 1}};
+    say(l, WIRE_ASSIGN, 0, &message);
+    buf_fini(&body);
+}
+
+static void assign_gpus(struct lab *l, uint32_t ordinal, const char *shell, uint32_t gpus) {
+    struct buf body;
+    struct wire_run run = {.shell = slice_str(shell)};
+    buf_init(&body, 1024);
+    tlv_encode(&wire_run_desc, &run, &body);
+    struct wire_assignment one = {.attempt = {0, 9, ordinal, 1},
+                                  .job = SLICE("f/x"),
+                                  .kind = WIRE_JOB_COMMAND,
+                                  .body = buf_slice(&body),
+                                  .gpus = gpus};
     struct wire_assign message = {l->epoch, {&one, 1}};
     say(l, WIRE_ASSIGN, 0, &message);
     buf_fini(&body);
@@ -280,6 +303,46 @@ static void words_of_an_earlier_server_are_ignored(void **state) {
     lab_close(&l);
 }
 
+/* The server counts what it dropped as free at once; the process takes its time to die. */
+static void gpus_of_a_process_that_is_not_dead_yet_are_waited_for(void **state) {
+    (void)state;
+    struct lab l;
+    struct why why;
+    char path[300];
+    lab_open(&l);
+    agent_close(l.agent);
+    tmpdisk_reopen(&l.disk);
+    snprintf(path, sizeof path, "%s/space", l.disk.path);
+    assert_int_equal(osproc_open(NULL, &l.real_proc, &why), ERR_OK);
+    assert_int_equal(osspace_open(path, &l.real_space, &why), ERR_OK);
+    l.gpus = 1;
+    lab_start(&l);
+    come_up(&l);
+    assign_gpus(&l, 1, "exec sleep 600", 1);
+    l.now_ms += 10;
+    heard(&l, WIRE_STARTED, NULL);
+    stop(&l, 1, WIRE_STOP_DROP);
+    assign_gpus(&l, 2, "exec sleep 600", 1);
+    assign_gpus(&l, 3, "true", 2); /* it will never have so many */
+    done_heard(&l, 3, WIRE_OUTCOME_REFUSED);
+    l.now_ms += 10;
+    heard(&l, 0, NULL);
+    for (int i = 0; i < 6000 && l.said.len == 0; i++) { /* until the first one's death is heard of */
+        struct pollfd fd = {.fd = osproc_fd(l.real_proc), .events = POLLIN};
+        if (poll(&fd, 1, 10) > 0) osproc_run(l.real_proc);
+        agent_pass(l.agent);
+        l.now_ms += l.now_ms < 5500 ? 10 : 0; /* no heartbeat */
+        agent_pass(l.agent);
+    }
+    heard(&l, WIRE_STARTED, NULL);
+    agent_close(l.agent);
+    osproc_close(l.real_proc);
+    osspace_close(l.real_space);
+    tmpdisk_remove(&l.disk);
+    buf_fini(&l.said);
+    arena_fini(&l.arena);
+}
+
 static void a_silent_server_is_left(void **state) {
     (void)state;
     struct lab l;
@@ -332,6 +395,7 @@ int main(void) {
         cmocka_unit_test(a_stop_is_confirmed_and_a_drop_is_not),
         cmocka_unit_test(what_was_not_acknowledged_is_said_again),
         cmocka_unit_test(words_of_an_earlier_server_are_ignored),
+        cmocka_unit_test(gpus_of_a_process_that_is_not_dead_yet_are_waited_for),
         cmocka_unit_test(a_silent_server_is_left),
         cmocka_unit_test(a_draining_worker_gives_no_credit_and_detaches),
     };

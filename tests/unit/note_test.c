@@ -47,6 +47,7 @@ static void an_attempt_is_remembered_with_its_times_and_its_end(void **state) {
                                            .exit_code = 7,
                                            .signal = 0,
                                            .log_bytes = 99,
+                                           .usage = {1500, 64 << 20, 20, HIT_MEMORY, 2, SLICE("cpu: not kept")},
                                            .reason = SLICE("no such table")};
     assert_ok(rig_command(r, &done));
     int64_t ended = r->in.wall.ms;
@@ -63,6 +64,12 @@ static void an_attempt_is_remembered_with_its_times_and_its_end(void **state) {
         assert_int_equal(a[0].log_bytes, 99);
         assert_true(slice_eq(a[0].worker, SLICE("w1")));
         assert_true(slice_eq(a[0].reason, SLICE("no such table")));
+        assert_int_equal(a[0].usage.cpu_ms, 1500);
+        assert_int_equal(a[0].usage.memory_bytes_max, 64 << 20);
+        assert_int_equal(a[0].usage.throttled_ms, 20);
+        assert_int_equal(a[0].usage.hit, HIT_MEMORY);
+        assert_int_equal(a[0].usage.hit_count, 2);
+        assert_true(slice_eq(a[0].usage.unkept, SLICE("cpu: not kept")));
     }
     engine_free(engines[1]);
     engine_free(engines[2]);

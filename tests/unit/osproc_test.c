@@ -63,7 +63,7 @@ static void open_one(struct seen *s) {
     *s = (struct seen){.keep = true};
     buf_init(&s->out, 64u << 20);
     buf_init(&s->err, 64u << 20);
-    assert_int_equal(osproc_open(&s->p, &why), ERR_OK);
+    assert_int_equal(osproc_open(NULL, &s->p, &why), ERR_OK);
 }
 
 static void close_one(struct seen *s) {

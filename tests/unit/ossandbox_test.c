@@ -54,7 +54,7 @@ static int setup(void **state) {
     struct why why = {{0}};
     uint32_t first = 0, last = 0;
     char probe[96];
-    assert_int_equal(osproc_open(&s.p, &why), ERR_OK);
+    assert_int_equal(osproc_open(NULL, &s.p, &why), ERR_OK);
     snprintf(s.dir, sizeof s.dir, "/tmp/reeve-box-XXXXXX");
     assert_non_null(mkdtemp(s.dir));
     buf_init(&s.out, 1u << 20);
@@ -167,6 +167,36 @@ static void it_is_alone_among_processes(void **state) {
     said("2\n4\n"); /* the first, the shell, and both ends of the pipe */
 }
 
+/* What the worker would find need not be there. */
+static void programs_are_looked_for_inside(void **state) {
+    (void)state;
+    if (!s.can) return;
+    char hidden[96], path[256];
+    snprintf(hidden, sizeof hidden, "%s/bin", s.dir);
+    assert_int_equal(mkdir(hidden, 0755), 0);
+    snprintf(path, sizeof path, "ln -s /bin/false %s/echo", hidden);
+    assert_int_equal(system(path), 0);
+    snprintf(path, sizeof path, "PATH=%s:/usr/bin:/bin", hidden);
+    const char *const argv[] = {"echo", "found", NULL}, *const missing[] = {"no-such-program", NULL};
+    const char *const env[] = {path, NULL};
+    struct proc_spec spec = {.argv = argv, .env = env, .workdir = "/", .sandbox = strict()};
+    struct proc_handler handler = {on_output, on_ready, on_ended, NULL};
+    struct why why;
+    proc_id id;
+    s.ended = false;
+    buf_clear(&s.out);
+    assert_int_equal(s.p->ops->start(s.p, &spec, &handler, &id, &why), ERR_OK);
+    said("found\n");
+    spec.argv = missing;
+    spec.sandbox = strict();
+    s.ended = false;
+    buf_clear(&s.err);
+    assert_int_equal(s.p->ops->start(s.p, &spec, &handler, &id, &why), ERR_OK);
+    until_ended();
+    assert_int_equal(s.exit_code, 126);
+    assert_non_null(memmem(s.err.at, s.err.len, "cannot run no-such-program", 26));
+}
+
 static void outputs_can_be_opened_by_name(void **state) {
     (void)state;
     if (!s.can) return;
@@ -267,6 +297,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_are_told),
         cmocka_unit_test(it_is_alone_among_processes),
+        cmocka_unit_test(programs_are_looked_for_inside),
         cmocka_unit_test(outputs_can_be_opened_by_name),
         cmocka_unit_test(term_reaches_it_and_kill_ends_all),
         cmocka_unit_test(term_that_is_not_caught_ends_it),

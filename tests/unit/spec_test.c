@@ -90,6 +90,7 @@ static void every_key_of_a_job(void **state) {
          "    requires: [gpu, docker]\n"
          "    placement: {zone: a}\n"
          "    resources: {cpu: 1.5, memory: 2GiB, gpus: 1, custom: {licences: 2}}\n"
+         "    limits: {memory: 3GiB, cpu: 2, pids: 100, open_files: 64, file_size: 10MB}\n"
          "    prefer: {worker: w1, pool: p1, for: 30s}\n"
          "    affinity: true\n"
          "    exclusive: true\n"
@@ -138,6 +139,11 @@ static void every_key_of_a_job(void **state) {
     assert_int_equal(o->approval_ms, 172800000);
     assert_int_equal(o->cache_ms, 604800000);
     assert_int_equal(flowlab_job(&l, "a")->cache_key.len, 32);
+    assert_int_equal(r.limits.memory_bytes, INT64_C(3) << 30);
+    assert_int_equal(r.limits.cpu_milli, 2000);
+    assert_int_equal(r.limits.pids, 100);
+    assert_int_equal(r.limits.open_files, 64);
+    assert_int_equal(r.limits.file_bytes, 10000000);
     assert_slice(r.stdin_text, "one\ntwo\n");
     assert_int_equal(r.artifacts.count, 2);
     assert_slice(((const struct wire_artifact *)r.artifacts.at)[1].name, "log");
@@ -161,7 +167,9 @@ static void the_other_kinds(void **state) {
          "  s: {sleep: 1.5s}\n"
          "  f: {fail: 3}\n"
          "  t: {script: {text: 'echo hi', name: a.sh, args: [1, two]}}\n"
-         "  b: {script: big.sh}\n",
+         "  b: {script: big.sh}\n"
+         "  z: {archive: big.sh}\n"
+         "  y: {archive: {file: x.py, entry: bin/go.py, dir: data, strip: 1, args: [1, two]}}\n",
          NULL);
     assert_int_equal(flowlab_options(&l, "g")->kind, WIRE_JOB_GATE);
     assert_slice(flowlab_run(&l, "g").message, "deploy?");
@@ -174,6 +182,14 @@ static void the_other_kinds(void **state) {
     assert_slice(t.script_name, "a.sh");
     assert_int_equal(t.argv.count, 2);
     assert_int_equal(flowlab_run(&l, "b").script_hash.len, 32);
+    assert_int_equal(flowlab_options(&l, "z")->kind, WIRE_JOB_ARCHIVE);
+    assert_int_equal(flowlab_run(&l, "z").script_hash.len, 32);
+    assert_slice(flowlab_run(&l, "z").script_name, "big.sh");
+    struct wire_run y = flowlab_run(&l, "y");
+    assert_slice(y.entry, "bin/go.py");
+    assert_slice(y.dir, "data");
+    assert_int_equal(y.strip, 1);
+    assert_int_equal(y.argv.count, 2);
     flowlab_fini(&l);
 }
 
@@ -234,10 +250,11 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     struct flowlab l;
     flowlab_init(&l);
     good(&l,
-         "defaults: {retries: 1, timeout: 1m, env: {A: '1', B: '2'}, topic: t, resources: {cpu: 1, gpus: 2}}\n"
+         "defaults: {retries: 1, timeout: 1m, env: {A: '1', B: '2'}, topic: t, resources: {cpu: 1, gpus: 2},\n"
+         "           limits: {pids: 7, cpu: 4}}\n"
          "jobs:\n"
          "  a: {run: x}\n"
-         "  b: {run: x, retries: 0, env: {B: '3', C: '4'}, pool: p, resources: {cpu: 2}}\n",
+         "  b: {run: x, retries: 0, env: {B: '3', C: '4'}, pool: p, resources: {cpu: 2}, limits: {cpu: 3}}\n",
          NULL);
     assert_int_equal(flowlab_options(&l, "a")->attempts_max, 2);
     assert_slice(flowlab_options(&l, "a")->demand.topic, "t");
@@ -249,6 +266,8 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     assert_int_equal(b->demand.topic.len, 0);
     assert_slice(b->demand.pool, "p");
     struct wire_run r = flowlab_run(&l, "b");
+    assert_int_equal(r.limits.pids, 7);
+    assert_int_equal(r.limits.cpu_milli, 3000);
     const struct wire_pair *env = r.env.at;
     assert_int_equal(r.env.count, 3);
     assert_slice(env[0].value, "1");
@@ -473,7 +492,9 @@ static const struct {
     {"zzz: 1\njobs: {a: x}", "flow.yaml:1:1: a flow has no key `zzz`"},
     {"jobs:\n  a: {run: x, retrys: 3}", "flow.yaml:2:15: a job has no key `retrys`; did you mean `retries`?"},
     {"jobs:\n  a: {run: x, <<: 3}", "what jobs share goes to `defaults`"},
-    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, http, service, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {archive: {entry: x}}", "flow.yaml:2:16: an archive needs its `file`"},
+    {"jobs:\n  a: {archive: big.sh, workdir: /tmp}", "an archive is run where it is unpacked: `dir` in place of"},
+    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, http, service, gate, external, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
     {"jobs:\n  a: {noop: false}", "`noop` is true, or is not there"},
     {"jobs:\n  a: {run: []}", "flow.yaml:2:12: expected a program and its arguments, found an empty list"},
@@ -498,6 +519,12 @@ static const struct {
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
     {"jobs:\n  a: {run: x, resources: {cpu: one}}", "a number like 2 or 0.5"},
     {"jobs:\n  a: {run: x, resources: {ram: 1}}", "flow.yaml:2:27: resources has no key `ram`"},
+    {"jobs:\n  a: {run: x, limits: {memory: 64}}", "`limits.memory` is at least 1MiB, found 64 bytes"},
+    {"jobs:\n  a: {run: x, limits: {cpu: 0.001}}", "`limits.cpu` is at least 0.01"},
+    {"jobs:\n  a: {run: x, limits: {pid: 1}}", "limits has no key `pid`; did you mean `pids`?"},
+    {"jobs:\n  a: {run: x, limits: {memory: 1GiB}, resources: {memory: 2GiB}}",
+     "`resources.memory` asks for more than `limits.memory` allows"},
+    {"jobs:\n  a: {run: x, limits: {cpu: 1}, resources: {cpu: 2}}", "`resources.cpu` asks for more than `limits.cpu`"},
     {"jobs:\n  a: {run: x, env: [A]}", "expected names with their values, found an array"},
     {"jobs:\n  a: {run: x, env: {A: {}}}", "expected a plain value, found an object"},
     {"jobs:\n  a: {run: x, pool: p, topic: t}", "`pool` or `topic`, not both"},
@@ -530,7 +557,7 @@ static const struct {
     {"defaults: {run: a}\njobs: {a: x}", "`run` cannot stand in defaults"},
     {"defaults: make\njobs: {a: x}", "expected a job, found a text"},
     {"jobs:\n  a: {run: x, compensate: {gate: y}}", "`gate` cannot stand in a compensation"},
-    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, http, noop, sleep, fail"},
+    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, archive, http, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, foreach: {max_parallel: 2}}", "a foreach needs its items"},
     {"jobs:\n  a: {run: x, foreach: {in: y, allow: 101%}}", "expected a number or a share"},
     {"jobs:\n  a: {run: 'x ${item}'}", "`${item}` is of jobs with a `foreach`"},
@@ -550,8 +577,8 @@ static const struct {
     {"jobs:\n  a: {run: x, compensate: {run: 'x ${jobs.a.outputs}'}}", "a compensation has no templates"},
     {"jobs:\n  b: x\n  a: {run: 'x ${jobs.b.outputs.y}'}", "flow.yaml:3:3: it uses what `b` leaves, so it must need it"},
     {"jobs:\n  bee: x\n  a: {env: {A: '${jobs.bea.outputs.y}'}, run: x}", "flow.yaml:3:3: there is no job `bea`; did you mean `bee`?"},
-    {"jobs:\n  a: {service: {port: 80}}", "flow.yaml:2:3: a service needs its program: `run` or `script`"},
-    {"jobs:\n  a: {service: {run: x, script: y.sh}}", "`run` or `script`, not both"},
+    {"jobs:\n  a: {service: {port: 80}}", "flow.yaml:2:3: a service needs its program: `run`, `script` or `archive`"},
+    {"jobs:\n  a: {service: {run: x, script: y.sh}}", "one of `run`, `script` and `archive`"},
     {"jobs:\n  a: {service: x, run: y}", "a job is one thing"},
     {"jobs:\n  a: {service: {run: x, port: 0}}", "flow.yaml:2:31: expected a port between 1 and 65535, or `auto`, found `0`"},
     {"jobs:\n  a: {service: {run: x, port: http}}", "found `http`"},
@@ -561,6 +588,7 @@ static const struct {
     {"jobs:\n  a: {service: {run: x, port: 80, health: {http: /, tcp: true}}}", "one of `http`, `tcp` and `command`"},
     {"jobs:\n  a: {service: {run: x, health: {command: []}}}", "expected a program and its arguments"},
     {"jobs:\n  a: {service: {run: x, health: {every: 1s}}}", "a health has no key `every`"},
+    {"jobs:\n  a: {service: {run: x, port: 80}, sandbox: strict}", "say `net: on` there"},
     {"jobs:\n  a: {service: x, foreach: [1]}", "n services have n names"},
     {"jobs:\n  a: {service: x, compensate: y}", "it is stopped with `reeve stop`"},
     {"jobs:\n  a: {service: x, cache: true}", "it has no result"},

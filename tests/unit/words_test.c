@@ -18,7 +18,8 @@ static const char *split(const char *line) {
         size_t len = strlen(text);
         snprintf(text + len, sizeof text - len, "[%s]", w.word[i]);
     }
-    if (w.wrong != NULL) strncat(text, w.wrong, sizeof text - strlen(text) - 1);
+    size_t end = strlen(text);
+    if (w.wrong != NULL) snprintf(text + end, sizeof text - end, "%s", w.wrong);
     arena_fini(&a);
     return text;
 }

@@ -1,0 +1,13 @@
+/* adder.h: what a job in a sandbox may add to its flow: jobs with one that is at least as tight. Else the token that it
+ * has would be a way out. */
+#ifndef REEVE_ADDER_H
+#define REEVE_ADDER_H
+
+#include "command.h"
+#include "server_impl.h"
+
+/* ERR_FORBIDDEN with the job's name. `adder`: the job that asks. */
+CHECKED enum err adder_check(struct server *s, struct job_ref adder, const struct cmd_jobs *added, struct arena *arena,
+                             struct why *why);
+
+#endif
