@@ -193,6 +193,50 @@ static void the_other_kinds(void **state) {
     flowlab_fini(&l);
 }
 
+static void requests_and_the_outside(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "params: {who: 'a b'}\n"
+         "jobs:\n"
+         "  a:\n"
+         "    http:\n"
+         "      url: http://x/${params.who}\n"
+         "      headers: {X-A: '${KEY}'}\n"
+         "      json: {n: 1, who: '${params.who}', all: ['$', null]}\n"
+         "      expect: [200, 400-410]\n"
+         "      save: out/x.bin\n"
+         "      timeout: 5s\n"
+         "      tls: {ca: /etc/ca.pem}\n"
+         "  e:\n"
+         "    external:\n"
+         "      message: the farm\n"
+         "      submit: begin\n"
+         "      poll: {run: [ask, it], every: 10s, up_to: 1m, until: output == 1}\n"
+         "      timeout: 2h\n",
+         NULL);
+    struct wire_run a = flowlab_run(&l, "a"), e = flowlab_run(&l, "e");
+    assert_int_equal(flowlab_options(&l, "a")->kind, WIRE_JOB_HTTP);
+    assert_int_equal(flowlab_options(&l, "a")->fatal_exits.count, 2);
+    assert_int_equal(a.http.count, 1);
+    const struct wire_http *h = a.http.at;
+    assert_slice(h->url, "http://x/a%20b");
+    assert_slice(h->body, "{\"n\":1,\"who\":\"a b\",\"all\":[\"$\",null]}");
+    assert_int_equal(((const struct wire_span *)h->expect.at)[1].to, 410);
+    assert_int_equal(h->timeout_ms, 5000);
+    assert_slice(h->ca, "/etc/ca.pem");
+    assert_slice(((const struct wire_artifact *)a.artifacts.at)[0].path, "out/x.bin");
+    const struct wire_options *o = flowlab_options(&l, "e");
+    assert_true(o->calls);
+    assert_int_equal(o->poll_ms, 10000);
+    assert_int_equal(o->poll_cap_ms, 60000);
+    assert_int_equal(o->approval_ms, 7200000);
+    assert_slice(((const struct wire_step *)e.submit.at)->shell, "begin");
+    assert_slice(((const struct wire_step *)e.poll.at)->until, "output == 1");
+    flowlab_fini(&l);
+}
+
 static void a_service_and_its_keys(void **state) {
     (void)state;
     struct flowlab l;
@@ -495,6 +539,8 @@ static const struct {
     {"jobs:\n  a: {archive: {entry: x}}", "flow.yaml:2:16: an archive needs its `file`"},
     {"jobs:\n  a: {archive: big.sh, workdir: /tmp}", "an archive is run where it is unpacked: `dir` in place of"},
     {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, http, service, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {http: {method: GET}}", "flow.yaml:2:13: a request needs its `url`"},
+    {"jobs:\n  a: {external: {poll: {run: x}}}", "flow.yaml:2:24: a poll needs to know how often"},
     {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
     {"jobs:\n  a: {noop: false}", "`noop` is true, or is not there"},
     {"jobs:\n  a: {run: []}", "flow.yaml:2:12: expected a program and its arguments, found an empty list"},
@@ -671,6 +717,7 @@ int main(void) {
         cmocka_unit_test(json_means_the_same),
         cmocka_unit_test(every_key_of_a_job),
         cmocka_unit_test(the_other_kinds),
+        cmocka_unit_test(requests_and_the_outside),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
         cmocka_unit_test(sandboxes),
