@@ -561,7 +561,7 @@ static void the_socket_vouches_for_its_user(void **state) {
     webclient_close(&other);
 }
 
-static void a_thousand_idle_connections_hurt_nobody(void **state) {
+static void many_idle_connections_hurt_nobody(void **state) {
     (void)state;
     static struct webclient idle[500];
     for (size_t i = 0; i < 500; i++) {
@@ -718,7 +718,7 @@ int main(void) {
         TEST(old_http_works),
         TEST(a_refused_connection_is_closed),
         TEST(the_socket_vouches_for_its_user),
-        TEST(a_thousand_idle_connections_hurt_nobody),
+        TEST(many_idle_connections_hurt_nobody),
         cmocka_unit_test(what_was_answered_survives_kill_9),
         cmocka_unit_test(the_slow_are_not_waited_for),
         cmocka_unit_test(the_unwilling_are_not_waited_for),

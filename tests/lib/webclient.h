@@ -32,7 +32,8 @@ struct webgot webclient_next_head(struct webclient *c);     /* to a HEAD: no bod
 bool webclient_is_closed(struct webclient *c);              /* by the peer, soon */
 /* One request with Host, token and, where there is a body, its type and length. */
 struct webgot webclient_ask(struct webclient *c, const char *verb, const char *path, const char *body);
-void webclient_ask_only(struct webclient *c, const char *verb, const char *path, const char *body); /* takes no answer */
+/* The same, without taking the answer. */
+void webclient_ask_only(struct webclient *c, const char *verb, const char *path, const char *body);
 /* The same on a connection of its own, and this must be the status. */
 struct webgot webclient_once(struct webclient *c, const char *address, const char *text, int status);
 /* The text of a member of the outermost object; fails when there is none. */
