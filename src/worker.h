@@ -11,8 +11,8 @@ struct osloop;
 CHECKED enum err worker_run(int count, char **args, const char *build, struct why *why);
 
 /* For who starts workers: what one with these arguments would say of itself, and how it would reach its server. Once in
- * a process; keeps pointers into `args`. On this machine it is tried out what one can do; of one elsewhere only what the
- * arguments say is known. */
+ * a process; keeps pointers into `args`. On this machine it is tried out what one can do; of one elsewhere only what
+ * the arguments say is known. */
 struct worker_foreseen {
     const struct worker_options *options;
     struct wire_worker_info info;
