@@ -376,7 +376,7 @@ static void every_job_has_a_uid_of_its_own_if_said(void **state) {
     snprintf(dir, sizeof dir, "%s/closed", outside);
     shell("mkdir -m 700 %s && ! %s worker --server unix:%s/no --data %s/w --job-uids 40001-40003 2>%s/said", dir,
           realserver_binary(), outside, dir, outside);
-    assert_has(file_wait("said"), "is closed to others");
+    shell("grep -q 'is closed to others' %s/said", outside);
 }
 
 /* A worker whose rights were taken, so that it cannot keep a sandbox. */
@@ -400,7 +400,7 @@ static void who_cannot_keep_one_says_so(void **state) {
     shell(
         "! setpriv --bounding-set -sys_admin %s worker --server unix:%s/no --data %s/w2 --sandbox net-off 2>%s/refused",
         realserver_binary(), outside, outside, outside);
-    assert_has(file_wait("refused"), "--sandbox: none can be kept here: namespaces");
+    shell("grep -q -e '--sandbox: none can be kept here: namespaces' %s/refused", outside);
 }
 
 static void it_waits_for_a_worker_that_can(void **state) {
