@@ -247,7 +247,6 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
-    web_turn(s);
     vault_turn(s);
     s->woken = false;
     if (s->failed != ERR_OK) return;
@@ -271,6 +270,7 @@ void server_pass(struct server *s) {
     feed_flush(s);
     demand_turn(s);
     streams_pump(s);
+    web_turn(s);
 }
 
 static int64_t earlier(int64_t a, int64_t b) {

@@ -136,7 +136,7 @@ static void serve(struct server *s, struct session *n) {
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->route = match.route;
     w->busy = true;
-    w->request++;
+    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
     buf_clear(&s->webs.out);
     tlv_encode(wire_info(w->route->op)->desc, message, &s->webs.out);
     struct frame f = {.opcode = w->route->op, .request = w->request, .body = buf_slice(&s->webs.out)};
@@ -209,6 +209,15 @@ void web_received(struct server *s, struct session *n, struct slice bytes) {
 
 /* ---- between requests ---- */
 
+static void shrink(struct buf *b, size_t kept) {
+    size_t most = b->max;
+    if (b->slots > kept) {
+        buf_fini(b);
+        buf_init(b, most);
+    }
+    buf_clear(b);
+}
+
 void web_finished(struct server *s, struct session *n) {
     struct web *w = n->web;
     bool whole = w->in.state == HTTP_IN_WHOLE;
@@ -217,7 +226,7 @@ void web_finished(struct server *s, struct session *n) {
     w->busy = w->streaming = w->looked = false;
     w->body_bytes = 0;
     w->route = NULL;
-    buf_clear(&w->held);
+    shrink(&w->held, 0);
     w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
@@ -230,14 +239,10 @@ void web_goodbye(struct server *s, struct session *n) {
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
+/* What all share after a large answer. */
 static void trim(struct webs *all) {
-    struct buf *const shared[] = {&all->json, &all->out};
-    for (size_t i = 0; i < 2; i++) {
-        size_t most = shared[i]->max;
-        if (shared[i]->slots <= KEPT_BYTES_MAX) continue;
-        buf_fini(shared[i]);
-        buf_init(shared[i], most);
-    }
+    shrink(&all->json, KEPT_BYTES_MAX);
+    shrink(&all->out, KEPT_BYTES_MAX);
     if (all->arena.bytes <= KEPT_BYTES_MAX) return;
     arena_fini(&all->arena);
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
