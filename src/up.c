@@ -2,8 +2,8 @@
  *
  * Server and worker (with --workers: a scaler that starts some) are processes of their own, so that killing one does
  * not kill the other; whichever ends is started again, after a wait that doubles while it keeps ending early. What they
- * say goes to files in the data directory. TERM or INT ends the worker first, which may finish what runs, then the server.
- * Should the supervisor itself be killed, the kernel tells both to end. */
+ * say goes to files in the data directory. TERM or INT ends the worker first, which may finish what runs, then the
+ * server. Should the supervisor itself be killed, the kernel tells both to end. */
 #include "up.h"
 
 #include <errno.h>
