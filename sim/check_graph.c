@@ -22,9 +22,10 @@ void check_graph_free(void *notes) {
 
 static bool has_good_end(const struct check_history *h, const struct check_job *j) {
     if (j->given_lsn != 0 && j->given_lsn <= h->durable_lsn) return true;
+    if (j->told_lsn != 0 && j->told_lsn <= h->durable_lsn) return true;
     for (uint32_t i = 0; i < j->attempt_count; i++) {
         const struct check_attempt *a = &j->attempts[i];
-        if (a->ended_lsn != 0 && a->ended_lsn <= h->durable_lsn && a->outcome == TO_OK) return true;
+        if (a->ended_lsn != 0 && a->ended_lsn <= h->durable_lsn && a->outcome == TO_OK && !a->again) return true;
     }
     return false;
 }

@@ -250,8 +250,10 @@ static void given(struct check_history *h, const struct trace_entry *e) {
     j->from_ordinal = e->as.memo.from_ordinal;
 }
 
-static void judged(struct check_history *h, const struct trace_verdict_on *r) {
+static void judged(struct check_history *h, const struct trace_entry *e) {
+    const struct trace_verdict_on *r = &e->as.verdict;
     struct check_job *j = check_history_job(h, r->flow, r->ordinal);
+    if (j != NULL && r->question == 0 && r->gate == TG_EXTERNAL && r->verdict == TV_ALLOW) j->told_lsn = e->lsn;
     if (j != NULL && r->cache_key.len) j->is_rekeyed = true;
 }
 
@@ -313,6 +315,7 @@ static void flow_fini(struct check_flow *f) {
 
 static void job_take_back(struct check_job *j, uint64_t head) {
     if (j->given_lsn > head) j->given_lsn = 0;
+    if (j->told_lsn > head) j->told_lsn = 0;
     while (j->attempt_count > 0 && j->attempts[j->attempt_count - 1].assigned_lsn > head)
         free(j->attempts[--j->attempt_count].worker.at);
     for (uint32_t i = 0; i < j->attempt_count; i++) {
@@ -362,7 +365,7 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_ENDED: ended(h, e); break;
     case TR_KEY_EXPIRED: key_expired(h, e); break;
     case TR_MEMO_HIT: given(h, e); break;
-    case TR_VERDICT: judged(h, &e->as.verdict); break;
+    case TR_VERDICT: judged(h, e); break;
     case TW_UNDO: made(h, &e->as.undo); break;
     case TW_VERSION: deployed(h, &e->as.version); break;
     case TW_DURABLE: h->durable_lsn = e->as.durable.lsn; break;

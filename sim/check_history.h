@@ -62,6 +62,7 @@ struct check_job {
     uint32_t child_of;     /* of a child: ordinal of its foreach job; TRACE_NO_JOB */
     struct check_bytes cache_key; /* as submitted */
     bool is_rekeyed;              /* its rendered spec brought another */
+    uint64_t told_lsn; /* someone outside has said that it is done; 0 = nobody */
     uint64_t given_lsn;           /* when it was given a result, last; 0 = never */
     uint64_t from_flow;           /* whose */
     uint32_t from_ordinal;

@@ -380,14 +380,16 @@ static bool runs_on_a_worker(const struct options *o) {
     return o->kind != JOB_BARRIER && o->kind != JOB_GATE && o->kind != JOB_EXTERNAL;
 }
 
-/* Half of the external jobs have attempts: one that begins something, and perhaps others that ask how it is. From a
- * stream of its own, so that all other jobs are what they always were. */
+/* Half of the external jobs, and some others in place of a command, have attempts: one that begins something, and
+ * perhaps others that ask how it is. From a stream of its own. */
 static void draw_outside(const struct rng *r, struct arena *arena, struct options *options, uint32_t profiles,
                          struct job_spec *specs, uint32_t count) {
     struct rng from = *r, own = rng_fork(&from, 0x0075);
     for (uint32_t i = 0; i < profiles; i++) {
         struct options *o = &options[i];
-        if (o->kind != JOB_EXTERNAL || rng_below(&own, 2)) continue;
+        bool may = o->kind == JOB_COMMAND && !options_expand(o) && rng_below(&own, 10) == 0;
+        if (!may && (o->kind != JOB_EXTERNAL || rng_below(&own, 2))) continue;
+        o->kind = JOB_EXTERNAL;
         o->calls = true;
         o->gates &= (uint8_t)~GATE_BIT(GATE_EXTERNAL);
         o->approval_ms = rng_range(&own, 1000, 15000);
@@ -471,11 +473,11 @@ static void draw_jobs(struct world *w, struct rng *r, struct arena *arena, uint3
     for (uint32_t i = 0; i < profiles; i++) draw_options(w, r, arena, tenant, &options[i]);
     draw_foreach(w, r, options, profiles);
     for (uint32_t i = 0; i < count; i++) draw_job(w, r, arena, &specs[i], shape, i, count, series, profiles);
+    draw_outside(r, arena, options, profiles, specs, count);
     struct rng undo = rng_fork(r, 0x5a6a);
     draw_undo(&undo, arena, options, profiles, specs, count);
     struct rng from = *r, memos = rng_fork(&from, 0x3e30); /* a seed without them draws what it always drew */
     draw_memos(w, &memos, arena, options, profiles, specs, count);
-    draw_outside(r, arena, options, profiles, specs, count);
     *jobs = (struct cmd_jobs){.profiles = options, .profile_count = profiles, .jobs = specs, .job_count = count};
     if (rng_below(r, 4) == 0) shuffle(r, jobs, specs);
     if (!w->quiet && rng_below(r, 40) == 0) spoil(r, arena, jobs, specs);
