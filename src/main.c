@@ -1,4 +1,7 @@
 /* main.c: the program; the only place where os/ meets the rest. What it can do is the table in cli/verbs.c. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "bench.h"
 #include "cert.h"
 #include "child.h"
@@ -37,7 +40,16 @@ static enum err bench(int count, char **args, struct why *why) {
     return bench_run(count, args, REEVE_VERSION, why);
 }
 
+/* Whoever starts us may have closed some of the three; what we open next must not be taken for them. */
+static void streams_open(void) {
+    int fd = -1;
+    do fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) (void)close(fd);
+}
+
 int main(int argc, char **argv) {
+    streams_open();
     const struct child_world of_child = {.confine = &osconfine};
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,

@@ -28,6 +28,7 @@
 #define HEAP_STEP_BYTES (256 << 10)
 #define HEAP_BUFFER_BYTES (128 << 10)
 #define HEAP_TRIM_BYTES (2 << 20)
+#define HEAP_SMALL_BYTES (32u << 20)
 
 struct serve {
     struct settings settings;
@@ -321,6 +322,11 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     return hstore_open(&o, ret, why);
 }
 
+/* What work left behind between pieces that are in use goes back to the system, unless looking for it would take long. */
+static void heap_give_back(void) {
+    if (mallinfo2().arena <= HEAP_SMALL_BYTES) (void)malloc_trim(0);
+}
+
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
     int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
     enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
@@ -347,6 +353,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
+                               .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified};
     e = history_open(v, &world.history, why);

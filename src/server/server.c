@@ -195,6 +195,7 @@ static void seal_when_idle(struct server *s) {
     if (s->appended_ms == 0 || s->append != APPEND_NONE || s->now_ms < s->appended_ms + WRITER_IDLE_MS) return;
     s->appended_ms = 0;
     (void)writer_idle(s->writer);
+    if (s->options.at_rest != NULL) s->options.at_rest();
 }
 
 /* ---- passes ---- */

@@ -453,18 +453,6 @@ static void it_adds_nothing_that_is_looser(void **state) {
            "same added\ntighter added\nnothing added\n");
 }
 
-/* The command that asks for a service's health is the author's as well. */
-static void no_probe_runs_outside_of_it(void **state) {
-    (void)state;
-    if (!can) return;
-    const char *path = realcli_file(&r, "service.yaml",
-                                    "jobs:\n  boxed: {sandbox: strict, service: {run: sleep 1000, healthy_within: 2s, "
-                                    "health: {command: 'true', interval: 1s}}}\n");
-    struct ran ran = realcli_run(&r, "deploy %s", path, NULL);
-    assert_int_equal(ran.exit_code, 1);
-    assert_has(ran.err, "its health is asked by a command, which would run outside of its sandbox");
-}
-
 static void flags_are_refused_in_words(void **state) {
     (void)state;
     realcli_refused(&r, "worker --sandbox loose", 2, "strict, net-off or none is expected, not loose");
@@ -492,7 +480,6 @@ int main(void) {
         cmocka_unit_test(it_waits_for_a_worker_that_can),
         cmocka_unit_test(one_command_may_have_one),
         cmocka_unit_test(it_adds_nothing_that_is_looser),
-        cmocka_unit_test(no_probe_runs_outside_of_it),
         cmocka_unit_test(flags_are_refused_in_words),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
