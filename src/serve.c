@@ -322,7 +322,7 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     return hstore_open(&o, ret, why);
 }
 
-/* What work left behind between pieces that are in use goes back to the system, unless looking for it would take long. */
+/* What work left behind goes back to the system, unless to look for it would take long. */
 static void heap_give_back(void) {
     if (mallinfo2().arena <= HEAP_SMALL_BYTES) (void)malloc_trim(0);
 }

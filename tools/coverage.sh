@@ -15,7 +15,8 @@ work=build/coverage/branches
 cmake --preset coverage >/dev/null
 cmake --build --preset coverage -j2 >build/coverage/build.log 2>&1 || { tail -n 30 build/coverage/build.log; exit 1; }
 find build/coverage -name '*.gcda' -delete
-ctest --test-dir build/coverage -j2 -L '^(unit|property|golden|crash|stress|fuzz)$' >build/coverage/ctest.log 2>&1 ||
+# (What is in a sandbox cannot write down what it ran, and says so on its error output, which that test looks at.)
+ctest --test-dir build/coverage -j2 -L '^(unit|property|golden|crash|stress|fuzz)$' -E unit/ossandbox_test >build/coverage/ctest.log 2>&1 ||
     { tail -n 30 build/coverage/ctest.log; exit 1; }
 # A few runs of the simulator: with a journal that has no threads only it works.
 build/coverage/reeve-sim run --seeds 10 >build/coverage/sim.log 2>&1 || { tail -n 30 build/coverage/sim.log; exit 1; }
