@@ -16,6 +16,14 @@ struct column {
     bool is_bar, is_right;
 };
 
+#define JOB_COLUMNS                                                                                      \
+    {                                                                                                    \
+        {"JOB", 32, 0, false, false}, {"STATE", 13, 0, false, false}, {"CAUSE", 12, 3, false, false},    \
+            {"TRY", 7, 2, false, true}, {"WORKER", 20, 4, false, false}, {"SINCE", 6, 1, false, true}, { \
+            "REASON", 0, 0, false, false                                                                 \
+        }                                                                                                \
+    }
+
 static const struct column columns[TOP_JOBS + 1][TOP_COLUMNS_MAX] = {
     [TOP_FLOWS] = {{"FLOW", 12, 0, false, false},
                    {"NAME", 0, 0, false, false},
@@ -41,24 +49,13 @@ static const struct column columns[TOP_JOBS + 1][TOP_COLUMNS_MAX] = {
     [TOP_SERVICES] = {{"SERVICE", 24, 0, false, false},
                       {"STATE", 12, 0, false, false},
                       {"HEALTHY", 7, 0, false, false},
+                      {"PORT", 5, 2, false, true},
                       {"RESTARTS", 8, 1, false, true},
-                      {"WORKER", 24, 2, false, false},
-                      {"SINCE", 6, 3, false, true},
+                      {"WORKER", 24, 3, false, false},
+                      {"SINCE", 6, 4, false, true},
                       {"JOB, OR WHY NOT", 0, 0, false, false}},
-    [TOP_DEAD] = {{"JOB", 32, 0, false, false},
-                  {"STATE", 13, 0, false, false},
-                  {"CAUSE", 12, 3, false, false},
-                  {"TRY", 7, 2, false, true},
-                  {"WORKER", 20, 4, false, false},
-                  {"SINCE", 6, 1, false, true},
-                  {"REASON", 0, 0, false, false}},
-    [TOP_JOBS] = {{"JOB", 32, 0, false, false},
-                  {"STATE", 13, 0, false, false},
-                  {"CAUSE", 12, 3, false, false},
-                  {"TRY", 7, 2, false, true},
-                  {"WORKER", 20, 4, false, false},
-                  {"SINCE", 6, 1, false, true},
-                  {"REASON", 0, 0, false, false}},
+    [TOP_DEAD] = JOB_COLUMNS,
+    [TOP_JOBS] = JOB_COLUMNS,
 };
 
 static const char *const tabs[TOP_PANE_COUNT] = {"Flows", "Workers", "Questions", "Services", "Dead letters"};

@@ -163,11 +163,12 @@ void top_rows_services(struct top_view *v, const struct wire_service_list *m, in
         put(p, row, 1, SCREEN_PLAIN, list[i].state);
         put(p, row, 2, list[i].healthy ? SCREEN_GREEN : SCREEN_RED, list[i].healthy ? SLICE("yes") : SLICE("no"));
         row->is_paused = slice_eq(list[i].state, SLICE("stopped"));
-        print(p, row, 3, list[i].restarts > 0 ? SCREEN_YELLOW : SCREEN_PLAIN, "%u", list[i].restarts);
-        put(p, row, 4, SCREEN_PLAIN, list[i].worker);
-        put(p, row, 5, SCREEN_GREY, slice_str(out_age(now_ms, list[i].since_ms, age)));
+        if (list[i].port != 0) print(p, row, 3, SCREEN_PLAIN, "%u", list[i].port);
+        print(p, row, 4, list[i].restarts > 0 ? SCREEN_YELLOW : SCREEN_PLAIN, "%u", list[i].restarts);
+        put(p, row, 5, SCREEN_PLAIN, list[i].worker);
+        put(p, row, 6, SCREEN_GREY, slice_str(out_age(now_ms, list[i].since_ms, age)));
         bool is_well = list[i].text.len == 0;
-        put(p, row, 6, is_well ? SCREEN_GREY : SCREEN_YELLOW, is_well ? list[i].job : list[i].text);
+        put(p, row, 7, is_well ? SCREEN_GREY : SCREEN_YELLOW, is_well ? list[i].job : list[i].text);
     }
 }
 

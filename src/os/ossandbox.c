@@ -68,8 +68,10 @@ static const char *const *list_take(char **at, uint32_t count, struct arena *are
 }
 
 struct ossandbox ossandbox_take(const struct ossandbox_order *o, char **texts, struct arena *arena) {
-    struct ossandbox s = {.o = *o, .outer_uid = geteuid(), .outer_gid = getegid()};
-    if (!ossandbox_is_any(o)) return s;
+    struct ossandbox s = {.o = *o};
+    if (!ossandbox_is_any(o)) return s; /* most have none, and pay nothing for it */
+    s.outer_uid = geteuid();
+    s.outer_gid = getegid();
     s.space = text_take(texts);
     s.read = list_take(texts, o->read_count, arena);
     s.write = list_take(texts, o->write_count, arena);

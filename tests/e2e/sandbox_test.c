@@ -22,7 +22,6 @@
 #include "realworker.h"
 
 #define ORDINARY_UID 12345u
-#define WAIT_MS 60000
 
 /* A worker, and what its jobs got through to. */
 struct site {
@@ -98,19 +97,6 @@ static void files_make(void) {
 
 /* ---- the jobs ---- */
 
-static const char *file_wait(const char *path) {
-    static char text[512];
-    for (int ms = 0; ms < WAIT_MS; ms += 10) {
-        FILE *f = fopen(path, "re");
-        bool got = f != NULL && fgets(text, sizeof text, f) != NULL && strchr(text, '\n') != NULL;
-        if (f != NULL) (void)fclose(f);
-        if (got) return text;
-        (void)poll(NULL, 0, 10);
-    }
-    fail_msg("%s does not come", path);
-    return NULL;
-}
-
 static void neighbour_start(struct site *s) {
     char flow[1024], path[128];
     snprintf(path, sizeof path, "%s/%s.pid", outside, s->name);
@@ -120,7 +106,7 @@ static void neighbour_start(struct site *s) {
              s->name, path, path, path);
     (void)realcli_submit(&r, flow, "");
     char *space = NULL;
-    s->world.neighbour = (pid_t)strtol(file_wait(path), &space, 10);
+    s->world.neighbour = (pid_t)strtol(test_file_line(path), &space, 10);
     snprintf(s->space, sizeof s->space, "%.*s", (int)strcspn(space + 1, "\n"), space + 1);
     s->world.neighbour_space = s->space;
 }

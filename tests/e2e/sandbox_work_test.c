@@ -97,18 +97,9 @@ static void log_is(const char *flow, const char *job, const char *text) {
 
 /* Until the file in our directory is there; its text. */
 static const char *file_wait(const char *name) {
-    static char text[512];
     char path[128];
     snprintf(path, sizeof path, "%s/%s", outside, name);
-    for (int ms = 0; ms < WAIT_MS; ms += 10) {
-        FILE *f = fopen(path, "re");
-        bool got = f != NULL && fgets(text, sizeof text, f) != NULL && strchr(text, '\n') != NULL;
-        if (f != NULL) (void)fclose(f);
-        if (got) return text;
-        (void)poll(NULL, 0, 10);
-    }
-    fail_msg("%s does not come", path);
-    return NULL;
+    return test_file_line(path);
 }
 
 /* Processes of that name below the worker; NULL = all. */

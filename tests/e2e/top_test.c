@@ -210,11 +210,13 @@ static void an_approval_is_of_what_is_on_the_screen(void **state) {
 
 static void services_stop_and_start(void **state) {
     (void)state;
-    (void)submit("name: svc\njobs: {beat: {service: {run: 'echo pulse; while :; do sleep 1; done'}}}");
+    (void)submit("name: svc\njobs: {beat: {service: {run: 'echo pulse; while :; do sleep 1; done', port: 18431, "
+                 "health: {command: 'true'}}}}");
     start("top", 24, 80, NULL);
     realtty_sees(&tty, "1 Flows");
     realtty_type(&tty, "4");
     realtty_row_has(&tty, "beat", "yes");
+    realtty_row_has(&tty, "beat", "18431");
     realtty_type(&tty, "c");
     realtty_sees(&tty, "stop beat? y/n");
     realtty_type(&tty, "y");

@@ -1,7 +1,13 @@
 /* test.c: the helpers behind test.h. */
 #include "test.h"
 
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "hash.h"
+
+#define FILE_WAIT_MS 60000
 
 jmp_buf test_panic_jump;
 
@@ -28,4 +34,17 @@ void assert_has(const char *text, const char *part) {
 
 void assert_has_not(const char *text, const char *part) {
     if (strstr(text, part) != NULL) fail_msg("`%s` is in: %s", part, text);
+}
+
+const char *test_file_line(const char *path) {
+    static char text[512];
+    for (int ms = 0; ms < FILE_WAIT_MS; ms += 10) {
+        FILE *f = fopen(path, "re");
+        bool got = f != NULL && fgets(text, sizeof text, f) != NULL && strchr(text, '\n') != NULL;
+        if (f != NULL) (void)fclose(f);
+        if (got) return text;
+        (void)poll(NULL, 0, 10);
+    }
+    fail_msg("%s does not come", path);
+    return NULL;
 }

@@ -29,6 +29,9 @@ void test_panic_catch(const char *file, int line, const char *fact);
 void assert_has(const char *text, const char *part);
 void assert_has_not(const char *text, const char *part);
 
+/* Waits until the file has a whole line, up to a minute; the line, in a buffer of its own. */
+const char *test_file_line(const char *path);
+
 /* A small generator for tests: the same seed gives the same test. */
 struct test_random {
     uint64_t state;
