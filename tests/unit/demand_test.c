@@ -429,8 +429,13 @@ static void a_worker_that_is_away_or_gone_is_none_of_its_kind(void **state) {
     assert_string_equal(workers_of(r, &kind).ids, "gone away here ");
     assert_ok(rig_detach(r, "gone", 1));
     assert_ok(rig_detach(r, "away", 1));
+    assert_string_equal(workers_of(r, &kind).ids, "here ");
+    rig_tick(r, r->limits.lease_ms - 1);
+    assert_ok(rig_heartbeat(r, "here", 1, 10, 0, 0));
+    rig_tick(r, 1);
     struct worker_view v;
-    assert_true(view_worker(engine_state(r->engine), engine_live(r->engine), 2, &v)); /* it is known all the same */
+    assert_false(view_worker(engine_state(r->engine), engine_live(r->engine), 1, &v)); /* forgotten */
+    assert_true(view_worker(engine_state(r->engine), engine_live(r->engine), 2, &v));  /* known also while away */
     assert_string_equal(workers_of(r, &kind).ids, "here ");
 }
 
