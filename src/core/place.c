@@ -146,6 +146,7 @@ static uint32_t room_for(const struct worker_info *w, const struct demand *d) {
 
 uint32_t place_offer(const struct state *s, const struct class_ *c, const struct worker_info *offer) {
     const struct demand *d = &c->demand;
+    REQUIRE(c->pin_kind != PIN_WORKER);
     uint32_t index = pool_find(s, offer->pool);
     const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
     if (!place_names_pool(s, d, offer->pool)) return 0;
@@ -153,7 +154,7 @@ uint32_t place_offer(const struct state *s, const struct class_ *c, const struct
     if (!serves_tenant(offer, bytes_slice(tenant_at(s, c->tenant)->name))) return 0;
     if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return 0;
     if (!could_ever(offer, d)) return 0;
-    if (c->pin_kind == PIN_WORKER || (c->pin_kind == PIN_POOL && !slice_eq(c->pin, offer->pool))) return 0;
+    if (c->pin_kind == PIN_POOL && !slice_eq(c->pin, offer->pool)) return 0;
     return room_for(offer, d);
 }
 

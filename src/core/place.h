@@ -27,7 +27,8 @@ bool place_names_pool(const struct state *s, const struct demand *d, struct slic
 /* Free slots of a worker, as it and we see them; 0 when it takes nothing. */
 uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t worker);
 
-/* How many jobs of a class a worker of this kind, which is not there yet, would hold at once; 0 = it would not fit. */
+/* How many jobs of a class a worker of this kind, which is not there yet, would hold at once; 0 = it would not fit.
+ * Not for a class that waits for a worker by name: a kind has none. */
 uint32_t place_offer(const struct state *s, const struct class_ *c, const struct worker_info *offer);
 /* Whether a worker that is there is one of the kind: same pool and tenant, and at least its capabilities and labels. */
 bool place_is_like(const struct worker_info *w, const struct worker_info *offer);

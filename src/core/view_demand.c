@@ -39,7 +39,6 @@ static uint64_t limit_room(const struct taking *t, const struct class_ *c) {
 }
 
 static void note_taken(struct taking *t, const struct class_ *c, uint32_t count) {
-    if (count == 0) return;
     for (uint32_t i = 0; i < c->quota_count; i++)
         map_put(&t->of_quota, c->quotas[i], map_get(&t->of_quota, c->quotas[i]) + count);
     map_put(&t->of_tenant, c->tenant, map_get(&t->of_tenant, c->tenant) + count);

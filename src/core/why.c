@@ -157,7 +157,7 @@ static void why_waiting(const struct state *s, const struct job *j, struct why_j
         ret->block = BLOCK_PARENTS;
         ret->parents_open = j->parents_open;
         ret->parent = open_parent(s, j);
-    } else if (outside_of(s, j) && outside_of(s, j)->begun && j->cause == CAUSE_NONE) {
+    } else if (outside_of(s, j) && j->cause == CAUSE_NONE) { /* begun: a word before that ends with the attempt */
         ret->block = BLOCK_OUTSIDE;
         ret->until.ms = outside_deadline_ms(s, j);
         if (job_options(s, j)->poll_ms) ret->poll = j->due;
@@ -215,15 +215,14 @@ void view_ready_blocks(const struct state *s, const struct live *l, const struct
     uint64_t queued = 0;
     uint32_t asked = 0;
     for (uint32_t b = 0; b < BLOCK_COUNT; b++) ret[b] = 0;
-    for (uint32_t i = 1; i <= s->classes.high && asked < CLASSES_ASKED_MAX; i++) {
+    for (uint32_t i = 1; i <= s->classes.high; i++) {
         const struct class_ *c = class_at(s, i);
-        if (c->key == NULL || c->count == 0) continue;
-        struct why_job why = {.block = BLOCK_NOTHING, .until = {TIME_NEVER}};
-        why_ready(s, l, limits, job_at(s, c->head), &why);
+        if (c->count == 0) continue; /* also of one that was freed */
+        struct why_job why = {.block = BLOCK_QUEUE, .until = {TIME_NEVER}};
+        if (asked++ < CLASSES_ASKED_MAX) why_ready(s, l, limits, job_at(s, c->head), &why);
         ret[why.block] += c->count;
         queued += c->count;
-        asked++;
     }
-    uint64_t rest = s->by_state[JOB_READY] > queued ? s->by_state[JOB_READY] - queued : 0;
-    ret[asked == CLASSES_ASKED_MAX ? BLOCK_QUEUE : BLOCK_PAUSED] += rest; /* what no class holds is parked */
+    ENSURE(queued <= s->by_state[JOB_READY]);
+    ret[BLOCK_PAUSED] += s->by_state[JOB_READY] - queued; /* what no class holds is parked */
 }

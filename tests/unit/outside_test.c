@@ -94,6 +94,20 @@ static void what_goes_wrong_in_a_row_uses_up_retries(void **state) {
     assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_EXIT);
 }
 
+static void after_a_poll_that_failed_it_waits_for_its_retry_not_for_others(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_ok(not_yet(r, 0));
+    rig_tick(r, 1000);
+    assert_ok(rig_exit(r, "w", ref_of(1, 0), 2, 1));
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    struct why_job why = rig_why(r, 1, 0);
+    assert_int_equal(why.block, BLOCK_TIME);
+    assert_int_equal(why.until.ms, r->in.wall.ms + 20); /* the backoff, not the end of what was begun */
+    assert_int_equal(why.poll.ms, TIME_NEVER);
+}
+
 static void its_time_runs_from_the_beginning(void **state) {
     struct rig *r = *state;
     struct options o = outside_options();
@@ -256,6 +270,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(polls_come_slower_and_slower_and_use_up_nothing),
         RIG_TEST(what_goes_wrong_in_a_row_uses_up_retries),
+        RIG_TEST(after_a_poll_that_failed_it_waits_for_its_retry_not_for_others),
         RIG_TEST(its_time_runs_from_the_beginning),
         RIG_TEST(an_attempt_is_stopped_when_the_time_is_up),
         RIG_TEST(a_word_ends_it_between_attempts),

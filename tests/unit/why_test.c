@@ -60,6 +60,62 @@ static void ready_jobs_are_counted_by_reason(void **state) {
     assert_int_equal(blocks[BLOCK_PAUSED], 0);
 }
 
+static void jobs_that_a_pause_took_out_of_their_queue_are_counted_as_paused(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options(), other = rig_options();
+    uint64_t blocks[BLOCK_COUNT];
+    other.priority = 7;
+    other.demand.pool = SLICE("elsewhere");
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3));
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
+    assert_ok(rig_submit(r, &other, (const char *[]){"d", "e"}, 2));
+    assert_ok(rig_attach(r, "w", 1, 1)); /* a round comes upon them */
+    view_ready_blocks(engine_state(r->engine), engine_live(r->engine), &r->limits, blocks);
+    assert_int_equal(blocks[BLOCK_PAUSED], 3);
+    assert_int_equal(blocks[BLOCK_NO_WORKERS], 2);
+    assert_int_equal(blocks[BLOCK_QUEUE], 0);
+}
+
+static void what_is_no_longer_ready_counts_for_nothing(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    uint64_t blocks[BLOCK_COUNT];
+    for (uint32_t i = 0; i < 3; i++) {
+        o.priority = i;
+        (void)submit(r, &o);
+    }
+    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    assert_ok(rig_forget(r, 1));            /* its class is gone */
+    assert_ok(rig_cancel(r, ref_of(2, 0))); /* the class has nobody left */
+    view_ready_blocks(engine_state(r->engine), engine_live(r->engine), &r->limits, blocks);
+    for (uint32_t b = 0; b < BLOCK_COUNT; b++) assert_int_equal(blocks[b], b == BLOCK_NO_WORKERS ? 1 : 0);
+}
+
+/* 256 are asked; what is paused is known without asking. */
+static void of_very_many_classes_the_rest_counts_as_queued(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    uint64_t blocks[BLOCK_COUNT];
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b"}, 2));
+    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
+    assert_ok(rig_attach(r, "w", 1, 1)); /* sets them aside */
+    o.demand.pool = SLICE("elsewhere");
+    for (uint32_t i = 1; i <= 256; i++) {
+        o.demand.cpu_milli = i;
+        (void)submit(r, &o);
+    }
+    view_ready_blocks(engine_state(r->engine), engine_live(r->engine), &r->limits, blocks);
+    assert_int_equal(blocks[BLOCK_NO_WORKERS], 256);
+    assert_int_equal(blocks[BLOCK_QUEUE], 0);
+    assert_int_equal(blocks[BLOCK_PAUSED], 2);
+    o.demand.cpu_milli = 257;
+    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3));
+    view_ready_blocks(engine_state(r->engine), engine_live(r->engine), &r->limits, blocks);
+    assert_int_equal(blocks[BLOCK_NO_WORKERS], 256);
+    assert_int_equal(blocks[BLOCK_QUEUE], 3);
+    assert_int_equal(blocks[BLOCK_PAUSED], 2);
+}
+
 static void question(void **state) {
     struct rig *r = *state;
     struct options o = rig_options();
@@ -182,11 +238,19 @@ static void words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(nothing),  RIG_TEST(parents_and_time),
-        RIG_TEST(question), RIG_TEST(pools),
-        RIG_TEST(topics),   RIG_TEST(workers),
-        RIG_TEST(queue),    RIG_TEST(paused_comes_before_the_rest),
-        RIG_TEST(words),    RIG_TEST(ready_jobs_are_counted_by_reason),
+        RIG_TEST(nothing),
+        RIG_TEST(parents_and_time),
+        RIG_TEST(question),
+        RIG_TEST(pools),
+        RIG_TEST(topics),
+        RIG_TEST(workers),
+        RIG_TEST(queue),
+        RIG_TEST(paused_comes_before_the_rest),
+        RIG_TEST(words),
+        RIG_TEST(ready_jobs_are_counted_by_reason),
+        RIG_TEST(jobs_that_a_pause_took_out_of_their_queue_are_counted_as_paused),
+        RIG_TEST(what_is_no_longer_ready_counts_for_nothing),
+        RIG_TEST(of_very_many_classes_the_rest_counts_as_queued),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
