@@ -260,8 +260,9 @@ static enum err decide_word(struct decision *d, const struct command *cmd) {
     if (!job_options(s, j)->calls) return refuse(d, ERR_STATE, "the job does not wait for a word from outside");
     if (job_state_is_terminal(j->state)) return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
     if (x != NULL && x->word != WORD_NONE) return refuse(d, ERR_STATE, "the job was told already that it is over");
-    if (!outside_may_hear(s, j)) return refuse(d, ERR_STATE, "nothing was begun outside yet");
-    uint32_t begun = x != NULL && x->begun ? x->begun : j->attempt;
+    if (!outside_may_hear(s, j))
+        return refuse(d, ERR_STATE, "the job is %s and does not wait for the outside now", job_state_word(j->state));
+    uint32_t begun = x != NULL ? x->begun : j->attempt;
     if (c->begun && c->begun != begun)
         return refuse(d, ERR_STALE, "that was about attempt %u, and attempt %u began it anew", c->begun, begun);
     if (c->verdict != VERDICT_ALLOW && c->verdict != VERDICT_DENY)

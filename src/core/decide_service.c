@@ -5,6 +5,7 @@
 #include "mutant.h"
 #include "registry.h"
 #include "service.h"
+#include "utf8.h"
 
 static enum err find_service(struct decision *d, const struct command *cmd, uint32_t *ret) {
     const struct cmd_service *c = &cmd->as.service;
@@ -70,8 +71,7 @@ enum err decide_health(struct decision *d, const struct command *cmd) {
     /* a version on its way out may say what it likes */
     bool counts = v->current.flow == j->flow && run_at(s, j->link)->stop == STOP_NONE;
     if (!counts && !MUTANT(old_version_counts)) return ERR_OK;
-    struct slice note = c->note;
-    if (note.len > (size_t)d->limits->reason_bytes_max) note.len = (size_t)d->limits->reason_bytes_max;
+    struct slice note = utf8_cut(c->note, (size_t)d->limits->reason_bytes_max);
     bool is_same = v->healthy == c->healthy && v->port == c->port && slice_eq(bytes_slice(v->note), note);
     if (v->current.flow == j->flow && is_same) {
         d->reply->repeated = true;

@@ -287,7 +287,7 @@ static const struct tlv_field service_fields[] = {
     TLV_FIELD(12, TLV_U64, snap_service, deployer),
     TLV_FIELD(13, TLV_U32, snap_service, deployer_ordinal),
     TLV_FIELD(14, TLV_U32, snap_service, port),
-    TLV_FIELD(15, TLV_TEXT, snap_service, note, .max = TEXT_MAX),
+    TLV_FIELD(15, TLV_TEXT, snap_service, note, .max = 4096),
 };
 
 static const struct tlv_desc descs[OBJ_KIND_END] = {

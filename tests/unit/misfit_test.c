@@ -493,6 +493,10 @@ static void schedules(void **state) {
     MISFIT(r, REC_SCHEDULE_SLOT, "became nothing", SLOT, .slot_ms = now + 1, .what = SLOT_FIRED);
     MISFIT(r, REC_SCHEDULE_SLOT, "became nothing", SLOT, .slot_ms = now + 1, .what = SLOT_PAUSED);
 #undef SLOT
+    struct tlv_list sets = {&set, 1}, jobs = {&job, 1};
+    FITTING(r, REC_SCHEDULE, .head.tenant = SLICE("acme"), .name = SLICE("x"), .profiles = sets, .jobs = jobs);
+    MISFIT(r, REC_SCHEDULE, "a schedule of nobody", .name = SLICE("x"), .profiles = sets, .jobs = jobs);
+    MISFIT(r, REC_SCHEDULE, "without a name", .head.tenant = SLICE("acme"), .profiles = sets, .jobs = jobs);
     MISFIT(r, REC_SCHEDULE_PAUSED, "not there", .head.tenant = SLICE("acme"), .name = SLICE("no"));
     FITTING(r, REC_SCHEDULE_PAUSED, .head.tenant = SLICE("acme"), .name = SLICE("two"), .on = true);
     FITTING(r, REC_SCHEDULE_PAUSED, .head.tenant = SLICE("acme"), .name = SLICE("two")); /* that lasted no time */

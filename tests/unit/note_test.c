@@ -78,6 +78,23 @@ static void an_attempt_is_remembered_with_its_times_and_its_end(void **state) {
     assert_true(a[1].is_open && a[1].attempt == 2);
 }
 
+static void an_attempt_that_hit_no_limit_of_ours_is_refused(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    uint64_t flow = one_job(r, 0);
+    struct command done = {.kind = CMD_DONE};
+    done.as.attempt = (struct cmd_attempt){.worker = SLICE("w1"),
+                                           .incarnation = 1,
+                                           .job = ref_of(flow, 0),
+                                           .attempt = 1,
+                                           .outcome = OUTCOME_EXIT,
+                                           .usage.hit = HIT_COUNT};
+    assert_refused(r, rig_command(r, &done), ERR_INVALID, "no such limit");
+    done.as.attempt.usage.hit = HIT_COUNT - 1;
+    assert_ok(rig_command(r, &done));
+    assert_int_equal(rig_state(r, flow, 0), JOB_FAILED);
+}
+
 static void of_many_attempts_the_last_are_remembered(void **state) {
     struct rig *r = *state;
     struct attempt_view *a;
@@ -235,6 +252,7 @@ int main(void) {
     arena_init(&arena, 4096, 1 << 20);
     const struct CMUnitTest tests[] = {
         RIG_TEST(an_attempt_is_remembered_with_its_times_and_its_end),
+        RIG_TEST(an_attempt_that_hit_no_limit_of_ours_is_refused),
         RIG_TEST(of_many_attempts_the_last_are_remembered),
         RIG_TEST(what_a_worker_said_is_cut_between_two_characters),
         RIG_TEST(attempts_go_with_their_flow),

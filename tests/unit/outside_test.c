@@ -1,8 +1,11 @@
 /* outside_test.c: external jobs that have attempts: what begins, asks, and ends them, and that no crash in between
  * changes anything. */
-#include "rig.h"
+#include "forge.h"
 
 #include "limit.h"
+#include "outside.h"
+
+static const uint8_t hash[32] = {5};
 
 static struct options outside_options(void) {
     struct options o = rig_options();
@@ -176,6 +179,18 @@ static void a_word_waits_for_the_open_attempt(void **state) {
     assert_true(slice_eq(rig_job(r, 1, 0).result, SLICE("7")));
 }
 
+/* The attempt that began it says so after the outside has said that it is over. */
+static void a_word_counts_also_when_the_attempt_says_not_yet(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    assert_ok(say(r, 0, 1, VERDICT_DENY, ""));
+    assert_ok(not_yet(r, 0));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_VERDICT);
+    assert_int_equal(rig_job(r, 1, 0).begun, 0);
+}
+
 static void a_cancel_comes_before_a_word(void **state) {
     struct rig *r = *state;
     struct options o = outside_options();
@@ -222,6 +237,7 @@ static void an_output_that_came_by_word_is_judged(void **state) {
     assert_ok(not_yet(r, 0));
     assert_ok(say(r, 0, 1, VERDICT_ALLOW, "7"));
     assert_int_equal(rig_state(r, 1, 0), JOB_CHECKING);
+    assert_refused(r, say(r, 0, 1, VERDICT_DENY, ""), ERR_STATE, "is checking");
     assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
 }
@@ -246,6 +262,9 @@ static void what_makes_no_sense_is_refused(void **state) {
     plain.poll_ms = 1000;
     assert_int_equal(rig_submit(r, &plain, jobs, 1), ERR_INVALID);
     plain.poll_ms = 0;
+    plain.poll_cap_ms = 1000;
+    assert_refused(r, rig_submit(r, &plain, jobs, 1), ERR_INVALID, "polls are of external jobs");
+    plain.poll_cap_ms = 0;
     begin(r, &plain);
     assert_int_equal(not_yet(r, 0), ERR_INVALID);
     assert_int_equal(say(r, 0, 0, VERDICT_ALLOW, ""), ERR_STATE);
@@ -266,6 +285,147 @@ static void words_that_make_no_sense_are_refused(void **state) {
     assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
 }
 
+static void what_has_failed_has_no_result(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    struct cmd_verdict v = {
+        .job = ref_of(1, 0), .outside = true, .verdict = VERDICT_DENY, .result_hash = slice_of(hash, sizeof hash)};
+    assert_refused(r, rig_send_verdict(r, &v), ERR_INVALID, "no result");
+    v.verdict = VERDICT_ALLOW; /* what was done may have one, by its hash */
+    assert_ok(rig_send_verdict(r, &v));
+    done(r, 0);
+    assert_true(slice_eq(rig_job(r, 1, 0).result_hash, v.result_hash));
+}
+
+static void a_word_is_no_answer_to_a_question(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    struct cmd_verdict v = {.job = ref_of(1, 0), .outside = true, .verdict = VERDICT_ALLOW};
+    v.payload = SLICE("run this instead");
+    assert_refused(r, rig_send_verdict(r, &v), ERR_INVALID, "a result, and no more");
+    v.payload.len = 0;
+    v.cache_key = slice_of(hash, sizeof hash);
+    assert_refused(r, rig_send_verdict(r, &v), ERR_INVALID, "a result, and no more");
+}
+
+static void a_bad_attempt_cannot_say_not_yet(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    begin(r, &o);
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                          .incarnation = 1,
+                                          .job = ref_of(1, 0),
+                                          .attempt = 1,
+                                          .outcome = OUTCOME_EXIT,
+                                          .exit_code = 1,
+                                          .again = true};
+    assert_refused(r, rig_command(r, &cmd), ERR_INVALID, "only a good attempt");
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+}
+
+/* ---- a new policy in between ---- */
+
+static enum err allow_by(struct rig *r, uint64_t policy) {
+    struct cmd_verdict v = rig_answer(r, ref_of(1, 0), VERDICT_ALLOW);
+    v.policy = policy;
+    return rig_send_verdict(r, &v);
+}
+
+/* Polls need a permission like every attempt, and a word has to wait for it. */
+static void a_word_waits_for_a_new_permission(void **state) {
+    struct rig *r = *state;
+    struct options o = outside_options();
+    o.gates = GATE_BIT(GATE_POLICY);
+    const char *jobs[] = {"a"};
+    struct command policy = {.kind = CMD_POLICY};
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_submit(r, &o, jobs, 1));
+    assert_refused(r, say(r, 0, 0, VERDICT_ALLOW, ""), ERR_STATE, "is held"); /* nothing was begun */
+    assert_ok(allow_by(r, 0));
+    assert_ok(not_yet(r, 0));
+    policy.as.policy.version = 1;
+    assert_ok(rig_command(r, &policy));
+    rig_tick(r, 1000);
+    assert_int_equal(rig_state(r, 1, 0), JOB_HELD);
+    assert_refused(r, say(r, 0, 1, VERDICT_ALLOW, ""), ERR_STATE, "is held");
+    assert_ok(allow_by(r, 1));
+    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, ""));
+    done(r, 0);
+    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+}
+
+/* ---- files that no engine wrote ---- */
+
+#define WORD .gate = GATE_EXTERNAL, .flow = 1
+
+static void words_in_a_journal_are_about_jobs_that_wait_for_one(void **state) {
+    struct rig *r = *state;
+    struct options sets[] = {outside_options(), rig_options()};
+    const char *jobs[] = {"a", "b: a", "c@1", "d"};
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_submit_sets(r, sets, 2, jobs, 4, false));
+    FITTING(r, REC_VERDICT, WORD, .verdict = VERDICT_ALLOW);
+    FITTING(r, REC_VERDICT, WORD, .verdict = VERDICT_DENY);
+    MISFIT(r, REC_VERDICT, "not there", WORD, .ordinal = 9, .verdict = VERDICT_ALLOW);
+    MISFIT(r, REC_VERDICT, "waits for none", WORD, .ordinal = 1, .verdict = VERDICT_ALLOW); /* nothing was begun */
+    MISFIT(r, REC_VERDICT, "waits for none", WORD, .ordinal = 2, .verdict = VERDICT_ALLOW); /* it ends by itself */
+    MISFIT(r, REC_VERDICT, "neither yes nor no", WORD, .verdict = VERDICT_AGAIN);
+    MISFIT(r, REC_VERDICT, "fatal", WORD, .verdict = VERDICT_DENY, .fatal = true);
+    assert_ok(say(r, 0, 1, VERDICT_ALLOW, ""));
+    MISFIT(r, REC_VERDICT, "waits for none", WORD, .verdict = VERDICT_ALLOW); /* the first word is the last */
+    done(r, 0);
+    MISFIT(r, REC_VERDICT, "waits for none", WORD, .verdict = VERDICT_ALLOW); /* it is over */
+    assert_ok(not_yet(r, 3));
+    FITTING(r, REC_VERDICT, WORD, .ordinal = 3, .verdict = VERDICT_ALLOW);
+}
+
+static void not_yet_in_a_journal_is_a_good_end_of_an_external_job(void **state) {
+    struct rig *r = *state;
+    struct options sets[] = {outside_options(), rig_options()};
+    const char *jobs[] = {"a", "b@1"};
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_submit_sets(r, sets, 2, jobs, 2, false));
+    int64_t later = r->in.wall.ms + 1000;
+    FITTING(r, REC_ENDED, .flow = 1, .attempt = 1, .outcome = OUTCOME_OK, .again_ms = later);
+    MISFIT(r, REC_ENDED, "a time that cannot be", .flow = 1, .attempt = 1, .outcome = OUTCOME_OK, .again_ms = -1);
+    MISFIT(r, REC_ENDED, "an end that is none", .flow = 1, .attempt = 1, .outcome = OUTCOME_EXIT, .again_ms = later);
+    MISFIT(r, REC_ENDED, "an end that is none", .flow = 1, .ordinal = 1, .attempt = 1, .outcome = OUTCOME_OK,
+           .again_ms = later);
+}
+
+static void only_an_external_job_has_attempts_outside(void **state) {
+    struct rig *r = *state;
+    struct options set = outside_options();
+    set.demand.pool = SLICE("default");
+    struct rec_job job = {.name = SLICE("x")};
+#define SUBMITTED .flow = 1, .head.tenant = SLICE("acme"), .profiles = {&set, 1}, .jobs = {&job, 1}
+    FITTING(r, REC_SUBMITTED, SUBMITTED);
+    set.kind = JOB_COMMAND;
+    MISFIT(r, REC_SUBMITTED, "options that cannot be", SUBMITTED);
+    set.kind = JOB_EXTERNAL;
+    set.gates = GATE_BIT(GATE_EXTERNAL); /* it waits behind its attempts, not before */
+    MISFIT(r, REC_SUBMITTED, "options that cannot be", SUBMITTED);
+#undef SUBMITTED
+}
+
+static void what_was_begun_in_a_snapshot_can_be(void **state) {
+    struct rig *r = *state;
+    struct options options = outside_options();
+    begin(r, &options);
+    assert_ok(not_yet(r, 0));
+#define BEGUN(word, ...)                                                                                       \
+    FORGED(r, OBJ_JOBS, snap_jobs, word, struct snap_outside *x = &((struct snap_job *)o->jobs.at)[0].outside; \
+           __VA_ARGS__)
+    BEGUN(NULL, x->polls = 7);
+    BEGUN("a time of one, that cannot be", x->until_ms = -1);
+    BEGUN("that cannot be", x->begun = 2); /* one attempt there was */
+#undef BEGUN
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(polls_come_slower_and_slower_and_use_up_nothing),
@@ -275,12 +435,21 @@ int main(void) {
         RIG_TEST(an_attempt_is_stopped_when_the_time_is_up),
         RIG_TEST(a_word_ends_it_between_attempts),
         RIG_TEST(a_word_waits_for_the_open_attempt),
+        RIG_TEST(a_word_counts_also_when_the_attempt_says_not_yet),
         RIG_TEST(a_cancel_comes_before_a_word),
         RIG_TEST(a_word_ends_it_while_it_waits_for_a_worker),
         RIG_TEST(begun_anew_it_is_another),
         RIG_TEST(an_output_that_came_by_word_is_judged),
         RIG_TEST(what_makes_no_sense_is_refused),
         RIG_TEST(words_that_make_no_sense_are_refused),
+        RIG_TEST(what_has_failed_has_no_result),
+        RIG_TEST(a_word_is_no_answer_to_a_question),
+        RIG_TEST(a_bad_attempt_cannot_say_not_yet),
+        RIG_TEST(a_word_waits_for_a_new_permission),
+        RIG_TEST(words_in_a_journal_are_about_jobs_that_wait_for_one),
+        RIG_TEST(not_yet_in_a_journal_is_a_good_end_of_an_external_job),
+        RIG_TEST(only_an_external_job_has_attempts_outside),
+        RIG_TEST(what_was_begun_in_a_snapshot_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

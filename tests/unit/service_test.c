@@ -616,6 +616,23 @@ static void where_it_listens_and_why_it_is_not_well_are_facts(void **state) {
     assert_int_equal(web(r).port, 0); /* nobody listens there any more */
 }
 
+/* A worker may tell long stories, and the facts have room for so much: in the journal, in a snapshot. */
+static void a_long_remark_is_cut_between_two_characters(void **state) {
+    struct rig *r = *state;
+    char text[2000];
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_true(deploy(r, "v1") != 0);
+    uint32_t most = (uint32_t)r->limits.reason_bytes_max;
+    memset(text, 'x', sizeof text);
+    memcpy(text + most - 1, "\xc3\xa9", 3); /* é over the edge */
+    assert_ok(remark(r, false, 0, text));
+    assert_int_equal(web(r).note.len, most - 1);
+    rig_check_digests(r);
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(remark(r, false, 0, text));
+    assert_int_equal(engine_lsn(r->engine), lsn); /* said before: the part that is kept counts */
+}
+
 /* ---- corners ---- */
 
 static void count_service(void *ctx, const struct service_view *v) {
@@ -753,6 +770,7 @@ int main(void) {
         RIG_TEST(a_restart_stops_and_starts_it),
         RIG_TEST(a_restart_of_what_does_not_run_is_refused),
         RIG_TEST(where_it_listens_and_why_it_is_not_well_are_facts),
+        RIG_TEST(a_long_remark_is_cut_between_two_characters),
         RIG_TEST(a_service_without_a_version_is_nearly_gone),
         RIG_TEST(a_removal_ends_the_first_deployment),
         RIG_TEST(words_of_one_that_is_stopped_do_not_count),

@@ -1,0 +1,61 @@
+/* writer_test.c: the writer without threads, as a simulator has it: what it does and when is the owner's choice.
+ * Its threads are in tests/stress. */
+#include "test.h"
+
+#include "hash.h"
+#include "jlab.h"
+#include "simdisk.h"
+#include "writer.h"
+
+#define SEGMENT (64u * 1024u)
+
+static struct batch next_batch(const struct jlab *l, uint8_t *payload, size_t bytes) {
+    uint64_t lsn = l->head.lsn + 1;
+    jlab_fill(payload, bytes, lsn);
+    return (struct batch){.first_lsn = lsn,
+                          .last_lsn = lsn,
+                          .epoch = l->head.epoch,
+                          .rules = 1,
+                          .time = {l->clock.ms},
+                          .seed = hash_mix(lsn),
+                          .records = slice_of(payload, bytes)};
+}
+
+/* Starts, hands one batch over, does so many steps, closes, and starts anew after a power cut. Returns the head. */
+static uint64_t head_after_close(uint32_t steps, bool hand_over) {
+    struct simdisk *s = simdisk_new(1);
+    struct jlab l;
+    struct writer *w;
+    struct writer_result done;
+    uint8_t payload[300];
+    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(writer_open(l.journal, false, &w, &l.why), ERR_OK);
+    assert_int_equal(writer_fd(w), -1);
+    struct batch batch = next_batch(&l, payload, sizeof payload);
+    if (hand_over) assert_false(writer_append(w, l.head.epoch, l.head.lsn, &batch, false, &done));
+    assert_int_equal(writer_is_busy(w), hand_over);
+    for (uint32_t i = 0; i < steps; i++) assert_true(writer_step(w));
+    writer_close(w);
+    jlab_stop(&l);
+    simdisk_crash(s, SIMDISK_DROP_ALL);
+    assert_int_equal(jlab_start(&l), ERR_OK);
+    uint64_t head = l.head.lsn;
+    jlab_stop(&l);
+    simdisk_free(s);
+    return head;
+}
+
+static void what_was_handed_over_is_durable_when_the_writer_is_closed(void **state) {
+    (void)state;
+    assert_int_equal(head_after_close(0, true), 1);
+    assert_int_equal(head_after_close(1, true), 1); /* done, and its result never taken */
+    assert_int_equal(head_after_close(0, false), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_handed_over_is_durable_when_the_writer_is_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
