@@ -108,7 +108,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_DONE,             141, wire_done,            "done",            WORKER, WIRE_DONE_ACK,    FIRST,  "these are over") \
     X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten") \
     X(WIRE_METRICS,          150, wire_empty,           "metrics",         CLIENT, WIRE_EXPOSED,     SECOND, "the counters, as Prometheus reads them") \
-    X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are")
+    X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are") \
+    X(WIRE_DEAD_RETRY,       152, wire_dead,            "dead_retry",      CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, get a new budget") \
+    X(WIRE_DEAD_DISCARD,     153, wire_dead,            "dead_discard",    CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, are put away")
 /* clang-format on */
 
 enum wire_op {

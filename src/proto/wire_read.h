@@ -113,6 +113,7 @@ struct wire_list {
     struct tlv_list labels; /* of wire_pair: all of these */
     int64_t since_ms, until_ms;
     struct slice text; /* in names, labels and error texts */
+    bool parents;      /* jobs come with the names of their parents */
 };
 
 struct wire_listed {

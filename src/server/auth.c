@@ -52,6 +52,8 @@ static const struct {
     {WIRE_RESUME, SUBMIT | RUN_IT},
     {WIRE_RETRY, SUBMIT | RUN_IT},
     {WIRE_DISCARD, SUBMIT | RUN_IT},
+    {WIRE_DEAD_RETRY, SUBMIT | RUN_IT},
+    {WIRE_DEAD_DISCARD, SUBMIT | RUN_IT},
     {WIRE_RERUN, SUBMIT | RUN_IT},
     {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
     /* with the token of the job; without it callback.c wants more */

@@ -129,6 +129,8 @@ struct call {
     struct part *parts;
     struct arena arena;
     bool is_read;
+    bool is_list;     /* its answer lists what became of each, also of one alone */
+    bool more;        /* and there are others */
     struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
     uint64_t sent_ms;   /* of a heartbeat */
 };

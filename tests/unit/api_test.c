@@ -60,7 +60,6 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_PONG, "an answer"},
         {WIRE_GOODBYE, "Connection: close"},
         {WIRE_STOP, "a connection that is closed stops its request"},
-        {WIRE_ADD_JOBS, "comes with the route that takes a part of a flow file"},
         {WIRE_SUBSCRIBE, "comes with the events"},
         {WIRE_KV_WATCH, "comes with the events"},
         {WIRE_DEMAND_WATCH, "comes with the events"},
