@@ -55,6 +55,7 @@ static const struct api_route routes[] = {
     GET("/store",                          WIRE_KV_GET,     NULL,      NULL,            MESSAGE, "items",     "keys of the shared store: by name, or a page by prefix"),
     DO(POST, "/store",                     WIRE_KV_CHANGE,  NULL,      NULL,            MESSAGE, NULL,        "changes keys of the shared store, or publishes"),
     GET("/blobs",                          WIRE_BLOB_LS,    NULL,      NULL,            MESSAGE, "blobs",     "a page of the tenant's blobs"),
+    {HTTP_VERB_POST, "/blobs", WIRE_BLOB_PUT, NULL, NULL, API_BODY_BYTES, API_ANSWER_MESSAGE, NULL, .text = "stores the body, of any type and length, and tells its hash when it is durable"},
     GET("/blobs/{hash}",                   WIRE_BLOB_GET,   "hash",    NULL,            BYTES,   NULL,        "the bytes of a blob"),
     GET("/tokens",                         WIRE_TOKEN_LS,   NULL,      NULL,            MESSAGE, "tokens",    "which tokens there are; not the tokens themselves"),
     DO(POST, "/tokens",                    WIRE_TOKEN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a new token, shown once"),
@@ -234,10 +235,11 @@ enum err api_message(const struct api_match *m, const struct http_request *r, co
     case API_BODY_FLOW:
         e = route->op == WIRE_ADD_JOBS ? take_jobs(x, route, r, message) : take_flow(x, route, r, message);
         break;
+    case API_BODY_BYTES: ((struct wire_blob_put *)message)->data = r->body; break;
     }
     if (e == ERR_OK && route->body == API_BODY_NONE && r->body.len > 0)
         e = why_set(x->why, ERR_INVALID, "a body has no meaning here");
-    if (e == ERR_OK && route->body == API_BODY_FIELDS && r->query.len > 0)
+    if (e == ERR_OK && (route->body == API_BODY_FIELDS || route->body == API_BODY_BYTES) && r->query.len > 0)
         e = why_set(x->why, ERR_INVALID, "a query has no meaning here: say it in the body");
     if (e == ERR_OK) e = take_preset(x, d, route, message);
     if (e == ERR_OK) e = take_words(x, m, d, message);

@@ -110,7 +110,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_METRICS,          150, wire_empty,           "metrics",         CLIENT, WIRE_EXPOSED,     SECOND, "the counters, as Prometheus reads them") \
     X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are") \
     X(WIRE_DEAD_RETRY,       152, wire_dead,            "dead_retry",      CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, get a new budget") \
-    X(WIRE_DEAD_DISCARD,     153, wire_dead,            "dead_discard",    CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, are put away")
+    X(WIRE_DEAD_DISCARD,     153, wire_dead,            "dead_discard",    CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, are put away") \
+    X(WIRE_BLOB_PUT,         154, wire_blob_put,        "blob_put",        CLIENT, WIRE_BLOB_KEPT,   SECOND, "a blob is to be stored: all of it") \
+    X(WIRE_BLOB_KEPT,        155, wire_blob_kept,       "blob_kept",       SERVER, 0,                SECOND, "it is")
 /* clang-format on */
 
 enum wire_op {

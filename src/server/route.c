@@ -65,6 +65,7 @@ static const serve_fn routes[256] = {
     [WIRE_BLOB_BEGIN] = stream_blob_begin,
     [WIRE_BLOB_PART] = stream_blob_part,
     [WIRE_BLOB_END] = stream_blob_end,
+    [WIRE_BLOB_PUT] = stream_blob_put,
     [WIRE_BLOB_GET] = stream_blob_get,
     [WIRE_BLOB_LS] = stream_blob_ls,
     [WIRE_KV_CHANGE] = ask_kv_change,

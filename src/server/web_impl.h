@@ -20,6 +20,14 @@ void web_say_continue(struct server *s, struct session *n);
 /* Whether the head may go on to be a request; else it was answered. */
 bool web_admit(struct server *s, struct session *n);
 
+/* ---- web_upload.c ---- */
+
+uint64_t web_body_bytes_max(const struct http_in *in);
+bool web_is_upload(const struct http_request *r);
+/* A blob as a body: begun when the head was admitted, then whenever some of it came. False: it was refused. */
+bool web_upload_begin(struct server *s, struct session *n);
+void web_upload_more(struct server *s, struct session *n);
+
 /* ---- web.c ---- */
 
 int64_t web_now(const struct server *s);                 /* monotonic; passes may lie far apart */

@@ -21,6 +21,8 @@ static int group_setup(void **state) {
     (void)state;
     openapi_open(&document, "docs/openapi.yaml");
     realserver_make(&server);
+    server.flags[0] = "--vault-pending-bytes-max"; /* so that the disk is slower than bodies */
+    server.flags[1] = "262144";
     realserver_start(&server);
     realworker_make(&worker, &server, "w");
     realworker_start(&worker, &server);
@@ -213,6 +215,67 @@ static void questions_come_in_pages(void **state) {
     wait_for(id);
 }
 
+/* ---- blobs ---- */
+
+/* Sends a body of this many bytes, in chunks or with its length, and gets the answer. */
+static struct webgot upload(struct webclient *c, size_t bytes, bool chunked, uint8_t first) {
+    char head[400];
+    struct buf b;
+    buf_init(&b, bytes + bytes / 1000 + 4096);
+    int len =
+        snprintf(head, sizeof head,
+                 "POST /api/v1/blobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: x/y\r\n",
+                 server.admin);
+    buf_put(&b, head, (size_t)len);
+    buf_printf(&b, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "Content-Length: %zu\r\n\r\n", bytes);
+    for (size_t at = 0; at < bytes;) {
+        size_t n = bytes - at < 10007 ? bytes - at : 10007;
+        if (chunked) buf_printf(&b, "%zx\r\n", n);
+        for (size_t i = 0; i < n; i++) buf_put_u8(&b, (uint8_t)((at + i) * 7 + first + (at + i) / 251));
+        if (chunked) buf_printf(&b, "\r\n");
+        at += n;
+    }
+    if (chunked) buf_printf(&b, "0\r\n\r\n");
+    webclient_send_bytes(c, buf_slice(&b));
+    buf_fini(&b);
+    return webclient_next(c);
+}
+
+static void a_body_of_any_length_becomes_a_blob(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 65536, 65537, 3000000, 40000000};
+    char path[200], text[100];
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int chunked = 0; chunked < 2; chunked++) {
+            struct webgot got = upload(&client, sizes[i], chunked, 0);
+            if (got.status != 200) fail_msg("%zu bytes: %d %s", sizes[i], got.status, got.body);
+            assert_true(openapi_allows(&document, "POST", "/api/v1/blobs", 200, got.body));
+            snprintf(text, sizeof text, "\"bytes\":%zu", sizes[i]);
+            if (sizes[i] > 0) assert_has(got.body, text);
+            snprintf(path, sizeof path, "/api/v1/blobs/%s", webgot_text(&client, &got, "hash"));
+            got = webclient_ask(&client, "GET", path, NULL);
+            assert_int_equal(got.bytes, sizes[i]);
+            for (size_t k = 0; k < got.bytes; k++)
+                if ((uint8_t)got.body[k] != (uint8_t)(k * 7 + k / 251)) fail_msg("byte %zu is another", k);
+        }
+}
+
+/* The memory of the server must not grow with the body, and what is durable survives a kill. */
+static void a_blob_that_was_answered_survives_a_kill(void **state) {
+    (void)state;
+    char path[200];
+    struct webgot got = upload(&client, 100000, false, 3);
+    snprintf(path, sizeof path, "/api/v1/blobs/%s", webgot_text(&client, &got, "hash"));
+    realserver_kill(&server);
+    realserver_start(&server);
+    webclient_close(&client);
+    webclient_open(&client, server.address, server.admin);
+    got = webclient_ask(&client, "GET", path, NULL);
+    assert_int_equal(got.bytes, 100000);
+    got = webclient_ask(&client, "POST", "/api/v1/blobs?x=1", "{}");
+    assert_int_equal(got.status, 400);
+}
+
 #define API_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -222,6 +285,8 @@ int main(void) {
         API_TEST(dead_letters_are_dealt_with_many_at_once),
         API_TEST(pages_of_dead_letters_lose_nothing),
         API_TEST(questions_come_in_pages),
+        API_TEST(a_body_of_any_length_becomes_a_blob),
+        API_TEST(a_blob_that_was_answered_survives_a_kill),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

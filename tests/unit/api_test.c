@@ -63,7 +63,7 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_SUBSCRIBE, "comes with the events"},
         {WIRE_KV_WATCH, "comes with the events"},
         {WIRE_DEMAND_WATCH, "comes with the events"},
-        {WIRE_BLOB_BEGIN, "comes with uploads by HTTP, in one piece"},
+        {WIRE_BLOB_BEGIN, "a body of any length is a blob at once"},
         {WIRE_BLOB_PART, "the same"},
         {WIRE_BLOB_END, "the same"},
     };
