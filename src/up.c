@@ -121,6 +121,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     int n = 2;
     argv[n++] = "--data";
     argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
+    if (p == PART_SERVER) argv[n++] = "--may-start-workers", argv[n++] = "yes";
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
     snprintf(min, sizeof min, "%u", u->workers_min);
