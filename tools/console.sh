@@ -24,16 +24,13 @@ find "$tree/console" -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {
 tar -C console -c --exclude=./node_modules --exclude=./dist . | tar -C "$tree/console" -x
 cp docs/openapi.yaml "$tree/docs/"
 
-build() {
-    cd "$tree/console"
-    if [[ ! -f ../packages || $(<../packages) != "$packages" ]]; then
-        rm -f ../packages
-        npm ci --no-audit --no-fund --prefer-offline
-        echo "$packages" >../packages
-    fi
-    npm run build -- --outDir ../../dist --emptyOutDir
+install() {
+    [[ -f $tree/packages && $(<"$tree/packages") == "$packages" ]] && return
+    rm -f "$tree/packages"
+    (cd "$tree/console" && npm ci --no-audit --no-fund --prefer-offline) && echo "$packages" >"$tree/packages"
 }
-if ! (set -e; build) >"$log" 2>&1 </dev/null; then
+build() { (cd "$tree/console" && npm run build -- --outDir ../../dist --emptyOutDir); }
+if ! { install && build; } >"$log" 2>&1 </dev/null; then
     tail -30 "$log" >&2
     echo "console: it could not be built, see $log (cmake -DREEVE_CONSOLE=OFF builds the program without it)" >&2
     exit 1

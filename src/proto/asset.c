@@ -5,13 +5,13 @@
 #define HASHED "/assets/" /* names that change with what is in them */
 
 /* Everything comes from here, nothing is written into a page, and no page of others may frame ours. */
-#define POLICY                                                                                                 \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "               \
+#define POLICY                                                                                          \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "        \
     "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; " \
     "frame-ancestors 'none'"
 
 /* The first words of the console's pages. */
-static const char *const pages[] = {"flows", "jobs",  "approvals", "new",    "workers",    "services", "dead",
+static const char *const pages[] = {"flows",     "jobs",  "approvals", "new",    "workers",    "services", "dead",
                                     "schedules", "store", "audit",     "agents", "playground", "login"};
 
 static bool is_page(struct slice path) {

@@ -26,11 +26,8 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
 
 static void put_head(struct server *s, struct session *n, const struct api_said *said, const char *type, int64_t length,
                      const char *allow) {
-    struct http_head h = {.status = said->status,
-                          .type = type,
-                          .length = length,
-                          .retry_after_s = said->retry_after_s,
-                          .allow = allow};
+    struct http_head h = {
+        .status = said->status, .type = type, .length = length, .retry_after_s = said->retry_after_s, .allow = allow};
     web_put_head(s, n, &h);
 }
 
