@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "console_assets.h"
 #include "hstore.h"
 #include "json.h"
 #include "oschild.h"
@@ -353,6 +354,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
+                               .assets = &console_assets,
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified};

@@ -9,25 +9,26 @@
 
 /* ---- heads ---- */
 
-static void put_head(struct server *s, struct session *n, const struct api_said *said, const char *type, int64_t length,
-                     const char *allow) {
+void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     const struct web *w = n->web;
     const struct http_request *r = &w->in.request;
     bool whole = w->in.state == HTTP_IN_WHOLE;
-    struct http_head h = {.status = said->status,
-                          .type = type,
-                          .length = length,
-                          .close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye,
-                          .wall_ms = s->world.clock->wall(s->world.clock).ms,
-                          .retry_after_s = said->retry_after_s,
-                          .allow = allow};
+    h->close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
+    h->wall_ms = s->world.clock->wall(s->world.clock).ms;
     buf_clear(&s->webs.out);
-    http_head_put(&s->webs.out, &h);
+    http_head_put(&s->webs.out, h);
     /* To an older peer the new word is told: it will be used again. */
-    if (!h.close && r->minor == 0) {
+    if (!h->close && r->minor == 0) {
         buf_cut(&s->webs.out, s->webs.out.len - 2);
         buf_put_slice(&s->webs.out, SLICE("Connection: keep-alive\r\n\r\n"));
     }
+}
+
+static void put_head(struct server *s, struct session *n, const struct api_said *said, const char *type, int64_t length,
+                     const char *allow) {
+    struct http_head h = {
+        .status = said->status, .type = type, .length = length, .retry_after_s = said->retry_after_s, .allow = allow};
+    web_put_head(s, n, &h);
 }
 
 /* What is in webs.json, as the answer. */

@@ -203,7 +203,7 @@ static bool answer_options(struct server *s, struct session *n) {
 }
 
 bool web_admit(struct server *s, struct session *n) {
-    if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n)) return false;
+    if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n) || web_answer_asset(s, n)) return false;
     if (s->draining) {
         web_say_error(s, n, ERR_BUSY, 503, "the server is stopping", NULL, NULL);
         return false;

@@ -3,6 +3,7 @@
 #define REEVE_WEB_IMPL_H
 
 #include "api.h"
+#include "http_out.h"
 #include "web.h"
 
 /* ---- web_answer.c ---- */
@@ -14,11 +15,18 @@ void web_say_error(struct server *s, struct session *n, enum err e, uint16_t sta
 void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word);
 void web_say_nothing(struct server *s, struct session *n, const char *allow); /* 204 */
 void web_say_continue(struct server *s, struct session *n);
+/* Into webs.out; what the connection has a say in is filled in. */
+void web_put_head(struct server *s, struct session *n, struct http_head *h);
 
 /* ---- web_gate.c ---- */
 
 /* Whether the head may go on to be a request; else it was answered. */
 bool web_admit(struct server *s, struct session *n);
+
+/* ---- web_asset.c ---- */
+
+/* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
+bool web_answer_asset(struct server *s, struct session *n);
 
 /* ---- web.c ---- */
 
