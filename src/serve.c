@@ -336,6 +336,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
     if (e == ERR_OK && segment_bytes % 4096 != 0)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
+    const char *open = setting_text(&v->settings, SETTING_metrics_open);
+    if (e == ERR_OK && strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
+        e = why_set(why, ERR_INVALID, "metrics_open: %s is neither yes nor no", open);
     if (e != ERR_OK) return e;
     v->archive_days = (uint32_t)archive_days;
     struct server_world world = {.disk = v->disk,
@@ -355,6 +358,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
                                .assets = &console_assets,
+                               .metrics_open = strcmp(setting_text(&v->settings, SETTING_metrics_open), "yes") == 0,
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified};

@@ -163,6 +163,17 @@ static void pass(struct state *s, uint32_t job, enum gate gate) {
     job_advance(s, job);
 }
 
+/* A question that is about to be closed by this. */
+static void count_answer(struct state *s, const struct question *q, const struct rec_verdict *rec) {
+    const struct flow *f = flow_at(s, job_at(s, q->job)->flow);
+    bool denies = rec->verdict == VERDICT_DENY, by_someone = rec->head.principal.len > 0;
+    if (q->gate == GATE_OUTPUT) tally_add(s, f, TALLY_OUTPUTS, 1);
+    if (q->gate == GATE_POLICY && denies) tally_add(s, f, TALLY_POLICY_DENIED, 1);
+    if (q->gate != GATE_APPROVAL) return;
+    tally_add(s, f, !denies ? TALLY_APPROVED : by_someone ? TALLY_REJECTED : TALLY_EXPIRED, 1);
+    tally_time(s, f, TALLY_APPROVAL, s->now.ms - q->asked.ms);
+}
+
 void question_answer(struct state *s, uint32_t index, const struct rec_verdict *rec) {
     struct question *q = question_at(s, index);
     uint32_t job = q->job;
@@ -176,6 +187,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         keep_payload(s, job, gate, rec);
         keep_policy(s, j, gate, rec);
         if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
+        count_answer(s, q, rec);
         question_close(s, j);
         pass(s, job, gate);
         return;
@@ -186,6 +198,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         pass(s, job, gate);
         return;
     case VERDICT_DENY:
+        count_answer(s, q, rec);
         question_close(s, j);
         if (MUTANT(false_condition_runs) && gate == GATE_CONDITION)
             pass(s, job, gate);
@@ -198,6 +211,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         job_finish(s, job, JOB_FAILED, CAUSE_VERDICT);
         return;
     case VERDICT_QUARANTINE:
+        count_answer(s, q, rec);
         question_close(s, j);
         note_verdict(s, j, rec->reason);
         memo_taint(s, j);

@@ -24,6 +24,7 @@
 #include "pool.h"
 #include "record.h"
 #include "store_state.h"
+#include "tally.h"
 #include "vec.h"
 #include "wtime.h"
 
@@ -422,6 +423,7 @@ struct state {
     uint64_t question_last;
     uint32_t worker_last;
     uint64_t policy;    /* version in force; 0 = none was told */
+    uint64_t tally[TALLY_COUNT]; /* enum tally */
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;

@@ -386,6 +386,10 @@ void view_each_memo(const struct state *s, view_memo_fn each, void *ctx) {
         }
 }
 
+const uint64_t *view_tally(const struct state *s) {
+    return s->tally;
+}
+
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {
     *ret = (struct state_counts){.flows = s->flow_by_id.count,
                                  .flows_ended = s->ended[ENDED_CLEAN].count + s->ended[ENDED_DEAD].count,

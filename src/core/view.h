@@ -227,6 +227,8 @@ struct state_counts {
 };
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret);
 
+const uint64_t *view_tally(const struct state *s); /* TALLY_COUNT numbers, see tally.h */
+
 /* The one reason why a job is not running, the first of this list that holds. */
 #define BLOCK_TABLE(X)                                                                                     \
     X(BLOCK_NOTHING, "nothing", "it is running, or over")                                                  \

@@ -7,15 +7,15 @@
 #define PAIRS_MAX 128u /* of a query */
 
 /* clang-format off */
-#define GET(path, op, field, preset, answer, about, text) \
-    {HTTP_VERB_GET, path, op, field, preset, API_BODY_NONE, API_ANSWER_##answer, about, text}
-#define DO(verb, path, op, field, preset, answer, about, text) \
-    {HTTP_VERB_##verb, path, op, field, preset, API_BODY_FIELDS, API_ANSWER_##answer, about, text}
+#define GET(path, op, field, preset, answer, about, text_) \
+    {HTTP_VERB_GET, path, op, field, preset, API_BODY_NONE, API_ANSWER_##answer, about, .text = text_}
+#define DO(verb, path, op, field, preset, answer, about, text_) \
+    {HTTP_VERB_##verb, path, op, field, preset, API_BODY_FIELDS, API_ANSWER_##answer, about, .text = text_}
 
 static const struct api_route routes[] = {
 /*      path                               message          field      preset           answer   about */
     GET("/flows",                          WIRE_LIST,       NULL,      "what=flows",    MESSAGE, "flows",     "a page of flows, the newest first"),
-    {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", "submits a flow file in JSON; header Idempotency-Key"},
+    {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "submits a flow file in JSON; header Idempotency-Key"},
     GET("/flows/{flow}",                   WIRE_GET,        "target",  NULL,            MESSAGE, NULL,        "a flow; with details=true its jobs"),
     GET("/flows/{flow}/jobs",              WIRE_LIST,       "flow",    "what=jobs",     MESSAGE, "jobs",      "a page of the jobs of a flow"),
     GET("/flows/{flow}/wait",              WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the flow is over, or after timeout_ms"),
@@ -64,6 +64,7 @@ static const struct api_route routes[] = {
     DO(POST, "/tenants/{name}/resume",     WIRE_RESUME,     "name",    "scope=tenant",  MESSAGE, NULL,        "it goes on"),
     DO(POST, "/limits",                    WIRE_LIMIT,      NULL,      NULL,            MESSAGE, NULL,        "limits a key, a rate or a tenant"),
     GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
+    {HTTP_VERB_GET, "/metrics", WIRE_METRICS, NULL, NULL, API_BODY_NONE, API_ANSWER_TEXT, NULL, .text = "the counters for Prometheus, text format 0.0.4", .bare = true},
 };
 /* clang-format on */
 
@@ -100,8 +101,8 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
     enum http_verb wanted = r->verb == HTTP_VERB_HEAD ? HTTP_VERB_GET : r->verb;
     size_t prefix = sizeof API_PREFIX - 1;
     *ret = (struct api_match){0};
-    if (path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0) return ERR_OK;
-    path = slice_of(path.ptr + prefix, path.len - prefix);
+    bool bare = path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0;
+    if (!bare) path = slice_of(path.ptr + prefix, path.len - prefix);
     while (uri_word_next(&path, &raw)) {
         if (count == API_WORDS_MAX) return ERR_OK;
         enum err e = uri_decode(raw, false, arena, &words[count++], why);
@@ -110,7 +111,7 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
     if (path.len > 0) return ERR_OK; /* "/api/v1x" */
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         struct api_match m = {0};
-        if (!path_fits(routes[i].path, words, count, &m)) continue;
+        if (routes[i].bare != bare || !path_fits(routes[i].path, words, count, &m)) continue;
         m.route = routes[i].verb == wanted ? &routes[i] : ret->route;
         m.verbs = ret->verbs | 1u << routes[i].verb;
         if (routes[i].verb == HTTP_VERB_GET) m.verbs |= 1u << HTTP_VERB_HEAD;

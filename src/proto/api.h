@@ -23,6 +23,7 @@ enum api_answer {
     API_ANSWER_MESSAGE, /* the fields of the answering message */
     API_ANSWER_ITEM,    /* those of the one item of its list `about`, and the LSN */
     API_ANSWER_BYTES,   /* what the frames of a stream carry, as it is */
+    API_ANSWER_TEXT,    /* its field `text`, as it is */
 };
 
 struct api_route {
@@ -35,6 +36,7 @@ struct api_route {
     enum api_answer answer;
     const char *about; /* the list of the answer that this is about: there also when it is empty; NULL = none */
     const char *text;
+    bool bare; /* the path is not under the prefix */
 };
 
 const struct api_route *api_routes(uint32_t *ret_count);

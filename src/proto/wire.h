@@ -106,7 +106,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LOG,              139, wire_log,             "log",             WORKER, 0,                FIRST,  "what these wrote") \
     X(WIRE_LOG_ACK,          140, wire_log_ack,         "log_ack",         SERVER, 0,                FIRST,  "so much of it is durable") \
     X(WIRE_DONE,             141, wire_done,            "done",            WORKER, WIRE_DONE_ACK,    FIRST,  "these are over") \
-    X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten")
+    X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten") \
+    X(WIRE_METRICS,          150, wire_empty,           "metrics",         CLIENT, WIRE_EXPOSED,     SECOND, "the counters, as Prometheus reads them") \
+    X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are")
 /* clang-format on */
 
 enum wire_op {

@@ -239,6 +239,12 @@ static const struct tlv_field stats_fields[] = {
 };
 const struct tlv_desc wire_stats_desc = TLV_DESC("stats", wire_stats, stats_fields);
 
+static const struct tlv_field metrics_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_metrics, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_metrics, text, .max = WIRE_METRICS_MAX),
+};
+const struct tlv_desc wire_metrics_desc = TLV_DESC("metrics", wire_metrics, metrics_fields);
+
 static const struct tlv_field no_fields[1]; /* never looked at, but an address */
 const struct tlv_desc wire_empty_desc = {.name = "empty", .size = sizeof(struct wire_empty), .fields = no_fields};
 /* clang-format on */

@@ -202,6 +202,12 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+#define WIRE_METRICS_MAX (1u << 20)
+struct wire_metrics {
+    uint64_t lsn;
+    struct slice text; /* as Prometheus reads it, text format 0.0.4 */
+};
+
 struct wire_empty { /* a request without fields */
     bool unused;
 };
@@ -210,6 +216,6 @@ extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_j
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
     wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_logs_desc,
-    wire_log_data_desc, wire_stats_desc, wire_empty_desc;
+    wire_log_data_desc, wire_stats_desc, wire_metrics_desc, wire_empty_desc;
 
 #endif

@@ -56,6 +56,7 @@ static const serve_fn routes[256] = {
     [WIRE_LIST] = ask_list,
     [WIRE_WHY] = ask_why,
     [WIRE_STATS] = ask_stats,
+    [WIRE_METRICS] = ask_metrics,
     [WIRE_WAIT] = feed_wait,
     [WIRE_SUBSCRIBE] = feed_subscribe,
     [WIRE_LOGS] = stream_logs,

@@ -21,6 +21,7 @@ void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);
 void ask_why(struct server *s, struct request *r);
 void ask_stats(struct server *s, struct request *r);
+void ask_metrics(struct server *s, struct request *r);
 
 void ask_kv_change(struct server *s, struct request *r);
 void ask_kv_get(struct server *s, struct request *r);

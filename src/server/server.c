@@ -131,6 +131,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->sync_count++;
         if (r->seal) return;
         s->append = APPEND_NONE;
+        sample_synced(s->sync, s->world.clock->us(s->world.clock) - s->given_us);
         s->appended_ms = s->now_ms;
         s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
         s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
@@ -154,6 +155,7 @@ static void append_give(struct server *s) {
     struct writer_result r;
     bool here = s->served <= HERE_REQUESTS_MAX && s->batch.records.len <= HERE_BYTES_MAX && !s->options.appends_away;
     s->append = APPEND_AWAY;
+    s->given_us = s->world.clock->us(s->world.clock);
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }
 

@@ -59,6 +59,7 @@ struct server_options {
     const char *listen;     /* address of the port, for the names that HTTP may call us by; NULL = loopback's only */
     const char *http_hosts; /* further ones, with commas; NULL = none */
     const struct assets *assets; /* of the console (asset.h); NULL = there is none */
+    bool metrics_open;      /* who asks for /metrics from this machine needs no token */
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */

@@ -18,6 +18,7 @@
 #include "judge.h"
 #include "lane.h"
 #include "map.h"
+#include "metric.h"
 #include "pool.h"
 #include "project.h"
 #include "retain.h"
@@ -98,6 +99,7 @@ struct webs {
     struct vec ready; /* conn_id: an answer is out, and more to do */
     struct arena arena;
     struct buf json, out;
+    uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
 };
 
 /* ---- calls: commands on their way through the engine (call.c) ---- */
@@ -178,6 +180,8 @@ struct server {
     int64_t fill_by_ms;      /* 0 = not waiting for more */
     uint64_t appended_bytes; /* since the last compaction */
     uint64_t sync_count;     /* of the journal: batches and seals made durable by this process */
+    uint64_t sync[SYNC_SLOTS]; /* how long appends took */
+    uint64_t given_us;       /* the last append */
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
