@@ -327,6 +327,10 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("history_lsn"), past.lsn},
         {SLICE("history_lag_flows"), project_lag(s)},
         {SLICE("history_rebuilding"), s->world.history != NULL && past.state != HISTORY_WHOLE},
+        {SLICE("recovery_records"), s->playground.recovery.records},
+        {SLICE("recovery_adopted"), s->playground.recovery.attempts_adopted},
+        {SLICE("recovery_again"), s->playground.recovery.attempts_again},
+        {SLICE("recovery_lost"), s->playground.recovery.lost},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];
     struct wire_amount all[sizeof fixed / sizeof fixed[0] + 2 * JOB_STATE_COUNT + BLOCK_COUNT];

@@ -18,6 +18,7 @@
 #include "judge.h"
 #include "lane.h"
 #include "map.h"
+#include "playground.h"
 #include "pool.h"
 #include "project.h"
 #include "retain.h"
@@ -213,6 +214,7 @@ struct server {
     struct almanac almanac;
     struct sweep sweep;
     struct demands demands;
+    struct playground playground;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
