@@ -1,6 +1,6 @@
-/* handover.h: what `reeve up --playground` hands to its server: sockets that stay open when the server is killed, memory
- * that outlives it, and a line to the supervisor. They are descriptors that the server inherits; a variable of the
- * environment says which is which. */
+/* handover.h: what `reeve up --playground` hands to its server: sockets that stay open when the server is killed,
+ * memory that outlives it, and a line to the supervisor. They are descriptors that the server inherits; a variable
+ * of the environment says which is which. */
 #ifndef REEVE_HANDOVER_H
 #define REEVE_HANDOVER_H
 

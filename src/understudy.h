@@ -1,6 +1,7 @@
-/* understudy.h: who answers on the server's port while the server is dead: the supervisor of `reeve up --playground`. It
- * says how things stand, takes the word to start the server again, and tells everyone else to come back in a moment. One
- * request per connection, in the supervisor's own thread, by poll. It knows no flow and keeps nothing. */
+/* understudy.h: who answers on the server's port while the server is dead: the supervisor of `reeve up
+ * --playground`. It says how things stand, takes the word to start the server again, and tells everyone else to
+ * come back in a moment. One request per connection, in the supervisor's own thread, by poll. It knows no flow and
+ * keeps nothing. */
 #ifndef REEVE_UNDERSTUDY_H
 #define REEVE_UNDERSTUDY_H
 

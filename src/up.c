@@ -3,8 +3,8 @@
  * Server and worker (with --workers: a scaler that starts some) are processes of their own, so that killing one does
  * not kill the other; whichever ends is started again, after a wait that doubles while it keeps ending early. What they
  * say goes to files in the data directory. TERM or INT ends the worker first, which may finish what runs, then the
- * server. Should the supervisor itself be killed, the kernel tells both to end. With --playground a server that ended is
- * not started again at once: up_playground.h. */
+ * server. Should the supervisor itself be killed, the kernel tells both to end. With --playground a server that ended
+ * is not started again at once: up_playground.h. */
 #include "up.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
     snprintf(u->data, sizeof u->data, "%s", data);
     snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
     int64_t idle_ms = 0;
-    if (u->playground && u->slots != NULL && atoi(u->slots) < PLAYGROUND_SLOTS_MIN)
+    if (u->playground && u->slots != NULL && strtol(u->slots, NULL, 10) < PLAYGROUND_SLOTS_MIN)
         return why_set(why, ERR_INVALID, "--slots: the playground shows jobs side by side, so %d at least",
                        PLAYGROUND_SLOTS_MIN);
     if (u->idle != NULL && u->workers == NULL)

@@ -1,5 +1,5 @@
-/* up_playground.h: the part of `reeve up` that is there with --playground: it binds the ports, hands them to the server,
- * kills the server for real when asked to, and answers in its place until it is started again. */
+/* up_playground.h: the part of `reeve up` that is there with --playground: it binds the ports, hands them to the
+ * server, kills the server for real when asked to, and answers in its place until it is started again. */
 #ifndef REEVE_UP_PLAYGROUND_H
 #define REEVE_UP_PLAYGROUND_H
 

@@ -1,10 +1,10 @@
-/* playground.h: a server whose plug can be pulled (`reeve up --playground`), and an honest account of what its successor
- * found.
+/* playground.h: a server whose plug can be pulled (`reeve up --playground`), and an honest account of what its
+ * successor found.
  *
- * Before anything leaves, the server notes in memory that outlives it (`plug.mark`, which its supervisor holds) up to
- * which record and which flow everything is durable: whatever was ever acknowledged is below that. Its successor reads
- * the journal and compares: records and flows that are noted and not there are `lost`. That of the attempts under way
- * none was started twice without need is counted as workers come back. */
+ *  * Before anything leaves, the server notes in memory that outlives it (`plug.mark`, which its supervisor holds)
+ * up to which record and which flow everything is durable: whatever was ever acknowledged is below that. Its
+ * successor reads the journal and compares: records and flows that are noted and not there are `lost`. That of the
+ * attempts under way none was started twice without need is counted as workers come back. */
 #ifndef REEVE_PLAYGROUND_H
 #define REEVE_PLAYGROUND_H
 

@@ -1,5 +1,5 @@
-/* playground_test.c: `reeve up --playground` with real processes: the plug is pulled over HTTP, the port is answered all
- * the time, jobs run through it, and nothing that was acknowledged is missing afterwards. */
+/* playground_test.c: `reeve up --playground` with real processes: the plug is pulled over HTTP, the port is
+ * answered all the time, jobs run through it, and nothing that was acknowledged is missing afterwards. */
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -72,7 +72,7 @@ static long number(const char *key) {
     char quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\":", key);
     const char *at = strstr(said, quoted);
-    return at != NULL ? atol(at + strlen(quoted)) : -1;
+    return at != NULL ? strtol(at + strlen(quoted), NULL, 10) : -1;
 }
 
 static void wait_until(const char *words) {
@@ -115,7 +115,7 @@ static void *watch_port(void *ctx) {
     struct sockaddr_in to = {.sin_family = AF_INET};
     (void)ctx;
     inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
-    to.sin_port = htons((uint16_t)atoi(strchr(address, ':') + 1));
+    to.sin_port = htons((uint16_t)strtol(strchr(address, ':') + 1, NULL, 10));
     while (!atomic_load(&port.stop)) {
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) atomic_fetch_add(&port.refused, 1);
