@@ -13,6 +13,7 @@
 
 #include "buf.h"
 #include "console_assets.h"
+#include "handover.h"
 #include "hstore.h"
 #include "json.h"
 #include "oschild.h"
@@ -45,6 +46,10 @@ struct serve {
     struct why child_why;
     watch_id child_watch;
     uint32_t archive_days;
+
+    struct handover handover; /* of `reeve up --playground`; no control = there is none */
+    struct plug plug;
+    bool kill_asked, kill_told; /* asked: in the last pass; what it sent is out by the next */
 
     bool has_tls, needs_tls;
     enum server_certified certified;
@@ -204,12 +209,36 @@ static enum err check_public(struct serve *v, struct why *why) {
         address, setting_text(&v->settings, SETTING_data));
 }
 
+/* ---- the playground ---- */
+
+static enum err plug_open(struct serve *v, struct why *why) {
+    struct handover *h = &v->handover;
+    if (!handover_take(h)) return ERR_OK;
+    v->plug = (struct plug){.killed = h->killed, .kills = h->kills, .pid = (uint32_t)getpid()};
+    enum err e = handover_map(h->mark, &v->plug.mark, why);
+    if (e == ERR_OK) v->plug.before = (struct playground_mark){v->plug.mark->lsn, v->plug.mark->flows};
+    return e;
+}
+
+static void plug_tell(struct serve *v, char what) {
+    if (v->handover.control >= 0 && write(v->handover.control, &what, 1) < 0)
+        log_line(v, SERVER_WARN, "plug", strerrordesc_np(errno));
+}
+
+static void plug_turn(struct serve *v) {
+    if (!server_wants_kill(v->server) || v->kill_told) return;
+    if (v->kill_asked) plug_tell(v, HANDOVER_KILL);
+    v->kill_told = v->kill_asked;
+    v->kill_asked = true;
+}
+
 /* ---- the loop ---- */
 
 static void pass(void *ctx) {
     struct serve *v = ctx;
     struct why why;
     server_pass(v->server);
+    plug_turn(v);
     compact_turn(v);
     bool late = v->drain_by_ms != 0 && osclock()->mono(osclock()).ms >= v->drain_by_ms;
     if (late || (v->drain_by_ms != 0 && server_is_drained(v->server)) || server_failed(v->server, &why) != ERR_OK)
@@ -220,7 +249,7 @@ static mono_time next_pass(void *ctx) {
     struct serve *v = ctx;
     mono_time next = server_next(v->server);
     if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
-    return next;
+    return v->kill_asked && !v->kill_told ? (mono_time){0} : next;
 }
 
 static void wake(void *ctx, unsigned when) {
@@ -299,7 +328,9 @@ static void tell_url(struct serve *v, const char *address) {
 static enum err listen_all(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_listen);
     char got[OSLOOP_ADDRESS_MAX];
-    enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
+    int fd = v->handover.listen;
+    enum err e = fd >= 0 ? osloop_listen_at(v->loop, fd, server_handler(v->server), got, why)
+                         : osloop_listen(v->loop, address, server_handler(v->server), got, why);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
@@ -361,7 +392,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .metrics_open = strcmp(setting_text(&v->settings, SETTING_metrics_open), "yes") == 0,
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
-                               .certified = v->certified};
+                               .certified = v->certified,
+                               .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
 }
@@ -373,12 +405,14 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = tls_rules(v, why);
     if (e == ERR_OK) e = tls_load(v, why);
     if (e == ERR_OK) e = check_public(v, why);
+    if (e == ERR_OK) e = plug_open(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);
     if (e != ERR_OK) return e;
     log_line(v, SERVER_INFO, "ready", build);
+    plug_tell(v, HANDOVER_READY);
     osloop_run(v->loop);
     return server_failed(v->server, why);
 }

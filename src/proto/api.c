@@ -65,6 +65,9 @@ static const struct api_route routes[] = {
     DO(POST, "/limits",                    WIRE_LIMIT,      NULL,      NULL,            MESSAGE, NULL,        "limits a key, a rate or a tenant"),
     GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
     {HTTP_VERB_GET, "/metrics", WIRE_METRICS, NULL, NULL, API_BODY_NONE, API_ANSWER_TEXT, NULL, .text = "the counters for Prometheus, text format 0.0.4", .bare = true},
+    GET("/playground",                     WIRE_PLAYGROUND_GET, NULL,  NULL,            MESSAGE, NULL,        "of `reeve up --playground`: the server and its last recovery"),
+    DO(POST, "/playground/kill",           WIRE_PLAYGROUND_DO, NULL,   "what=kill",     MESSAGE, NULL,        "pulls the plug: the server is killed with SIGKILL"),
+    DO(POST, "/playground/recover",        WIRE_PLAYGROUND_DO, NULL,   "what=recover",  MESSAGE, NULL,        "starts a killed server again, before it happens by itself"),
 };
 /* clang-format on */
 

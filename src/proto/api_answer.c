@@ -65,6 +65,10 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
         return api_error(x->json, ERR_BUSY, 0, m->reason, NULL, m->retry_after_ms);
     }
     struct api_said said = {.status = 200};
+    if (op == WIRE_PLAYGROUND) { /* as the supervisor writes it, too */
+        wire_playground_json(x->json, parts[0]);
+        return said;
+    }
     if (op == WIRE_SUBMITTED) {
         const struct wire_submitted *m = parts[0];
         const struct wire_submitted_flow *flow = m->flows.at;

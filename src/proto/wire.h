@@ -9,6 +9,7 @@
 #include "frame.h"
 #include "wire_admin.h"
 #include "wire_demand.h"
+#include "wire_playground.h"
 #include "wire_read.h"
 #include "wire_run.h"
 #include "wire_store.h"
@@ -108,7 +109,10 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_DONE,             141, wire_done,            "done",            WORKER, WIRE_DONE_ACK,    FIRST,  "these are over") \
     X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten") \
     X(WIRE_METRICS,          150, wire_empty,           "metrics",         CLIENT, WIRE_EXPOSED,     SECOND, "the counters, as Prometheus reads them") \
-    X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are")
+    X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are") \
+    X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \
+    X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
+    X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed")
 /* clang-format on */
 
 enum wire_op {

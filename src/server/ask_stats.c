@@ -25,6 +25,10 @@ static void take_stores(struct server *s, struct sample *ret) {
     ret->history_lsn = past.lsn;
     ret->history_lag = project_lag(s);
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
+    ret->recovery_records = s->playground.recovery.records;
+    ret->recovery_adopted = s->playground.recovery.attempts_adopted;
+    ret->recovery_again = s->playground.recovery.attempts_again;
+    ret->recovery_lost = s->playground.recovery.lost;
 }
 
 void sample_take(struct server *s, struct sample *ret) {

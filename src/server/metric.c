@@ -82,6 +82,10 @@ static const struct metric metrics[] = {
     GAUGE("reeve_history_lsn",                "history_lsn",       history_lsn,           "how far the history is in the journal"),
     GAUGE("reeve_history_lag_flows",          "history_lag_flows", history_lag,           "finished flows that are not in the history yet"),
     GAUGE("reeve_history_rebuilding",         "history_rebuilding", history_rebuilding,   "1 while the history is made again from the archive"),
+    GAUGE("reeve_recovery_records",           "recovery_records",  recovery_records,      "records that the start of this process replayed"),
+    GAUGE("reeve_recovery_adopted",           "recovery_adopted",  recovery_adopted,      "attempts that went on through the last restart"),
+    GAUGE("reeve_recovery_again",             "recovery_again",    recovery_again,        "attempts that the last restart had started again"),
+    GAUGE("reeve_recovery_lost",              "recovery_lost",     recovery_lost,         "acknowledged jobs that the last restart did not find"),
     GAUGE("reeve_connections",                "connections",       connections,           "connections open"),
     GAUGE("reeve_calls",                      "calls",             calls,                 "requests that wait for their answer"),
 

@@ -6,6 +6,7 @@
 #include "call.h"
 #include "callback.h"
 #include "jobtoken.h"
+#include "playground.h"
 #include "session.h"
 
 typedef void (*serve_fn)(struct server *s, struct request *r);
@@ -82,6 +83,8 @@ static const serve_fn routes[256] = {
     [WIRE_SERVICE_SET] = ask_service_set,
     [WIRE_SERVICE_LS] = ask_service_ls,
     [WIRE_DEMAND_WATCH] = demand_watch,
+    [WIRE_PLAYGROUND_GET] = ask_playground,
+    [WIRE_PLAYGROUND_DO] = ask_playground_do,
     [WIRE_ATTACH] = ask_attach,
     [WIRE_HEARTBEAT] = ask_heartbeat,
     [WIRE_CREDIT] = ask_credit,

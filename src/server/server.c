@@ -92,6 +92,7 @@ static void inputs(struct server *s, struct inputs *ret) {
 static void release(struct server *s) {
     const struct guest *g = s->world.guest;
     struct effect e;
+    playground_mark(s);
     while (engine_effect(s->engine, &e)) {
         if (g != NULL) g->leaves(g->ctx, &e);
         switch (e.kind) {
@@ -105,6 +106,7 @@ static void release(struct server *s) {
         case EFFECT_EVENT:
             sweep_event(s, &e);
             feed_event(s, &e);
+            playground_event(s, &e.as.event);
             break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
@@ -364,6 +366,10 @@ void server_compacted(struct server *s, bool well) {
 
 /* ---- stopping ---- */
 
+bool server_wants_kill(const struct server *s) {
+    return s->playground.kill_wanted;
+}
+
 void server_drain(struct server *s) {
     if (s->draining) return;
     s->draining = true;
@@ -402,6 +408,8 @@ static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
 
 /* The journal is read before it is taken over: damage is refused before anything is written. */
 static enum err recover(struct server *s, struct why *why) {
+    struct clock *c = s->world.clock;
+    mono_time begun = c->mono(c);
     struct snapshot_info snapshot = {0};
     struct loading loading = {{load_piece}, s->engine};
     struct journal_head head = {0};
@@ -415,10 +423,10 @@ static enum err recover(struct server *s, struct why *why) {
     if (head.lsn != engine_lsn(s->engine))
         return why_set(why, ERR_CORRUPT, "journal: its head is at record %llu, its batches end at %llu",
                        (unsigned long long)head.lsn, (unsigned long long)engine_lsn(s->engine));
-    struct clock *c = s->world.clock;
     s->epoch = head.epoch;
     s->seed = c->random(c);
     batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), head.time);
+    playground_init(s, head.lsn - snapshot.lsn, c->mono(c).ms - begun.ms);
     return ERR_OK;
 }
 
@@ -484,6 +492,7 @@ static void server_free(struct server *s) {
     map_fini(&s->session_by_worker);
     map_fini(&s->call_by_number);
     web_fini(s);
+    playground_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);

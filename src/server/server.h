@@ -26,6 +26,7 @@
 
 struct assets;
 struct guest;
+struct plug;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -63,6 +64,7 @@ struct server_options {
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
+    const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
@@ -92,6 +94,9 @@ bool server_wants_compact(const struct server *s);
 void server_compact(struct server *s, void (*start)(void *ctx), void *ctx);
 bool server_compact_started(struct server *s);
 void server_compacted(struct server *s, bool well);
+
+/* Somebody pulled the plug (playground.h): whoever holds it is to be told, once what the last pass sent is out. */
+bool server_wants_kill(const struct server *s);
 
 /* Begins a graceful stop: nothing new is taken, and everyone is told. True when everything asked before is answered. */
 void server_drain(struct server *s);

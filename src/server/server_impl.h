@@ -19,6 +19,7 @@
 #include "lane.h"
 #include "map.h"
 #include "metric.h"
+#include "playground.h"
 #include "pool.h"
 #include "project.h"
 #include "retain.h"
@@ -217,6 +218,7 @@ struct server {
     struct almanac almanac;
     struct sweep sweep;
     struct demands demands;
+    struct playground playground;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
