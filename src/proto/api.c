@@ -18,6 +18,7 @@ static const struct api_route routes[] = {
     {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "submits a flow file in JSON; header Idempotency-Key"},
     GET("/flows/{flow}",                   WIRE_GET,        "target",  NULL,            MESSAGE, NULL,        "a flow; with details=true its jobs"),
     GET("/flows/{flow}/jobs",              WIRE_LIST,       "flow",    "what=jobs",     MESSAGE, "jobs",      "a page of the jobs of a flow"),
+    GET("/flows/{flow}/graph",             WIRE_LIST,       "flow",    "what=jobs&graph=true", MESSAGE, "jobs", "a page of the jobs of a flow with parents and attempts; with items_of the items of one"),
     GET("/flows/{flow}/wait",              WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the flow is over, or after timeout_ms"),
     DO(POST, "/flows/{flow}/cancel",       WIRE_CANCEL,     "targets", NULL,            ITEM,    "results",   "ends a flow"),
     DO(POST, "/flows/{flow}/rerun",        WIRE_RERUN,      "targets", NULL,            ITEM,    "results",   "starts a finished flow again where it failed"),

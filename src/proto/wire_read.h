@@ -54,6 +54,8 @@ struct wire_job_view {
     struct slice body_hash;
     struct tlv_list attempts; /* of wire_attempt_view; with details */
     struct tlv_list artifacts; /* of wire_kept: what it left when it succeeded; with details */
+    uint32_t items;            /* of a foreach job that got them: how many; so the next three */
+    uint32_t items_begun, items_open, items_bad; /* that began, of these under way, and that ended badly */
 };
 
 struct wire_question_view {
@@ -113,6 +115,8 @@ struct wire_list {
     struct tlv_list labels; /* of wire_pair: all of these */
     int64_t since_ms, until_ms;
     struct slice text; /* in names, labels and error texts */
+    bool graph;            /* of jobs: with parents and attempts, without results */
+    struct slice items_of; /* of jobs: the items of this foreach job in place of the flow's own */
 };
 
 struct wire_listed {

@@ -122,18 +122,40 @@ static bool job_is_wanted(struct page *p, const struct job_view *v) {
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
 }
 
-static void list_jobs(struct page *p, flow_id flow) {
+/* Which ordinals the page goes over: those of the flow's own jobs, or those of the items of one of them. */
+static enum err jobs_range(struct page *p, flow_id flow, uint32_t *ret_first, uint32_t *ret_count, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct slice name = p->m->items_of;
+    struct expansion_view items = {0};
+    struct flow_view v = {0};
+    struct job_view job;
+    (void)view_flow(state, flow, &v);
+    if (name.len > 0 && !view_job_by_name(state, flow, name, &job))
+        return why_set(why, ERR_INVALID, "the flow has no job %.*s", SLICE_FMT(name));
+    if (name.len > 0) (void)view_expansion(state, job.ref, &items); /* none yet: an empty page */
+    *ret_first = items.first;
+    *ret_count = name.len > 0 ? items.count : v.job_count;
+    return ERR_OK;
+}
+
+static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
     struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
-    struct flow_view v;
-    (void)view_flow(server_state(p->s), flow, &v);
+    uint32_t first = 0, count = 0;
+    enum err e = jobs_range(p, flow, &first, &count, why);
+    if (e != ERR_OK) return e;
     uint64_t i = p->cursor;
-    for (; i < v.job_count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
+    for (; i < count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
         struct job_view job;
-        if (view_job(server_state(p->s), (struct job_ref){flow, (uint32_t)i}, &job) && job_is_wanted(p, &job))
+        struct job_ref ref = {flow, first + (uint32_t)i};
+        if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) continue;
+        if (p->m->graph)
+            show_node(p->s, &job, &list[p->count++]);
+        else
             show_job(p->s, &job, false, &list[p->count++]);
     }
-    p->next = i < v.job_count ? i : 0;
+    p->next = i < count ? i : 0;
     p->list = list;
+    return ERR_OK;
 }
 
 /* Lists without an order of their own are walked from the start; the cursor counts what was passed. */
@@ -173,7 +195,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     case WIRE_LIST_JOBS:
         if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
         e = target_flow(s, p->r->session, p->m->flow, &flow, why);
-        if (e == ERR_OK) list_jobs(p, flow);
+        if (e == ERR_OK) e = list_jobs(p, flow, why);
         ret->jobs = (struct tlv_list){p->list, p->count};
         return e;
     case WIRE_LIST_DEAD:

@@ -207,6 +207,26 @@ static void work_is_changed(void **state) {
     assert_has(got.body, "\"state\":\"cancelled\"");
 }
 
+static void a_flow_is_a_graph(void **state) {
+    (void)state;
+    const char *id = submit(FLOW("\"a\": {\"run\": [\"echo\", \"hi\"]}, "
+                                 "\"m\": {\"needs\": \"a\", \"foreach\": [1, 2, 3], \"noop\": true}"));
+    (void)ask("GET", at("/api/v1/flows/@/wait", id), NULL, 200);
+    struct webgot got = ask("GET", at("/api/v1/flows/@/graph", id), NULL, 200);
+    assert_has(got.body, "\"parents\":[\"a\"]");
+    assert_has(got.body, "\"items\":3,\"items_begun\":3");
+    assert_has(got.body, "\"attempts\":[{\"attempt\":1");
+    assert_null(strstr(got.body, "\"body\""));
+    got = ask("GET", at("/api/v1/flows/@/graph?items_of=m&most=2", id), NULL, 200);
+    assert_has(got.body, at("\"job\":\"@/m[1]\"", id));
+    assert_null(strstr(got.body, "m[2]"));
+    got = ask("GET", at("/api/v1/flows/@/graph?items_of=m&most=2&cursor=2", id), NULL, 200);
+    assert_has(got.body, at("\"job\":\"@/m[2]\"", id));
+    got = ask("GET", at("/api/v1/flows/@/graph?items_of=x", id), NULL, 400);
+    assert_has(got.body, "the flow has no job x");
+    (void)ask("GET", at("/api/v1/flows/@/graph?graph=false", id), NULL, 400);
+}
+
 static void the_rest_of_the_table_works(void **state) {
     (void)state;
     (void)ask("POST", "/api/v1/store",
@@ -705,6 +725,7 @@ int main(void) {
         TEST(lists_come_in_pages),
         TEST(people_decide),
         TEST(work_is_changed),
+        TEST(a_flow_is_a_graph),
         TEST(the_rest_of_the_table_works),
         TEST(refusals_are_json),
         TEST(every_request_needs_a_token_and_a_role),
