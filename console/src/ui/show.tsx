@@ -6,12 +6,12 @@ import { Link, setQuery } from "../router";
 import { durationText, dateText, useNow } from "./parts";
 import { say } from "./toast";
 
-/** Pairs; what has no value is left out. */
-export function Facts({ of }: { of: [string, ComponentChildren][] }) {
-  const there = of.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false);
+/** Pairs, below each other or side by side (flat); what has no value is left out. */
+export function Facts({ of, flat = false }: { of: [string, ComponentChildren][]; flat?: boolean }) {
+  const there = of.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false && value !== 0);
   return (
-    <dl class="facts">
-      {there.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
+    <dl class={flat ? "facts flat" : "facts"}>
+      {there.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
     </dl>
   );
 }
