@@ -1,8 +1,8 @@
 /* rate.h: how often someone may come: a bucket for each of many (callers, addresses), in bounded memory.
  *
  * A bucket is the time at which it will be full again. One that is full remembers nothing, so it can be given to
- * someone else. When none is to be had, some share one: they are held to one rate together, and nobody escapes by coming under
- * many names. */
+ * someone else. When none is to be had, some share one: they are held to one rate together, and nobody escapes by
+ * coming under many names. */
 #ifndef REEVE_RATE_H
 #define REEVE_RATE_H
 
