@@ -1,5 +1,6 @@
-/* asset.h: the files of the web console, which are part of the program: compressed when it was built, and kept where the
- * program itself is, so they cost no memory until someone asks for them. They hold no data, so nobody needs a token.
+/* asset.h: the files of the web console, which are part of the program: compressed when it was built, and kept where
+ * the program itself is, so they cost no memory until someone asks for them. They hold no data, so nobody needs a
+ * token.
  *
  * Nothing here knows a connection or a file: what is not in the table does not exist. */
 #ifndef REEVE_ASSET_H
@@ -21,8 +22,8 @@ struct assets {
     uint32_t count;
 };
 
-/* The file that a path names; for a page of the console, which finds out itself what to show, its index. NULL = neither.
- * The path is as it was sent: one with escapes names nothing. */
+/* The file that a path names; for a page of the console, which finds out itself what to show, its index. NULL =
+ * neither. The path is as it was sent: one with escapes names nothing. */
 const struct asset *asset_find(const struct assets *a, struct slice path);
 
 /* Fills the answer to a GET or HEAD: 200, or 304 for who has it already, or 406 for who cannot take it compressed. */

@@ -25,10 +25,17 @@ static void take_stores(struct server *s, struct sample *ret) {
     ret->history_lsn = past.lsn;
     ret->history_lag = project_lag(s);
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
-    ret->recovery_records = s->playground.recovery.records;
-    ret->recovery_adopted = s->playground.recovery.attempts_adopted;
-    ret->recovery_again = s->playground.recovery.attempts_again;
-    ret->recovery_lost = s->playground.recovery.lost;
+}
+
+static void take_process(const struct server *s, struct sample *ret) {
+    const struct wire_recovery *recovery = &s->playground.recovery;
+    ret->logins = s->logins.count;
+    ret->logins_failed = s->logins.failed_count;
+    ret->http_limited = s->logins.limited_count;
+    ret->recovery_records = recovery->records;
+    ret->recovery_adopted = recovery->attempts_adopted;
+    ret->recovery_again = recovery->attempts_again;
+    ret->recovery_lost = recovery->lost;
 }
 
 void sample_take(struct server *s, struct sample *ret) {
@@ -47,6 +54,7 @@ void sample_take(struct server *s, struct sample *ret) {
     memcpy(ret->sync, s->sync, sizeof ret->sync);
     memcpy(ret->answers, s->webs.answers, sizeof ret->answers);
     take_stores(s, ret);
+    take_process(s, ret);
     const uint64_t *now = ret->counts.by_state, *all = ret->tally + TALLY_ENTERED;
     ret->queued = now[JOB_WAITING] + now[JOB_HELD] + now[JOB_READY];
     ret->sagas_open = ret->tally[TALLY_SAGAS] - ret->tally[TALLY_SAGAS_DONE];

@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
+#include "cookie.h"
 #include "demand.h"
 #include "engine.h"
 #include "feed.h"
@@ -22,10 +23,12 @@
 #include "playground.h"
 #include "pool.h"
 #include "project.h"
+#include "rate.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
+#include "ticket.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
@@ -92,6 +95,7 @@ struct web {
     uint64_t body_bytes; /* came so far, as they came */
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
+    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
 };
 
 struct webs {
@@ -101,6 +105,19 @@ struct webs {
     struct arena arena;
     struct buf json, out;
     uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
+};
+
+/* ---- logins of browsers (web_session.c) ---- */
+
+#define LOGINS_ENDED_MAX 1024u
+#define LOGIN_URL_BYTES 640u
+
+struct logins {
+    struct tickets tickets;
+    struct rate failures; /* of addresses */
+    struct rate requests; /* of callers, by HTTP */
+    struct vec ended;     /* struct cookie: logged out before their time */
+    uint64_t count, failed_count, limited_count;
 };
 
 /* ---- calls: commands on their way through the engine (call.c) ---- */
@@ -202,6 +219,7 @@ struct server {
     struct vec strangers;         /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
     struct webs webs;
+    struct logins logins;
     struct lane lanes[WIRE_LANE_COUNT];
     struct pool calls;
     struct map call_by_number;
