@@ -58,7 +58,7 @@ static const char *unpacked(struct webclient *c, const struct webgot *got) {
     snprintf(command, sizeof command, "gzip -dc %s", path);
     f = popen(command, "re");
     assert_non_null(f);
-    (void)fread(text, 1, 65535, f);
+    assert_true(fread(text, 1, 65535, f) > 0);
     assert_int_equal(pclose(f), 0);
     return text;
 }
