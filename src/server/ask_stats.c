@@ -32,6 +32,8 @@ static void take_process(const struct server *s, struct sample *ret) {
     ret->logins = s->logins.count;
     ret->logins_failed = s->logins.failed_count;
     ret->http_limited = s->logins.limited_count;
+    ret->followers = s->herald.followers.count;
+    ret->dropped_events = s->herald.dropped;
     ret->recovery_records = recovery->records;
     ret->recovery_adopted = recovery->attempts_adopted;
     ret->recovery_again = recovery->attempts_again;

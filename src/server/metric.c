@@ -87,6 +87,7 @@ static const struct metric metrics[] = {
     GAUGE("reeve_recovery_again",             "recovery_again",    recovery_again,        "attempts that the last restart had started again"),
     GAUGE("reeve_recovery_lost",              "recovery_lost",     recovery_lost,         "acknowledged jobs that the last restart did not find"),
     GAUGE("reeve_connections",                "connections",       connections,           "connections open"),
+    GAUGE("reeve_followers",                  "followers",         followers,             "who follows the event stream"),
     GAUGE("reeve_calls",                      "calls",             calls,                 "requests that wait for their answer"),
 
     COUNT("reeve_flows_submitted_total",      "flows_submitted",   tally[TALLY_FLOWS],    "flows accepted"),
@@ -113,6 +114,7 @@ static const struct metric metrics[] = {
     SINCE("reeve_logins_total",               "logins",            logins,                "browsers let in, by token or link"),
     SINCE("reeve_logins_failed_total",        "logins_failed",     logins_failed,         "browsers turned away for a token or link that is none"),
     SINCE("reeve_http_limited_total",         "http_limited",      http_limited,          "requests by HTTP turned away for coming too fast"),
+    SINCE("reeve_dropped_events_total",       "dropped_events",    dropped_events,        "events that followers missed because the archive no longer has them"),
     SINCE("reeve_stale_refused_total",        "stale_refused",     counts.stale_refused,  "messages of workers that were of an earlier attempt or server"),
     SINCE("reeve_blobs_swept_total",          "blobs_swept",       blobs_swept,           "blobs removed because nothing names them"),
     SINCE("reeve_journal_syncs_total",        "journal_syncs",     syncs,                 "batches and seals made durable"),

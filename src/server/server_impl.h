@@ -14,6 +14,7 @@
 #include "file.h"
 #include "guest.h"
 #include "heap.h"
+#include "herald.h"
 #include "http.h"
 #include "items.h"
 #include "judge.h"
@@ -29,9 +30,11 @@
 #include "stream.h"
 #include "sweep.h"
 #include "ticket.h"
+#include "tale.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
+#include "websocket.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -81,6 +84,9 @@ struct session {
 
 /* ---- HTTP: a second dialect of a session (web.h) ---- */
 
+/* What the connection has become, when its request was for events. */
+enum web_stream { WEB_STREAM_NONE, WEB_STREAM_SSE, WEB_STREAM_SOCKET };
+
 struct web {
     conn_id conn;      /* first: never 0 while in use */
     struct http_in in; /* the request that is being read or served */
@@ -96,6 +102,9 @@ struct web {
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
     struct cookie cookie; /* that the request came with, or was given; nobody's = none */
+    enum web_stream stream;
+    struct websocket_in socket; /* what comes on it */
+    int64_t heard_ms;           /* when something last did */
 };
 
 struct webs {
@@ -227,6 +236,8 @@ struct server {
     struct vec with_assigns; /* conn_id */
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
+    struct herald herald;
+    struct tales tales;
     struct streams streams;
     struct items items;
     struct judge judge;
