@@ -147,6 +147,10 @@ static void put_parameters(const struct api_route *r) {
 
 static void put_body(const struct api_route *r) {
     if (r->body == API_BODY_NONE || r->verb == HTTP_VERB_DELETE) return;
+    if (r->body == API_BODY_BYTES) {
+        printf("      requestBody: {content: {\"*/*\": {schema: {type: string, format: binary}}}}\n");
+        return;
+    }
     printf("      requestBody:\n        content:\n          application/json:\n            schema:\n");
     if (r->body == API_BODY_FLOW) {
         printf(

@@ -755,6 +755,15 @@ static void queue_ready(struct state *s) {
     heap_fini(&by_time);
 }
 
+static void link_questions(struct state *s) {
+    struct heap by_id;
+    heap_init(&by_id, NULL, NULL);
+    for (uint32_t i = 1; i <= s->questions.high; i++)
+        if (question_at(s, i)->id) heap_push(&by_id, (int64_t)question_at(s, i)->id, i);
+    while (by_id.count) question_link(s, (uint32_t)heap_pop(&by_id).ref);
+    heap_fini(&by_id);
+}
+
 static enum err check_links(const struct state *s, struct why *why) {
     for (uint32_t i = 1; i <= s->jobs.high; i++) {
         const struct job *j = job_at(s, i);
@@ -768,6 +777,7 @@ static enum err check_links(const struct state *s, struct why *why) {
 enum err loader_end(struct loader *l, struct why *why) {
     FITS(l->has_end && l->pending.len == 0, "it is cut short");
     queue_ready(l->state);
+    link_questions(l->state);
     ended_restore(l->state);
     return check_links(l->state, why);
 }

@@ -72,10 +72,25 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
         q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, o->quorum);
     j->link = index;
     map_put(&s->question_by_id, q->id, index);
+    question_link(s, index);
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
     if (gate == GATE_SERVICE) return; /* nobody outside is asked */
     struct question_effect effect = question_effect_of(s, q);
     emit_question(s, &effect);
+}
+
+void question_link(struct state *s, uint32_t index) {
+    struct question *q = question_at(s, index);
+    REQUIRE(!s->question_tail || question_at(s, s->question_tail)->id < q->id);
+    q->prev = s->question_tail;
+    q->next = 0;
+    *(q->prev ? &question_at(s, q->prev)->next : &s->question_head) = index;
+    s->question_tail = index;
+}
+
+static void unlink_question(struct state *s, const struct question *q) {
+    *(q->prev ? &question_at(s, q->prev)->next : &s->question_head) = q->next;
+    *(q->next ? &question_at(s, q->next)->prev : &s->question_tail) = q->prev;
 }
 
 void question_close(struct state *s, struct job *j) {
@@ -85,6 +100,7 @@ void question_close(struct state *s, struct job *j) {
     uint32_t deployer = q->gate == GATE_SERVICE ? q->job : 0;
     timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
     map_del(&s->question_by_id, q->id);
+    unlink_question(s, q);
     pool_free(&s->questions, j->link);
     j->link = 0;
     if (deployer) service_give_up(s, deployer);

@@ -266,6 +266,7 @@ struct question {
     uint32_t timer;      /* index */
     uint32_t votes;
     uint64_t *voters;    /* hashes of principals, quorum of them, in the flow's arena */
+    uint32_t next, prev; /* index: all open ones, by id */
 };
 
 struct key {
@@ -454,6 +455,7 @@ struct state {
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
     uint32_t unwind_head;                /* flows of the present record that unwind when all cascades are through */
     uint32_t dead_head, dead_tail;   /* dead-letter list */
+    uint32_t question_head, question_tail;
     uint64_t dead_count;
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t reserved_bytes;

@@ -18,6 +18,7 @@ static const struct api_route routes[] = {
     {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "submits a flow file in JSON; header Idempotency-Key"},
     GET("/flows/{flow}",                   WIRE_GET,        "target",  NULL,            MESSAGE, NULL,        "a flow; with details=true its jobs"),
     GET("/flows/{flow}/jobs",              WIRE_LIST,       "flow",    "what=jobs",     MESSAGE, "jobs",      "a page of the jobs of a flow"),
+    {HTTP_VERB_POST, "/flows/{flow}/jobs", WIRE_ADD_JOBS, "flow", NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "adds jobs to a flow that runs: the body is a flow file in JSON, whose jobs may need those that are there"},
     GET("/flows/{flow}/graph",             WIRE_LIST,       "flow",    "what=jobs&graph=true", MESSAGE, "jobs", "a page of the jobs of a flow with parents and attempts; with items_of the items of one"),
     GET("/flows/{flow}/wait",              WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the flow is over, or after timeout_ms"),
     DO(POST, "/flows/{flow}/cancel",       WIRE_CANCEL,     "targets", NULL,            ITEM,    "results",   "ends a flow"),
@@ -36,6 +37,8 @@ static const struct api_route routes[] = {
     DO(POST, "/callback/{token}",          WIRE_COMPLETE,   "token",   NULL,            MESSAGE, NULL,        "the word that an external job waits for, by its token and no other right"),
     DO(POST, "/jobs/{flow}/{job}/verdict", WIRE_VERDICT,    "job",     NULL,            MESSAGE, NULL,        "answers the question that this job stands before"),
     GET("/dead",                           WIRE_LIST,       NULL,      "what=dead",     MESSAGE, "jobs",      "a page of dead letters"),
+    DO(POST, "/dead/retry",                WIRE_DEAD_RETRY, NULL,     NULL,            MESSAGE, "results",   "dead letters get a new budget: targets, or all that fit flow, name, states, times; at most 1,000 at once"),
+    DO(POST, "/dead/discard",              WIRE_DEAD_DISCARD, NULL,   NULL,            MESSAGE, "results",   "the same, to put them away"),
     GET("/questions",                      WIRE_LIST,       NULL,      "what=questions", MESSAGE, "questions", "a page of what waits for a decision"),
     DO(POST, "/questions/{question}/verdict", WIRE_VERDICT, "question", NULL,           MESSAGE, NULL,        "answers a question, for the hash that was shown"),
     GET("/workers",                        WIRE_LIST,       NULL,      "what=workers",  MESSAGE, "workers",   "a page of workers"),
@@ -52,6 +55,7 @@ static const struct api_route routes[] = {
     GET("/store",                          WIRE_KV_GET,     NULL,      NULL,            MESSAGE, "items",     "keys of the shared store: by name, or a page by prefix"),
     DO(POST, "/store",                     WIRE_KV_CHANGE,  NULL,      NULL,            MESSAGE, NULL,        "changes keys of the shared store, or publishes"),
     GET("/blobs",                          WIRE_BLOB_LS,    NULL,      NULL,            MESSAGE, "blobs",     "a page of the tenant's blobs"),
+    {HTTP_VERB_POST, "/blobs", WIRE_BLOB_PUT, NULL, NULL, API_BODY_BYTES, API_ANSWER_MESSAGE, NULL, .text = "stores the body, of any type and length, and tells its hash when it is durable"},
     GET("/blobs/{hash}",                   WIRE_BLOB_GET,   "hash",    NULL,            BYTES,   NULL,        "the bytes of a blob"),
     DO(POST, "/session/link",              WIRE_LOGIN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a link by which a browser comes in as the caller, once"),
     GET("/tokens",                         WIRE_TOKEN_LS,   NULL,      NULL,            MESSAGE, "tokens",    "which tokens there are; not the tokens themselves"),
@@ -184,6 +188,17 @@ static enum err take_fields(struct wire_json_in *x, const struct api_route *rout
     return e == ERR_OK ? wire_json_read(x, root, wire_info(route->op)->desc, message) : e;
 }
 
+/* Jobs for a flow that is there: as a flow file, too. */
+static enum err take_jobs(struct wire_json_in *x, const struct api_route *route, const struct http_request *r,
+                          struct wire_add_jobs *ret) {
+    if (r->body.len == 0) return why_set(x->why, ERR_INVALID, "the body is missing: a flow file in JSON");
+    enum err e = take_query(x, &wire_add_jobs_desc, route, r->query, ret);
+    if (e != ERR_OK) return e;
+    if (ret->spec.len > 0) return why_set(x->why, ERR_INVALID, "`spec` is given by the body");
+    ret->spec = r->body;
+    return ERR_OK;
+}
+
 /* The flow file stays as it is: who reads flow files reads it. */
 static enum err take_flow(struct wire_json_in *x, const struct api_route *route, const struct http_request *r,
                           struct wire_submit *ret) {
@@ -223,11 +238,14 @@ enum err api_message(const struct api_match *m, const struct http_request *r, co
     switch (route->body) {
     case API_BODY_NONE: e = take_query(x, d, route, r->query, message); break;
     case API_BODY_FIELDS: e = take_fields(x, route, r, limits, message); break;
-    case API_BODY_FLOW: e = take_flow(x, route, r, message); break;
+    case API_BODY_FLOW:
+        e = route->op == WIRE_ADD_JOBS ? take_jobs(x, route, r, message) : take_flow(x, route, r, message);
+        break;
+    case API_BODY_BYTES: ((struct wire_blob_put *)message)->data = r->body; break;
     }
     if (e == ERR_OK && route->body == API_BODY_NONE && r->body.len > 0)
         e = why_set(x->why, ERR_INVALID, "a body has no meaning here");
-    if (e == ERR_OK && route->body == API_BODY_FIELDS && r->query.len > 0)
+    if (e == ERR_OK && (route->body == API_BODY_FIELDS || route->body == API_BODY_BYTES) && r->query.len > 0)
         e = why_set(x->why, ERR_INVALID, "a query has no meaning here: say it in the body");
     if (e == ERR_OK) e = take_preset(x, d, route, message);
     if (e == ERR_OK) e = take_words(x, m, d, message);

@@ -16,7 +16,8 @@
 enum api_body {
     API_BODY_NONE,
     API_BODY_FIELDS, /* a JSON object with fields of the message; may be left out */
-    API_BODY_FLOW,   /* a flow file in JSON: the one flow of a submit; the query has further fields of it */
+    API_BODY_FLOW,   /* a flow file in JSON: the one flow of a submit, or jobs for one; the query has further fields */
+    API_BODY_BYTES,  /* any bytes of any type: the field `data` of the message */
 };
 
 enum api_answer {

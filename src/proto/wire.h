@@ -113,6 +113,10 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten") \
     X(WIRE_METRICS,          150, wire_empty,           "metrics",         CLIENT, WIRE_EXPOSED,     SECOND, "the counters, as Prometheus reads them") \
     X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are") \
+    X(WIRE_DEAD_RETRY,       152, wire_dead,            "dead_retry",      CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, get a new budget") \
+    X(WIRE_DEAD_DISCARD,     153, wire_dead,            "dead_discard",    CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, are put away") \
+    X(WIRE_BLOB_PUT,         154, wire_blob_put,        "blob_put",        CLIENT, WIRE_BLOB_KEPT,   SECOND, "a blob is to be stored: all of it") \
+    X(WIRE_BLOB_KEPT,        155, wire_blob_kept,       "blob_kept",       SERVER, 0,                SECOND, "it is") \
     X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \
     X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
     X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \

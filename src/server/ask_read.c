@@ -98,6 +98,7 @@ struct page {
     uint64_t next;     /* of the next page; 0 = there is none */
     uint64_t position; /* of the thing looked at */
     void *list;
+    char mark[72]; /* likewise, of dead letters and questions */
 };
 
 static bool word_is_wanted(const struct tlv_list *words, const char *word) {
@@ -158,25 +159,83 @@ static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
     return ERR_OK;
 }
 
-/* Lists without an order of their own are walked from the start; the cursor counts what was passed. */
+/* Dead letters and questions are walked from the last one of the page before. When that is gone (someone retried or
+ * answered it), from the start, over as many as were passed. Its cursor is "passed.first.second". */
+struct mark {
+    uint64_t passed, first, second;
+};
+
+static bool mark_parse(struct slice text, struct mark *ret) {
+    uint64_t *const to[] = {&ret->passed, &ret->first, &ret->second};
+    uint32_t n = 0;
+    *ret = (struct mark){0};
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '.' && n < 2)
+            n++;
+        else if (text.ptr[i] >= '0' && text.ptr[i] <= '9' && *to[n] < UINT64_MAX / 16)
+            *to[n] = *to[n] * 10 + (text.ptr[i] - '0');
+        else
+            return false;
+    return text.len == 0 || n == 2;
+}
+
+static void mark_put(struct page *p, const struct mark *m) {
+    snprintf(p->mark, sizeof p->mark, "%llu.%llu.%llu", (unsigned long long)m->passed, (unsigned long long)m->first,
+             (unsigned long long)m->second);
+}
+
+static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    struct job_view v;
+    struct mark m;
+    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    uint32_t at = view_dead_place(state, (struct job_ref){{m.first}, (uint32_t)m.second});
+    for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, &v)) != 0;) skip--;
+    bool ended = at == 0 && m.passed > 0;
+    while (!ended && p->count < p->most && p->looked < SCAN_MAX &&
+           !(ended = (at = view_dead_next(state, at, &v)) == 0)) {
+        p->looked++;
+        m = (struct mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
+        if (job_is_wanted(p, &v)) show_job(p->s, &v, false, &list[p->count++]);
+    }
+    if (!ended && view_dead_next(state, at, &v) != 0) mark_put(p, &m);
+    ret->jobs = (struct tlv_list){list, p->count};
+    return ERR_OK;
+}
+
+static enum err list_questions(struct page *p, struct wire_listed *ret, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct wire_question_view *list = ARENA_ARRAY(&p->s->show, struct wire_question_view, p->most);
+    struct question_view v;
+    struct flow_view flow;
+    struct mark m;
+    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    uint32_t at = view_question_place(state, m.first);
+    for (v.id.v = 0; at == 0 && m.first != 0 && v.id.v < m.first;) { /* it is gone: up to those behind it */
+        uint32_t next = view_question_next(state, at, &v);
+        if (next == 0 || v.id.v > m.first) break;
+        at = next;
+    }
+    bool ended = false;
+    while (p->count < p->most && p->looked < SCAN_MAX && !(ended = (at = view_question_next(state, at, &v)) == 0)) {
+        p->looked++;
+        m = (struct mark){m.passed + 1, v.id.v, 0};
+        if (view_flow(state, v.job.flow, &flow) && sees(p->r->session, flow.tenant))
+            show_question(p->s, &v, &list[p->count++]);
+    }
+    if (!ended && view_question_next(state, at, &v) != 0) mark_put(p, &m);
+    ret->questions = (struct tlv_list){list, p->count};
+    return ERR_OK;
+}
+
+/* Workers are few, and walked from the start; the cursor counts what was passed. */
 static bool page_wants(struct page *p) {
     uint64_t at = p->position++;
     if (at < p->cursor) return false;
     if (p->count < p->most) return true;
     if (p->next == 0) p->next = at;
     return false;
-}
-
-static void dead_letter(void *ctx, const struct job_view *v) {
-    struct page *p = ctx;
-    if (job_is_wanted(p, v) && page_wants(p)) show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
-}
-
-static void one_question(void *ctx, const struct question_view *v) {
-    struct page *p = ctx;
-    struct flow_view flow;
-    if (!view_flow(server_state(p->s), v->job.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
-    if (page_wants(p)) show_question(p->s, v, &((struct wire_question_view *)p->list)[p->count++]);
 }
 
 static void one_worker(void *ctx, const struct worker_view *v) {
@@ -198,16 +257,8 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
         if (e == ERR_OK) e = list_jobs(p, flow, why);
         ret->jobs = (struct tlv_list){p->list, p->count};
         return e;
-    case WIRE_LIST_DEAD:
-        p->list = ARENA_ARRAY(&s->show, struct wire_job_view, p->most);
-        view_each_dead_letter(server_state(s), dead_letter, p);
-        ret->jobs = (struct tlv_list){p->list, p->count};
-        return ERR_OK;
-    case WIRE_LIST_QUESTIONS:
-        p->list = ARENA_ARRAY(&s->show, struct wire_question_view, p->most);
-        view_each_question(server_state(s), one_question, p);
-        ret->questions = (struct tlv_list){p->list, p->count};
-        return ERR_OK;
+    case WIRE_LIST_DEAD: return list_dead(p, ret, why);
+    case WIRE_LIST_QUESTIONS: return list_questions(p, ret, why);
     case WIRE_LIST_WORKERS:
         p->list = ARENA_ARRAY(&s->show, struct wire_worker_view, p->most);
         view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
@@ -238,7 +289,9 @@ void ask_list(struct server *s, struct request *r) {
     if (p.most > PAGE_MAX) p.most = PAGE_MAX;
     arena_reset(&s->show);
     enum err e = ERR_OK;
-    if (!cursor_parse(m->cursor, &p.cursor)) e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+    bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
+    if (!marked && !cursor_parse(m->cursor, &p.cursor))
+        e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
     if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
         e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
@@ -257,6 +310,7 @@ void ask_list(struct server *s, struct request *r) {
         snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)p.next);
         got.cursor = slice_str(cursor);
     }
+    if (p.mark[0] != 0) got.cursor = slice_str(p.mark);
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_LISTED, FRAME_ANSWER, r->id, &got);
     answer_held(s, r);

@@ -52,6 +52,8 @@ static const struct {
     {WIRE_RESUME, SUBMIT | RUN_IT},
     {WIRE_RETRY, SUBMIT | RUN_IT},
     {WIRE_DISCARD, SUBMIT | RUN_IT},
+    {WIRE_DEAD_RETRY, SUBMIT | RUN_IT},
+    {WIRE_DEAD_DISCARD, SUBMIT | RUN_IT},
     {WIRE_RERUN, SUBMIT | RUN_IT},
     {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
     /* with the token of the job; without it callback.c wants more */
@@ -70,6 +72,7 @@ static const struct {
     {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT | JOB},
     {WIRE_BLOB_PART, SUBMIT | WORK | RUN_IT | JOB},
     {WIRE_BLOB_END, SUBMIT | WORK | RUN_IT | JOB},
+    {WIRE_BLOB_PUT, SUBMIT | WORK | RUN_IT | JOB},
     {WIRE_BLOB_GET, LOOK | WORK | RUN_IT | JOB},
     {WIRE_BLOB_LS, LOOK | RUN_IT},
     {WIRE_KV_CHANGE, SUBMIT | RUN_IT | JOB},

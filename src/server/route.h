@@ -20,6 +20,7 @@ void ask_verdict(struct server *s, struct request *r);
 void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);
 void ask_why(struct server *s, struct request *r);
+void ask_dead(struct server *s, struct request *r);
 void ask_stats(struct server *s, struct request *r);
 void ask_metrics(struct server *s, struct request *r);
 

@@ -222,6 +222,7 @@ static void vault_turn(struct server *s) {
     bool flies = s->vault.logs_fly || s->vault.blobs_fly;
     if (flew && !flies && e == ERR_OK) {
         streams_flushed(s);
+        web_unstick(s);
         ask_done_again(s);
     }
 }

@@ -94,6 +94,8 @@ struct web {
     bool busy;         /* it is with the server */
     bool streaming;    /* the head of its answer is out, and the body on its way */
     bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
+    uint64_t upload;   /* its body is a blob, and goes there as it comes; 0 = it is not */
+    bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
     const struct api_route *route;
     struct buf held;    /* frames of an answer that has more to come */
@@ -156,6 +158,8 @@ struct call {
     struct part *parts;
     struct arena arena;
     bool is_read;
+    bool is_list;     /* its answer lists what became of each, also of one alone */
+    bool more;        /* and there are others */
     struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
     uint64_t sent_ms;   /* of a heartbeat */
 };

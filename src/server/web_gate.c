@@ -188,7 +188,8 @@ static bool check_route(struct server *s, struct session *n) {
     } else if (!role_may(n->who.roles, m.route->op)) {
         snprintf(text, sizeof text, "%s may not %s: the role for it is missing", n->who.name, wire_word(m.route->op));
         web_say_error(s, n, ERR_FORBIDDEN, 0, text, NULL, NULL);
-    } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && !web_is_json(r)) {
+    } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && m.route->body != API_BODY_BYTES &&
+               !web_is_json(r)) {
         web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
     } else {
         return true;

@@ -49,6 +49,14 @@ bool web_answer_ticket(struct server *s, struct session *n); /* a login link, an
 /* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
 bool web_answer_asset(struct server *s, struct session *n);
 
+/* ---- web_upload.c ---- */
+
+uint64_t web_body_bytes_max(const struct http_in *in);
+bool web_is_upload(const struct http_request *r);
+/* A blob as a body: begun when the head was admitted, then whenever some of it came. False: it was refused. */
+bool web_upload_begin(struct server *s, struct session *n);
+void web_upload_more(struct server *s, struct session *n);
+
 /* ---- web.c ---- */
 
 int64_t web_now(const struct server *s);                 /* monotonic; passes may lie far apart */
