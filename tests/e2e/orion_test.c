@@ -139,7 +139,7 @@ static void who_comes_from_elsewhere_is_counted(void **state) {
     memcpy(s.flags, flags, sizeof flags);
     realserver_start(&s);
     snprintf(at, sizeof at, "%s:18974", host);
-    for (int i = 0; i < 14; i++) {
+    for (int i = 0; i < 100 && refused == 0; i++) {
         webclient_open(&c, at, NULL);
         snprintf(request, sizeof request,
                  "POST /api/v1/dag HTTP/1.1\r\nHost: %s\r\nIdempotency-Key: k%d\r\nContent-Length: 12\r\n\r\n"
@@ -148,6 +148,7 @@ static void who_comes_from_elsewhere_is_counted(void **state) {
         webclient_send(&c, request);
         struct webgot got = webclient_next(&c);
         taken += got.status == 201;
+        assert_true(got.status == 201 || got.status == 429);
         refused += got.status == 429;
         if (got.status == 429) {
             assert_non_null(strstr(got.head, "Retry-After: 1"));
@@ -156,8 +157,7 @@ static void who_comes_from_elsewhere_is_counted(void **state) {
         webclient_close(&c);
     }
     assert_true(taken >= 10);
-    assert_true(refused >= 1);
-    assert_int_equal(taken + refused, 14);
+    assert_int_equal(refused, 1);
     assert_int_equal(realserver_stop(&s), 0);
     realserver_remove(&s);
 }
