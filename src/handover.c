@@ -9,23 +9,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FORM "listen=%d orion=%d control=%d mark=%d kills=%u killed=%d"
+#define FORM "listen=%d orion=%d control=%d mark=%d kills=%u killed=%d died=%lld"
 
 void handover_give(const struct handover *h) {
     const int fds[] = {h->listen, h->orion, h->control, h->mark};
     char text[160];
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0) (void)fcntl(fds[i], F_SETFD, 0);
-    snprintf(text, sizeof text, FORM, h->listen, h->orion, h->control, h->mark, h->kills, h->killed);
+    snprintf(text, sizeof text, FORM, h->listen, h->orion, h->control, h->mark, h->kills, h->killed,
+             (long long)h->died_ms);
     setenv(HANDOVER_VARIABLE, text, 1);
 }
 
 bool handover_take(struct handover *ret) {
     const char *text = getenv(HANDOVER_VARIABLE);
     int killed = 0;
-    *ret = (struct handover){-1, -1, -1, -1, 0, false};
+    long long died = 0;
+    *ret = (struct handover){.listen = -1, .orion = -1, .control = -1, .mark = -1};
     if (text == NULL) return false;
-    bool whole = sscanf(text, FORM, &ret->listen, &ret->orion, &ret->control, &ret->mark, &ret->kills, &killed) == 6;
+    bool whole =
+        sscanf(text, FORM, &ret->listen, &ret->orion, &ret->control, &ret->mark, &ret->kills, &killed, &died) == 7;
+    ret->died_ms = died;
     ret->killed = killed != 0;
     unsetenv(HANDOVER_VARIABLE);
     const int fds[] = {ret->listen, ret->orion, ret->control, ret->mark};

@@ -19,6 +19,7 @@ struct handover {
     int mark;          /* struct playground_mark, in a file without a name */
     uint32_t kills;
     bool killed; /* a server before this one was */
+    int64_t died_ms; /* wall: when; 0 = none was */
 };
 
 /* The supervisor, between fork and exec: the descriptors stay open, and the variable is set. */

@@ -16,6 +16,7 @@
 #include "handover.h"
 #include "hstore.h"
 #include "json.h"
+#include "orion_session.h"
 #include "oschild.h"
 #include "osclock.h"
 #include "osdigest.h"
@@ -51,6 +52,7 @@ struct serve {
 
     struct handover handover; /* of `reeve up --playground`; no control = there is none */
     struct plug plug;
+    struct orion_options orion;
     bool kill_asked, kill_told; /* asked: in the last pass; what it sent is out by the next */
 
     bool has_tls, needs_tls;
@@ -194,8 +196,7 @@ static enum err tls_rules(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
-static enum err check_public(struct serve *v, struct why *why) {
-    const char *address = setting_text(&v->settings, SETTING_listen);
+static enum err check_public(struct serve *v, const char *what, const char *address, struct why *why) {
     const char *plain = setting_text(&v->settings, SETTING_listen_without_tls);
     bool insists = strcmp(plain, "yes") == 0;
     if (!insists && strcmp(plain, "no") != 0)
@@ -208,10 +209,49 @@ static enum err check_public(struct serve *v, struct why *why) {
     if (v->has_tls || insists) return ERR_OK;
     return why_set(
         why, ERR_FORBIDDEN,
-        "listen: %s can be reached from other machines, and this server has no certificate for TLS: make one "
+        "%s: %s can be reached from other machines, and this server has no certificate for TLS: make one "
         "with `reeve cert init --data %s NAME-OF-THIS-MACHINE`, or give --tls-cert and --tls-key (who insists "
         "on none says --listen-without-tls yes)",
-        address, setting_text(&v->settings, SETTING_data));
+        what, address, setting_text(&v->settings, SETTING_data));
+}
+
+/* ---- Orion's interface ---- */
+
+static enum err orion_read(struct serve *v, struct why *why) {
+    static const char *const guests[] = {"nobody", "loopback", "everyone"};
+    const char *who = setting_text(&v->settings, SETTING_orion_guests);
+    const char *work = setting_text(&v->settings, SETTING_orion_work_ms);
+    long long least = 0, most = 0;
+    int used = 0;
+    uint32_t i = 0;
+    while (i < 3 && strcmp(who, guests[i]) != 0) i++;
+    if (setting_text(&v->settings, SETTING_orion_tenant)[0] == 0)
+        return why_set(why, ERR_INVALID, "orion_tenant: a name is missing");
+    if (i == 3) return why_set(why, ERR_INVALID, "orion_guests: %s is none of nobody, loopback, everyone", who);
+    if (sscanf(work, "%lld..%lld%n", &least, &most, &used) != 2 || work[used] != 0 || least < 1 || most < least ||
+        most > 3600000)
+        return why_set(why, ERR_INVALID, "orion_work_ms: a range like 50..199 is expected, not %s", work);
+    v->orion = (struct orion_options){.tenant = setting_text(&v->settings, SETTING_orion_tenant),
+                                      .origins = setting_text(&v->settings, SETTING_cors_origin),
+                                      .guests = (enum orion_guests)i,
+                                      .work_ms_least = least,
+                                      .work_ms_most = most,
+                                      .crashed_ms = v->handover.died_ms};
+    const char *address = setting_text(&v->settings, SETTING_orion_listen);
+    return address[0] != 0 ? check_public(v, "orion_listen", address, why) : ERR_OK;
+}
+
+static enum err orion_listen(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_orion_listen);
+    const struct net_handler *handler = server_orion_handler(v->server);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+    int fd = v->handover.orion;
+    if (address[0] == 0) return ERR_OK;
+    enum err e =
+        fd >= 0 ? osloop_listen_at(v->loop, fd, handler, got, why) : osloop_listen(v->loop, address, handler, got, why);
+    snprintf(text, sizeof text, "%s (Orion's interface)", got);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
+    return e;
 }
 
 /* ---- the playground ---- */
@@ -345,6 +385,7 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
+    if (e == ERR_OK) e = orion_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
@@ -406,6 +447,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
+                               .orion = &v->orion,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
@@ -417,8 +459,9 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = osloop_open((uint32_t)connections, &v->loop, why);
     if (e == ERR_OK) e = tls_rules(v, why);
     if (e == ERR_OK) e = tls_load(v, why);
-    if (e == ERR_OK) e = check_public(v, why);
+    if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);
     if (e == ERR_OK) e = plug_open(v, why);
+    if (e == ERR_OK) e = orion_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
     if (e == ERR_OK) e = loop_open(v, why);

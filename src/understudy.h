@@ -28,6 +28,7 @@ struct understudy {
     const char *data;
     struct limits limits;
     int listen, orion; /* -1 = none */
+    const char *origins; /* of pages that may use Orion's interface, with commas; NULL = none */
     struct seat seats[UNDERSTUDY_SEATS];
     /* Its owner keeps these as they are. */
     struct wire_playground now;

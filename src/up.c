@@ -46,6 +46,7 @@ struct up {
     const char *listen, *slots, *workers, *idle, *build;
     uint32_t workers_min, workers_max; /* with `workers`: a scaler in place of the worker */
     bool detach, help, playground;
+    const char *cors_origin;
     const char *orion;          /* address of the listener for Orion's interface; NULL = none */
     struct up_playground *play; /* NULL = there is none */
     struct {
@@ -85,12 +86,13 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
             u->orion = name[7] == '=' ? name + 8 : ORION_STANDARD;
             continue;
         }
-        const char **to = strcmp(name, "--data") == 0      ? &data
-                          : strcmp(name, "--listen") == 0  ? &u->listen
-                          : strcmp(name, "--slots") == 0   ? &u->slots
-                          : strcmp(name, "--workers") == 0 ? &u->workers
-                          : strcmp(name, "--idle") == 0    ? &u->idle
-                                                           : NULL;
+        const char **to = strcmp(name, "--data") == 0          ? &data
+                          : strcmp(name, "--listen") == 0      ? &u->listen
+                          : strcmp(name, "--slots") == 0       ? &u->slots
+                          : strcmp(name, "--workers") == 0     ? &u->workers
+                          : strcmp(name, "--idle") == 0        ? &u->idle
+                          : strcmp(name, "--cors-origin") == 0 ? &u->cors_origin
+                                                               : NULL;
         if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
         if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
         *to = args[++i];
@@ -112,7 +114,7 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 static void usage(void) {
     printf(
         "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
-        "                [--playground] [--orion[=HOST:PORT]]\n\n"
+        "                [--playground] [--orion[=HOST:PORT]] [--cors-origin LIST]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
@@ -122,7 +124,8 @@ static void usage(void) {
         "  --detach, -d        in the background; `reeve down` ends it\n"
         "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
         "                      30 s later, or when asked to, it is started again\n"
-        "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n");
+        "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
+        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
 }
 
 /* ---- processes ---- */
@@ -146,6 +149,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
+    if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
     snprintf(min, sizeof min, "%u", u->workers_min);
     snprintf(max, sizeof max, "%u", u->workers_max);
@@ -398,6 +402,7 @@ static enum err play_open(struct up *u, struct why *why) {
     static struct up_playground play;
     if (!u->playground) return ERR_OK;
     enum err e = up_playground_open(&play, u->data, u->listen != NULL ? u->listen : LISTEN_STANDARD, u->orion, why);
+    play.understudy.origins = u->cors_origin;
     if (e == ERR_OK) u->play = &play;
     return e;
 }

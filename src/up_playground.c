@@ -57,7 +57,7 @@ static enum err socket_open(const char *address, int *ret, struct why *why) {
 
 enum err up_playground_open(struct up_playground *p, const char *data, const char *listen, const char *orion,
                             struct why *why) {
-    *p = (struct up_playground){.handover = {-1, -1, -1, -1, 0, false}, .control = -1};
+    *p = (struct up_playground){.handover = {.listen = -1, .orion = -1, .control = -1, .mark = -1}, .control = -1};
     enum err e = socket_open(listen, &p->handover.listen, why);
     if (e == ERR_OK && orion != NULL) e = socket_open(orion, &p->handover.orion, why);
     if (e != ERR_OK) return e;
@@ -107,7 +107,7 @@ void up_playground_ended(struct up_playground *p, int64_t now_ms) {
     p->is_ready = false;
     p->handover.killed = true;
     p->again_ms = now_ms + UP_PLAYGROUND_RESTART_MS;
-    if (was_ready) p->understudy.died_ms = wall_ms();
+    if (was_ready) p->handover.died_ms = p->understudy.died_ms = wall_ms();
     set_scene(p, SLICE("dead"), 0);
 }
 

@@ -126,7 +126,11 @@
     X(archive_entries_max,         100000,         1,     10000000,       "entries","entries of one archive; each costs a few system calls") \
     X(archive_path_bytes_max,      1024,           16,    4000,           "bytes",  "path of one entry; the kernel allows 4,096 with the workspace in front") \
     X(archive_depth_max,           64,             1,     1000,           "levels", "folders inside each other in an archive") \
-    X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it")
+    X(log_bytes_max,               67108864,       0,     1099511627776,  "bytes",  "one attempt's log unless the job says otherwise; head and tail are kept, half each; 0 = all of it") \
+    X(orion_tasks_max,             1000,           1,     10000,          "tasks",  "tasks of one DAG by Orion's interface; its own number") \
+    X(orion_dependencies_max,      50,             1,     10000,          "edges",  "dependencies of one task of it; the same") \
+    X(orion_rate,                  5,              1,     100000,         "requests","DAGs a second from one address beyond this machine, by Orion's interface") \
+    X(orion_burst,                 10,             1,     100000,         "requests","the same at once")
 /* clang-format on */
 
 struct limits {

@@ -9,6 +9,7 @@
 #include "frame.h"
 #include "wire_admin.h"
 #include "wire_demand.h"
+#include "wire_orion.h"
 #include "wire_playground.h"
 #include "wire_read.h"
 #include "wire_run.h"
@@ -117,6 +118,8 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_DEAD_DISCARD,     153, wire_dead,            "dead_discard",    CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, are put away") \
     X(WIRE_BLOB_PUT,         154, wire_blob_put,        "blob_put",        CLIENT, WIRE_BLOB_KEPT,   SECOND, "a blob is to be stored: all of it") \
     X(WIRE_BLOB_KEPT,        155, wire_blob_kept,       "blob_kept",       SERVER, 0,                SECOND, "it is") \
+    X(WIRE_ORION_GET,        165, wire_orion_get,       "orion_get",       CLIENT, WIRE_ORION,       SECOND, "what Orion's interface shows") \
+    X(WIRE_ORION,            166, wire_orion,           "orion",           SERVER, 0,                SECOND, "the caller's tenant, in Orion's words") \
     X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \
     X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
     X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \

@@ -6,6 +6,7 @@
 #include "call.h"
 #include "callback.h"
 #include "jobtoken.h"
+#include "orion_session.h"
 #include "playground.h"
 #include "session.h"
 #include "tale.h"
@@ -91,6 +92,7 @@ static const serve_fn routes[256] = {
     [WIRE_SERVICE_SET] = ask_service_set,
     [WIRE_SERVICE_LS] = ask_service_ls,
     [WIRE_DEMAND_WATCH] = demand_watch,
+    [WIRE_ORION_GET] = ask_orion,
     [WIRE_PLAYGROUND_GET] = ask_playground,
     [WIRE_PLAYGROUND_DO] = ask_playground_do,
     [WIRE_ATTACH] = ask_attach,

@@ -347,6 +347,10 @@ const struct net_handler *server_handler(struct server *s) {
     return &s->handler;
 }
 
+const struct net_handler *server_orion_handler(struct server *s) {
+    return &s->orion.handler;
+}
+
 /* ---- compaction ---- */
 
 bool server_wants_compact(const struct server *s) {
@@ -470,6 +474,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     s->limits = &s->options.limits;
     s->build = bytes_new(slice_str(o->build));
     session_handler(s, &s->handler);
+    orion_init(s);
     pool_init(&s->sessions, sizeof(struct session), SESSIONS_MAX);
     pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
     map_init(&s->session_by_conn);
@@ -500,6 +505,7 @@ static void server_free(struct server *s) {
     map_fini(&s->call_by_number);
     web_fini(s);
     playground_fini(s);
+    orion_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);

@@ -26,6 +26,7 @@
 
 struct assets;
 struct guest;
+struct orion_options;
 struct plug;
 struct recaller;
 struct server;
@@ -66,6 +67,7 @@ struct server_options {
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
+    const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
     const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
@@ -78,6 +80,7 @@ void server_close(struct server *s);
 void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
+const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);

@@ -21,6 +21,7 @@
 #include "lane.h"
 #include "map.h"
 #include "metric.h"
+#include "orion_session.h"
 #include "playground.h"
 #include "pool.h"
 #include "project.h"
@@ -56,6 +57,7 @@ struct session {
     conn_id conn; /* first: never 0 while in use */
     enum session_state state;
     bool is_local, is_tls, goodbye;
+    bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
@@ -98,6 +100,7 @@ struct web {
     bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
     const struct api_route *route;
+    uint8_t orion; /* enum orion_call, in place of a route */
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
     uint64_t body_bytes; /* came so far, as they came */
@@ -252,6 +255,7 @@ struct server {
     struct sweep sweep;
     struct demands demands;
     struct playground playground;
+    struct orion orion;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

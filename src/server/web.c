@@ -1,6 +1,7 @@
 /* web.c: connections that speak HTTP: what they send, and how long they may take. See web.h. */
 #include "web.h"
 
+#include "orion_session.h"
 #include "session.h"
 #include "web_impl.h"
 #include "web_stream.h"
@@ -125,9 +126,23 @@ int64_t web_patience(struct server *s) {
 
 /* ---- requests ---- */
 
+void web_give(struct server *s, struct session *n, uint8_t op, const void *message) {
+    struct web *w = n->web;
+    w->busy = true;
+    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
+    buf_clear(&s->webs.out);
+    tlv_encode(wire_info(op)->desc, message, &s->webs.out);
+    struct frame f = {.opcode = op, .request = w->request, .body = buf_slice(&s->webs.out)};
+    session_enqueue(s, n, &f);
+}
+
 /* As a frame of native v2 into its lane. */
 static void serve(struct server *s, struct session *n) {
     struct web *w = n->web;
+    if (n->is_orion) {
+        orion_serve(s, n);
+        return;
+    }
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
@@ -147,12 +162,7 @@ static void serve(struct server *s, struct session *n) {
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->route = match.route;
-    w->busy = true;
-    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
-    buf_clear(&s->webs.out);
-    tlv_encode(wire_info(w->route->op)->desc, message, &s->webs.out);
-    struct frame f = {.opcode = w->route->op, .request = w->request, .body = buf_slice(&s->webs.out)};
-    session_enqueue(s, n, &f);
+    web_give(s, n, w->route->op, message);
 }
 
 /* What the parser has come to. */
@@ -164,7 +174,7 @@ static void step(struct server *s, struct session *n, bool has_more) {
     }
     if (w->in.state == HTTP_IN_HEAD) return;
     if (!w->looked) {
-        w->looked = web_admit(s, n);
+        w->looked = n->is_orion ? orion_admit(s, n) : web_admit(s, n);
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);

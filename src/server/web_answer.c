@@ -1,6 +1,7 @@
 /* web_answer.c: what leaves by HTTP. Frames come as they would for native v2, when they may leave; here they become a
  * head and a JSON text, or the chunks of a stream. Nothing here ends a session: whoever sends may still be using it. */
 #include "http_out.h"
+#include "orion_session.h"
 #include "panic.h"
 #include "session.h"
 #include "web_impl.h"
@@ -20,6 +21,7 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
     s->webs.answers[h->status / 100]++;
+    if (n->is_orion) orion_head(s, n);
     /* To an older peer the new word is told: it will be used again. */
     if (!h->close && r->minor == 0) {
         buf_cut(&s->webs.out, s->webs.out.len - 2);
@@ -32,6 +34,15 @@ static void put_head(struct server *s, struct session *n, const struct api_said 
     struct http_head h = {
         .status = said->status, .type = type, .length = length, .retry_after_s = said->retry_after_s, .allow = allow};
     web_put_head(s, n, &h);
+}
+
+void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type) {
+    struct webs *all = &s->webs;
+    ENSURE(!all->json.full);
+    put_head(s, n, said, type, (int64_t)all->json.len, NULL);
+    if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
+    session_send_raw(s, n, buf_slice(&all->out));
+    web_finished(s, n);
 }
 
 void web_send_json(struct server *s, struct session *n, struct http_head *h) {
@@ -47,11 +58,9 @@ void web_send_json(struct server *s, struct session *n, struct http_head *h) {
 }
 
 static void send_text(struct server *s, struct session *n, struct slice text) {
-    struct webs *all = &s->webs;
-    put_head(s, n, &(struct api_said){.status = 200}, TYPE_METRICS, (int64_t)text.len, NULL);
-    if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, text);
-    session_send_raw(s, n, buf_slice(&all->out));
-    web_finished(s, n);
+    buf_clear(&s->webs.json);
+    buf_put_slice(&s->webs.json, text);
+    web_say_body(s, n, &(struct api_said){.status = 200}, TYPE_METRICS);
 }
 
 /* What is in webs.json, as the answer. */
@@ -71,7 +80,8 @@ void web_say_error(struct server *s, struct session *n, enum err e, uint16_t sta
                    const char *field, const char *allow) {
     struct json j = web_json(s);
     uint32_t retry_ms = err_is_retryable(e) ? 1000 : 0;
-    struct api_said said = api_error(&j, e, status, slice_str(text), field, retry_ms);
+    struct api_said said = n->is_orion ? orion_refusal(&j, e, status, slice_str(text), retry_ms)
+                                       : api_error(&j, e, status, slice_str(text), field, retry_ms);
     send_json(s, n, &said, allow);
 }
 
@@ -188,6 +198,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
     if (f->opcode == WIRE_ERROR || f->opcode == WIRE_BUSY) buf_clear(&w->held); /* it alone is the answer */
     arena_reset(&s->webs.arena);
     uint32_t count = parts_take(s, w, f, &parts);
+    if (n->is_orion) {
+        orion_answer(s, n, f->opcode, parts[0]);
+        return;
+    }
     struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
     struct api_said said = api_answer(w->route, f->opcode, parts, count, &x);
     if (s->webs.json.full || w->held.full) {

@@ -66,6 +66,7 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_BLOB_BEGIN, "a body of any length is a blob at once"},
         {WIRE_BLOB_PART, "the same"},
         {WIRE_BLOB_END, "the same"},
+        {WIRE_ORION_GET, "Orion's own paths, on a listener of their own"},
     };
     uint32_t count;
     const struct api_route *routes = api_routes(&count);
