@@ -1,5 +1,5 @@
 // The graph view: canvas, mini-map, search, and the card of the job that is pointed at or chosen.
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { jobPath, navigate, setQuery } from "../../router";
 import { stateInfo } from "../../ui/states";
@@ -8,6 +8,7 @@ import { centre, fit, pan, reveal, zoom, type Camera, type Size } from "./camera
 import { JobCard } from "./card";
 import { attachGestures } from "./gestures";
 import { statesChosen } from "./legend";
+import type { Layout } from "./layout";
 import type { Lights } from "./lights";
 import { criticalPath, type Attempt, type FlowGraph, type JobNow } from "./model";
 import { NODE_HEIGHT, NODE_WIDTH, Scene, drawMiniMap, type SceneInput } from "./scene";
@@ -30,6 +31,7 @@ const MINI_MS = 250; // the mini-map follows states this often at most
 const NEAR_SCALE = 0.9; // a job that was searched for is shown at least so large
 const PAN_PX = 80; // by an arrow with Shift
 const ZOOM_STEP = 1.3;
+const REST_MS = 120; // a camera that was moved within this is still moving
 const LEAVE_MS = 250; // time to get from a node to its card
 
 /** Jobs whose name has the text; undefined: no text. */
@@ -72,7 +74,8 @@ export function GraphView(props: GraphProps) {
     if (index >= 0) setHoveredNow(index);
     else leaving.current = setTimeout(() => setHoveredNow(-1), LEAVE_MS);
   }, []);
-  const [, setMoved] = useState(0);
+  const movedMs = useRef(0);
+  const card = useRef<HTMLDivElement>(null);
 
   const selected = graph.byName.get(query.get("job") ?? "") ?? -1;
   const text = query.get("q") ?? "";
@@ -84,10 +87,14 @@ export function GraphView(props: GraphProps) {
     [graph, attempts, showPath, showPath ? props.nowMs : 0],
   );
 
+  const dims = matches !== undefined || chosen.size > 0;
+  const dimmed = useMemo(
+    () => (dims ? (i: number) => matches?.has(i) === false || (chosen.size > 0 && !chosen.has(now[i]!.state)) : undefined),
+    [matches, query.get("states"), dims && chosen.size > 0 ? now : undefined],
+  );
+
   const input = useRef<SceneInput | undefined>(undefined);
   if (laid !== undefined && laid.graph === graph) {
-    const dims = matches !== undefined || chosen.size > 0;
-    const dimmed = dims ? (i: number) => matches?.has(i) === false || (chosen.size > 0 && !chosen.has(now[i]!.state)) : undefined;
     input.current = { graph, layout: laid.layout, now, lights: props.lights, dimmed, critical, selected, hovered };
   }
 
@@ -101,7 +108,8 @@ export function GraphView(props: GraphProps) {
     pending.current = requestAnimationFrame((timeMs) => {
       pending.current = 0;
       if (input.current === undefined || scene.current === undefined) return;
-      scene.current.draw(input.current, camera.current, size.current, timeMs);
+      const exact = scene.current.draw(input.current, camera.current, size.current, timeMs, timeMs - movedMs.current < REST_MS);
+      if (card.current !== null) placeCard(card.current, input.current.layout, camera.current, size.current);
       const box = frame.current;
       if (box !== null) {
         const { scale, left, top } = miniPlace.current;
@@ -110,15 +118,15 @@ export function GraphView(props: GraphProps) {
         box.style.width = `${(size.current.width / view.scale) * scale}px`;
         box.style.height = `${(size.current.height / view.scale) * scale}px`;
       }
-      if (input.current.lights.active(timeMs)) draw();
+      if (!exact || input.current.lights.active(timeMs)) draw();
     });
   }, []);
 
   const moveTo = useCallback((next: Camera, byPerson = true) => {
     if (byPerson) following.current = false;
     camera.current = next;
+    movedMs.current = performance.now();
     draw();
-    setMoved((count) => count + 1); // the card stays at its job
   }, []);
 
   const scaleMin = () => {
@@ -198,6 +206,10 @@ export function GraphView(props: GraphProps) {
   useEffect(() => {
     draw();
     miniTimer.current ??= setTimeout(drawMini, MINI_MS);
+  }, [now]);
+  useEffect(draw, [selected, hovered, dimmed, critical]);
+  useLayoutEffect(() => {
+    if (card.current !== null && input.current !== undefined) placeCard(card.current, input.current.layout, camera.current, size.current);
   });
 
   const keys = (event: KeyboardEvent) => {
@@ -263,14 +275,15 @@ export function GraphView(props: GraphProps) {
           onKeyDown={keys}
         />
         {laid === undefined ? <p class="graph-wait" role="status">Laying out {graph.nodes.length.toLocaleString()} jobs…</p> : null}
-        <div class="minimap" hidden={graph.nodes.length < 12}>
+        <div class="minimap" hidden={graph.nodes.length < 30}>
           <canvas ref={mini} aria-hidden="true" onPointerDown={miniMoved} onPointerMove={miniMoved} />
           <div ref={frame} class="minimap-frame" />
         </div>
         {carded >= 0 && laid !== undefined && laid.graph === graph && now[carded] !== undefined ? (
           <div
             class="graph-card card"
-            style={cardPlace(laid, carded, camera.current, size.current)}
+            ref={card}
+            data-index={carded}
             onPointerEnter={() => setHovered(carded)}
             onPointerLeave={() => setHovered(-1)}
           >
@@ -294,16 +307,17 @@ export function GraphView(props: GraphProps) {
 }
 
 const CARD_WIDTH = 320;
-const CARD_ROOM = 210;
 
 /** Beside its node: below, or above where there is no room. */
-function cardPlace(laid: LaidOut, index: number, camera: Camera, size: Size): Record<string, string> {
-  const x = (laid.layout.x[index]! - camera.x) * camera.scale;
-  const y = (laid.layout.y[index]! - camera.y) * camera.scale;
+function placeCard(card: HTMLDivElement, layout: Layout, camera: Camera, size: Size): void {
+  const index = Number(card.dataset.index);
+  const x = (layout.x[index]! - camera.x) * camera.scale;
+  const y = (layout.y[index]! - camera.y) * camera.scale;
   const below = y + NODE_HEIGHT * camera.scale + 10;
-  const left = `${Math.max(8, Math.min(x, size.width - CARD_WIDTH - 8))}px`;
-  if (below + CARD_ROOM < size.height || y < CARD_ROOM) return { left, top: `${Math.max(8, Math.min(below, size.height - 60))}px` };
-  return { left, bottom: `${size.height - y + 10}px` };
+  const left = Math.max(8, Math.min(x, size.width - Math.min(CARD_WIDTH, size.width - 16) - 8));
+  const above = y - 10 - card.offsetHeight;
+  const top = below + card.offsetHeight + 8 < size.height || above < 8 ? Math.min(below, size.height - card.offsetHeight - 8) : above;
+  card.style.transform = `translate(${left}px, ${Math.max(8, top)}px)`;
 }
 
 /** Those that this job dragged down, in the order in which the failure reached them. */

@@ -135,7 +135,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
   const clock = useNow();
   const time = useMoment(store, query);
   const [pastLights] = useState(() => new Lights());
-  const now: readonly JobNow[] = time.moment?.now ?? store.now.slice();
+  const now: readonly JobNow[] = time.moment?.now ?? store.now;
   useEffect(() => {
     if (time.moment !== undefined && time.moment.changed >= 0) pastLights.flash(time.moment.changed, performance.now());
   }, [time.moment]);

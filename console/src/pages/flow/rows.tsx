@@ -32,7 +32,7 @@ interface RowsProps {
   head?: ComponentChildren;
   row: (index: number) => ComponentChildren;
   onWindow?: (first: number, end: number) => void;
-  scroller?: RefObject<HTMLDivElement>;
+  scroller?: RefObject<HTMLDivElement | null>;
 }
 
 export function VirtualRows({ count, rowHeight, label, head, row, onWindow, scroller }: RowsProps) {

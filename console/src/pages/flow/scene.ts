@@ -15,12 +15,18 @@ const FULL_SCALE = 0.6; // the second line from here on
 const CURVE_SCALE = 0.14; // edges are curves from here on
 const RADIUS = 8;
 
+// From afar thousands of jobs and edges are seen at once, too many to draw in each frame of a move. They are drawn into
+// a picture somewhat larger than the screen, which moves and scales with the camera, and anew when the camera rests.
+const PICTURE_NODES = 1200; // a graph with fewer is always drawn directly
+const PICTURE_MARGIN = 0.35; // of the screen, on each side
+const PICTURE_MS = 150; // while the camera moves or states change: anew no more often than this
+
 export interface SceneInput {
   graph: FlowGraph;
   layout: Layout;
   now: readonly JobNow[];
   lights: Lights;
-  /** Jobs that are dimmed, by the legend or the search; undefined: none is. */
+  /** Jobs that are dimmed, by the legend or the search; undefined: none is. Another function means another choice. */
   dimmed: ((index: number) => boolean) | undefined;
   critical: ReadonlySet<number>; // jobs of the critical path
   selected: number;
@@ -31,6 +37,7 @@ interface Palette {
   ground: string;
   surface: string;
   line: string;
+  edge: string;
   text: string;
   faint: string;
   accent: string;
@@ -41,14 +48,14 @@ interface Palette {
 export function paletteNow(): Palette {
   const states = new Map([...jobStates.map((state) => state.name), "unknown"].map((name) => [name, colour(`state-${name}`)]));
   const [ground, surface, line, text, faint] = ["ground", "surface", "line", "text", "faint"].map(colour) as [string, string, string, string, string];
-  return { ground, surface, line, text, faint, accent: colour("warn"), focus: colour("focus"), states };
+  return { ground, surface, line, edge: colour("edge"), text, faint, accent: colour("warn"), focus: colour("focus"), states };
 }
 
 /** An edge as lines or curves from the right side of one job to the left side of another. */
 function tracePath(context: CanvasRenderingContext2D, input: SceneInput, edge: number, curved: boolean): void {
   const { layout, graph } = input;
   const [parent, child] = [graph.edges[2 * edge]!, graph.edges[2 * edge + 1]!];
-  let x = layout.x[parent]! + NODE_WIDTH;
+  let x = layout.exitX[parent]!;
   let y = layout.y[parent]! + NODE_HEIGHT / 2;
   context.moveTo(x, y);
   const to = (nextX: number, nextY: number) => {
@@ -59,7 +66,44 @@ function tracePath(context: CanvasRenderingContext2D, input: SceneInput, edge: n
     y = nextY;
   };
   for (let p = layout.pointStart[edge]!; p < layout.pointStart[edge + 1]!; p++) to(layout.points[2 * p]!, layout.points[2 * p + 1]!);
-  to(layout.x[child]!, layout.y[child]! + NODE_HEIGHT / 2);
+  to(layout.entryX[child]!, layout.y[child]! + NODE_HEIGHT / 2);
+}
+
+interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A part of the world as it was drawn once, and what it was drawn from. */
+interface Picture extends Pick<SceneInput, "layout" | "now" | "dimmed" | "critical"> {
+  canvas: HTMLCanvasElement;
+  box: Box;
+  scale: number;
+  ratio: number;
+  madeMs: number;
+}
+
+const boxOf = (camera: Camera, size: Size): Box => ({
+  left: camera.x,
+  top: camera.y,
+  right: camera.x + size.width / camera.scale,
+  bottom: camera.y + size.height / camera.scale,
+});
+
+const isInside = (inner: Box, outer: Box) =>
+  inner.left >= outer.left && inner.top >= outer.top && inner.right <= outer.right && inner.bottom <= outer.bottom;
+
+function clear(context: CanvasRenderingContext2D, ground: string): void {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.fillStyle = ground;
+  context.fillRect(0, 0, context.canvas.width, context.canvas.height);
+}
+
+function setCamera(context: CanvasRenderingContext2D, camera: Camera, ratio: number): void {
+  const scale = camera.scale * ratio;
+  context.setTransform(scale, 0, 0, scale, -camera.x * scale, -camera.y * scale);
 }
 
 export class Scene {
@@ -69,6 +113,7 @@ export class Scene {
   private edgeTop = new Float32Array(0); // of each edge, with its points
   private edgeBottom = new Float32Array(0);
   private measured: Layout | undefined;
+  private picture: Picture | undefined;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
@@ -76,6 +121,7 @@ export class Scene {
 
   themeChanged(): void {
     this.palette = paletteNow();
+    this.picture = undefined;
   }
 
   resize(size: Size): void {
@@ -84,24 +130,75 @@ export class Scene {
     if (this.canvas.width !== width || this.canvas.height !== height) [this.canvas.width, this.canvas.height] = [width, height];
   }
 
-  draw(input: SceneInput, camera: Camera, size: Size, timeMs: number): void {
+  /** False: this was a rough picture of a moving view, and it wants to be drawn again when the camera rests. */
+  draw(input: SceneInput, camera: Camera, size: Size, timeMs: number, moving: boolean): boolean {
     const context = this.context;
     if (this.measured !== input.layout) this.measureEdges(input);
     const ratio = this.canvas.width / Math.max(1, size.width);
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.fillStyle = this.palette.ground;
-    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
-    context.setTransform(camera.scale * ratio, 0, 0, camera.scale * ratio, -camera.x * camera.scale * ratio, -camera.y * camera.scale * ratio);
-    const seen = { left: camera.x, top: camera.y, right: camera.x + size.width / camera.scale, bottom: camera.y + size.height / camera.scale };
-    this.drawEdges(input, camera.scale, seen);
+    let exact = true;
+    if (camera.scale < NAME_SCALE && input.graph.nodes.length > PICTURE_NODES) {
+      exact = this.drawPicture(input, camera, size, ratio, timeMs, moving);
+      setCamera(context, camera, ratio);
+    } else {
+      clear(context, this.palette.ground);
+      setCamera(context, camera, ratio);
+      this.drawDetails(context, input, camera.scale, boxOf(camera, size), timeMs);
+    }
+    this.drawMarks(input, camera.scale, timeMs);
+    return exact;
+  }
+
+  private drawDetails(context: CanvasRenderingContext2D, input: SceneInput, scale: number, seen: Box, timeMs: number): void {
+    this.drawEdges(context, input, scale, seen);
     const visible: number[] = [];
     for (let i = 0; i < input.graph.nodes.length; i++) {
       const [x, y] = [input.layout.x[i]!, input.layout.y[i]!];
       if (x < seen.right && x + NODE_WIDTH > seen.left && y < seen.bottom && y + NODE_HEIGHT > seen.top) visible.push(i);
     }
-    if (camera.scale < NAME_SCALE) this.drawBlocks(input, visible, timeMs);
-    else for (const index of visible) this.drawNode(input, index, camera.scale, timeMs);
-    this.drawMarks(input, camera.scale, timeMs);
+    if (scale < NAME_SCALE) this.drawBlocks(context, input, visible, timeMs);
+    else for (const index of visible) this.drawNode(input, index, scale, timeMs);
+  }
+
+  // ---- the view from afar ----
+
+  private drawPicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number, moving: boolean): boolean {
+    const old = this.picture;
+    const fits = old !== undefined && old.layout === input.layout && old.dimmed === input.dimmed && old.critical === input.critical && old.ratio === ratio;
+    const fresh = fits && old.now === input.now && !input.lights.active(timeMs);
+    const covers = fits && isInside(boxOf(camera, size), old.box);
+    const exact = fresh && covers && old.scale === camera.scale;
+    const mayWait = fits && (moving || old.scale === camera.scale) && timeMs - old.madeMs < PICTURE_MS;
+    const roughIsEnough = moving && fresh && covers && camera.scale / old!.scale < 2 && camera.scale / old!.scale > 0.4;
+    if (!exact && !mayWait && !roughIsEnough) this.picture = this.makePicture(input, camera, size, ratio, timeMs);
+    const picture = this.picture!;
+    const context = this.context;
+    clear(context, this.palette.ground);
+    const zoom = camera.scale / picture.scale;
+    context.imageSmoothingEnabled = zoom !== 1;
+    context.drawImage(
+      picture.canvas,
+      Math.round((picture.box.left - camera.x) * camera.scale * ratio),
+      Math.round((picture.box.top - camera.y) * camera.scale * ratio),
+      picture.canvas.width * zoom,
+      picture.canvas.height * zoom,
+    );
+    return exact || this.picture !== old;
+  }
+
+  private makePicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number): Picture {
+    const margin = { x: (size.width * PICTURE_MARGIN) / camera.scale, y: (size.height * PICTURE_MARGIN) / camera.scale };
+    const seen = boxOf(camera, size);
+    const box = { left: seen.left - margin.x, top: seen.top - margin.y, right: seen.right + margin.x, bottom: seen.bottom + margin.y };
+    const canvas = this.picture?.canvas ?? document.createElement("canvas");
+    const width = Math.ceil((box.right - box.left) * camera.scale * ratio);
+    const height = Math.ceil((box.bottom - box.top) * camera.scale * ratio);
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    const context = canvas.getContext("2d", { alpha: false })!;
+    clear(context, this.palette.ground);
+    setCamera(context, { x: box.left, y: box.top, scale: camera.scale }, ratio);
+    this.drawDetails(context, input, camera.scale, box, timeMs);
+    const { layout, now, dimmed, critical } = input;
+    return { canvas, box, scale: camera.scale, ratio, layout, now, dimmed, critical, madeMs: timeMs };
   }
 
   // ---- edges ----
@@ -124,27 +221,34 @@ export class Scene {
     }
   }
 
-  private drawEdges(input: SceneInput, scale: number, seen: { left: number; top: number; right: number; bottom: number }): void {
+  private drawEdges(context: CanvasRenderingContext2D, input: SceneInput, scale: number, seen: Box): void {
     const { graph, layout, critical } = input;
-    const context = this.context;
-    const focus = input.hovered >= 0 ? input.hovered : input.selected;
-    const strong: number[] = [];
-    const near: number[] = [];
     const curved = scale >= CURVE_SCALE;
     context.beginPath();
     for (let e = 0; e < graph.edges.length / 2; e++) {
       const [parent, child] = [graph.edges[2 * e]!, graph.edges[2 * e + 1]!];
       if (layout.x[parent]! > seen.right || layout.x[child]! < seen.left || this.edgeTop[e]! > seen.bottom || this.edgeBottom[e]! < seen.top) continue;
+      if (!critical.has(parent) || !critical.has(child)) tracePath(context, input, e, curved);
+    }
+    context.lineWidth = Math.max(1, 0.75 / scale);
+    context.strokeStyle = this.palette.edge;
+    context.stroke();
+  }
+
+  /** The edges of the job that is pointed at, and those of the critical path. */
+  private drawStrongEdges(input: SceneInput, unit: number): void {
+    const { graph, critical } = input;
+    const focus = input.hovered >= 0 ? input.hovered : input.selected;
+    const strong: number[] = [];
+    const near: number[] = [];
+    if (critical.size === 0 && focus < 0) return;
+    for (let e = 0; e < graph.edges.length / 2; e++) {
+      const [parent, child] = [graph.edges[2 * e]!, graph.edges[2 * e + 1]!];
       if (critical.has(parent) && critical.has(child)) strong.push(e);
       else if (parent === focus || child === focus) near.push(e);
-      else tracePath(context, input, e, curved);
     }
-    // Antialiased hairlines cost most of a frame from afar; there they are a texture, not lines to follow.
-    context.lineWidth = Math.max(1, 0.75 / scale);
-    context.strokeStyle = this.palette.line;
-    context.stroke();
-    this.strokeEdges(input, near, this.palette.text, 1.75 / Math.min(1, scale));
-    this.strokeEdges(input, strong, this.palette.accent, 3 / Math.min(1, scale));
+    this.strokeEdges(input, near, this.palette.text, 1.75 * unit);
+    this.strokeEdges(input, strong, this.palette.accent, 3 * unit);
   }
 
   private strokeEdges(input: SceneInput, edges: number[], style: string, width: number): void {
@@ -162,8 +266,7 @@ export class Scene {
     return this.palette.states.get(state) ?? this.palette.states.get("unknown")!;
   }
 
-  private drawBlocks(input: SceneInput, visible: number[], timeMs: number): void {
-    const context = this.context;
+  private drawBlocks(context: CanvasRenderingContext2D, input: SceneInput, visible: number[], timeMs: number): void {
     const byState = new Map<string, number[]>();
     for (const index of visible) {
       const state = input.lights.shown(index, input.now[index]!, timeMs).state;
@@ -249,6 +352,7 @@ export class Scene {
       context.stroke();
     };
     const unit = 1 / Math.min(1, scale);
+    this.drawStrongEdges(input, unit);
     for (const index of input.critical) frame(index, this.palette.accent, 2.5 * unit, 1);
     for (const index of input.lights.indices()) {
       const glow = input.lights.glow(index, timeMs);

@@ -190,6 +190,8 @@ export class FlowStore {
       this.frame = 0;
       if (this.fallen.length > 0) this.lights.cascade(this.fallen, performance.now());
       this.fallen = [];
+      this.now = this.now.slice(); // who draws sees by it that something changed
+      this.attempts = this.attempts.slice();
       for (const watcher of [...this.watchers]) watcher();
     });
   }
