@@ -7,7 +7,7 @@
 //   3. order      sweeps by the mean place of neighbours; the sweep with the fewest crossings is kept
 //   4. heights    each layer takes the heights nearest to those of its neighbours that keep nodes apart. That is a least
 //                 squares problem with an order: solved exactly, in one pass, by pooling adjacent violators
-// A layer with more jobs than a screen has room for is folded into a block of columns. See docs/adr/0088.
+// Where the whole would be far taller than wide, large layers are folded into blocks of columns. See docs/adr/0088.
 
 export interface LayoutInput {
   count: number;
@@ -19,6 +19,8 @@ export interface LayoutInput {
 export interface Layout {
   x: Float32Array; // left upper corners
   y: Float32Array;
+  entryX: Float32Array; // where edges arrive: at the job itself, or at the block that its layer is folded into
+  exitX: Float32Array;
   layer: Int32Array;
   width: number;
   height: number;
@@ -31,12 +33,14 @@ export interface Layout {
 const GAP_X = 72;
 const GAP_Y = 14;
 const DUMMY_HEIGHT = 10;
-const FOLD_FROM = 64; // jobs in a layer
+const FOLD_FROM = 32; // jobs in a layer
+const ASPECT = 1.5; // width to height that folding aims at
 const SPAN_MAX = 48; // a longer edge is drawn straight
 const SWEEPS = 8;
 const SWEEPS_LARGE = 4;
 const LARGE = 4000; // nodes with dummies
-const HEIGHT_SWEEPS = 6;
+const HEIGHT_SWEEPS = 14;
+const HEIGHT_SWEEPS_LARGE = 6;
 
 /** Neighbours in compressed rows: those of i are at[start[i]] up to at[start[i + 1]]. */
 export interface Rows {
@@ -273,12 +277,23 @@ interface Column {
   rows: number;
 }
 
+/** The most rows that a layer may have for the whole to be as wide as ASPECT asks. */
+function rowsMax(sizes: readonly number[], input: LayoutInput): number {
+  let rows = Math.max(FOLD_FROM, ...sizes);
+  for (; rows > FOLD_FROM; rows = Math.floor(rows * 0.9)) {
+    const width = sizes.reduce((sum, size) => sum + Math.ceil(size / rows) * (input.nodeWidth + GAP_Y) + GAP_X, 0);
+    const height = Math.min(rows, Math.max(...sizes)) * (input.nodeHeight + GAP_Y);
+    if (width / height >= ASPECT) break;
+  }
+  return Math.max(rows, FOLD_FROM);
+}
+
 function columnsOf(proper: Proper, input: LayoutInput): Column[] {
+  const realIn = (nodes: Int32Array) => nodes.reduce((sum, node) => sum + (node < input.count ? 1 : 0), 0);
+  const most = rowsMax(proper.layers.map(realIn), input);
   const heightOf = (node: number) => (node < input.count ? input.nodeHeight : DUMMY_HEIGHT);
   return proper.layers.map((nodes) => {
-    const real = nodes.reduce((sum, node) => sum + (node < input.count ? 1 : 0), 0);
-    let columns = 1;
-    if (real > FOLD_FROM) columns = Math.ceil(Math.sqrt((real * (input.nodeHeight + GAP_Y)) / (input.nodeWidth + GAP_Y) / 1.6));
+    const columns = Math.max(1, Math.ceil(realIn(nodes) / most));
     const apart = new Float64Array(nodes.length);
     for (let i = 1; i < nodes.length; i++) apart[i] = (heightOf(nodes[i - 1]!) + heightOf(nodes[i]!)) / 2 + GAP_Y;
     return { nodes, apart, columns, rows: columns === 1 ? nodes.length : Math.ceil(nodes.length / columns) };
@@ -301,12 +316,13 @@ function heights(proper: Proper, columns: Column[], input: LayoutInput): Float64
     for (const node of column.nodes) middle[node]! -= offset / 2;
     if (column.columns > 1) placeBlock(column, input, middle);
   }
-  for (let sweep = 0; sweep < HEIGHT_SWEEPS; sweep++) {
+  const sweeps = proper.count > LARGE ? HEIGHT_SWEEPS_LARGE : HEIGHT_SWEEPS;
+  for (let sweep = 0; sweep < sweeps; sweep++) {
     const down = sweep % 2 === 0;
     for (let k = 0; k < columns.length; k++) {
       const column = columns[down ? k : columns.length - 1 - k]!;
       if (column.columns > 1) continue;
-      const last = sweep === HEIGHT_SWEEPS - 1;
+      const last = sweep >= sweeps - 4;
       const wanted = new Float64Array(column.nodes.length);
       const weight = new Float64Array(column.nodes.length);
       column.nodes.forEach((node, i) => {
@@ -358,6 +374,13 @@ export function layOut(input: LayoutInput): Layout {
 
   const x = Float32Array.from({ length: count }, (_, i) => middleX[i]! - nodeWidth / 2);
   const y = Float32Array.from({ length: count }, (_, i) => middle[i]! - nodeHeight / 2 - top);
+  const entryX = x.slice();
+  const exitX = x.map((corner) => corner + nodeWidth);
+  columns.forEach((column, l) => {
+    if (column.columns === 1) return;
+    const blockRight = left[l]! + column.columns * (nodeWidth + GAP_Y) - GAP_Y;
+    for (const node of column.nodes) if (node < count) [entryX[node], exitX[node]] = [left[l]! - 4, blockRight + 4];
+  });
   const pointStart = new Int32Array(edges.length / 2 + 1);
   const points: number[] = [];
   for (let e = 0; e < edges.length / 2; e++) {
@@ -369,5 +392,5 @@ export function layOut(input: LayoutInput): Layout {
   }
   pointStart[edges.length / 2] = points.length / 2;
   const width = count === 0 ? 0 : right - GAP_X;
-  return { x, y, layer, width, height: bottom - top, pointStart, points: Float32Array.from(points), crossings };
+  return { x, y, entryX, exitX, layer, width, height: bottom - top, pointStart, points: Float32Array.from(points), crossings };
 }
