@@ -47,7 +47,10 @@ interface PagesOf<Answer, Row> {
   cursorOf: (answer: Answer) => string | undefined;
   cursorName?: string;
   wakes?: (event: StreamEvent) => boolean;
+  all?: boolean; // not only those that someone asks for
 }
+
+const ALL = 1000; // pages
 
 export function usePages<Answer, Row>(of: PagesOf<Answer, Row>): Paged<Row> {
   const [got, setGot] = useState<{ key: string; page: Page<Row> }>();
@@ -57,7 +60,7 @@ export function usePages<Answer, Row>(of: PagesOf<Answer, Row>): Paged<Row> {
   const now = useRef(of);
   now.current = of;
   const key = of.path === null ? "" : of.path + JSON.stringify(of.query ?? {});
-  const pages = ask.key === key ? ask.pages : 1;
+  const pages = of.all ? ALL : ask.key === key ? ask.pages : 1;
   const reload = useCallback(() => setAsk((last) => ({ ...last, round: last.round + 1 })), []);
 
   useEffect(() => {

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 
 import { Dialog } from "./parts";
+import "./show.css";
 
 export interface Ask {
   title: string;

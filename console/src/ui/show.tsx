@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Link, setQuery } from "../router";
 import { durationText, dateText, useNow } from "./parts";
+import "./show.css";
 import { say } from "./toast";
 
 /** Pairs, below each other or side by side (flat); what has no value is left out. */

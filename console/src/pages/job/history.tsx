@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { ApiError, get, pathOf, type JobView, type Schemas } from "../../api/client";
 import type { ChangeEvent } from "../../api/events";
-import { useGet } from "../../api/hooks";
+import { textOf, usePages } from "../../api/pages";
 import { dateText, durationText, Empty, JobLink, Loading, Problem, StateBadge } from "../../ui/parts";
 import { Table, type Column } from "../../ui/table";
 
@@ -77,8 +77,15 @@ function Neighbour({ flow, name, jobs }: { flow: string; name: string; jobs: Job
 /** Which jobs it waits for and which wait for it. */
 export function Neighbours({ job, target }: { job: JobView; target: string }) {
   const [flow = "", name = ""] = target.split("/");
-  const got = useGet<Schemas["got"]>(`/flows/${pathOf(flow)}`, { details: true }, (event) => event.type === "job" && event.target.startsWith(`${flow}/`));
-  const jobs = got.data?.jobs ?? [];
+  const got = usePages<Schemas["listed"], JobView>({
+    path: `/flows/${pathOf(flow)}/graph`,
+    query: { most: 1000 },
+    rowsOf: (answer) => answer.jobs,
+    cursorOf: (answer) => textOf(answer.cursor),
+    wakes: (event) => event.type === "job" && event.target.startsWith(`${flow}/`),
+    all: true,
+  });
+  const jobs = got.rows ?? [];
   const children = jobs.filter((each) => each.parents?.includes(name)).map((each) => each.job?.split("/")[1] ?? "");
   const parents = job.parents ?? [];
   return (
@@ -90,7 +97,7 @@ export function Neighbours({ job, target }: { job: JobView; target: string }) {
       </section>
       <section class="card">
         <h3>Needs it</h3>
-        {children.length === 0 && got.data !== undefined ? <p class="faint">no job</p> : null}
+        {children.length === 0 && got.rows !== undefined ? <p class="faint">no job</p> : null}
         <ul>{children.map((each) => <Neighbour key={each} flow={flow} name={each} jobs={jobs} />)}</ul>
       </section>
     </div>

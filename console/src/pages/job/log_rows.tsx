@@ -99,15 +99,16 @@ function WindowedRows(of: LogRowsProps) {
   const lines = of.log.lineCount;
   const seen = windowOf(view.top, lines, view.height);
   const scrolled = useSticking(of, box);
-  useLayoutEffect(() => {
-    if (of.current !== undefined && box.current !== null)
-      box.current.scrollTop = scrollTopOf(of.current.line, lines, view.height, view.height / 2);
-  }, [of.current]);
   const firstSeen = useRef(0);
   useLayoutEffect(() => {
     // where the bar stands for more than its height, more lines would move those in sight
-    if (!of.stick && box.current !== null) box.current.scrollTop = scrollTopOf(firstSeen.current, lines, view.height, 0);
+    if (!of.stick && box.current !== null) box.current.scrollTop = scrollTopOf(firstSeen.current, lines, view.height);
   }, [lines]);
+  useLayoutEffect(() => {
+    if (of.current === undefined || box.current === null) return;
+    firstSeen.current = Math.max(0, of.current.line - view.height / 2 / ROW_PX);
+    box.current.scrollTop = scrollTopOf(firstSeen.current, lines, view.height);
+  }, [of.current]);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;

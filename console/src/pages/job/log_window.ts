@@ -13,11 +13,11 @@ export function windowOf(scrollTop: number, lines: number, viewPx: number): { fi
   return { first: Math.floor(topPx / ROW_PX), overPx: topPx % ROW_PX, heightPx, atEnd: scrollTop + viewPx >= heightPx - NEAR_PX };
 }
 
-/** Where to scroll to see a line so far below the upper edge. */
-export function scrollTopOf(line: number, lines: number, viewPx: number, belowPx: number): number {
+/** Where to scroll to see a line, or a part of it, at the upper edge. */
+export function scrollTopOf(line: number, lines: number, viewPx: number): number {
   const allPx = lines * ROW_PX;
   const heightPx = Math.min(allPx, HEIGHT_PX_MAX);
   if (heightPx <= viewPx) return 0;
-  const topPx = Math.min(Math.max(0, line * ROW_PX - belowPx), allPx - viewPx);
+  const topPx = Math.min(Math.max(0, line * ROW_PX), allPx - viewPx);
   return (topPx * (heightPx - viewPx)) / (allPx - viewPx);
 }
