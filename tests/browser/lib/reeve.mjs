@@ -98,9 +98,11 @@ export class Reeve {
     return this.show(target);
   }
 
+  /** A job; or a flow, its jobs as `jobs`. */
   async show(target) {
     const [answer] = await this.json("show", target);
-    return answer;
+    if (target.includes("/")) return answer.jobs?.[0] ?? answer;
+    return { ...answer.flow, jobs: answer.jobs };
   }
 
   /** A request of a program: with the token, without a browser. */
