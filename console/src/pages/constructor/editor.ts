@@ -24,7 +24,7 @@ const STARTING: Record<string, Json> = {
   external: "a word from outside", http: "https://example.org/", noop: true, sleep: "5s", fail: 1,
 };
 
-const first = (): Draft => kept() ?? draftOf(templates[1]!.file, arrange);
+const first = (): Draft => kept() ?? draftOf(templates[1]!.file, (draft) => arrange(draft));
 
 export function useEditor() {
   const [history, setHistory] = useState<History<Draft>>(() => begin(first()));
@@ -50,14 +50,14 @@ export function useEditor() {
 
       /** In place of all that is drawn, brought into view. */
       load: (file: Json) => {
-        const next = draftOf(file, arrange);
+        const next = draftOf(file, (draft) => arrange(draft));
         become(() => next);
         select(new Set());
         setShown((n) => n + 1);
       },
       /** The text beside the drawing was changed. */
       retext: (file: Json) => {
-        const next = draftOf(file, arrange, draft);
+        const next = draftOf(file, (now) => arrange(now), draft);
         become(() => next, "text");
       },
       clear: () => {
@@ -65,7 +65,7 @@ export function useEditor() {
         select(new Set());
       },
       arrange: () => {
-        become(arrange);
+        become((now) => arrange(now));
         setShown((n) => n + 1);
       },
       add: (at?: { x: number; y: number }) => {

@@ -49,7 +49,8 @@ function sweep(layers: string[][], neighbours: Map<string, string[]>, order: num
   }
 }
 
-export function arrange(draft: Draft): Draft {
+/** `step`: from one job to the next in its layer, and from one layer to the next. */
+export function arrange(draft: Draft, step = { x: STEP_X, y: STEP_Y }): Draft {
   const layers = layersOf(draft);
   const parents = new Map<string, string[]>();
   const children = new Map<string, string[]>();
@@ -65,7 +66,7 @@ export function arrange(draft: Draft): Draft {
   sweep(layers, parents, down);
   const places = new Map<string, { x: number; y: number }>();
   layers.forEach((layer, row) =>
-    layer.forEach((name, column) => places.set(name, { x: Math.round((column - (layer.length - 1) / 2) * STEP_X), y: row * STEP_Y })),
+    layer.forEach((name, column) => places.set(name, { x: Math.round((column - (layer.length - 1) / 2) * step.x), y: row * step.y })),
   );
   return { ...draft, jobs: draft.jobs.map((job): Job => ({ ...job, ...places.get(job.name)! })) };
 }

@@ -11,7 +11,7 @@ export interface Problem {
 
 const jobFields = new Map(fieldsOf("job").map((field) => [field.key, field]));
 const flowFields = new Map(fieldsOf("flow").map((field) => [field.key, field]));
-const NAME_BYTES_MAX = 255;
+const NAME_BYTES_MAX = 128; // name_bytes_max
 
 function nameProblem(name: string): string | undefined {
   if (name === "") return "A job needs a name.";
