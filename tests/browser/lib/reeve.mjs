@@ -117,6 +117,20 @@ export class Reeve {
     return answer.url;
   }
 
+  /** kill -9 of the server; its supervisor starts it again. Resolves when it is gone. */
+  async killServer() {
+    const pid = Number(await readFile(`/proc/${this.process.pid}/task/${this.process.pid}/children`, "utf8").then((all) => this.serverAmong(all)));
+    process.kill(pid, "SIGKILL");
+  }
+
+  async serverAmong(children) {
+    for (const pid of children.trim().split(" ")) {
+      const words = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+      if (words[1] === "serve") return pid;
+    }
+    throw new Error("there is no server process");
+  }
+
   async stop() {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const over = new Promise((done) => this.process.on("exit", done));
