@@ -45,13 +45,15 @@ export const OUTAGE = [/net::ERR_/, /WebSocket connection to/, /status of 503/];
 
 /**
  * A page of someone who is logged in by the one-time link, at `path`.
- * theme: light or dark; width, height: of the window; allow: complaints to forgive; loggedIn: false for a stranger.
+ * theme: light or dark; width, height: of the window; allow: complaints to forgive; loggedIn: false for a stranger;
+ * through: a cable (lib/cable.mjs) in place of the direct way.
  */
 export async function openPage(reeve, path = "/", options = {}) {
   if (isDev) reeve.pages ??= await serveSources(reeve);
   const { theme = "light", width = 1280, height = 800, allow = [], loggedIn = true } = options;
+  const base = options.through?.url ?? reeve.pages ?? reeve.url;
   const context = await (await chromiumOnce()).newContext({
-    baseURL: reeve.pages ?? reeve.url,
+    baseURL: base,
     viewport: { width, height },
     colorScheme: theme,
     reducedMotion: options.motion ? "no-preference" : "reduce",
@@ -66,7 +68,7 @@ export async function openPage(reeve, path = "/", options = {}) {
   complaints.watch(page);
   page.complaints = complaints;
   page.positions = recordPositions(page);
-  if (loggedIn && !isDev) await page.goto(await reeve.loginLink());
+  if (loggedIn && !isDev) await page.goto((await reeve.loginLink()).replace(reeve.url, base));
   if (!loggedIn || isDev || path !== "/") await page.goto(path);
   if (loggedIn) await page.locator("nav").first().waitFor();
   return page;

@@ -98,9 +98,11 @@ export class Reeve {
     return this.show(target);
   }
 
+  /** A job; or a flow, its jobs as `jobs`. */
   async show(target) {
     const [answer] = await this.json("show", target);
-    return answer;
+    if (target.includes("/")) return answer.jobs?.[0] ?? answer;
+    return { ...answer.flow, jobs: answer.jobs };
   }
 
   /** A request of a program: with the token, without a browser. */
@@ -113,6 +115,20 @@ export class Reeve {
   async loginLink() {
     const [answer] = await this.json("console");
     return answer.url;
+  }
+
+  /** kill -9 of the server; its supervisor starts it again. Resolves when it is gone. */
+  async killServer() {
+    const pid = Number(await readFile(`/proc/${this.process.pid}/task/${this.process.pid}/children`, "utf8").then((all) => this.serverAmong(all)));
+    process.kill(pid, "SIGKILL");
+  }
+
+  async serverAmong(children) {
+    for (const pid of children.trim().split(" ")) {
+      const words = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+      if (words[1] === "serve") return pid;
+    }
+    throw new Error("there is no server process");
   }
 
   async stop() {

@@ -22,6 +22,15 @@ async function startServer(options) {
   return reeve;
 }
 
+/** What a page looked like and said when its spec failed. */
+async function autopsy(page) {
+  const picture = `${process.env.BROWSER_LOGS ?? "/tmp"}/browser-failure-${Date.now()}.png`;
+  await page.screenshot({ path: picture }).catch(() => undefined);
+  const url = page.url();
+  await page.context().close().catch(() => undefined);
+  return [`page ${url}, picture ${picture}`, ...page.complaints.all.map((text) => `page said: ${text}`)].join("\n  ");
+}
+
 async function runOne(run) {
   const pages = [];
   const own = [];
@@ -42,13 +51,9 @@ async function runOne(run) {
     await run(given);
     for (const page of pages.splice(0)) await closePage(page);
   } catch (error) {
-    for (const page of pages) {
-      const picture = `${process.env.BROWSER_LOGS ?? "/tmp"}/browser-failure-${Date.now()}.png`;
-      await page.screenshot({ path: picture }).catch(() => undefined);
-      error.message += `\n  page ${page.url()}, picture ${picture}${page.complaints.all.map((text) => `\n  page said: ${text}`).join("")}`;
-      await page.context().close().catch(() => undefined);
-    }
-    throw error;
+    const told = [];
+    for (const page of pages) told.push(await autopsy(page));
+    throw new Error([error.message, ...told].join("\n"), { cause: error });
   } finally {
     for (const reeve of own) {
       started.delete(reeve);
