@@ -114,7 +114,8 @@ uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret)
 uint64_t view_flow_last(const struct state *s); /* the highest number given to a flow so far */
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx); /* in order of ordinals */
 void view_each_question(const struct state *s, view_question_fn each, void *ctx); /* by id */
-uint32_t view_question_next(const struct state *s, uint32_t at, struct question_view *ret); /* as view_flow_next, by id */
+/* As view_flow_next, by id. */
+uint32_t view_question_next(const struct state *s, uint32_t at, struct question_view *ret);
 uint32_t view_question_place(const struct state *s, uint64_t id); /* behind which the next one is; 0 = it is not open */
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);

@@ -67,6 +67,8 @@ static const struct {
     {WIRE_FOLLOW, LOOK | RUN_IT},
     {WIRE_TALE, LOOK | RUN_IT},
     {WIRE_LOGS, LOOK | RUN_IT | JOB},
+    {WIRE_AUDIT, RUN_IT},
+    {WIRE_WORKER_START, RUN_IT},
     {WIRE_STATS, LOOK | RUN_IT},
     {WIRE_METRICS, LOOK | RUN_IT},
     {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT | JOB},

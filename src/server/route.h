@@ -21,6 +21,10 @@ void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);
 void ask_why(struct server *s, struct request *r);
 void ask_dead(struct server *s, struct request *r);
+void audit_init(struct server *s);
+void audit_fini(struct server *s); /* waits for those that are being read */
+void ask_audit(struct server *s, struct request *r);
+void ask_launch(struct server *s, struct request *r);
 void ask_stats(struct server *s, struct request *r);
 void ask_metrics(struct server *s, struct request *r);
 

@@ -393,7 +393,8 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 &&
+           s->audits.count == 0 && s->launches == 0 && s->held_dones.count == 0 &&
            s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
@@ -540,6 +541,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
         return e;
     }
     struct inputs in;
+    audit_init(s);
     past_init(s);
     project_init(s);
     feed_init(s);
@@ -564,6 +566,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
 void server_close(struct server *s) {
     bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
     session_free_all(s);
+    audit_fini(s);
     call_free_all(s);
     project_fini(s);
     past_fini(s);

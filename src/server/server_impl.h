@@ -250,6 +250,8 @@ struct server {
     struct judge judge;
     struct retain retain;
     struct project project;
+    uint32_t launches;  /* workers that are being started */
+    struct pool audits; /* struct audit_wait: pages of the audit trail that are being read */
     struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;

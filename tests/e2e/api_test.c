@@ -1,9 +1,12 @@
-/* api_test.c: what programs do by HTTP beyond looking, against the built server: flows grow, dead letters are dealt with
- * many at once, lists are paged while they change. Every answer is held against docs/openapi.yaml. */
+/* api_test.c: what programs do by HTTP beyond looking, against the built server: flows grow, dead letters are dealt
+ * with many at once, lists are paged while they change. Every answer is held against docs/openapi.yaml. */
 #include "test.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "openapi.h"
 #include "realserver.h"
@@ -23,6 +26,8 @@ static int group_setup(void **state) {
     realserver_make(&server);
     server.flags[0] = "--vault-pending-bytes-max"; /* so that the disk is slower than bodies */
     server.flags[1] = "262144";
+    server.flags[2] = "--may-start-workers";
+    server.flags[3] = "yes";
     realserver_start(&server);
     realworker_make(&worker, &server, "w");
     realworker_start(&worker, &server);
@@ -276,6 +281,65 @@ static void a_blob_that_was_answered_survives_a_kill(void **state) {
     assert_int_equal(got.status, 400);
 }
 
+/* ---- workers ---- */
+
+static void wait_for_text(const char *path, const char *text) {
+    for (int i = 0; i < 20000; i++) {
+        struct webgot got = ask("GET", path, NULL, 200);
+        if (strstr(got.body, text) != NULL) return;
+    }
+    fail_msg("%s never said %s", path, text);
+}
+
+static pid_t start_worker(const char *body, const char **ret_id) {
+    struct webgot got = ask("POST", "/api/v1/workers", body, 200);
+    const char *pid = strstr(got.body, "\"pid\":");
+    assert_non_null(pid);
+    *ret_id = webgot_text(&client, &got, "worker");
+    return (pid_t)strtol(pid + 6, NULL, 10);
+}
+
+/* It attaches under the id that was told, runs jobs, survives a kill of the server, and goes when that is stopped. */
+static void a_worker_is_started_by_http(void **state) {
+    (void)state;
+    const char *id = NULL;
+    char text[200];
+    pid_t pid = start_worker("{\"slots\": 2, \"name\": \"mine\", \"labels\": {\"disk\": \"fast\"}}", &id);
+    assert_true(strncmp(id, "mine-", 5) == 0);
+    snprintf(text, sizeof text, "\"worker\":\"%s\"", id);
+    wait_for_text("/api/v1/workers", text);
+    wait_for(submit("{\"jobs\": {\"a\": {\"labels\": {\"disk\": \"fast\"}, \"run\": [\"true\"]}}}"));
+    struct webgot got = ask("POST", "/api/v1/workers", "{\"name\": \"mine\"}", 409);
+    got = ask("POST", "/api/v1/workers", "{\"name\": \"../x\"}", 400);
+    got = ask("POST", "/api/v1/workers", "{\"slots\": 4000000000}", 422);
+    (void)got;
+    realserver_kill(&server);
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    assert_true(end.fd >= 0); /* it is there */
+    realserver_start(&server);
+    webclient_close(&client);
+    webclient_open(&client, server.address, server.admin);
+    wait_for(submit("{\"jobs\": {\"a\": {\"labels\": {\"disk\": \"fast\"}, \"run\": [\"true\"]}}}"));
+    assert_int_equal(realserver_stop(&server), 0);
+    assert_int_equal(poll(&end, 1, 20000), 1);
+    close(end.fd);
+    realserver_start(&server);
+}
+
+static void a_server_that_may_not_starts_none(void **state) {
+    (void)state;
+    struct realserver other;
+    struct webclient c;
+    realserver_make(&other);
+    realserver_start(&other);
+    webclient_open(&c, other.address, other.admin);
+    struct webgot got = webclient_ask(&c, "POST", "/api/v1/workers", "{\"slots\": 1}");
+    assert_int_equal(got.status, 403);
+    assert_has(got.body, "--may-start-workers");
+    webclient_close(&c);
+    realserver_remove(&other);
+}
+
 #define API_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -287,6 +351,8 @@ int main(void) {
         API_TEST(questions_come_in_pages),
         API_TEST(a_body_of_any_length_becomes_a_blob),
         API_TEST(a_blob_that_was_answered_survives_a_kill),
+        API_TEST(a_worker_is_started_by_http),
+        API_TEST(a_server_that_may_not_starts_none),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
