@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { centre, fit, pan, reveal, zoom } from "./camera";
+import { centre, firstView, fit, pan, reveal, zoom } from "./camera";
 
 const screen = { width: 800, height: 600 };
 
@@ -9,6 +9,13 @@ test("fit shows all of it, in the middle", () => {
   expect(camera.scale).toBeCloseTo(744 / 4000);
   expect((0 - camera.x) * camera.scale).toBeCloseTo(28);
   expect((500 - camera.y) * camera.scale).toBeCloseTo(300);
+});
+
+test("a small flow on a small screen begins where it can be read", () => {
+  const phone = { width: 350, height: 500 };
+  expect(firstView({ width: 2000, height: 200 }, phone, 0.6, 12)).toMatchObject({ scale: 0.6 });
+  expect(firstView({ width: 2000, height: 200 }, phone, 0.6, 500).scale).toBeLessThan(0.2);
+  expect(firstView({ width: 400, height: 200 }, phone, 0.6, 12).scale).toBeGreaterThan(0.6);
 });
 
 test("zoom keeps the point under the pointer", () => {

@@ -11,12 +11,21 @@ export interface Size {
 }
 
 export const SCALE_MAX = 2.5;
+const FIRST_NODES_MAX = 60; // of more than these a whole tells more than a beginning
 const FIT_SCALE_MAX = 1.1; // three jobs are not blown up to fill the screen
 
 export function fit(world: Size, screen: Size, margin = 28): Camera {
   const room = { width: Math.max(1, screen.width - 2 * margin), height: Math.max(1, screen.height - 2 * margin) };
   const scale = Math.min(room.width / Math.max(1, world.width), room.height / Math.max(1, world.height), FIT_SCALE_MAX);
   return { x: (world.width - screen.width / scale) / 2, y: (world.height - screen.height / scale) / 2, scale };
+}
+
+/** All of it where its names can then be read; else, on a small screen, its beginning. */
+export function firstView(world: Size, screen: Size, readable: number, nodes: number): Camera {
+  const whole = fit(world, screen);
+  if (whole.scale >= readable || nodes > FIRST_NODES_MAX) return whole;
+  const margin = 20 / readable;
+  return { x: -margin, y: (world.height - screen.height / readable) / 2, scale: readable };
 }
 
 /** Larger or smaller, with the point of the screen staying where it is. */

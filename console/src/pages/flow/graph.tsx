@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { jobPath, navigate, setQuery } from "../../router";
 import { stateInfo } from "../../ui/states";
 import { THEME_CHANGED } from "../../ui/theme";
-import { centre, fit, pan, reveal, zoom, type Camera, type Size } from "./camera";
+import { centre, firstView, fit, pan, reveal, zoom, type Camera, type Size } from "./camera";
 import { JobCard } from "./card";
 import { attachGestures } from "./gestures";
 import { statesChosen } from "./legend";
@@ -28,6 +28,7 @@ export interface GraphProps {
 }
 
 const MINI_MS = 250; // the mini-map follows states this often at most
+const FIRST_SCALE = 0.45; // at which names can be read
 const NEAR_SCALE = 0.9; // a job that was searched for is shown at least so large
 const PAN_PX = 80; // by an arrow with Shift
 const ZOOM_STEP = 1.3;
@@ -138,6 +139,10 @@ export function GraphView(props: GraphProps) {
     if (layout !== undefined) moveTo(fit(layout, size.current), false);
     following.current = true;
   };
+  const lookFirst = () => {
+    const shown = input.current;
+    if (shown !== undefined) moveTo(firstView(shown.layout, size.current, FIRST_SCALE, shown.graph.nodes.length), false);
+  };
 
   const hit = (x: number, y: number): number => {
     const layout = input.current?.layout;
@@ -166,7 +171,7 @@ export function GraphView(props: GraphProps) {
     const resized = new ResizeObserver(() => {
       size.current = { width: element.clientWidth, height: element.clientHeight };
       scene.current!.resize(size.current);
-      if (following.current) fitAll();
+      if (following.current) lookFirst();
       draw();
     });
     resized.observe(element);
@@ -199,7 +204,7 @@ export function GraphView(props: GraphProps) {
   }, []);
 
   useEffect(() => {
-    if (laid !== undefined && laid.graph === graph && following.current) fitAll();
+    if (laid !== undefined && laid.graph === graph && following.current) lookFirst();
     drawMini();
     draw();
   }, [laid]);

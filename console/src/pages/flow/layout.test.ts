@@ -87,6 +87,14 @@ describe("size", () => {
     expect(layout.width / layout.height).toBeLessThan(4);
   });
 
+  test("an edge that passes a block goes above it", () => {
+    const middle = Array.from({ length: 998 }, (_, i) => [[0, i + 1], [i + 1, 999]]).flat();
+    const layout = lay(1000, [...middle, [0, 999]]);
+    const edge = middle.length;
+    const bend = layout.points[2 * layout.pointStart[edge]! + 1]!;
+    expect(bend).toBeLessThan(Math.min(...layout.y.subarray(1, 999)));
+  });
+
   test("10,000 jobs take less than two seconds", () => {
     for (const [layers, width] of [[100, 100], [10, 1000], [1000, 10]] as const) {
       const pairs = layered(layers, width);

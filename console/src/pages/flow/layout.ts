@@ -296,16 +296,18 @@ function columnsOf(proper: Proper, input: LayoutInput): Column[] {
     const columns = Math.max(1, Math.ceil(realIn(nodes) / most));
     const apart = new Float64Array(nodes.length);
     for (let i = 1; i < nodes.length; i++) apart[i] = (heightOf(nodes[i - 1]!) + heightOf(nodes[i]!)) / 2 + GAP_Y;
-    return { nodes, apart, columns, rows: columns === 1 ? nodes.length : Math.ceil(nodes.length / columns) };
+    return { nodes, apart, columns, rows: columns === 1 ? nodes.length : Math.ceil(realIn(nodes) / columns) };
   });
 }
 
-/** Middles in a block: down the first column, then down the second. */
+/** Middles in a block: down the first column, then down the second. Edges that pass the layer go above the block. */
 function placeBlock(column: Column, input: LayoutInput, middle: Float64Array): void {
   const step = input.nodeHeight + GAP_Y;
-  column.nodes.forEach((node, index) => {
-    middle[node] = ((index % column.rows) - (column.rows - 1) / 2) * step;
-  });
+  let [index, passing] = [0, 0];
+  for (const node of column.nodes) {
+    if (node < input.count) middle[node] = ((index++ % column.rows) - (column.rows - 1) / 2) * step;
+    else middle[node] = -(column.rows / 2) * step - ++passing * (DUMMY_HEIGHT + 4);
+  }
 }
 
 function heights(proper: Proper, columns: Column[], input: LayoutInput): Float64Array {
@@ -358,17 +360,22 @@ export function layOut(input: LayoutInput): Layout {
     right += column.columns * (nodeWidth + GAP_Y) - GAP_Y + GAP_X + Math.min(96, column.nodes.length);
   });
   const middleX = new Float64Array(proper.count);
-  columns.forEach((column, l) =>
-    column.nodes.forEach((node, i) => {
-      const inBlock = column.columns > 1 ? Math.floor(i / column.rows) * (nodeWidth + GAP_Y) : 0;
-      middleX[node] = left[l]! + inBlock + nodeWidth / 2;
-    }),
-  );
+  columns.forEach((column, l) => {
+    let inBlock = 0;
+    for (const node of column.nodes) {
+      const at = node < count ? Math.floor(inBlock++ / column.rows) : (column.columns - 1) / 2;
+      middleX[node] = left[l]! + (column.columns > 1 ? at * (nodeWidth + GAP_Y) : 0) + nodeWidth / 2;
+    }
+  });
   let top = Infinity;
   let bottom = -Infinity;
   for (let i = 0; i < count; i++) {
     top = Math.min(top, middle[i]! - nodeHeight / 2);
     bottom = Math.max(bottom, middle[i]! + nodeHeight / 2);
+  }
+  for (let i = count; i < proper.count; i++) {
+    top = Math.min(top, middle[i]! - DUMMY_HEIGHT);
+    bottom = Math.max(bottom, middle[i]! + DUMMY_HEIGHT);
   }
   if (count === 0) top = bottom = 0;
 
@@ -388,7 +395,12 @@ export function layOut(input: LayoutInput): Layout {
     const dummy = proper.firstDummy[e]!;
     if (dummy < 0) continue;
     const span = layer[edges[2 * e + 1]!]! - layer[edges[2 * e]!]!;
-    for (let k = 0; k < span - 1; k++) points.push(middleX[dummy + k]!, middle[dummy + k]! - top);
+    for (let k = 0; k < span - 1; k++) {
+      const [column, height] = [columns[layer[edges[2 * e]!]! + k + 1]!, middle[dummy + k]! - top];
+      const half = ((column.columns - 1) * (nodeWidth + GAP_Y) + (column.columns > 1 ? nodeWidth : 0)) / 2;
+      points.push(middleX[dummy + k]! - half, height);
+      if (half > 0) points.push(middleX[dummy + k]! + half, height);
+    }
   }
   pointStart[edges.length / 2] = points.length / 2;
   const width = count === 0 ? 0 : right - GAP_X;

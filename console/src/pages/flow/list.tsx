@@ -71,7 +71,7 @@ export function ListView(props: ListProps) {
         <span role="cell"><Link href={jobPath(`${graph.flow}/${node.name}`)} class="mono" title={node.name}>{node.name}</Link></span>
         <span role="cell"><StateBadge state={job.state} cause={job.cause} /></span>
         <span role="cell">{job.items !== undefined ? `${node.items.toLocaleString()} items` : job.attempt === 0 ? "–" : `${job.attempt} of ${node.attemptsMax}`}</span>
-        <span role="cell">{work > 0 ? durationText(work) : "–"}</span>
+        <span role="cell">{(attempts[index]?.length ?? 0) > 0 ? durationText(work) : "–"}</span>
         <span role="cell" class="mono">{job.worker || "–"}</span>
         <span role="cell">{node.parents.length === 0 ? "–" : needs > 0 ? `${needs} of ${node.parents.length} open` : `${node.parents.length} done`}</span>
       </div>

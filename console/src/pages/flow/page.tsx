@@ -170,7 +170,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
       <Progress counts={counts} />
       <Facts view={view} />
       {time.count === undefined ? null : (
-        <p class="past-note" role="status">You are looking at the past. <button type="button" onClick={() => time.setCount(undefined)}>Live</button></p>
+        <p class="past-note" role="status">You are looking at the past. <button type="button" onClick={() => time.setCount(undefined)}>Back to now</button></p>
       )}
       <div class="flow-bar">
         <div class="tabs" role="tablist" aria-label="Views">

@@ -7,8 +7,9 @@ import { sentenceOf, type Past } from "./past";
 
 const SPEEDS = [2, 8, 32, 128]; // events a second
 
-const precise = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const momentText = (ms: number) => `${precise.format(ms)}.${String(ms % 1000).padStart(3, "0")}`;
+const precise = new Intl.DateTimeFormat(undefined, {
+  month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3,
+});
 
 interface SliderProps {
   past: Past;
@@ -49,7 +50,7 @@ export function TimeSlider({ past, history, count, onCount, onClose }: SliderPro
   return (
     <section class={count === undefined ? "slider" : "slider scrubbed"} aria-label="Time slider">
       <div class="slider-row">
-        <button type="button" aria-label="To the beginning" onClick={() => step(-past.length)}>⏮</button>
+        <button type="button" aria-label="To the beginning" onClick={() => step(-past.length)}>|◂</button>
         <button type="button" aria-label="One event back" onClick={() => step(-1)}>◂</button>
         <button type="button" class="primary" onClick={play}>{playing ? "Pause" : "Play"}</button>
         <button type="button" aria-label="One event forward" onClick={() => step(1)}>▸</button>
@@ -77,7 +78,7 @@ export function TimeSlider({ past, history, count, onCount, onClose }: SliderPro
         {event === undefined ? <span>Before the first event</span> : (
           <>
             <code title="LSN.ordinal: where the journal has it">{event.position}</code>
-            <time dateTime={new Date(event.time_ms).toISOString()}>{momentText(event.time_ms)}</time>
+            <time dateTime={new Date(event.time_ms).toISOString()}>{precise.format(event.time_ms)}</time>
             <span class="slider-event">{sentenceOf(event)}</span>
           </>
         )}

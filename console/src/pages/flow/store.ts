@@ -11,6 +11,9 @@ const PAGE_JOBS = 1000;
 const SETTLE_MS = 250; // a burst of reasons to ask anew is one
 const UNFOLD_MAX = 2000; // items of one foreach job that are drawn
 
+/** Who asked for reduced motion sees changes at once. */
+const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 function sameShape(a: FlowGraph, b: FlowGraph): boolean {
   return (
     a.nodes.length === b.nodes.length &&
@@ -177,6 +180,7 @@ export class FlowStore {
     if (changed < 0) return this.reload(); // a job that is not known yet
     if (index !== undefined) {
       this.attempts[index] = stepAttempts(this.attempts[index] ?? [], event);
+      if (isStill()) return this.tell();
       if (event.cause === "upstream") this.fallen.push({ index, before });
       else this.lights.flash(index, performance.now());
     }
