@@ -116,6 +116,7 @@ void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *
 void view_each_question(const struct state *s, view_question_fn each, void *ctx);
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
+void view_each_run(const struct state *s, uint32_t worker, view_job_fn each, void *ctx); /* what it holds, the oldest first */
 
 struct limit_view {
     bool is_set;

@@ -164,6 +164,24 @@ static void one_worker(void *ctx, const struct worker_view *v) {
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
 
+/* `name` is the worker here, not the beginning of a job's. */
+static void one_run(void *ctx, const struct job_view *v) {
+    struct page *p = ctx;
+    struct flow_view flow;
+    if (!view_flow(server_state(p->s), v->ref.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
+    if (word_is_wanted(&p->m->states, job_state_word(v->state)) && in_time(p->m, v->since) && page_wants(p))
+        show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
+}
+
+static enum err list_running(struct page *p, struct why *why) {
+    const struct state *state = server_state(p->s);
+    uint32_t worker = view_worker_by_id(state, p->m->name);
+    if (worker == 0) return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    view_each_run(state, worker, one_run, p);
+    return ERR_OK;
+}
+
 static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *why) {
     struct server *s = p->s;
     flow_id flow = {0};
@@ -191,6 +209,10 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
         view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
         ret->workers = (struct tlv_list){p->list, p->count};
         return ERR_OK;
+    case WIRE_LIST_RUNNING:
+        e = list_running(p, why);
+        ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
     case WIRE_LIST_COUNT: break;
     }
     return why_set(why, ERR_INVALID, "there is no such list");
