@@ -93,6 +93,7 @@ struct page {
     struct server *s;
     struct request *r;
     const struct wire_list *m;
+    flow_id only; /* dead letters of this flow; 0 = of all */
     uint32_t most, count, looked;
     uint64_t cursor;   /* position to go on from */
     uint64_t next;     /* of the next page; 0 = there is none */
@@ -118,6 +119,7 @@ static bool in_time(const struct wire_list *m, wall_time t) {
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
     struct flow_view flow;
     if (!begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
+    if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
     if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
 }
@@ -247,6 +249,8 @@ void ask_list(struct server *s, struct request *r) {
     }
     if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
         e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
+    if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
+        e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
     if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
     if (e != ERR_OK) {

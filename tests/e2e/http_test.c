@@ -190,6 +190,12 @@ static void work_is_changed(void **state) {
     (void)ask("GET", at("/api/v1/jobs/@/bad/wait", id), NULL, 200);
     struct webgot got = ask("GET", "/api/v1/dead", NULL, 200);
     assert_has(got.body, at("\"job\":\"@/bad\"", id));
+    got = ask("GET", at("/api/v1/dead?flow=@", id), NULL, 200);
+    assert_has(got.body, at("\"job\":\"@/bad\"", id));
+    const char *other = submit(FLOW("\"n\": {\"noop\": true}"));
+    got = ask("GET", at("/api/v1/dead?flow=@", other), NULL, 200);
+    assert_null(strstr(got.body, "\"job\""));
+    (void)ask("GET", "/api/v1/dead?flow=f9zzzzzzzzz", NULL, 404);
     got = ask("POST", at("/api/v1/jobs/@/bad/retry", id), "{\"reason\": \"once more\"}", 200);
     assert_has(got.body, at("\"target\":\"@/bad\"", id));
     (void)ask("GET", at("/api/v1/jobs/@/bad/wait", id), NULL, 200);
