@@ -42,6 +42,7 @@ static const struct api_route routes[] = {
     GET("/questions",                      WIRE_LIST,       NULL,      "what=questions", MESSAGE, "questions", "a page of what waits for a decision"),
     DO(POST, "/questions/{question}/verdict", WIRE_VERDICT, "question", NULL,           MESSAGE, NULL,        "answers a question, for the hash that was shown"),
     GET("/workers",                        WIRE_LIST,       NULL,      "what=workers",  MESSAGE, "workers",   "a page of workers"),
+    GET("/workers/{worker}/jobs",          WIRE_LIST,       "name",    "what=running",  MESSAGE, "jobs",      "a page of the jobs that a worker holds, the oldest first"),
     DO(POST, "/workers/{worker}/drain",    WIRE_DRAIN,      "worker",  NULL,            MESSAGE, NULL,        "a worker takes no more; with undo it takes again"),
     DO(POST, "/workers",                   WIRE_WORKER_START, NULL,   NULL,            MESSAGE, NULL,        "starts a worker on the server's machine, where the server may"),
     GET("/demand",                         WIRE_DEMAND_WATCH, NULL,    "once=true",     MESSAGE, "rows",      "which jobs wait for room"),

@@ -4,7 +4,8 @@
 #include "wire_run.h"
 
 /* clang-format off */
-static const char *const what_words[WIRE_LIST_COUNT] = {"flows", "jobs", "dead", "questions", "workers"};
+static const char *const what_words[WIRE_LIST_COUNT] = {"flows", "jobs", "dead", "questions", "workers",
+                                                        "running"};
 
 static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_flow_view, flow, .max = WIRE_TARGET_MAX),

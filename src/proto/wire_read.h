@@ -102,6 +102,7 @@ enum wire_list_what {
     WIRE_LIST_DEAD, /* the dead letters */
     WIRE_LIST_QUESTIONS,
     WIRE_LIST_WORKERS,
+    WIRE_LIST_RUNNING, /* the jobs that the worker `name` holds */
     WIRE_LIST_COUNT
 };
 

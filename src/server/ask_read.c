@@ -93,6 +93,7 @@ struct page {
     struct server *s;
     struct request *r;
     const struct wire_list *m;
+    flow_id only; /* dead letters of this flow; 0 = of all */
     uint32_t most, count, looked;
     uint64_t cursor;   /* position to go on from */
     uint64_t next;     /* of the next page; 0 = there is none */
@@ -119,6 +120,7 @@ static bool in_time(const struct wire_list *m, wall_time t) {
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
     struct flow_view flow;
     if (!begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
+    if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
     if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
 }
@@ -245,6 +247,24 @@ static void one_worker(void *ctx, const struct worker_view *v) {
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
 
+/* `name` is the worker here, not the beginning of a job's. */
+static void one_run(void *ctx, const struct job_view *v) {
+    struct page *p = ctx;
+    struct flow_view flow;
+    if (!view_flow(server_state(p->s), v->ref.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
+    if (word_is_wanted(&p->m->states, job_state_word(v->state)) && in_time(p->m, v->since) && page_wants(p))
+        show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
+}
+
+static enum err list_running(struct page *p, struct why *why) {
+    const struct state *state = server_state(p->s);
+    uint32_t worker = view_worker_by_id(state, p->m->name);
+    if (worker == 0) return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    view_each_run(state, worker, one_run, p);
+    return ERR_OK;
+}
+
 static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *why) {
     struct server *s = p->s;
     flow_id flow = {0};
@@ -264,6 +284,10 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
         view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
         ret->workers = (struct tlv_list){p->list, p->count};
         return ERR_OK;
+    case WIRE_LIST_RUNNING:
+        e = list_running(p, why);
+        ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
     case WIRE_LIST_COUNT: break;
     }
     return why_set(why, ERR_INVALID, "there is no such list");
@@ -300,6 +324,8 @@ void ask_list(struct server *s, struct request *r) {
     }
     if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
         e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
+    if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
+        e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
     if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
     if (e != ERR_OK) {

@@ -1,6 +1,6 @@
 // What waits for a person. The decision is bound to what the page showed: the hash of it goes with the verdict, and the
 // server refuses one about something else.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import type { PageProps } from "../app";
 import { ApiError, pathOf, post, type QuestionView, type Schemas } from "../api/client";
@@ -28,7 +28,7 @@ const STALE = ["stale", "conflict", "wrong_state", "not_found"];
 
 interface DecisionProps {
   question: QuestionView;
-  onStale: (text: string) => void;
+  onStale: (stale: Stale | undefined) => void;
   reload: () => void;
 }
 
@@ -37,13 +37,14 @@ function Decision({ question, onStale, reload }: DecisionProps) {
   const [busy, setBusy] = useState(false);
   const decide = async (verdict: "allow" | "deny") => {
     setBusy(true);
+    onStale(undefined);
     const body = { revision: question.revision, hash: question.hash, verdict, ...(note.trim() === "" ? {} : { reason: note.trim() }) };
     try {
       await post(`/questions/${question.question}/verdict`, body);
       const left = (question.quorum ?? 1) - (question.votes ?? 0) - 1;
       say(verdict === "deny" ? `${question.job} is rejected` : left > 0 ? `counted; ${left} more must approve` : `${question.job} is approved`);
     } catch (error) {
-      if (error instanceof ApiError && STALE.includes(error.code)) onStale(error.message);
+      if (error instanceof ApiError && STALE.includes(error.code)) onStale({ job: question.job ?? "", text: error.message });
       else say(error instanceof ApiError ? error.message : String(error), true);
     }
     setBusy(false);
@@ -65,17 +66,27 @@ function Decision({ question, onStale, reload }: DecisionProps) {
   );
 }
 
-function Detail({ question, reload }: { question: QuestionView; reload: () => void }) {
-  const [stale, setStale] = useState("");
+/** A decision that came too late, or about what is no longer asked. */
+interface Stale {
+  job: string;
+  text: string;
+}
+
+function StaleNote({ stale, onClose }: { stale: Stale; onClose: () => void }) {
+  return (
+    <p class="problem stale" role="alert">
+      Your decision on {stale.job} was not taken: {stale.text}. What is shown now is up to date; look at it again.
+      <button type="button" class="quiet" aria-label="Dismiss" onClick={onClose}>×</button>
+    </p>
+  );
+}
+
+function Detail({ question, reload, onStale }: { question: QuestionView; reload: () => void; onStale: (stale: Stale | undefined) => void }) {
   const flow = flowOf(question);
   const got = useGet<Schemas["got"]>(`/flows/${pathOf(flow)}`, {});
   const flowView = got.data?.flow;
-  useEffect(() => setStale(""), [question.question]);
   return (
     <article class="card question" data-question={question.question}>
-      {stale === "" ? null : (
-        <p class="problem" role="alert">Your decision was not taken: {stale}. What is shown now is up to date; look at it again.</p>
-      )}
       <h2>{question.body?.message ?? `May ${question.job} run?`}</h2>
       <Facts
         of={[
@@ -90,7 +101,7 @@ function Detail({ question, reload }: { question: QuestionView; reload: () => vo
           ["Hash", question.hash && <Copied text={question.hash} />],
         ]}
       />
-      <Decision key={`${question.question} ${question.revision}`} question={question} onStale={setStale} reload={reload} />
+      <Decision key={`${question.question} ${question.revision}`} question={question} onStale={onStale} reload={reload} />
       {question.body ? <section><h3>What is decided on</h3><RunView run={question.body} /></section> : null}
     </article>
   );
@@ -109,13 +120,16 @@ export default function ApprovalsPage({ place }: PageProps) {
     wakes: (event) => event.type === "job" && (event.to === "held" || event.from === "held"),
   });
   const { rows, error, reload, more } = pages;
+  const [stale, setStale] = useState<Stale>();
   const wanted = place.query.get("job");
+  const note = stale === undefined ? null : <StaleNote stale={stale} onClose={() => setStale(undefined)} />;
   const shown = rows?.find((question) => question.job === wanted) ?? rows?.[0];
   if (rows === undefined) return <Page title="Approvals">{error ? <Problem error={error} retry={reload} /> : <Loading />}</Page>;
   if (shown === undefined)
-    return <Page title="Approvals"><Empty>Nothing waits for a decision. A job with a <code>gate</code> asks here before what needs it goes on.</Empty></Page>;
+    return <Page title="Approvals">{note}<Empty>Nothing waits for a decision. A job with a <code>gate</code> asks here before what needs it goes on.</Empty></Page>;
   return (
     <Page title="Approvals">
+      {note}
       {wanted !== null && shown.job !== wanted ? <p class="faint">The question of {wanted} is answered, or was never asked.</p> : null}
       <div class="approvals">
         <ul class="question-list" aria-label="Open questions">
@@ -130,7 +144,7 @@ export default function ApprovalsPage({ place }: PageProps) {
           ))}
           {more ? <li><button type="button" onClick={more}>More</button></li> : null}
         </ul>
-        <Detail question={shown} reload={reload} />
+        <Detail question={shown} reload={reload} onStale={setStale} />
       </div>
     </Page>
   );

@@ -33,15 +33,13 @@ type Verb = keyof typeof text;
 
 type Result = Schemas["result"];
 
-const AT_ONCE = 1000; // the server does no more in one request
-
-/** All that the filter or the list names, in as many requests as it takes. */
+/** All that the filter or the list names, in as many requests as it takes: each does a thousand at most. */
 async function changeAll(verb: Verb, body: object): Promise<Result[]> {
   const all: Result[] = [];
   for (;;) {
-    const { results = [] } = await post<Schemas["accepted"]>(`/dead/${verb}`, body);
+    const { results = [], more } = await post<Schemas["accepted"] & { more?: boolean }>(`/dead/${verb}`, body);
     all.push(...results);
-    if (results.length < AT_ONCE || results.every(isRefused)) return all; // those that are refused would come again
+    if (!more || results.every(isRefused)) return all; // those that are refused would come again
   }
 }
 
@@ -69,9 +67,11 @@ function useSelection(): [Set<string>, Selection, () => void] {
 export default function DeadPage({ place }: PageProps) {
   const flow = place.query.get("flow") ?? "";
   const state = place.query.get("state") ?? "";
+  const name = place.query.get("name") ?? "";
   const flowField = useQueryField("flow", flow);
+  const nameField = useQueryField("name", name);
   const [picked, selection, forget] = useSelection();
-  const query = { flow: flow || undefined, states: state === "" ? undefined : [state] };
+  const query = { flow: flow || undefined, name: name || undefined, states: state === "" ? undefined : [state] };
   const pages = usePages<Schemas["listed"], JobView>({
     path: "/dead",
     query: { ...query, most: 100 },
@@ -90,7 +90,7 @@ export default function DeadPage({ place }: PageProps) {
     const which = targets === null ? "all dead letters that the filter shows, also those not loaded yet" : `${targets.length} dead letters`;
     const sure = await ask({ title: `${text[verb].title} ${which}?`, text: text[verb].what, action: text[verb].action, danger: verb === "discard" });
     if (sure === null) return;
-    const body = targets === null ? Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) : { targets };
+    const body = targets === null ? { ...query, all: true } : { targets };
     const results = await act(() => changeAll(verb, body));
     if (results !== undefined) say(outcome(results, verb));
     forget();
@@ -110,7 +110,8 @@ export default function DeadPage({ place }: PageProps) {
       ) : null}
     >
       <div class="filters">
-        <label class="wide">Flow<input type="search" placeholder="f3k9a" {...flowField} /></label>
+        <label class="wide">Job begins with<input type="search" {...nameField} /></label>
+        <label>Flow<input type="search" placeholder="f3k9a" {...flowField} /></label>
         <label>
           Ended
           <select value={state} onChange={(event) => setQuery({ state: event.currentTarget.value })}>
@@ -135,7 +136,7 @@ export default function DeadPage({ place }: PageProps) {
             <button type="button" class="danger" onClick={() => void one("discard", job)}>Discard</button>
           </>
         ) : undefined}
-        empty={flow === "" && state === "" ? "No dead letters: every job that failed has been dealt with." : "No dead letter fits the filter."}
+        empty={flow === "" && name === "" && state === "" ? "No dead letters: every job that failed has been dealt with." : "No dead letter fits the filter."}
       />
     </Page>
   );

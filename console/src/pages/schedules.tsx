@@ -17,30 +17,39 @@ import "./schedules/schedules.css";
 
 const AHEAD = 5;
 
-const columns: Column<ScheduleView>[] = [
-  { head: "Schedule", cell: (schedule) => <strong>{schedule.name}</strong> },
-  { head: "When", cell: (schedule) => <code>{schedule.expression}</code> },
+const columnsOf = (open: string | null): Column<ScheduleView>[] => [
   {
-    head: "Next",
-    class: "nowrap",
-    cell: (schedule) =>
-      schedule.paused ? <span class="state-timed_out">⊘ paused</span>
-      : schedule.next_ms ? <><Countdown ms={schedule.next_ms} /><div class="faint">{dateText(schedule.next_ms)}</div></>
-      : <span class="faint">never again</span>,
+    head: "Schedule",
+    cell: (schedule) => (
+      <>
+        <button type="button" class="quiet link" aria-expanded={open === schedule.name} onClick={() => setQuery({ open: open === schedule.name ? null : schedule.name ?? null })}>
+          <span aria-hidden="true">{open === schedule.name ? "▾" : "▸"}</span> {schedule.name}
+        </button>
+        <div class="faint mono">{schedule.expression}</div>
+      </>
+    ),
   },
+  { head: "Next", class: "nowrap", cell: (schedule) => <Next schedule={schedule} /> },
   { head: "Last", class: "nowrap", cell: (schedule) => <Ago ms={schedule.fired_ms} /> },
-  {
-    head: "Fired",
-    number: true,
-    cell: (schedule) => schedule.fired ?? 0,
-  },
+  { head: "Fired", number: true, cell: (schedule) => schedule.fired ?? 0 },
   { head: "Left out", number: true, cell: (schedule) => <LeftOut schedule={schedule} /> },
   {
     head: "Last flow",
     cell: (schedule) => (schedule.flow ? <><FlowLink flow={schedule.flow} />{schedule.running ? <span class="faint"> running</span> : null}</> : ""),
   },
-  { head: "State", cell: (schedule) => schedule.text },
 ];
+
+function Next({ schedule }: { schedule: ScheduleView }) {
+  if (schedule.paused) return <span class="state-timed_out" data-paused>⊘ paused</span>;
+  if (!schedule.next_ms) return <span class="faint">{schedule.text ?? "never again"}</span>;
+  return (
+    <>
+      <Countdown ms={schedule.next_ms} />
+      <div class="faint">{dateText(schedule.next_ms)}</div>
+      {schedule.code !== "time" && schedule.text ? <div class="faint">{schedule.text}</div> : null}
+    </>
+  );
+}
 
 function LeftOut({ schedule }: { schedule: ScheduleView }) {
   const missed = schedule.missed ?? 0;
@@ -58,7 +67,7 @@ function Ahead({ schedule }: { schedule: ScheduleView }) {
   );
 }
 
-function ScheduleActions({ schedule, reload, onBackfill, open }: { schedule: ScheduleView; reload: () => void; onBackfill: () => void; open: boolean }) {
+function ScheduleActions({ schedule, reload, onBackfill }: { schedule: ScheduleView; reload: () => void; onBackfill: () => void }) {
   const name = schedule.name ?? "";
   const change = async (verb: string, done: string) => {
     await act(() => post(`/schedules/${pathOf(name)}/${verb}`, {}), done);
@@ -70,18 +79,14 @@ function ScheduleActions({ schedule, reload, onBackfill, open }: { schedule: Sch
     await act(() => del(`/schedules/${pathOf(name)}`), `${name} is removed`);
     reload();
   };
+  if (!may("operator", "submitter")) return null;
   return (
     <>
-      <button type="button" aria-expanded={open} onClick={() => setQuery({ open: open ? null : name })}>Slots</button>
-      {!may("operator", "submitter") ? null : (
-        <>
-          {schedule.paused
-            ? <button type="button" onClick={() => void change("resume", `${name} fires again`)}>Resume</button>
-            : <button type="button" onClick={() => void change("pause", `${name} is paused`)}>Pause</button>}
-          <button type="button" onClick={onBackfill}>Backfill…</button>
-          <button type="button" class="danger" onClick={() => void remove()}>Remove</button>
-        </>
-      )}
+      {schedule.paused
+        ? <button type="button" onClick={() => void change("resume", `${name} fires again`)}>Resume</button>
+        : <button type="button" onClick={() => void change("pause", `${name} is paused`)}>Pause</button>}
+      <button type="button" onClick={onBackfill}>Backfill…</button>
+      <button type="button" class="danger" onClick={() => void remove()}>Remove</button>
     </>
   );
 }
@@ -104,9 +109,9 @@ export default function SchedulesPage({ place }: PageProps) {
     <Page title="Schedules" actions={may("operator", "submitter") ? <button type="button" class="primary" onClick={() => setAdding(true)}>Add a schedule…</button> : null}>
       <div class="filters"><label class="wide">Name<input type="search" {...field} /></label></div>
       <PagedTable
-        label="Schedules" columns={columns} pages={{ ...pages, rows }} keyOf={(schedule) => schedule.name ?? ""}
+        label="Schedules" columns={columnsOf(open)} pages={{ ...pages, rows }} keyOf={(schedule) => schedule.name ?? ""}
         actions={(schedule) => (
-          <ScheduleActions schedule={schedule} reload={pages.reload} onBackfill={() => setFilling(schedule.name)} open={open === schedule.name} />
+          <ScheduleActions schedule={schedule} reload={pages.reload} onBackfill={() => setFilling(schedule.name)} />
         )}
         below={(schedule) => (open === schedule.name ? <Ahead schedule={schedule} /> : null)}
         empty={name === "" ? <>No schedule. Add one here, or with <code>reeve schedule add FLOW.yaml</code></> : "No schedule has this name."}

@@ -24,7 +24,7 @@ function Load({ worker }: { worker: WorkerView }) {
   const parts: [string, number | undefined][] = [["CPU", worker.cpu_percent], ["GPU", worker.gpu_percent]];
   const told = parts.filter(([, percent]) => percent !== undefined && percent > 0);
   if (told.length === 0) return <span class="faint">idle</span>;
-  return <>{told.map(([name, percent]) => <span key={name} class="load">{name} <Meter share={(percent ?? 0) / 100} label={`${name} ${percent} %`} /> {percent} %</span>)}</>;
+  return <>{told.map(([name, percent]) => <span key={name} class="load">{name} <Meter warn share={(percent ?? 0) / 100} label={`${name} ${percent} %`} /> {percent} %</span>)}</>;
 }
 
 const columns: Column<WorkerView>[] = [
@@ -47,7 +47,7 @@ const columns: Column<WorkerView>[] = [
     class: "nowrap",
     cell: (worker) => (
       <span class="load">
-        <Meter share={(worker.active ?? 0) / Math.max(1, worker.slots ?? 1)} label={`${worker.active ?? 0} of ${worker.slots ?? 0} slots in use`} />
+        <Meter warn share={(worker.active ?? 0) / Math.max(1, worker.slots ?? 1)} label={`${worker.active ?? 0} of ${worker.slots ?? 0} slots in use`} />
         {worker.active ?? 0} of {worker.slots ?? 0}
       </span>
     ),

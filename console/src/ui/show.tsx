@@ -71,10 +71,11 @@ export function Elapsed({ from, to }: { from: number | undefined; to: number | u
   return <span>{durationText(Math.max(0, (to || now) - from))}</span>;
 }
 
-export function Meter({ share, label }: { share: number; label: string }) {
+/** A bar; of what can be used up, nearly full is warned of. */
+export function Meter({ share, label, warn = false }: { share: number; label: string; warn?: boolean }) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
-    <span class={percent >= 90 ? "meter high" : "meter"} role="img" aria-label={label} title={label}>
+    <span class={warn && percent >= 90 ? "meter high" : "meter"} role="img" aria-label={label} title={label}>
       <span style={{ width: `${percent}%` }} />
     </span>
   );
