@@ -50,6 +50,8 @@ export function said(process, text) {
 }
 
 export class Reeve {
+  files = 0; // written so far
+
   /** Starts a server with a worker; `flags` are further ones of `reeve up`. */
   static async start({ flags = [], slots = 4 } = {}) {
     const reeve = new Reeve();
@@ -81,14 +83,17 @@ export class Reeve {
     return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   }
 
+  /** Gives `use` the path of a file with this flow in it. */
+  async withFile(flow, use) {
+    const file = join(this.data, `flow-${++this.files}.json`);
+    await writeFile(file, JSON.stringify(flow));
+    return use(file);
+  }
+
   /** Submits a flow given as an object or as the path of a file; the answer is its id. */
   async submit(flow, ...flags) {
-    let file = flow;
-    if (typeof flow !== "string") {
-      file = join(this.data, `flow-${Date.now()}-${Math.random().toString(36).slice(2)}.json`);
-      await writeFile(file, JSON.stringify(flow));
-    }
-    const [answer] = await this.json("submit", file, ...flags);
+    if (typeof flow !== "string") return this.withFile(flow, (file) => this.submit(file, ...flags));
+    const [answer] = await this.json("submit", flow, ...flags);
     return answer.flow;
   }
 
