@@ -122,26 +122,38 @@ export class Reeve {
     return answer.url;
   }
 
-  /** kill -9 of the server; its supervisor starts it again. Resolves when it is gone. */
+  /** The processes of the supervisor: server and worker. */
+  async children() {
+    const { pid } = this.process;
+    const pids = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")).split(" ").filter((word) => word !== "");
+    return pids.map(Number);
+  }
+
+  /** kill -9 of the server; its supervisor starts it again. */
   async killServer() {
-    const pid = Number(await readFile(`/proc/${this.process.pid}/task/${this.process.pid}/children`, "utf8").then((all) => this.serverAmong(all)));
-    process.kill(pid, "SIGKILL");
-  }
-
-  async serverAmong(children) {
-    for (const pid of children.trim().split(" ")) {
+    for (const pid of await this.children()) {
       const words = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
-      if (words[1] === "serve") return pid;
+      if (words[1] === "serve") process.kill(pid, "SIGKILL");
     }
-    throw new Error("there is no server process");
   }
 
+  /** At once: a worker that was asked to end would wait for what runs. Its jobs die with it. */
   async stop() {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const over = new Promise((done) => this.process.on("exit", done));
-      this.process.kill("SIGTERM");
+      const pids = await this.children();
+      this.process.kill("SIGKILL");
+      for (const pid of pids) kill(pid);
       await over;
     }
-    await rm(this.data, { recursive: true, force: true });
+    await rm(this.data, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
   }
 }

@@ -1,8 +1,9 @@
-// Every page, light and dark and on a phone: it shows itself without complaint and is not wider than its window. With
-// SCREENSHOTS=1 the pictures of docs/screenshots are made on the way.
+// Every page, light and dark and on a phone: it shows itself without complaint, is not wider than its window, and its
+// texts can be told from their ground (WCAG AA). With SCREENSHOTS=1 the pictures of docs/screenshots are made on the way.
 import assert from "node:assert/strict";
 
 import { openPage, closePage } from "../lib/browser.mjs";
+import { faintTexts } from "../lib/contrast.mjs";
 import { screenshot } from "../lib/screenshot.mjs";
 import { spec } from "../lib/spec.mjs";
 
@@ -54,7 +55,6 @@ async function settled(page) {
   await page.locator("main h1").first().waitFor();
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
   await page.waitForFunction(() => document.querySelector("main .loading") === null);
-  await page.waitForLoadState("networkidle").catch(() => undefined);
 }
 
 async function assertFits(page, name) {
@@ -72,6 +72,7 @@ spec("every page shows itself, light, dark and on a phone", async ({ fresh }) =>
       await settled(page);
       if (name === "constructor") await page.locator("[data-job=release]").click();
       await assertFits(page, `${name} at ${width}`);
+      assert.deepEqual(await faintTexts(page), [], `${name}, ${theme}`);
       await screenshot(page, width === 375 ? `${name}-phone` : name, theme);
     }
     await closePage(page);
