@@ -137,6 +137,18 @@ static void the_same_key_is_the_same_flow(void **state) {
     assert_has(got[1].body, "\"repeated\":true");
 }
 
+static void a_flow_can_be_checked_without_being_submitted(void **state) {
+    (void)state;
+    const char *good = "{\"name\": \"only-looked-at\", \"jobs\": {\"a\": {\"noop\": true}}}";
+    struct webgot got = ask("POST", "/api/v1/flows?check=true", good, 200);
+    assert_has(got.body, "\"job_count\":1");
+    assert_null(strstr(got.body, "\"flow\""));
+    got = ask("GET", "/api/v1/flows?name=only-looked-at", NULL, 200);
+    assert_has(got.body, "\"flows\":[]");
+    got = ask("POST", "/api/v1/flows?check=true", FLOW("\"a\": {\"needs\": \"b\", \"noop\": true}"), 400);
+    assert_has(got.body, "there is no job `b`");
+}
+
 static void lists_come_in_pages(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++)
@@ -753,6 +765,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_flow_is_submitted_and_followed),
         TEST(the_same_key_is_the_same_flow),
+        TEST(a_flow_can_be_checked_without_being_submitted),
         TEST(lists_come_in_pages),
         TEST(people_decide),
         TEST(work_is_changed),

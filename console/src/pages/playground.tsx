@@ -93,7 +93,7 @@ function Running({ state, place }: { state: PlaygroundState } & PageProps) {
   const streaming = useStreamState() === "open";
   const now = state.now!;
   const dead = now.server !== "running";
-  const facts: Facts = { flow, chosen: true, now, killsBefore: Number(sessionStorage.getItem(BEGUN) ?? now.kills), streaming };
+  const facts: Facts = { flow, chosen: true, submitted: id !== null, now, killsBefore: Number(sessionStorage.getItem(BEGUN) ?? now.kills), streaming };
 
   const submit = (demo = chosen) =>
     act(async () => {

@@ -50,6 +50,8 @@ export function said(process, text) {
 }
 
 export class Reeve {
+  files = 0; // written so far
+
   /** Starts a server with a worker; `flags` are further ones of `reeve up`. */
   static async start({ flags = [], slots = 4 } = {}) {
     const reeve = new Reeve();
@@ -81,14 +83,17 @@ export class Reeve {
     return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   }
 
+  /** Gives `use` the path of a file with this flow in it. */
+  async withFile(flow, use) {
+    const file = join(this.data, `flow-${++this.files}.json`);
+    await writeFile(file, JSON.stringify(flow));
+    return use(file);
+  }
+
   /** Submits a flow given as an object or as the path of a file; the answer is its id. */
   async submit(flow, ...flags) {
-    let file = flow;
-    if (typeof flow !== "string") {
-      file = join(this.data, `flow-${Date.now()}-${Math.random().toString(36).slice(2)}.json`);
-      await writeFile(file, JSON.stringify(flow));
-    }
-    const [answer] = await this.json("submit", file, ...flags);
+    if (typeof flow !== "string") return this.withFile(flow, (file) => this.submit(file, ...flags));
+    const [answer] = await this.json("submit", flow, ...flags);
     return answer.flow;
   }
 
@@ -117,26 +122,38 @@ export class Reeve {
     return answer.url;
   }
 
-  /** kill -9 of the server; its supervisor starts it again. Resolves when it is gone. */
+  /** The processes of the supervisor: server and worker. */
+  async children() {
+    const { pid } = this.process;
+    const pids = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")).split(" ").filter((word) => word !== "");
+    return pids.map(Number);
+  }
+
+  /** kill -9 of the server; its supervisor starts it again. */
   async killServer() {
-    const pid = Number(await readFile(`/proc/${this.process.pid}/task/${this.process.pid}/children`, "utf8").then((all) => this.serverAmong(all)));
-    process.kill(pid, "SIGKILL");
-  }
-
-  async serverAmong(children) {
-    for (const pid of children.trim().split(" ")) {
+    for (const pid of await this.children()) {
       const words = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
-      if (words[1] === "serve") return pid;
+      if (words[1] === "serve") process.kill(pid, "SIGKILL");
     }
-    throw new Error("there is no server process");
   }
 
+  /** At once: a worker that was asked to end would wait for what runs. Its jobs die with it. */
   async stop() {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const over = new Promise((done) => this.process.on("exit", done));
-      this.process.kill("SIGTERM");
+      const pids = await this.children();
+      this.process.kill("SIGKILL");
+      for (const pid of pids) kill(pid);
       await over;
     }
-    await rm(this.data, { recursive: true, force: true });
+    await rm(this.data, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
   }
 }

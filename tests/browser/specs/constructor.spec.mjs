@@ -199,3 +199,15 @@ spec("a flow that ran is the beginning of a new one", async ({ reeve, open }) =>
   assert.notEqual(again, flow);
   assert.equal(ended.state, "succeeded");
 });
+
+spec("a check asks the server and submits nothing", async ({ reeve, open }) => {
+  const page = await open("/new?template=diamond", { allow: [/status of 400/] });
+  await page.getByLabel("name", { exact: true }).fill("only-checked");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("The server would accept it: 4 jobs.").waitFor();
+  await card(page, "join").click();
+  await page.getByLabel("foreach", { exact: true }).fill("jobs.nobody.outputs");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.locator(".problems .field-problem", { hasText: "nobody" }).waitFor();
+  assert.deepEqual(await reeve.json("ls", "--name", "only-checked").then((all) => all.flatMap((one) => one.flows ?? [])), []);
+});

@@ -63,11 +63,11 @@ export interface Placed {
 }
 
 export const CARD_WIDTH = 200;
-export const CARD_HEIGHT = 82;
+export const CARD_HEIGHT = 66;
 
 export function placed(jobs: DemoJob[]): Placed[] {
   const draft: Draft = { flow: {}, jobs: jobs.map((job) => ({ name: job.name, keys: { needs: job.parents }, x: 0, y: 0 })) };
-  const places = arrange(draft, { x: CARD_WIDTH + 28, y: CARD_HEIGHT + 44 }).jobs;
+  const places = arrange(draft, { x: CARD_WIDTH + 28, y: CARD_HEIGHT + 34 }).jobs;
   return jobs.map((job, i) => ({ job, x: places[i]!.x, y: places[i]!.y }));
 }
 

@@ -45,11 +45,9 @@ export function WorkerPool({ flow, dead }: { flow: DemoFlow | undefined; dead: b
   );
 }
 
-function standing(flow: DemoFlow, job: DemoJob, nowMs: number): string {
-  if (job.state === "waiting" && job.attempt > 0) return job.dueMs > nowMs ? `retry in ${durationText(job.dueMs - nowMs)}` : "retry due";
-  if (job.state === "waiting") return `waits for ${parentsLeft(flow, job).length}/${job.parents.length}`;
-  if (job.state === "failed" && job.cause === "upstream") return "cascade";
-  return job.state;
+function Standing({ job, nowMs }: { job: DemoJob; nowMs: number }) {
+  if (job.state === "waiting" && job.attempt > 0) return <b>{job.dueMs > nowMs ? `retry in ${durationText(job.dueMs - nowMs)}` : "retry due"}</b>;
+  return <StateBadge state={job.state} cause={job.cause === "upstream" ? "cascade" : undefined} />;
 }
 
 export function Internals({ flow, dead }: { flow: DemoFlow | undefined; dead: boolean }) {
@@ -72,7 +70,7 @@ export function Internals({ flow, dead }: { flow: DemoFlow | undefined; dead: bo
               <tr key={job.name}>
                 <td class="mono">{job.name}</td>
                 <td class="number">{isOver(job) ? "" : `${parentsLeft(flow, job).length}/${job.parents.length}`}</td>
-                <td>{job.state === "waiting" ? standing(flow, job, nowMs) : <StateBadge state={job.state} cause={job.cause === "upstream" ? "cascade" : undefined} />}</td>
+                <td><Standing job={job} nowMs={nowMs} /></td>
               </tr>
             ))}
           </tbody>
@@ -88,11 +86,11 @@ export function RecoveryReport({ now }: { now: Playground }) {
   const open = unsettled(found);
   const figures: [string, string, string][] = [
     ["records", found.records.toLocaleString(), "records replayed"],
-    ["took", `${found.took_ms} ms`, "from opening the journal to being ready"],
+    ["took", `${found.took_ms} ms`, "to read them and be ready"],
     ["flows", String(found.flows), "flows in memory again"],
     ["jobs", String(found.jobs), "jobs in memory again"],
-    ["adopted", String(found.attempts_adopted), open > 0 ? `attempts adopted, ${open} to hear of` : "attempts adopted: they never stopped"],
-    ["again", String(found.attempts_again), "attempts sent or started again"],
+    ["adopted", String(found.attempts_adopted), open > 0 ? `attempts adopted, ${open} to hear of` : "attempts adopted, never stopped"],
+    ["again", String(found.attempts_again), "attempts begun again"],
     ["lost", String(found.lost), "acknowledged and lost"],
   ];
   return (

@@ -59,7 +59,7 @@ describe("the flow as events change it", () => {
 
 describe("the story", () => {
   const running: Playground = { server: "running", since_ms: 0, kills: 2 };
-  const facts = (more: Partial<Facts>): Facts => ({ flow: flow(), chosen: true, now: running, killsBefore: 2, streaming: true, ...more });
+  const facts = (more: Partial<Facts>): Facts => ({ flow: flow(), chosen: true, submitted: true, now: running, killsBefore: 2, streaming: true, ...more });
   const recovery = { records: 9, flows: 1, jobs: 3, attempts_open: 1, attempts_adopted: 1, attempts_again: 0, lost: 0, took_ms: 3, replayed_lsn: 9 };
 
   it("goes through its seven steps", () => {
@@ -74,7 +74,8 @@ describe("the story", () => {
   });
 
   it("does by itself what a person would do", () => {
-    expect(nextDeed(facts({ flow: undefined }), 0)).toBe("submit");
+    expect(nextDeed(facts({ flow: undefined, submitted: false }), 0)).toBe("submit");
+    expect(nextDeed(facts({ flow: undefined }), 0)).toBeUndefined();
     expect(nextDeed(facts({}), 0)).toBe("kill");
     const idle = stepped(flow(), event("f11/a", "ready"));
     expect(nextDeed(facts({ flow: idle }), 0)).toBeUndefined();

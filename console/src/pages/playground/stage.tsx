@@ -66,6 +66,9 @@ export function Stage({ flow, dead }: { flow: DemoFlow; dead: boolean }) {
   const byName = new Map(places.map((at) => [at.job.name, at]));
   return (
     <div class={dead ? "stage dead" : "stage"}>
+      <div class="stage-explanation" id="stage-explanation">
+        <Explained flow={flow} job={flow.jobs.find((job) => job.name === pointed)} nowMs={nowMs} dead={dead} />
+      </div>
       <div class="stage-area" ref={ref} style={{ height: `${bottom * zoom + 2 * MARGIN}px` }} role="group" aria-label={`Jobs of ${flow.id}`}>
         <div class="stage-inner" style={{ transform: `translate(${shift}px, ${MARGIN}px) scale(${zoom})` }}>
           <svg class="stage-edges" width="1" height="1" aria-hidden="true">
@@ -76,9 +79,6 @@ export function Stage({ flow, dead }: { flow: DemoFlow; dead: boolean }) {
           </svg>
           {places.map((at) => <Card key={at.job.name} at={at} flow={flow} dead={dead} nowMs={nowMs} onPoint={setPointed} />)}
         </div>
-      </div>
-      <div class="stage-explanation" id="stage-explanation">
-        <Explained flow={flow} job={flow.jobs.find((job) => job.name === pointed)} nowMs={nowMs} dead={dead} />
       </div>
     </div>
   );

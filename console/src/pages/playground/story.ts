@@ -17,6 +17,7 @@ export type StepId = (typeof steps)[number]["id"];
 export interface Facts {
   flow: DemoFlow | undefined;
   chosen: boolean; // a flow to run
+  submitted: boolean; // it was accepted; what is known of it may still be on its way
   now: Playground | undefined;
   killsBefore: number; // when the flow was submitted
   streaming: boolean;
@@ -44,7 +45,7 @@ export type Deed = "submit" | "kill" | "recover";
 export function nextDeed(facts: Facts, outageSeenMs: number): Deed | undefined {
   const { flow, now } = facts;
   const killed = now !== undefined && now.kills > facts.killsBefore;
-  if (flow === undefined) return "submit";
+  if (flow === undefined) return facts.submitted ? undefined : "submit";
   if (!killed && now?.server === "running") return flow.jobs.some((job) => job.state === "running") ? "kill" : undefined;
   if (now?.server === "dead" && outageSeenMs >= OUTAGE_SHOWN_MS) return "recover";
   return undefined;
