@@ -21,6 +21,7 @@
 #include "osdigest.h"
 #include "osdisk.h"
 #include "osloop.h"
+#include "osrecall.h"
 #include "ostls.h"
 #include "oszones.h"
 #include "server.h"
@@ -36,6 +37,7 @@ struct serve {
     struct settings settings;
     struct disk *disk;
     struct osloop *loop;
+    struct osrecall *recall; /* tells events of the past again */
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -409,7 +411,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
     if (e != ERR_OK) return e;
     v->archive_days = (uint32_t)archive_days;
+    v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
     struct server_world world = {.disk = v->disk,
+                                 .recaller = osrecall_recaller(v->recall),
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
@@ -476,6 +480,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     heap_set();
     e = serve(&v, build, why);
     if (v.server != NULL) server_close(v.server);
+    osrecall_close(v.recall);
     if (v.loop != NULL) osloop_close(v.loop);
     if (v.disk != NULL) osdisk_close(v.disk);
     if (e == ERR_OK) log_line(&v, SERVER_INFO, "stopped", "everything acknowledged is kept");

@@ -94,6 +94,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_DEMANDS,          117, wire_demands,         "demands",         SERVER, 0,                SECOND, "these do") \
     X(WIRE_CALLBACK,         121, wire_callback,        "callback",        CLIENT, WIRE_CALLBACK_GIVEN, FIRST, "a token by which someone outside can end an external job") \
     X(WIRE_CALLBACK_GIVEN,   122, wire_callback_given,  "callback_given",  SERVER, 0,                FIRST,  "here it is") \
+    X(WIRE_FOLLOW,           123, wire_follow,          "follow",          CLIENT, WIRE_EVENTS,      SECOND, "tell me everything that happens, also what is no longer in memory") \
+    X(WIRE_TALE,             124, wire_tale,            "tale",            CLIENT, WIRE_TOLD,        SECOND, "what happened to a flow, from its birth on") \
+    X(WIRE_TOLD,             125, wire_told,            "told",            SERVER, 0,                SECOND, "that did") \
     X(WIRE_ATTACH,           128, wire_attach,          "attach",          WORKER, WIRE_ATTACHED,    FIRST,  "a worker is there, and everything it holds") \
     X(WIRE_ATTACHED,         129, wire_attached,        "attached",        SERVER, 0,                FIRST,  "it is known; its lease runs") \
     X(WIRE_HEARTBEAT,        130, wire_heartbeat,       "heartbeat",       WORKER, WIRE_LEASE,       FIRST,  "still there, with this load") \

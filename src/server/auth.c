@@ -62,6 +62,8 @@ static const struct {
     {WIRE_WHY, LOOK | RUN_IT | JOB},
     {WIRE_WAIT, LOOK | RUN_IT | JOB},
     {WIRE_SUBSCRIBE, LOOK | RUN_IT},
+    {WIRE_FOLLOW, LOOK | RUN_IT},
+    {WIRE_TALE, LOOK | RUN_IT},
     {WIRE_LOGS, LOOK | RUN_IT | JOB},
     {WIRE_STATS, LOOK | RUN_IT},
     {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT | JOB},

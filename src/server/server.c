@@ -17,6 +17,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "tale.h"
 #include "upload.h"
 #include "web.h"
 
@@ -271,6 +272,8 @@ void server_pass(struct server *s) {
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
+    herald_turn(s);
+    tale_turn(s);
     demand_turn(s);
     streams_pump(s);
     web_turn(s);
@@ -298,6 +301,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, judge_next(s));
     next = earlier(next, project_next(s));
     next = earlier(next, demand_next(s));
+    next = earlier(next, herald_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -534,6 +538,8 @@ enum err server_open(const struct server_world *world, const struct server_optio
     past_init(s);
     project_init(s);
     feed_init(s);
+    herald_init(s);
+    tale_init(s);
     streams_init(s);
     items_init(&s->items);
     judge_init(s);
@@ -556,6 +562,8 @@ void server_close(struct server *s) {
     call_free_all(s);
     project_fini(s);
     past_fini(s);
+    tale_fini(s);
+    herald_fini(s);
     feed_fini(s);
     streams_fini(s);
     almanac_fini(s);

@@ -27,6 +27,7 @@
 struct guest;
 struct orion_options;
 struct plug;
+struct recaller;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -42,6 +43,7 @@ struct server_world {
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
+    struct recaller *recaller; /* of events that have left memory; NULL = they are gone */
 };
 
 enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };

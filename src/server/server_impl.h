@@ -13,6 +13,7 @@
 #include "file.h"
 #include "guest.h"
 #include "heap.h"
+#include "herald.h"
 #include "http.h"
 #include "items.h"
 #include "judge.h"
@@ -26,9 +27,11 @@
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
+#include "tale.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
+#include "websocket.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -79,6 +82,9 @@ struct session {
 
 /* ---- HTTP: a second dialect of a session (web.h) ---- */
 
+/* What the connection has become, when its request was for events. */
+enum web_stream { WEB_STREAM_NONE, WEB_STREAM_SSE, WEB_STREAM_SOCKET };
+
 struct web {
     conn_id conn;      /* first: never 0 while in use */
     struct http_in in; /* the request that is being read or served */
@@ -94,6 +100,9 @@ struct web {
     uint64_t body_bytes; /* came so far, as they came */
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
+    enum web_stream stream;
+    struct websocket_in socket; /* what comes on it */
+    int64_t heard_ms;           /* when something last did */
 };
 
 struct webs {
@@ -208,6 +217,8 @@ struct server {
     struct vec with_assigns; /* conn_id */
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
+    struct herald herald;
+    struct tales tales;
     struct streams streams;
     struct items items;
     struct judge judge;

@@ -102,6 +102,8 @@ static void forget(struct server *s, struct session *n) {
     }
     web_close(s, n);
     feed_forget(s, n->conn);
+    herald_forget(s, n->conn);
+    tale_forget(s, n->conn);
     demand_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);

@@ -4,6 +4,7 @@
 #include "orion_session.h"
 #include "session.h"
 #include "web_impl.h"
+#include "web_stream.h"
 
 #define WEBS_MAX 100000u
 #define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
@@ -53,6 +54,7 @@ void web_open(struct server *s, struct session *n) {
     w->since_ms = web_now(s);
     http_in_init(&w->in, s->limits);
     buf_init(&w->held, HELD_BYTES_MAX);
+    websocket_in_init(&w->socket);
     n->web = w;
 }
 
@@ -62,6 +64,7 @@ void web_close(struct server *s, struct session *n) {
     web_deadline(s, w, TIME_NEVER);
     http_in_fini(&w->in);
     buf_fini(&w->held);
+    websocket_in_fini(&w->socket);
     pool_free(&s->webs.all, w->index);
     n->web = NULL;
 }
@@ -147,6 +150,7 @@ static void serve(struct server *s, struct session *n) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
         return;
     }
+    if (match.route->answer == API_ANSWER_STREAM && !web_stream_check(s, n)) return;
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->route = match.route;
@@ -200,6 +204,11 @@ void web_drained(struct server *s, struct session *n) {
 void web_received(struct server *s, struct session *n, struct slice bytes) {
     struct web *w = n->web;
     if (w->ending) return;
+    if (web_stream_is_open(w)) {
+        web_stream_received(s, n, bytes);
+        settle(s, n);
+        return;
+    }
     if (n->in.len > 0 || w->busy) {
         buf_put_slice(&n->in, bytes);
         bytes = buf_slice(&n->in);
@@ -235,6 +244,7 @@ void web_finished(struct server *s, struct session *n) {
     w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
     w->busy = w->streaming = w->looked = false;
     w->body_bytes = 0;
+    w->stream = WEB_STREAM_NONE;
     w->route = NULL;
     shrink(&w->held, 0);
     w->unsent = 0;
@@ -244,6 +254,7 @@ void web_finished(struct server *s, struct session *n) {
 
 void web_goodbye(struct server *s, struct session *n) {
     n->goodbye = true;
+    if (web_stream_is_open(n->web)) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
     if (n->web->busy || !http_in_is_idle(&n->web->in)) return;
     n->web->ending = true;
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;

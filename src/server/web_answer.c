@@ -5,6 +5,7 @@
 #include "panic.h"
 #include "session.h"
 #include "web_impl.h"
+#include "web_stream.h"
 
 #define TYPE_JSON "application/json"
 
@@ -91,6 +92,7 @@ void web_say_continue(struct server *s, struct session *n) {
 
 void web_refuse(struct server *s, struct session *n, enum err e, const char *text) {
     struct web *w = n->web;
+    if (web_stream_is_open(w)) web_stream_last_word(s, n, WEBSOCKET_POLICY, text);
     if (w->streaming || w->ending || http_in_is_idle(&w->in)) return; /* nothing is owed, or it is too late */
     bool slow = !w->busy && e == ERR_UNAUTHENTICATED;                 /* the hello of HTTP is a head */
     web_say_error(s, n, slow ? ERR_INVALID : e, slow ? 408 : 0, slow ? "the request did not come in time" : text, NULL,
