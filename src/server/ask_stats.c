@@ -27,6 +27,19 @@ static void take_stores(struct server *s, struct sample *ret) {
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
 }
 
+static void take_process(const struct server *s, struct sample *ret) {
+    const struct wire_recovery *recovery = &s->playground.recovery;
+    ret->logins = s->logins.count;
+    ret->logins_failed = s->logins.failed_count;
+    ret->http_limited = s->logins.limited_count;
+    ret->followers = s->herald.followers.count;
+    ret->dropped_events = s->herald.dropped;
+    ret->recovery_records = recovery->records;
+    ret->recovery_adopted = recovery->attempts_adopted;
+    ret->recovery_again = recovery->attempts_again;
+    ret->recovery_lost = recovery->lost;
+}
+
 void sample_take(struct server *s, struct sample *ret) {
     const struct state *state = server_state(s);
     *ret = (struct sample){.lsn = engine_lsn(s->engine),
@@ -43,6 +56,7 @@ void sample_take(struct server *s, struct sample *ret) {
     memcpy(ret->sync, s->sync, sizeof ret->sync);
     memcpy(ret->answers, s->webs.answers, sizeof ret->answers);
     take_stores(s, ret);
+    take_process(s, ret);
     const uint64_t *now = ret->counts.by_state, *all = ret->tally + TALLY_ENTERED;
     ret->queued = now[JOB_WAITING] + now[JOB_HELD] + now[JOB_READY];
     ret->sagas_open = ret->tally[TALLY_SAGAS] - ret->tally[TALLY_SAGAS_DONE];
