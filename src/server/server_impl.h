@@ -16,6 +16,7 @@
 #include "heap.h"
 #include "herald.h"
 #include "http.h"
+#include "http_out.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
@@ -119,6 +120,7 @@ struct webs {
     struct arena arena;
     struct buf json, out;
     uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
+    struct http_date date;
 };
 
 /* ---- logins of browsers (web_session.c) ---- */

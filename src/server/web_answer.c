@@ -18,6 +18,7 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     bool whole = w->in.state == HTTP_IN_WHOLE;
     h->close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
     h->wall_ms = s->world.clock->wall(s->world.clock).ms;
+    h->date = &s->webs.date;
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
     s->webs.answers[h->status / 100]++;
