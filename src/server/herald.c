@@ -159,7 +159,7 @@ static enum err since_read(const struct session *n, const struct wire_follow *m,
 void herald_follow(struct server *s, struct request *r) {
     const struct wire_follow *m = r->message;
     struct session *n = r->session;
-    struct follower f = {.conn = n->conn, .request = r->id, .is_native = n->web == NULL};
+    struct follower f = {.conn = n->conn, .request = r->id, .is_native = n->web == NULL, .is_once = m->once};
     struct position since = {0};
     struct why why = {{0}};
     bool resumes = false;
@@ -391,6 +391,22 @@ static void deliver_all(struct server *s) {
     tape_trim(&h->tape, least);
 }
 
+/* Those who wanted to hear up to a certain record, and have. */
+static void let_go(struct server *s) {
+    struct herald *h = &s->herald;
+    const struct feed *d = &s->feed;
+    for (uint32_t i = h->followers.count; i-- > 0;) {
+        struct follower *f = follower_at(h, i);
+        if (!f->is_once || !f->is_greeted || f->is_behind) continue;
+        if (f->at < d->next && ring_position(d, f->at).lsn <= f->since_lsn) continue;
+        struct session *n = session_of(s, f->conn);
+        if (f->is_native)
+            (void)herald_stop(s, f->conn, f->request);
+        else
+            web_stream_end(s, n, WEBSOCKET_NORMAL, "that was all");
+    }
+}
+
 /* ---- time ---- */
 
 static int64_t pace_ms(const struct herald *h) {
@@ -453,6 +469,7 @@ void herald_turn(struct server *s) {
         h->sent_ms = s->now_ms;
         fill_tape(s);
         deliver_all(s);
+        let_go(s);
     }
     catchup_turn(s);
     tick(s);
