@@ -465,7 +465,7 @@ void herald_turn(struct server *s) {
         return;
     }
     greet_new(s);
-    if (s->now_ms >= h->sent_ms + pace_ms(h)) {
+    if (h->has_more || s->now_ms >= h->sent_ms + pace_ms(h)) {
         h->sent_ms = s->now_ms;
         fill_tape(s);
         deliver_all(s);
@@ -480,9 +480,10 @@ int64_t herald_next(struct server *s) {
     struct herald *h = &s->herald;
     if (h->followers.count == 0) return TIME_NEVER;
     int64_t next = h->ping_ms + PING_MS;
-    int64_t pace = h->has_more || h->tape.next < s->feed.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
+    int64_t pace = h->tape.next < s->feed.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
     int64_t beat = anyone_counts(h) && h->tick_lsn == 0 ? h->tick_ms + TICK_MS : TIME_NEVER;
     int64_t past = catchup_next(s);
+    if (h->has_more) return s->now_ms;
     if (pace < next) next = pace;
     if (beat < next) next = beat;
     return past < next ? past : next;
