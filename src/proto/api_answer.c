@@ -87,12 +87,17 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
         return api_error(x->json, ERR_BUSY, 0, m->reason, NULL, m->retry_after_ms);
     }
     struct api_said said = {.status = 200};
+    if (op == WIRE_PLAYGROUND) { /* as the supervisor writes it, too */
+        wire_playground_json(x->json, parts[0]);
+        return said;
+    }
     if (op == WIRE_SUBMITTED) {
         const struct wire_submitted *m = parts[0];
         const struct wire_submitted_flow *flow = m->flows.at;
         if (m->flows.count == 1 && flow->code.len > 0)
             return api_error(x->json, err_of(flow->code), 0, flow->message, NULL, flow->retry_after_ms);
-        said.status = m->flows.count == 1 && flow->repeated ? 200 : 201;
+        bool is_new = m->flows.count != 1 || (!flow->repeated && flow->flow.len > 0);
+        said.status = is_new ? 201 : 200; /* one that was only checked has no id */
     }
     if (route->answer == API_ANSWER_TALE) {
         put_tale(x->json, parts[0]);
