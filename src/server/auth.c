@@ -62,6 +62,8 @@ static const struct {
     {WIRE_WHY, LOOK | RUN_IT | JOB},
     {WIRE_WAIT, LOOK | RUN_IT | JOB},
     {WIRE_SUBSCRIBE, LOOK | RUN_IT},
+    {WIRE_FOLLOW, LOOK | RUN_IT},
+    {WIRE_TALE, LOOK | RUN_IT},
     {WIRE_LOGS, LOOK | RUN_IT | JOB},
     {WIRE_STATS, LOOK | RUN_IT},
     {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT | JOB},
@@ -87,6 +89,9 @@ static const struct {
     {WIRE_LIMIT, RUN_IT},
     {WIRE_DRAIN, RUN_IT | WORK},
     {WIRE_DEMAND_WATCH, LOOK | WORK | RUN_IT}, /* a worker's token: only of a kind of worker */
+    {WIRE_ORION_GET, LOOK | RUN_IT},
+    {WIRE_PLAYGROUND_GET, LOOK | RUN_IT},
+    {WIRE_PLAYGROUND_DO, RUN_IT},
     {WIRE_ATTACH, WORK},
     {WIRE_HEARTBEAT, WORK},
     {WIRE_CREDIT, WORK},

@@ -1,9 +1,11 @@
 /* web_answer.c: what leaves by HTTP. Frames come as they would for native v2, when they may leave; here they become a
  * head and a JSON text, or the chunks of a stream. Nothing here ends a session: whoever sends may still be using it. */
 #include "http_out.h"
+#include "orion_session.h"
 #include "panic.h"
 #include "session.h"
 #include "web_impl.h"
+#include "web_stream.h"
 
 #define TYPE_JSON "application/json"
 
@@ -17,6 +19,7 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     h->wall_ms = s->world.clock->wall(s->world.clock).ms;
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
+    if (n->is_orion) orion_head(s, n);
     /* To an older peer the new word is told: it will be used again. */
     if (!h->close && r->minor == 0) {
         buf_cut(&s->webs.out, s->webs.out.len - 2);
@@ -29,6 +32,15 @@ static void put_head(struct server *s, struct session *n, const struct api_said 
     struct http_head h = {
         .status = said->status, .type = type, .length = length, .retry_after_s = said->retry_after_s, .allow = allow};
     web_put_head(s, n, &h);
+}
+
+void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type) {
+    struct webs *all = &s->webs;
+    ENSURE(!all->json.full);
+    put_head(s, n, said, type, (int64_t)all->json.len, NULL);
+    if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
+    session_send_raw(s, n, buf_slice(&all->out));
+    web_finished(s, n);
 }
 
 void web_send_json(struct server *s, struct session *n, struct http_head *h) {
@@ -60,7 +72,8 @@ void web_say_error(struct server *s, struct session *n, enum err e, uint16_t sta
                    const char *field, const char *allow) {
     struct json j = web_json(s);
     uint32_t retry_ms = err_is_retryable(e) ? 1000 : 0;
-    struct api_said said = api_error(&j, e, status, slice_str(text), field, retry_ms);
+    struct api_said said = n->is_orion ? orion_refusal(&j, e, status, slice_str(text), retry_ms)
+                                       : api_error(&j, e, status, slice_str(text), field, retry_ms);
     send_json(s, n, &said, allow);
 }
 
@@ -93,6 +106,7 @@ void web_say_continue(struct server *s, struct session *n) {
 
 void web_refuse(struct server *s, struct session *n, enum err e, const char *text) {
     struct web *w = n->web;
+    if (web_stream_is_open(w)) web_stream_last_word(s, n, WEBSOCKET_POLICY, text);
     if (w->streaming || w->ending || http_in_is_idle(&w->in)) return; /* nothing is owed, or it is too late */
     bool slow = !w->busy && e == ERR_UNAUTHENTICATED;                 /* the hello of HTTP is a head */
     web_say_error(s, n, slow ? ERR_INVALID : e, slow ? 408 : 0, slow ? "the request did not come in time" : text, NULL,
@@ -176,6 +190,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
     if (f->opcode == WIRE_ERROR || f->opcode == WIRE_BUSY) buf_clear(&w->held); /* it alone is the answer */
     arena_reset(&s->webs.arena);
     uint32_t count = parts_take(s, w, f, &parts);
+    if (n->is_orion) {
+        orion_answer(s, n, f->opcode, parts[0]);
+        return;
+    }
     struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
     struct api_said said = api_answer(w->route, f->opcode, parts, count, &x);
     if (s->webs.json.full || w->held.full) {

@@ -78,6 +78,15 @@ static bool is_same_origin(const struct session *n, struct slice origin, struct 
     return !n->is_tls && http_text_is(origin, own);
 }
 
+bool web_knows_host(const struct server *s, const struct session *n) {
+    struct slice authority = authority_of(&n->web->in.request);
+    return n->is_local || is_ours(s, authority) || (authority.len == 0 && n->web->in.request.minor == 0);
+}
+
+bool web_is_own_page(const struct session *n, struct slice origin) {
+    return is_same_origin(n, origin, authority_of(&n->web->in.request));
+}
+
 static bool check_names(struct server *s, struct session *n) {
     const struct http_request *r = &n->web->in.request;
     struct slice authority = authority_of(r);

@@ -23,6 +23,8 @@ void web_say_wait(struct server *s, struct session *n, uint32_t wait_ms, const c
 /* An answer of one's own: what is written goes out with this head, whose type and length are filled in. */
 struct json web_json(struct server *s);
 void web_send_json(struct server *s, struct session *n, struct http_head *h);
+/* What is in webs.json, of that type, as the answer. Ends the request. */
+void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type);
 
 /* ---- web_gate.c ---- */
 
@@ -49,7 +51,14 @@ bool web_answer_ticket(struct server *s, struct session *n); /* a login link, an
 /* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
 bool web_answer_asset(struct server *s, struct session *n);
 
+/* The name that the request calls us by is one of ours; a page that sends it came from here. */
+bool web_knows_host(const struct server *s, const struct session *n);
+bool web_is_own_page(const struct session *n, struct slice origin);
+
 /* ---- web.c ---- */
+
+/* The message that a request means, as a frame into its lane. */
+void web_give(struct server *s, struct session *n, uint8_t op, const void *message);
 
 int64_t web_now(const struct server *s);                 /* monotonic; passes may lie far apart */
 void web_goodbye(struct server *s, struct session *n);  /* the server is stopping */
