@@ -170,7 +170,7 @@ static void put_stream_event(void) {
     printf("    stream_event:\n      description: guides/events.md says which members which type has\n"
            "      type: object\n      required: [type]\n      properties:\n"
            "        type: {type: string, enum: [hello, flow, job, worker, service, gap, metrics]}\n"
-           "        position: {type: string, pattern: \"^[0-9]+.[0-9]+$\"}\n");
+           "        position: {type: string, description: LSN.ORDINAL}\n");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) printf("        %s: {type: string}\n", texts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) printf("        %s: {type: integer}\n", numbers[i]);
     printf("        numbers: {type: object, additionalProperties: {type: integer, minimum: 0}}\n");
