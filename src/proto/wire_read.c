@@ -149,6 +149,7 @@ static const struct tlv_field list_fields[] = {
     TLV_FIELD(8, TLV_I64, wire_list, since_ms),
     TLV_FIELD(9, TLV_I64, wire_list, until_ms),
     TLV_FIELD(10, TLV_TEXT, wire_list, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(11, TLV_BOOL, wire_list, parents),
 };
 const struct tlv_desc wire_list_desc = TLV_DESC("list", wire_list, list_fields);
 
@@ -261,6 +262,12 @@ static const struct tlv_field stats_fields[] = {
     TLV_FIELD(2, TLV_LIST, wire_stats, numbers, .max = 10000, .sub = &wire_amount_desc),
 };
 const struct tlv_desc wire_stats_desc = TLV_DESC("stats", wire_stats, stats_fields);
+
+static const struct tlv_field metrics_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_metrics, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_metrics, text, .max = WIRE_METRICS_MAX),
+};
+const struct tlv_desc wire_metrics_desc = TLV_DESC("metrics", wire_metrics, metrics_fields);
 
 static const struct tlv_field no_fields[1]; /* never looked at, but an address */
 const struct tlv_desc wire_empty_desc = {.name = "empty", .size = sizeof(struct wire_empty), .fields = no_fields};

@@ -113,6 +113,7 @@ struct wire_list {
     struct tlv_list labels; /* of wire_pair: all of these */
     int64_t since_ms, until_ms;
     struct slice text; /* in names, labels and error texts */
+    bool parents;      /* jobs come with the names of their parents */
 };
 
 struct wire_listed {
@@ -223,6 +224,12 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+#define WIRE_METRICS_MAX (1u << 20)
+struct wire_metrics {
+    uint64_t lsn;
+    struct slice text; /* as Prometheus reads it, text format 0.0.4 */
+};
+
 struct wire_empty { /* a request without fields */
     bool unused;
 };
@@ -232,6 +239,6 @@ extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_j
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
     wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
     wire_tale_desc, wire_told_desc, wire_logs_desc,
-    wire_log_data_desc, wire_stats_desc, wire_empty_desc;
+    wire_log_data_desc, wire_stats_desc, wire_metrics_desc, wire_empty_desc;
 
 #endif

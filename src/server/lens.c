@@ -59,7 +59,7 @@ void lens_flow(const struct lens *l, const struct flow_view *v, struct wire_flow
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
 }
 
-static struct tlv_list parents_of(const struct lens *l, const struct job_view *v) {
+struct tlv_list lens_parents(const struct lens *l, const struct job_view *v) {
     uint32_t count = v->parent_count;
     uint32_t *ordinals = ARENA_ARRAY(l->arena, uint32_t, count ? count : 1);
     struct wire_name *list = ARENA_ARRAY(l->arena, struct wire_name, count ? count : 1);
@@ -148,7 +148,7 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
     }
     if (!details) return;
     if (v->state != JOB_CHECKING) ret->artifacts = lens_artifacts(l, v->artifacts);
-    ret->parents = parents_of(l, v);
+    ret->parents = lens_parents(l, v);
     ret->body = v->body;
     ret->body_hash = v->body_hash;
 }

@@ -17,6 +17,7 @@ struct slice lens_flow_name(const struct lens *l, flow_id id);
 struct slice lens_job_name(const struct lens *l, const struct job_view *v);
 void lens_flow(const struct lens *l, const struct flow_view *v, struct wire_flow_view *ret);
 struct tlv_list lens_artifacts(const struct lens *l, struct slice artifacts); /* rec_artifacts as wire_kept */
+struct tlv_list lens_parents(const struct lens *l, const struct job_view *v); /* of wire_name */
 void lens_job(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret);
 
 #endif

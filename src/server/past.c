@@ -147,10 +147,11 @@ static void answer_out(struct server *s, struct request *r) {
 }
 
 /* As `get` tells the jobs of a flow that is in memory. */
-static void leave_details_out(struct wire_got *part) {
+static void leave_details_out(struct wire_got *part, bool parents) {
     struct wire_job_view *jobs = part->jobs.at;
     for (uint32_t i = 0; i < part->jobs.count; i++) {
-        jobs[i].parents = jobs[i].attempts = jobs[i].artifacts = (struct tlv_list){0};
+        jobs[i].attempts = jobs[i].artifacts = (struct tlv_list){0};
+        if (!parents) jobs[i].parents = (struct tlv_list){0};
         jobs[i].body = jobs[i].body_hash = (struct slice){0};
     }
 }
@@ -174,7 +175,7 @@ static void then_get(struct server *s, struct request *r, struct past_wait *w, c
     if (whole && (!m->details || count == 0)) parts = &none, count = 1;
     buf_clear(&s->out);
     for (uint32_t i = 0; i < count; i++) {
-        if (whole) leave_details_out(&parts[i]);
+        if (whole) leave_details_out(&parts[i], false);
         parts[i].lsn = engine_lsn(s->engine);
         parts[i].flow = i == 0 ? f.view : (struct wire_flow_view){0};
         wire_put(&s->out, WIRE_GOT, FRAME_ANSWER | (i + 1 < count ? FRAME_MORE : 0), r->id, &parts[i]);
@@ -284,7 +285,7 @@ static void then_jobs(struct server *s, struct request *r, struct past_wait *w, 
     struct wire_listed got = {.lsn = engine_lsn(s->engine)};
     if (f.part_count > 0) {
         const struct wire_job_view *jobs = f.parts[0].jobs.at;
-        leave_details_out(&f.parts[0]);
+        leave_details_out(&f.parts[0], m->parents);
         for (; at < f.parts[0].jobs.count && count < most; at++)
             if (job_is_wanted(m, &jobs[at])) list[count++] = jobs[at];
         bool ended = at == f.parts[0].jobs.count;

@@ -8,6 +8,7 @@
 #include "web_stream.h"
 
 #define TYPE_JSON "application/json"
+#define TYPE_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
 /* ---- heads ---- */
 
@@ -20,6 +21,7 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
     if (n->is_orion) orion_head(s, n);
+    s->webs.answers[h->status / 100]++;
     /* To an older peer the new word is told: it will be used again. */
     if (!h->close && r->minor == 0) {
         buf_cut(&s->webs.out, s->webs.out.len - 2);
@@ -39,6 +41,14 @@ void web_say_body(struct server *s, struct session *n, const struct api_said *sa
     ENSURE(!all->json.full);
     put_head(s, n, said, type, (int64_t)all->json.len, NULL);
     if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
+    session_send_raw(s, n, buf_slice(&all->out));
+    web_finished(s, n);
+}
+
+static void send_text(struct server *s, struct session *n, struct slice text) {
+    struct webs *all = &s->webs;
+    put_head(s, n, &(struct api_said){.status = 200}, TYPE_METRICS, (int64_t)text.len, NULL);
+    if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, text);
     session_send_raw(s, n, buf_slice(&all->out));
     web_finished(s, n);
 }
@@ -201,6 +211,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
         return;
     }
     if (f->opcode == WIRE_BUSY && s->draining) said.status = 503;
+    if (w->route->answer == API_ANSWER_TEXT && f->opcode == WIRE_EXPOSED) {
+        send_text(s, n, ((const struct wire_metrics *)parts[0])->text);
+        return;
+    }
     send_json(s, n, &said, NULL);
 }
 

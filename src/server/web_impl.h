@@ -55,6 +55,14 @@ bool web_answer_asset(struct server *s, struct session *n);
 bool web_knows_host(const struct server *s, const struct session *n);
 bool web_is_own_page(const struct session *n, struct slice origin);
 
+/* ---- web_upload.c ---- */
+
+uint64_t web_body_bytes_max(const struct http_in *in);
+bool web_is_upload(const struct http_request *r);
+/* A blob as a body: begun when the head was admitted, then whenever some of it came. False: it was refused. */
+bool web_upload_begin(struct server *s, struct session *n);
+void web_upload_more(struct server *s, struct session *n);
+
 /* ---- web.c ---- */
 
 /* The message that a request means, as a frame into its lane. */

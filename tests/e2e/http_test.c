@@ -320,8 +320,8 @@ static void every_route_is_there_and_guarded(void **state) {
     uint32_t count;
     const struct api_route *routes = api_routes(&count);
     for (uint32_t i = 0; i < count; i++) {
-        char path[256] = API_PREFIX;
-        size_t len = strlen(path);
+        char path[256];
+        size_t len = (size_t)snprintf(path, sizeof path, "%s", routes[i].bare ? "" : API_PREFIX);
         for (const char *p = routes[i].path; *p != 0; p++) {
             if (*p == '{') p = strchr(p, '}');
             path[len++] = *p == '}' ? '7' : *p;
