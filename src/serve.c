@@ -431,9 +431,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
         e = why_set(why, ERR_INVALID, "may_start_workers: %s is neither yes nor no", may);
     if (e != ERR_OK) return e;
     v->archive_days = (uint32_t)archive_days;
-    v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
     e = osaside_open(v->loop, &v->aside, why);
     if (e != ERR_OK) return e;
+    v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
     struct server_world world = {.disk = v->disk,
                                  .recaller = osrecall_recaller(v->recall),
                                  .aside = osaside_port(v->aside),

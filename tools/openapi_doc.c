@@ -75,7 +75,9 @@ static void put_type(const struct tlv_field *f) {
 static bool is_fixed(const struct api_route *r, const char *name) {
     size_t len = strlen(name);
     if (r->field != NULL && strcmp(r->field, name) == 0) return true;
-    return r->preset != NULL && strncmp(r->preset, name, len) == 0 && r->preset[len] == '=';
+    for (const char *pair = r->preset; pair != NULL && *pair != 0; pair += strcspn(pair, "&"), pair += *pair == '&')
+        if (strncmp(pair, name, len) == 0 && pair[len] == '=') return true;
+    return false;
 }
 
 static void put_property(const struct tlv_field *f, int indent) {

@@ -371,6 +371,15 @@ void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
     }
 }
 
+void view_each_run(const struct state *s, uint32_t worker, view_job_fn each, void *ctx) {
+    uint32_t index = worker ? map_get(&s->worker_by_number, worker) : 0;
+    for (uint32_t i = index ? worker_at(s, index)->first : 0; i; i = run_at(s, i)->next) {
+        struct job_view view;
+        fill_job(s, job_at(s, run_at(s, i)->job), &view);
+        each(ctx, &view);
+    }
+}
+
 static struct memo_view memo_view_of(const struct state *s, const struct memo *m) {
     return (struct memo_view){.tenant = bytes_slice(tenant_at(s, m->tenant)->name),
                               .key = memo_key(m),

@@ -122,6 +122,8 @@ void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
 /* As view_flow_next, the oldest first. */
 uint32_t view_dead_next(const struct state *s, uint32_t at, struct job_view *ret);
 uint32_t view_dead_place(const struct state *s, struct job_ref ref); /* behind which the next one is; 0 = it is none */
+/* What it holds, the oldest first. */
+void view_each_run(const struct state *s, uint32_t worker, view_job_fn each, void *ctx);
 
 struct limit_view {
     bool is_set;

@@ -19,7 +19,7 @@ static const struct api_route routes[] = {
     GET("/flows/{flow}",                   WIRE_GET,        "target",  NULL,            MESSAGE, NULL,        "a flow; with details=true its jobs"),
     GET("/flows/{flow}/jobs",              WIRE_LIST,       "flow",    "what=jobs",     MESSAGE, "jobs",      "a page of the jobs of a flow"),
     {HTTP_VERB_POST, "/flows/{flow}/jobs", WIRE_ADD_JOBS, "flow", NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "adds jobs to a flow that runs: the body is a flow file in JSON, whose jobs may need those that are there"},
-    GET("/flows/{flow}/graph",             WIRE_LIST,       "flow",    "what=jobs&parents=true", MESSAGE, "jobs", "a page of the jobs of a flow, with their parents"),
+    GET("/flows/{flow}/graph",             WIRE_LIST,       "flow",    "what=jobs&graph=true", MESSAGE, "jobs", "a page of the jobs of a flow with parents and attempts; with items_of the items of one"),
     GET("/flows/{flow}/wait",              WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the flow is over, or after timeout_ms"),
     DO(POST, "/flows/{flow}/cancel",       WIRE_CANCEL,     "targets", NULL,            ITEM,    "results",   "ends a flow"),
     DO(POST, "/flows/{flow}/rerun",        WIRE_RERUN,      "targets", NULL,            ITEM,    "results",   "starts a finished flow again where it failed"),
@@ -42,6 +42,7 @@ static const struct api_route routes[] = {
     GET("/questions",                      WIRE_LIST,       NULL,      "what=questions", MESSAGE, "questions", "a page of what waits for a decision"),
     DO(POST, "/questions/{question}/verdict", WIRE_VERDICT, "question", NULL,           MESSAGE, NULL,        "answers a question, for the hash that was shown"),
     GET("/workers",                        WIRE_LIST,       NULL,      "what=workers",  MESSAGE, "workers",   "a page of workers"),
+    GET("/workers/{worker}/jobs",          WIRE_LIST,       "name",    "what=running",  MESSAGE, "jobs",      "a page of the jobs that a worker holds, the oldest first"),
     DO(POST, "/workers/{worker}/drain",    WIRE_DRAIN,      "worker",  NULL,            MESSAGE, NULL,        "a worker takes no more; with undo it takes again"),
     DO(POST, "/workers",                   WIRE_WORKER_START, NULL,   NULL,            MESSAGE, NULL,        "starts a worker on the server's machine, where the server may"),
     GET("/demand",                         WIRE_DEMAND_WATCH, NULL,    "once=true",     MESSAGE, "rows",      "which jobs wait for room"),
@@ -74,10 +75,10 @@ static const struct api_route routes[] = {
     GET("/events",                         WIRE_FOLLOW,     NULL,      NULL,            STREAM,  NULL,        "everything that happens, as WebSocket (Upgrade) or server-sent events; header Last-Event-ID counts as since"),
     GET("/flows/{flow}/events",            WIRE_TALE,       "flow",    NULL,            TALE,    "events",    "what happened to a flow, from its birth on"),
     GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
+    {HTTP_VERB_GET, "/metrics", WIRE_METRICS, NULL, NULL, API_BODY_NONE, API_ANSWER_TEXT, NULL, .text = "the counters for Prometheus, text format 0.0.4", .bare = true},
     GET("/playground",                     WIRE_PLAYGROUND_GET, NULL,  NULL,            MESSAGE, NULL,        "of `reeve up --playground`: the server and its last recovery"),
     DO(POST, "/playground/kill",           WIRE_PLAYGROUND_DO, NULL,   "what=kill",     MESSAGE, NULL,        "pulls the plug: the server is killed with SIGKILL"),
     DO(POST, "/playground/recover",        WIRE_PLAYGROUND_DO, NULL,   "what=recover",  MESSAGE, NULL,        "starts a killed server again, before it happens by itself"),
-    {HTTP_VERB_GET, "/metrics", WIRE_METRICS, NULL, NULL, API_BODY_NONE, API_ANSWER_TEXT, NULL, .text = "the counters for Prometheus, text format 0.0.4", .bare = true},
 };
 /* clang-format on */
 

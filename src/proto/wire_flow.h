@@ -100,6 +100,7 @@ struct wire_flow {
     struct wire_jobs part;
     struct slice spec;   /* or, in place of `part`: a flow file in JSON */
     struct slice params; /* of the flow file: a JSON object */
+    bool check;          /* judge it like a submit, and do nothing */
 };
 
 /* ---- messages ---- */

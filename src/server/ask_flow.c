@@ -218,6 +218,7 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
                           struct why *why) {
     struct wire_flow read;
+    bool check = flow->check;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
         if (e != ERR_OK) return e;
@@ -227,6 +228,7 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
     if (r->session->who.tenant[0] == 0) ret->tenant = SLICE(TENANT_STANDARD);
     struct cmd_submit *c = &ret->as.submit;
     struct tlv_list labels = labels_of(r->arena, &flow->labels);
+    c->check = check;
     c->name = flow->name;
     c->trace = flow->trace;
     c->labels = labels.at;

@@ -93,6 +93,7 @@ struct page {
     struct server *s;
     struct request *r;
     const struct wire_list *m;
+    flow_id only; /* dead letters of this flow; 0 = of all */
     uint32_t most, count, looked;
     uint64_t cursor;   /* position to go on from */
     uint64_t next;     /* of the next page; 0 = there is none */
@@ -119,25 +120,45 @@ static bool in_time(const struct wire_list *m, wall_time t) {
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
     struct flow_view flow;
     if (!begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
+    if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
     if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
 }
 
-static void list_jobs(struct page *p, flow_id flow) {
+/* Which ordinals the page goes over: those of the flow's own jobs, or those of the items of one of them. */
+static enum err jobs_range(struct page *p, flow_id flow, uint32_t *ret_first, uint32_t *ret_count, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct slice name = p->m->items_of;
+    struct expansion_view items = {0};
+    struct flow_view v = {0};
+    struct job_view job;
+    (void)view_flow(state, flow, &v);
+    if (name.len > 0 && !view_job_by_name(state, flow, name, &job))
+        return why_set(why, ERR_INVALID, "the flow has no job %.*s", SLICE_FMT(name));
+    if (name.len > 0) (void)view_expansion(state, job.ref, &items); /* none yet: an empty page */
+    *ret_first = items.first;
+    *ret_count = name.len > 0 ? items.count : v.job_count;
+    return ERR_OK;
+}
+
+static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
     struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
-    struct flow_view v;
-    (void)view_flow(server_state(p->s), flow, &v);
+    uint32_t first = 0, count = 0;
+    enum err e = jobs_range(p, flow, &first, &count, why);
+    if (e != ERR_OK) return e;
     uint64_t i = p->cursor;
-    for (; i < v.job_count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
+    for (; i < count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
         struct job_view job;
-        if (!view_job(server_state(p->s), (struct job_ref){flow, (uint32_t)i}, &job) || !job_is_wanted(p, &job))
-            continue;
-        show_job(p->s, &job, false, &list[p->count]);
-        if (p->m->parents) list[p->count].parents = show_parents(p->s, &job);
-        p->count++;
+        struct job_ref ref = {flow, first + (uint32_t)i};
+        if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) continue;
+        if (p->m->graph)
+            show_node(p->s, &job, &list[p->count++]);
+        else
+            show_job(p->s, &job, false, &list[p->count++]);
     }
-    p->next = i < v.job_count ? i : 0;
+    p->next = i < count ? i : 0;
     p->list = list;
+    return ERR_OK;
 }
 
 /* Dead letters and questions are walked from the last one of the page before. When that is gone (someone retried or
@@ -226,6 +247,24 @@ static void one_worker(void *ctx, const struct worker_view *v) {
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
 
+/* `name` is the worker here, not the beginning of a job's. */
+static void one_run(void *ctx, const struct job_view *v) {
+    struct page *p = ctx;
+    struct flow_view flow;
+    if (!view_flow(server_state(p->s), v->ref.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
+    if (word_is_wanted(&p->m->states, job_state_word(v->state)) && in_time(p->m, v->since) && page_wants(p))
+        show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
+}
+
+static enum err list_running(struct page *p, struct why *why) {
+    const struct state *state = server_state(p->s);
+    uint32_t worker = view_worker_by_id(state, p->m->name);
+    if (worker == 0) return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    view_each_run(state, worker, one_run, p);
+    return ERR_OK;
+}
+
 static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *why) {
     struct server *s = p->s;
     flow_id flow = {0};
@@ -235,7 +274,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     case WIRE_LIST_JOBS:
         if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
         e = target_flow(s, p->r->session, p->m->flow, &flow, why);
-        if (e == ERR_OK) list_jobs(p, flow);
+        if (e == ERR_OK) e = list_jobs(p, flow, why);
         ret->jobs = (struct tlv_list){p->list, p->count};
         return e;
     case WIRE_LIST_DEAD: return list_dead(p, ret, why);
@@ -245,6 +284,10 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
         view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
         ret->workers = (struct tlv_list){p->list, p->count};
         return ERR_OK;
+    case WIRE_LIST_RUNNING:
+        e = list_running(p, why);
+        ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
     case WIRE_LIST_COUNT: break;
     }
     return why_set(why, ERR_INVALID, "there is no such list");
@@ -281,6 +324,8 @@ void ask_list(struct server *s, struct request *r) {
     }
     if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
         e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
+    if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
+        e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
     if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
     if (e != ERR_OK) {

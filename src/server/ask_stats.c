@@ -27,6 +27,19 @@ static void take_stores(struct server *s, struct sample *ret) {
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
 }
 
+static void take_process(const struct server *s, struct sample *ret) {
+    const struct wire_recovery *recovery = &s->playground.recovery;
+    ret->logins = s->logins.count;
+    ret->logins_failed = s->logins.failed_count;
+    ret->http_limited = s->logins.limited_count;
+    ret->followers = s->herald.followers.count;
+    ret->dropped_events = s->herald.dropped;
+    ret->recovery_records = recovery->records;
+    ret->recovery_adopted = recovery->attempts_adopted;
+    ret->recovery_again = recovery->attempts_again;
+    ret->recovery_lost = recovery->lost;
+}
+
 void sample_take(struct server *s, struct sample *ret) {
     const struct state *state = server_state(s);
     *ret = (struct sample){.lsn = engine_lsn(s->engine),
@@ -35,16 +48,7 @@ void sample_take(struct server *s, struct sample *ret) {
                            .calls = s->calls.count,
                            .requests = s->request_count,
                            .busy = s->busy_count,
-                           .syncs = s->sync_count,
-                           .logins = s->logins.count,
-                           .logins_failed = s->logins.failed_count,
-                           .http_limited = s->logins.limited_count,
-                           .followers = s->herald.followers.count,
-                           .dropped_events = s->herald.dropped,
-                           .recovery_records = s->playground.recovery.records,
-                           .recovery_adopted = s->playground.recovery.attempts_adopted,
-                           .recovery_again = s->playground.recovery.attempts_again,
-                           .recovery_lost = s->playground.recovery.lost};
+                           .syncs = s->sync_count};
     view_counts(state, engine_live(s->engine), &ret->counts);
     view_ready_blocks(state, engine_live(s->engine), s->limits, ret->blocks);
     view_each_worker(state, engine_live(s->engine), add_worker, ret);
@@ -52,6 +56,7 @@ void sample_take(struct server *s, struct sample *ret) {
     memcpy(ret->sync, s->sync, sizeof ret->sync);
     memcpy(ret->answers, s->webs.answers, sizeof ret->answers);
     take_stores(s, ret);
+    take_process(s, ret);
     const uint64_t *now = ret->counts.by_state, *all = ret->tally + TALLY_ENTERED;
     ret->queued = now[JOB_WAITING] + now[JOB_HELD] + now[JOB_READY];
     ret->sagas_open = ret->tally[TALLY_SAGAS] - ret->tally[TALLY_SAGAS_DONE];
@@ -63,12 +68,6 @@ static void answer_numbers(struct server *s, struct request *r, enum wire_op op,
     wire_put(&s->out, op, FRAME_ANSWER, r->id, message);
     struct call *c = call_open(s, r, 1);
     if (c != NULL) call_read(s, r, c, buf_slice(&s->out));
-}
-
-struct tlv_list ask_stats_list(struct server *s, struct arena *arena) {
-    struct sample now;
-    sample_take(s, &now);
-    return metric_stats(&now, arena);
 }
 
 void ask_stats(struct server *s, struct request *r) {

@@ -23,13 +23,13 @@ struct sample { /* all members are uint64_t, or arrays of it */
     uint64_t lsn, epoch;
     uint64_t workers_attached, slots, slots_used, queued, sagas_open, ended_badly;
     uint64_t connections, calls, requests, busy;
-    uint64_t logins, logins_failed, http_limited;
-    uint64_t followers, dropped_events;
-    uint64_t recovery_records, recovery_adopted, recovery_again, recovery_lost;
     uint64_t syncs, sync[SYNC_SLOTS];
     uint64_t answers[ANSWER_CLASS_COUNT];
+    uint64_t logins, logins_failed, http_limited;
+    uint64_t followers, dropped_events;
     uint64_t blob_bytes, blobs_swept, log_bytes;
     uint64_t history_flows, history_bytes, history_lsn, history_lag, history_rebuilding;
+    uint64_t recovery_records, recovery_adopted, recovery_again, recovery_lost;
 };
 
 enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC_TYPE_COUNT };

@@ -108,6 +108,7 @@ static void release(struct server *s) {
             sweep_event(s, &e);
             feed_event(s, &e);
             playground_event(s, &e.as.event);
+            orion_stream_event(s, &e);
             break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
@@ -276,6 +277,7 @@ void server_pass(struct server *s) {
     (void)session_patience(s);
     feed_flush(s);
     herald_turn(s);
+    orion_stream_turn(s);
     tale_turn(s);
     demand_turn(s);
     streams_pump(s);
@@ -305,6 +307,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, project_next(s));
     next = earlier(next, demand_next(s));
     next = earlier(next, herald_next(s));
+    next = earlier(next, orion_stream_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);

@@ -24,8 +24,8 @@
 #include "wtime.h"
 #include "zones.h"
 
-struct aside;
 struct assets;
+struct aside;
 struct guest;
 struct orion_options;
 struct plug;

@@ -30,8 +30,8 @@
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
-#include "tale.h"
 #include "ticket.h"
+#include "tale.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
@@ -106,10 +106,10 @@ struct web {
     uint64_t body_bytes; /* came so far, as they came */
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
+    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
     enum web_stream stream;
     struct websocket_in socket; /* what comes on it */
     int64_t heard_ms;           /* when something last did */
-    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
 };
 
 struct webs {

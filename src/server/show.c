@@ -90,9 +90,9 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
     lens_job(&l, v, details, ret);
 }
 
-struct tlv_list show_parents(struct server *s, const struct job_view *v) {
+void show_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {
     struct lens l = lens_of(s);
-    return lens_parents(&l, v);
+    lens_node(&l, v, ret);
 }
 
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret) {

@@ -20,8 +20,8 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     h->wall_ms = s->world.clock->wall(s->world.clock).ms;
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
-    if (n->is_orion) orion_head(s, n);
     s->webs.answers[h->status / 100]++;
+    if (n->is_orion) orion_head(s, n);
     /* To an older peer the new word is told: it will be used again. */
     if (!h->close && r->minor == 0) {
         buf_cut(&s->webs.out, s->webs.out.len - 2);
@@ -45,14 +45,6 @@ void web_say_body(struct server *s, struct session *n, const struct api_said *sa
     web_finished(s, n);
 }
 
-static void send_text(struct server *s, struct session *n, struct slice text) {
-    struct webs *all = &s->webs;
-    put_head(s, n, &(struct api_said){.status = 200}, TYPE_METRICS, (int64_t)text.len, NULL);
-    if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, text);
-    session_send_raw(s, n, buf_slice(&all->out));
-    web_finished(s, n);
-}
-
 void web_send_json(struct server *s, struct session *n, struct http_head *h) {
     struct webs *all = &s->webs;
     ENSURE(!all->json.full);
@@ -63,6 +55,12 @@ void web_send_json(struct server *s, struct session *n, struct http_head *h) {
     if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
     session_send_raw(s, n, buf_slice(&all->out));
     web_finished(s, n);
+}
+
+static void send_text(struct server *s, struct session *n, struct slice text) {
+    buf_clear(&s->webs.json);
+    buf_put_slice(&s->webs.json, text);
+    web_say_body(s, n, &(struct api_said){.status = 200}, TYPE_METRICS);
 }
 
 /* What is in webs.json, as the answer. */

@@ -28,6 +28,9 @@ void webclient_open(struct webclient *c, const char *address, const char *token)
         snprintf(local.sun_path, sizeof local.sun_path, "%s", address + 5);
     else
         inet.sin_port = htons((uint16_t)strtol(strrchr(address, ':') + 1, NULL, 10));
+    char host[64];
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(address, ":"), address);
+    if (!is_local) (void)inet_pton(AF_INET, host, &inet.sin_addr); /* a name is this machine's */
     c->fd = socket(is_local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const struct sockaddr *to = is_local ? (const struct sockaddr *)&local : (const struct sockaddr *)&inet;
     assert_int_equal(connect(c->fd, to, is_local ? sizeof local : sizeof inet), 0);
