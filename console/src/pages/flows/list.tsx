@@ -13,7 +13,8 @@ import { Pager } from "./pager";
 import "../flow/flow.css";
 import "./flows.css";
 
-const PAGE_ROWS = 100;
+const PAGE_ROWS = 200;
+const AHEAD_ROWS = 100; // are asked for before they are scrolled to
 const ROW_PX = 44;
 const REFRESH_MS = 500; // a burst of events is one request
 const states = ["running", "succeeded", "failed", "cancelled"];
@@ -147,7 +148,7 @@ export function FlowList({ place }: PageProps) {
   });
 
   // Also after a page that came: with a filter it may have had nothing that fits.
-  useEffect(() => pager?.want(seen.current.first, seen.current.end));
+  useEffect(() => pager?.want(seen.current.first, seen.current.end + AHEAD_ROWS));
 
   const toTop = () => {
     scroller.current?.scrollTo({ top: 0 });
@@ -190,7 +191,7 @@ export function FlowList({ place }: PageProps) {
           scroller={scroller}
           onWindow={(first, end) => {
             seen.current = { first, end };
-            pager.want(first, end);
+            pager.want(first, end + AHEAD_ROWS);
           }}
         />
       ) : null}

@@ -1,7 +1,9 @@
 // The lists of the overview: each asks for what it shows, and again when an event says that it changed.
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 
 import type { Schemas } from "../../api/client";
+import type { StreamEvent } from "../../api/events";
 import { useGet } from "../../api/hooks";
 import { Link } from "../../router";
 import { Ago, Empty, JobLink, Loading, Problem, StateBadge } from "../../ui/parts";
@@ -9,6 +11,17 @@ import { FlowRow } from "../flows/list";
 
 const MOST = 8;
 type Listed = Schemas["listed"];
+
+/** Jobs change thousands of times a second: what shows them is asked for again with the tick of a second in which any did. */
+function useTicks(atOnce: (event: StreamEvent) => boolean): (event: StreamEvent) => boolean {
+  const stale = useRef(false);
+  return (event) => {
+    if (event.type === "job") stale.current = true;
+    const due = event.type === "metrics" && stale.current;
+    if (due) stale.current = false;
+    return due || atOnce(event);
+  };
+}
 
 function Frame<T>({ title, href, got, children }: { title: string; href: string; got: ReturnType<typeof useGet<T>>; children: (data: T) => ComponentChildren }) {
   return (
@@ -63,8 +76,8 @@ export function FailedLately() {
 }
 
 export function Workers() {
-  const workers = useGet<Listed>("/workers", { most: 50 }, (event) => event.type === "worker" || event.type === "job");
-  const services = useGet<Schemas["service_list"]>("/services", { most: 100 }, (event) => event.type === "service" || event.type === "job");
+  const workers = useGet<Listed>("/workers", { most: 50 }, useTicks((event) => event.type === "worker"));
+  const services = useGet<Schemas["service_list"]>("/services", { most: 100 }, (event) => event.type === "service");
   const servicesOf = (worker: string | undefined) => (services.data?.services ?? []).filter((service) => service.worker !== undefined && service.worker === worker);
   return (
     <Frame title="Workers" href="/workers" got={workers}>
@@ -97,7 +110,7 @@ export function Workers() {
 }
 
 export function RecentFlows() {
-  const got = useGet<Listed>("/flows", { most: MOST }, (event) => event.type === "flow" || event.type === "job");
+  const got = useGet<Listed>("/flows", { most: MOST }, useTicks((event) => event.type === "flow"));
   return (
     <Frame title="Recent flows" href="/flows" got={got}>
       {({ flows = [] }) =>
