@@ -5,7 +5,8 @@ import { spec } from "../lib/spec.mjs";
 const chain = { a: { noop: true }, b: { needs: "a", sleep: "1h" }, c: { needs: "b", noop: true } };
 const canvas = (page) => page.locator(".graph-canvas");
 const laidOut = (page) => page.locator(".graph-canvas[data-laid-out]").waitFor();
-const legend = (page, state, count) => page.getByRole("group", { name: "States" }).getByRole("button", { name: new RegExp(`${state} ${count}$`) });
+const legend = (page, state, count) =>
+  page.getByRole("group", { name: "States" }).getByRole("button", { name: new RegExp(`${state} ${count}$`) });
 const card = (page) => page.locator(".graph-card");
 
 /** How many pixels of the canvas have the colour of this variable of the style. */
@@ -44,7 +45,9 @@ spec("a flow is seen as it runs, and a reload in the middle shows the same", asy
 });
 
 spec("the card says why a job is in its state, and by which rule", async ({ reeve, open }) => {
-  const flow = await reeve.submit({ jobs: { ...chain, gpu: { run: "true", pool: "no-such-pool" }, again: { run: "exit 1", retries: 3, backoff: "1h" } } });
+  const flow = await reeve.submit({
+    jobs: { ...chain, gpu: { run: "true", pool: "no-such-pool" }, again: { run: "exit 1", retries: 3, backoff: "1h" } },
+  });
   const page = await open(`/flows/${flow}`);
   await laidOut(page);
   const chosen = async (name) => {
@@ -56,13 +59,17 @@ spec("the card says why a job is in its state, and by which rule", async ({ reev
   await card(page).getByText("0 of 1 dependency done; left: b (running)").waitFor();
   await card(page).getByText("Kahn's rule.").waitFor();
   await chosen("b");
-  await card(page).getByText(/^Running on .* for/).waitFor();
+  await card(page)
+    .getByText(/^Running on .* for/)
+    .waitFor();
   await card(page).getByText("Lease.").waitFor();
   await chosen("gpu");
   const why = await (await reeve.api(`/jobs/${flow}/gpu/why`)).json();
   await card(page).getByText(why.text, { exact: false }).first().waitFor();
   await chosen("again");
-  await card(page).getByText(/^Retry due in/).waitFor();
+  await card(page)
+    .getByText(/^Retry due in/)
+    .waitFor();
   assert.match(page.url(), /job=again/);
   // Searched for, it stands in the middle: pointing at it and a click lead to its page.
   const box = await canvas(page).boundingBox();
@@ -113,7 +120,9 @@ spec("pause, resume, cancel and rerun ask first, and do it", async ({ reeve, ope
 });
 
 spec("list and timeline show the same jobs; the view is in the address", async ({ reeve, open }) => {
-  const flow = await reeve.submit({ jobs: { one: { run: "true" }, two: { needs: "one", run: "exit 1", retries: 0 }, three: { needs: "two", run: "true" } } });
+  const flow = await reeve.submit({
+    jobs: { one: { run: "true" }, two: { needs: "one", run: "exit 1", retries: 0 }, three: { needs: "two", run: "true" } },
+  });
   await reeve.ended(flow);
   const page = await open(`/flows/${flow}`);
   await page.getByRole("tab", { name: "List" }).click();
@@ -142,7 +151,9 @@ spec("the critical path is drawn when asked for", async ({ reeve, open }) => {
 });
 
 spec("items of a foreach job are unfolded and folded", async ({ reeve, open }) => {
-  const flow = await reeve.submit({ jobs: { list: { noop: true }, map: { needs: "list", foreach: [1, 2, 3, 4, 5], run: "true" }, end: { needs: "map", noop: true } } });
+  const flow = await reeve.submit({
+    jobs: { list: { noop: true }, map: { needs: "list", foreach: [1, 2, 3, 4, 5], run: "true" }, end: { needs: "map", noop: true } },
+  });
   await reeve.ended(flow);
   const page = await open(`/flows/${flow}?job=map`);
   await laidOut(page);
@@ -203,53 +214,63 @@ spec("the time slider goes back and forth through the flow", async ({ reeve, ope
   await page.waitForURL((url) => !url.search.includes("at="));
 });
 
-spec("ten thousand jobs are laid out in two seconds, and pan and zoom at 30 frames a second", async ({ fresh, open }) => {
-  const reeve = await fresh();
-  const jobs = {};
-  let seed = 1;
-  const random = () => (seed = (seed * 48271) % 2147483647) % 100;
-  for (let layer = 0; layer < 100; layer++)
-    for (let i = 0; i < 100; i++) jobs[`l${layer}-${i}`] = layer === 0 ? { noop: true } : { noop: true, needs: [...new Set([random(), random()])].map((k) => `l${layer - 1}-${k}`) };
-  const flow = await reeve.submit({ name: "ten-thousand", jobs });
-  await reeve.ended(flow);
-  const page = await open(`/flows/${flow}`, { reeve });
-  await canvas(page).and(page.locator("[data-laid-out]")).waitFor({ timeout: 30_000 });
-  const tookMs = Number(await canvas(page).getAttribute("data-laid-out"));
-  const rates = {};
-  const box = await canvas(page).boundingBox();
-  const middle = [box.x + box.width / 2, box.y + box.height / 2];
-  /** Frames that the browser gave while the mouse did something, counted by the page's own requestAnimationFrame. */
-  const measure = async (name, gesture) => {
-    await page.evaluate(() => {
-      window.frames_ = [];
-      const tick = (time) => {
-        window.frames_.push(time);
+spec(
+  "ten thousand jobs are laid out in two seconds, and pan and zoom at 30 frames a second",
+  async ({ fresh, open }) => {
+    const reeve = await fresh();
+    const jobs = {};
+    let seed = 1;
+    const random = () => (seed = (seed * 48271) % 2147483647) % 100;
+    for (let layer = 0; layer < 100; layer++)
+      for (let i = 0; i < 100; i++)
+        jobs[`l${layer}-${i}`] =
+          layer === 0 ? { noop: true } : { noop: true, needs: [...new Set([random(), random()])].map((k) => `l${layer - 1}-${k}`) };
+    const flow = await reeve.submit({ name: "ten-thousand", jobs });
+    await reeve.ended(flow);
+    const page = await open(`/flows/${flow}`, { reeve });
+    await canvas(page).and(page.locator("[data-laid-out]")).waitFor({ timeout: 30_000 });
+    const tookMs = Number(await canvas(page).getAttribute("data-laid-out"));
+    const rates = {};
+    const box = await canvas(page).boundingBox();
+    const middle = [box.x + box.width / 2, box.y + box.height / 2];
+    /** Frames that the browser gave while the mouse did something, counted by the page's own requestAnimationFrame. */
+    const measure = async (name, gesture) => {
+      await page.evaluate(() => {
+        window.frames_ = [];
+        const tick = (time) => {
+          window.frames_.push(time);
+          window.frame_ = requestAnimationFrame(tick);
+        };
         window.frame_ = requestAnimationFrame(tick);
-      };
-      window.frame_ = requestAnimationFrame(tick);
-    });
-    await gesture();
-    const [frames, ms] = await page.evaluate(() => {
-      cancelAnimationFrame(window.frame_);
-      return [window.frames_.length - 1, window.frames_.at(-1) - window.frames_[0]];
-    });
-    rates[name] = Math.round((1000 * frames) / ms);
-  };
-  const pan = async () => {
-    await page.mouse.move(...middle);
-    await page.mouse.down();
-    for (let i = 0; i < 60; i++) await page.mouse.move(middle[0] + 200 * Math.sin(i / 8), middle[1] + 80 * Math.cos(i / 8));
-    await page.mouse.up();
-  };
-  const wheel = (by) => async () => {
-    await page.mouse.move(...middle);
-    for (let i = 0; i < 40; i++) await page.mouse.wheel(0, by);
-  };
-  await measure("pan from afar", pan);
-  await measure("zoom in", wheel(-60));
-  await measure("pan near", pan);
-  await measure("zoom out", wheel(60));
-  console.log(`  layout ${tookMs} ms; frames/s: ${Object.entries(rates).map(([name, rate]) => `${name} ${rate}`).join(", ")}`);
-  assert.ok(tookMs < 2000, `laid out in ${tookMs} ms`);
-  for (const [name, rate] of Object.entries(rates)) assert.ok(rate >= 30, `${name}: ${rate} frames/s`);
-}, { timeout: 240_000 });
+      });
+      await gesture();
+      const [frames, ms] = await page.evaluate(() => {
+        cancelAnimationFrame(window.frame_);
+        return [window.frames_.length - 1, window.frames_.at(-1) - window.frames_[0]];
+      });
+      rates[name] = Math.round((1000 * frames) / ms);
+    };
+    const pan = async () => {
+      await page.mouse.move(...middle);
+      await page.mouse.down();
+      for (let i = 0; i < 60; i++) await page.mouse.move(middle[0] + 200 * Math.sin(i / 8), middle[1] + 80 * Math.cos(i / 8));
+      await page.mouse.up();
+    };
+    const wheel = (by) => async () => {
+      await page.mouse.move(...middle);
+      for (let i = 0; i < 40; i++) await page.mouse.wheel(0, by);
+    };
+    await measure("pan from afar", pan);
+    await measure("zoom in", wheel(-60));
+    await measure("pan near", pan);
+    await measure("zoom out", wheel(60));
+    console.log(
+      `  layout ${tookMs} ms; frames/s: ${Object.entries(rates)
+        .map(([name, rate]) => `${name} ${rate}`)
+        .join(", ")}`,
+    );
+    assert.ok(tookMs < 2000, `laid out in ${tookMs} ms`);
+    for (const [name, rate] of Object.entries(rates)) assert.ok(rate >= 30, `${name}: ${rate} frames/s`);
+  },
+  { timeout: 240_000 },
+);

@@ -57,7 +57,7 @@ spec("thousands of flows scroll, and only those that are seen exist", async ({ f
   const page = await open("/flows", { reeve });
   await rows(page).first().waitFor();
   // As someone who drags the bar to its end, and again as more comes.
-  for (let end = -1; ; ) {
+  for (let end = -1; ;) {
     const now = await page.evaluate(() => {
       const list = document.querySelector(".rows");
       list.scrollTop = list.scrollHeight;

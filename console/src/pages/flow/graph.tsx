@@ -47,11 +47,17 @@ export function neighbour(laid: LaidOut, from: number, key: string): number {
   const { graph, layout } = laid;
   if (from < 0) return 0;
   const nearest = (candidates: number[]) =>
-    candidates.reduce((best, c) => (best < 0 || Math.abs(layout.y[c]! - layout.y[from]!) < Math.abs(layout.y[best]! - layout.y[from]!) ? c : best), -1);
+    candidates.reduce(
+      (best, c) =>
+        best < 0 || Math.abs(layout.y[c]! - layout.y[from]!) < Math.abs(layout.y[best]! - layout.y[from]!) ? c : best,
+      -1,
+    );
   if (key === "ArrowLeft") return nearest(graph.nodes[from]!.parents);
   if (key === "ArrowRight") return nearest(graph.nodes[from]!.children);
   const below = key === "ArrowDown";
-  const inColumn = graph.nodes.flatMap((_, i) => (i !== from && layout.x[i] === layout.x[from] && layout.y[i]! > layout.y[from]! === below ? [i] : []));
+  const inColumn = graph.nodes.flatMap((_, i) =>
+    i !== from && layout.x[i] === layout.x[from] && layout.y[i]! > layout.y[from]! === below ? [i] : [],
+  );
   return nearest(inColumn);
 }
 
@@ -160,7 +166,9 @@ export function GraphView(props: GraphProps) {
     setQuery({ job: index < 0 ? null : graph.nodes[index]!.name });
     const layout = input.current?.layout;
     if (index < 0 || layout === undefined || !show) return;
-    moveTo(reveal(camera.current, { x: layout.x[index]!, y: layout.y[index]!, width: NODE_WIDTH, height: NODE_HEIGHT }, size.current));
+    moveTo(
+      reveal(camera.current, { x: layout.x[index]!, y: layout.y[index]!, width: NODE_WIDTH, height: NODE_HEIGHT }, size.current),
+    );
   };
   const actions = useRef({ openJob, choose, hit });
   actions.current = { openJob, choose, hit };
@@ -214,13 +222,19 @@ export function GraphView(props: GraphProps) {
   }, [now]);
   useEffect(draw, [selected, hovered, dimmed, critical]);
   useLayoutEffect(() => {
-    if (card.current !== null && input.current !== undefined) placeCard(card.current, input.current.layout, camera.current, size.current);
+    if (card.current !== null && input.current !== undefined)
+      placeCard(card.current, input.current.layout, camera.current, size.current);
   });
 
   const keys = (event: KeyboardEvent) => {
     if (laid === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const middle = { x: size.current.width / 2, y: size.current.height / 2 };
-    const steps: Record<string, [number, number]> = { ArrowLeft: [PAN_PX, 0], ArrowRight: [-PAN_PX, 0], ArrowUp: [0, PAN_PX], ArrowDown: [0, -PAN_PX] };
+    const steps: Record<string, [number, number]> = {
+      ArrowLeft: [PAN_PX, 0],
+      ArrowRight: [-PAN_PX, 0],
+      ArrowUp: [0, PAN_PX],
+      ArrowDown: [0, -PAN_PX],
+    };
     const pressed = steps[event.key];
     if (pressed !== undefined && event.shiftKey) moveTo(pan(camera.current, ...pressed));
     else if (pressed !== undefined) {
@@ -251,23 +265,52 @@ export function GraphView(props: GraphProps) {
     if (event.buttons !== 1 || mini.current === null) return;
     const box = mini.current.getBoundingClientRect();
     const { scale, left, top } = miniPlace.current;
-    moveTo(centre(camera.current, (event.clientX - box.left - left) / scale, (event.clientY - box.top - top) / scale, size.current));
+    moveTo(
+      centre(camera.current, (event.clientX - box.left - left) / scale, (event.clientY - box.top - top) / scale, size.current),
+    );
   };
 
   const carded = hovered >= 0 ? hovered : selected;
-  const said = selected < 0 ? `${graph.nodes.length} jobs` : `${graph.nodes[selected]!.name}: ${stateInfo(now[selected]?.state).label}`;
+  const said =
+    selected < 0 ? `${graph.nodes.length} jobs` : `${graph.nodes[selected]!.name}: ${stateInfo(now[selected]?.state).label}`;
   return (
     <section class="graph" aria-label="Graph">
       <div class="graph-tools">
         <form class="graph-search" onSubmit={nextMatch} role="search">
-          <input type="search" placeholder="Find a job" aria-label="Find a job" value={text} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
+          <input
+            type="search"
+            placeholder="Find a job"
+            aria-label="Find a job"
+            value={text}
+            onInput={(event) => setQuery({ q: event.currentTarget.value })}
+          />
           {matches === undefined ? null : <span class="faint">{matches.size.toLocaleString()} found</span>}
         </form>
-        <button type="button" aria-pressed={showPath} onClick={() => setQuery({ path: showPath ? null : "1" })}>Critical path</button>
+        <button type="button" aria-pressed={showPath} onClick={() => setQuery({ path: showPath ? null : "1" })}>
+          Critical path
+        </button>
         <span class="spacer" />
-        <button type="button" aria-label="Smaller" onClick={() => moveTo(zoom(camera.current, 1 / ZOOM_STEP, { x: size.current.width / 2, y: size.current.height / 2 }, scaleMin()))}>−</button>
-        <button type="button" aria-label="Larger" onClick={() => moveTo(zoom(camera.current, ZOOM_STEP, { x: size.current.width / 2, y: size.current.height / 2 }, scaleMin()))}>+</button>
-        <button type="button" onClick={fitAll}>Fit</button>
+        <button
+          type="button"
+          aria-label="Smaller"
+          onClick={() =>
+            moveTo(zoom(camera.current, 1 / ZOOM_STEP, { x: size.current.width / 2, y: size.current.height / 2 }, scaleMin()))
+          }
+        >
+          −
+        </button>
+        <button
+          type="button"
+          aria-label="Larger"
+          onClick={() =>
+            moveTo(zoom(camera.current, ZOOM_STEP, { x: size.current.width / 2, y: size.current.height / 2 }, scaleMin()))
+          }
+        >
+          +
+        </button>
+        <button type="button" onClick={fitAll}>
+          Fit
+        </button>
       </div>
       <div class="graph-stage">
         <canvas
@@ -279,7 +322,11 @@ export function GraphView(props: GraphProps) {
           data-laid-out={laid === undefined ? undefined : Math.round(laid.tookMs)}
           onKeyDown={keys}
         />
-        {laid === undefined ? <p class="graph-wait" role="status">Laying out {graph.nodes.length.toLocaleString()} jobs…</p> : null}
+        {laid === undefined ? (
+          <p class="graph-wait" role="status">
+            Laying out {graph.nodes.length.toLocaleString()} jobs…
+          </p>
+        ) : null}
         <div class="minimap" hidden={graph.nodes.length < 30}>
           <canvas ref={mini} aria-hidden="true" onPointerDown={miniMoved} onPointerMove={miniMoved} />
           <div ref={frame} class="minimap-frame" />
@@ -306,7 +353,9 @@ export function GraphView(props: GraphProps) {
           </div>
         ) : null}
       </div>
-      <p class="visually-hidden" aria-live="polite">{said}</p>
+      <p class="visually-hidden" aria-live="polite">
+        {said}
+      </p>
     </section>
   );
 }
@@ -321,7 +370,8 @@ function placeCard(card: HTMLDivElement, layout: Layout, camera: Camera, size: S
   const below = y + NODE_HEIGHT * camera.scale + 10;
   const left = Math.max(8, Math.min(x, size.width - Math.min(CARD_WIDTH, size.width - 16) - 8));
   const above = y - 10 - card.offsetHeight;
-  const top = below + card.offsetHeight + 8 < size.height || above < 8 ? Math.min(below, size.height - card.offsetHeight - 8) : above;
+  const top =
+    below + card.offsetHeight + 8 < size.height || above < 8 ? Math.min(below, size.height - card.offsetHeight - 8) : above;
   card.style.transform = `translate(${left}px, ${Math.max(8, top)}px)`;
 }
 
@@ -337,7 +387,8 @@ function cascadeOf(props: GraphProps, root: number): number[] {
       if (seen.has(child)) continue;
       seen.add(child);
       queue.push(child);
-      if (props.now[child]?.cause === "upstream" && (props.now[child].root === target || props.now[child].root === "")) reached.push(child);
+      if (props.now[child]?.cause === "upstream" && (props.now[child].root === target || props.now[child].root === ""))
+        reached.push(child);
     }
   return reached;
 }
@@ -347,6 +398,9 @@ function replayCascade(props: GraphProps, root: number, draw: () => void): void 
   props.lights.clear();
   props.lights.flash(root, time);
   const before = (index: number): JobNow => ({ ...props.now[index]!, state: "waiting", cause: "" });
-  props.lights.cascade(cascadeOf(props, root).map((index) => ({ index, before: before(index) })), time);
+  props.lights.cascade(
+    cascadeOf(props, root).map((index) => ({ index, before: before(index) })),
+    time,
+  );
   draw();
 }
