@@ -13,6 +13,7 @@ import { paletteNow } from "./scene";
 const ROW_PX = 26;
 const AXIS_PX = 28;
 const ZOOM_STEP = 1.4;
+const HELP = "Plus, minus and 0 zoom, left and right move. The List tab has the same as a table.";
 
 interface TimelineProps {
   graph: FlowGraph;
@@ -31,6 +32,10 @@ interface Span {
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const labelWidth = (width: number) => Math.min(200, Math.max(84, width * 0.2));
+
+function rowText(name: string, attempts: readonly Attempt[], nowMs: number): string {
+  return `${name}: ${durationText(workMs(attempts, nowMs))} in ${attempts.length} attempt${attempts.length === 1 ? "" : "s"}`;
+}
 
 /** The colour of a bar: how the attempt ended; of one that is under way: running. */
 function barState(bar: Bar, state: string, isLast: boolean): string {
@@ -233,7 +238,7 @@ export function TimelineView(props: TimelineProps) {
         <span class="faint timeline-says" role="status">
           {at === undefined
             ? `${clock.format(createdMs)} to ${clock.format(endMs)}, ${durationText(endMs - createdMs)}`
-            : `${graph.nodes[at.index]!.name}: ${durationText(workMs(attempts[at.index] ?? [], endMs))} in ${attempts[at.index]!.length} attempt${attempts[at.index]!.length === 1 ? "" : "s"}`}
+            : rowText(graph.nodes[at.index]!.name, attempts[at.index]!, endMs)}
         </span>
         <span class="spacer" />
         <button type="button" aria-label="Smaller" onClick={() => zoomBy(1 / ZOOM_STEP)}>
@@ -253,7 +258,7 @@ export function TimelineView(props: TimelineProps) {
             ref={canvas}
             tabIndex={0}
             role="img"
-            aria-label={`Timeline of ${rows.length} jobs. Plus, minus and 0 zoom, left and right move. The List tab has the same as a table.`}
+            aria-label={`Timeline of ${rows.length} jobs. ${HELP}`}
             onWheel={wheel}
             onPointerDown={(event) => (drag.current = { x: event.clientX, moved: 0 })}
             onPointerMove={moved}
