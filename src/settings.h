@@ -18,12 +18,19 @@
     X(listen,          "127.0.0.1:7070",  "address to listen on; port 0 = any")                                \
     X(socket,          "auto",            "Unix socket: a path, auto (reeve.sock in the data directory) or off") \
     X(http_hosts,      "",                "names that HTTP may call this server by, with commas; beside those of loopback and of `listen`") \
+    X(metrics_open,    "no",              "yes: who asks for /metrics from this machine needs no token")        \
+    X(may_start_workers, "no",            "yes: operators may have workers started on this machine")            \
     X(tls_cert,        "",                "PEM file of the certificate; standard: tls/server.pem in the data directory, if there") \
     X(tls_key,         "",                "PEM file of its key; standard: the file of the certificate")        \
     X(tls_client_ca,   "",                "PEM file of the authority of workers; standard: tls/ca.pem beside tls/server.pem") \
     X(tls_require,     "nobody",          "who must show a certificate of it: nobody, workers or everyone")    \
     X(listen_without_tls, "no",           "yes: listen beyond this machine though tokens and output can be read on the way") \
     X(public_url,      "",                "how others reach this server by HTTP, like https://jobs.example.org; standard: the address it listens on") \
+    X(orion_listen,    "",                "address of a listener for Orion's interface, like 127.0.0.1:8080; none unless said") \
+    X(orion_guests,    "loopback",        "who may use it without a token, as principal orion: nobody, loopback (this machine) or everyone") \
+    X(orion_tenant,    "default",         "whose DAGs come by it; workers of that tenant run them")  \
+    X(orion_work_ms,   "50..199",         "how long a task of it works, in ms; 2000..4999 to watch it") \
+    X(cors_origin,     "",                "origins of pages that may use it from elsewhere, with commas, like http://localhost:3000") \
     X(log_level,       "info",            "debug, info, warn or error")                                        \
     X(log_format,      "text",            "text or json")                                                      \
     X(shard,           "0",               "number of this server among those that share work")                 \

@@ -54,6 +54,8 @@ struct wire_job_view {
     struct slice body_hash;
     struct tlv_list attempts; /* of wire_attempt_view; with details */
     struct tlv_list artifacts; /* of wire_kept: what it left when it succeeded; with details */
+    uint32_t items;            /* of a foreach job that got them: how many; so the next three */
+    uint32_t items_begun, items_open, items_bad; /* that began, of these under way, and that ended badly */
 };
 
 struct wire_question_view {
@@ -114,6 +116,8 @@ struct wire_list {
     struct tlv_list labels; /* of wire_pair: all of these */
     int64_t since_ms, until_ms;
     struct slice text; /* in names, labels and error texts */
+    bool graph;            /* of jobs: with parents and attempts, without results */
+    struct slice items_of; /* of jobs: the items of this foreach job in place of the flow's own */
 };
 
 struct wire_listed {
@@ -181,6 +185,27 @@ struct wire_events {
     bool gap; /* some before these are no longer to be had, or this client was too slow */
 };
 
+/* Events from a position on, as long as the connection lives, also such as are no longer in memory. */
+struct wire_follow {
+    struct slice since;   /* "LSN.ORDINAL": behind this event; empty = from now on */
+    struct slice flow, job; /* only of this one; at most one of them is said */
+    struct tlv_list type; /* of wire_name: flow, job, worker, service, metrics; none = all */
+};
+
+/* What happened to a flow, from its birth on. */
+struct wire_tale {
+    struct slice flow;
+    struct slice since; /* behind this event */
+    uint32_t most;      /* events; 0 = as many as one answer may have */
+};
+
+struct wire_told {
+    uint64_t lsn;
+    struct tlv_list events; /* of wire_event */
+    struct slice cursor;    /* there are more: to be sent as `since` */
+    bool gap;               /* the archive no longer has the beginning */
+};
+
 struct wire_logs {
     struct slice job;
     uint32_t attempt; /* 0 = the last */
@@ -203,6 +228,12 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+#define WIRE_METRICS_MAX (1u << 20)
+struct wire_metrics {
+    uint64_t lsn;
+    struct slice text; /* as Prometheus reads it, text format 0.0.4 */
+};
+
 struct wire_empty { /* a request without fields */
     bool unused;
 };
@@ -210,7 +241,8 @@ struct wire_empty { /* a request without fields */
 extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_job_view_desc, wire_question_view_desc,
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
-    wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_logs_desc,
-    wire_log_data_desc, wire_stats_desc, wire_empty_desc;
+    wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
+    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_metrics_desc,
+    wire_empty_desc;
 
 #endif

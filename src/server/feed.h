@@ -13,18 +13,18 @@
 struct server;
 struct request;
 
-#define FEED_RING 8192u
+#define FEED_RING 16384u /* a flow of ten thousand jobs is that many events at once */
 
 struct feed {
     struct effect *ring;  /* FEED_RING events */
     uint64_t first, next; /* positions: those from first up to next are in the ring */
-    uint64_t before_lsn;  /* events up to here are not in it */
+    uint64_t before_lsn;  /* events up to here are not in it, */
+    uint32_t before_ordinal; /* nor up to this one of that record */
     struct vec readers;   /* struct reader */
     struct pool waits;    /* struct wait */
     struct pool targets;  /* struct wait_target */
     struct map by_flow;   /* first wait_target of a flow */
     struct vec others;    /* uint32_t: waits with a deadline */
-    uint64_t entered[JOB_STATE_COUNT]; /* how often a job came into this state, since the start of this process */
 };
 
 void feed_init(struct server *s);

@@ -20,7 +20,13 @@ void ask_verdict(struct server *s, struct request *r);
 void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);
 void ask_why(struct server *s, struct request *r);
+void ask_dead(struct server *s, struct request *r);
+void audit_init(struct server *s);
+void audit_fini(struct server *s); /* waits for those that are being read */
+void ask_audit(struct server *s, struct request *r);
+void ask_launch(struct server *s, struct request *r);
 void ask_stats(struct server *s, struct request *r);
+void ask_metrics(struct server *s, struct request *r);
 
 void ask_kv_change(struct server *s, struct request *r);
 void ask_kv_get(struct server *s, struct request *r);
@@ -38,6 +44,7 @@ void ask_service_ls(struct server *s, struct request *r);
 void ask_schedule_set(struct server *s, struct request *r);
 void ask_schedule_change(struct server *s, struct request *r);
 void ask_schedule_ls(struct server *s, struct request *r);
+void ask_login_new(struct server *s, struct request *r); /* web_session.c */
 void ask_token_new(struct server *s, struct request *r);
 void ask_token_revoke(struct server *s, struct request *r);
 void ask_token_ls(struct server *s, struct request *r);

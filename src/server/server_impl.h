@@ -7,26 +7,35 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
+#include "cookie.h"
 #include "demand.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
 #include "guest.h"
 #include "heap.h"
+#include "herald.h"
 #include "http.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
 #include "map.h"
+#include "metric.h"
+#include "orion_session.h"
+#include "playground.h"
 #include "pool.h"
 #include "project.h"
+#include "rate.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
+#include "ticket.h"
+#include "tale.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
+#include "websocket.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -48,6 +57,7 @@ struct session {
     conn_id conn; /* first: never 0 while in use */
     enum session_state state;
     bool is_local, is_tls, goodbye;
+    bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
@@ -76,6 +86,9 @@ struct session {
 
 /* ---- HTTP: a second dialect of a session (web.h) ---- */
 
+/* What the connection has become, when its request was for events. */
+enum web_stream { WEB_STREAM_NONE, WEB_STREAM_SSE, WEB_STREAM_SOCKET };
+
 struct web {
     conn_id conn;      /* first: never 0 while in use */
     struct http_in in; /* the request that is being read or served */
@@ -83,13 +96,20 @@ struct web {
     bool busy;         /* it is with the server */
     bool streaming;    /* the head of its answer is out, and the body on its way */
     bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
+    uint64_t upload;   /* its body is a blob, and goes there as it comes; 0 = it is not */
+    bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
     const struct api_route *route;
+    uint8_t orion; /* enum orion_call, in place of a route */
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
     uint64_t body_bytes; /* came so far, as they came */
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
+    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
+    enum web_stream stream;
+    struct websocket_in socket; /* what comes on it */
+    int64_t heard_ms;           /* when something last did */
 };
 
 struct webs {
@@ -98,6 +118,20 @@ struct webs {
     struct vec ready; /* conn_id: an answer is out, and more to do */
     struct arena arena;
     struct buf json, out;
+    uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
+};
+
+/* ---- logins of browsers (web_session.c) ---- */
+
+#define LOGINS_ENDED_MAX 1024u
+#define LOGIN_URL_BYTES 640u
+
+struct logins {
+    struct tickets tickets;
+    struct rate failures; /* of addresses */
+    struct rate requests; /* of callers, by HTTP */
+    struct vec ended;     /* struct cookie: logged out before their time */
+    uint64_t count, failed_count, limited_count;
 };
 
 /* ---- calls: commands on their way through the engine (call.c) ---- */
@@ -127,6 +161,8 @@ struct call {
     struct part *parts;
     struct arena arena;
     bool is_read;
+    bool is_list;     /* its answer lists what became of each, also of one alone */
+    bool more;        /* and there are others */
     struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
     uint64_t sent_ms;   /* of a heartbeat */
 };
@@ -178,6 +214,8 @@ struct server {
     int64_t fill_by_ms;      /* 0 = not waiting for more */
     uint64_t appended_bytes; /* since the last compaction */
     uint64_t sync_count;     /* of the journal: batches and seals made durable by this process */
+    uint64_t sync[SYNC_SLOTS]; /* how long appends took */
+    uint64_t given_us;       /* the last append */
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
@@ -197,6 +235,7 @@ struct server {
     struct vec strangers;         /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
     struct webs webs;
+    struct logins logins;
     struct lane lanes[WIRE_LANE_COUNT];
     struct pool calls;
     struct map call_by_number;
@@ -204,15 +243,21 @@ struct server {
     struct vec with_assigns; /* conn_id */
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
+    struct herald herald;
+    struct tales tales;
     struct streams streams;
     struct items items;
     struct judge judge;
     struct retain retain;
     struct project project;
+    uint32_t launches;  /* workers that are being started */
+    struct pool audits; /* struct audit_wait: pages of the audit trail that are being read */
     struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;
     struct demands demands;
+    struct playground playground;
+    struct orion orion;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

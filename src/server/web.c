@@ -1,8 +1,10 @@
 /* web.c: connections that speak HTTP: what they send, and how long they may take. See web.h. */
 #include "web.h"
 
+#include "orion_session.h"
 #include "session.h"
 #include "web_impl.h"
+#include "web_stream.h"
 
 #define WEBS_MAX 100000u
 #define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
@@ -10,6 +12,7 @@
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_BYTES_MAX ((size_t)1 << 30)
 #define WAITING_BYTES_MAX 65536u         /* of requests behind the one that is served; then the peer is not read */
+#define UPLOAD_PIECE_BYTES 65536u        /* of a body that is a blob: what is held of it */
 #define LAST_BYTES_MAX 65536u            /* that a peer will take in the seconds that the net gives to who leaves */
 #define KEPT_BYTES_MAX ((size_t)1 << 20) /* of the buffers that all share, after a large answer */
 
@@ -28,6 +31,7 @@ void web_init(struct server *s) {
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
+    web_session_init(s);
 }
 
 void web_fini(struct server *s) {
@@ -38,6 +42,7 @@ void web_fini(struct server *s) {
     arena_fini(&all->arena);
     buf_fini(&all->json);
     buf_fini(&all->out);
+    web_session_fini(s);
 }
 
 void web_open(struct server *s, struct session *n) {
@@ -51,7 +56,9 @@ void web_open(struct server *s, struct session *n) {
     w->index = index;
     w->since_ms = web_now(s);
     http_in_init(&w->in, s->limits);
+    w->in.body_bytes_max = web_body_bytes_max;
     buf_init(&w->held, HELD_BYTES_MAX);
+    websocket_in_init(&w->socket);
     n->web = w;
 }
 
@@ -61,6 +68,7 @@ void web_close(struct server *s, struct session *n) {
     web_deadline(s, w, TIME_NEVER);
     http_in_fini(&w->in);
     buf_fini(&w->held);
+    websocket_in_fini(&w->socket);
     pool_free(&s->webs.all, w->index);
     n->web = NULL;
 }
@@ -84,7 +92,7 @@ void web_deadline(struct server *s, struct web *w, int64_t at_ms) {
 /* How long this connection may go on as it is. A body has to come at a kilobyte a second at least. */
 static int64_t deadline_of(const struct server *s, const struct web *w) {
     if (w->ending) return web_now(s) + s->limits->http_idle_ms;
-    if (w->busy) return w->streaming ? web_now(s) + s->limits->http_idle_ms : TIME_NEVER;
+    if (w->busy || w->stuck) return w->streaming ? web_now(s) + s->limits->http_idle_ms : TIME_NEVER;
     if (w->in.state == HTTP_IN_BODY) return w->since_ms + s->limits->http_body_ms + (int64_t)w->body_bytes;
     return http_in_is_idle(&w->in) ? web_now(s) + s->limits->http_idle_ms : w->since_ms + s->limits->hello_ms;
 }
@@ -118,12 +126,30 @@ int64_t web_patience(struct server *s) {
 
 /* ---- requests ---- */
 
+void web_give(struct server *s, struct session *n, uint8_t op, const void *message) {
+    struct web *w = n->web;
+    w->busy = true;
+    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
+    buf_clear(&s->webs.out);
+    tlv_encode(wire_info(op)->desc, message, &s->webs.out);
+    struct frame f = {.opcode = op, .request = w->request, .body = buf_slice(&s->webs.out)};
+    session_enqueue(s, n, &f);
+}
+
 /* As a frame of native v2 into its lane. */
 static void serve(struct server *s, struct session *n) {
     struct web *w = n->web;
+    if (n->is_orion) {
+        orion_serve(s, n);
+        return;
+    }
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
+    if (web_is_session(&w->in.request)) {
+        web_serve_session(s, n);
+        return;
+    }
     arena_reset(&s->webs.arena);
     struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
     enum err e = api_find(&w->in.request, &s->webs.arena, &match, &why);
@@ -132,15 +158,11 @@ static void serve(struct server *s, struct session *n) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
         return;
     }
+    if (match.route->answer == API_ANSWER_STREAM && !web_stream_check(s, n)) return;
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->route = match.route;
-    w->busy = true;
-    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
-    buf_clear(&s->webs.out);
-    tlv_encode(wire_info(w->route->op)->desc, message, &s->webs.out);
-    struct frame f = {.opcode = w->route->op, .request = w->request, .body = buf_slice(&s->webs.out)};
-    session_enqueue(s, n, &f);
+    web_give(s, n, w->route->op, message);
 }
 
 /* What the parser has come to. */
@@ -152,10 +174,15 @@ static void step(struct server *s, struct session *n, bool has_more) {
     }
     if (w->in.state == HTTP_IN_HEAD) return;
     if (!w->looked) {
-        w->looked = web_admit(s, n);
+        w->looked = n->is_orion ? orion_admit(s, n) : web_admit(s, n);
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);
+        if (w->looked && web_is_upload(&w->in.request)) w->looked = web_upload_begin(s, n);
+    }
+    if (w->upload != 0) {
+        web_upload_more(s, n);
+        return;
     }
     if (w->looked && w->in.state == HTTP_IN_WHOLE) serve(s, n);
 }
@@ -164,9 +191,11 @@ static void step(struct server *s, struct session *n, bool has_more) {
 static size_t take(struct server *s, struct session *n, struct slice all) {
     struct web *w = n->web;
     struct slice left = all;
-    while (!w->busy && !w->ending && left.len > 0) {
+    if (w->stuck) web_upload_more(s, n);
+    while (!w->busy && !w->ending && !w->stuck && left.len > 0) {
         if (http_in_is_idle(&w->in)) w->since_ms = web_now(s);
-        size_t used = http_in_feed(&w->in, left);
+        bool much = w->upload != 0 && left.len > UPLOAD_PIECE_BYTES;
+        size_t used = http_in_feed(&w->in, much ? slice_of(left.ptr, UPLOAD_PIECE_BYTES) : left);
         if (w->looked) w->body_bytes += used;
         left = slice_of(left.ptr + used, left.len - used);
         step(s, n, left.len > 0);
@@ -190,7 +219,12 @@ void web_drained(struct server *s, struct session *n) {
 void web_received(struct server *s, struct session *n, struct slice bytes) {
     struct web *w = n->web;
     if (w->ending) return;
-    if (n->in.len > 0 || w->busy) {
+    if (web_stream_is_open(w)) {
+        web_stream_received(s, n, bytes);
+        settle(s, n);
+        return;
+    }
+    if (n->in.len > 0 || w->busy || w->stuck) {
         buf_put_slice(&n->in, bytes);
         bytes = buf_slice(&n->in);
     }
@@ -202,7 +236,7 @@ void web_received(struct server *s, struct session *n, struct slice bytes) {
     } else if (left.len > 0) {
         buf_put_slice(&n->in, left);
     }
-    bool much = n->in.len > WAITING_BYTES_MAX && w->busy;
+    bool much = n->in.len > WAITING_BYTES_MAX && (w->busy || w->stuck);
     if (much != n->paused) session_pause(s, n, much);
     settle(s, n);
 }
@@ -223,8 +257,10 @@ void web_finished(struct server *s, struct session *n) {
     bool whole = w->in.state == HTTP_IN_WHOLE;
     /* Who has shown no token is a stranger, and gets one answer. */
     w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
-    w->busy = w->streaming = w->looked = false;
+    w->busy = w->streaming = w->looked = w->stuck = false;
+    w->upload = 0;
     w->body_bytes = 0;
+    w->stream = WEB_STREAM_NONE;
     w->route = NULL;
     shrink(&w->held, 0);
     w->unsent = 0;
@@ -234,6 +270,7 @@ void web_finished(struct server *s, struct session *n) {
 
 void web_goodbye(struct server *s, struct session *n) {
     n->goodbye = true;
+    if (web_stream_is_open(n->web)) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
     if (n->web->busy || !http_in_is_idle(&n->web->in)) return;
     n->web->ending = true;
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
