@@ -66,7 +66,7 @@ spec("every template can be submitted as it is", async ({ reeve, open }) => {
     const flow = new URL(page.url()).pathname.split("/")[2];
     if (title === "Training with a gate") {
       await reeve.cli("wait", `${flow}/evaluate`);
-      await reeve.cli("approve", `${flow}/release`);
+      await reeve.cli("approve", `${flow}/release`, "--yes");
     }
     assert.equal((await reeve.ended(flow)).state, "succeeded", title);
   }
