@@ -11,6 +11,7 @@
 #include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
+#include "recall_child.h"
 #include "scaler.h"
 #include "serve.h"
 #include "up.h"
@@ -51,6 +52,7 @@ static void streams_open(void) {
 int main(int argc, char **argv) {
     streams_open();
     const struct child_world of_child = {.confine = &osconfine};
+    if (recall_is(argc, argv)) return recall_run(argv);
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),

@@ -12,13 +12,17 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "console_assets.h"
+#include "handover.h"
 #include "hstore.h"
 #include "json.h"
+#include "orion_session.h"
 #include "oschild.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
 #include "osloop.h"
+#include "osrecall.h"
 #include "ostls.h"
 #include "oszones.h"
 #include "server.h"
@@ -34,6 +38,7 @@ struct serve {
     struct settings settings;
     struct disk *disk;
     struct osloop *loop;
+    struct osrecall *recall; /* tells events of the past again */
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -44,6 +49,11 @@ struct serve {
     struct why child_why;
     watch_id child_watch;
     uint32_t archive_days;
+
+    struct handover handover; /* of `reeve up --playground`; no control = there is none */
+    struct plug plug;
+    struct orion_options orion;
+    bool kill_asked, kill_told; /* asked: in the last pass; what it sent is out by the next */
 
     bool has_tls, needs_tls;
     enum server_certified certified;
@@ -186,21 +196,85 @@ static enum err tls_rules(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
-static enum err check_public(struct serve *v, struct why *why) {
-    const char *address = setting_text(&v->settings, SETTING_listen);
+static enum err check_public(struct serve *v, const char *what, const char *address, struct why *why) {
     const char *plain = setting_text(&v->settings, SETTING_listen_without_tls);
     bool insists = strcmp(plain, "yes") == 0;
     if (!insists && strcmp(plain, "no") != 0)
         return why_set(why, ERR_INVALID, "listen_without_tls: %s is neither yes nor no", plain);
+    const char *url = setting_text(&v->settings, SETTING_public_url);
+    if (url[0] != 0 && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return why_set(why, ERR_INVALID, "public_url: %s begins neither with http:// nor with https://", url);
     if (!osloop_is_public(address)) return ERR_OK;
     v->needs_tls = v->has_tls && !insists;
     if (v->has_tls || insists) return ERR_OK;
     return why_set(
         why, ERR_FORBIDDEN,
-        "listen: %s can be reached from other machines, and this server has no certificate for TLS: make one "
+        "%s: %s can be reached from other machines, and this server has no certificate for TLS: make one "
         "with `reeve cert init --data %s NAME-OF-THIS-MACHINE`, or give --tls-cert and --tls-key (who insists "
         "on none says --listen-without-tls yes)",
-        address, setting_text(&v->settings, SETTING_data));
+        what, address, setting_text(&v->settings, SETTING_data));
+}
+
+/* ---- Orion's interface ---- */
+
+static enum err orion_read(struct serve *v, struct why *why) {
+    static const char *const guests[] = {"nobody", "loopback", "everyone"};
+    const char *who = setting_text(&v->settings, SETTING_orion_guests);
+    const char *work = setting_text(&v->settings, SETTING_orion_work_ms);
+    long long least = 0, most = 0;
+    int used = 0;
+    uint32_t i = 0;
+    while (i < 3 && strcmp(who, guests[i]) != 0) i++;
+    if (setting_text(&v->settings, SETTING_orion_tenant)[0] == 0)
+        return why_set(why, ERR_INVALID, "orion_tenant: a name is missing");
+    if (i == 3) return why_set(why, ERR_INVALID, "orion_guests: %s is none of nobody, loopback, everyone", who);
+    if (sscanf(work, "%lld..%lld%n", &least, &most, &used) != 2 || work[used] != 0 || least < 1 || most < least ||
+        most > 3600000)
+        return why_set(why, ERR_INVALID, "orion_work_ms: a range like 50..199 is expected, not %s", work);
+    v->orion = (struct orion_options){.tenant = setting_text(&v->settings, SETTING_orion_tenant),
+                                      .origins = setting_text(&v->settings, SETTING_cors_origin),
+                                      .guests = (enum orion_guests)i,
+                                      .work_ms_least = least,
+                                      .work_ms_most = most,
+                                      .crashed_ms = v->handover.died_ms};
+    const char *address = setting_text(&v->settings, SETTING_orion_listen);
+    return address[0] != 0 ? check_public(v, "orion_listen", address, why) : ERR_OK;
+}
+
+static enum err orion_listen(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_orion_listen);
+    const struct net_handler *handler = server_orion_handler(v->server);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+    int fd = v->handover.orion;
+    if (address[0] == 0) return ERR_OK;
+    enum err e =
+        fd >= 0 ? osloop_listen_at(v->loop, fd, handler, got, why) : osloop_listen(v->loop, address, handler, got, why);
+    snprintf(text, sizeof text, "%s (Orion's interface)", got);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
+    return e;
+}
+
+/* ---- the playground ---- */
+
+static enum err plug_open(struct serve *v, struct why *why) {
+    struct handover *h = &v->handover;
+    if (!handover_take(h)) return ERR_OK;
+    v->plug = (struct plug){.killed = h->killed, .kills = h->kills, .pid = (uint32_t)getpid()};
+    enum err e = handover_map(h->mark, &v->plug.mark, why);
+    if (e == ERR_OK) v->plug.before = (struct playground_mark){v->plug.mark->lsn, v->plug.mark->flows};
+    return e;
+}
+
+static void plug_tell(struct serve *v, char what) {
+    if (v->handover.control >= 0 && write(v->handover.control, &what, 1) < 0)
+        log_line(v, SERVER_WARN, "plug", strerrordesc_np(errno));
+}
+
+static void plug_turn(struct serve *v) {
+    if (!server_wants_kill(v->server) || v->kill_told) return;
+    if (v->kill_asked) plug_tell(v, HANDOVER_KILL);
+    v->kill_told = v->kill_asked;
+    v->kill_asked = true;
 }
 
 /* ---- the loop ---- */
@@ -209,6 +283,7 @@ static void pass(void *ctx) {
     struct serve *v = ctx;
     struct why why;
     server_pass(v->server);
+    plug_turn(v);
     compact_turn(v);
     bool late = v->drain_by_ms != 0 && osclock()->mono(osclock()).ms >= v->drain_by_ms;
     if (late || (v->drain_by_ms != 0 && server_is_drained(v->server)) || server_failed(v->server, &why) != ERR_OK)
@@ -219,7 +294,7 @@ static mono_time next_pass(void *ctx) {
     struct serve *v = ctx;
     mono_time next = server_next(v->server);
     if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
-    return next;
+    return v->kill_asked && !v->kill_told ? (mono_time){0} : next;
 }
 
 static void wake(void *ctx, unsigned when) {
@@ -253,20 +328,25 @@ static enum err loop_open(struct serve *v, struct why *why) {
 
 /* ---- listening ---- */
 
+/* "Any address" is none to dial: from here, this machine's own will do. */
+static void dialled(const char *address, char ret[OSLOOP_ADDRESS_MAX]) {
+    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
+    snprintf(ret, OSLOOP_ADDRESS_MAX, "%s%s",
+             any4   ? "127.0.0.1"
+             : any6 ? "[::1]"
+                    : "",
+             any4 || any6 ? strrchr(address, ':') : address);
+}
+
 /* Where the server is, for programs that know the data directory only. */
 static enum err address_write(const struct serve *v, const char *address, struct why *why) {
-    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32];
+    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32], own[OSLOOP_ADDRESS_MAX];
     snprintf(path, sizeof path, "%s/address", setting_text(&v->settings, SETTING_data));
     snprintf(tmp, sizeof tmp, "%s.tmp", path);
     FILE *f = fopen(tmp, "we");
     if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
-    /* "any address" is none to dial: from here, this machine's own will do */
-    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
-    fprintf(f, "%s%s%s\n", v->needs_tls ? "tls://" : "",
-            any4   ? "127.0.0.1"
-            : any6 ? "[::1]"
-                   : "",
-            any4 || any6 ? strrchr(address, ':') : address);
+    dialled(address, own);
+    fprintf(f, "%s%s\n", v->needs_tls ? "tls://" : "", own);
     if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
     return ERR_OK;
 }
@@ -287,21 +367,25 @@ static enum err listen_socket(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
-/* Whoever is called back by jobs has to know where; behind a proxy only its owner knows. */
+/* Whoever is called back by jobs or follows a link has to know where; behind a proxy only its owner knows. */
 static void tell_url(struct serve *v, const char *address) {
-    char url[OSLOOP_ADDRESS_MAX + 16];
+    char url[OSLOOP_ADDRESS_MAX + 16], own[OSLOOP_ADDRESS_MAX];
     const char *said = setting_text(&v->settings, SETTING_public_url);
-    snprintf(url, sizeof url, "%s://%s", v->has_tls ? "https" : "http", address);
+    dialled(address, own);
+    snprintf(url, sizeof url, "%s://%s", v->has_tls ? "https" : "http", own);
     server_reached_at(v->server, said[0] != 0 ? said : url);
 }
 
 static enum err listen_all(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_listen);
     char got[OSLOOP_ADDRESS_MAX];
-    enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
+    int fd = v->handover.listen;
+    enum err e = fd >= 0 ? osloop_listen_at(v->loop, fd, server_handler(v->server), got, why)
+                         : osloop_listen(v->loop, address, server_handler(v->server), got, why);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
+    if (e == ERR_OK) e = orion_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
@@ -337,7 +421,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
     if (e != ERR_OK) return e;
     v->archive_days = (uint32_t)archive_days;
+    v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
     struct server_world world = {.disk = v->disk,
+                                 .recaller = osrecall_recaller(v->recall),
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
@@ -353,9 +439,12 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
+                               .assets = &console_assets,
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
-                               .certified = v->certified};
+                               .certified = v->certified,
+                               .orion = &v->orion,
+                               .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
 }
@@ -366,13 +455,16 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = osloop_open((uint32_t)connections, &v->loop, why);
     if (e == ERR_OK) e = tls_rules(v, why);
     if (e == ERR_OK) e = tls_load(v, why);
-    if (e == ERR_OK) e = check_public(v, why);
+    if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);
+    if (e == ERR_OK) e = plug_open(v, why);
+    if (e == ERR_OK) e = orion_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);
     if (e != ERR_OK) return e;
     log_line(v, SERVER_INFO, "ready", build);
+    plug_tell(v, HANDOVER_READY);
     osloop_run(v->loop);
     return server_failed(v->server, why);
 }
@@ -399,6 +491,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     heap_set();
     e = serve(&v, build, why);
     if (v.server != NULL) server_close(v.server);
+    osrecall_close(v.recall);
     if (v.loop != NULL) osloop_close(v.loop);
     if (v.disk != NULL) osdisk_close(v.disk);
     if (e == ERR_OK) log_line(&v, SERVER_INFO, "stopped", "everything acknowledged is kept");

@@ -24,6 +24,11 @@
     X(tls_require,     "nobody",          "who must show a certificate of it: nobody, workers or everyone")    \
     X(listen_without_tls, "no",           "yes: listen beyond this machine though tokens and output can be read on the way") \
     X(public_url,      "",                "how others reach this server by HTTP, like https://jobs.example.org; standard: the address it listens on") \
+    X(orion_listen,    "",                "address of a listener for Orion's interface, like 127.0.0.1:8080; none unless said") \
+    X(orion_guests,    "loopback",        "who may use it without a token, as principal orion: nobody, loopback (this machine) or everyone") \
+    X(orion_tenant,    "default",         "whose DAGs come by it; workers of that tenant run them")  \
+    X(orion_work_ms,   "50..199",         "how long a task of it works, in ms; 2000..4999 to watch it") \
+    X(cors_origin,     "",                "origins of pages that may use it from elsewhere, with commas, like http://localhost:3000") \
     X(log_level,       "info",            "debug, info, warn or error")                                        \
     X(log_format,      "text",            "text or json")                                                      \
     X(shard,           "0",               "number of this server among those that share work")                 \

@@ -3,7 +3,8 @@
  * Server and worker (with --workers: a scaler that starts some) are processes of their own, so that killing one does
  * not kill the other; whichever ends is started again, after a wait that doubles while it keeps ending early. What they
  * say goes to files in the data directory. TERM or INT ends the worker first, which may finish what runs, then the
- * server. Should the supervisor itself be killed, the kernel tells both to end. */
+ * server. Should the supervisor itself be killed, the kernel tells both to end. With --playground a server that ended
+ * is not started again at once: up_playground.h. */
 #include "up.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@
 #include "client.h"
 #include "scaler_options.h"
 #include "spec_value.h"
+#include "up_playground.h"
 
 #define PATH_BYTES 512u
 #define READY_MS_MAX 20000
@@ -32,6 +34,9 @@
 #define WAIT_MS_MAX 30000
 #define ARGS_MAX 32
 #define SOCKET_PATH_MAX 100u /* the kernel takes 107 */
+#define LISTEN_STANDARD "127.0.0.1:7070"
+#define ORION_STANDARD "127.0.0.1:8080" /* where its front end looks */
+#define PLAYGROUND_SLOTS_MIN 4          /* the demo runs branches side by side */
 
 enum part { PART_SERVER, PART_WORKER, PART_COUNT };
 static const char *const part_words[PART_COUNT] = {"serve", "worker"};
@@ -40,7 +45,10 @@ struct up {
     char data[PATH_BYTES], worker_data[PATH_BYTES];
     const char *listen, *slots, *workers, *idle, *build;
     uint32_t workers_min, workers_max; /* with `workers`: a scaler in place of the worker */
-    bool detach, help;
+    bool detach, help, playground;
+    const char *cors_origin;
+    const char *orion;          /* address of the listener for Orion's interface; NULL = none */
+    struct up_playground *play; /* NULL = there is none */
     struct {
         pid_t pid; /* 0: it does not run */
         int64_t started_ms, again_ms, wait_ms;
@@ -70,12 +78,21 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
             u->help = true;
             return ERR_OK;
         }
-        const char **to = strcmp(name, "--data") == 0      ? &data
-                          : strcmp(name, "--listen") == 0  ? &u->listen
-                          : strcmp(name, "--slots") == 0   ? &u->slots
-                          : strcmp(name, "--workers") == 0 ? &u->workers
-                          : strcmp(name, "--idle") == 0    ? &u->idle
-                                                           : NULL;
+        if (strcmp(name, "--playground") == 0) {
+            u->playground = true;
+            continue;
+        }
+        if (strcmp(name, "--orion") == 0 || strncmp(name, "--orion=", 8) == 0) {
+            u->orion = name[7] == '=' ? name + 8 : ORION_STANDARD;
+            continue;
+        }
+        const char **to = strcmp(name, "--data") == 0          ? &data
+                          : strcmp(name, "--listen") == 0      ? &u->listen
+                          : strcmp(name, "--slots") == 0       ? &u->slots
+                          : strcmp(name, "--workers") == 0     ? &u->workers
+                          : strcmp(name, "--idle") == 0        ? &u->idle
+                          : strcmp(name, "--cors-origin") == 0 ? &u->cors_origin
+                                                               : NULL;
         if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
         if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
         *to = args[++i];
@@ -84,6 +101,9 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
     snprintf(u->data, sizeof u->data, "%s", data);
     snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
     int64_t idle_ms = 0;
+    if (u->playground && u->slots != NULL && strtol(u->slots, NULL, 10) < PLAYGROUND_SLOTS_MIN)
+        return why_set(why, ERR_INVALID, "--slots: the playground shows jobs side by side, so %d at least",
+                       PLAYGROUND_SLOTS_MIN);
     if (u->idle != NULL && u->workers == NULL)
         return why_set(why, ERR_INVALID, "--idle goes with --workers: one worker stays");
     if (u->idle != NULL && !spec_duration(slice_str(u->idle), &idle_ms))
@@ -92,14 +112,20 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 }
 
 static void usage(void) {
-    printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n\n"
-           "Starts a server and a worker here, and starts again whichever ends.\n\n"
-           "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
-           "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
-           "  --slots N           jobs that the worker runs at once; 4 unless said\n"
-           "  --workers MIN..MAX  as many workers as there is work for; one unless said. Theirs is DIR/workers\n"
-           "  --idle DURATION     and one leaves that had nothing to do for so long; 60s unless said\n"
-           "  --detach, -d        in the background; `reeve down` ends it\n");
+    printf(
+        "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
+        "                [--playground] [--orion[=HOST:PORT]] [--cors-origin LIST]\n\n"
+        "Starts a server and a worker here, and starts again whichever ends.\n\n"
+        "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
+        "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
+        "  --slots N           jobs that the worker runs at once; 4 unless said\n"
+        "  --workers MIN..MAX  as many workers as there is work for; one unless said. Theirs is DIR/workers\n"
+        "  --idle DURATION     and one leaves that had nothing to do for so long; 60s unless said\n"
+        "  --detach, -d        in the background; `reeve down` ends it\n"
+        "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
+        "                      30 s later, or when asked to, it is started again\n"
+        "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
+        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
 }
 
 /* ---- processes ---- */
@@ -122,6 +148,8 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     argv[n++] = "--data";
     argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
+    if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
+    if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
     snprintf(min, sizeof min, "%u", u->workers_min);
     snprintf(max, sizeof max, "%u", u->workers_max);
@@ -140,15 +168,20 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     child_output(u, p);
+    if (p == PART_SERVER && u->play != NULL) up_playground_child(u->play);
     execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
     _exit(127);
 }
 
 static enum err part_start(struct up *u, enum part p, struct why *why) {
+    struct up_playground *play = p == PART_SERVER ? u->play : NULL;
     fflush(stdout);
+    enum err e = play != NULL ? up_playground_before(play, why) : ERR_OK;
+    if (e != ERR_OK) return e;
     pid_t pid = fork(); /* this process is small */
     if (pid < 0) return why_set(why, ERR_IO, "%s: %s", part_words[p], strerrordesc_np(errno));
     if (pid == 0) child_run(u, p);
+    if (play != NULL) up_playground_started(play, pid);
     u->parts[p].pid = pid;
     u->parts[p].started_ms = now_ms();
     u->parts[p].again_ms = 0;
@@ -160,6 +193,7 @@ static void part_ended(struct up *u, pid_t pid, int status) {
     for (enum part p = 0; p < PART_COUNT; p++) {
         if (u->parts[p].pid != pid) continue;
         u->parts[p].pid = 0;
+        if (p == PART_SERVER && u->play != NULL) up_playground_ended(u->play, now_ms());
         if (u->stopping) continue;
         bool early = now_ms() - u->parts[p].started_ms < EARLY_MS;
         int64_t wait = !early ? 0 : u->parts[p].wait_ms == 0 ? 500 : u->parts[p].wait_ms * 2;
@@ -187,9 +221,16 @@ static bool is_ready(const struct up *u) {
     return true;
 }
 
+/* A playground's server is not asked: its port takes connections before it is there. */
+static bool has_come(struct up *u) {
+    if (u->play == NULL) return is_ready(u);
+    up_playground_turn(u->play, NULL, 0, now_ms());
+    return u->play->is_ready;
+}
+
 static enum err wait_ready(struct up *u, struct why *why) {
     int64_t until = now_ms() + READY_MS_MAX;
-    while (!is_ready(u)) {
+    while (!has_come(u)) {
         struct pollfd p = {.fd = u->signals, .events = POLLIN};
         reap(u);
         if (u->parts[PART_SERVER].pid == 0)
@@ -203,6 +244,22 @@ static enum err wait_ready(struct up *u, struct why *why) {
     return ERR_OK;
 }
 
+/* A link by which a browser comes in, once. Nothing is lost when there is none: `reeve console` makes another. */
+static void say_link(const struct up *u) {
+    struct client c;
+    struct client_frame f;
+    struct wire_empty m = {0};
+    struct why why;
+    struct client_place where = {.data = u->data, .build = u->build};
+    if (client_open(&c, &where, &why) != ERR_OK) return;
+    if (client_ask(&c, WIRE_LOGIN_NEW, &m, &f, &why) == ERR_OK) {
+        const struct wire_login_link *got = f.message;
+        printf("The console, for one browser and five minutes (`reeve console` makes another link):\n\n  %.*s\n\n",
+               SLICE_FMT(got->url));
+    }
+    client_close(&c);
+}
+
 static void say_where(const struct up *u) {
     char address[128] = "?", path[PATH_BYTES + 16];
     const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
@@ -213,6 +270,7 @@ static void say_where(const struct up *u) {
         fclose(f);
     }
     printf("A server on %s and a worker are there; what they say is in %s/*.log.\n\n", address, u->data);
+    say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
     printf("  reeve run -- echo hello       one command as a job\n"
            "  reeve submit FLOW.yaml -w     a flow; examples/ has some\n"
@@ -237,21 +295,31 @@ static bool runs(const struct up *u) {
     return u->parts[PART_SERVER].pid != 0 || u->parts[PART_WORKER].pid != 0;
 }
 
+static int64_t again_at(const struct up *u, enum part p) {
+    return p == PART_SERVER && u->play != NULL ? u->play->again_ms : u->parts[p].again_ms;
+}
+
 static int next_wait(const struct up *u) {
-    int64_t next = -1, now = now_ms();
+    int64_t next = u->play != NULL && understudy_is_waiting(&u->play->understudy) ? 1000 : -1, now = now_ms();
     for (enum part p = 0; p < PART_COUNT && !u->stopping; p++) {
         if (u->parts[p].pid != 0) continue;
-        int64_t left = u->parts[p].again_ms > now ? u->parts[p].again_ms - now : 0;
+        int64_t left = again_at(u, p) > now ? again_at(u, p) - now : 0;
         if (next < 0 || left < next) next = left;
     }
     return (int)next;
 }
 
+static void wait_turn(struct up *u) {
+    struct pollfd fds[1 + UP_PLAYGROUND_FDS] = {{.fd = u->signals, .events = POLLIN}};
+    uint32_t count = u->play != NULL ? up_playground_poll(u->play, fds + 1) : 0;
+    (void)poll(fds, 1 + count, next_wait(u));
+    if (u->play != NULL) up_playground_turn(u->play, fds + 1, count, now_ms());
+}
+
 static enum err supervise(struct up *u, struct why *why) {
     while (!u->stopping || runs(u)) {
-        struct pollfd p = {.fd = u->signals, .events = POLLIN};
         struct signalfd_siginfo s;
-        (void)poll(&p, 1, next_wait(u));
+        wait_turn(u);
         while (read(u->signals, &s, sizeof s) == sizeof s) {
             if (s.ssi_signo == SIGCHLD) continue;
             if (u->stopping && u->parts[PART_WORKER].pid != 0) kill(u->parts[PART_WORKER].pid, SIGTERM);
@@ -263,7 +331,7 @@ static enum err supervise(struct up *u, struct why *why) {
         reap(u);
         if (u->stopping && had_worker && u->parts[PART_WORKER].pid == 0) stop_next(u);
         for (enum part k = 0; k < PART_COUNT && !u->stopping; k++) {
-            if (u->parts[k].pid != 0 || now_ms() < u->parts[k].again_ms) continue;
+            if (u->parts[k].pid != 0 || now_ms() < again_at(u, k)) continue;
             enum err e = part_start(u, k, why);
             if (e != ERR_OK) return e;
         }
@@ -330,6 +398,15 @@ static void tell(int fd, enum err e, const struct why *why) {
     for (int i = 0; i < 3; i++) dup2(null, i);
 }
 
+static enum err play_open(struct up *u, struct why *why) {
+    static struct up_playground play;
+    if (!u->playground) return ERR_OK;
+    enum err e = up_playground_open(&play, u->data, u->listen != NULL ? u->listen : LISTEN_STANDARD, u->orion, why);
+    play.understudy.origins = u->cors_origin;
+    if (e == ERR_OK) u->play = &play;
+    return e;
+}
+
 enum err up_run(int count, char **args, const char *build, struct why *why) {
     static struct up u;
     int fd = -1;
@@ -352,6 +429,7 @@ enum err up_run(int count, char **args, const char *build, struct why *why) {
     }
     if (e == ERR_OK) e = signals_open(&u, why);
     if (e == ERR_OK) e = pid_write(&u, why);
+    if (e == ERR_OK) e = play_open(&u, why);
     if (e == ERR_OK) e = part_start(&u, PART_SERVER, why);
     if (e == ERR_OK) e = wait_ready(&u, why);
     if (e == ERR_OK) e = part_start(&u, PART_WORKER, why);

@@ -155,7 +155,35 @@ static void put_body(const struct api_route *r) {
     put_properties(wire_info(r->op)->desc, r, 14);
 }
 
+/* Events are worded by eventjson.h, not by the description of a message. */
+static void put_stream_answers(void) {
+    printf("      responses:\n        \"101\":\n"
+           "          description: a WebSocket; each text message is a stream_event\n"
+           "        \"200\":\n          description: server-sent events; each data line is a stream_event\n"
+           "          content:\n            text/event-stream:\n              schema: {type: string}\n"
+           "        default: {$ref: \"#/components/responses/error\"}\n");
+}
+
+static void put_stream_event(void) {
+    static const char *const texts[] = {"target", "from", "to", "cause", "worker"};
+    static const char *const numbers[] = {"server_time_ms", "time_ms", "attempt", "due_ms", "dropped"};
+    printf("    stream_event:\n      description: guides/events.md says which members which type has\n"
+           "      type: object\n      required: [type]\n      properties:\n"
+           "        type: {type: string, enum: [hello, flow, job, worker, service, gap, metrics]}\n"
+           "        position: {type: string, description: LSN.ORDINAL}\n");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) printf("        %s: {type: string}\n", texts[i]);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) printf("        %s: {type: integer}\n", numbers[i]);
+    printf("        numbers: {type: object, additionalProperties: {type: integer, minimum: 0}}\n");
+}
+
 static void put_answer_schema(const struct api_route *r, const struct tlv_desc *d) {
+    if (r->answer == API_ANSWER_TALE) {
+        printf("                type: object\n                properties:\n"
+               "                  lsn: {type: integer, minimum: 0}\n"
+               "                  events: {type: array, items: {$ref: \"#/components/schemas/stream_event\"}}\n"
+               "                  cursor: {type: string}\n                  gap: {type: boolean}\n");
+        return;
+    }
     if (r->answer == API_ANSWER_ITEM) {
         const struct tlv_field *list = wire_json_field(d, slice_str(r->about));
         printf("                allOf:\n                  - {$ref: \"#/components/schemas/%s\"}\n"
@@ -167,6 +195,10 @@ static void put_answer_schema(const struct api_route *r, const struct tlv_desc *
 }
 
 static void put_answers(const struct api_route *r) {
+    if (r->answer == API_ANSWER_STREAM) {
+        put_stream_answers();
+        return;
+    }
     const struct tlv_desc *d = wire_info(wire_info(r->op)->answer)->desc;
     const char *type = r->answer != API_ANSWER_BYTES ? "application/json"
                        : r->op == WIRE_LOGS          ? "text/plain"
@@ -205,7 +237,8 @@ static void put_paths(void) {
 }
 
 static void put_components(void) {
-    printf("components:\n  securitySchemes:\n    token: {type: http, scheme: bearer}\n  responses:\n    error:\n"
+    printf("components:\n  securitySchemes:\n    token: {type: http, scheme: bearer}\n"
+           "    cookie: {type: apiKey, in: cookie, name: reeve_session}\n  responses:\n    error:\n"
            "      description: refused; the status says how, code is a word of the table of errors\n      content:\n"
            "        application/json:\n          schema: {$ref: \"#/components/schemas/error\"}\n  schemas:\n");
     printf("    error:\n      type: object\n      required: [code, message]\n      properties:\n"
@@ -217,6 +250,7 @@ static void put_components(void) {
     printf("    bytes:\n      description: a text where the bytes are UTF-8, else in base64\n      oneOf:\n"
            "        - {type: string}\n"
            "        - {type: object, required: [base64], properties: {base64: {type: string}}}\n");
+    put_stream_event();
     for (uint32_t i = 0; i < schema_count; i++) { /* grows on the way */
         printf("    %s:\n      type: object\n", schemas[i]->name);
         put_properties(schemas[i], NULL, 6);

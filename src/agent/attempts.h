@@ -55,6 +55,7 @@ struct attempt {
     struct bytes *order; /* the assignment, while it is needed: until the start, or with artifacts until the end */
     proc_id process;
     uint32_t grace_ms;
+    uint32_t fail_code; /* of what runs inside the worker: with it, at its end; 0 = it ends well */
     int64_t sleep_until_ms, timeout_at_ms, kill_at_ms, spool_at_ms; /* monotonic */
     int64_t tell_at_ms; /* when its start is said; TIME_NEVER = at once, or it was */
     int64_t tend_at_ms; /* of a service: when it is looked at, or a look has taken too long */

@@ -245,21 +245,27 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
 
 /* ---- the start ---- */
 
-static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const struct wire_run *run) {
+/* The end of what ran inside the worker. */
+static void finish_inside(struct agent *a, struct attempt *t) {
     struct wire_end end = {0};
-    t->phase = WIRE_HELD_RUNNING;
-    if (kind == WIRE_JOB_SLEEP && run->sleep_ms > 0) {
-        t->sleep_until_ms = agent_now_ms(a) + run->sleep_ms;
-        attempts_time(&a->attempts, t);
-        attempts_touch(&a->attempts, t);
-        return;
-    }
-    if (kind == WIRE_JOB_FAIL) {
+    if (t->fail_code != 0) {
         end.outcome = WIRE_OUTCOME_EXIT;
-        end.exit_code = run->exit_code != 0 ? run->exit_code : 1;
+        end.exit_code = t->fail_code;
         end.reason = SLICE("it was asked to fail");
     }
     finish(a, t, &end);
+}
+
+static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const struct wire_run *run) {
+    t->phase = WIRE_HELD_RUNNING;
+    if (kind == WIRE_JOB_FAIL) t->fail_code = run->exit_code != 0 ? run->exit_code : 1;
+    if (kind == WIRE_JOB_NOOP || run->sleep_ms <= 0) {
+        finish_inside(a, t);
+        return;
+    }
+    t->sleep_until_ms = agent_now_ms(a) + run->sleep_ms;
+    attempts_time(&a->attempts, t);
+    attempts_touch(&a->attempts, t);
 }
 
 static enum err run_process(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w,
@@ -508,8 +514,7 @@ void run_due(struct agent *a) {
         } else if (t->tend_at_ms <= now) {
             tend_due(a, t);
         } else if (t->sleep_until_ms <= now) {
-            struct wire_end end = {0};
-            finish(a, t, &end);
+            finish_inside(a, t);
         }
         attempts_time(&a->attempts, t); /* none of these forgets it */
     }

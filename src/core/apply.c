@@ -156,15 +156,15 @@ static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
 
 /* ---- workers and attempts ---- */
 
-static void worker_event(struct state *s) {
-    struct event event = {.kind = EVENT_WORKER};
+static void worker_event(struct state *s, const struct worker *w, bool gone) {
+    struct event event = {.kind = EVENT_WORKER, .worker = w->number, .draining = w->draining, .gone = gone};
     emit_event(s, &event);
 }
 
 static void apply_worker(struct state *s, const struct rec_worker *r) {
     struct worker *w = worker_at(s, worker_apply(s, r, 0));
     if (w->drains_itself) w->draining = w->drains_itself = false;
-    worker_event(s);
+    worker_event(s, w, false);
 }
 
 static void apply_worker_drain(struct state *s, const struct rec_worker_drain *r) {
@@ -172,12 +172,13 @@ static void apply_worker_drain(struct state *s, const struct rec_worker_drain *r
     w->draining = r->on;
     w->drains_itself = r->on && r->own;
     s->placement++;
-    worker_event(s);
+    worker_event(s, w, false);
 }
 
 static void apply_worker_gone(struct state *s, const struct rec_worker_gone *r) {
-    worker_forget(s, the_worker(s, r->worker));
-    worker_event(s);
+    uint32_t index = the_worker(s, r->worker);
+    worker_event(s, worker_at(s, index), true);
+    worker_forget(s, index);
 }
 
 static void apply_assigned(struct state *s, const struct rec_assigned *r) {

@@ -39,6 +39,8 @@ struct event { /* its position in the journal is (effect.lsn, effect.ordinal) */
     wall_time time;
     int64_t due_ms; /* of a retry */
     bool healthy;   /* of a service */
+    uint32_t worker; /* of a worker: its number, see view_worker */
+    bool draining, gone; /* of a worker: how it is now */
 };
 
 struct attempt_effect {

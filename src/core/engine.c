@@ -146,10 +146,22 @@ static enum err check_batch(const struct state *s, const struct batch *b, struct
     return ERR_OK;
 }
 
+/* What the record that was applied last has emitted. */
+static void tell_events(struct engine *e, engine_event_fn each, void *ctx) {
+    struct effect effect;
+    while (effects_take(&e->effects, UINT64_MAX, &effect))
+        if (effect.kind == EFFECT_EVENT) each(ctx, e, &effect);
+}
+
 enum err engine_replay(struct engine *e, const struct batch *b, struct why *why) {
+    return engine_retell(e, b, NULL, NULL, why);
+}
+
+enum err engine_retell(struct engine *e, const struct batch *b, engine_event_fn each, void *ctx, struct why *why) {
     REQUIRE(e->epoch == 0);
     enum err err = check_batch(&e->state, b, why);
     if (err != ERR_OK) return err;
+    e->state.effects = each != NULL ? &e->effects : NULL; /* nobody else listens to a replay */
     apply_batch(&e->state, b->time, b->seed, b->epoch, b->rules);
     struct cursor c = cursor_of(b->records);
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn; lsn++) {
@@ -159,7 +171,9 @@ enum err engine_replay(struct engine *e, const struct batch *b, struct why *why)
         if (err != ERR_OK) return why_wrap(why, err, "LSN %llu", (unsigned long long)lsn);
         apply(&e->state, &record);
         arena_reset(&e->record_arena);
+        if (each != NULL) tell_events(e, each, ctx);
     }
+    e->state.effects = NULL;
     flow_sweep(&e->state);
     if (cursor_left(&c) != 0) return why_set(why, ERR_CORRUPT, "bytes after the last record of a batch");
     e->taken_lsn = e->durable_lsn = e->state.lsn;

@@ -42,6 +42,11 @@ CHECKED enum err engine_load_end(struct engine *e, struct why *why);
 /* Applies a durable batch. Refuses a gap in the LSNs, a falling epoch and bytes that are no records. */
 CHECKED enum err engine_replay(struct engine *e, const struct batch *batch, struct why *why);
 
+/* The same, telling of each event as soon as its record is applied: for who tells the past again. */
+typedef void (*engine_event_fn)(void *ctx, const struct engine *e, const struct effect *event);
+CHECKED enum err engine_retell(struct engine *e, const struct batch *batch, engine_event_fn each, void *ctx,
+                               struct why *why);
+
 /* Takes over after recovery, as the owner in `epoch`: gives every known worker one full lease from now and derives all
  * outstanding effects. Begins a pass; the caller goes on with engine_finish. `build` is recorded. */
 void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const struct inputs *in);

@@ -54,7 +54,8 @@ static enum err snapshot_load(struct disk *d, uint64_t upto, struct fold *f, str
 struct applying {
     struct fold *fold;
     uint64_t upto;
-    fold_fn before; /* may be NULL */
+    fold_fn before;      /* may be NULL */
+    fold_apply_fn apply; /* in place of engine_replay; NULL = that */
     void *ctx;
 };
 
@@ -63,7 +64,9 @@ static enum err block_apply(void *ctx, const struct block *b, const struct chain
     (void)at;
     if (b->kind != BLOCK_BATCH || b->batch.last_lsn <= a->fold->info.lsn || b->batch.last_lsn > a->upto) return ERR_OK;
     enum err e = a->before != NULL ? a->before(a->ctx, a->fold->engine, &b->batch, why) : ERR_OK;
-    if (e == ERR_OK) e = engine_replay(a->fold->engine, &b->batch, why);
+    if (e == ERR_OK)
+        e = a->apply != NULL ? a->apply(a->ctx, a->fold->engine, &b->batch, why)
+                             : engine_replay(a->fold->engine, &b->batch, why);
     if (e != ERR_OK) return e;
     a->fold->info = (struct snapshot_info){b->batch.last_lsn, b->batch.epoch, b->batch.time};
     a->fold->batch_count++;
@@ -159,4 +162,57 @@ enum err fold_follow(struct disk *d, uint64_t upto, fold_fn before, void *ctx, s
     uint64_t from = 0;
     enum err e = oldest_start(d, &from, why);
     return e == ERR_OK ? fold_from(d, from, &a, ret, why) : e;
+}
+
+/* ---- going on ---- */
+
+/* A state with nothing but a snapshot in it: the newest at or below `upto`. */
+static enum err state_begin(struct disk *d, uint64_t upto, struct fold *ret, struct why *why) {
+    struct segment_table t;
+    struct limits limits;
+    struct fold f = {0};
+    segment_table_init(&t);
+    enum err e = shard_find(d, &t, &f.shard, why);
+    segment_table_fini(&t);
+    if (e != ERR_OK) return e;
+    limits_default(&limits);
+    f.engine = engine_new(f.shard, &limits);
+    e = snapshot_load(d, upto, &f, why);
+    if (e == ERR_OK)
+        *ret = f;
+    else
+        engine_free(f.engine);
+    return e;
+}
+
+/* Whether every record behind the state is still there. */
+static enum err can_go_on(struct disk *d, const struct fold *f, struct why *why) {
+    struct segment_table t;
+    uint32_t row = UINT32_MAX;
+    segment_table_init(&t);
+    enum err e = chain_table(&t, d, f->info.lsn + 1, &row, why);
+    segment_table_fini(&t);
+    return e;
+}
+
+enum err fold_begin(struct disk *d, uint64_t upto, struct fold *ret, struct why *why) {
+    uint64_t oldest = 0;
+    enum err e = state_begin(d, upto, ret, why);
+    if (e != ERR_OK) return e;
+    e = can_go_on(d, ret, why);
+    if (e == ERR_OK) return ERR_OK;
+    engine_free(ret->engine);
+    if (e != ERR_NOT_FOUND) return e;
+    e = oldest_start(d, &oldest, why);
+    return e == ERR_OK ? state_begin(d, oldest, ret, why) : e;
+}
+
+enum err fold_go_on(struct disk *d, struct fold *f, uint64_t upto, fold_apply_fn apply, void *ctx, struct why *why) {
+    struct segment_table t;
+    struct applying a = {.fold = f, .upto = upto, .apply = apply, .ctx = ctx};
+    if (upto <= f->info.lsn) return ERR_OK;
+    segment_table_init(&t);
+    enum err e = batches_apply(d, &t, &a, why);
+    segment_table_fini(&t);
+    return e;
 }

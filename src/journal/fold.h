@@ -23,6 +23,14 @@ CHECKED enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struc
 typedef enum err (*fold_fn)(void *ctx, const struct engine *e, const struct batch *b, struct why *why);
 CHECKED enum err fold_follow(struct disk *d, uint64_t upto, fold_fn before, void *ctx, struct fold *ret,
                              struct why *why);
+/* For who goes on from time to time: first the newest state at or below `upto` for which all later records are there,
+ * or, where the archive no longer reaches back that far, the oldest there is (then info.lsn is above `upto`). Then, as
+ * often as one likes, further batches: each that ends at or below the new `upto` is given to `apply`, which must replay
+ * it. */
+typedef enum err (*fold_apply_fn)(void *ctx, struct engine *e, const struct batch *b, struct why *why);
+CHECKED enum err fold_begin(struct disk *d, uint64_t upto, struct fold *ret, struct why *why);
+CHECKED enum err fold_go_on(struct disk *d, struct fold *f, uint64_t upto, fold_apply_fn apply, void *ctx,
+                            struct why *why);
 /* The last record of the closed segments: everything but the newest segment. 0 = none is closed. */
 CHECKED enum err fold_closed(struct disk *d, uint64_t *ret_lsn, struct why *why);
 

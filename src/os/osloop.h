@@ -36,6 +36,9 @@ struct net *osloop_net(struct osloop *l);
  * nobody listens on. `ret` is what it listens on. */
 CHECKED enum err osloop_listen(struct osloop *l, const char *address, const struct net_handler *handler,
                                char ret[OSLOOP_ADDRESS_MAX], struct why *why);
+/* The same on a TCP socket that is bound already; whoever bound it keeps a copy. The loop closes this one. */
+CHECKED enum err osloop_listen_at(struct osloop *l, int fd, const struct net_handler *handler,
+                                  char ret[OSLOOP_ADDRESS_MAX], struct why *why);
 void osloop_listen_end(struct osloop *l); /* all of them; connections stay */
 /* With it, TCP listeners take TLS as well as plain connections, told apart by the first byte; NULL = plain only. May be
  * replaced at any time, for connections to come. The loop frees it. */

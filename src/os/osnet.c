@@ -402,18 +402,29 @@ static int listen_tcp(struct osloop *l, struct listener *n, const char *address)
     return uv_tcp_bind(&n->s.tcp, (struct sockaddr *)&a, 0);
 }
 
+/* A socket that someone else bound, and keeps when we are gone. */
+static int listen_inherited(struct osloop *l, struct listener *n, int fd) {
+    int e = uv_tcp_init(&l->uv, &n->s.tcp);
+    if (e != 0) return e;
+    n->open = true;
+    return uv_tcp_open(&n->s.tcp, fd);
+}
+
 static void listener_end(struct listener *n) {
     if (!n->open || uv_is_closing(&n->s.handle)) return;
     uv_close(&n->s.handle, NULL); /* libuv removes the path it bound */
 }
 
-enum err osloop_listen(struct osloop *l, const char *address, const struct net_handler *handler,
-                       char ret[OSLOOP_ADDRESS_MAX], struct why *why) {
+static struct listener *listener_new(struct osloop *l, const struct net_handler *handler) {
     REQUIRE(l->listener_count < OSLOOP_LISTENERS_MAX);
     struct listener *n = &l->listeners[l->listener_count++];
     *n = (struct listener){.loop = l, .handler = *handler};
-    const char *path = address + sizeof UNIX_PREFIX - 1;
-    int e = is_unix(address) ? listen_unix(l, n, path) : listen_tcp(l, n, address);
+    return n;
+}
+
+/* `e`: how its making went. */
+static enum err listener_start(struct listener *n, int e, const char *address, char ret[OSLOOP_ADDRESS_MAX],
+                               struct why *why) {
     n->s.handle.data = n;
     if (e == 0) e = uv_listen(&n->s.stream, BACKLOG, have_peer);
     if (e != 0) {
@@ -428,6 +439,20 @@ enum err osloop_listen(struct osloop *l, const char *address, const struct net_h
     else if (uv_tcp_getsockname(&n->s.tcp, (struct sockaddr *)&a, &len) == 0)
         address_text(&a, ret);
     return ERR_OK;
+}
+
+enum err osloop_listen(struct osloop *l, const char *address, const struct net_handler *handler,
+                       char ret[OSLOOP_ADDRESS_MAX], struct why *why) {
+    struct listener *n = listener_new(l, handler);
+    const char *path = address + sizeof UNIX_PREFIX - 1;
+    int e = is_unix(address) ? listen_unix(l, n, path) : listen_tcp(l, n, address);
+    return listener_start(n, e, address, ret, why);
+}
+
+enum err osloop_listen_at(struct osloop *l, int fd, const struct net_handler *handler, char ret[OSLOOP_ADDRESS_MAX],
+                          struct why *why) {
+    struct listener *n = listener_new(l, handler);
+    return listener_start(n, listen_inherited(l, n, fd), "a socket that was handed over", ret, why);
 }
 
 void osloop_listen_end(struct osloop *l) {

@@ -52,6 +52,7 @@ static const struct api_route routes[] = {
     DO(POST, "/store",                     WIRE_KV_CHANGE,  NULL,      NULL,            MESSAGE, NULL,        "changes keys of the shared store, or publishes"),
     GET("/blobs",                          WIRE_BLOB_LS,    NULL,      NULL,            MESSAGE, "blobs",     "a page of the tenant's blobs"),
     GET("/blobs/{hash}",                   WIRE_BLOB_GET,   "hash",    NULL,            BYTES,   NULL,        "the bytes of a blob"),
+    DO(POST, "/session/link",              WIRE_LOGIN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a link by which a browser comes in as the caller, once"),
     GET("/tokens",                         WIRE_TOKEN_LS,   NULL,      NULL,            MESSAGE, "tokens",    "which tokens there are; not the tokens themselves"),
     DO(POST, "/tokens",                    WIRE_TOKEN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a new token, shown once"),
     DO(DELETE, "/tokens/{id}",             WIRE_TOKEN_REVOKE, "targets", NULL,          ITEM,    "results",   "a token is no longer valid"),
@@ -63,7 +64,12 @@ static const struct api_route routes[] = {
     DO(POST, "/tenants/{name}/pause",      WIRE_PAUSE,      "name",    "scope=tenant",  MESSAGE, NULL,        "a tenant starts nothing new"),
     DO(POST, "/tenants/{name}/resume",     WIRE_RESUME,     "name",    "scope=tenant",  MESSAGE, NULL,        "it goes on"),
     DO(POST, "/limits",                    WIRE_LIMIT,      NULL,      NULL,            MESSAGE, NULL,        "limits a key, a rate or a tenant"),
+    GET("/events",                         WIRE_FOLLOW,     NULL,      NULL,            STREAM,  NULL,        "everything that happens, as WebSocket (Upgrade) or server-sent events; header Last-Event-ID counts as since"),
+    GET("/flows/{flow}/events",            WIRE_TALE,       "flow",    NULL,            TALE,    "events",    "what happened to a flow, from its birth on"),
     GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
+    GET("/playground",                     WIRE_PLAYGROUND_GET, NULL,  NULL,            MESSAGE, NULL,        "of `reeve up --playground`: the server and its last recovery"),
+    DO(POST, "/playground/kill",           WIRE_PLAYGROUND_DO, NULL,   "what=kill",     MESSAGE, NULL,        "pulls the plug: the server is killed with SIGKILL"),
+    DO(POST, "/playground/recover",        WIRE_PLAYGROUND_DO, NULL,   "what=recover",  MESSAGE, NULL,        "starts a killed server again, before it happens by itself"),
 };
 /* clang-format on */
 

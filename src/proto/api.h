@@ -23,6 +23,8 @@ enum api_answer {
     API_ANSWER_MESSAGE, /* the fields of the answering message */
     API_ANSWER_ITEM,    /* those of the one item of its list `about`, and the LSN */
     API_ANSWER_BYTES,   /* what the frames of a stream carry, as it is */
+    API_ANSWER_STREAM,  /* events, as long as the connection lives: by WebSocket or as server-sent events */
+    API_ANSWER_TALE,    /* events of one flow, as the stream words them */
 };
 
 struct api_route {

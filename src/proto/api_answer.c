@@ -1,6 +1,7 @@
 /* api_answer.c: messages that answer, as JSON for HTTP. See api.h. */
 #include "api.h"
 
+#include "eventjson.h"
 #include "panic.h"
 
 static uint32_t seconds_of(uint32_t ms) {
@@ -52,6 +53,27 @@ static void put_item(const struct wire_json_out *x, const struct tlv_desc *d, co
     json_object_end(x->json);
 }
 
+/* Events look as they do in the stream of them. */
+static void put_tale(struct json *out, const struct wire_told *m) {
+    const struct wire_event *events = m->events.at;
+    json_object(out);
+    json_key(out, "lsn");
+    json_u64(out, m->lsn);
+    json_key(out, "events");
+    json_array(out);
+    for (uint32_t i = 0; i < m->events.count; i++) eventjson_put(out, &events[i]);
+    json_array_end(out);
+    if (m->cursor.len > 0) {
+        json_key(out, "cursor");
+        json_text(out, m->cursor);
+    }
+    if (m->gap) {
+        json_key(out, "gap");
+        json_bool(out, true);
+    }
+    json_object_end(out);
+}
+
 struct api_said api_answer(const struct api_route *route, uint8_t op, const void *const *parts, uint32_t count,
                            const struct wire_json_out *x) {
     const struct tlv_desc *d = wire_info(op)->desc;
@@ -65,6 +87,10 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
         return api_error(x->json, ERR_BUSY, 0, m->reason, NULL, m->retry_after_ms);
     }
     struct api_said said = {.status = 200};
+    if (op == WIRE_PLAYGROUND) { /* as the supervisor writes it, too */
+        wire_playground_json(x->json, parts[0]);
+        return said;
+    }
     if (op == WIRE_SUBMITTED) {
         const struct wire_submitted *m = parts[0];
         const struct wire_submitted_flow *flow = m->flows.at;
@@ -72,6 +98,10 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
             return api_error(x->json, err_of(flow->code), 0, flow->message, NULL, flow->retry_after_ms);
         bool is_new = m->flows.count != 1 || (!flow->repeated && flow->flow.len > 0);
         said.status = is_new ? 201 : 200; /* one that was only checked has no id */
+    }
+    if (route->answer == API_ANSWER_TALE) {
+        put_tale(x->json, parts[0]);
+        return said;
     }
     if (route->answer == API_ANSWER_ITEM) {
         put_item(x, d, parts[0], route->about);

@@ -9,6 +9,8 @@
 #include "frame.h"
 #include "wire_admin.h"
 #include "wire_demand.h"
+#include "wire_orion.h"
+#include "wire_playground.h"
 #include "wire_read.h"
 #include "wire_run.h"
 #include "wire_store.h"
@@ -92,6 +94,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_DEMANDS,          117, wire_demands,         "demands",         SERVER, 0,                SECOND, "these do") \
     X(WIRE_CALLBACK,         121, wire_callback,        "callback",        CLIENT, WIRE_CALLBACK_GIVEN, FIRST, "a token by which someone outside can end an external job") \
     X(WIRE_CALLBACK_GIVEN,   122, wire_callback_given,  "callback_given",  SERVER, 0,                FIRST,  "here it is") \
+    X(WIRE_FOLLOW,           123, wire_follow,          "follow",          CLIENT, WIRE_EVENTS,      SECOND, "tell me everything that happens, also what is no longer in memory") \
+    X(WIRE_TALE,             124, wire_tale,            "tale",            CLIENT, WIRE_TOLD,        SECOND, "what happened to a flow, from its birth on") \
+    X(WIRE_TOLD,             125, wire_told,            "told",            SERVER, 0,                SECOND, "that did") \
     X(WIRE_ATTACH,           128, wire_attach,          "attach",          WORKER, WIRE_ATTACHED,    FIRST,  "a worker is there, and everything it holds") \
     X(WIRE_ATTACHED,         129, wire_attached,        "attached",        SERVER, 0,                FIRST,  "it is known; its lease runs") \
     X(WIRE_HEARTBEAT,        130, wire_heartbeat,       "heartbeat",       WORKER, WIRE_LEASE,       FIRST,  "still there, with this load") \
@@ -106,7 +111,14 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LOG,              139, wire_log,             "log",             WORKER, 0,                FIRST,  "what these wrote") \
     X(WIRE_LOG_ACK,          140, wire_log_ack,         "log_ack",         SERVER, 0,                FIRST,  "so much of it is durable") \
     X(WIRE_DONE,             141, wire_done,            "done",            WORKER, WIRE_DONE_ACK,    FIRST,  "these are over") \
-    X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten")
+    X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten") \
+    X(WIRE_ORION_GET,        165, wire_orion_get,       "orion_get",       CLIENT, WIRE_ORION,       SECOND, "what Orion's interface shows") \
+    X(WIRE_ORION,            166, wire_orion,           "orion",           SERVER, 0,                SECOND, "the caller's tenant, in Orion's words") \
+    X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \
+    X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
+    X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \
+    X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
+    X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once")
 /* clang-format on */
 
 enum wire_op {

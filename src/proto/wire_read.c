@@ -214,6 +214,29 @@ static const struct tlv_field events_fields[] = {
 };
 const struct tlv_desc wire_events_desc = TLV_DESC("events", wire_events, events_fields);
 
+static const struct tlv_field follow_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_follow, since, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_follow, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_follow, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(4, TLV_LIST, wire_follow, type, .max = 16, .sub = &wire_name_desc),
+};
+const struct tlv_desc wire_follow_desc = TLV_DESC("follow", wire_follow, follow_fields);
+
+static const struct tlv_field tale_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_tale, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_tale, since, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_U32, wire_tale, most),
+};
+const struct tlv_desc wire_tale_desc = TLV_DESC("tale", wire_tale, tale_fields);
+
+static const struct tlv_field told_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_told, lsn),
+    TLV_FIELD(2, TLV_LIST, wire_told, events, .max = WIRE_COUNT_MAX, .sub = &wire_event_desc),
+    TLV_FIELD(3, TLV_TEXT, wire_told, cursor, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_BOOL, wire_told, gap),
+};
+const struct tlv_desc wire_told_desc = TLV_DESC("told", wire_told, told_fields);
+
 static const struct tlv_field logs_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_logs, job, .max = WIRE_TARGET_MAX),
     TLV_FIELD(2, TLV_U32, wire_logs, attempt),

@@ -180,6 +180,27 @@ struct wire_events {
     bool gap; /* some before these are no longer to be had, or this client was too slow */
 };
 
+/* Events from a position on, as long as the connection lives, also such as are no longer in memory. */
+struct wire_follow {
+    struct slice since;   /* "LSN.ORDINAL": behind this event; empty = from now on */
+    struct slice flow, job; /* only of this one; at most one of them is said */
+    struct tlv_list type; /* of wire_name: flow, job, worker, service, metrics; none = all */
+};
+
+/* What happened to a flow, from its birth on. */
+struct wire_tale {
+    struct slice flow;
+    struct slice since; /* behind this event */
+    uint32_t most;      /* events; 0 = as many as one answer may have */
+};
+
+struct wire_told {
+    uint64_t lsn;
+    struct tlv_list events; /* of wire_event */
+    struct slice cursor;    /* there are more: to be sent as `since` */
+    bool gap;               /* the archive no longer has the beginning */
+};
+
 struct wire_logs {
     struct slice job;
     uint32_t attempt; /* 0 = the last */
@@ -209,7 +230,8 @@ struct wire_empty { /* a request without fields */
 extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_job_view_desc, wire_question_view_desc,
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
-    wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_logs_desc,
+    wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
+    wire_tale_desc, wire_told_desc, wire_logs_desc,
     wire_log_data_desc, wire_stats_desc, wire_empty_desc;
 
 #endif

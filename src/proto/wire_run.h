@@ -74,7 +74,7 @@ struct wire_run {
     struct tlv_list files;   /* of wire_file */
     struct tlv_list artifacts; /* of wire_artifact */
     struct slice workdir;    /* empty = the workspace */
-    int64_t sleep_ms;        /* kind sleep */
+    int64_t sleep_ms;        /* kind sleep; kind fail: before it fails */
     uint32_t exit_code;      /* kind fail */
     uint64_t log_bytes_max;  /* 0 = the standard */
     uint32_t kill_grace_ms;  /* 0 = the standard */

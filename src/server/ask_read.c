@@ -289,7 +289,7 @@ static struct wire_amount named(struct arena *arena, const char *group, const ch
 
 /* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, and of those
  * that are ready `ready_REASON` are held back by it. */
-void ask_stats(struct server *s, struct request *r) {
+struct tlv_list ask_stats_list(struct server *s, struct arena *arena) {
     struct state_counts n;
     uint64_t blocks[BLOCK_COUNT];
     view_ready_blocks(server_state(s), engine_live(s->engine), s->limits, blocks);
@@ -319,6 +319,9 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("calls"), s->calls.count},
         {SLICE("requests"), s->request_count},
         {SLICE("busy"), s->busy_count},
+        {SLICE("logins"), s->logins.count},
+        {SLICE("logins_failed"), s->logins.failed_count},
+        {SLICE("http_limited"), s->logins.limited_count},
         {SLICE("blob_bytes"), blobs.file_bytes},
         {SLICE("blobs_swept"), s->sweep.total_dropped},
         {SLICE("log_bytes"), logs.file_bytes},
@@ -326,18 +329,28 @@ void ask_stats(struct server *s, struct request *r) {
         {SLICE("history_bytes"), past.bytes},
         {SLICE("history_lsn"), past.lsn},
         {SLICE("history_lag_flows"), project_lag(s)},
+        {SLICE("followers"), s->herald.followers.count},
+        {SLICE("dropped_events"), s->herald.dropped},
         {SLICE("history_rebuilding"), s->world.history != NULL && past.state != HISTORY_WHOLE},
+        {SLICE("recovery_records"), s->playground.recovery.records},
+        {SLICE("recovery_adopted"), s->playground.recovery.attempts_adopted},
+        {SLICE("recovery_again"), s->playground.recovery.attempts_again},
+        {SLICE("recovery_lost"), s->playground.recovery.lost},
     };
     uint32_t count = sizeof fixed / sizeof fixed[0];
-    struct wire_amount all[sizeof fixed / sizeof fixed[0] + 2 * JOB_STATE_COUNT + BLOCK_COUNT];
+    struct wire_amount *all = ARENA_ARRAY(arena, struct wire_amount, count + 2 * JOB_STATE_COUNT + BLOCK_COUNT);
     memcpy(all, fixed, sizeof fixed);
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
-        all[count++] = named(r->arena, "jobs", job_state_word((enum job_state)i), n.by_state[i]);
+        all[count++] = named(arena, "jobs", job_state_word((enum job_state)i), n.by_state[i]);
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
-        all[count++] = named(r->arena, "entered", job_state_word((enum job_state)i), s->feed.entered[i]);
+        all[count++] = named(arena, "entered", job_state_word((enum job_state)i), s->feed.entered[i]);
     for (uint32_t i = 0; i < BLOCK_COUNT; i++)
-        if (blocks[i] > 0) all[count++] = named(r->arena, "ready", block_word((enum block)i), blocks[i]);
-    struct wire_stats got = {.lsn = engine_lsn(s->engine), .numbers = {all, count}};
+        if (blocks[i] > 0) all[count++] = named(arena, "ready", block_word((enum block)i), blocks[i]);
+    return (struct tlv_list){all, count};
+}
+
+void ask_stats(struct server *s, struct request *r) {
+    struct wire_stats got = {.lsn = engine_lsn(s->engine), .numbers = ask_stats_list(s, r->arena)};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_NUMBERS, FRAME_ANSWER, r->id, &got);
     answer_held(s, r);

@@ -120,6 +120,7 @@ void ask_attach(struct server *s, struct request *r) {
                     v.incarnation == m->incarnation;
     if (!accepted) return;
     take_over(s, n, number);
+    playground_attached(s, number, list, m->held.count);
     struct command beat = {.kind = CMD_HEARTBEAT};
     beat.as.worker = load_of(n, &m->load);
     server_command(s, r->session->conn, 0, &beat);

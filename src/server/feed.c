@@ -51,6 +51,7 @@ void feed_init(struct server *s) {
     f->ring = ARENA_ARRAY(&s->birth, struct effect, FEED_RING);
     f->first = f->next = 1;
     f->before_lsn = engine_lsn(s->engine);
+    f->before_ordinal = UINT32_MAX;
     vec_init(&f->readers, sizeof(struct reader));
     pool_init(&f->waits, sizeof(struct wait), WAITS_MAX);
     pool_init(&f->targets, sizeof(struct wait_target), WAITS_MAX * 4);
@@ -260,12 +261,13 @@ int64_t feed_patience(struct server *s) {
 
 void feed_event(struct server *s, const struct effect *e) {
     struct feed *f = &s->feed;
-    f->ring[f->next % FEED_RING] = *e;
-    f->next++;
-    if (f->next - f->first > FEED_RING) {
+    if (f->next - f->first == FEED_RING) { /* the oldest makes room */
         f->before_lsn = f->ring[f->first % FEED_RING].lsn;
+        f->before_ordinal = f->ring[f->first % FEED_RING].ordinal;
         f->first++;
     }
+    f->ring[f->next % FEED_RING] = *e;
+    f->next++;
     if (e->as.event.kind == EVENT_WORKER) return;
     if (e->as.event.kind == EVENT_JOB) f->entered[e->as.event.to]++;
     /* Answering one frees it, and perhaps its neighbours too, so the search begins anew each time. */

@@ -13,12 +13,13 @@
 struct server;
 struct request;
 
-#define FEED_RING 8192u
+#define FEED_RING 16384u /* a flow of ten thousand jobs is that many events at once */
 
 struct feed {
     struct effect *ring;  /* FEED_RING events */
     uint64_t first, next; /* positions: those from first up to next are in the ring */
-    uint64_t before_lsn;  /* events up to here are not in it */
+    uint64_t before_lsn;  /* events up to here are not in it, */
+    uint32_t before_ordinal; /* nor up to this one of that record */
     struct vec readers;   /* struct reader */
     struct pool waits;    /* struct wait */
     struct pool targets;  /* struct wait_target */

@@ -6,7 +6,10 @@
 #include "call.h"
 #include "callback.h"
 #include "jobtoken.h"
+#include "orion_session.h"
+#include "playground.h"
 #include "session.h"
+#include "tale.h"
 
 typedef void (*serve_fn)(struct server *s, struct request *r);
 
@@ -26,7 +29,8 @@ static void serve_goodbye(struct server *s, struct request *r) {
 static void serve_stop(struct server *s, struct request *r) {
     const struct wire_stop *m = r->message;
     conn_id conn = r->session->conn;
-    bool found = feed_stop(s, conn, m->request) || streams_stop(s, conn, m->request) || ask_kv_stop(s, r, m->request) ||
+    bool found = feed_stop(s, conn, m->request) || herald_stop(s, conn, m->request) ||
+                 streams_stop(s, conn, m->request) || ask_kv_stop(s, r, m->request) ||
                  demand_stop(s, conn, m->request);
     struct wire_accepted done = {.lsn = engine_durable_lsn(s->engine)};
     if (found)
@@ -58,6 +62,8 @@ static const serve_fn routes[256] = {
     [WIRE_STATS] = ask_stats,
     [WIRE_WAIT] = feed_wait,
     [WIRE_SUBSCRIBE] = feed_subscribe,
+    [WIRE_FOLLOW] = herald_follow,
+    [WIRE_TALE] = tale_ask,
     [WIRE_LOGS] = stream_logs,
     [WIRE_BLOB_BEGIN] = stream_blob_begin,
     [WIRE_BLOB_PART] = stream_blob_part,
@@ -67,6 +73,7 @@ static const serve_fn routes[256] = {
     [WIRE_KV_CHANGE] = ask_kv_change,
     [WIRE_KV_GET] = ask_kv_get,
     [WIRE_KV_WATCH] = ask_kv_watch,
+    [WIRE_LOGIN_NEW] = ask_login_new,
     [WIRE_TOKEN_NEW] = ask_token_new,
     [WIRE_TOKEN_REVOKE] = ask_token_revoke,
     [WIRE_TOKEN_LS] = ask_token_ls,
@@ -81,6 +88,9 @@ static const serve_fn routes[256] = {
     [WIRE_SERVICE_SET] = ask_service_set,
     [WIRE_SERVICE_LS] = ask_service_ls,
     [WIRE_DEMAND_WATCH] = demand_watch,
+    [WIRE_ORION_GET] = ask_orion,
+    [WIRE_PLAYGROUND_GET] = ask_playground,
+    [WIRE_PLAYGROUND_DO] = ask_playground_do,
     [WIRE_ATTACH] = ask_attach,
     [WIRE_HEARTBEAT] = ask_heartbeat,
     [WIRE_CREDIT] = ask_credit,

@@ -21,6 +21,7 @@ void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);
 void ask_why(struct server *s, struct request *r);
 void ask_stats(struct server *s, struct request *r);
+struct tlv_list ask_stats_list(struct server *s, struct arena *arena); /* of wire_amount: the same, as they are now */
 
 void ask_kv_change(struct server *s, struct request *r);
 void ask_kv_get(struct server *s, struct request *r);
@@ -38,6 +39,7 @@ void ask_service_ls(struct server *s, struct request *r);
 void ask_schedule_set(struct server *s, struct request *r);
 void ask_schedule_change(struct server *s, struct request *r);
 void ask_schedule_ls(struct server *s, struct request *r);
+void ask_login_new(struct server *s, struct request *r); /* web_session.c */
 void ask_token_new(struct server *s, struct request *r);
 void ask_token_revoke(struct server *s, struct request *r);
 void ask_token_ls(struct server *s, struct request *r);

@@ -17,6 +17,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "tale.h"
 #include "upload.h"
 #include "web.h"
 
@@ -92,6 +93,7 @@ static void inputs(struct server *s, struct inputs *ret) {
 static void release(struct server *s) {
     const struct guest *g = s->world.guest;
     struct effect e;
+    playground_mark(s);
     while (engine_effect(s->engine, &e)) {
         if (g != NULL) g->leaves(g->ctx, &e);
         switch (e.kind) {
@@ -105,6 +107,7 @@ static void release(struct server *s) {
         case EFFECT_EVENT:
             sweep_event(s, &e);
             feed_event(s, &e);
+            playground_event(s, &e.as.event);
             break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
@@ -269,6 +272,8 @@ void server_pass(struct server *s) {
     (void)feed_patience(s);
     (void)session_patience(s);
     feed_flush(s);
+    herald_turn(s);
+    tale_turn(s);
     demand_turn(s);
     streams_pump(s);
     web_turn(s);
@@ -296,6 +301,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, judge_next(s));
     next = earlier(next, project_next(s));
     next = earlier(next, demand_next(s));
+    next = earlier(next, herald_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
     if (s->fill_by_ms != 0) next = earlier(next, s->fill_by_ms);
@@ -328,12 +334,18 @@ int server_history_fd(struct server *s) {
 }
 
 void server_reached_at(struct server *s, const char *url) {
+    struct slice text = slice_str(url);
+    while (text.len > 0 && text.ptr[text.len - 1] == '/') text.len--; /* paths are put behind it */
     bytes_free(s->reached_at);
-    s->reached_at = bytes_new(slice_str(url));
+    s->reached_at = bytes_new(text);
 }
 
 const struct net_handler *server_handler(struct server *s) {
     return &s->handler;
+}
+
+const struct net_handler *server_orion_handler(struct server *s) {
+    return &s->orion.handler;
 }
 
 /* ---- compaction ---- */
@@ -361,6 +373,10 @@ void server_compacted(struct server *s, bool well) {
 }
 
 /* ---- stopping ---- */
+
+bool server_wants_kill(const struct server *s) {
+    return s->playground.kill_wanted;
+}
 
 void server_drain(struct server *s) {
     if (s->draining) return;
@@ -400,6 +416,8 @@ static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
 
 /* The journal is read before it is taken over: damage is refused before anything is written. */
 static enum err recover(struct server *s, struct why *why) {
+    struct clock *c = s->world.clock;
+    mono_time begun = c->mono(c);
     struct snapshot_info snapshot = {0};
     struct loading loading = {{load_piece}, s->engine};
     struct journal_head head = {0};
@@ -413,10 +431,10 @@ static enum err recover(struct server *s, struct why *why) {
     if (head.lsn != engine_lsn(s->engine))
         return why_set(why, ERR_CORRUPT, "journal: its head is at record %llu, its batches end at %llu",
                        (unsigned long long)head.lsn, (unsigned long long)engine_lsn(s->engine));
-    struct clock *c = s->world.clock;
     s->epoch = head.epoch;
     s->seed = c->random(c);
     batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), head.time);
+    playground_init(s, head.lsn - snapshot.lsn, c->mono(c).ms - begun.ms);
     return ERR_OK;
 }
 
@@ -453,6 +471,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     s->limits = &s->options.limits;
     s->build = bytes_new(slice_str(o->build));
     session_handler(s, &s->handler);
+    orion_init(s);
     pool_init(&s->sessions, sizeof(struct session), SESSIONS_MAX);
     pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
     map_init(&s->session_by_conn);
@@ -482,6 +501,8 @@ static void server_free(struct server *s) {
     map_fini(&s->session_by_worker);
     map_fini(&s->call_by_number);
     web_fini(s);
+    playground_fini(s);
+    orion_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);
@@ -519,6 +540,8 @@ enum err server_open(const struct server_world *world, const struct server_optio
     past_init(s);
     project_init(s);
     feed_init(s);
+    herald_init(s);
+    tale_init(s);
     streams_init(s);
     items_init(&s->items);
     judge_init(s);
@@ -541,6 +564,8 @@ void server_close(struct server *s) {
     call_free_all(s);
     project_fini(s);
     past_fini(s);
+    tale_fini(s);
+    herald_fini(s);
     feed_fini(s);
     streams_fini(s);
     almanac_fini(s);

@@ -24,7 +24,11 @@
 #include "wtime.h"
 #include "zones.h"
 
+struct assets;
 struct guest;
+struct orion_options;
+struct plug;
+struct recaller;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -40,6 +44,7 @@ struct server_world {
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
+    struct recaller *recaller; /* of events that have left memory; NULL = they are gone */
 };
 
 enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
@@ -57,9 +62,12 @@ struct server_options {
     bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
     const char *listen;     /* address of the port, for the names that HTTP may call us by; NULL = loopback's only */
     const char *http_hosts; /* further ones, with commas; NULL = none */
+    const struct assets *assets; /* of the console (asset.h); NULL = there is none */
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
+    const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
+    const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
@@ -71,6 +79,7 @@ void server_close(struct server *s);
 void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
+const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
@@ -89,6 +98,9 @@ bool server_wants_compact(const struct server *s);
 void server_compact(struct server *s, void (*start)(void *ctx), void *ctx);
 bool server_compact_started(struct server *s);
 void server_compacted(struct server *s, bool well);
+
+/* Somebody pulled the plug (playground.h): whoever holds it is to be told, once what the last pass sent is out. */
+bool server_wants_kill(const struct server *s);
 
 /* Begins a graceful stop: nothing new is taken, and everyone is told. True when everything asked before is answered. */
 void server_drain(struct server *s);

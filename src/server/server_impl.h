@@ -7,26 +7,34 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
+#include "cookie.h"
 #include "demand.h"
 #include "engine.h"
 #include "feed.h"
 #include "file.h"
 #include "guest.h"
 #include "heap.h"
+#include "herald.h"
 #include "http.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
 #include "map.h"
+#include "orion_session.h"
+#include "playground.h"
 #include "pool.h"
 #include "project.h"
+#include "rate.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
+#include "tale.h"
+#include "ticket.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
+#include "websocket.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -48,6 +56,7 @@ struct session {
     conn_id conn; /* first: never 0 while in use */
     enum session_state state;
     bool is_local, is_tls, goodbye;
+    bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
@@ -76,6 +85,9 @@ struct session {
 
 /* ---- HTTP: a second dialect of a session (web.h) ---- */
 
+/* What the connection has become, when its request was for events. */
+enum web_stream { WEB_STREAM_NONE, WEB_STREAM_SSE, WEB_STREAM_SOCKET };
+
 struct web {
     conn_id conn;      /* first: never 0 while in use */
     struct http_in in; /* the request that is being read or served */
@@ -85,11 +97,16 @@ struct web {
     bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
     uint32_t request;  /* id of the last frame */
     const struct api_route *route;
+    uint8_t orion; /* enum orion_call, in place of a route */
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
     uint64_t body_bytes; /* came so far, as they came */
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
+    enum web_stream stream;
+    struct websocket_in socket; /* what comes on it */
+    int64_t heard_ms;           /* when something last did */
+    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
 };
 
 struct webs {
@@ -98,6 +115,19 @@ struct webs {
     struct vec ready; /* conn_id: an answer is out, and more to do */
     struct arena arena;
     struct buf json, out;
+};
+
+/* ---- logins of browsers (web_session.c) ---- */
+
+#define LOGINS_ENDED_MAX 1024u
+#define LOGIN_URL_BYTES 640u
+
+struct logins {
+    struct tickets tickets;
+    struct rate failures; /* of addresses */
+    struct rate requests; /* of callers, by HTTP */
+    struct vec ended;     /* struct cookie: logged out before their time */
+    uint64_t count, failed_count, limited_count;
 };
 
 /* ---- calls: commands on their way through the engine (call.c) ---- */
@@ -197,6 +227,7 @@ struct server {
     struct vec strangers;         /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
     struct webs webs;
+    struct logins logins;
     struct lane lanes[WIRE_LANE_COUNT];
     struct pool calls;
     struct map call_by_number;
@@ -204,6 +235,8 @@ struct server {
     struct vec with_assigns; /* conn_id */
     struct vec held_dones;   /* struct held_done */
     struct feed feed;
+    struct herald herald;
+    struct tales tales;
     struct streams streams;
     struct items items;
     struct judge judge;
@@ -213,6 +246,8 @@ struct server {
     struct almanac almanac;
     struct sweep sweep;
     struct demands demands;
+    struct playground playground;
+    struct orion orion;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

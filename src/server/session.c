@@ -102,6 +102,8 @@ static void forget(struct server *s, struct session *n) {
     }
     web_close(s, n);
     feed_forget(s, n->conn);
+    herald_forget(s, n->conn);
+    tale_forget(s, n->conn);
     demand_forget(s, n->conn);
     streams_forget(s, n->conn);
     buf_fini(&n->in);
@@ -237,10 +239,11 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
 static bool sniffed(struct server *s, struct session *n, struct slice first) {
     enum sniff what = sniff(first);
     char text[120];
-    if (what == SNIFF_NATIVE) return true;
+    if (what == SNIFF_NATIVE && !n->is_orion) return true;
     if (what == SNIFF_HTTP) web_open(s, n);
     if (what == SNIFF_MORE || what == SNIFF_HTTP) return false;
-    snprintf(text, sizeof text, "this listener speaks native v2 and HTTP, not %s", sniff_word(what));
+    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", n->is_orion ? "" : "native v2 and ",
+             sniff_word(what));
     session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
     return false;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "lens.h"
+#include "notice.h"
 #include "utf8.h"
 
 #define MESSAGE_SHOWN_BYTES 1024u
@@ -150,28 +151,8 @@ void show_demand(struct server *s, const struct demand_view *v, struct wire_dema
 }
 
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret) {
-    const struct event *v = &e->as.event;
-    struct job_view job;
-    *ret = (struct wire_event){.lsn = e->lsn, .ordinal = e->ordinal, .time_ms = v->time.ms, .attempt = v->attempt};
-    switch (v->kind) {
-    case EVENT_FLOW:
-        ret->kind = SLICE("flow");
-        ret->target = show_flow_name(s, v->job.flow);
-        ret->to = slice_str(flow_state_words[v->flow_state]);
-        break;
-    case EVENT_JOB:
-        ret->kind = SLICE("job");
-        ret->target = view_job(server_state(s), v->job, &job) ? show_job_name(s, &job) : show_flow_name(s, v->job.flow);
-        ret->from = slice_str(job_state_word(v->from));
-        ret->to = slice_str(job_state_word(v->to));
-        ret->due_ms = v->due_ms;
-        break;
-    case EVENT_WORKER: ret->kind = SLICE("worker"); break;
-    case EVENT_SERVICE:
-        ret->kind = SLICE("service");
-        if (view_job(server_state(s), v->job, &job)) ret->target = show_job_name(s, &job);
-        ret->to = v->healthy ? SLICE("healthy") : SLICE("unhealthy");
-        break;
-    }
-    if (v->kind == EVENT_JOB && v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
+    struct lens l = lens_of(s);
+    struct notice n;
+    notice_make(&l, e, &n);
+    *ret = n.event;
 }

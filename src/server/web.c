@@ -1,8 +1,10 @@
 /* web.c: connections that speak HTTP: what they send, and how long they may take. See web.h. */
 #include "web.h"
 
+#include "orion_session.h"
 #include "session.h"
 #include "web_impl.h"
+#include "web_stream.h"
 
 #define WEBS_MAX 100000u
 #define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
@@ -28,6 +30,7 @@ void web_init(struct server *s) {
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
+    web_session_init(s);
 }
 
 void web_fini(struct server *s) {
@@ -38,6 +41,7 @@ void web_fini(struct server *s) {
     arena_fini(&all->arena);
     buf_fini(&all->json);
     buf_fini(&all->out);
+    web_session_fini(s);
 }
 
 void web_open(struct server *s, struct session *n) {
@@ -52,6 +56,7 @@ void web_open(struct server *s, struct session *n) {
     w->since_ms = web_now(s);
     http_in_init(&w->in, s->limits);
     buf_init(&w->held, HELD_BYTES_MAX);
+    websocket_in_init(&w->socket);
     n->web = w;
 }
 
@@ -61,6 +66,7 @@ void web_close(struct server *s, struct session *n) {
     web_deadline(s, w, TIME_NEVER);
     http_in_fini(&w->in);
     buf_fini(&w->held);
+    websocket_in_fini(&w->socket);
     pool_free(&s->webs.all, w->index);
     n->web = NULL;
 }
@@ -118,12 +124,30 @@ int64_t web_patience(struct server *s) {
 
 /* ---- requests ---- */
 
+void web_give(struct server *s, struct session *n, uint8_t op, const void *message) {
+    struct web *w = n->web;
+    w->busy = true;
+    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
+    buf_clear(&s->webs.out);
+    tlv_encode(wire_info(op)->desc, message, &s->webs.out);
+    struct frame f = {.opcode = op, .request = w->request, .body = buf_slice(&s->webs.out)};
+    session_enqueue(s, n, &f);
+}
+
 /* As a frame of native v2 into its lane. */
 static void serve(struct server *s, struct session *n) {
     struct web *w = n->web;
+    if (n->is_orion) {
+        orion_serve(s, n);
+        return;
+    }
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
+    if (web_is_session(&w->in.request)) {
+        web_serve_session(s, n);
+        return;
+    }
     arena_reset(&s->webs.arena);
     struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
     enum err e = api_find(&w->in.request, &s->webs.arena, &match, &why);
@@ -132,15 +156,11 @@ static void serve(struct server *s, struct session *n) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
         return;
     }
+    if (match.route->answer == API_ANSWER_STREAM && !web_stream_check(s, n)) return;
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->route = match.route;
-    w->busy = true;
-    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
-    buf_clear(&s->webs.out);
-    tlv_encode(wire_info(w->route->op)->desc, message, &s->webs.out);
-    struct frame f = {.opcode = w->route->op, .request = w->request, .body = buf_slice(&s->webs.out)};
-    session_enqueue(s, n, &f);
+    web_give(s, n, w->route->op, message);
 }
 
 /* What the parser has come to. */
@@ -152,7 +172,7 @@ static void step(struct server *s, struct session *n, bool has_more) {
     }
     if (w->in.state == HTTP_IN_HEAD) return;
     if (!w->looked) {
-        w->looked = web_admit(s, n);
+        w->looked = n->is_orion ? orion_admit(s, n) : web_admit(s, n);
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);
@@ -190,6 +210,11 @@ void web_drained(struct server *s, struct session *n) {
 void web_received(struct server *s, struct session *n, struct slice bytes) {
     struct web *w = n->web;
     if (w->ending) return;
+    if (web_stream_is_open(w)) {
+        web_stream_received(s, n, bytes);
+        settle(s, n);
+        return;
+    }
     if (n->in.len > 0 || w->busy) {
         buf_put_slice(&n->in, bytes);
         bytes = buf_slice(&n->in);
@@ -225,6 +250,7 @@ void web_finished(struct server *s, struct session *n) {
     w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
     w->busy = w->streaming = w->looked = false;
     w->body_bytes = 0;
+    w->stream = WEB_STREAM_NONE;
     w->route = NULL;
     shrink(&w->held, 0);
     w->unsent = 0;
@@ -234,6 +260,7 @@ void web_finished(struct server *s, struct session *n) {
 
 void web_goodbye(struct server *s, struct session *n) {
     n->goodbye = true;
+    if (web_stream_is_open(n->web)) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
     if (n->web->busy || !http_in_is_idle(&n->web->in)) return;
     n->web->ending = true;
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;

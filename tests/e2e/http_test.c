@@ -254,7 +254,7 @@ static void refusals_are_json(void **state) {
     (void)state;
     struct webgot got = ask("GET", "/api/v1/nothing", NULL, 404);
     assert_has(got.body, "{\"code\":\"not_found\",\"message\":\"there is nothing at this path\"}");
-    (void)ask("GET", "/", NULL, 404);
+    (void)ask("GET", "/nothing", NULL, 404);
     (void)ask("GET", "/api/v1/flows/", NULL, 404);
     (void)ask("GET", "/api/v1x/flows", NULL, 404);
     (void)ask("GET", "/api/v1/../v1/flows", NULL, 404);
@@ -346,6 +346,7 @@ static void every_route_is_there_and_guarded(void **state) {
         assert_int_equal(webclient_ask(&other, verb, path, body).status, 401);
         webclient_close(&other);
         if (strstr(path, "wait") != NULL) continue; /* until something is over */
+        if (routes[i].answer == API_ANSWER_STREAM) continue; /* never over: events_test.c */
         struct webgot got = webclient_ask(&client, verb, path, body);
         bool absent = got.status == 405 || strstr(got.body, "nothing at this path") != NULL;
         check_answer(verb, path, &got);

@@ -61,12 +61,13 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_GOODBYE, "Connection: close"},
         {WIRE_STOP, "a connection that is closed stops its request"},
         {WIRE_ADD_JOBS, "comes with the route that takes a part of a flow file"},
-        {WIRE_SUBSCRIBE, "comes with the events"},
+        {WIRE_SUBSCRIBE, "GET /events is follow, which has all that it has and the archive"},
         {WIRE_KV_WATCH, "comes with the events"},
         {WIRE_DEMAND_WATCH, "comes with the events"},
         {WIRE_BLOB_BEGIN, "comes with uploads by HTTP, in one piece"},
         {WIRE_BLOB_PART, "the same"},
         {WIRE_BLOB_END, "the same"},
+        {WIRE_ORION_GET, "Orion's own paths, on a listener of their own"},
     };
     uint32_t count;
     const struct api_route *routes = api_routes(&count);

@@ -1,0 +1,10 @@
+/* recall_child.h: the child that tells the past again (os/osrecall.h starts it, server/recount.h is what it does). */
+#ifndef REEVE_RECALL_CHILD_H
+#define REEVE_RECALL_CHILD_H
+
+#include <stdbool.h>
+
+bool recall_is(int argc, char **argv); /* these are its arguments; then main has nothing else to do */
+int recall_run(char **argv);           /* its exit code */
+
+#endif

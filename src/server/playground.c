@@ -1,0 +1,139 @@
+/* playground.c: see playground.h. */
+#include "playground.h"
+
+#include "call.h"
+#include "server_impl.h"
+#include "session.h"
+
+#define OPEN_MAX 4096u /* attempts that are followed; each event looks at all of them */
+
+/* ---- what was there ---- */
+
+static void open_job(void *ctx, const struct job_view *job) {
+    struct server *s = ctx;
+    if (!job_state_is_active(job->state) || s->playground.open.count == OPEN_MAX) return;
+    *(struct attempt_effect *)vec_push(&s->playground.open) =
+        (struct attempt_effect){.worker = job->worker, .job = job->ref, .attempt = job->attempt};
+}
+
+static void open_flow(void *ctx, flow_id id) {
+    struct server *s = ctx;
+    struct flow_view flow;
+    if (view_flow(server_state(s), id, &flow) && flow.state == FLOW_RUNNING)
+        view_each_job(server_state(s), id, open_job, s);
+}
+
+static uint64_t missing(uint64_t noted, uint64_t found) {
+    return noted > found ? noted - found : 0;
+}
+
+void playground_init(struct server *s, uint64_t records, int64_t took_ms) {
+    struct playground *p = &s->playground;
+    struct state_counts n;
+    vec_init(&p->open, sizeof(struct attempt_effect));
+    p->plug = s->options.plug;
+    if (p->plug == NULL) return;
+    p->since_ms = s->world.clock->wall(s->world.clock).ms;
+    if (!p->plug->killed) return;
+    const struct playground_mark *before = &p->plug->before;
+    view_counts(server_state(s), NULL, &n);
+    view_each_flow(server_state(s), open_flow, s);
+    p->recovery = (struct wire_recovery){.records = records,
+                                         .flows = n.flows,
+                                         .jobs = n.jobs,
+                                         .attempts_open = p->open.count,
+                                         .lost = missing(before->lsn, engine_lsn(s->engine)) +
+                                                 missing(before->flows, view_flow_last(server_state(s))),
+                                         .took_ms = took_ms,
+                                         .replayed_lsn = engine_lsn(s->engine)};
+}
+
+void playground_fini(struct server *s) {
+    vec_fini(&s->playground.open);
+}
+
+void playground_mark(struct server *s) {
+    if (s->playground.plug == NULL) return;
+    volatile struct playground_mark *mark = s->playground.plug->mark;
+    /* Flows are numbered by records, so that of a durable state the number is durable, too. */
+    if (engine_durable_lsn(s->engine) == engine_lsn(s->engine)) mark->flows = view_flow_last(server_state(s));
+    mark->lsn = engine_durable_lsn(s->engine);
+}
+
+/* ---- how it went on ---- */
+
+static void settle(struct playground *p, uint32_t i, uint32_t *count) {
+    (*count)++;
+    *(struct attempt_effect *)vec_at(&p->open, i) = *(struct attempt_effect *)vec_at(&p->open, p->open.count - 1);
+    p->open.count--;
+}
+
+static bool is_same(struct job_ref a, struct job_ref b) {
+    return a.flow.v == b.flow.v && a.ordinal == b.ordinal;
+}
+
+static bool is_held(const struct attempt_effect *a, const struct held_attempt *held, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (is_same(held[i].job, a->job) && held[i].attempt == a->attempt) return true;
+    return false;
+}
+
+void playground_attached(struct server *s, uint32_t worker, const struct held_attempt *held, uint32_t count) {
+    struct playground *p = &s->playground;
+    for (uint32_t i = 0; i < p->open.count;) {
+        const struct attempt_effect *a = vec_at(&p->open, i);
+        if (a->worker == worker)
+            settle(p, i, is_held(a, held, count) ? &p->recovery.attempts_adopted : &p->recovery.attempts_again);
+        else
+            i++;
+    }
+}
+
+/* Its worker did not come back in time: what ends now, or is given to another, has not been adopted. */
+void playground_event(struct server *s, const struct event *e) {
+    struct playground *p = &s->playground;
+    if (p->open.count == 0 || e->kind != EVENT_JOB || e->to == JOB_RUNNING) return;
+    for (uint32_t i = 0; i < p->open.count; i++)
+        if (is_same(((struct attempt_effect *)vec_at(&p->open, i))->job, e->job)) {
+            settle(p, i, &p->recovery.attempts_again);
+            return;
+        }
+}
+
+/* ---- requests ---- */
+
+static bool is_playground(struct server *s, struct request *r) {
+    if (s->playground.plug != NULL) return true;
+    session_error(s, r->session, r->id, ERR_NOT_FOUND, "this is no playground: start one with `reeve up --playground`");
+    return false;
+}
+
+void ask_playground(struct server *s, struct request *r) {
+    const struct playground *p = &s->playground;
+    if (!is_playground(s, r)) return;
+    struct wire_playground got = {.server = SLICE("running"),
+                                  .pid = p->plug->pid,
+                                  .since_ms = p->since_ms,
+                                  .kills = p->plug->kills,
+                                  .recovered = p->plug->killed,
+                                  .recovery = p->recovery};
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    buf_clear(&s->out);
+    wire_put(&s->out, WIRE_PLAYGROUND, FRAME_ANSWER, r->id, &got);
+    call_read(s, r, c, buf_slice(&s->out));
+}
+
+/* The answer is on its way when the supervisor hears of it: serve.c lets a turn of the loop pass. */
+void ask_playground_do(struct server *s, struct request *r) {
+    const struct wire_playground_do *m = r->message;
+    if (!is_playground(s, r)) return;
+    if (m->what == WIRE_PLUG_RECOVER) {
+        session_error(s, r->session, r->id, ERR_STATE, "the server is running: there is nothing to recover");
+        return;
+    }
+    server_log(s, SERVER_WARN, "plug", "pulled by %s", r->session->who.name);
+    s->playground.kill_wanted = true;
+    struct wire_accepted done = {.lsn = engine_durable_lsn(s->engine)};
+    session_answer(s, r->session, r->id, WIRE_ACCEPTED, &done);
+}

@@ -1,0 +1,156 @@
+/* web_stream.c: see web_stream.h. */
+#include "web_stream.h"
+
+#include "http_out.h"
+#include "panic.h"
+#include "session.h"
+#include "web_impl.h"
+
+#define PERIODS_OF_SILENCE 3 /* a client answers each ping; one that does not is not there any more */
+
+/* ---- the handshake ---- */
+
+/* RFC 9110, 7.6.1: words with commas between them. */
+static bool names(const struct slice *list, const char *word) {
+    struct slice left = list != NULL ? *list : (struct slice){0};
+    while (left.len > 0) {
+        const uint8_t *comma = memchr(left.ptr, ',', left.len);
+        size_t len = comma != NULL ? (size_t)(comma - left.ptr) : left.len;
+        struct slice item = slice_of(left.ptr, len);
+        while (item.len > 0 && item.ptr[0] == ' ') item = slice_of(item.ptr + 1, item.len - 1);
+        while (item.len > 0 && item.ptr[item.len - 1] == ' ') item.len--;
+        if (http_text_is(item, word)) return true;
+        left = comma != NULL ? slice_of(comma + 1, left.len - len - 1) : slice_of(left.ptr, 0);
+    }
+    return false;
+}
+
+static const char *check_upgrade(const struct http_request *r) {
+    const struct slice *version = http_header(r, "sec-websocket-version"), *key = http_header(r, "sec-websocket-key");
+    if (r->minor == 0 || !names(http_header(r, "connection"), "upgrade"))
+        return "an upgrade needs HTTP/1.1 and the header Connection: Upgrade";
+    if (version == NULL || !slice_eq(*version, SLICE("13"))) return "Sec-WebSocket-Version has to be 13";
+    if (key == NULL || !websocket_key_is_good(*key)) return "Sec-WebSocket-Key is not 16 bytes in base64";
+    return NULL;
+}
+
+bool web_stream_check(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    const struct http_request *r = &w->in.request;
+    bool upgrades = names(http_header(r, "upgrade"), "websocket");
+    const char *why = upgrades ? check_upgrade(r) : NULL;
+    w->stream = upgrades ? WEB_STREAM_SOCKET : WEB_STREAM_SSE;
+    if (r->verb == HTTP_VERB_GET && why == NULL) return true;
+    if (why != NULL)
+        web_say_error(s, n, ERR_INVALID, 0, why, NULL, NULL);
+    else
+        web_say_error(s, n, ERR_UNSUPPORTED, 405, "this path answers to GET", NULL, "GET, OPTIONS");
+    return false;
+}
+
+enum tape_form web_stream_form(const struct session *n) {
+    return n->web->stream == WEB_STREAM_SOCKET ? TAPE_WEBSOCKET : TAPE_SSE;
+}
+
+static void put_switch(struct server *s, const struct web *w) {
+    char accept[WEBSOCKET_ACCEPT_BYTES];
+    websocket_accept(*http_header(&w->in.request, "sec-websocket-key"), accept);
+    buf_printf(&s->webs.out,
+               "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               "Sec-WebSocket-Accept: %s\r\n\r\n",
+               accept);
+}
+
+void web_stream_begin(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    /* The end of the stream is the end of the connection: so its bytes are the same for everyone, without chunks. */
+    struct http_head head = {.status = 200,
+                             .type = "text/event-stream; charset=utf-8",
+                             .length = HTTP_UNTIL_CLOSE,
+                             .close = true,
+                             .wall_ms = s->world.clock->wall(s->world.clock).ms};
+    buf_clear(&s->webs.out);
+    if (w->stream == WEB_STREAM_SOCKET)
+        put_switch(s, w);
+    else
+        http_head_put(&s->webs.out, &head);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+    w->streaming = true;
+    w->heard_ms = web_now(s);
+    web_deadline(s, w, w->heard_ms + s->limits->http_idle_ms);
+    if (n->in.len > 0) web_stream_received(s, n, buf_slice(&n->in)); /* came behind the request */
+    buf_clear(&n->in);
+    if (n->paused) session_pause(s, n, false);
+}
+
+bool web_stream_is_open(const struct web *w) {
+    return w->stream != WEB_STREAM_NONE && w->streaming;
+}
+
+/* ---- ends ---- */
+
+void web_stream_last_word(struct server *s, struct session *n, enum websocket_code code, const char *why) {
+    if (n->web->stream != WEB_STREAM_SOCKET || n->web->ending) return;
+    buf_clear(&s->webs.out);
+    websocket_close_put(&s->webs.out, (uint16_t)code, why);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}
+
+void web_stream_end(struct server *s, struct session *n, enum websocket_code code, const char *why) {
+    struct web *w = n->web;
+    if (w->ending) return;
+    web_stream_last_word(s, n, code, why);
+    w->busy = w->streaming = false;
+    w->ending = true;
+    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+}
+
+/* ---- what a client says ---- */
+
+static void pong(struct server *s, struct session *n, struct slice payload) {
+    buf_clear(&s->webs.out);
+    websocket_head_put(&s->webs.out, WEBSOCKET_PONG, payload.len);
+    buf_put_slice(&s->webs.out, payload);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}
+
+void web_stream_received(struct server *s, struct session *n, struct slice bytes) {
+    struct web *w = n->web;
+    struct websocket_got got;
+    w->heard_ms = web_now(s);
+    if (w->stream != WEB_STREAM_SOCKET) return; /* nothing is expected, and nothing done with it */
+    while (!w->ending && websocket_take(&w->socket, &bytes, &got)) {
+        switch (got.what) {
+        case WEBSOCKET_GOT_MESSAGE: /* nobody here has questions that are asked this way */
+        case WEBSOCKET_GOT_PONG: break;
+        case WEBSOCKET_GOT_PING: pong(s, n, got.payload); break;
+        case WEBSOCKET_GOT_CLOSE:
+            web_stream_end(s, n, got.code != 0 ? (enum websocket_code)got.code : WEBSOCKET_NORMAL, "");
+            break;
+        case WEBSOCKET_BAD: web_stream_end(s, n, (enum websocket_code)got.code, got.why); break;
+        }
+    }
+}
+
+/* ---- time ---- */
+
+void web_stream_ping(struct server *s, struct session *n, int64_t period_ms) {
+    const struct web *w = n->web;
+    int64_t now = web_now(s);
+    bool socket = w->stream == WEB_STREAM_SOCKET;
+    if (w->ending) return;
+    if (n->who.expires_ms != 0 && n->who.expires_ms <= s->world.clock->wall(s->world.clock).ms) {
+        web_stream_end(s, n, WEBSOCKET_POLICY, "the token has expired");
+        return;
+    }
+    if (socket && now > w->heard_ms + PERIODS_OF_SILENCE * period_ms) {
+        web_stream_end(s, n, WEBSOCKET_POLICY, "no answer to pings");
+        return;
+    }
+    buf_clear(&s->webs.out);
+    if (socket)
+        websocket_head_put(&s->webs.out, WEBSOCKET_PING, 0);
+    else
+        buf_put_slice(&s->webs.out, SLICE(":\n\n")); /* a comment */
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}

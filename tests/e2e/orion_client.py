@@ -1,0 +1,332 @@
+"""Plays Orion's front end, from the description of its interface alone: submits its templates, polls, pulls the plug,
+recovers. Each function named case_… is one test; what Orion itself gets wrong is asked for as it should be.
+
+    orion_client.py CASE ADDRESS ADMIN_TOKEN
+"""
+
+import http.client
+import json
+import sys
+import threading
+import time
+import uuid
+
+ADDRESS = TOKEN = None
+ZERO = "0001-01-01T00:00:00Z"
+
+# The front end's templates: id -> dependencies.
+SIMPLE = {"T1": [], "T2": ["T1"], "T3": ["T2"]}
+DIAMOND = {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"]}
+CRASH_DEMO = {"ingest": [], "parse": ["ingest"], "left": ["parse"], "right": ["parse"], "join": ["left", "right"],
+              "report": ["join"], "notify": ["report"]}
+
+
+class Answer:
+    def __init__(self, status, headers, text):
+        self.status, self.headers, self.text = status, headers, text
+
+    def json(self):
+        assert self.headers.get("content-type", "").startswith("application/json"), self.headers
+        return json.loads(self.text)
+
+
+def ask(method, path, body=None, headers=None):
+    c = http.client.HTTPConnection(ADDRESS, timeout=30)
+    try:
+        c.request(method, path, body=body, headers=headers or {})
+        r = c.getresponse()
+        return Answer(r.status, {k.lower(): v for k, v in r.getheaders()}, r.read().decode())
+    finally:
+        c.close()
+
+
+def admin(path):
+    return ask("POST", path, headers={"X-Orion-Admin-Token": TOKEN})
+
+
+def submit(tasks, key=None):
+    body = tasks if isinstance(tasks, str) else json.dumps(tasks)
+    headers = {"Content-Type": "application/json"}
+    if key is not False:
+        headers["Idempotency-Key"] = key or str(uuid.uuid4())
+    return ask("POST", "/api/v1/dag", body, headers)
+
+
+def template(shape, payloads=None, suffix=None):
+    """As the front end sends one: every id gets a suffix."""
+    suffix = suffix or "_%d" % (time.time() * 1000)
+    payloads = payloads or {}
+    return [{"id": k + suffix, "payload": payloads.get(k, "work"), "priority": i + 1,
+             "dependencies": [d + suffix for d in deps]} for i, (k, deps) in enumerate(shape.items())], suffix
+
+
+def state():
+    r = ask("GET", "/api/v1/dag/state")
+    assert r.status == 200, r.text
+    return r.json()
+
+
+def until(what, of=state, seconds=60):
+    """Polls, as the front end does."""
+    end = time.time() + seconds
+    while True:
+        try:
+            got = of()
+            if what(got):
+                return got
+        except (ConnectionError, http.client.HTTPException):
+            got = None  # the server was killed under the request
+        assert time.time() < end, got
+        time.sleep(0.02)
+
+
+def tasks_are(suffix, status):
+    return lambda s: all(t["status"] == status for i, t in s["tasks"].items() if i.endswith(suffix))
+
+
+# ---- what it promises ----
+
+
+def case_templates_run():
+    before = ask("GET", "/api/v1/status").json()
+    assert set(before) == {"pending", "running", "completed", "failed", "retried"}
+    for shape in (SIMPLE, DIAMOND, CRASH_DEMO):
+        tasks, suffix = template(shape)
+        r = submit(tasks)
+        assert r.status == 201, r.text
+        got = r.json()
+        assert set(got) == {"dag_id", "ingested", "status"}, got
+        assert got["ingested"] == len(shape) and got["status"] == "accepted"
+        s = until(tasks_are(suffix, "completed"))
+        mine = {i: t for i, t in s["tasks"].items() if i.endswith(suffix)}
+        assert len(mine) == len(shape)
+        for k, deps in shape.items():
+            t = mine[k + suffix]
+            assert {"id", "payload", "priority", "dependencies", "status", "retry_count", "max_retries", "start_time",
+                    "end_time"} <= set(t), t
+            assert t["priority"] == list(shape).index(k) + 1, t  # as it was sent
+            assert t["max_retries"] == 3 and t["retry_count"] == 0
+            assert t["start_time"] != ZERO and t["end_time"] >= t["start_time"]
+            for d in deps:
+                assert mine[d + suffix]["end_time"] <= t["start_time"], (d, t)
+    assert set(s) >= {"tasks", "scheduler_running", "queue_size", "dropped_events", "metrics", "server_time"}
+    assert s["scheduler_running"] is True
+    after = ask("GET", "/api/v1/status").json()
+    assert after["completed"] - before["completed"] == len(SIMPLE) + len(DIAMOND) + len(CRASH_DEMO)
+    live = ask("GET", "/api/v1/metrics/live").json()
+    assert set(live) == set(after) | {"queue_size", "ws_clients", "uptime_seconds", "workers", "dropped_events"}
+    assert live["workers"] == 4 and live["queue_size"] == 0
+    dags = ask("GET", "/api/v1/dags").json()
+    assert dags["count"] == len(dags["dags"]) >= 3
+    newest = dags["dags"][-1]
+    assert newest["id"] == got["dag_id"] and newest["task_count"] == len(CRASH_DEMO)
+    assert newest["task_ids"] == [t["id"] for t in tasks]
+
+
+def case_health():
+    assert ask("GET", "/healthz").json() == {"status": "alive"}
+    assert ask("GET", "/readyz").json() == {"status": "ready"}
+    assert ask("GET", "/admin/status").json()["running"] is True
+    assert ask("GET", "/nowhere").status == 404
+    assert ask("POST", "/api/v1/status").status == 405
+    assert ask("GET", "/api/v1/dag").status == 405
+
+
+def case_errors_are_json():
+    def refused(tasks, words, status=400, key=None):
+        r = submit(tasks, key)
+        assert r.status == status, (r.status, r.text)
+        error = r.json()["error"]  # Orion's own are no JSON as soon as they quote an id
+        assert words in error, error
+
+    one = {"id": "a"}
+    refused([one], "missing Idempotency-Key header", key=False)
+    refused("{", "invalid JSON body")
+    refused('{"id":"a"}', "invalid JSON body")
+    refused('[{"id":"a"}] trailing', "invalid JSON body")  # which Orion lets pass
+    refused('[{"id":"a"}][]', "invalid JSON body")
+    refused([{"id": "a", "colour": "red"}], 'unknown field "colour"')
+    refused([{"id": "a", "priority": 1.5}], "priority")
+    refused([{"id": 7}], "id")
+    refused("[]", "empty task list")
+    refused("null", "empty task list")
+    refused([{"payload": "work"}], "empty")
+    refused([{"id": 'x"y'}, {"id": 'x"y'}], 'duplicate task ID "x"y"')
+    refused([{"id": "a", "dependencies": ["b"]}], 'unknown task "b"')
+    refused([{"id": "a", "dependencies": ["b", "b"]}, {"id": "b"}], "duplicate dependency")
+    refused([{"id": "a", "dependencies": ["a"]}], "no root")
+    refused([{"id": "r"}, {"id": "a", "dependencies": ["b"]}, {"id": "b", "dependencies": ["a"]}],
+            "DAG contains a cycle (only 1 of 3 tasks reachable)")
+    refused([{"id": "t%d" % i} for i in range(1001)], "too many tasks in request")
+    refused([{"id": "r", "dependencies": ["t%d" % i for i in range(51)]}] + [{"id": "t%d" % i} for i in range(51)],
+            "too many dependencies")
+    refused([{"id": "a", "max_retries": 1000000, "retry_count": 64, "payload": "fail"}], "max_retries")
+    before = ask("GET", "/api/v1/dags").json()["count"]
+    refused([{"id": "a" * 500}], "a")  # a name that is too long here, refused by the engine
+    assert ask("GET", "/api/v1/dags").json()["count"] == before  # and nothing of it was kept
+
+
+def case_large_dags():
+    tasks = [{"id": "t%d" % i, "dependencies": ["t%d" % (i - 1)] if i % 100 else []} for i in range(1000)]
+    r = submit(tasks)
+    assert r.status == 201 and r.json()["ingested"] == 1000, r.text
+
+
+def case_keys():
+    tasks, suffix = template(SIMPLE)
+    key = str(uuid.uuid4())
+    first = submit(tasks, key)
+    again = submit(tasks, key)
+    assert (first.status, again.status) == (201, 200) and first.json() == again.json()
+    other = submit([{"id": "other" + suffix}], key)
+    assert other.status == 409 and "different" in other.json()["error"], other.text
+    # Four at once: one makes it, the others hear of it. Orion: 201 and three times 500.
+    tasks, suffix = template(DIAMOND)
+    key, got = str(uuid.uuid4()), []
+    threads = [threading.Thread(target=lambda: got.append(submit(tasks, key))) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(g.status for g in got) == [200, 200, 200, 201], [g.status for g in got]
+    assert len({g.json()["dag_id"] for g in got}) == 1
+    assert sum(suffix in i for d in ask("GET", "/api/v1/dags").json()["dags"] for i in d["task_ids"]) == len(DIAMOND)
+
+
+def case_ids_may_come_again():
+    """Orion: 500, and the refused DAG is in the log. Here ids belong to their DAG, and none hides another."""
+    first = submit([{"id": "same", "payload": "work"}]).json()["dag_id"]
+    second = submit([{"id": "same", "payload": "sleep"}]).json()["dag_id"]
+    assert first != second
+    tasks = state()["tasks"]
+    assert tasks["same"]["payload"] == "sleep"
+    assert tasks[first + "/same"]["payload"] == "work"
+
+
+def case_failures_cascade():
+    before = ask("GET", "/api/v1/status").json()
+    tasks, suffix = template(DIAMOND, {"B": "fail"})
+    tasks[1]["max_retries"] = 1
+    assert submit(tasks).status == 201
+    s = until(lambda s: s["tasks"]["D" + suffix]["status"] == "failed")
+    t = {i[:1]: t for i, t in s["tasks"].items() if i.endswith(suffix)}
+    assert (t["A"]["status"], t["B"]["status"]) == ("completed", "failed")
+    assert t["B"]["retry_count"] == 1 and t["B"]["end_time"] > t["B"]["start_time"]
+    assert t["D"]["start_time"] == ZERO  # it never ran
+    until(lambda n: n["failed"] - before["failed"] == 2 and n["retried"] - before["retried"] == 1,
+          lambda: ask("GET", "/api/v1/status").json())
+
+
+def case_retries_are_turned_at_the_door():
+    """max_retries: 0 is Orion's word for 3, a negative one for none. The times of retries survive, see case_plug."""
+    tasks, suffix = template(SIMPLE)
+    tasks[0]["max_retries"], tasks[1]["max_retries"] = -1, 7
+    assert submit(tasks).status == 201
+    got = state()["tasks"]
+    assert [got[k + suffix]["max_retries"] for k in SIMPLE] == [0, 7, 3]
+
+
+def case_lower_is_first():
+    """One slot's worth of order: behind a full pool the lowest number starts first, whatever was sent first."""
+    suffix = "_%d" % (time.time() * 1000)
+    block = [{"id": "block%d%s" % (i, suffix), "payload": "sleep"} for i in range(4)]
+    assert submit(block).status == 201
+    until(lambda s: sum(t["status"] == "running" for i, t in s["tasks"].items() if i.endswith(suffix)) == 4)
+    order = [("late", 9), ("first", -3), ("middle", 4), ("second", 0)]
+    late = [{"id": n + suffix, "payload": "sleep", "priority": p} for n, p in order for n in [n]]
+    late += [{"id": "x%d%s" % (i, suffix), "payload": "work", "priority": 50 + i} for i in range(4)]
+    assert submit(late).status == 201
+    s = until(tasks_are(suffix, "completed"))["tasks"]
+    assert s["first" + suffix]["priority"] == -3
+    for x in range(4):
+        for n, _ in order:
+            assert s[n + suffix]["start_time"] <= s["x%d%s" % (x, suffix)]["start_time"]
+
+
+def metrics():
+    r = ask("GET", "/metrics")
+    assert r.status == 200 and r.headers["content-type"].startswith("text/plain")
+    lines = [x for x in r.text.splitlines() if x and not x.startswith("#")]
+    return {x.split(" ")[0]: float(x.split(" ")[1]) for x in lines}
+
+
+def case_pages():
+    ok = {"Origin": "http://localhost:3000"}
+    r = ask("GET", "/api/v1/status", headers=ok)
+    assert r.status == 200 and r.headers["access-control-allow-origin"] == ok["Origin"], r.headers
+    r = ask("OPTIONS", "/api/v1/dag", headers=dict(ok, **{"Access-Control-Request-Method": "POST"}))
+    assert r.status == 204 and "Idempotency-Key" in r.headers["access-control-allow-headers"]
+    evil = ask("GET", "/api/v1/status", headers={"Origin": "http://evil.example"})
+    assert evil.status == 403 and "access-control-allow-origin" not in evil.headers
+    assert ask("POST", "/admin/simulate-crash", headers={"Origin": "http://evil.example"}).status == 403
+    assert ask("GET", "/api/v1/status", headers={"Host": "evil.example"}).status == 421
+
+
+def case_tokens():
+    for path in ("/admin/simulate-crash", "/admin/recover"):
+        r = ask("POST", path)
+        assert r.status == 401 and r.json()["error"] == "admin demo token required"
+        assert ask("POST", path, headers={"X-Orion-Admin-Token": "reeve-wrong"}).status == 401
+    assert ask("POST", "/admin/recover", headers={"Authorization": "Bearer " + TOKEN}).status == 409
+
+
+# ---- the plug ----
+
+
+def case_plug():
+    tasks, suffix = template(CRASH_DEMO, {"left": "sleep", "right": "sleep"})
+    key = str(uuid.uuid4())
+    first = submit(tasks, key)
+    assert first.status == 201
+    failing = "_f%d" % (time.time() * 1000)
+    assert submit([{"id": "root" + failing, "payload": "fail", "max_retries": 2},
+                   {"id": "child" + failing, "dependencies": ["root" + failing]}]).status == 201
+    until(lambda s: s["tasks"]["left" + suffix]["status"] == "running" and
+          s["tasks"]["root" + failing]["retry_count"] >= 0 and s["tasks"]["root" + failing]["start_time"] != ZERO)
+    before, ids = ask("GET", "/api/v1/dags").json(), metrics()["total_tasks_ingested"]
+    r = admin("/admin/simulate-crash")
+    assert r.status == 200 and set(r.json()) == {"status", "crash_time"} and r.json()["status"] == "crashed", r.text
+    until(lambda a: a["running"] is False and "last_crash" in a, lambda: ask("GET", "/admin/status").json())
+    # While it is dead.
+    offline = state()
+    assert offline["scheduler_running"] is False and offline["tasks"] == {}
+    assert offline["metrics"] == {"pending": 0, "running": 0, "completed": 0, "failed": 0, "retried": 0}
+    assert ask("GET", "/healthz").status == 200
+    for path in ("/readyz", "/api/v1/status", "/api/v1/metrics/live"):
+        r = ask("GET", path)
+        assert r.status == 503 and r.json()["error"] == "scheduler offline"
+    r = submit(SIMPLE and [{"id": "never"}])
+    assert r.status == 503 and r.headers["retry-after"] == "1"  # at once, and it means no
+    assert admin("/admin/simulate-crash").status == 409
+    assert ask("POST", "/admin/recover").status == 401
+    r = admin("/admin/recover")
+    assert r.status == 200 and set(r.json()) == {"status", "recovery_time", "downtime_ms"}, r.text
+    assert r.json()["status"] == "recovered" and r.json()["downtime_ms"] > 0
+    assert ask("GET", "/admin/status").json()["running"] is True
+    assert admin("/admin/recover").status == 409
+    # Nothing is lost: DAGs, keys, numbers; nothing is counted twice.
+    after = ask("GET", "/api/v1/dags").json()
+    assert after == before
+    assert metrics()["total_tasks_ingested"] == ids
+    again = submit(tasks, key)
+    assert again.status == 200 and again.json() == first.json()
+    s = until(tasks_are(suffix, "completed"))["tasks"]
+    assert all(s[k + suffix]["retry_count"] == 0 for k in CRASH_DEMO), "a task ran again"
+    # The failure that was under way is retried after its time, and drags its child down: Orion leaves it pending.
+    s = until(tasks_are(failing, "failed"))["tasks"]
+    assert s["root" + failing]["retry_count"] == 2 and s["child" + failing]["status"] == "failed"
+    until(lambda m: m["current_queue_size"] == 0 and m["active_workers"] == 0, metrics)
+    m, n = metrics(), ask("GET", "/api/v1/status").json()
+    assert m["tasks_completed_total"] == n["completed"] and m["tasks_failed_total"] == n["failed"]
+    assert m["tasks_retried_total"] == n["retried"] and m["total_tasks_ingested"] == ids
+    assert m["task_execution_latency_seconds_count"] > 0
+
+
+def main():
+    global ADDRESS, TOKEN
+    case, ADDRESS, TOKEN = sys.argv[1:]
+    globals()["case_" + case]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+/* orion_test.c: Orion's interface of the built program, used by a client that was written from the description of Orion
+ * alone (orion_client.py) and shares nothing with us. */
+#include "test.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "realcli.h"
+#include "realserver.h"
+#include "webclient.h"
+
+static struct realcli up;
+static char address[64], token[128];
+
+static void read_token(void) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/admin.token", up.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(token, sizeof token, f));
+    token[strcspn(token, "\n")] = 0;
+    fclose(f);
+}
+
+/* Where the server says that it listens for Orion's clients. */
+static void read_address(void) {
+    char path[160], line[400];
+    snprintf(path, sizeof path, "%s/serve.log", up.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    address[0] = 0;
+    while (fgets(line, sizeof line, f) != NULL) {
+        const char *end = strstr(line, " (Orion's interface)");
+        const char *at = strstr(line, "127.0.0.1:");
+        if (end != NULL && at != NULL) snprintf(address, sizeof address, "%.*s", (int)(end - at), at);
+    }
+    fclose(f);
+    assert_true(address[0] != 0);
+}
+
+static int setup(void **state) {
+    (void)state;
+    realcli_make(&up);
+    realcli_ok(&up,
+               "up --playground --listen 127.0.0.1:0 --orion=127.0.0.1:0 --cors-origin http://localhost:3000 --detach",
+               NULL);
+    read_token();
+    read_address();
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    realcli_stop(&up);
+    return 0;
+}
+
+static void play(const char *which) {
+    char command[512], said[8192];
+    snprintf(command, sizeof command, "timeout 120 python3 tests/e2e/orion_client.py %s %s %s 2>&1", which, address,
+             token);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    size_t len = fread(said, 1, sizeof said - 1, f);
+    said[len] = 0;
+    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+}
+
+#define CASE(name)                   \
+    static void name(void **state) { \
+        (void)state;                 \
+        play(#name);                 \
+    }
+
+CASE(templates_run)
+CASE(health)
+CASE(errors_are_json)
+CASE(keys)
+CASE(ids_may_come_again)
+CASE(failures_cascade)
+CASE(retries_are_turned_at_the_door)
+CASE(lower_is_first)
+CASE(pages)
+CASE(tokens)
+CASE(plug)
+CASE(large_dags)
+
+/* What the guest sent is an ordinary flow, by a principal of its own. */
+static void reeve_sees_the_dags_as_flows(void **state) {
+    (void)state;
+    const struct ran r = realcli_ok(&up, "ls --label dialect=orion --json", NULL);
+    assert_non_null(strstr(r.out, "\"principal\":\"orion\""));
+}
+
+/* ---- settings ---- */
+
+static void the_listener_is_for_this_machine_unless_said(void **state) {
+    (void)state;
+    struct realcli own;
+    realcli_make(&own);
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-listen 0.0.0.0:0", 4, "orion_listen: 0.0.0.0:0 can be");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-guests some", 2, "none of nobody, loopback, everyone");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-work-ms 9", 2, "a range like 50..199");
+    realcli_stop(&own);
+}
+
+/* An address of this machine that is not loopback's; false: it has none. */
+static bool own_address(char *ret, size_t room) {
+    struct ifaddrs *all = NULL;
+    bool found = false;
+    assert_int_equal(getifaddrs(&all), 0);
+    for (const struct ifaddrs *i = all; i != NULL && !found; i = i->ifa_next) {
+        if (i->ifa_addr == NULL || i->ifa_addr->sa_family != AF_INET || (i->ifa_flags & IFF_LOOPBACK)) continue;
+        found =
+            getnameinfo(i->ifa_addr, sizeof(struct sockaddr_in), ret, (socklen_t)room, NULL, 0, NI_NUMERICHOST) == 0;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* Orion's 5 a second, 10 at once; and nobody waits for the answer. Who comes from this machine is not counted. */
+static void who_comes_from_elsewhere_is_counted(void **state) {
+    (void)state;
+    struct realserver s;
+    struct webclient c;
+    char host[64], at[80], request[400];
+    int taken = 0, refused = 0;
+    if (!own_address(host, sizeof host)) {
+        print_message("skipped: this machine has no address but loopback's\n");
+        skip();
+    }
+    realserver_make(&s);
+    const char *const flags[] = {"--orion-listen",       "0.0.0.0:18974", "--orion-guests", "everyone",
+                                 "--listen-without-tls", "yes",           "--listen",       "0.0.0.0:0"};
+    memcpy(s.flags, flags, sizeof flags);
+    realserver_start(&s);
+    snprintf(at, sizeof at, "%s:18974", host);
+    for (int i = 0; i < 100 && refused == 0; i++) {
+        webclient_open(&c, at, NULL);
+        snprintf(request, sizeof request,
+                 "POST /api/v1/dag HTTP/1.1\r\nHost: %s\r\nIdempotency-Key: k%d\r\nContent-Length: 12\r\n\r\n"
+                 "[{\"id\":\"a\"}]",
+                 at, i);
+        webclient_send(&c, request);
+        struct webgot got = webclient_next(&c);
+        taken += got.status == 201;
+        assert_true(got.status == 201 || got.status == 429);
+        refused += got.status == 429;
+        if (got.status == 429) {
+            assert_non_null(strstr(got.head, "Retry-After: 1"));
+            assert_non_null(strstr(got.body, "rate limit exceeded"));
+        }
+        webclient_close(&c);
+    }
+    assert_true(taken >= 10);
+    assert_int_equal(refused, 1);
+    assert_int_equal(realserver_stop(&s), 0);
+    realserver_remove(&s);
+}
+
+static void without_guests_everyone_needs_a_token(void **state) {
+    (void)state;
+    struct realserver s;
+    struct webclient c;
+    realserver_make(&s);
+    s.flags[0] = "--orion-listen", s.flags[1] = "127.0.0.1:18973", s.flags[2] = "--orion-guests", s.flags[3] = "nobody";
+    realserver_start(&s);
+    webclient_open(&c, "127.0.0.1:18973", NULL);
+    assert_int_equal(webclient_ask(&c, "GET", "/api/v1/status", NULL).status, 401);
+    webclient_close(&c);
+    webclient_open(&c, "127.0.0.1:18973", s.admin);
+    assert_int_equal(webclient_ask(&c, "GET", "/api/v1/status", NULL).status, 200);
+    /* Without a playground there is no plug to pull. */
+    assert_int_equal(webclient_ask(&c, "POST", "/admin/simulate-crash", "").status, 404);
+    webclient_close(&c);
+    assert_int_equal(realserver_stop(&s), 0);
+    realserver_remove(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(templates_run),
+        cmocka_unit_test(health),
+        cmocka_unit_test(errors_are_json),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(ids_may_come_again),
+        cmocka_unit_test(failures_cascade),
+        cmocka_unit_test(retries_are_turned_at_the_door),
+        cmocka_unit_test(lower_is_first),
+        cmocka_unit_test(pages),
+        cmocka_unit_test(tokens),
+        cmocka_unit_test(plug),
+        cmocka_unit_test(large_dags),
+        cmocka_unit_test(reeve_sees_the_dags_as_flows),
+        cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
+        cmocka_unit_test(who_comes_from_elsewhere_is_counted),
+        cmocka_unit_test(without_guests_everyone_needs_a_token),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
