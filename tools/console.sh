@@ -11,7 +11,7 @@ flock 9
 
 # sources: every file that the result depends on, with what is in it.
 sources() {
-    find console docs/openapi.yaml -path console/node_modules -prune -o -path console/dist -prune -o -type f -print0 |
+    find console docs/openapi.yaml docs/guides/flows.schema.json -path console/node_modules -prune -o -path console/dist -prune -o -type f -print0 |
         LC_ALL=C sort -z | xargs -0 sha256sum
 }
 
@@ -19,10 +19,11 @@ stamp=$(sources | sha256sum)
 [[ -f $place/stamp && -d $place/dist && $(<"$place/stamp") == "$stamp" ]] && exit 0
 
 packages=$(sha256sum console/package.json console/package-lock.json)
-mkdir -p "$tree/console" "$tree/docs"
+mkdir -p "$tree/console" "$tree/docs/guides"
 find "$tree/console" -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {} +
 tar -C console -c --exclude=./node_modules --exclude=./dist . | tar -C "$tree/console" -x
 cp docs/openapi.yaml "$tree/docs/"
+cp docs/guides/flows.schema.json "$tree/docs/guides/"
 
 install() {
     [[ -f $tree/packages && $(<"$tree/packages") == "$packages" ]] && return
