@@ -9,7 +9,7 @@ packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd
     node-llhttp curl)
 # The console is built by node, Debian's or one that is here already.
 has_node() {
-    command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null
+    command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null
 }
 has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)

@@ -2,7 +2,7 @@
  * restart changes nothing. Flows of this dialect are found once and remembered; each later request looks at newer ones
  * only. */
 #include "call.h"
-#include "orion_session.h"
+#include "orion_view.h"
 #include "server_impl.h"
 #include "session.h"
 #include "show.h"
@@ -10,15 +10,19 @@
 
 /* ---- which flows ---- */
 
+bool orion_is_dag(struct server *s, flow_id flow) {
+    const struct label *labels = NULL;
+    uint32_t count = view_labels(server_state(s), flow, &s->show, &labels);
+    for (uint32_t i = 0; i < count; i++)
+        if (slice_eq(labels[i].key, SLICE("dialect")) && slice_eq(labels[i].value, SLICE("orion"))) return true;
+    return false;
+}
+
 static void look_at(void *ctx, flow_id id) {
     struct server *s = ctx;
-    const struct label *labels = NULL;
     if (id.v <= s->orion.seen) return;
     s->orion.seen = id.v;
-    uint32_t count = view_labels(server_state(s), id, &s->show, &labels);
-    for (uint32_t i = 0; i < count; i++)
-        if (slice_eq(labels[i].key, SLICE("dialect")) && slice_eq(labels[i].value, SLICE("orion")))
-            *(flow_id *)vec_push(&s->orion.flows) = id;
+    if (orion_is_dag(s, id)) *(flow_id *)vec_push(&s->orion.flows) = id;
 }
 
 static void flows_update(struct server *s) {
@@ -148,7 +152,7 @@ static void one_flow(struct walk *w, const struct flow_view *flow, struct wire_o
     if (dag != NULL) *dag = (struct wire_orion_dag){w->dag, {w->names, w->name_count}, flow->created.ms};
 }
 
-static void walk_flows(struct walk *w, const struct session *n, bool wants_dags) {
+static void walk_flows(struct walk *w, struct slice tenant, bool wants_dags) {
     struct server *s = w->s;
     uint32_t count = s->orion.flows.count;
     uint64_t jobs = 0;
@@ -157,7 +161,7 @@ static void walk_flows(struct walk *w, const struct session *n, bool wants_dags)
     for (uint32_t i = count; i-- > 0;) {
         struct flow_view flow;
         if (!view_flow(server_state(s), *(flow_id *)vec_at(&s->orion.flows, i), &flow)) continue;
-        if (!slice_eq(flow.tenant, slice_str(n->who.tenant))) continue;
+        if (!slice_eq(flow.tenant, tenant)) continue;
         count_states(w->view, flow.by_state);
         jobs += flow.job_count;
         bool room = jobs <= WIRE_ORION_TASKS_MAX && (!wants_dags || w->view->dags.count < WIRE_ORION_DAGS_MAX);
@@ -201,22 +205,34 @@ static void turn_round(struct wire_orion *view) {
     }
 }
 
-void ask_orion(struct server *s, struct request *r) {
-    const struct wire_orion_get *m = r->message;
+/* s->show holds all of it. */
+static void view_make(struct server *s, struct slice tenant, enum wire_orion_what what, struct wire_orion *ret) {
     const struct orion_options *o = s->options.orion;
-    struct wire_orion view = {.lsn = engine_lsn(s->engine),
-                              .uptime_ms = s->now_ms - s->orion.opened_ms,
-                              .now_ms = s->world.clock->wall(s->world.clock).ms,
-                              .crashed_ms = o != NULL ? o->crashed_ms : 0};
-    struct walk w = {.s = s, .view = &view, .wants_tasks = m->what == WIRE_ORION_TASKS};
-    arena_reset(&s->show);
+    struct walk w = {.s = s, .view = ret, .wants_tasks = what == WIRE_ORION_TASKS};
+    *ret = (struct wire_orion){.lsn = engine_lsn(s->engine),
+                               .uptime_ms = s->now_ms - s->orion.opened_ms,
+                               .now_ms = s->world.clock->wall(s->world.clock).ms,
+                               .clients = s->orion.stream.clients.count,
+                               .dropped_events = s->orion.stream.dropped,
+                               .crashed_ms = o != NULL ? o->crashed_ms : 0};
     flows_update(s);
     index_init(&w.by_id);
     if (w.wants_tasks) w.tasks = ARENA_ARRAY(&s->show, struct wire_orion_task, WIRE_ORION_TASKS_MAX);
-    walk_flows(&w, r->session, m->what == WIRE_ORION_DAGS);
-    turn_round(&view);
+    walk_flows(&w, tenant, what == WIRE_ORION_DAGS);
+    turn_round(ret);
     index_fini(&w.by_id);
-    view_each_worker(server_state(s), engine_live(s->engine), one_worker, &view);
+    view_each_worker(server_state(s), engine_live(s->engine), one_worker, ret);
+}
+
+void orion_view_numbers(struct server *s, struct slice tenant, struct wire_orion *ret) {
+    view_make(s, tenant, WIRE_ORION_NUMBERS, ret);
+}
+
+void ask_orion(struct server *s, struct request *r) {
+    const struct wire_orion_get *m = r->message;
+    struct wire_orion view;
+    arena_reset(&s->show);
+    view_make(s, slice_str(r->session->who.tenant), (enum wire_orion_what)m->what, &view);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     buf_clear(&s->out);

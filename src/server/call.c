@@ -102,8 +102,8 @@ static void answer_submitted(struct server *s, struct session *n, const struct c
 }
 
 static void answer_accepted(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
-    struct wire_accepted m = {.lsn = lsn, .repeated = c->parts[0].repeated};
-    if (c->part_count == 1 && c->parts[0].err != ERR_OK) {
+    struct wire_accepted m = {.lsn = lsn, .repeated = c->parts[0].repeated, .more = c->more};
+    if (c->part_count == 1 && !c->is_list && c->parts[0].err != ERR_OK) {
         answer_error(s, n, c, lsn);
         return;
     }

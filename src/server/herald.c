@@ -409,7 +409,9 @@ static void tick_make(struct server *s) {
     h->tick_ms = s->now_ms;
     h->tick_lsn = engine_lsn(s->engine) + 1; /* never 0 */
     arena_reset(&s->show);
-    struct tlv_list numbers = ask_stats_list(s, &s->show);
+    struct sample now;
+    sample_take(s, &now);
+    struct tlv_list numbers = metric_stats(&now, &s->show);
     for (uint32_t i = 0; i < TAPE_FORM_COUNT; i++) {
         buf_clear(&h->ticks[i]);
         tape_dialect((enum tape_form)i)

@@ -19,10 +19,12 @@ void orion_init(struct server *s) {
     s->orion.handler.opened = opened;
     s->orion.opened_ms = s->world.clock->mono(s->world.clock).ms;
     vec_init(&s->orion.flows, sizeof(flow_id));
+    orion_stream_init(s);
 }
 
 void orion_fini(struct server *s) {
     vec_fini(&s->orion.flows);
+    orion_stream_fini(s);
 }
 
 /* ---- requests ---- */
@@ -64,7 +66,7 @@ void orion_serve(struct server *s, struct session *n) {
     case ORION_DAGS: serve_view(s, n, WIRE_ORION_DAGS); return;
     case ORION_CRASH: web_give(s, n, WIRE_PLAYGROUND_DO, &(struct wire_playground_do){.what = WIRE_PLUG_KILL}); return;
     case ORION_RECOVER: web_say_error(s, n, ERR_STATE, 0, "scheduler is already running", NULL, NULL); return;
-    case ORION_WS: web_say_error(s, n, ERR_UNSUPPORTED, 501, "no WebSocket here yet", NULL, NULL); return;
+    case ORION_WS: orion_stream_begin(s, n); return;
     case ORION_HEALTH:
     case ORION_READY:
     case ORION_NOTHING: break; /* orion_admit has answered */

@@ -11,6 +11,7 @@
 #include "api.h"
 #include "net.h"
 #include "orion.h"
+#include "orion_stream.h"
 #include "vec.h"
 
 struct request;
@@ -39,6 +40,7 @@ struct orion {
     int64_t opened_ms; /* monotonic */
     struct vec flows;  /* flow_id: of this dialect, oldest first */
     uint64_t seen;     /* flows up to this number have been looked at */
+    struct orion_stream stream;
     struct orion_bucket buckets[ORION_BUCKETS];
 };
 

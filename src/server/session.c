@@ -103,6 +103,7 @@ static void forget(struct server *s, struct session *n) {
     web_close(s, n);
     feed_forget(s, n->conn);
     herald_forget(s, n->conn);
+    orion_stream_forget(s, n->conn);
     tale_forget(s, n->conn);
     demand_forget(s, n->conn);
     streams_forget(s, n->conn);

@@ -51,6 +51,14 @@ bool web_answer_ticket(struct server *s, struct session *n); /* a login link, an
 /* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
 bool web_answer_asset(struct server *s, struct session *n);
 
+/* ---- web_upload.c ---- */
+
+uint64_t web_body_bytes_max(const struct http_in *in);
+bool web_is_upload(const struct http_request *r);
+/* A blob as a body: begun when the head was admitted, then whenever some of it came. False: it was refused. */
+bool web_upload_begin(struct server *s, struct session *n);
+void web_upload_more(struct server *s, struct session *n);
+
 /* The name that the request calls us by is one of ours; a page that sends it came from here. */
 bool web_knows_host(const struct server *s, const struct session *n);
 bool web_is_own_page(const struct session *n, struct slice origin);

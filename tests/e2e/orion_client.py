@@ -4,8 +4,12 @@ recovers. Each function named case_… is one test; what Orion itself gets wrong
     orion_client.py CASE ADDRESS ADMIN_TOKEN
 """
 
+import base64
 import http.client
 import json
+import os
+import socket
+import struct
 import sys
 import threading
 import time
@@ -82,6 +86,60 @@ def until(what, of=state, seconds=60):
 
 def tasks_are(suffix, status):
     return lambda s: all(t["status"] == status for i, t in s["tasks"].items() if i.endswith(suffix))
+
+
+class Socket:
+    """A WebSocket by hand: what is needed to listen."""
+
+    def __init__(self, origin=None):
+        host, port = ADDRESS.split(":")
+        self.s = socket.create_connection((host, int(port)), timeout=30)
+        head = "GET /ws HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" % ADDRESS
+        head += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n" % base64.b64encode(os.urandom(16)).decode()
+        head += "Origin: %s\r\n" % origin if origin else ""
+        self.s.sendall((head + "\r\n").encode())
+        self.buffer = b""
+        while b"\r\n\r\n" not in self.buffer:
+            self.more()
+        answer, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        self.status = int(answer.split(b" ")[1])
+
+    def more(self):
+        got = self.s.recv(65536)
+        if not got:
+            raise EOFError
+        self.buffer += got
+
+    def take(self, count):
+        while len(self.buffer) < count:
+            self.more()
+        got, self.buffer = self.buffer[:count], self.buffer[count:]
+        return got
+
+    def message(self):
+        """A dict for a message, (code, reason) for the close."""
+        while True:
+            first, length = self.take(2)
+            assert first & 0x80 and not length & 0x80  # whole, and unmasked
+            if length == 126:
+                length = struct.unpack(">H", self.take(2))[0]
+            elif length == 127:
+                length = struct.unpack(">Q", self.take(8))[0]
+            payload = self.take(length)
+            if first & 15 == 1:
+                return json.loads(payload)
+            if first & 15 == 8:
+                return struct.unpack(">H", payload[:2])[0], payload[2:].decode()
+
+    def until(self, what, types=None):
+        """All messages but ticks up to one that is wanted."""
+        got = []
+        while not got or not what(got[-1]):
+            m = self.message()
+            assert isinstance(m, dict), m
+            if m["type"] != "metrics.update" or types == "metrics.update":
+                got.append(m)
+        return got
 
 
 # ---- what it promises ----
@@ -270,6 +328,53 @@ def case_tokens():
     assert ask("POST", "/admin/recover", headers={"Authorization": "Bearer " + TOKEN}).status == 409
 
 
+# ---- the WebSocket ----
+
+
+def case_events():
+    assert Socket("http://evil.example").status == 403
+    assert ask("GET", "/ws").status in (400, 426)
+    ws = Socket("http://localhost:3000")
+    assert ws.status == 101
+    tick = ws.until(lambda m: m["type"] == "metrics.update", "metrics.update")[-1]
+    names = {"pending", "running", "completed", "failed", "retried", "queue_size", "dropped_events"}
+    assert set(tick["metadata"]) == names and all(isinstance(v, str) for v in tick["metadata"].values())
+    tasks, suffix = template(DIAMOND, {"B": "fail"})
+    tasks[1]["max_retries"] = 1
+    assert submit(tasks).status == 201
+    got = [m for m in ws.until(lambda m: m["type"] == "task.cascade") if suffix in json.dumps(m)]
+    assert all("timestamp" in m for m in got)
+    a, b, c, d = (k + suffix for k in DIAMOND)
+    seen = [(m["type"], m.get("task_id")) for m in got]
+    assert seen[0] == ("dag.submitted", None) and got[0]["dag_tasks"] == [a, b, c, d]
+    want = [("task.started", a), ("task.completed", a), ("task.started", b), ("task.retry", b), ("task.started", b),
+            ("task.failed", b), ("task.started", c), ("task.completed", c), ("task.cascade", b)]
+    assert sorted(seen[1:]) == sorted(want), seen  # each once: nothing is told twice
+    for m in got:
+        if m["type"].startswith("task.") and m["type"] != "task.cascade":
+            assert 1 <= m["worker_id"] <= 4, m
+        if m["type"] == "task.completed":
+            assert m["duration_ms"] >= 50, m
+    by = {(m["type"], m.get("task_id")): m for m in got}
+    assert (by["task.retry", b]["retry"], by["task.retry", b]["max_retry"]) == (1, 1)
+    assert (by["task.failed", b]["retry"], by["task.failed", b]["max_retry"]) == (1, 1)
+    assert by["task.cascade", b]["dag_tasks"] == [b, d]
+
+
+def case_one_that_does_not_read_hurts_nobody():
+    stalled, healthy = Socket(), Socket()
+    stalled.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    suffix = "_%d" % (time.time() * 1000)
+    ids = ["w%d%s" % (i, suffix) for i in range(100)]
+    assert submit([{"id": i} for i in ids]).status == 201
+    assert ask("GET", "/api/v1/metrics/live").json()["ws_clients"] >= 2
+    left = set(ids)
+    while left:
+        m = healthy.message()
+        if m["type"] == "task.completed" and m["task_id"].endswith(suffix):
+            left.remove(m["task_id"])
+
+
 # ---- the plug ----
 
 
@@ -283,9 +388,12 @@ def case_plug():
                    {"id": "child" + failing, "dependencies": ["root" + failing]}]).status == 201
     until(lambda s: s["tasks"]["left" + suffix]["status"] == "running" and
           s["tasks"]["root" + failing]["retry_count"] >= 0 and s["tasks"]["root" + failing]["start_time"] != ZERO)
+    ws = Socket()
     before, ids = ask("GET", "/api/v1/dags").json(), metrics()["total_tasks_ingested"]
     r = admin("/admin/simulate-crash")
     assert r.status == 200 and set(r.json()) == {"status", "crash_time"} and r.json()["status"] == "crashed", r.text
+    ws.until(lambda m: m["type"] == "system.crash")
+    assert ws.message() == (1001, "scheduler crashed")
     until(lambda a: a["running"] is False and "last_crash" in a, lambda: ask("GET", "/admin/status").json())
     # While it is dead.
     offline = state()
@@ -304,6 +412,11 @@ def case_plug():
     assert r.json()["status"] == "recovered" and r.json()["downtime_ms"] > 0
     assert ask("GET", "/admin/status").json()["running"] is True
     assert admin("/admin/recover").status == 409
+    # Who connects afterwards hears of it, and not of what was submitted before.
+    ws = Socket()
+    m = ws.message()
+    assert m["type"] == "system.recover", m
+    assert set(m["metadata"]) == {"completed_recovered", "failed_recovered", "orphans_requeued"}
     # Nothing is lost: DAGs, keys, numbers; nothing is counted twice.
     after = ask("GET", "/api/v1/dags").json()
     assert after == before
@@ -314,6 +427,8 @@ def case_plug():
     assert all(s[k + suffix]["retry_count"] == 0 for k in CRASH_DEMO), "a task ran again"
     # The failure that was under way is retried after its time, and drags its child down: Orion leaves it pending.
     s = until(tasks_are(failing, "failed"))["tasks"]
+    told = ws.until(lambda m: m["type"] == "task.cascade" and m["task_id"] == "root" + failing)
+    assert not [m for m in told if m["type"] == "dag.submitted"], told
     assert s["root" + failing]["retry_count"] == 2 and s["child" + failing]["status"] == "failed"
     until(lambda m: m["current_queue_size"] == 0 and m["active_workers"] == 0, metrics)
     m, n = metrics(), ask("GET", "/api/v1/status").json()

@@ -86,6 +86,8 @@ CASE(retries_are_turned_at_the_door)
 CASE(lower_is_first)
 CASE(pages)
 CASE(tokens)
+CASE(events)
+CASE(one_that_does_not_read_hurts_nobody)
 CASE(plug)
 CASE(large_dags)
 
@@ -193,6 +195,8 @@ int main(void) {
         cmocka_unit_test(lower_is_first),
         cmocka_unit_test(pages),
         cmocka_unit_test(tokens),
+        cmocka_unit_test(events),
+        cmocka_unit_test(one_that_does_not_read_hurts_nobody),
         cmocka_unit_test(plug),
         cmocka_unit_test(large_dags),
         cmocka_unit_test(reeve_sees_the_dags_as_flows),

@@ -28,6 +28,9 @@ void webclient_open(struct webclient *c, const char *address, const char *token)
         snprintf(local.sun_path, sizeof local.sun_path, "%s", address + 5);
     else
         inet.sin_port = htons((uint16_t)strtol(strrchr(address, ':') + 1, NULL, 10));
+    char host[64];
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(address, ":"), address);
+    if (!is_local) (void)inet_pton(AF_INET, host, &inet.sin_addr); /* a name is this machine's */
     c->fd = socket(is_local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const struct sockaddr *to = is_local ? (const struct sockaddr *)&local : (const struct sockaddr *)&inet;
     assert_int_equal(connect(c->fd, to, is_local ? sizeof local : sizeof inet), 0);
@@ -39,15 +42,17 @@ void webclient_close(struct webclient *c) {
     arena_fini(&c->arena);
 }
 
-void webclient_send(struct webclient *c, const char *text) {
-    size_t len = strlen(text);
-    while (len > 0) {
-        ssize_t n = send(c->fd, text, len, MSG_NOSIGNAL);
+void webclient_send_bytes(struct webclient *c, struct slice bytes) {
+    while (bytes.len > 0) {
+        ssize_t n = send(c->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return;
-        text += n;
-        len -= (size_t)n;
+        bytes = slice_of(bytes.ptr + n, bytes.len - (size_t)n);
     }
+}
+
+void webclient_send(struct webclient *c, const char *text) {
+    webclient_send_bytes(c, slice_str(text));
 }
 
 /* False: the peer closed, or nothing came in time. */

@@ -1,0 +1,12 @@
+/* orion_view.h: the state in Orion's words (ask_orion.c). */
+#ifndef REEVE_ORION_VIEW_H
+#define REEVE_ORION_VIEW_H
+
+#include "server_impl.h"
+#include "wire_orion.h"
+
+bool orion_is_dag(struct server *s, flow_id flow); /* it came by this dialect; uses s->show */
+/* Of a tenant; uses s->show. */
+void orion_view_numbers(struct server *s, struct slice tenant, struct wire_orion *ret);
+
+#endif
