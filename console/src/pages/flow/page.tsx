@@ -164,6 +164,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
         </div>
         <div class="actions">
           {time.open ? null : <button type="button" onClick={() => time.setOpen(true)}>Time slider</button>}
+          {may("submitter", "operator") ? <Link href={`/new?from=${encodeURIComponent(view.flow ?? "")}`} class="button">Use as template</Link> : null}
           <Actions view={view} onDone={() => store.reload()} />
         </div>
       </header>
