@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "console_assets.h"
 #include "handover.h"
 #include "hstore.h"
 #include "json.h"
@@ -200,6 +201,9 @@ static enum err check_public(struct serve *v, const char *what, const char *addr
     bool insists = strcmp(plain, "yes") == 0;
     if (!insists && strcmp(plain, "no") != 0)
         return why_set(why, ERR_INVALID, "listen_without_tls: %s is neither yes nor no", plain);
+    const char *url = setting_text(&v->settings, SETTING_public_url);
+    if (url[0] != 0 && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return why_set(why, ERR_INVALID, "public_url: %s begins neither with http:// nor with https://", url);
     if (!osloop_is_public(address)) return ERR_OK;
     v->needs_tls = v->has_tls && !insists;
     if (v->has_tls || insists) return ERR_OK;
@@ -324,20 +328,25 @@ static enum err loop_open(struct serve *v, struct why *why) {
 
 /* ---- listening ---- */
 
+/* "Any address" is none to dial: from here, this machine's own will do. */
+static void dialled(const char *address, char ret[OSLOOP_ADDRESS_MAX]) {
+    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
+    snprintf(ret, OSLOOP_ADDRESS_MAX, "%s%s",
+             any4   ? "127.0.0.1"
+             : any6 ? "[::1]"
+                    : "",
+             any4 || any6 ? strrchr(address, ':') : address);
+}
+
 /* Where the server is, for programs that know the data directory only. */
 static enum err address_write(const struct serve *v, const char *address, struct why *why) {
-    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32];
+    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32], own[OSLOOP_ADDRESS_MAX];
     snprintf(path, sizeof path, "%s/address", setting_text(&v->settings, SETTING_data));
     snprintf(tmp, sizeof tmp, "%s.tmp", path);
     FILE *f = fopen(tmp, "we");
     if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
-    /* "any address" is none to dial: from here, this machine's own will do */
-    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
-    fprintf(f, "%s%s%s\n", v->needs_tls ? "tls://" : "",
-            any4   ? "127.0.0.1"
-            : any6 ? "[::1]"
-                   : "",
-            any4 || any6 ? strrchr(address, ':') : address);
+    dialled(address, own);
+    fprintf(f, "%s%s\n", v->needs_tls ? "tls://" : "", own);
     if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
     return ERR_OK;
 }
@@ -358,11 +367,12 @@ static enum err listen_socket(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
-/* Whoever is called back by jobs has to know where; behind a proxy only its owner knows. */
+/* Whoever is called back by jobs or follows a link has to know where; behind a proxy only its owner knows. */
 static void tell_url(struct serve *v, const char *address) {
-    char url[OSLOOP_ADDRESS_MAX + 16];
+    char url[OSLOOP_ADDRESS_MAX + 16], own[OSLOOP_ADDRESS_MAX];
     const char *said = setting_text(&v->settings, SETTING_public_url);
-    snprintf(url, sizeof url, "%s://%s", v->has_tls ? "https" : "http", address);
+    dialled(address, own);
+    snprintf(url, sizeof url, "%s://%s", v->has_tls ? "https" : "http", own);
     server_reached_at(v->server, said[0] != 0 ? said : url);
 }
 
@@ -429,6 +439,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
+                               .assets = &console_assets,
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,

@@ -244,6 +244,22 @@ static enum err wait_ready(struct up *u, struct why *why) {
     return ERR_OK;
 }
 
+/* A link by which a browser comes in, once. Nothing is lost when there is none: `reeve console` makes another. */
+static void say_link(const struct up *u) {
+    struct client c;
+    struct client_frame f;
+    struct wire_empty m = {0};
+    struct why why;
+    struct client_place where = {.data = u->data, .build = u->build};
+    if (client_open(&c, &where, &why) != ERR_OK) return;
+    if (client_ask(&c, WIRE_LOGIN_NEW, &m, &f, &why) == ERR_OK) {
+        const struct wire_login_link *got = f.message;
+        printf("The console, for one browser and five minutes (`reeve console` makes another link):\n\n  %.*s\n\n",
+               SLICE_FMT(got->url));
+    }
+    client_close(&c);
+}
+
 static void say_where(const struct up *u) {
     char address[128] = "?", path[PATH_BYTES + 16];
     const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
@@ -254,6 +270,7 @@ static void say_where(const struct up *u) {
         fclose(f);
     }
     printf("A server on %s and a worker are there; what they say is in %s/*.log.\n\n", address, u->data);
+    say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
     printf("  reeve run -- echo hello       one command as a job\n"
            "  reeve submit FLOW.yaml -w     a flow; examples/ has some\n"

@@ -14,7 +14,7 @@ for document in "${documents[@]}"; do
     done < <(grep -oP '\]\(\K[^)]+' "$document" | grep -v '^[a-z]*:' || true)
     while IFS= read -r path; do
         [[ $path == */x[_/]* ]] && continue # a name that stands for any
-        compgen -G "$path*" >/dev/null || dead+="# $document: $path"$'\n'
+        compgen -G "$path*" >/dev/null || compgen -G "$folder/$path*" >/dev/null || dead+="# $document: $path"$'\n'
     done < <(grep -oP '`\K(src|sim|tests|tools|bench|docs)/[A-Za-z0-9_./-]+(?=`)' "$document" | sort -u || true)
     while IFS= read -r name; do
         grep -rqw -- "$name" src sim tests tools || dead+="# $document: nothing is called $name"$'\n'

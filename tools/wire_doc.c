@@ -194,6 +194,8 @@ static const struct remark remarks[] = {
     {"kv_event.gap", "some were left out: read again"},
     {"token_new.name", "of the principal that it stands for"},
     {"token_given.token", "shown this once; the server keeps its hash"},
+    {"login_link.url", "empty: the server does not know where it is reached"},
+    {"login_link.ticket", "what is new in the URL; good for one browser"},
     {"schedule_set.expression", "cron or interval, with a time zone"},
     {"schedule_set.flow", "what is submitted, without key"},
     {"schedule_change.since_ms", "backfill: slots from here on, and before `until_ms`"},

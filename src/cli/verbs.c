@@ -195,6 +195,10 @@ static const struct cli_flag service_flags[] = {
     {"detach", 'd', NULL, "wait for nothing"},
     {0},
 };
+static const struct cli_flag console_flags[] = {
+    {"open", 'o', NULL, "open it in a browser: $BROWSER, else xdg-open"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"man", 0, NULL, "all of it as a manual page (roff)"},
     {0},
@@ -265,6 +269,7 @@ const struct cli_verb cli_verbs[] = {
     {"blob get", "HASH", "its bytes", NULL, verb_blob_get, blob_flags, 1, 1, 0, false},
     {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
     {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, blob_flags, 1, 255, 0, false},
+    {"console", "", "a link to the web console that logs one browser in", "It works once and for five minutes (login_link_ms), and lets in as whoever asked for it. `reeve token new` makes tokens for people, which the console takes too.", verb_console, console_flags, 0, 0, 0, false},
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},

@@ -83,7 +83,7 @@ bool outside_may_hear(const struct state *s, const struct job *j) {
     if (!job_options(s, j)->calls || job_state_is_terminal(j->state)) return false;
     if (x != NULL && x->word != WORD_NONE) return false;
     if (job_state_is_active(j->state)) return true; /* it may be told before we hear that it was begun */
-    return x != NULL && (j->state == JOB_WAITING || j->state == JOB_READY); /* without a word it is one that was begun */
+    return x != NULL && (j->state == JOB_WAITING || j->state == JOB_READY); /* without a word: it was begun */
 }
 
 void outside_hear(struct state *s, uint32_t job, const struct rec_verdict *rec) {

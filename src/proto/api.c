@@ -52,6 +52,7 @@ static const struct api_route routes[] = {
     DO(POST, "/store",                     WIRE_KV_CHANGE,  NULL,      NULL,            MESSAGE, NULL,        "changes keys of the shared store, or publishes"),
     GET("/blobs",                          WIRE_BLOB_LS,    NULL,      NULL,            MESSAGE, "blobs",     "a page of the tenant's blobs"),
     GET("/blobs/{hash}",                   WIRE_BLOB_GET,   "hash",    NULL,            BYTES,   NULL,        "the bytes of a blob"),
+    DO(POST, "/session/link",              WIRE_LOGIN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a link by which a browser comes in as the caller, once"),
     GET("/tokens",                         WIRE_TOKEN_LS,   NULL,      NULL,            MESSAGE, "tokens",    "which tokens there are; not the tokens themselves"),
     DO(POST, "/tokens",                    WIRE_TOKEN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a new token, shown once"),
     DO(DELETE, "/tokens/{id}",             WIRE_TOKEN_REVOKE, "targets", NULL,          ITEM,    "results",   "a token is no longer valid"),

@@ -11,13 +11,17 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
+    {303, "See Other"},
+    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
     {408, "Request Timeout"},
     {409, "Conflict"},
+    {411, "Length Required"},
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
@@ -66,9 +70,15 @@ void http_head_put(struct buf *out, const struct http_head *h) {
     if (h->retry_after_s > 0) buf_printf(out, "Retry-After: %u\r\n", h->retry_after_s);
     if (h->allow != NULL) buf_printf(out, "Allow: %s\r\n", h->allow);
     if (h->status == 401) put_line(out, "WWW-Authenticate: Bearer\r\n");
-    put_line(out, "Cache-Control: no-store\r\n"
-                  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
-                  "Cross-Origin-Resource-Policy: same-origin\r\n"
+    if (h->encoding != NULL) buf_printf(out, "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n", h->encoding);
+    if (h->etag != NULL) buf_printf(out, "ETag: %s\r\n", h->etag);
+    if (h->location != NULL) buf_printf(out, "Location: %s\r\n", h->location);
+    if (h->cookie != NULL) buf_printf(out, "Set-Cookie: %s\r\n", h->cookie);
+    if (h->policy != NULL) put_line(out, "Cross-Origin-Opener-Policy: same-origin\r\n");
+    buf_printf(out, "Cache-Control: %s\r\n", h->cache != NULL ? h->cache : "no-store");
+    buf_printf(out, "Content-Security-Policy: %s\r\n",
+               h->policy != NULL ? h->policy : "default-src 'none'; frame-ancestors 'none'");
+    put_line(out, "Cross-Origin-Resource-Policy: same-origin\r\n"
                   "Referrer-Policy: no-referrer\r\n"
                   "X-Content-Type-Options: nosniff\r\n"
                   "\r\n");

@@ -18,6 +18,13 @@ struct http_head {
     int64_t wall_ms;    /* now */
     uint32_t retry_after_s; /* 0 = not said */
     const char *allow;      /* methods; NULL = not said */
+    /* Of pages and files for browsers; NULL = not said, but for the first two: */
+    const char *cache;    /* how long it may be kept; NULL = not at all */
+    const char *policy;   /* what a page may load; NULL = nothing */
+    const char *etag;     /* with its quotes */
+    const char *encoding; /* of the body */
+    const char *location; /* to go to instead */
+    const char *cookie;   /* to be kept and sent again, with its attributes */
 };
 
 void http_head_put(struct buf *out, const struct http_head *h);

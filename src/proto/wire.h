@@ -116,7 +116,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_ORION,            166, wire_orion,           "orion",           SERVER, 0,                SECOND, "the caller's tenant, in Orion's words") \
     X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \
     X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
-    X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed")
+    X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \
+    X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
+    X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once")
 /* clang-format on */
 
 enum wire_op {

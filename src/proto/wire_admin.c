@@ -23,6 +23,13 @@ static const struct tlv_field token_given_fields[] = {
     TLV_FIELD(3, TLV_BYTES, wire_token_given, token, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_token_given_desc = TLV_DESC("token_given", wire_token_given, token_given_fields);
+static const struct tlv_field login_link_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_login_link, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_login_link, url, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_login_link, ticket, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(4, TLV_I64, wire_login_link, expires_ms),
+};
+const struct tlv_desc wire_login_link_desc = TLV_DESC("login_link", wire_login_link, login_link_fields);
 
 static const struct tlv_field token_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_token_view, id, .max = WIRE_NAME_MAX),

@@ -29,6 +29,13 @@ struct wire_token_list {
     struct tlv_list tokens; /* of wire_token_view */
 };
 
+struct wire_login_link {
+    uint64_t lsn;
+    struct slice url;    /* empty = the server does not know where it is reached */
+    struct slice ticket; /* what is new in it */
+    int64_t expires_ms;  /* wall */
+};
+
 /* ---- schedules ---- */
 
 #define WIRE_AHEAD_MAX 100u /* slots told ahead */
@@ -170,6 +177,7 @@ struct wire_drain {
 };
 
 extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_token_view_desc, wire_token_list_desc,
+    wire_login_link_desc,
     wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_ls_desc, wire_moment_desc,
     wire_schedule_view_desc, wire_schedule_list_desc,
     wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,

@@ -74,6 +74,7 @@ static const struct {
     {WIRE_KV_CHANGE, SUBMIT | RUN_IT | JOB},
     {WIRE_KV_GET, LOOK | RUN_IT | JOB},
     {WIRE_KV_WATCH, LOOK | RUN_IT | JOB},
+    {WIRE_LOGIN_NEW, LOOK | RUN_IT},
     {WIRE_TOKEN_NEW, ADMIN},
     {WIRE_TOKEN_REVOKE, ADMIN},
     {WIRE_TOKEN_LS, ADMIN},
@@ -309,20 +310,32 @@ void auth_close(struct auth *a) {
 
 /* ---- tokens ---- */
 
+static enum err use(struct token *t, wall_time now, struct caller *ret, struct why *why) {
+    if (t->caller.expires_ms != 0 && t->caller.expires_ms <= now.ms)
+        return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
+    t->used_ms = now.ms;
+    *ret = t->caller;
+    memcpy(ret->id, t->id, sizeof ret->id);
+    return ERR_OK;
+}
+
 enum err auth_check(struct auth *a, struct slice text, wall_time now, struct caller *ret, struct why *why) {
     uint8_t hash[DIGEST_BYTES];
     a->hasher->whole(a->hasher, text, hash);
     for (uint32_t i = 0; i < a->tokens.count; i++) {
         struct token *t = vec_at(&a->tokens, i);
         if (t->caller.roles == 0 || memcmp(t->hash, hash, sizeof hash) != 0) continue;
-        if (t->caller.expires_ms != 0 && t->caller.expires_ms <= now.ms)
-            return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
-        t->used_ms = now.ms;
-        *ret = t->caller;
-        memcpy(ret->id, t->id, sizeof ret->id);
-        return ERR_OK;
+        return use(t, now, ret, why);
     }
     return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+}
+
+enum err auth_by_id(struct auth *a, struct slice id, wall_time now, struct caller *ret, struct why *why) {
+    for (uint32_t i = 0; i < a->tokens.count; i++) {
+        struct token *t = vec_at(&a->tokens, i);
+        if (t->caller.roles != 0 && slice_eq(id, slice_str(t->id))) return use(t, now, ret, why);
+    }
+    return why_set(why, ERR_UNAUTHENTICATED, "the token was revoked");
 }
 
 enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],

@@ -66,6 +66,8 @@ CHECKED enum err auth_open(struct auth *a, struct disk *disk, struct clock *cloc
 void auth_close(struct auth *a);
 /* ERR_UNAUTHENTICATED: not known, or expired. */
 CHECKED enum err auth_check(struct auth *a, struct slice text, wall_time now, struct caller *ret, struct why *why);
+/* The same by the id of a token, for who has proved before that the token is its own. */
+CHECKED enum err auth_by_id(struct auth *a, struct slice id, wall_time now, struct caller *ret, struct why *why);
 /* Writes the file before it returns: tokens are made rarely. */
 CHECKED enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],
                           char ret_text[AUTH_TOKEN_BYTES], struct why *why);

@@ -18,7 +18,7 @@ static size_t write_it(struct server *s, const struct callback *c, char out[CALL
     int len = snprintf(out, CALLBACK_TOKEN_BYTES, PREFIX "%llx.%x.%c%llx.%llx.", (unsigned long long)c->job.flow.v,
                        c->job.ordinal, c->of_question ? 'q' : 'a', (unsigned long long)c->number,
                        (unsigned long long)c->expires_ms);
-    return proof_append(s, out, (size_t)len);
+    return proof_append(&s->auth, out, (size_t)len);
 }
 
 void callback_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]) {

@@ -14,7 +14,7 @@
 static size_t write_it(struct server *s, const struct attempt_effect *a, char out[JOBTOKEN_BYTES]) {
     int len = snprintf(out, JOBTOKEN_BYTES, PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
                        a->job.ordinal, a->attempt, (unsigned long long)a->fence);
-    return proof_append(s, out, (size_t)len);
+    return proof_append(&s->auth, out, (size_t)len);
 }
 
 void jobtoken_make(struct server *s, const struct attempt_effect *a, char ret[JOBTOKEN_BYTES]) {

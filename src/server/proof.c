@@ -7,23 +7,23 @@
 
 #define BLOCK_BYTES 64u /* of SHA-256 */
 
-static void mac(struct server *s, struct slice text, uint8_t ret[DIGEST_BYTES]) {
+static void mac(const struct auth *a, struct slice text, uint8_t ret[DIGEST_BYTES]) {
     uint8_t inner[BLOCK_BYTES + PROOF_TEXT_MAX], outer[BLOCK_BYTES + DIGEST_BYTES];
     REQUIRE(text.len <= PROOF_TEXT_MAX);
     memset(inner, 0x36, BLOCK_BYTES);
     memset(outer, 0x5c, BLOCK_BYTES);
     for (size_t i = 0; i < AUTH_SECRET_BYTES; i++) {
-        inner[i] ^= s->auth.secret[i];
-        outer[i] ^= s->auth.secret[i];
+        inner[i] ^= a->secret[i];
+        outer[i] ^= a->secret[i];
     }
     memcpy(inner + BLOCK_BYTES, text.ptr, text.len);
-    s->world.hasher->whole(s->world.hasher, slice_of(inner, BLOCK_BYTES + text.len), outer + BLOCK_BYTES);
-    s->world.hasher->whole(s->world.hasher, slice_of(outer, sizeof outer), ret);
+    a->hasher->whole(a->hasher, slice_of(inner, BLOCK_BYTES + text.len), outer + BLOCK_BYTES);
+    a->hasher->whole(a->hasher, slice_of(outer, sizeof outer), ret);
 }
 
-size_t proof_append(struct server *s, char *text, size_t len) {
+size_t proof_append(const struct auth *a, char *text, size_t len) {
     uint8_t proof[DIGEST_BYTES];
-    mac(s, slice_of(text, len), proof);
+    mac(a, slice_of(text, len), proof);
     for (size_t i = 0; i < DIGEST_BYTES; i++) len += (size_t)snprintf(text + len, 3, "%02x", proof[i]);
     return len;
 }

@@ -3,13 +3,13 @@
 #ifndef REEVE_PROOF_H
 #define REEVE_PROOF_H
 
-#include "server_impl.h"
+#include "auth.h"
 
 #define PROOF_TEXT_MAX 160u /* of what is proved */
 #define PROOF_HEX_BYTES (2u * DIGEST_BYTES)
 
 /* Appends the proof of the text, in hex, and a zero; there is room for it. Returns the length without the zero. */
-size_t proof_append(struct server *s, char *text, size_t len);
+size_t proof_append(const struct auth *a, char *text, size_t len);
 /* Equal texts take as long as different ones, so that nobody finds out a proof digit by digit. */
 bool proof_is_same(struct slice given, const char *ours, size_t len);
 

@@ -73,6 +73,7 @@ static const serve_fn routes[256] = {
     [WIRE_KV_CHANGE] = ask_kv_change,
     [WIRE_KV_GET] = ask_kv_get,
     [WIRE_KV_WATCH] = ask_kv_watch,
+    [WIRE_LOGIN_NEW] = ask_login_new,
     [WIRE_TOKEN_NEW] = ask_token_new,
     [WIRE_TOKEN_REVOKE] = ask_token_revoke,
     [WIRE_TOKEN_LS] = ask_token_ls,

@@ -39,6 +39,7 @@ void ask_service_ls(struct server *s, struct request *r);
 void ask_schedule_set(struct server *s, struct request *r);
 void ask_schedule_change(struct server *s, struct request *r);
 void ask_schedule_ls(struct server *s, struct request *r);
+void ask_login_new(struct server *s, struct request *r); /* web_session.c */
 void ask_token_new(struct server *s, struct request *r);
 void ask_token_revoke(struct server *s, struct request *r);
 void ask_token_ls(struct server *s, struct request *r);

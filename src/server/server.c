@@ -337,8 +337,10 @@ int server_history_fd(struct server *s) {
 }
 
 void server_reached_at(struct server *s, const char *url) {
+    struct slice text = slice_str(url);
+    while (text.len > 0 && text.ptr[text.len - 1] == '/') text.len--; /* paths are put behind it */
     bytes_free(s->reached_at);
-    s->reached_at = bytes_new(slice_str(url));
+    s->reached_at = bytes_new(text);
 }
 
 const struct net_handler *server_handler(struct server *s) {

@@ -24,6 +24,7 @@
 #include "wtime.h"
 #include "zones.h"
 
+struct assets;
 struct guest;
 struct orion_options;
 struct plug;
@@ -61,6 +62,7 @@ struct server_options {
     bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
     const char *listen;     /* address of the port, for the names that HTTP may call us by; NULL = loopback's only */
     const char *http_hosts; /* further ones, with commas; NULL = none */
+    const struct assets *assets; /* of the console (asset.h); NULL = there is none */
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */

@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "buf.h"
 #include "bytes.h"
+#include "cookie.h"
 #include "demand.h"
 #include "engine.h"
 #include "feed.h"
@@ -23,11 +24,13 @@
 #include "playground.h"
 #include "pool.h"
 #include "project.h"
+#include "rate.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
 #include "tale.h"
+#include "ticket.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
@@ -103,6 +106,7 @@ struct web {
     enum web_stream stream;
     struct websocket_in socket; /* what comes on it */
     int64_t heard_ms;           /* when something last did */
+    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
 };
 
 struct webs {
@@ -111,6 +115,19 @@ struct webs {
     struct vec ready; /* conn_id: an answer is out, and more to do */
     struct arena arena;
     struct buf json, out;
+};
+
+/* ---- logins of browsers (web_session.c) ---- */
+
+#define LOGINS_ENDED_MAX 1024u
+#define LOGIN_URL_BYTES 640u
+
+struct logins {
+    struct tickets tickets;
+    struct rate failures; /* of addresses */
+    struct rate requests; /* of callers, by HTTP */
+    struct vec ended;     /* struct cookie: logged out before their time */
+    uint64_t count, failed_count, limited_count;
 };
 
 /* ---- calls: commands on their way through the engine (call.c) ---- */
@@ -210,6 +227,7 @@ struct server {
     struct vec strangers;         /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
     struct webs webs;
+    struct logins logins;
     struct lane lanes[WIRE_LANE_COUNT];
     struct pool calls;
     struct map call_by_number;

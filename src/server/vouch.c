@@ -28,14 +28,18 @@ static enum err check_way(const struct server *s, const struct session *n, bool 
 }
 
 /* A certificate bounds what a token may do: its tenant is the only one. */
-static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
-    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
-    if (e != ERR_OK || n->certified.tenant[0] == 0) return e;
+static enum err bound(struct session *n, struct why *why) {
+    if (n->certified.tenant[0] == 0) return ERR_OK;
     if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
         return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
                        n->certified.tenant);
     memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
     return ERR_OK;
+}
+
+static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
+    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
+    return e == ERR_OK ? bound(n, why) : e;
 }
 
 static enum err vouch_caller(struct server *s, struct session *n, struct slice token, struct why *why) {
@@ -70,4 +74,16 @@ static enum err choose_tenant(struct session *n, struct slice wanted, struct why
 enum err vouch(struct server *s, struct session *n, struct slice token, struct slice tenant, struct why *why) {
     enum err e = vouch_caller(s, n, token, why);
     return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
+}
+
+enum err vouch_cookie(struct server *s, struct session *n, const char *who, struct slice tenant, struct why *why) {
+    enum err e = check_way(s, n, false, why);
+    if (e == ERR_OK) e = cookie_caller(&s->auth, who, s->world.clock->wall(s->world.clock), &n->who, why);
+    if (e == ERR_OK) e = bound(n, why);
+    return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
+}
+
+enum err vouch_login(struct server *s, struct session *n, struct slice token, struct why *why) {
+    enum err e = check_way(s, n, false, why);
+    return e == ERR_OK ? vouch_token(s, n, token, why) : e;
 }

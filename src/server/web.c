@@ -30,6 +30,7 @@ void web_init(struct server *s) {
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
+    web_session_init(s);
 }
 
 void web_fini(struct server *s) {
@@ -40,6 +41,7 @@ void web_fini(struct server *s) {
     arena_fini(&all->arena);
     buf_fini(&all->json);
     buf_fini(&all->out);
+    web_session_fini(s);
 }
 
 void web_open(struct server *s, struct session *n) {
@@ -142,6 +144,10 @@ static void serve(struct server *s, struct session *n) {
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
+    if (web_is_session(&w->in.request)) {
+        web_serve_session(s, n);
+        return;
+    }
     arena_reset(&s->webs.arena);
     struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
     enum err e = api_find(&w->in.request, &s->webs.arena, &match, &why);

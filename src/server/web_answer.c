@@ -11,26 +11,27 @@
 
 /* ---- heads ---- */
 
-static void put_head(struct server *s, struct session *n, const struct api_said *said, const char *type, int64_t length,
-                     const char *allow) {
+void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     const struct web *w = n->web;
     const struct http_request *r = &w->in.request;
     bool whole = w->in.state == HTTP_IN_WHOLE;
-    struct http_head h = {.status = said->status,
-                          .type = type,
-                          .length = length,
-                          .close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye,
-                          .wall_ms = s->world.clock->wall(s->world.clock).ms,
-                          .retry_after_s = said->retry_after_s,
-                          .allow = allow};
+    h->close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
+    h->wall_ms = s->world.clock->wall(s->world.clock).ms;
     buf_clear(&s->webs.out);
-    http_head_put(&s->webs.out, &h);
+    http_head_put(&s->webs.out, h);
     if (n->is_orion) orion_head(s, n);
     /* To an older peer the new word is told: it will be used again. */
-    if (!h.close && r->minor == 0) {
+    if (!h->close && r->minor == 0) {
         buf_cut(&s->webs.out, s->webs.out.len - 2);
         buf_put_slice(&s->webs.out, SLICE("Connection: keep-alive\r\n\r\n"));
     }
+}
+
+static void put_head(struct server *s, struct session *n, const struct api_said *said, const char *type, int64_t length,
+                     const char *allow) {
+    struct http_head h = {
+        .status = said->status, .type = type, .length = length, .retry_after_s = said->retry_after_s, .allow = allow};
+    web_put_head(s, n, &h);
 }
 
 void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type) {
@@ -42,18 +43,25 @@ void web_say_body(struct server *s, struct session *n, const struct api_said *sa
     web_finished(s, n);
 }
 
-/* What is in webs.json, as the answer. */
-static void send_json(struct server *s, struct session *n, const struct api_said *said, const char *allow) {
+void web_send_json(struct server *s, struct session *n, struct http_head *h) {
     struct webs *all = &s->webs;
     ENSURE(!all->json.full);
     buf_put_u8(&all->json, '\n');
-    put_head(s, n, said, TYPE_JSON, (int64_t)all->json.len, allow);
+    h->type = TYPE_JSON;
+    h->length = (int64_t)all->json.len;
+    web_put_head(s, n, h);
     if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
     session_send_raw(s, n, buf_slice(&all->out));
     web_finished(s, n);
 }
 
-static struct json json_begin(struct server *s) {
+/* What is in webs.json, as the answer. */
+static void send_json(struct server *s, struct session *n, const struct api_said *said, const char *allow) {
+    struct http_head h = {.status = said->status, .retry_after_s = said->retry_after_s, .allow = allow};
+    web_send_json(s, n, &h);
+}
+
+struct json web_json(struct server *s) {
     struct json j;
     buf_clear(&s->webs.json);
     json_init(&j, &s->webs.json);
@@ -62,15 +70,21 @@ static struct json json_begin(struct server *s) {
 
 void web_say_error(struct server *s, struct session *n, enum err e, uint16_t status, const char *text,
                    const char *field, const char *allow) {
-    struct json j = json_begin(s);
+    struct json j = web_json(s);
     uint32_t retry_ms = err_is_retryable(e) ? 1000 : 0;
     struct api_said said = n->is_orion ? orion_refusal(&j, e, status, slice_str(text), retry_ms)
                                        : api_error(&j, e, status, slice_str(text), field, retry_ms);
     send_json(s, n, &said, allow);
 }
 
+void web_say_wait(struct server *s, struct session *n, uint32_t wait_ms, const char *text) {
+    struct json j = web_json(s);
+    struct api_said said = api_error(&j, ERR_BUSY, 0, slice_str(text), NULL, wait_ms);
+    send_json(s, n, &said, NULL);
+}
+
 void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word) {
-    struct json j = json_begin(s);
+    struct json j = web_json(s);
     json_object(&j);
     json_key(&j, "status");
     json_str(&j, word);
@@ -172,7 +186,7 @@ static uint32_t parts_take(struct server *s, struct web *w, const struct frame *
 static void answer(struct server *s, struct session *n, const struct frame *f) {
     struct web *w = n->web;
     const void **parts;
-    struct json j = json_begin(s);
+    struct json j = web_json(s);
     if (f->opcode == WIRE_ERROR || f->opcode == WIRE_BUSY) buf_clear(&w->held); /* it alone is the answer */
     arena_reset(&s->webs.arena);
     uint32_t count = parts_take(s, w, f, &parts);

@@ -5,6 +5,7 @@
 
 #include "callback.h"
 #include "session.h"
+#include "uri.h"
 #include "vouch.h"
 #include "web_impl.h"
 
@@ -48,8 +49,15 @@ static bool is_address(struct slice host) {
     return host.len > 0;
 }
 
+/* That of the URL by which others reach us, perhaps through a proxy. */
+static struct slice public_host(const struct server *s) {
+    struct slice url = bytes_slice(s->reached_at), none = {0}, authority, path, query;
+    return uri_split(url, &authority, &path, &query) ? host_of(authority) : none;
+}
+
 static bool is_ours(const struct server *s, struct slice authority) {
-    struct slice host = host_of(authority);
+    struct slice host = host_of(authority), public = public_host(s);
+    if (public.len > 0 && text_is(host, public)) return true;
     struct slice listen = host_of(slice_str(s->options.listen != NULL ? s->options.listen : ""));
     bool any = slice_eq(listen, SLICE("0.0.0.0")) || slice_eq(listen, SLICE("[::]")) || listen.len == 0;
     return is_listed(host, "localhost,127.0.0.1,[::1]") || (listen.len > 0 && text_is(host, listen)) ||
@@ -111,9 +119,10 @@ static struct slice token_of_path(struct slice path) {
 static bool check_caller(struct server *s, struct session *n) {
     const struct http_request *r = &n->web->in.request;
     const struct slice *given = http_header(r, "authorization"), *tenant = http_header(r, TENANT_HEADER);
-    struct slice token = {0};
+    struct slice token = {0}, cookie = {0};
     struct why why = {{0}};
     enum err e = ERR_OK;
+    n->web->cookie = (struct cookie){0};
     n->state = SESSION_NEW; /* whoever it was before */
     n->who = (struct caller){0};
     n->job = (struct attempt_effect){0};
@@ -125,7 +134,9 @@ static bool check_caller(struct server *s, struct session *n) {
     } else {
         token = token_of_path(r->path);
     }
-    if (e == ERR_OK) e = vouch(s, n, token, tenant != NULL ? *tenant : (struct slice){0}, &why);
+    struct slice wanted = tenant != NULL ? *tenant : (struct slice){0};
+    bool by_cookie = given == NULL && token.len == 0 && cookie_find(r, &cookie);
+    if (e == ERR_OK) e = by_cookie ? web_vouch_cookie(s, n, cookie, wanted, &why) : vouch(s, n, token, wanted, &why);
     if (e == ERR_OK) {
         n->state = SESSION_OPEN;
         return true;
@@ -147,7 +158,7 @@ static const char *allow_of(uint32_t verbs, char text[64]) {
 }
 
 /* RFC 9110, 8.3: parameters may follow. */
-static bool is_json(const struct http_request *r) {
+bool web_is_json(const struct http_request *r) {
     const struct slice *type = http_header(r, "content-type");
     if (type == NULL) return false;
     const uint8_t *end = type->len > 0 ? memchr(type->ptr, ';', type->len) : NULL;
@@ -173,7 +184,7 @@ static bool check_route(struct server *s, struct session *n) {
     } else if (!role_may(n->who.roles, m.route->op)) {
         snprintf(text, sizeof text, "%s may not %s: the role for it is missing", n->who.name, wire_word(m.route->op));
         web_say_error(s, n, ERR_FORBIDDEN, 0, text, NULL, NULL);
-    } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && !is_json(r)) {
+    } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && !web_is_json(r)) {
         web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
     } else {
         return true;
@@ -204,6 +215,10 @@ static bool answer_options(struct server *s, struct session *n) {
     if (r->verb != HTTP_VERB_OPTIONS) return false;
     arena_reset(&s->webs.arena);
     bool named = !slice_eq(r->path, SLICE("*"));
+    if (web_is_session(r)) {
+        web_say_nothing(s, n, WEB_SESSION_VERBS);
+        return true;
+    }
     if (named && (api_find(r, &s->webs.arena, &m, &why) != ERR_OK || m.verbs == 0))
         web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
     else
@@ -212,10 +227,13 @@ static bool answer_options(struct server *s, struct session *n) {
 }
 
 bool web_admit(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
     if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n)) return false;
+    if (web_answer_ticket(s, n) || web_answer_asset(s, n)) return false;
     if (s->draining) {
         web_say_error(s, n, ERR_BUSY, 503, "the server is stopping", NULL, NULL);
         return false;
     }
-    return check_caller(s, n) && check_route(s, n);
+    if (web_is_session(r) && r->verb == HTTP_VERB_POST) return web_admit_login(s, n);
+    return check_caller(s, n) && web_check_rate(s, n) && (web_is_session(r) || check_route(s, n));
 }

@@ -3,6 +3,7 @@
 #define REEVE_WEB_IMPL_H
 
 #include "api.h"
+#include "http_out.h"
 #include "web.h"
 
 /* ---- web_answer.c ---- */
@@ -16,11 +17,39 @@ void web_say_nothing(struct server *s, struct session *n, const char *allow); /*
 void web_say_continue(struct server *s, struct session *n);
 /* What is in webs.json, of that type, as the answer. Ends the request. */
 void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type);
+/* Into webs.out; what the connection has a say in is filled in. */
+void web_put_head(struct server *s, struct session *n, struct http_head *h);
+
+/* A refusal that says when to come again. */
+void web_say_wait(struct server *s, struct session *n, uint32_t wait_ms, const char *text);
+/* An answer of one's own: what is written goes out with this head, whose type and length are filled in. */
+struct json web_json(struct server *s);
+void web_send_json(struct server *s, struct session *n, struct http_head *h);
 
 /* ---- web_gate.c ---- */
 
 /* Whether the head may go on to be a request; else it was answered. */
 bool web_admit(struct server *s, struct session *n);
+bool web_is_json(const struct http_request *r); /* its body, by its type */
+
+/* ---- web_session.c ---- */
+
+#define WEB_SESSION_VERBS "GET, HEAD, POST, DELETE, OPTIONS"
+void web_session_init(struct server *s);
+void web_session_fini(struct server *s);
+/* Who comes with this cookie, and whether it may do so with this request. As vouch. */
+CHECKED enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text, struct slice tenant,
+                                  struct why *why);
+bool web_check_rate(struct server *s, struct session *n); /* else it was answered */
+bool web_is_session(const struct http_request *r);        /* about the session of a browser */
+bool web_admit_login(struct server *s, struct session *n); /* POST to it, which needs no caller; as web_admit */
+void web_serve_session(struct server *s, struct session *n);
+bool web_answer_ticket(struct server *s, struct session *n); /* a login link, and then it was answered */
+
+/* ---- web_asset.c ---- */
+
+/* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
+bool web_answer_asset(struct server *s, struct session *n);
 
 /* The name that the request calls us by is one of ours; a page that sends it came from here. */
 bool web_knows_host(const struct server *s, const struct session *n);

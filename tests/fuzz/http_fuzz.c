@@ -1,6 +1,10 @@
 /* http_fuzz.c: a stream of requests from anyone. In whatever pieces it arrives, the same requests are read from it and
- * the same one is refused; what a route makes of a request is a message that can be sent. */
+ * the same one is refused; what a route makes of a request is a message that can be sent. No path leads to a file but
+ * those that are there, and no cookie is believed that was not made here. */
 #include "api.h"
+#include "asset.h"
+#include "cookie.h"
+#include "osdigest.h"
 #include "panic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -41,6 +45,24 @@ static void check_message(const struct http_request *r, const struct limits *lim
     arena_fini(&arena);
 }
 
+/* What browsers say. */
+static void check_browser(const struct http_request *r) {
+    static const struct asset all[] = {{"/assets/a.js", "text/javascript", "\"e\"", {(const uint8_t *)"x", 1}},
+                                       {"/index.html", "text/html", "\"f\"", {(const uint8_t *)"y", 1}}};
+    static const struct assets assets = {all, 2};
+    const struct auth auth = {.hasher = osdigest(), .secret = {7}};
+    const struct asset *found = asset_find(&assets, r->path);
+    struct http_head h;
+    struct slice text;
+    struct cookie c;
+    struct why why;
+    if (found != NULL) {
+        asset_head(found, r, &h);
+        ENSURE(h.status == 200 || h.status == 304 || h.status == 406);
+    }
+    if (cookie_find(r, &text)) ENSURE(cookie_read(&auth, text, (wall_time){1}, &c, &why) == ERR_UNAUTHENTICATED);
+}
+
 static struct seen read_all(const uint8_t *data, size_t size, size_t step, const struct limits *limits, bool check) {
     struct http_in in;
     struct seen seen = {0};
@@ -56,6 +78,7 @@ static struct seen read_all(const uint8_t *data, size_t size, size_t step, const
         seen.bodies += in.request.body.len;
         seen.headers += in.request.header_count;
         if (check) check_message(&in.request, limits);
+        if (check) check_browser(&in.request);
         http_in_next(&in);
     }
     if (in.state == HTTP_IN_BAD) {

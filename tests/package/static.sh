@@ -37,6 +37,7 @@ check "$(is "$program" submit --data "$dir/up" --wait examples/etl.yaml)" "a flo
 check "$(is test "$("$program" kv set --data "$dir/up" a b >/dev/null && "$program" kv get --data "$dir/up" a)" = b)" "the store answers"
 address=$(cat "$dir/up/address")
 check "$(is "$program" ls --server "localhost:${address##*:}" --data "$dir/up")" "names of machines are found"
+check "$(is grep -q '/assets/' <<<"$(curl -fs --compressed "http://$address/")")" "the console is in it"
 # A library from outside needs the glibc of the build; here it is that one, elsewhere a sentence says that it is not there.
 check "$(is "$program" submit --data "$dir/up" --wait examples/archive.yaml)" "an archive runs, where libarchive fits"
 check "$(is "$program" cert init --data "$dir/cert" localhost)" "certificates are made"

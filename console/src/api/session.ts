@@ -1,0 +1,53 @@
+// Who is looking. The cookie itself is out of reach for scripts; the server says whose it is.
+import { useEffect, useState } from "preact/hooks";
+
+import { ApiError, del, get, post, setCsrf, type Session } from "./client";
+
+export type SessionState = { is: "asking" } | { is: "out" } | { is: "in"; session: Session } | { is: "unreachable" };
+
+let current: SessionState = { is: "asking" };
+const watchers = new Set<(state: SessionState) => void>();
+
+function become(state: SessionState): void {
+  current = state;
+  setCsrf(state.is === "in" ? state.session.csrf : "");
+  for (const watcher of [...watchers]) watcher(state);
+}
+
+export async function askSession(): Promise<void> {
+  try {
+    become({ is: "in", session: await get<Session>("/session") });
+  } catch (error) {
+    const status = error instanceof ApiError ? error.status : 0;
+    become(status === 401 || status === 403 ? { is: "out" } : { is: "unreachable" });
+  }
+}
+
+export async function logIn(token: string): Promise<void> {
+  become({ is: "in", session: await post<Session>("/session", { token }) });
+}
+
+export async function logOut(): Promise<void> {
+  await del("/session");
+  become({ is: "out" });
+}
+
+export function useSession(): SessionState {
+  const [state, setState] = useState(current);
+  useEffect(() => {
+    watchers.add(setState);
+    if (current.is === "asking") void askSession();
+    return () => void watchers.delete(setState);
+  }, []);
+  return state;
+}
+
+/** The session of a page that is shown only to those who have one. */
+export function sessionNow(): Session {
+  if (current.is !== "in") throw new Error("nobody is logged in");
+  return current.session;
+}
+
+export function may(...roles: string[]): boolean {
+  return current.is === "in" && ["admin", ...roles].some((role) => sessionNow().roles.includes(role));
+}

@@ -1,0 +1,6 @@
+import type { PageProps } from "../app";
+import { Empty, Page } from "../ui/parts";
+
+export default function View({ place }: PageProps) {
+  return <Page title="playground"><Empty>{place.path}</Empty></Page>;
+}

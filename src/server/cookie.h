@@ -1,0 +1,41 @@
+/* cookie.h: the session of a browser. It is a text that only this server can have made (proof.h): whose token it stands
+ * for, until when, and a number of its own. Nothing is stored, so it survives a restart, and whoever has the secret of
+ * the data directory can check it; what it may do is looked up with each request, so it ends with its token.
+ *
+ * A page of someone else can make a browser send it along, but cannot read anything of ours. So changes must also show
+ * the `csrf` that our own page was told. */
+#ifndef REEVE_COOKIE_H
+#define REEVE_COOKIE_H
+
+#include "auth.h"
+#include "http.h"
+
+#define COOKIE_NAME "reeve_session"
+#define COOKIE_WHO_BYTES 24u   /* with the zero, as all of these */
+#define COOKIE_BYTES 160u
+#define COOKIE_CSRF_BYTES 96u
+#define COOKIE_CSRF_HEADER "reeve-csrf"
+
+struct cookie {
+    char who[COOKIE_WHO_BYTES]; /* the id of a token, or "uid:N": who came by the Unix socket */
+    int64_t expires_ms;         /* wall */
+    uint64_t number;
+};
+
+/* False: a browser cannot be this caller (a job, a certificate). */
+bool cookie_who(const struct caller *c, char ret[COOKIE_WHO_BYTES]);
+/* What it may do now. ERR_UNAUTHENTICATED: its token is gone or has expired. */
+CHECKED enum err cookie_caller(struct auth *a, const char *who, wall_time now, struct caller *ret, struct why *why);
+
+void cookie_make(const struct auth *a, const struct cookie *c, char ret[COOKIE_BYTES]);
+/* ERR_UNAUTHENTICATED: it is not ours, or too old. */
+CHECKED enum err cookie_read(const struct auth *a, struct slice text, wall_time now, struct cookie *ret,
+                             struct why *why);
+void cookie_csrf(const struct auth *a, const struct cookie *c, char ret[COOKIE_CSRF_BYTES]);
+/* Whether the request shows it. */
+bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const struct http_request *r);
+
+/* The value in the head of a request. False: there is none, or more than one. */
+bool cookie_find(const struct http_request *r, struct slice *ret);
+
+#endif

@@ -1,0 +1,147 @@
+/* cookie_test.c: sessions of browsers, and the tickets that begin them. */
+#include "test.h"
+
+#include <stdio.h>
+
+#include "cookie.h"
+#include "osclock.h"
+#include "osdigest.h"
+#include "ticket.h"
+#include "tmpdisk.h"
+
+static struct tmpdisk disk;
+static struct auth auth;
+static struct why why;
+static const wall_time now = {1000000};
+
+static int setup(void **state) {
+    (void)state;
+    bool first = false;
+    tmpdisk_make(&disk);
+    return auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why) == ERR_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    auth_close(&auth);
+    tmpdisk_remove(&disk);
+    return 0;
+}
+
+static void a_cookie_says_who_and_until_when(void **state) {
+    (void)state;
+    struct cookie c = {.who = "0123456789a", .expires_ms = now.ms + 5, .number = 99}, got;
+    char text[COOKIE_BYTES];
+    cookie_make(&auth, &c, text);
+    assert_int_equal(cookie_read(&auth, slice_str(text), now, &got, &why), ERR_OK);
+    assert_string_equal(got.who, c.who);
+    assert_int_equal(got.expires_ms, c.expires_ms);
+    assert_int_equal(got.number, 99);
+    assert_int_equal(cookie_read(&auth, slice_str(text), (wall_time){now.ms + 5}, &got, &why), ERR_UNAUTHENTICATED);
+    assert_int_equal(cookie_read(&auth, (struct slice){0}, now, &got, &why), ERR_UNAUTHENTICATED);
+    for (size_t i = 0; text[i] != 0; i++) {
+        char bad[COOKIE_BYTES];
+        memcpy(bad, text, sizeof bad);
+        bad[i] ^= 1;
+        assert_int_equal(cookie_read(&auth, slice_str(bad), now, &got, &why), ERR_UNAUTHENTICATED);
+        assert_int_equal(cookie_read(&auth, slice_of(text, i), now, &got, &why), ERR_UNAUTHENTICATED);
+    }
+}
+
+static void what_pages_show_is_another_text(void **state) {
+    (void)state;
+    struct cookie a = {.who = "a", .expires_ms = 5, .number = 1}, b = {.who = "a", .expires_ms = 5, .number = 2};
+    char one[COOKIE_CSRF_BYTES], two[COOKIE_CSRF_BYTES], text[COOKIE_BYTES];
+    cookie_csrf(&auth, &a, one);
+    cookie_csrf(&auth, &b, two);
+    assert_string_not_equal(one, two);
+    cookie_make(&auth, &a, text);
+    assert_null(strstr(text, one)); /* who has seen the one does not know the other */
+    struct http_header header = {SLICE("Reeve-CSRF"), slice_str(one)};
+    struct http_request r = {.headers = &header, .header_count = 1};
+    assert_true(cookie_csrf_is_shown(&auth, &a, &r));
+    assert_false(cookie_csrf_is_shown(&auth, &b, &r));
+    r.header_count = 0;
+    assert_false(cookie_csrf_is_shown(&auth, &a, &r));
+}
+
+static void who_may_have_one(void **state) {
+    (void)state;
+    char who[COOKIE_WHO_BYTES];
+    struct caller token = {.id = "0123456789a", .name = "uid:0", .roles = ROLE_BIT(ROLE_VIEWER)}, got;
+    assert_true(cookie_who(&token, who));
+    assert_string_equal(who, "0123456789a");
+    struct caller socket = {.name = "uid:1000", .roles = ROLE_BIT(ROLE_ADMIN)};
+    assert_true(cookie_who(&socket, who));
+    assert_int_equal(cookie_caller(&auth, who, now, &got, &why), ERR_OK);
+    assert_string_equal(got.name, "uid:1000");
+    assert_int_equal(got.roles, ROLE_BIT(ROLE_ADMIN));
+    struct caller others[] = {{.name = "uid:0", .roles = ROLE_BIT(ROLE_WORKER)}, /* by its certificate */
+                              {.name = "job:f1/a#1", .roles = ROLE_BIT(ROLE_JOB)},
+                              {.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK)},
+                              {.name = "admin", .roles = ROLE_BIT(ROLE_ADMIN)}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) assert_false(cookie_who(&others[i], who));
+    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES];
+    struct caller ann = {.name = "ann", .roles = ROLE_BIT(ROLE_VIEWER), .expires_ms = now.ms + 10};
+    assert_int_equal(auth_add(&auth, &ann, now, id, text, &why), ERR_OK);
+    assert_int_equal(cookie_caller(&auth, id, now, &got, &why), ERR_OK);
+    assert_string_equal(got.id, id);
+    assert_int_equal(cookie_caller(&auth, id, (wall_time){now.ms + 10}, &got, &why), ERR_UNAUTHENTICATED);
+    assert_int_equal(auth_revoke(&auth, slice_str(id), &why), ERR_OK);
+    assert_int_equal(cookie_caller(&auth, id, now, &got, &why), ERR_UNAUTHENTICATED);
+}
+
+static bool found(const char *value, struct slice *ret) {
+    struct http_header header = {SLICE("Cookie"), slice_str(value)};
+    struct http_request r = {.headers = &header, .header_count = 1};
+    return cookie_find(&r, ret);
+}
+
+static void it_is_found_among_others(void **state) {
+    (void)state;
+    struct slice v;
+    static const char *const good[] = {"reeve_session=x", "a=b; reeve_session=x", "reeve_session=x; a=b",
+                                       "a;  reeve_session=x;", "reeve_session=; reeve_session=x"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(found(good[i], &v));
+        assert_true(slice_eq(v, SLICE("x")));
+    }
+    static const char *const bad[] = {"",
+                                      ";",
+                                      "reeve_session",
+                                      "reeve_session=",
+                                      "reeve_sessionx=x",
+                                      "xreeve_session=x",
+                                      "a=reeve_session=x",
+                                      "reeve_session=x; reeve_session=y"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_false(found(bad[i], &v));
+}
+
+static void a_ticket_is_good_once_and_soon(void **state) {
+    (void)state;
+    struct tickets t = {0};
+    char text[TICKET_BYTES], first[TICKET_BYTES], who[COOKIE_WHO_BYTES];
+    ticket_make(&t, &auth, "abc", 100, text);
+    assert_int_equal(strlen(text), 32);
+    assert_false(ticket_use(&t, &auth, SLICE(""), 50, who));
+    assert_false(ticket_use(&t, &auth, slice_of(text, 31), 50, who));
+    assert_true(ticket_use(&t, &auth, slice_str(text), 99, who));
+    assert_string_equal(who, "abc");
+    assert_false(ticket_use(&t, &auth, slice_str(text), 99, who));
+    ticket_make(&t, &auth, "abc", 100, text);
+    assert_false(ticket_use(&t, &auth, slice_str(text), 100, who)); /* too late */
+    ticket_make(&t, &auth, "abc", 100, first);
+    for (uint32_t i = 0; i < TICKETS_MAX; i++) ticket_make(&t, &auth, "def", 100, text);
+    assert_false(ticket_use(&t, &auth, slice_str(first), 50, who)); /* it made room */
+    assert_true(ticket_use(&t, &auth, slice_str(text), 50, who));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_cookie_says_who_and_until_when), TEST(what_pages_show_is_another_text), TEST(who_may_have_one),
+        TEST(it_is_found_among_others),         TEST(a_ticket_is_good_once_and_soon),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
