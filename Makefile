@@ -63,6 +63,7 @@ tidy: ## check the rules of style that a program can check
 .PHONY: docs
 docs: build ## write the documents that come from tables
 	@build/release/limits_doc > docs/limits.md
+	@build/release/metrics_doc < docs/metrics.head.md > docs/metrics.md
 	@cd docs/formats && ../../build/release/records_doc records < records.head.md > records.md
 	@cd docs/formats && ../../build/release/records_doc objects < snapshot-objects.head.md > snapshot-objects.md
 	@build/release/openapi_doc < docs/openapi.head.yaml > docs/openapi.yaml

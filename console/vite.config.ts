@@ -28,6 +28,7 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: {
+    fs: { allow: [".."] }, // the schema of flow files is in docs/
     proxy: {
       "/api": {
         target: server,

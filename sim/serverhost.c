@@ -30,6 +30,10 @@ static mono_time clock_mono(struct clock *c) {
     return world_mono(of_clock(c)->w);
 }
 
+static uint64_t clock_us(struct clock *c) {
+    return (uint64_t)clock_mono(c).ms * 1000;
+}
+
 static uint64_t clock_random(struct clock *c) {
     return rng_u64(&of_clock(c)->rng);
 }
@@ -338,7 +342,7 @@ void serverhost_start(struct serverhost *h) {
 void serverhost_init(struct serverhost *h, struct world *w, struct rng rng) {
     *h = (struct serverhost){.w = w, .rng = rng};
     h->disk = simdisk_new(rng_u64(&h->rng));
-    h->clock = (struct clock){clock_wall, clock_mono, clock_random};
+    h->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};
     h->net = simnet_port(&w->net, NET_SERVER, on_wake, h);
     simlog_init(&h->log);
     ledger_init(&h->ledger, h);

@@ -39,6 +39,10 @@ static mono_time clock_mono(struct clock *c) {
     return world_mono(of_clock(c)->w);
 }
 
+static uint64_t clock_us(struct clock *c) {
+    return (uint64_t)clock_mono(c).ms * 1000;
+}
+
 static uint64_t clock_random(struct clock *c) {
     return rng_u64(&of_clock(c)->rng);
 }
@@ -248,7 +252,7 @@ void workerhost_init(struct workerhost *h, struct world *w, uint32_t node, struc
     static const char first[] = "w%u 1 0\n"; /* as if it had been here once: so its id is known */
     char self[32];
     *h = (struct workerhost){.w = w, .node = node, .rng = rng};
-    h->clock = (struct clock){clock_wall, clock_mono, clock_random};
+    h->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};
     snprintf(h->name, sizeof h->name, "w%u", node);
     h->disk = simdisk_new(rng_u64(&h->rng));
     int len = snprintf(self, sizeof self, first, node);

@@ -16,7 +16,9 @@
 #include "handover.h"
 #include "hstore.h"
 #include "json.h"
+#include "launch.h"
 #include "orion_session.h"
+#include "osaside.h"
 #include "oschild.h"
 #include "osclock.h"
 #include "osdigest.h"
@@ -39,6 +41,7 @@ struct serve {
     struct disk *disk;
     struct osloop *loop;
     struct osrecall *recall; /* tells events of the past again */
+    struct osaside *aside;
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -309,6 +312,7 @@ static void stop(void *ctx, int number) {
     log_line(v, SERVER_INFO, "stopping", number == SIGINT ? "interrupted" : "terminated");
     v->drain_by_ms = osclock()->mono(osclock()).ms + DRAIN_MS_MAX;
     osloop_listen_end(v->loop);
+    launch_end_all(setting_text(&v->settings, SETTING_data)); /* while there is someone to give their results to */
     server_drain(v->server);
 }
 
@@ -419,11 +423,22 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
     if (e == ERR_OK && segment_bytes % 4096 != 0)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
+    const char *open = setting_text(&v->settings, SETTING_metrics_open);
+    if (e == ERR_OK && strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
+        e = why_set(why, ERR_INVALID, "metrics_open: %s is neither yes nor no", open);
+    const char *may = setting_text(&v->settings, SETTING_may_start_workers);
+    if (e == ERR_OK && strcmp(may, "yes") != 0 && strcmp(may, "no") != 0)
+        e = why_set(why, ERR_INVALID, "may_start_workers: %s is neither yes nor no", may);
     if (e != ERR_OK) return e;
     v->archive_days = (uint32_t)archive_days;
+    e = osaside_open(v->loop, &v->aside, why);
+    if (e != ERR_OK) return e;
     v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
     struct server_world world = {.disk = v->disk,
                                  .recaller = osrecall_recaller(v->recall),
+                                 .aside = osaside_port(v->aside),
+                                 .launch = strcmp(may, "yes") == 0 ? launch_worker : NULL,
+                                 .launch_ctx = v->settings.own[SETTING_data].value,
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
@@ -440,6 +455,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
                                .assets = &console_assets,
+                               .metrics_open = strcmp(setting_text(&v->settings, SETTING_metrics_open), "yes") == 0,
                                .at_rest = heap_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
@@ -492,6 +508,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     e = serve(&v, build, why);
     if (v.server != NULL) server_close(v.server);
     osrecall_close(v.recall);
+    osaside_close(v.aside);
     if (v.loop != NULL) osloop_close(v.loop);
     if (v.disk != NULL) osdisk_close(v.disk);
     if (e == ERR_OK) log_line(&v, SERVER_INFO, "stopped", "everything acknowledged is kept");

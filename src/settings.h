@@ -18,6 +18,8 @@
     X(listen,          "127.0.0.1:7070",  "address to listen on; port 0 = any")                                \
     X(socket,          "auto",            "Unix socket: a path, auto (reeve.sock in the data directory) or off") \
     X(http_hosts,      "",                "names that HTTP may call this server by, with commas; beside those of loopback and of `listen`") \
+    X(metrics_open,    "no",              "yes: who asks for /metrics from this machine needs no token")        \
+    X(may_start_workers, "no",            "yes: operators may have workers started on this machine")            \
     X(tls_cert,        "",                "PEM file of the certificate; standard: tls/server.pem in the data directory, if there") \
     X(tls_key,         "",                "PEM file of its key; standard: the file of the certificate")        \
     X(tls_client_ca,   "",                "PEM file of the authority of workers; standard: tls/ca.pem beside tls/server.pem") \

@@ -147,6 +147,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     int n = 2;
     argv[n++] = "--data";
     argv[n++] = p == PART_SERVER ? u->data : u->worker_data;
+    if (p == PART_SERVER) argv[n++] = "--may-start-workers", argv[n++] = "yes";
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
     if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+tables=(docs/openapi.yaml docs/guides/flows.schema.json) # what pages are made from, beside their own sources
 place=build/console tree=build/console/tree log=build/console/build.log
 mkdir -p "$place"
 exec 9>"$place/lock" # several builds (dev, release) want the same console
@@ -11,7 +12,7 @@ flock 9
 
 # sources: every file that the result depends on, with what is in it.
 sources() {
-    find console docs/openapi.yaml -path console/node_modules -prune -o -path console/dist -prune -o -type f -print0 |
+    find console "${tables[@]}" -path console/node_modules -prune -o -path console/dist -prune -o -type f -print0 |
         LC_ALL=C sort -z | xargs -0 sha256sum
 }
 
@@ -19,10 +20,10 @@ stamp=$(sources | sha256sum)
 [[ -f $place/stamp && -d $place/dist && $(<"$place/stamp") == "$stamp" ]] && exit 0
 
 packages=$(sha256sum console/package.json console/package-lock.json)
-mkdir -p "$tree/console" "$tree/docs"
+mkdir -p "$tree/console"
 find "$tree/console" -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {} +
 tar -C console -c --exclude=./node_modules --exclude=./dist . | tar -C "$tree/console" -x
-cp docs/openapi.yaml "$tree/docs/"
+cp --parents "${tables[@]}" "$tree/"
 
 install() {
     [[ -f $tree/packages && $(<"$tree/packages") == "$packages" ]] && return

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh [clang|package]: installs the Debian packages that building and testing needs, with `clang` also those of fuzzing
-# and formatting, with `package` those of making a Debian package. Does nothing when all are there.
+# deps.sh [clang|package|browser]: installs the Debian packages that building and testing needs, with `clang` also those of fuzzing
+# and formatting, with `package` those of making a Debian package, with `browser` those of the tests in a browser. Does
+# nothing when all are there.
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
@@ -8,10 +9,11 @@ packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd
     node-llhttp curl)
 # The console is built by node, Debian's or one that is here already.
 has_node() {
-    command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null
+    command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null
 }
 has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)
+[[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
 missing=()

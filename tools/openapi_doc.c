@@ -75,7 +75,9 @@ static void put_type(const struct tlv_field *f) {
 static bool is_fixed(const struct api_route *r, const char *name) {
     size_t len = strlen(name);
     if (r->field != NULL && strcmp(r->field, name) == 0) return true;
-    return r->preset != NULL && strncmp(r->preset, name, len) == 0 && r->preset[len] == '=';
+    for (const char *pair = r->preset; pair != NULL && *pair != 0; pair += strcspn(pair, "&"), pair += *pair == '&')
+        if (strncmp(pair, name, len) == 0 && pair[len] == '=') return true;
+    return false;
 }
 
 static void put_property(const struct tlv_field *f, int indent) {
@@ -145,6 +147,10 @@ static void put_parameters(const struct api_route *r) {
 
 static void put_body(const struct api_route *r) {
     if (r->body == API_BODY_NONE || r->verb == HTTP_VERB_DELETE) return;
+    if (r->body == API_BODY_BYTES) {
+        printf("      requestBody: {content: {\"*/*\": {schema: {type: string, format: binary}}}}\n");
+        return;
+    }
     printf("      requestBody:\n        content:\n          application/json:\n            schema:\n");
     if (r->body == API_BODY_FLOW) {
         printf(
@@ -170,7 +176,7 @@ static void put_stream_event(void) {
     printf("    stream_event:\n      description: guides/events.md says which members which type has\n"
            "      type: object\n      required: [type]\n      properties:\n"
            "        type: {type: string, enum: [hello, flow, job, worker, service, gap, metrics]}\n"
-           "        position: {type: string, pattern: \"^[0-9]+.[0-9]+$\"}\n");
+           "        position: {type: string, description: LSN.ORDINAL}\n");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) printf("        %s: {type: string}\n", texts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) printf("        %s: {type: integer}\n", numbers[i]);
     printf("        numbers: {type: object, additionalProperties: {type: integer, minimum: 0}}\n");
@@ -200,17 +206,17 @@ static void put_answers(const struct api_route *r) {
         return;
     }
     const struct tlv_desc *d = wire_info(wire_info(r->op)->answer)->desc;
-    const char *type = r->answer != API_ANSWER_BYTES ? "application/json"
-                       : r->op == WIRE_LOGS          ? "text/plain"
-                                                     : "application/octet-stream";
+    bool plain = r->answer == API_ANSWER_BYTES || r->answer == API_ANSWER_TEXT;
+    const char *type = !plain                                               ? "application/json"
+                       : r->op == WIRE_LOGS || r->answer == API_ANSWER_TEXT ? "text/plain"
+                                                                            : "application/octet-stream";
     printf("      responses:\n");
     for (int created = r->body == API_BODY_FLOW; created >= 0; created--) {
         const char *text = r->verb == HTTP_VERB_GET ? "here it is" : "done, and durable";
         if (r->body == API_BODY_FLOW) text = created ? "accepted, and durable" : "accepted before, with this key";
         printf("        \"%s\":\n          description: %s\n          content:\n", created ? "201" : "200", text);
-        printf("            %s:\n              schema:%s\n", type,
-               r->answer == API_ANSWER_BYTES ? " {type: string}" : "");
-        if (r->answer != API_ANSWER_BYTES) put_answer_schema(r, d);
+        printf("            %s:\n              schema:%s\n", type, plain ? " {type: string}" : "");
+        if (!plain) put_answer_schema(r, d);
     }
     printf("        default: {$ref: \"#/components/responses/error\"}\n");
 }
@@ -222,7 +228,7 @@ static void put_paths(void) {
         bool met = false;
         for (uint32_t k = 0; k < i; k++) met |= strcmp(routes[k].path, routes[i].path) == 0;
         if (met) continue;
-        printf("  %s%s:\n", API_PREFIX, routes[i].path);
+        printf("  %s%s:\n", routes[i].bare ? "" : API_PREFIX, routes[i].path);
         for (uint32_t k = i; k < count; k++) {
             if (strcmp(routes[k].path, routes[i].path) != 0) continue;
             printf("    ");

@@ -30,6 +30,9 @@ wanted() {
     return 1
 }
 
+# Asked for by its name.
+named() { ((${#only[@]})) && wanted "$1"; }
+
 # build PRESET TARGET...: configures once, then builds the targets.
 build() {
     local preset=$1
@@ -109,6 +112,18 @@ run_sim() {
     fi
 }
 
+# run_tap SUITE PROGRAM ARGS...: a program that prints TAP without nesting.
+run_tap() {
+    local suite=$1 start log=$logs/$1.log status=0 passed failed
+    shift
+    start=$(now_ms)
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    passed=$(grep -c '^ok ' "$log" || true)
+    failed=$(grep -c '^not ok ' "$log" || true)
+    ((status == 0 || failed > 0)) || failed=1
+    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
+}
+
 report() {
     local total=0 i
     for i in "${!suite_ms[@]}"; do total=$((total + suite_ms[i])); done
@@ -152,6 +167,14 @@ if $has_sim; then
         build mutants reeve-sim
         run_sim mutants build/mutants/reeve-sim mutants
     fi
+fi
+
+# The console: types and units; then its pages in a real browser against the real program.
+if wanted console || wanted browser; then tools/console_packages.sh; fi
+wanted console && run_tap console tools/console_test.sh
+if named browser; then
+    tools/deps.sh browser
+    run_tap browser env BROWSER_LOGS="$logs" node --test-reporter=tap tests/browser/run.mjs
 fi
 
 report

@@ -107,12 +107,12 @@
     X(http_body_bytes_max,         16777216,       1024,  134217728,      "bytes",  "the body of one HTTP request; the largest submit fits into it") \
     X(http_body_ms,                10000,          50,    600000,         "ms",     "how long the body of an HTTP request may take, beside one more for each byte that came") \
     X(http_idle_ms,                75000,          50,    3600000,        "ms",     "how long an HTTP connection may be silent between two requests, or take nothing of its answer") \
-    X(event_queue,                 1000,           1,     16384,          "events", "events that wait for one who follows them and does not take them; then it is fed from the journal") \
     X(http_rate,                   100000,         1,     10000000,       "requests","requests per second of one caller by HTTP; one program cannot take the whole loop") \
     X(http_burst,                  200000,         1,     100000000,      "requests","and so many at once after a pause") \
     X(session_ms,                  43200000,       1000,  2592000000,     "ms",     "how long a browser stays logged in: a working day") \
     X(login_link_ms,               300000,         1000,  86400000,       "ms",     "how long a login link is good for, unless it was used") \
     X(login_failures,              10,             1,     1000000,        "logins", "failed logins of one address in a row; one more is allowed each 10 s") \
+    X(event_queue,                 1000,           1,     16384,          "events", "events that wait for one who follows them and does not take them; then it is fed from the journal") \
     X(pack_bytes,                  16777216,       65536, 268435456,      "bytes",  "a pack of small blobs or logs that has reached this is closed; a start after a crash reads the open one") \
     X(vault_pending_bytes_max,     67108864,       262144, 4294967296,    "bytes",  "blobs and logs that wait in memory for the disk, each; beyond it senders are told to wait") \
     X(vault_reserve_bytes,         1073741824,     0,     1099511627776,  "bytes",  "free disk at which blobs and logs stop, so that the journal can go on") \

@@ -88,6 +88,7 @@ struct cmd_submit {
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs;
+    bool check; /* say whether it would be accepted; nothing is recorded */
 };
 
 struct cmd_add {

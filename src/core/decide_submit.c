@@ -427,7 +427,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     enum err e = check_head(d, cmd);
     if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &labels);
     if (e != ERR_OK) return e;
-    if (c->key.len && answer_from_key(d, cmd, &e)) return e;
+    if (c->key.len && !c->check && answer_from_key(d, cmd, &e)) return e;
     if (d->state->flows.count >= d->limits->flows_max)
         return refuse(d, ERR_BUSY, "there are %u flows already (flows_max)", d->state->flows.count);
     uint64_t over = (uint64_t)d->state->ended[ENDED_CLEAN].count + d->state->ended[ENDED_DEAD].count;
@@ -441,6 +441,8 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     struct tlv_list profiles, jobs;
     e = decide_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
     if (e != ERR_OK) return e;
+    d->reply->job_count = c->jobs.job_count;
+    if (c->check) return ERR_OK;
     struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, cmd)->body.as_REC_SUBMITTED;
     rec->head.tenant = cmd->tenant;
     rec->head.trace = c->trace;
@@ -456,7 +458,6 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->profiles = profiles;
     rec->jobs = jobs;
     d->reply->flow.v = rec->flow;
-    d->reply->job_count = c->jobs.job_count;
     return ERR_OK;
 }
 

@@ -94,7 +94,7 @@ static void list(struct state *s, struct fan *fan, uint32_t index) {
     struct expansion *x = expansion_at(s, index);
     uint32_t before = fan->busy_tail;
     if (before && expansion_at(s, before)->first > x->first) { /* rare: most come in order */
-        before = 0; /* the last of the list comes behind it */
+        before = 0;                                            /* the last of the list comes behind it */
         for (uint32_t i = fan->busy_head; expansion_at(s, i)->first < x->first; i = expansion_at(s, i)->busy_next)
             before = i;
     }
@@ -389,6 +389,7 @@ void expand_answer(struct state *s, uint32_t job, const struct rec_expanded *rec
     count_bare(s, expansion_at(s, expand_make(s, job, rec->count, rec->items)), 1);
     j->gates |= GATE_BIT(GATE_EXPANSION);
     const struct flow *f = flow_at(s, j->flow);
+    tally_add(s, f, TALLY_JOBS, rec->count);
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = f->state};
     emit_event(s, &event);
     job_advance(s, job);

@@ -76,6 +76,7 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
     size_t first =
         rec->jobs.count == 1 ? ((struct rec_job *)rec->jobs.at)->raw.len + encoded->len + 40 : FLOW_CHUNK_BYTES;
     uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(encoded), first);
+    tally_add(s, flow_at(s, index), TALLY_FLOWS, 1);
     flow_at(s, index)->more = rec->more;
     return index;
 }
@@ -100,9 +101,9 @@ bool flow_release_some(struct flow *f, size_t bytes) {
 
 size_t flow_bytes(const struct flow *f) {
     return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->work.slots * sizeof(uint32_t) +
-           f->entered.slots * sizeof(uint32_t) +
-           f->edges.slots * sizeof(struct edge) + f->foreign.slots * sizeof(struct foreign_edge) +
-           f->seen.slots * sizeof(struct foreign_seen) + lean_bytes(&f->names);
+           f->entered.slots * sizeof(uint32_t) + f->edges.slots * sizeof(struct edge) +
+           f->foreign.slots * sizeof(struct foreign_edge) + f->seen.slots * sizeof(struct foreign_seen) +
+           lean_bytes(&f->names);
 }
 
 void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret) {
@@ -199,6 +200,7 @@ uint32_t flow_make_job(struct state *s, uint32_t flow, uint32_t profile, const s
     uint32_t index = flow_place_job(s, flow, profile, buf_slice(&message));
     buf_fini(&message);
     job_enter(s, index);
+    tally_add(s, flow_at(s, flow), TALLY_JOBS, 1);
     quota_count_job(s, job_at(s, index), 1);
     flow_index_names(s, flow_at(s, flow));
     return index;
@@ -252,6 +254,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         profile_index[i] = profile_take(s, f->tenant, sets[i].raw);
         profile_ref(s, profile_index[i]); /* until all jobs are placed: sets that none of them uses go again */
     }
+    tally_add(s, f, TALLY_JOBS, jobs->count);
     if (f->jobs.count == 0) u32vec_reserve(&f->jobs, jobs->count);
     /* one piece of memory for all messages, packed: a job is small beside what rounding would cost it */
     size_t text_bytes = 0;

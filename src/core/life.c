@@ -10,8 +10,8 @@
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
-#include "retention.h"
 #include "quota.h"
+#include "retention.h"
 #include "saga.h"
 #include "service.h"
 #include "timer.h"
@@ -133,6 +133,7 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     REQUIRE(job_may_move(from, to));
     bool is_end = job_state_is_terminal(to) && !job_state_is_terminal(from);
     bool is_return = job_state_is_terminal(from) && !job_state_is_terminal(to);
+    tally_move(s, j, to, cause);
     if (is_end) count_open(s, j, -1);
     leave(s, index, j);
     j->link = link;

@@ -647,6 +647,16 @@ static enum err load_service(struct loader *l, const struct snap_service *o, str
     return ERR_OK;
 }
 
+static enum err load_tally(struct loader *l, const struct snap_tally *o, struct why *why) {
+    const struct snap_count *counts = o->counts.at;
+    for (uint32_t i = 0; i < o->counts.count; i++) {
+        FITS(counts[i].what < TALLY_COUNT && counts[i].n > 0, "a count of nothing");
+        FITS(l->state->tally[counts[i].what] == 0, "a count twice");
+        l->state->tally[counts[i].what] = counts[i].n;
+    }
+    return ERR_OK;
+}
+
 static enum err load_object(struct loader *l, enum object_kind kind, const void *o, struct why *why) {
     FITS(l->has_header != (kind == OBJ_HEADER), "the header is not first");
     FITS(!l->has_end, "objects after the end");
@@ -670,6 +680,7 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_EXPANSION: return load_expansion(l, o, why);
     case OBJ_CHILDREN: return load_children(l, o, why);
     case OBJ_SERVICE: return load_service(l, o, why);
+    case OBJ_TALLY: return load_tally(l, o, why);
     case OBJ_KIND_END: break;
     }
     return misfit(why, "an object of no kind");
@@ -744,6 +755,15 @@ static void queue_ready(struct state *s) {
     heap_fini(&by_time);
 }
 
+static void link_questions(struct state *s) {
+    struct heap by_id;
+    heap_init(&by_id, NULL, NULL);
+    for (uint32_t i = 1; i <= s->questions.high; i++)
+        if (question_at(s, i)->id) heap_push(&by_id, (int64_t)question_at(s, i)->id, i);
+    while (by_id.count) question_link(s, (uint32_t)heap_pop(&by_id).ref);
+    heap_fini(&by_id);
+}
+
 static enum err check_links(const struct state *s, struct why *why) {
     for (uint32_t i = 1; i <= s->jobs.high; i++) {
         const struct job *j = job_at(s, i);
@@ -757,6 +777,7 @@ static enum err check_links(const struct state *s, struct why *why) {
 enum err loader_end(struct loader *l, struct why *why) {
     FITS(l->has_end && l->pending.len == 0, "it is cut short");
     queue_ready(l->state);
+    link_questions(l->state);
     ended_restore(l->state);
     return check_links(l->state, why);
 }

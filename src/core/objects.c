@@ -5,6 +5,7 @@
 #include "options.h"
 #include "outside.h"
 #include "record.h"
+#include "tally.h"
 
 #define TEXT_MAX 255
 #define MESSAGE_MAX (1u << 24)
@@ -290,6 +291,15 @@ static const struct tlv_field service_fields[] = {
     TLV_FIELD(15, TLV_TEXT, snap_service, note, .max = 4096),
 };
 
+static const struct tlv_field count_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_count, what),
+    TLV_FIELD(2, TLV_U64, snap_count, n),
+};
+static const struct tlv_desc count_desc = TLV_DESC("count", snap_count, count_fields);
+static const struct tlv_field tally_fields[] = {
+    TLV_FIELD(1, TLV_LIST, snap_tally, counts, .max = TALLY_COUNT, .sub = &count_desc),
+};
+
 static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
     [OBJ_TENANT] = TLV_DESC("tenant", snap_tenant, tenant_fields),
@@ -310,6 +320,7 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_EXPANSION] = TLV_DESC("expansion", snap_expansion, expansion_fields),
     [OBJ_CHILDREN] = TLV_DESC("children", snap_children, children_fields),
     [OBJ_SERVICE] = TLV_DESC("service", snap_service, service_fields),
+    [OBJ_TALLY] = TLV_DESC("tally", snap_tally, tally_fields),
 };
 /* clang-format on */
 

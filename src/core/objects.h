@@ -24,7 +24,8 @@
     X(OBJ_MEMO, 41, snap_memo, "memo", "a result that is kept; those of a tenant in order of their age") \
     X(OBJ_EXPANSION, 50, snap_expansion, "expansion", "a foreach job that got its items, by ordinal, after all flows") \
     X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index") \
-    X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows")
+    X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows") \
+    X(OBJ_TALLY, 70, snap_tally, "tally", "what has happened, counted; at most one, left out when nothing has")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -237,6 +238,13 @@ struct snap_service {
     uint32_t deployer_ordinal;
     uint32_t port;
     struct slice note;
+};
+struct snap_count {
+    uint32_t what; /* enum tally */
+    uint64_t n;
+};
+struct snap_tally {
+    struct tlv_list counts; /* of snap_count, those that are not 0, ascending */
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

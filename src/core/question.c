@@ -72,10 +72,25 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
         q->voters = ARENA_ARRAY(&flow_at(s, j->flow)->arena, uint64_t, o->quorum);
     j->link = index;
     map_put(&s->question_by_id, q->id, index);
+    question_link(s, index);
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
     if (gate == GATE_SERVICE) return; /* nobody outside is asked */
     struct question_effect effect = question_effect_of(s, q);
     emit_question(s, &effect);
+}
+
+void question_link(struct state *s, uint32_t index) {
+    struct question *q = question_at(s, index);
+    REQUIRE(!s->question_tail || question_at(s, s->question_tail)->id < q->id);
+    q->prev = s->question_tail;
+    q->next = 0;
+    *(q->prev ? &question_at(s, q->prev)->next : &s->question_head) = index;
+    s->question_tail = index;
+}
+
+static void unlink_question(struct state *s, const struct question *q) {
+    *(q->prev ? &question_at(s, q->prev)->next : &s->question_head) = q->next;
+    *(q->next ? &question_at(s, q->next)->prev : &s->question_tail) = q->prev;
 }
 
 void question_close(struct state *s, struct job *j) {
@@ -85,6 +100,7 @@ void question_close(struct state *s, struct job *j) {
     uint32_t deployer = q->gate == GATE_SERVICE ? q->job : 0;
     timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
     map_del(&s->question_by_id, q->id);
+    unlink_question(s, q);
     pool_free(&s->questions, j->link);
     j->link = 0;
     if (deployer) service_give_up(s, deployer);
@@ -163,6 +179,17 @@ static void pass(struct state *s, uint32_t job, enum gate gate) {
     job_advance(s, job);
 }
 
+/* A question that is about to be closed by this. */
+static void count_answer(struct state *s, const struct question *q, const struct rec_verdict *rec) {
+    const struct flow *f = flow_at(s, job_at(s, q->job)->flow);
+    bool denies = rec->verdict == VERDICT_DENY, by_someone = rec->head.principal.len > 0;
+    if (q->gate == GATE_OUTPUT) tally_add(s, f, TALLY_OUTPUTS, 1);
+    if (q->gate == GATE_POLICY && denies) tally_add(s, f, TALLY_POLICY_DENIED, 1);
+    if (q->gate != GATE_APPROVAL) return;
+    tally_add(s, f, !denies ? TALLY_APPROVED : by_someone ? TALLY_REJECTED : TALLY_EXPIRED, 1);
+    tally_time(s, f, TALLY_APPROVAL, s->now.ms - q->asked.ms);
+}
+
 void question_answer(struct state *s, uint32_t index, const struct rec_verdict *rec) {
     struct question *q = question_at(s, index);
     uint32_t job = q->job;
@@ -176,6 +203,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         keep_payload(s, job, gate, rec);
         keep_policy(s, j, gate, rec);
         if (gate == GATE_APPROVAL && !vote(s, q, rec->head.principal)) return;
+        count_answer(s, q, rec);
         question_close(s, j);
         pass(s, job, gate);
         return;
@@ -186,6 +214,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         pass(s, job, gate);
         return;
     case VERDICT_DENY:
+        count_answer(s, q, rec);
         question_close(s, j);
         if (MUTANT(false_condition_runs) && gate == GATE_CONDITION)
             pass(s, job, gate);
@@ -198,6 +227,7 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
         job_finish(s, job, JOB_FAILED, CAUSE_VERDICT);
         return;
     case VERDICT_QUARANTINE:
+        count_answer(s, q, rec);
         question_close(s, j);
         note_verdict(s, j, rec->reason);
         memo_taint(s, j);

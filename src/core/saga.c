@@ -59,6 +59,7 @@ void saga_enter(struct state *s, struct job *j) {
     if (MUTANT(compensation_lost) && f->unwinding != UNWIND_NONE) return;
     uint64_t bytes = saga_undo_bytes(s, j);
     x->entered = true;
+    tally_add(s, f, TALLY_UNDOS, 1);
     u32vec_push(&f->entered, j->ordinal);
     f->undo_bytes += bytes;
     if (f->state != FLOW_RUNNING) s->reserved_bytes -= bytes;
@@ -70,6 +71,7 @@ void saga_fail(struct state *s, uint32_t job) {
     if (!job_is_dead_letter(j->state, j->cause) || f->unwinding != UNWIND_NONE) return;
     if (f->entered.count == 0 && f->undo_active == 0) return; /* nothing to undo, now or when the open attempts end */
     f->unwinding = UNWIND_DUE;
+    tally_add(s, f, TALLY_SAGAS, 1);
     f->more = false;
     work_touch(s, j->flow);
 }
@@ -101,6 +103,7 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
         .name = undo_name(s, spec.name), .body = spec.undo_body, .body_hash = spec.undo_hash, .undoes = ordinal + 1};
     uint32_t index = flow_make_job(s, flow, extra_at(s, undone->extra)->undo_profile, &undo);
     job_extra(s, job_at(s, index))->undoes = ordinal + 1;
+    tally_add(s, f, TALLY_COMPENSATIONS, 1);
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = FLOW_RUNNING};
     emit_event(s, &event);
     job_judge_as(s, index, &undo);
@@ -122,6 +125,7 @@ void saga_next(struct state *s, uint32_t flow) {
     if (flow_open_jobs(f)) return;
     if (f->entered.count == 0) {
         f->unwinding = UNWIND_DONE;
+        tally_add(s, f, TALLY_SAGAS_DONE, 1);
         return;
     }
     uint64_t before = f->undo_bytes;

@@ -463,6 +463,14 @@ static void put_store(struct writer *w) {
     }
 }
 
+static void put_tally(struct writer *w) {
+    struct snap_count *counts = ARENA_ARRAY(&w->arena, struct snap_count, TALLY_COUNT);
+    struct snap_tally o = {{counts, 0}};
+    for (uint32_t i = 0; i < TALLY_COUNT; i++)
+        if (w->state->tally[i] != 0) counts[o.counts.count++] = (struct snap_count){i, w->state->tally[i]};
+    if (o.counts.count > 0) put(w, OBJ_TALLY, &o);
+}
+
 static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct why *why) {
     struct writer w = {.state = s, .put = put_one, .ctx = ctx, .why = why};
     buf_init(&w.message, OBJECT_BYTES_MAX);
@@ -478,6 +486,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_store(&w);
     put_schedules(&w);
     put_memos(&w);
+    put_tally(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);
     return w.err;

@@ -24,6 +24,7 @@
 #include "pool.h"
 #include "record.h"
 #include "store_state.h"
+#include "tally.h"
 #include "vec.h"
 #include "wtime.h"
 
@@ -265,6 +266,7 @@ struct question {
     uint32_t timer;      /* index */
     uint32_t votes;
     uint64_t *voters;    /* hashes of principals, quorum of them, in the flow's arena */
+    uint32_t next, prev; /* index: all open ones, by id */
 };
 
 struct key {
@@ -422,6 +424,7 @@ struct state {
     uint64_t question_last;
     uint32_t worker_last;
     uint64_t policy;    /* version in force; 0 = none was told */
+    uint64_t tally[TALLY_COUNT]; /* enum tally */
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;
@@ -452,6 +455,7 @@ struct state {
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
     uint32_t unwind_head;                /* flows of the present record that unwind when all cascades are through */
     uint32_t dead_head, dead_tail;   /* dead-letter list */
+    uint32_t question_head, question_tail;
     uint64_t dead_count;
     uint64_t by_state[JOB_STATE_COUNT];
     uint64_t reserved_bytes;

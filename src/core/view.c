@@ -325,19 +325,20 @@ void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *
     }
 }
 
+uint32_t view_question_next(const struct state *s, uint32_t at, struct question_view *ret) {
+    uint32_t i = at ? question_at(s, at)->next : s->question_head;
+    while (i && question_at(s, i)->gate == GATE_SERVICE) i = question_at(s, i)->next; /* that one nobody answers */
+    if (i) fill_question(s, question_at(s, i), ret);
+    return i;
+}
+
+uint32_t view_question_place(const struct state *s, uint64_t id) {
+    return map_get(&s->question_by_id, id);
+}
+
 void view_each_question(const struct state *s, view_question_fn each, void *ctx) {
-    struct heap by_id;
-    heap_init(&by_id, NULL, NULL);
-    for (uint32_t i = 1; i <= s->questions.high; i++) {
-        const struct question *q = question_at(s, i);
-        if (q->id && q->gate != GATE_SERVICE) heap_push(&by_id, (int64_t)q->id, i); /* that one nobody answers */
-    }
-    while (by_id.count) {
-        struct question_view view;
-        fill_question(s, question_at(s, (uint32_t)heap_pop(&by_id).ref), &view);
-        each(ctx, &view);
-    }
-    heap_fini(&by_id);
+    struct question_view view;
+    for (uint32_t i = 0; (i = view_question_next(s, i, &view)) != 0;) each(ctx, &view);
 }
 
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx) {
@@ -349,11 +350,32 @@ void view_each_worker(const struct state *s, const struct live *l, view_worker_f
     }
 }
 
+uint32_t view_dead_next(const struct state *s, uint32_t at, struct job_view *ret) {
+    uint32_t i = at ? job_at(s, at)->next : s->dead_head;
+    while (i && flow_is_leaving(flow_at(s, job_at(s, i)->flow))) i = job_at(s, i)->next;
+    if (i) fill_job(s, job_at(s, i), ret);
+    return i;
+}
+
+uint32_t view_dead_place(const struct state *s, struct job_ref ref) {
+    uint32_t job = job_find(s, ref);
+    return job && job_at(s, job)->flags & JOBF_DEAD ? job : 0;
+}
+
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx) {
     for (uint32_t i = s->dead_head; i; i = job_at(s, i)->next) {
         struct job_view view;
         if (flow_is_leaving(flow_at(s, job_at(s, i)->flow))) continue;
         fill_job(s, job_at(s, i), &view);
+        each(ctx, &view);
+    }
+}
+
+void view_each_run(const struct state *s, uint32_t worker, view_job_fn each, void *ctx) {
+    uint32_t index = worker ? map_get(&s->worker_by_number, worker) : 0;
+    for (uint32_t i = index ? worker_at(s, index)->first : 0; i; i = run_at(s, i)->next) {
+        struct job_view view;
+        fill_job(s, job_at(s, run_at(s, i)->job), &view);
         each(ctx, &view);
     }
 }
@@ -384,6 +406,10 @@ void view_each_memo(const struct state *s, view_memo_fn each, void *ctx) {
             struct memo_view view = memo_view_of(s, memo_at(s, i));
             each(ctx, &view);
         }
+}
+
+const uint64_t *view_tally(const struct state *s) {
+    return s->tally;
 }
 
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret) {

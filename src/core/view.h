@@ -113,9 +113,17 @@ uint32_t view_flow_next(const struct state *s, uint32_t at, flow_id *ret);
 uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret);
 uint64_t view_flow_last(const struct state *s); /* the highest number given to a flow so far */
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx); /* in order of ordinals */
-void view_each_question(const struct state *s, view_question_fn each, void *ctx);
+void view_each_question(const struct state *s, view_question_fn each, void *ctx); /* by id */
+/* As view_flow_next, by id. */
+uint32_t view_question_next(const struct state *s, uint32_t at, struct question_view *ret);
+uint32_t view_question_place(const struct state *s, uint64_t id); /* behind which the next one is; 0 = it is not open */
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
+/* As view_flow_next, the oldest first. */
+uint32_t view_dead_next(const struct state *s, uint32_t at, struct job_view *ret);
+uint32_t view_dead_place(const struct state *s, struct job_ref ref); /* behind which the next one is; 0 = it is none */
+/* What it holds, the oldest first. */
+void view_each_run(const struct state *s, uint32_t worker, view_job_fn each, void *ctx);
 
 struct limit_view {
     bool is_set;
@@ -226,6 +234,8 @@ struct state_counts {
     uint64_t reserved_bytes; /* of journal, promised to accepted work */
 };
 void view_counts(const struct state *s, const struct live *l, struct state_counts *ret);
+
+const uint64_t *view_tally(const struct state *s); /* TALLY_COUNT numbers, see tally.h */
 
 /* The one reason why a job is not running, the first of this list that holds. */
 #define BLOCK_TABLE(X)                                                                                     \

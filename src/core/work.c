@@ -177,6 +177,15 @@ static enum flow_state end_state(const struct flow *f) {
     return f->by_state[JOB_CANCELLED] ? FLOW_CANCELLED : FLOW_SUCCEEDED;
 }
 
+static void count_end(struct state *s, const struct flow *f) {
+    static const enum tally ends[FLOW_STATE_COUNT] = {[FLOW_SUCCEEDED] = TALLY_FLOWS_SUCCEEDED,
+                                                      [FLOW_FAILED] = TALLY_FLOWS_FAILED,
+                                                      [FLOW_CANCELLED] = TALLY_FLOWS_CANCELLED};
+    if (f->state == FLOW_RUNNING || f->of_service) return;
+    tally_add(s, f, ends[f->state], 1);
+    tally_time(s, f, TALLY_FLOW, f->finished.ms - f->created.ms);
+}
+
 static void check_end(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
@@ -187,6 +196,7 @@ static void check_end(struct state *s, uint32_t flow) {
     saga_reserve(s, f, state);
     f->state = (uint8_t)state;
     f->finished = state == FLOW_RUNNING ? (wall_time){0} : s->now;
+    count_end(s, f);
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = state};
     emit_event(s, &event);
     if (f->schedule) schedule_flow_moved(s, f->schedule, state);

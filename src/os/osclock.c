@@ -24,6 +24,14 @@ static mono_time mono(struct clock *c) {
     return (mono_time){ms_of(CLOCK_MONOTONIC)};
 }
 
+static uint64_t us(struct clock *c) {
+    (void)c;
+    struct timespec t;
+    int rc = clock_gettime(CLOCK_MONOTONIC, &t);
+    ENSURE(rc == 0);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
 /* A kernel without randomness is no place to make nonces: that is a panic, not a guess. */
 static uint64_t random64(struct clock *c) {
     (void)c;
@@ -36,6 +44,6 @@ static uint64_t random64(struct clock *c) {
 }
 
 struct clock *osclock(void) {
-    static struct clock the = {wall, mono, random64};
+    static struct clock the = {wall, mono, random64, us};
     return &the;
 }

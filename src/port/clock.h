@@ -10,6 +10,7 @@ struct clock {
     wall_time (*wall)(struct clock *c);
     mono_time (*mono)(struct clock *c);
     uint64_t (*random)(struct clock *c);
+    uint64_t (*us)(struct clock *c); /* monotonic microseconds, to measure by and nothing else */
 };
 
 #endif

@@ -7,17 +7,19 @@
 #define PAIRS_MAX 128u /* of a query */
 
 /* clang-format off */
-#define GET(path, op, field, preset, answer, about, text) \
-    {HTTP_VERB_GET, path, op, field, preset, API_BODY_NONE, API_ANSWER_##answer, about, text}
-#define DO(verb, path, op, field, preset, answer, about, text) \
-    {HTTP_VERB_##verb, path, op, field, preset, API_BODY_FIELDS, API_ANSWER_##answer, about, text}
+#define GET(path, op, field, preset, answer, about, text_) \
+    {HTTP_VERB_GET, path, op, field, preset, API_BODY_NONE, API_ANSWER_##answer, about, .text = text_}
+#define DO(verb, path, op, field, preset, answer, about, text_) \
+    {HTTP_VERB_##verb, path, op, field, preset, API_BODY_FIELDS, API_ANSWER_##answer, about, .text = text_}
 
 static const struct api_route routes[] = {
 /*      path                               message          field      preset           answer   about */
     GET("/flows",                          WIRE_LIST,       NULL,      "what=flows",    MESSAGE, "flows",     "a page of flows, the newest first"),
-    {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", "submits a flow file in JSON; header Idempotency-Key"},
+    {HTTP_VERB_POST, "/flows", WIRE_SUBMIT, NULL, NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "submits a flow file in JSON; header Idempotency-Key"},
     GET("/flows/{flow}",                   WIRE_GET,        "target",  NULL,            MESSAGE, NULL,        "a flow; with details=true its jobs"),
     GET("/flows/{flow}/jobs",              WIRE_LIST,       "flow",    "what=jobs",     MESSAGE, "jobs",      "a page of the jobs of a flow"),
+    {HTTP_VERB_POST, "/flows/{flow}/jobs", WIRE_ADD_JOBS, "flow", NULL, API_BODY_FLOW, API_ANSWER_ITEM, "flows", .text = "adds jobs to a flow that runs: the body is a flow file in JSON, whose jobs may need those that are there"},
+    GET("/flows/{flow}/graph",             WIRE_LIST,       "flow",    "what=jobs&graph=true", MESSAGE, "jobs", "a page of the jobs of a flow with parents and attempts; with items_of the items of one"),
     GET("/flows/{flow}/wait",              WIRE_WAIT,       "targets", NULL,            MESSAGE, "over",      "answers when the flow is over, or after timeout_ms"),
     DO(POST, "/flows/{flow}/cancel",       WIRE_CANCEL,     "targets", NULL,            ITEM,    "results",   "ends a flow"),
     DO(POST, "/flows/{flow}/rerun",        WIRE_RERUN,      "targets", NULL,            ITEM,    "results",   "starts a finished flow again where it failed"),
@@ -35,10 +37,14 @@ static const struct api_route routes[] = {
     DO(POST, "/callback/{token}",          WIRE_COMPLETE,   "token",   NULL,            MESSAGE, NULL,        "the word that an external job waits for, by its token and no other right"),
     DO(POST, "/jobs/{flow}/{job}/verdict", WIRE_VERDICT,    "job",     NULL,            MESSAGE, NULL,        "answers the question that this job stands before"),
     GET("/dead",                           WIRE_LIST,       NULL,      "what=dead",     MESSAGE, "jobs",      "a page of dead letters"),
+    DO(POST, "/dead/retry",                WIRE_DEAD_RETRY, NULL,     NULL,            MESSAGE, "results",   "dead letters get a new budget: targets, or all that fit flow, name, states, times; at most 1,000 at once"),
+    DO(POST, "/dead/discard",              WIRE_DEAD_DISCARD, NULL,   NULL,            MESSAGE, "results",   "the same, to put them away"),
     GET("/questions",                      WIRE_LIST,       NULL,      "what=questions", MESSAGE, "questions", "a page of what waits for a decision"),
     DO(POST, "/questions/{question}/verdict", WIRE_VERDICT, "question", NULL,           MESSAGE, NULL,        "answers a question, for the hash that was shown"),
     GET("/workers",                        WIRE_LIST,       NULL,      "what=workers",  MESSAGE, "workers",   "a page of workers"),
+    GET("/workers/{worker}/jobs",          WIRE_LIST,       "name",    "what=running",  MESSAGE, "jobs",      "a page of the jobs that a worker holds, the oldest first"),
     DO(POST, "/workers/{worker}/drain",    WIRE_DRAIN,      "worker",  NULL,            MESSAGE, NULL,        "a worker takes no more; with undo it takes again"),
+    DO(POST, "/workers",                   WIRE_WORKER_START, NULL,   NULL,            MESSAGE, NULL,        "starts a worker on the server's machine, where the server may"),
     GET("/demand",                         WIRE_DEMAND_WATCH, NULL,    "once=true",     MESSAGE, "rows",      "which jobs wait for room"),
     GET("/schedules",                      WIRE_SCHEDULE_LS, NULL,     NULL,            MESSAGE, "schedules", "a page of schedules"),
     DO(PUT, "/schedules/{name}",           WIRE_SCHEDULE_SET, "name",  NULL,            MESSAGE, NULL,        "sets a schedule; flow.spec is a flow file in JSON"),
@@ -51,11 +57,13 @@ static const struct api_route routes[] = {
     GET("/store",                          WIRE_KV_GET,     NULL,      NULL,            MESSAGE, "items",     "keys of the shared store: by name, or a page by prefix"),
     DO(POST, "/store",                     WIRE_KV_CHANGE,  NULL,      NULL,            MESSAGE, NULL,        "changes keys of the shared store, or publishes"),
     GET("/blobs",                          WIRE_BLOB_LS,    NULL,      NULL,            MESSAGE, "blobs",     "a page of the tenant's blobs"),
+    {HTTP_VERB_POST, "/blobs", WIRE_BLOB_PUT, NULL, NULL, API_BODY_BYTES, API_ANSWER_MESSAGE, NULL, .text = "stores the body, of any type and length, and tells its hash when it is durable"},
     GET("/blobs/{hash}",                   WIRE_BLOB_GET,   "hash",    NULL,            BYTES,   NULL,        "the bytes of a blob"),
     DO(POST, "/session/link",              WIRE_LOGIN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a link by which a browser comes in as the caller, once"),
     GET("/tokens",                         WIRE_TOKEN_LS,   NULL,      NULL,            MESSAGE, "tokens",    "which tokens there are; not the tokens themselves"),
     DO(POST, "/tokens",                    WIRE_TOKEN_NEW,  NULL,      NULL,            MESSAGE, NULL,        "a new token, shown once"),
     DO(DELETE, "/tokens/{id}",             WIRE_TOKEN_REVOKE, "targets", NULL,          ITEM,    "results",   "a token is no longer valid"),
+    GET("/audit",                          WIRE_AUDIT,      NULL,      NULL,            MESSAGE, "records",   "a page of the journal's records, newest first, also of those in the archive"),
     DO(PUT, "/pools/{name}",               WIRE_POOL,       "name",    NULL,            MESSAGE, NULL,        "sets a pool"),
     DO(POST, "/pools/{name}/pause",        WIRE_PAUSE,      "name",    "scope=pool",    MESSAGE, NULL,        "a pool starts nothing new"),
     DO(POST, "/pools/{name}/resume",       WIRE_RESUME,     "name",    "scope=pool",    MESSAGE, NULL,        "it goes on"),
@@ -67,6 +75,7 @@ static const struct api_route routes[] = {
     GET("/events",                         WIRE_FOLLOW,     NULL,      NULL,            STREAM,  NULL,        "everything that happens, as WebSocket (Upgrade) or server-sent events; header Last-Event-ID counts as since"),
     GET("/flows/{flow}/events",            WIRE_TALE,       "flow",    NULL,            TALE,    "events",    "what happened to a flow, from its birth on"),
     GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
+    {HTTP_VERB_GET, "/metrics", WIRE_METRICS, NULL, NULL, API_BODY_NONE, API_ANSWER_TEXT, NULL, .text = "the counters for Prometheus, text format 0.0.4", .bare = true},
     GET("/playground",                     WIRE_PLAYGROUND_GET, NULL,  NULL,            MESSAGE, NULL,        "of `reeve up --playground`: the server and its last recovery"),
     DO(POST, "/playground/kill",           WIRE_PLAYGROUND_DO, NULL,   "what=kill",     MESSAGE, NULL,        "pulls the plug: the server is killed with SIGKILL"),
     DO(POST, "/playground/recover",        WIRE_PLAYGROUND_DO, NULL,   "what=recover",  MESSAGE, NULL,        "starts a killed server again, before it happens by itself"),
@@ -106,8 +115,8 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
     enum http_verb wanted = r->verb == HTTP_VERB_HEAD ? HTTP_VERB_GET : r->verb;
     size_t prefix = sizeof API_PREFIX - 1;
     *ret = (struct api_match){0};
-    if (path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0) return ERR_OK;
-    path = slice_of(path.ptr + prefix, path.len - prefix);
+    bool bare = path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0;
+    if (!bare) path = slice_of(path.ptr + prefix, path.len - prefix);
     while (uri_word_next(&path, &raw)) {
         if (count == API_WORDS_MAX) return ERR_OK;
         enum err e = uri_decode(raw, false, arena, &words[count++], why);
@@ -116,7 +125,7 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
     if (path.len > 0) return ERR_OK; /* "/api/v1x" */
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         struct api_match m = {0};
-        if (!path_fits(routes[i].path, words, count, &m)) continue;
+        if (routes[i].bare != bare || !path_fits(routes[i].path, words, count, &m)) continue;
         m.route = routes[i].verb == wanted ? &routes[i] : ret->route;
         m.verbs = ret->verbs | 1u << routes[i].verb;
         if (routes[i].verb == HTTP_VERB_GET) m.verbs |= 1u << HTTP_VERB_HEAD;
@@ -182,6 +191,17 @@ static enum err take_fields(struct wire_json_in *x, const struct api_route *rout
     return e == ERR_OK ? wire_json_read(x, root, wire_info(route->op)->desc, message) : e;
 }
 
+/* Jobs for a flow that is there: as a flow file, too. */
+static enum err take_jobs(struct wire_json_in *x, const struct api_route *route, const struct http_request *r,
+                          struct wire_add_jobs *ret) {
+    if (r->body.len == 0) return why_set(x->why, ERR_INVALID, "the body is missing: a flow file in JSON");
+    enum err e = take_query(x, &wire_add_jobs_desc, route, r->query, ret);
+    if (e != ERR_OK) return e;
+    if (ret->spec.len > 0) return why_set(x->why, ERR_INVALID, "`spec` is given by the body");
+    ret->spec = r->body;
+    return ERR_OK;
+}
+
 /* The flow file stays as it is: who reads flow files reads it. */
 static enum err take_flow(struct wire_json_in *x, const struct api_route *route, const struct http_request *r,
                           struct wire_submit *ret) {
@@ -221,11 +241,14 @@ enum err api_message(const struct api_match *m, const struct http_request *r, co
     switch (route->body) {
     case API_BODY_NONE: e = take_query(x, d, route, r->query, message); break;
     case API_BODY_FIELDS: e = take_fields(x, route, r, limits, message); break;
-    case API_BODY_FLOW: e = take_flow(x, route, r, message); break;
+    case API_BODY_FLOW:
+        e = route->op == WIRE_ADD_JOBS ? take_jobs(x, route, r, message) : take_flow(x, route, r, message);
+        break;
+    case API_BODY_BYTES: ((struct wire_blob_put *)message)->data = r->body; break;
     }
     if (e == ERR_OK && route->body == API_BODY_NONE && r->body.len > 0)
         e = why_set(x->why, ERR_INVALID, "a body has no meaning here");
-    if (e == ERR_OK && route->body == API_BODY_FIELDS && r->query.len > 0)
+    if (e == ERR_OK && (route->body == API_BODY_FIELDS || route->body == API_BODY_BYTES) && r->query.len > 0)
         e = why_set(x->why, ERR_INVALID, "a query has no meaning here: say it in the body");
     if (e == ERR_OK) e = take_preset(x, d, route, message);
     if (e == ERR_OK) e = take_words(x, m, d, message);

@@ -16,13 +16,15 @@
 enum api_body {
     API_BODY_NONE,
     API_BODY_FIELDS, /* a JSON object with fields of the message; may be left out */
-    API_BODY_FLOW,   /* a flow file in JSON: the one flow of a submit; the query has further fields of it */
+    API_BODY_FLOW,   /* a flow file in JSON: the one flow of a submit, or jobs for one; the query has further fields */
+    API_BODY_BYTES,  /* any bytes of any type: the field `data` of the message */
 };
 
 enum api_answer {
     API_ANSWER_MESSAGE, /* the fields of the answering message */
     API_ANSWER_ITEM,    /* those of the one item of its list `about`, and the LSN */
     API_ANSWER_BYTES,   /* what the frames of a stream carry, as it is */
+    API_ANSWER_TEXT,    /* its field `text`, as it is */
     API_ANSWER_STREAM,  /* events, as long as the connection lives: by WebSocket or as server-sent events */
     API_ANSWER_TALE,    /* events of one flow, as the stream words them */
 };
@@ -37,6 +39,7 @@ struct api_route {
     enum api_answer answer;
     const char *about; /* the list of the answer that this is about: there also when it is empty; NULL = none */
     const char *text;
+    bool bare; /* the path is not under the prefix */
 };
 
 const struct api_route *api_routes(uint32_t *ret_count);

@@ -96,7 +96,8 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
         const struct wire_submitted_flow *flow = m->flows.at;
         if (m->flows.count == 1 && flow->code.len > 0)
             return api_error(x->json, err_of(flow->code), 0, flow->message, NULL, flow->retry_after_ms);
-        said.status = m->flows.count == 1 && flow->repeated ? 200 : 201;
+        bool is_new = m->flows.count != 1 || (!flow->repeated && flow->flow.len > 0);
+        said.status = is_new ? 201 : 200; /* one that was only checked has no id */
     }
     if (route->answer == API_ANSWER_TALE) {
         put_tale(x->json, parts[0]);

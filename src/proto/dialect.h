@@ -1,6 +1,6 @@
 /* dialect.h: how a stream of events is worded. Whoever sends events (server/tape.h) knows no words: it asks a dialect
- * for the text of each message and frames that. A dialect that has nothing to say at some point writes nothing, and then
- * nothing is sent. */
+ * for the text of each message and frames that. A dialect that has nothing to say at some point writes nothing, and
+ * then nothing is sent. */
 #ifndef REEVE_DIALECT_H
 #define REEVE_DIALECT_H
 

@@ -170,8 +170,11 @@ static void check_length(struct http_in *in) {
     else if (coding != NULL && !http_text_is(*coding, "chunked"))
         refuse(in, 501, ERR_UNSUPPORTED, "the only transfer-encoding that is read here is chunked");
     if (in->state == HTTP_IN_BAD || length == NULL) return;
-    if (core_of(in)->content_length > (uint64_t)in->limits->http_body_bytes_max)
-        refuse_limit(in, 413, "the body", "http_body_bytes_max", in->limits->http_body_bytes_max);
+    uint64_t most = in->body_bytes_max != NULL ? in->body_bytes_max(in) : (uint64_t)in->limits->http_body_bytes_max;
+    if (core_of(in)->content_length > most)
+        refuse_limit(in, 413, "the body",
+                     most == (uint64_t)in->limits->http_body_bytes_max ? "http_body_bytes_max" : "blob_bytes_max",
+                     (int64_t)most);
 }
 
 static void check_headers(struct http_in *in) {

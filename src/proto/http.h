@@ -63,6 +63,9 @@ enum http_in_state {
 
 struct http_in {
     const struct limits *limits;
+    /* How long the body of this request may be; NULL = http_body_bytes_max. Whoever allows more takes the body away as
+     * it comes (and clears `body`): no more than http_body_bytes_max of it is held. */
+    uint64_t (*body_bytes_max)(const struct http_in *in);
     enum http_in_state state;
     struct http_request request;
     uint16_t status;

@@ -112,6 +112,16 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LOG_ACK,          140, wire_log_ack,         "log_ack",         SERVER, 0,                FIRST,  "so much of it is durable") \
     X(WIRE_DONE,             141, wire_done,            "done",            WORKER, WIRE_DONE_ACK,    FIRST,  "these are over") \
     X(WIRE_DONE_ACK,         142, wire_done_ack,        "done_ack",        SERVER, 0,                FIRST,  "and will not be forgotten") \
+    X(WIRE_METRICS,          150, wire_empty,           "metrics",         CLIENT, WIRE_EXPOSED,     SECOND, "the counters, as Prometheus reads them") \
+    X(WIRE_EXPOSED,          151, wire_metrics,         "exposed",         SERVER, 0,                SECOND, "here they are") \
+    X(WIRE_DEAD_RETRY,       152, wire_dead,            "dead_retry",      CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, get a new budget") \
+    X(WIRE_DEAD_DISCARD,     153, wire_dead,            "dead_discard",    CLIENT, WIRE_ACCEPTED,    FIRST,  "dead letters, many at once, are put away") \
+    X(WIRE_BLOB_PUT,         154, wire_blob_put,        "blob_put",        CLIENT, WIRE_BLOB_KEPT,   SECOND, "a blob is to be stored: all of it") \
+    X(WIRE_BLOB_KEPT,        155, wire_blob_kept,       "blob_kept",       SERVER, 0,                SECOND, "it is") \
+    X(WIRE_AUDIT,            156, wire_audit,           "audit",           CLIENT, WIRE_AUDITED,     SECOND, "a page of the journal's records, newest first") \
+    X(WIRE_AUDITED,          157, wire_audited,         "audited",         SERVER, 0,                SECOND, "the page") \
+    X(WIRE_WORKER_START,     158, wire_worker_start,    "worker_start",    CLIENT, WIRE_WORKER_STARTED, FIRST, "a worker is to be started on the server's machine") \
+    X(WIRE_WORKER_STARTED,   159, wire_worker_started,  "worker_started",  SERVER, 0,                FIRST,  "it is on its way") \
     X(WIRE_ORION_GET,        165, wire_orion_get,       "orion_get",       CLIENT, WIRE_ORION,       SECOND, "what Orion's interface shows") \
     X(WIRE_ORION,            166, wire_orion,           "orion",           SERVER, 0,                SECOND, "the caller's tenant, in Orion's words") \
     X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \

@@ -187,3 +187,44 @@ static const struct tlv_field drain_fields[] = {
 const struct tlv_desc wire_drain_desc = TLV_DESC("drain", wire_drain, drain_fields);
 
 /* clang-format on */
+
+static const struct tlv_field audit_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_audit, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_audit, principal, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_audit, kind, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_BOOL, wire_audit, people),
+    TLV_FIELD(5, TLV_I64, wire_audit, since_ms),
+    TLV_FIELD(6, TLV_I64, wire_audit, until_ms),
+    TLV_FIELD(7, TLV_BYTES, wire_audit, cursor, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(8, TLV_U32, wire_audit, most),
+};
+const struct tlv_desc wire_audit_desc = TLV_DESC("audit", wire_audit, audit_fields);
+
+static const struct tlv_field audit_record_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_audit_record, lsn),
+    TLV_FIELD(2, TLV_I64, wire_audit_record, time_ms),
+    TLV_FIELD(3, TLV_TEXT, wire_audit_record, principal, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_TEXT, wire_audit_record, kind, .max = WIRE_NAME_MAX),
+    TLV_FIELD(5, TLV_TEXT, wire_audit_record, target, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(6, TLV_TEXT, wire_audit_record, text, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_audit_record_desc = TLV_DESC("audit_record", wire_audit_record, audit_record_fields);
+
+static const struct tlv_field audited_fields[] = {
+    TLV_FIELD(1, TLV_LIST, wire_audited, records, .max = WIRE_COUNT_MAX, .sub = &wire_audit_record_desc),
+    TLV_FIELD(2, TLV_BYTES, wire_audited, cursor, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_audited_desc = TLV_DESC("audited", wire_audited, audited_fields);
+
+static const struct tlv_field worker_start_fields[] = {
+    TLV_FIELD(1, TLV_U32, wire_worker_start, slots),
+    TLV_FIELD(2, TLV_TEXT, wire_worker_start, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_LIST, wire_worker_start, labels, .max = 64, .sub = &wire_pair_desc),
+};
+const struct tlv_desc wire_worker_start_desc = TLV_DESC("worker_start", wire_worker_start, worker_start_fields);
+
+static const struct tlv_field worker_started_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_worker_started, worker, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_U32, wire_worker_started, pid),
+};
+const struct tlv_desc wire_worker_started_desc = TLV_DESC("worker_started", wire_worker_started, worker_started_fields);

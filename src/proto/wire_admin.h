@@ -183,4 +183,44 @@ extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_to
     wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,
     wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_drain_desc;
 
+/* ---- workers on the server's machine ---- */
+
+struct wire_worker_start {
+    uint32_t slots;         /* 0 = 4 */
+    struct slice name;      /* empty = any */
+    struct tlv_list labels; /* of wire_pair */
+};
+
+struct wire_worker_started {
+    struct slice worker; /* its id; it attaches in a moment */
+    uint32_t pid;
+};
+
+/* ---- the audit trail ---- */
+
+struct wire_audit { /* what is left empty does not choose */
+    struct slice flow, principal;
+    struct slice kind; /* of record, its word */
+    bool people;       /* only what someone did */
+    int64_t since_ms, until_ms;
+    struct slice cursor;
+    uint32_t most;
+};
+
+struct wire_audit_record {
+    uint64_t lsn;
+    int64_t time_ms;
+    struct slice principal, kind;
+    struct slice target; /* flow, flow/job, or the name of what it is about */
+    struct slice text;
+};
+
+struct wire_audited { /* newest first */
+    struct tlv_list records; /* of wire_audit_record */
+    struct slice cursor;     /* of the next page, which may be there though this one is short */
+};
+
+extern const struct tlv_desc wire_audit_desc, wire_audit_record_desc, wire_audited_desc, wire_worker_start_desc,
+    wire_worker_started_desc;
+
 #endif

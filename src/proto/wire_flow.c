@@ -101,6 +101,7 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(6, TLV_MSG, wire_flow, part, .sub = &wire_jobs_desc),
     TLV_FIELD(7, TLV_BYTES, wire_flow, spec, .form = TLV_FORM_JSON),
     TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(9, TLV_BOOL, wire_flow, check),
 };
 const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
 
@@ -128,6 +129,8 @@ const struct tlv_desc wire_submitted_desc = TLV_DESC("submitted", wire_submitted
 static const struct tlv_field add_jobs_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_add_jobs, flow, .max = WIRE_TARGET_MAX),
     TLV_FIELD(2, TLV_MSG, wire_add_jobs, part, .sub = &wire_jobs_desc),
+    TLV_FIELD(3, TLV_BYTES, wire_add_jobs, spec, .form = TLV_FORM_JSON),
+    TLV_FIELD(4, TLV_BYTES, wire_add_jobs, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
 };
 const struct tlv_desc wire_add_jobs_desc = TLV_DESC("add_jobs", wire_add_jobs, add_jobs_fields);
 
@@ -136,6 +139,17 @@ static const struct tlv_field targets_fields[] = {
     TLV_FIELD(2, TLV_TEXT, wire_targets, reason, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_targets_desc = TLV_DESC("targets", wire_targets, targets_fields);
+
+static const struct tlv_field dead_fields[] = {
+    TLV_FIELD(1, TLV_LIST, wire_dead, targets, .max = 10000, .sub = &wire_name_desc),
+    TLV_FIELD(2, TLV_BOOL, wire_dead, all),
+    TLV_FIELD(3, TLV_TEXT, wire_dead, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(4, TLV_TEXT, wire_dead, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(5, TLV_LIST, wire_dead, states, .max = 64, .sub = &wire_name_desc),
+    TLV_FIELD(6, TLV_I64, wire_dead, since_ms),
+    TLV_FIELD(7, TLV_I64, wire_dead, until_ms),
+};
+const struct tlv_desc wire_dead_desc = TLV_DESC("dead", wire_dead, dead_fields);
 
 static const struct tlv_field pause_fields[] = {
     TLV_FIELD(1, TLV_ENUM, wire_pause, scope, .max = WIRE_SCOPE_COUNT, .names = scope_words),

@@ -100,6 +100,7 @@ struct wire_flow {
     struct wire_jobs part;
     struct slice spec;   /* or, in place of `part`: a flow file in JSON */
     struct slice params; /* of the flow file: a JSON object */
+    bool check;          /* judge it like a submit, and do nothing */
 };
 
 /* ---- messages ---- */
@@ -124,6 +125,17 @@ struct wire_submitted {
 struct wire_add_jobs {
     struct slice flow;
     struct wire_jobs part;
+    struct slice spec;   /* in place of `part`: the jobs of a flow file, in JSON */
+    struct slice params; /* of it: a JSON object */
+};
+
+struct wire_dead { /* dead letters: those named, or else those that fit all of the rest */
+    struct tlv_list targets; /* of wire_name */
+    bool all;                /* must be said where nothing else chooses */
+    struct slice flow;       /* only of this one */
+    struct slice name;       /* of the job, begins with */
+    struct tlv_list states;  /* of wire_name: one of these */
+    int64_t since_ms, until_ms; /* that they ended */
 };
 
 struct wire_targets { /* cancel, retry, discard, rerun */
@@ -187,7 +199,7 @@ struct wire_callback_given {
 
 extern const struct tlv_desc wire_demand_desc, wire_options_desc, wire_job_desc, wire_jobs_desc, wire_flow_desc;
 extern const struct tlv_desc wire_submit_desc, wire_submitted_flow_desc, wire_submitted_desc, wire_add_jobs_desc,
-    wire_targets_desc, wire_pause_desc, wire_verdict_desc, wire_complete_desc, wire_callback_desc,
+    wire_targets_desc, wire_dead_desc, wire_pause_desc, wire_verdict_desc, wire_complete_desc, wire_callback_desc,
     wire_callback_given_desc;
 
 #endif

@@ -4,7 +4,8 @@
 #include "wire_run.h"
 
 /* clang-format off */
-static const char *const what_words[WIRE_LIST_COUNT] = {"flows", "jobs", "dead", "questions", "workers"};
+static const char *const what_words[WIRE_LIST_COUNT] = {"flows", "jobs", "dead", "questions", "workers",
+                                                        "running"};
 
 static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_flow_view, flow, .max = WIRE_TARGET_MAX),
@@ -72,6 +73,10 @@ static const struct tlv_field job_view_fields[] = {
     TLV_FIELD(22, TLV_HASH, wire_job_view, body_hash),
     TLV_FIELD(23, TLV_LIST, wire_job_view, attempts, .max = 100000, .sub = &wire_attempt_view_desc),
     TLV_FIELD(24, TLV_LIST, wire_job_view, artifacts, .max = 256, .sub = &wire_kept_desc),
+    TLV_FIELD(25, TLV_U32, wire_job_view, items),
+    TLV_FIELD(26, TLV_U32, wire_job_view, items_begun),
+    TLV_FIELD(27, TLV_U32, wire_job_view, items_open),
+    TLV_FIELD(28, TLV_U32, wire_job_view, items_bad),
 };
 const struct tlv_desc wire_job_view_desc = TLV_DESC("job_view", wire_job_view, job_view_fields);
 
@@ -149,6 +154,8 @@ static const struct tlv_field list_fields[] = {
     TLV_FIELD(8, TLV_I64, wire_list, since_ms),
     TLV_FIELD(9, TLV_I64, wire_list, until_ms),
     TLV_FIELD(10, TLV_TEXT, wire_list, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(12, TLV_BOOL, wire_list, graph),
+    TLV_FIELD(13, TLV_TEXT, wire_list, items_of, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_list_desc = TLV_DESC("list", wire_list, list_fields);
 
@@ -261,6 +268,12 @@ static const struct tlv_field stats_fields[] = {
     TLV_FIELD(2, TLV_LIST, wire_stats, numbers, .max = 10000, .sub = &wire_amount_desc),
 };
 const struct tlv_desc wire_stats_desc = TLV_DESC("stats", wire_stats, stats_fields);
+
+static const struct tlv_field metrics_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_metrics, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_metrics, text, .max = WIRE_METRICS_MAX),
+};
+const struct tlv_desc wire_metrics_desc = TLV_DESC("metrics", wire_metrics, metrics_fields);
 
 static const struct tlv_field no_fields[1]; /* never looked at, but an address */
 const struct tlv_desc wire_empty_desc = {.name = "empty", .size = sizeof(struct wire_empty), .fields = no_fields};

@@ -54,6 +54,8 @@ struct wire_job_view {
     struct slice body_hash;
     struct tlv_list attempts; /* of wire_attempt_view; with details */
     struct tlv_list artifacts; /* of wire_kept: what it left when it succeeded; with details */
+    uint32_t items;            /* of a foreach job that got them: how many; so the next three */
+    uint32_t items_begun, items_open, items_bad; /* that began, of these under way, and that ended badly */
 };
 
 struct wire_question_view {
@@ -100,6 +102,7 @@ enum wire_list_what {
     WIRE_LIST_DEAD, /* the dead letters */
     WIRE_LIST_QUESTIONS,
     WIRE_LIST_WORKERS,
+    WIRE_LIST_RUNNING, /* the jobs that the worker `name` holds */
     WIRE_LIST_COUNT
 };
 
@@ -113,6 +116,8 @@ struct wire_list {
     struct tlv_list labels; /* of wire_pair: all of these */
     int64_t since_ms, until_ms;
     struct slice text; /* in names, labels and error texts */
+    bool graph;            /* of jobs: with parents and attempts, without results */
+    struct slice items_of; /* of jobs: the items of this foreach job in place of the flow's own */
 };
 
 struct wire_listed {
@@ -223,6 +228,12 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+#define WIRE_METRICS_MAX (1u << 20)
+struct wire_metrics {
+    uint64_t lsn;
+    struct slice text; /* as Prometheus reads it, text format 0.0.4 */
+};
+
 struct wire_empty { /* a request without fields */
     bool unused;
 };
@@ -231,7 +242,7 @@ extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_j
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
     wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
-    wire_tale_desc, wire_told_desc, wire_logs_desc,
-    wire_log_data_desc, wire_stats_desc, wire_empty_desc;
+    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_metrics_desc,
+    wire_empty_desc;
 
 #endif

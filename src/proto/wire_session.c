@@ -91,6 +91,7 @@ static const struct tlv_field accepted_fields[] = {
     TLV_FIELD(1, TLV_U64, wire_accepted, lsn),
     TLV_FIELD(2, TLV_BOOL, wire_accepted, repeated),
     TLV_FIELD(3, TLV_LIST, wire_accepted, results, .max = WIRE_COUNT_MAX, .sub = &wire_result_desc),
+    TLV_FIELD(4, TLV_BOOL, wire_accepted, more),
 };
 const struct tlv_desc wire_accepted_desc = TLV_DESC("accepted", wire_accepted, accepted_fields);
 

@@ -92,6 +92,7 @@ struct wire_accepted {
     uint64_t lsn;
     bool repeated; /* answered as before: an idempotency key, or an acknowledgement given once more */
     struct tlv_list results; /* of wire_result: of a request about several things, in its order */
+    bool more; /* others fit as well, and were left as they are: ask again */
 };
 
 struct wire_ping {

@@ -34,6 +34,17 @@ static const struct tlv_field blob_state_fields[] = {
 };
 const struct tlv_desc wire_blob_state_desc = TLV_DESC("blob_state", wire_blob_state, blob_state_fields);
 
+static const struct tlv_field blob_put_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, wire_blob_put, data, .max = WIRE_BODY_MAX),
+};
+const struct tlv_desc wire_blob_put_desc = TLV_DESC("blob_put", wire_blob_put, blob_put_fields);
+
+static const struct tlv_field blob_kept_fields[] = {
+    TLV_FIELD(1, TLV_HASH, wire_blob_kept, hash),
+    TLV_FIELD(2, TLV_U64, wire_blob_kept, bytes),
+};
+const struct tlv_desc wire_blob_kept_desc = TLV_DESC("blob_kept", wire_blob_kept, blob_kept_fields);
+
 static const struct tlv_field blob_get_fields[] = {
     TLV_FIELD(1, TLV_HASH, wire_blob_get, hash),
     TLV_FIELD(2, TLV_U64, wire_blob_get, offset),

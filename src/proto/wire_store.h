@@ -29,6 +29,15 @@ struct wire_blob_state { /* answers begin, part and end */
     struct slice hash;
 };
 
+struct wire_blob_put { /* a whole blob at once; by HTTP of any length */
+    struct slice data;
+};
+
+struct wire_blob_kept { /* it is durable */
+    struct slice hash;
+    uint64_t bytes;
+};
+
 struct wire_blob_get {
     struct slice hash;
     uint64_t offset;
@@ -150,7 +159,8 @@ struct wire_kv_event {
 };
 
 extern const struct tlv_desc wire_blob_begin_desc, wire_blob_part_desc, wire_blob_end_desc, wire_blob_state_desc,
-    wire_blob_get_desc, wire_blob_data_desc, wire_blob_ls_desc, wire_blob_view_desc, wire_blob_list_desc;
+    wire_blob_put_desc, wire_blob_kept_desc, wire_blob_get_desc, wire_blob_data_desc, wire_blob_ls_desc,
+    wire_blob_view_desc, wire_blob_list_desc;
 extern const struct tlv_desc wire_kv_entry_desc, wire_kv_key_desc, wire_kv_change_desc, wire_kv_changed_desc,
     wire_kv_get_desc, wire_kv_item_desc, wire_kv_items_desc, wire_kv_watch_desc, wire_kv_event_desc;
 

@@ -218,6 +218,7 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
                           struct why *why) {
     struct wire_flow read;
+    bool check = flow->check;
     if (flow->spec.len > 0) {
         enum err e = flowfile_read(s, r, flow, &read, why);
         if (e != ERR_OK) return e;
@@ -227,6 +228,7 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
     if (r->session->who.tenant[0] == 0) ret->tenant = SLICE(TENANT_STANDARD);
     struct cmd_submit *c = &ret->as.submit;
     struct tlv_list labels = labels_of(r->arena, &flow->labels);
+    c->check = check;
     c->name = flow->name;
     c->trace = flow->trace;
     c->labels = labels.at;
@@ -267,8 +269,11 @@ void ask_add(struct server *s, struct request *r) {
     const struct wire_add_jobs *m = r->message;
     struct command cmd = {.kind = CMD_ADD};
     struct why why = {{0}};
+    struct wire_jobs part = m->part;
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
-    if (e == ERR_OK) e = jobs_of(s, r, &m->part, &cmd.as.add.jobs, &why);
+    if (e != ERR_OK) e = past_explain(s, m->flow, e, &why);
+    if (e == ERR_OK && m->spec.len > 0) e = flowfile_read_jobs(s, r, m, &part, &why);
+    if (e == ERR_OK) e = jobs_of(s, r, &part, &cmd.as.add.jobs, &why);
     struct job_ref adder = r->session->job.job;
     if (e == ERR_OK && adder.flow.v != 0) e = adder_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
     cmd.as.add.adder = adder;

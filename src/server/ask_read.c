@@ -93,11 +93,13 @@ struct page {
     struct server *s;
     struct request *r;
     const struct wire_list *m;
+    flow_id only; /* dead letters of this flow; 0 = of all */
     uint32_t most, count, looked;
     uint64_t cursor;   /* position to go on from */
     uint64_t next;     /* of the next page; 0 = there is none */
     uint64_t position; /* of the thing looked at */
     void *list;
+    char mark[72]; /* likewise, of dead letters and questions */
 };
 
 static bool word_is_wanted(const struct tlv_list *words, const char *word) {
@@ -118,25 +120,118 @@ static bool in_time(const struct wire_list *m, wall_time t) {
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
     struct flow_view flow;
     if (!begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
+    if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
     if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
 }
 
-static void list_jobs(struct page *p, flow_id flow) {
-    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
-    struct flow_view v;
-    (void)view_flow(server_state(p->s), flow, &v);
-    uint64_t i = p->cursor;
-    for (; i < v.job_count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
-        struct job_view job;
-        if (view_job(server_state(p->s), (struct job_ref){flow, (uint32_t)i}, &job) && job_is_wanted(p, &job))
-            show_job(p->s, &job, false, &list[p->count++]);
-    }
-    p->next = i < v.job_count ? i : 0;
-    p->list = list;
+/* Which ordinals the page goes over: those of the flow's own jobs, or those of the items of one of them. */
+static enum err jobs_range(struct page *p, flow_id flow, uint32_t *ret_first, uint32_t *ret_count, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct slice name = p->m->items_of;
+    struct expansion_view items = {0};
+    struct flow_view v = {0};
+    struct job_view job;
+    (void)view_flow(state, flow, &v);
+    if (name.len > 0 && !view_job_by_name(state, flow, name, &job))
+        return why_set(why, ERR_INVALID, "the flow has no job %.*s", SLICE_FMT(name));
+    if (name.len > 0) (void)view_expansion(state, job.ref, &items); /* none yet: an empty page */
+    *ret_first = items.first;
+    *ret_count = name.len > 0 ? items.count : v.job_count;
+    return ERR_OK;
 }
 
-/* Lists without an order of their own are walked from the start; the cursor counts what was passed. */
+static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    uint32_t first = 0, count = 0;
+    enum err e = jobs_range(p, flow, &first, &count, why);
+    if (e != ERR_OK) return e;
+    uint64_t i = p->cursor;
+    for (; i < count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
+        struct job_view job;
+        struct job_ref ref = {flow, first + (uint32_t)i};
+        if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) continue;
+        if (p->m->graph)
+            show_node(p->s, &job, &list[p->count++]);
+        else
+            show_job(p->s, &job, false, &list[p->count++]);
+    }
+    p->next = i < count ? i : 0;
+    p->list = list;
+    return ERR_OK;
+}
+
+/* Dead letters and questions are walked from the last one of the page before. When that is gone (someone retried or
+ * answered it), from the start, over as many as were passed. Its cursor is "passed.first.second". */
+struct mark {
+    uint64_t passed, first, second;
+};
+
+static bool mark_parse(struct slice text, struct mark *ret) {
+    uint64_t *const to[] = {&ret->passed, &ret->first, &ret->second};
+    uint32_t n = 0;
+    *ret = (struct mark){0};
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '.' && n < 2)
+            n++;
+        else if (text.ptr[i] >= '0' && text.ptr[i] <= '9' && *to[n] < UINT64_MAX / 16)
+            *to[n] = *to[n] * 10 + (text.ptr[i] - '0');
+        else
+            return false;
+    return text.len == 0 || n == 2;
+}
+
+static void mark_put(struct page *p, const struct mark *m) {
+    snprintf(p->mark, sizeof p->mark, "%llu.%llu.%llu", (unsigned long long)m->passed, (unsigned long long)m->first,
+             (unsigned long long)m->second);
+}
+
+static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    struct job_view v;
+    struct mark m;
+    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    uint32_t at = view_dead_place(state, (struct job_ref){{m.first}, (uint32_t)m.second});
+    for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, &v)) != 0;) skip--;
+    bool ended = at == 0 && m.passed > 0;
+    while (!ended && p->count < p->most && p->looked < SCAN_MAX &&
+           !(ended = (at = view_dead_next(state, at, &v)) == 0)) {
+        p->looked++;
+        m = (struct mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
+        if (job_is_wanted(p, &v)) show_job(p->s, &v, false, &list[p->count++]);
+    }
+    if (!ended && view_dead_next(state, at, &v) != 0) mark_put(p, &m);
+    ret->jobs = (struct tlv_list){list, p->count};
+    return ERR_OK;
+}
+
+static enum err list_questions(struct page *p, struct wire_listed *ret, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct wire_question_view *list = ARENA_ARRAY(&p->s->show, struct wire_question_view, p->most);
+    struct question_view v;
+    struct flow_view flow;
+    struct mark m;
+    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    uint32_t at = view_question_place(state, m.first);
+    for (v.id.v = 0; at == 0 && m.first != 0 && v.id.v < m.first;) { /* it is gone: up to those behind it */
+        uint32_t next = view_question_next(state, at, &v);
+        if (next == 0 || v.id.v > m.first) break;
+        at = next;
+    }
+    bool ended = false;
+    while (p->count < p->most && p->looked < SCAN_MAX && !(ended = (at = view_question_next(state, at, &v)) == 0)) {
+        p->looked++;
+        m = (struct mark){m.passed + 1, v.id.v, 0};
+        if (view_flow(state, v.job.flow, &flow) && sees(p->r->session, flow.tenant))
+            show_question(p->s, &v, &list[p->count++]);
+    }
+    if (!ended && view_question_next(state, at, &v) != 0) mark_put(p, &m);
+    ret->questions = (struct tlv_list){list, p->count};
+    return ERR_OK;
+}
+
+/* Workers are few, and walked from the start; the cursor counts what was passed. */
 static bool page_wants(struct page *p) {
     uint64_t at = p->position++;
     if (at < p->cursor) return false;
@@ -145,23 +240,29 @@ static bool page_wants(struct page *p) {
     return false;
 }
 
-static void dead_letter(void *ctx, const struct job_view *v) {
-    struct page *p = ctx;
-    if (job_is_wanted(p, v) && page_wants(p)) show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
-}
-
-static void one_question(void *ctx, const struct question_view *v) {
-    struct page *p = ctx;
-    struct flow_view flow;
-    if (!view_flow(server_state(p->s), v->job.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
-    if (page_wants(p)) show_question(p->s, v, &((struct wire_question_view *)p->list)[p->count++]);
-}
-
 static void one_worker(void *ctx, const struct worker_view *v) {
     struct page *p = ctx;
     if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
     if (begins(v->id, p->m->name) && page_wants(p))
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
+}
+
+/* `name` is the worker here, not the beginning of a job's. */
+static void one_run(void *ctx, const struct job_view *v) {
+    struct page *p = ctx;
+    struct flow_view flow;
+    if (!view_flow(server_state(p->s), v->ref.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
+    if (word_is_wanted(&p->m->states, job_state_word(v->state)) && in_time(p->m, v->since) && page_wants(p))
+        show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
+}
+
+static enum err list_running(struct page *p, struct why *why) {
+    const struct state *state = server_state(p->s);
+    uint32_t worker = view_worker_by_id(state, p->m->name);
+    if (worker == 0) return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    view_each_run(state, worker, one_run, p);
+    return ERR_OK;
 }
 
 static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *why) {
@@ -173,24 +274,20 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     case WIRE_LIST_JOBS:
         if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
         e = target_flow(s, p->r->session, p->m->flow, &flow, why);
-        if (e == ERR_OK) list_jobs(p, flow);
+        if (e == ERR_OK) e = list_jobs(p, flow, why);
         ret->jobs = (struct tlv_list){p->list, p->count};
         return e;
-    case WIRE_LIST_DEAD:
-        p->list = ARENA_ARRAY(&s->show, struct wire_job_view, p->most);
-        view_each_dead_letter(server_state(s), dead_letter, p);
-        ret->jobs = (struct tlv_list){p->list, p->count};
-        return ERR_OK;
-    case WIRE_LIST_QUESTIONS:
-        p->list = ARENA_ARRAY(&s->show, struct wire_question_view, p->most);
-        view_each_question(server_state(s), one_question, p);
-        ret->questions = (struct tlv_list){p->list, p->count};
-        return ERR_OK;
+    case WIRE_LIST_DEAD: return list_dead(p, ret, why);
+    case WIRE_LIST_QUESTIONS: return list_questions(p, ret, why);
     case WIRE_LIST_WORKERS:
         p->list = ARENA_ARRAY(&s->show, struct wire_worker_view, p->most);
         view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
         ret->workers = (struct tlv_list){p->list, p->count};
         return ERR_OK;
+    case WIRE_LIST_RUNNING:
+        e = list_running(p, why);
+        ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
     case WIRE_LIST_COUNT: break;
     }
     return why_set(why, ERR_INVALID, "there is no such list");
@@ -216,7 +313,9 @@ void ask_list(struct server *s, struct request *r) {
     if (p.most > PAGE_MAX) p.most = PAGE_MAX;
     arena_reset(&s->show);
     enum err e = ERR_OK;
-    if (!cursor_parse(m->cursor, &p.cursor)) e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+    bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
+    if (!marked && !cursor_parse(m->cursor, &p.cursor))
+        e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
     if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
         e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
@@ -225,6 +324,8 @@ void ask_list(struct server *s, struct request *r) {
     }
     if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
         e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
+    if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
+        e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
     if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
     if (e != ERR_OK) {
@@ -235,6 +336,7 @@ void ask_list(struct server *s, struct request *r) {
         snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)p.next);
         got.cursor = slice_str(cursor);
     }
+    if (p.mark[0] != 0) got.cursor = slice_str(p.mark);
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_LISTED, FRAME_ANSWER, r->id, &got);
     answer_held(s, r);
@@ -278,80 +380,5 @@ void ask_why(struct server *s, struct request *r) {
         got.worker = worker.id;
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_REASON, FRAME_ANSWER, r->id, &got);
-    answer_held(s, r);
-}
-
-static struct wire_amount named(struct arena *arena, const char *group, const char *word, uint64_t amount) {
-    char *name = arena_alloc(arena, 40);
-    snprintf(name, 40, "%s_%s", group, word);
-    return (struct wire_amount){slice_str(name), amount};
-}
-
-/* Besides sums: `jobs_STATE` are there now, `entered_STATE` came into it since the start of this process, and of those
- * that are ready `ready_REASON` are held back by it. */
-struct tlv_list ask_stats_list(struct server *s, struct arena *arena) {
-    struct state_counts n;
-    uint64_t blocks[BLOCK_COUNT];
-    view_ready_blocks(server_state(s), engine_live(s->engine), s->limits, blocks);
-    view_counts(server_state(s), engine_live(s->engine), &n);
-    struct packs_stats blobs, logs;
-    blobs_stats(s->vault.blobs, &blobs);
-    joblogs_stats(s->vault.logs, &logs);
-    struct history_stats past = {0};
-    if (s->world.history != NULL) s->world.history->ops->stats(s->world.history, &past);
-    const struct wire_amount fixed[] = {
-        {SLICE("flows"), n.flows},
-        {SLICE("flows_running"), n.flows_running},
-        {SLICE("jobs"), n.jobs},
-        {SLICE("workers"), n.workers},
-        {SLICE("questions"), n.questions},
-        {SLICE("services"), n.services},
-        {SLICE("idempotency_keys"), n.keys},
-        {SLICE("dead_letters"), n.dead_letters},
-        {SLICE("store_keys"), n.store_keys},
-        {SLICE("limits"), n.limits},
-        {SLICE("stale_refused"), n.stale_refused},
-        {SLICE("state_bytes"), n.bytes},
-        {SLICE("journal_reserved_bytes"), n.reserved_bytes},
-        {SLICE("journal_syncs"), s->sync_count},
-        {SLICE("epoch"), s->epoch},
-        {SLICE("connections"), s->sessions.count},
-        {SLICE("calls"), s->calls.count},
-        {SLICE("requests"), s->request_count},
-        {SLICE("busy"), s->busy_count},
-        {SLICE("logins"), s->logins.count},
-        {SLICE("logins_failed"), s->logins.failed_count},
-        {SLICE("http_limited"), s->logins.limited_count},
-        {SLICE("blob_bytes"), blobs.file_bytes},
-        {SLICE("blobs_swept"), s->sweep.total_dropped},
-        {SLICE("log_bytes"), logs.file_bytes},
-        {SLICE("history_flows"), past.flows},
-        {SLICE("history_bytes"), past.bytes},
-        {SLICE("history_lsn"), past.lsn},
-        {SLICE("history_lag_flows"), project_lag(s)},
-        {SLICE("followers"), s->herald.followers.count},
-        {SLICE("dropped_events"), s->herald.dropped},
-        {SLICE("history_rebuilding"), s->world.history != NULL && past.state != HISTORY_WHOLE},
-        {SLICE("recovery_records"), s->playground.recovery.records},
-        {SLICE("recovery_adopted"), s->playground.recovery.attempts_adopted},
-        {SLICE("recovery_again"), s->playground.recovery.attempts_again},
-        {SLICE("recovery_lost"), s->playground.recovery.lost},
-    };
-    uint32_t count = sizeof fixed / sizeof fixed[0];
-    struct wire_amount *all = ARENA_ARRAY(arena, struct wire_amount, count + 2 * JOB_STATE_COUNT + BLOCK_COUNT);
-    memcpy(all, fixed, sizeof fixed);
-    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
-        all[count++] = named(arena, "jobs", job_state_word((enum job_state)i), n.by_state[i]);
-    for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
-        all[count++] = named(arena, "entered", job_state_word((enum job_state)i), s->feed.entered[i]);
-    for (uint32_t i = 0; i < BLOCK_COUNT; i++)
-        if (blocks[i] > 0) all[count++] = named(arena, "ready", block_word((enum block)i), blocks[i]);
-    return (struct tlv_list){all, count};
-}
-
-void ask_stats(struct server *s, struct request *r) {
-    struct wire_stats got = {.lsn = engine_lsn(s->engine), .numbers = ask_stats_list(s, r->arena)};
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_NUMBERS, FRAME_ANSWER, r->id, &got);
     answer_held(s, r);
 }

@@ -89,7 +89,7 @@ static void answer_submitted(struct server *s, struct session *n, const struct c
         const struct part *p = &c->parts[i];
         if (p->err == ERR_OK) {
             list[i] = (struct wire_submitted_flow){
-                .flow = flow_name(s, p->flow), .job_count = p->job_count, .repeated = p->repeated};
+                .flow = p->flow.v != 0 ? flow_name(s, p->flow) : SLICE(""), .job_count = p->job_count, .repeated = p->repeated};
         } else {
             list[i] = (struct wire_submitted_flow){.code = slice_str(err_word(p->err)),
                                                    .message = p->text,
@@ -101,8 +101,8 @@ static void answer_submitted(struct server *s, struct session *n, const struct c
 }
 
 static void answer_accepted(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
-    struct wire_accepted m = {.lsn = lsn, .repeated = c->parts[0].repeated};
-    if (c->part_count == 1 && c->parts[0].err != ERR_OK) {
+    struct wire_accepted m = {.lsn = lsn, .repeated = c->parts[0].repeated, .more = c->more};
+    if (c->part_count == 1 && !c->is_list && c->parts[0].err != ERR_OK) {
         answer_error(s, n, c, lsn);
         return;
     }

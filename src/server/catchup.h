@@ -1,7 +1,8 @@
 /* catchup.h: those who have fallen behind the ring of events are told the past again, all by one reader of the
- * journal: it begins with the oldest position that somebody wants, and whoever it has not passed yet goes along. One who
- * does not take what is told is waited for a moment, then left where it is for the next run. When the reader has come as far as
- * the journal was when it was asked, those whom the ring can serve from there leave, and it is asked to go on. */
+ * journal: it begins with the oldest position that somebody wants, and whoever it has not passed yet goes along. One
+ * who does not take what is told is waited for a moment, then left where it is for the next run. When the reader has
+ * come as far as the journal was when it was asked, those whom the ring can serve from there leave, and it is asked to
+ * go on. */
 #ifndef REEVE_CATCHUP_H
 #define REEVE_CATCHUP_H
 

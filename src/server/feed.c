@@ -269,7 +269,6 @@ void feed_event(struct server *s, const struct effect *e) {
     f->ring[f->next % FEED_RING] = *e;
     f->next++;
     if (e->as.event.kind == EVENT_WORKER) return;
-    if (e->as.event.kind == EVENT_JOB) f->entered[e->as.event.to]++;
     /* Answering one frees it, and perhaps its neighbours too, so the search begins anew each time. */
     for (uint32_t t = map_get(&f->by_flow, e->as.event.job.flow.v); t != 0;) {
         const struct wait_target *x = pool_at(&f->targets, t);

@@ -25,7 +25,6 @@ struct feed {
     struct pool targets;  /* struct wait_target */
     struct map by_flow;   /* first wait_target of a flow */
     struct vec others;    /* uint32_t: waits with a deadline */
-    uint64_t entered[JOB_STATE_COUNT]; /* how often a job came into this state, since the start of this process */
 };
 
 void feed_init(struct server *s);

@@ -32,17 +32,23 @@ static enum err given_read(struct server *s, const struct request *r, struct sli
     return ERR_OK;
 }
 
+static enum err read_spec(struct server *s, const struct request *r, struct slice spec, struct slice params, bool grows,
+                          struct wire_flow *ret, struct why *why) {
+    struct spec_input in = {.source = {.name = "flow", .text = spec},
+                            .world = {.ctx = s->world.hasher, .hash = hash, .now_ms = engine_now(s->engine).ms},
+                            .jobs_max = (uint32_t)s->limits->submit_jobs_max,
+                            .grows = grows};
+    enum err e = json_tree_read(spec, s->limits, r->arena, &in.source.root, why);
+    if (e != ERR_OK) return why_wrap(why, e, "flow");
+    e = given_read(s, r, params, &in, why);
+    return e == ERR_OK ? spec_read(&in, r->arena, ret, why) : e;
+}
+
 enum err flowfile_read(struct server *s, const struct request *r, const struct wire_flow *from, struct wire_flow *ret,
                        struct why *why) {
     struct wire_flow flow;
-    struct spec_input in = {.source = {.name = "flow", .text = from->spec},
-                            .world = {.ctx = s->world.hasher, .hash = hash, .now_ms = engine_now(s->engine).ms},
-                            .jobs_max = (uint32_t)s->limits->submit_jobs_max};
     if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
-    enum err e = json_tree_read(from->spec, s->limits, r->arena, &in.source.root, why);
-    if (e != ERR_OK) return why_wrap(why, e, "flow");
-    e = given_read(s, r, from->params, &in, why);
-    if (e == ERR_OK) e = spec_read(&in, r->arena, &flow, why);
+    enum err e = read_spec(s, r, from->spec, from->params, false, &flow, why);
     if (e != ERR_OK) return e;
     if (from->name.len > 0) flow.name = from->name;
     if (from->key.len > 0) flow.key = from->key;
@@ -51,4 +57,13 @@ enum err flowfile_read(struct server *s, const struct request *r, const struct w
     if (from->labels.count > 0) flow.labels = from->labels;
     *ret = flow;
     return ERR_OK;
+}
+
+enum err flowfile_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
+                            struct wire_jobs *ret, struct why *why) {
+    struct wire_flow flow;
+    if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
+    enum err e = read_spec(s, r, from->spec, from->params, true, &flow, why);
+    if (e == ERR_OK) *ret = flow.part;
+    return e;
 }

@@ -134,6 +134,7 @@ bool herald_rejoin(struct server *s, struct follower *f) {
     }
     f->at = low;
     f->is_behind = false;
+    s->herald.has_more |= low < d->next;
     return true;
 }
 
@@ -328,18 +329,13 @@ static bool anyone_keeps_up(const struct herald *h) {
     return false;
 }
 
-static void fall_behind(struct herald *h, struct follower *f) {
-    f->is_behind = true;
-    h->fell_back++;
-}
-
 /* Whoever needs what the ring no longer has is behind; if that is everyone, nothing has to be put into words here. */
 static void fill_tape(struct server *s) {
     struct herald *h = &s->herald;
     const struct feed *d = &s->feed;
     for (uint32_t i = 0; i < h->followers.count; i++) {
         struct follower *f = follower_at(h, i);
-        if (!f->is_behind && f->at < d->first) fall_behind(h, f);
+        if (!f->is_behind && f->at < d->first) f->is_behind = true;
     }
     if (!anyone_keeps_up(h)) tape_clear(&h->tape, d->next);
     if (h->tape.next < d->first) tape_clear(&h->tape, d->first);
@@ -367,7 +363,7 @@ static void deliver(struct server *s, struct follower *f, size_t *budget) {
         uint32_t first = 0;
         struct tape_block *b = tape_find(&h->tape, f->at, &first), *own = NULL;
         if (*budget == 0) {
-            h->is_short = true;
+            h->has_more = true;
             return;
         }
         if (b == NULL) b = own = block_of_ring(s, f->at, h->tape.first);
@@ -376,7 +372,7 @@ static void deliver(struct server *s, struct follower *f, size_t *budget) {
         *budget -= sent < *budget ? sent : *budget;
         tape_block_free(own);
     }
-    if (h->tape.next - f->at > (uint64_t)s->limits->event_queue) fall_behind(h, f);
+    if (h->tape.next - f->at > (uint64_t)s->limits->event_queue) f->is_behind = true;
 }
 
 static void deliver_all(struct server *s) {
@@ -384,7 +380,7 @@ static void deliver_all(struct server *s) {
     size_t budget = TURN_BYTES_MAX;
     uint64_t least = h->tape.next;
     uint32_t count = h->followers.count;
-    h->is_short = false;
+    h->has_more = false;
     for (uint32_t i = 0; i < count; i++) {
         struct follower *f = follower_at(h, (h->turn + i) % count);
         if (f->is_behind) continue;
@@ -413,7 +409,9 @@ static void tick_make(struct server *s) {
     h->tick_ms = s->now_ms;
     h->tick_lsn = engine_lsn(s->engine) + 1; /* never 0 */
     arena_reset(&s->show);
-    struct tlv_list numbers = ask_stats_list(s, &s->show);
+    struct sample now;
+    sample_take(s, &now);
+    struct tlv_list numbers = metric_stats(&now, &s->show);
     for (uint32_t i = 0; i < TAPE_FORM_COUNT; i++) {
         buf_clear(&h->ticks[i]);
         tape_dialect((enum tape_form)i)
@@ -467,7 +465,7 @@ int64_t herald_next(struct server *s) {
     struct herald *h = &s->herald;
     if (h->followers.count == 0) return TIME_NEVER;
     int64_t next = h->ping_ms + PING_MS;
-    int64_t pace = h->is_short || h->tape.next < s->feed.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
+    int64_t pace = h->has_more || h->tape.next < s->feed.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
     int64_t beat = anyone_counts(h) && h->tick_lsn == 0 ? h->tick_ms + TICK_MS : TIME_NEVER;
     int64_t past = catchup_next(s);
     if (pace < next) next = pace;

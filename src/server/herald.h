@@ -45,12 +45,11 @@ struct herald {
     struct tape tape;     /* the end of the ring, as far as followers are there */
     struct position told; /* of the last event in the ring, or before it */
     uint32_t turn;        /* who comes first: the budget of a turn may not reach everyone */
-    bool is_short;        /* of it, the last time */
+    bool has_more;        /* for someone who takes it: the budget was used up, or one has joined */
     int64_t sent_ms, tick_ms, ping_ms;
     struct buf ticks[TAPE_FORM_COUNT]; /* numbers that wait until they are durable */
     uint64_t tick_lsn;                 /* which they are with this one; 0 = there are none */
-    uint64_t dropped;   /* records that followers wanted and the archive no longer had */
-    uint64_t fell_back; /* how often one has fallen behind */
+    uint64_t dropped; /* records that followers wanted and the archive no longer had */
     struct catchup catchup;
     struct buf out;
 };

@@ -121,6 +121,15 @@ struct tlv_list lens_artifacts(const struct lens *l, struct slice artifacts) {
     return (struct tlv_list){list, files.count};
 }
 
+static void items_of(const struct lens *l, const struct job_view *v, struct wire_job_view *ret) {
+    struct expansion_view x;
+    if (!view_expansion(l->state, v->ref, &x)) return;
+    ret->items = x.count;
+    ret->items_begun = x.begun;
+    ret->items_open = x.under_way;
+    ret->items_bad = x.bad;
+}
+
 void lens_job(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
     const struct options *o = v->options;
     struct worker_view worker;
@@ -138,6 +147,7 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
     if (v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
     if (view_worker(l->state, NULL, v->worker, &worker)) ret->worker = worker.id;
     attempts_of(l, v, details, ret);
+    items_of(l, v, ret);
     if (v->root != UINT32_MAX && view_job(l->state, (struct job_ref){v->ref.flow, v->root}, &root))
         ret->root = lens_job_name(l, &root);
     /* Output that is being judged is for those who judge it. */
@@ -151,4 +161,14 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
     ret->parents = parents_of(l, v);
     ret->body = v->body;
     ret->body_hash = v->body_hash;
+}
+
+void lens_strip_node(struct wire_job_view *node) {
+    node->result = node->result_hash = node->body = node->body_hash = (struct slice){0};
+    node->artifacts = (struct tlv_list){0};
+}
+
+void lens_node(const struct lens *l, const struct job_view *v, struct wire_job_view *ret) {
+    lens_job(l, v, true, ret);
+    lens_strip_node(ret);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "lens.h"
 #include "row.h"
 #include "session.h"
 #include "stream.h"
@@ -147,9 +148,13 @@ static void answer_out(struct server *s, struct request *r) {
 }
 
 /* As `get` tells the jobs of a flow that is in memory. */
-static void leave_details_out(struct wire_got *part) {
+static void leave_details_out(struct wire_got *part, bool graph) {
     struct wire_job_view *jobs = part->jobs.at;
     for (uint32_t i = 0; i < part->jobs.count; i++) {
+        if (graph) {
+            lens_strip_node(&jobs[i]);
+            continue;
+        }
         jobs[i].parents = jobs[i].attempts = jobs[i].artifacts = (struct tlv_list){0};
         jobs[i].body = jobs[i].body_hash = (struct slice){0};
     }
@@ -174,7 +179,7 @@ static void then_get(struct server *s, struct request *r, struct past_wait *w, c
     if (whole && (!m->details || count == 0)) parts = &none, count = 1;
     buf_clear(&s->out);
     for (uint32_t i = 0; i < count; i++) {
-        if (whole) leave_details_out(&parts[i]);
+        if (whole) leave_details_out(&parts[i], false);
         parts[i].lsn = engine_lsn(s->engine);
         parts[i].flow = i == 0 ? f.view : (struct wire_flow_view){0};
         wire_put(&s->out, WIRE_GOT, FRAME_ANSWER | (i + 1 < count ? FRAME_MORE : 0), r->id, &parts[i]);
@@ -282,9 +287,9 @@ static void then_jobs(struct server *s, struct request *r, struct past_wait *w, 
     uint64_t part = cursor / CURSOR_PART, at = cursor % CURSOR_PART;
     struct wire_job_view *list = ARENA_ARRAY(&s->show, struct wire_job_view, most);
     struct wire_listed got = {.lsn = engine_lsn(s->engine)};
-    if (f.part_count > 0) {
+    if (f.part_count > 0 && m->items_of.len == 0) { /* the history has no items */
         const struct wire_job_view *jobs = f.parts[0].jobs.at;
-        leave_details_out(&f.parts[0]);
+        leave_details_out(&f.parts[0], m->graph);
         for (; at < f.parts[0].jobs.count && count < most; at++)
             if (job_is_wanted(m, &jobs[at])) list[count++] = jobs[at];
         bool ended = at == f.parts[0].jobs.count;

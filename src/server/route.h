@@ -20,8 +20,13 @@ void ask_verdict(struct server *s, struct request *r);
 void ask_get(struct server *s, struct request *r);
 void ask_list(struct server *s, struct request *r);
 void ask_why(struct server *s, struct request *r);
+void ask_dead(struct server *s, struct request *r);
+void audit_init(struct server *s);
+void audit_fini(struct server *s); /* waits for those that are being read */
+void ask_audit(struct server *s, struct request *r);
+void ask_launch(struct server *s, struct request *r);
 void ask_stats(struct server *s, struct request *r);
-struct tlv_list ask_stats_list(struct server *s, struct arena *arena); /* of wire_amount: the same, as they are now */
+void ask_metrics(struct server *s, struct request *r);
 
 void ask_kv_change(struct server *s, struct request *r);
 void ask_kv_get(struct server *s, struct request *r);

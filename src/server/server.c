@@ -135,6 +135,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->sync_count++;
         if (r->seal) return;
         s->append = APPEND_NONE;
+        sample_synced(s->sync, s->world.clock->us(s->world.clock) - s->given_us);
         s->appended_ms = s->now_ms;
         s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
         s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
@@ -158,6 +159,7 @@ static void append_give(struct server *s) {
     struct writer_result r;
     bool here = s->served <= HERE_REQUESTS_MAX && s->batch.records.len <= HERE_BYTES_MAX && !s->options.appends_away;
     s->append = APPEND_AWAY;
+    s->given_us = s->world.clock->us(s->world.clock);
     if (writer_append(s->writer, s->epoch, s->batch.first_lsn - 1, &s->batch, here, &r)) append_ended(s, &r);
 }
 
@@ -221,6 +223,7 @@ static void vault_turn(struct server *s) {
     bool flies = s->vault.logs_fly || s->vault.blobs_fly;
     if (flew && !flies && e == ERR_OK) {
         streams_flushed(s);
+        web_unstick(s);
         ask_done_again(s);
     }
 }
@@ -393,7 +396,8 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->held_dones.count == 0 &&
+    return s->draining && s->calls.count == 0 && s->past.count == 0 &&
+           s->audits.count == 0 && s->launches == 0 && s->held_dones.count == 0 &&
            s->append == APPEND_NONE &&
            lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
            engine_lsn(s->engine) == engine_durable_lsn(s->engine);
@@ -540,6 +544,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
         return e;
     }
     struct inputs in;
+    audit_init(s);
     past_init(s);
     project_init(s);
     feed_init(s);
@@ -564,6 +569,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
 void server_close(struct server *s) {
     bool clean = s->failed == ERR_OK && s->append == APPEND_NONE && !writer_is_busy(s->writer);
     session_free_all(s);
+    audit_fini(s);
     call_free_all(s);
     project_fini(s);
     past_fini(s);

@@ -25,6 +25,7 @@
 #include "zones.h"
 
 struct assets;
+struct aside;
 struct guest;
 struct orion_options;
 struct plug;
@@ -32,6 +33,21 @@ struct recaller;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
+
+/* A worker that is to be started on this machine, and who it will be. */
+#define SERVER_LAUNCH_NAME_BYTES 41u
+#define SERVER_LAUNCH_LABELS_MAX 16u
+#define SERVER_LAUNCH_LABEL_BYTES 256u
+struct server_launch {
+    uint32_t slots;
+    char name[SERVER_LAUNCH_NAME_BYTES]; /* empty = any */
+    char labels[SERVER_LAUNCH_LABELS_MAX][SERVER_LAUNCH_LABEL_BYTES]; /* "key=value" */
+    uint32_t label_count;
+};
+struct server_launched {
+    char worker[64]; /* its id */
+    uint32_t pid;
+};
 
 struct server_world {
     struct disk *disk;
@@ -43,6 +59,10 @@ struct server_world {
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
+    struct aside *aside; /* port/aside.h; NULL = what would keep the loop waiting is refused */
+    /* Called on another thread. NULL = this server starts none. */
+    enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);
+    void *launch_ctx;
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
     struct recaller *recaller; /* of events that have left memory; NULL = they are gone */
 };
@@ -63,6 +83,7 @@ struct server_options {
     const char *listen;     /* address of the port, for the names that HTTP may call us by; NULL = loopback's only */
     const char *http_hosts; /* further ones, with commas; NULL = none */
     const struct assets *assets; /* of the console (asset.h); NULL = there is none */
+    bool metrics_open;      /* who asks for /metrics from this machine needs no token */
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */

@@ -20,6 +20,7 @@
 #include "judge.h"
 #include "lane.h"
 #include "map.h"
+#include "metric.h"
 #include "orion_session.h"
 #include "playground.h"
 #include "pool.h"
@@ -29,8 +30,8 @@
 #include "server.h"
 #include "stream.h"
 #include "sweep.h"
-#include "tale.h"
 #include "ticket.h"
+#include "tale.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
@@ -95,6 +96,8 @@ struct web {
     bool busy;         /* it is with the server */
     bool streaming;    /* the head of its answer is out, and the body on its way */
     bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
+    uint64_t upload;   /* its body is a blob, and goes there as it comes; 0 = it is not */
+    bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
     const struct api_route *route;
     uint8_t orion; /* enum orion_call, in place of a route */
@@ -103,10 +106,10 @@ struct web {
     uint64_t body_bytes; /* came so far, as they came */
     uint64_t unsent;     /* of its answers, when it was last looked at */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
+    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
     enum web_stream stream;
     struct websocket_in socket; /* what comes on it */
     int64_t heard_ms;           /* when something last did */
-    struct cookie cookie; /* that the request came with, or was given; nobody's = none */
 };
 
 struct webs {
@@ -115,6 +118,7 @@ struct webs {
     struct vec ready; /* conn_id: an answer is out, and more to do */
     struct arena arena;
     struct buf json, out;
+    uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
 };
 
 /* ---- logins of browsers (web_session.c) ---- */
@@ -157,6 +161,8 @@ struct call {
     struct part *parts;
     struct arena arena;
     bool is_read;
+    bool is_list;     /* its answer lists what became of each, also of one alone */
+    bool more;        /* and there are others */
     struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
     uint64_t sent_ms;   /* of a heartbeat */
 };
@@ -208,6 +214,8 @@ struct server {
     int64_t fill_by_ms;      /* 0 = not waiting for more */
     uint64_t appended_bytes; /* since the last compaction */
     uint64_t sync_count;     /* of the journal: batches and seals made durable by this process */
+    uint64_t sync[SYNC_SLOTS]; /* how long appends took */
+    uint64_t given_us;       /* the last append */
     uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
     int64_t room_ms;
     uint64_t seed; /* of the randomness of passes */
@@ -242,6 +250,8 @@ struct server {
     struct judge judge;
     struct retain retain;
     struct project project;
+    uint32_t launches;  /* workers that are being started */
+    struct pool audits; /* struct audit_wait: pages of the audit trail that are being read */
     struct pool past; /* struct past_wait: requests that the history was asked for */
     struct almanac almanac;
     struct sweep sweep;

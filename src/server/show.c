@@ -90,6 +90,11 @@ void show_job(struct server *s, const struct job_view *v, bool details, struct w
     lens_job(&l, v, details, ret);
 }
 
+void show_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {
+    struct lens l = lens_of(s);
+    lens_node(&l, v, ret);
+}
+
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret) {
     struct job_view job;
     *ret = (struct wire_question_view){.question = v->id.v,

@@ -9,6 +9,7 @@ struct slice show_flow_name(struct server *s, flow_id id);
 struct slice show_job_name(struct server *s, const struct job_view *v); /* flow/name, of a child flow/name[item] */
 void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret);
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret);
+void show_node(struct server *s, const struct job_view *v, struct wire_job_view *ret); /* lens_node */
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret);
 /* What an external job waits for, in the words of its author, and when it is asked. */
 void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret);

@@ -45,6 +45,7 @@ struct slice stream_tenant(const struct session *n); /* whose blobs */
 void stream_blob_begin(struct server *s, struct request *r);
 void stream_blob_part(struct server *s, struct request *r);
 void stream_blob_end(struct server *s, struct request *r);
+void stream_blob_put(struct server *s, struct request *r);
 void stream_blob_get(struct server *s, struct request *r);
 void stream_blob_ls(struct server *s, struct request *r);
 void stream_logs(struct server *s, struct request *r);

@@ -8,6 +8,7 @@
 
 #define UPLOADS_MAX 4000u
 #define BUSY_RETRY_MS 50u
+#define PIECE_BYTES ((size_t)65536)
 
 struct upload {
     uint64_t number; /* first */
@@ -15,6 +16,7 @@ struct upload {
     struct blob_put *put;
     uint64_t bytes;
     uint32_t request; /* of the end: answered when it is durable */
+    bool at_once;     /* answered as a blob that came in one request */
     bool has_hash;
     blob_hash hash; /* expected */
 };
@@ -52,6 +54,64 @@ void upload_forget(struct server *s, conn_id conn) {
     }
 }
 
+/* ---- what there is to do, whoever asks ---- */
+
+static uint32_t place_of(const struct server *s, uint64_t number) {
+    return number == 0 ? 0 : map_get(&s->streams.upload_by_number, number);
+}
+
+enum err upload_begin(struct server *s, const struct session *n, const blob_hash *expected, uint64_t *ret,
+                      struct why *why) {
+    struct streams *x = &s->streams;
+    uint32_t index = pool_alloc(&x->uploads);
+    if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
+    struct upload *u = pool_at(&x->uploads, index);
+    enum err e = blob_put_begin(s->vault.blobs, stream_tenant(n), &u->put, why);
+    if (e != ERR_OK) {
+        pool_free(&x->uploads, index);
+        return e;
+    }
+    u->number = ++x->upload_last;
+    u->conn = n->conn;
+    u->has_hash = expected != NULL;
+    if (expected != NULL) u->hash = *expected;
+    map_put(&x->upload_by_number, u->number, index);
+    *ret = u->number;
+    return ERR_OK;
+}
+
+enum err upload_part(struct server *s, uint64_t number, struct slice data, struct why *why) {
+    uint32_t index = place_of(s, number);
+    REQUIRE(index != 0);
+    struct upload *u = pool_at(&s->streams.uploads, index);
+    if (u->bytes + data.len > (uint64_t)s->limits->blob_bytes_max)
+        return why_set(why, ERR_LIMIT, "the blob is longer than %lld bytes (blob_bytes_max)",
+                       (long long)s->limits->blob_bytes_max);
+    enum err e = blob_put_part(u->put, data, why);
+    if (e == ERR_OK) u->bytes += data.len;
+    return e;
+}
+
+enum err upload_end(struct server *s, uint64_t number, uint32_t request, bool at_once, struct why *why) {
+    uint32_t index = place_of(s, number);
+    REQUIRE(index != 0);
+    struct upload *u = pool_at(&s->streams.uploads, index);
+    enum err e = blob_put_end(u->put, why);
+    if (e != ERR_OK) return e;
+    u->request = request;
+    u->at_once = at_once;
+    *(uint32_t *)vec_push(&s->streams.ending) = index;
+    upload_flushed(s); /* it may have been there already */
+    return ERR_OK;
+}
+
+void upload_drop(struct server *s, uint64_t number) {
+    uint32_t index = place_of(s, number);
+    if (index != 0) upload_free(s, index);
+}
+
+/* ---- as messages ---- */
+
 static void answer_state(struct server *s, struct session *n, uint32_t request, const struct upload *u) {
     struct wire_blob_state m = {.upload = u->number, .offset = u->bytes};
     session_answer(s, n, request, WIRE_BLOB_STATE, &m);
@@ -67,7 +127,6 @@ static void refuse(struct server *s, struct request *r, enum err e, const char *
 
 void stream_blob_begin(struct server *s, struct request *r) {
     const struct wire_blob_begin *m = r->message;
-    struct streams *x = &s->streams;
     struct why why = {{0}};
     blob_hash hash = {{0}};
     uint64_t bytes = 0;
@@ -84,24 +143,12 @@ void stream_blob_begin(struct server *s, struct request *r) {
             return;
         }
     }
-    uint32_t index = pool_alloc(&x->uploads);
-    if (index == 0) {
-        refuse(s, r, ERR_BUSY, "too many blobs are on their way");
-        return;
-    }
-    struct upload *u = pool_at(&x->uploads, index);
-    enum err e = blob_put_begin(s->vault.blobs, stream_tenant(r->session), &u->put, &why);
-    if (e != ERR_OK) {
-        pool_free(&x->uploads, index);
+    uint64_t number = 0;
+    enum err e = upload_begin(s, r->session, m->hash.len == DIGEST_BYTES ? &hash : NULL, &number, &why);
+    if (e != ERR_OK)
         refuse(s, r, e, why.text);
-        return;
-    }
-    u->number = ++x->upload_last;
-    u->conn = r->session->conn;
-    u->hash = hash;
-    u->has_hash = m->hash.len == DIGEST_BYTES;
-    map_put(&x->upload_by_number, u->number, index);
-    answer_state(s, r->session, r->id, u);
+    else
+        answer_state(s, r->session, r->id, pool_at(&s->streams.uploads, map_get(&s->streams.upload_by_number, number)));
 }
 
 static struct upload *upload_of(struct server *s, struct request *r, uint64_t number, uint32_t *ret_index) {
@@ -125,15 +172,11 @@ void stream_blob_part(struct server *s, struct request *r) {
     if (m->offset != u->bytes)
         e = why_set(&why, ERR_CONFLICT, "the next part begins at byte %llu, not %llu", (unsigned long long)u->bytes,
                     (unsigned long long)m->offset);
-    else if (u->bytes + m->data.len > (uint64_t)s->limits->blob_bytes_max)
-        e = why_set(&why, ERR_LIMIT, "the blob is longer than %lld bytes (blob_bytes_max)",
-                    (long long)s->limits->blob_bytes_max);
-    if (e == ERR_OK) e = blob_put_part(u->put, m->data, &why);
+    if (e == ERR_OK) e = upload_part(s, m->upload, m->data, &why);
     if (e != ERR_OK) {
         refuse(s, r, e, why.text);
         return;
     }
-    u->bytes += m->data.len;
     answer_state(s, r->session, r->id, u);
 }
 
@@ -144,19 +187,31 @@ void stream_blob_end(struct server *s, struct request *r) {
     struct upload *u = upload_of(s, r, m->upload, &index);
     if (u == NULL) return;
     if (r->id == 0) return;
-    enum err e = blob_put_end(u->put, &why);
-    if (e != ERR_OK) {
-        refuse(s, r, e, why.text);
-        if (e != ERR_BUSY) upload_free(s, index);
-        return;
-    }
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(u->hash.at, m->hash.ptr, DIGEST_BYTES);
         u->has_hash = true;
     }
-    u->request = r->id;
-    *(uint32_t *)vec_push(&s->streams.ending) = index;
-    upload_flushed(s); /* it may have been there already */
+    enum err e = upload_end(s, m->upload, r->id, false, &why);
+    if (e == ERR_OK) return;
+    refuse(s, r, e, why.text);
+    if (e != ERR_BUSY) upload_free(s, index);
+}
+
+/* One that fits a frame. */
+void stream_blob_put(struct server *s, struct request *r) {
+    const struct wire_blob_put *m = r->message;
+    struct why why = {{0}};
+    uint64_t number = 0;
+    if (r->id == 0) return;
+    enum err e = upload_begin(s, r->session, NULL, &number, &why);
+    for (size_t at = 0; e == ERR_OK && at < m->data.len; at += PIECE_BYTES) {
+        size_t left = m->data.len - at;
+        e = upload_part(s, number, slice_of(m->data.ptr + at, left < PIECE_BYTES ? left : PIECE_BYTES), &why);
+    }
+    if (e == ERR_OK) e = upload_end(s, number, r->id, true, &why);
+    if (e == ERR_OK) return;
+    upload_drop(s, number);
+    refuse(s, r, e, why.text);
 }
 
 static void answer_end(struct server *s, const struct upload *u, const blob_hash *hash) {
@@ -165,6 +220,11 @@ static void answer_end(struct server *s, const struct upload *u, const blob_hash
     if (u->has_hash && memcmp(u->hash.at, hash->at, DIGEST_BYTES) != 0) {
         session_error(s, n, u->request, ERR_INVALID,
                       "the bytes that came have another hash: something was changed on the way");
+        return;
+    }
+    if (u->at_once) {
+        struct wire_blob_kept kept = {.hash = slice_of(hash->at, DIGEST_BYTES), .bytes = u->bytes};
+        session_answer(s, n, u->request, WIRE_BLOB_KEPT, &kept);
         return;
     }
     struct wire_blob_state m = {

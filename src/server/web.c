@@ -12,6 +12,7 @@
 #define ARENA_CHUNK_BYTES 16384u
 #define ARENA_BYTES_MAX ((size_t)1 << 30)
 #define WAITING_BYTES_MAX 65536u         /* of requests behind the one that is served; then the peer is not read */
+#define UPLOAD_PIECE_BYTES 65536u        /* of a body that is a blob: what is held of it */
 #define LAST_BYTES_MAX 65536u            /* that a peer will take in the seconds that the net gives to who leaves */
 #define KEPT_BYTES_MAX ((size_t)1 << 20) /* of the buffers that all share, after a large answer */
 
@@ -55,6 +56,7 @@ void web_open(struct server *s, struct session *n) {
     w->index = index;
     w->since_ms = web_now(s);
     http_in_init(&w->in, s->limits);
+    w->in.body_bytes_max = web_body_bytes_max;
     buf_init(&w->held, HELD_BYTES_MAX);
     websocket_in_init(&w->socket);
     n->web = w;
@@ -90,7 +92,7 @@ void web_deadline(struct server *s, struct web *w, int64_t at_ms) {
 /* How long this connection may go on as it is. A body has to come at a kilobyte a second at least. */
 static int64_t deadline_of(const struct server *s, const struct web *w) {
     if (w->ending) return web_now(s) + s->limits->http_idle_ms;
-    if (w->busy) return w->streaming ? web_now(s) + s->limits->http_idle_ms : TIME_NEVER;
+    if (w->busy || w->stuck) return w->streaming ? web_now(s) + s->limits->http_idle_ms : TIME_NEVER;
     if (w->in.state == HTTP_IN_BODY) return w->since_ms + s->limits->http_body_ms + (int64_t)w->body_bytes;
     return http_in_is_idle(&w->in) ? web_now(s) + s->limits->http_idle_ms : w->since_ms + s->limits->hello_ms;
 }
@@ -176,6 +178,11 @@ static void step(struct server *s, struct session *n, bool has_more) {
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);
+        if (w->looked && web_is_upload(&w->in.request)) w->looked = web_upload_begin(s, n);
+    }
+    if (w->upload != 0) {
+        web_upload_more(s, n);
+        return;
     }
     if (w->looked && w->in.state == HTTP_IN_WHOLE) serve(s, n);
 }
@@ -184,9 +191,11 @@ static void step(struct server *s, struct session *n, bool has_more) {
 static size_t take(struct server *s, struct session *n, struct slice all) {
     struct web *w = n->web;
     struct slice left = all;
-    while (!w->busy && !w->ending && left.len > 0) {
+    if (w->stuck) web_upload_more(s, n);
+    while (!w->busy && !w->ending && !w->stuck && left.len > 0) {
         if (http_in_is_idle(&w->in)) w->since_ms = web_now(s);
-        size_t used = http_in_feed(&w->in, left);
+        bool much = w->upload != 0 && left.len > UPLOAD_PIECE_BYTES;
+        size_t used = http_in_feed(&w->in, much ? slice_of(left.ptr, UPLOAD_PIECE_BYTES) : left);
         if (w->looked) w->body_bytes += used;
         left = slice_of(left.ptr + used, left.len - used);
         step(s, n, left.len > 0);
@@ -215,7 +224,7 @@ void web_received(struct server *s, struct session *n, struct slice bytes) {
         settle(s, n);
         return;
     }
-    if (n->in.len > 0 || w->busy) {
+    if (n->in.len > 0 || w->busy || w->stuck) {
         buf_put_slice(&n->in, bytes);
         bytes = buf_slice(&n->in);
     }
@@ -227,7 +236,7 @@ void web_received(struct server *s, struct session *n, struct slice bytes) {
     } else if (left.len > 0) {
         buf_put_slice(&n->in, left);
     }
-    bool much = n->in.len > WAITING_BYTES_MAX && w->busy;
+    bool much = n->in.len > WAITING_BYTES_MAX && (w->busy || w->stuck);
     if (much != n->paused) session_pause(s, n, much);
     settle(s, n);
 }
@@ -248,7 +257,8 @@ void web_finished(struct server *s, struct session *n) {
     bool whole = w->in.state == HTTP_IN_WHOLE;
     /* Who has shown no token is a stranger, and gets one answer. */
     w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
-    w->busy = w->streaming = w->looked = false;
+    w->busy = w->streaming = w->looked = w->stuck = false;
+    w->upload = 0;
     w->body_bytes = 0;
     w->stream = WEB_STREAM_NONE;
     w->route = NULL;

@@ -8,6 +8,7 @@
 #include "web_stream.h"
 
 #define TYPE_JSON "application/json"
+#define TYPE_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
 /* ---- heads ---- */
 
@@ -19,6 +20,7 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     h->wall_ms = s->world.clock->wall(s->world.clock).ms;
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
+    s->webs.answers[h->status / 100]++;
     if (n->is_orion) orion_head(s, n);
     /* To an older peer the new word is told: it will be used again. */
     if (!h->close && r->minor == 0) {
@@ -53,6 +55,12 @@ void web_send_json(struct server *s, struct session *n, struct http_head *h) {
     if (n->web->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&all->out, buf_slice(&all->json));
     session_send_raw(s, n, buf_slice(&all->out));
     web_finished(s, n);
+}
+
+static void send_text(struct server *s, struct session *n, struct slice text) {
+    buf_clear(&s->webs.json);
+    buf_put_slice(&s->webs.json, text);
+    web_say_body(s, n, &(struct api_said){.status = 200}, TYPE_METRICS);
 }
 
 /* What is in webs.json, as the answer. */
@@ -201,6 +209,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
         return;
     }
     if (f->opcode == WIRE_BUSY && s->draining) said.status = 503;
+    if (w->route->answer == API_ANSWER_TEXT && f->opcode == WIRE_EXPOSED) {
+        send_text(s, n, ((const struct wire_metrics *)parts[0])->text);
+        return;
+    }
     send_json(s, n, &said, NULL);
 }
 

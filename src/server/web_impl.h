@@ -15,8 +15,6 @@ void web_say_error(struct server *s, struct session *n, enum err e, uint16_t sta
 void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word);
 void web_say_nothing(struct server *s, struct session *n, const char *allow); /* 204 */
 void web_say_continue(struct server *s, struct session *n);
-/* What is in webs.json, of that type, as the answer. Ends the request. */
-void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type);
 /* Into webs.out; what the connection has a say in is filled in. */
 void web_put_head(struct server *s, struct session *n, struct http_head *h);
 
@@ -25,6 +23,8 @@ void web_say_wait(struct server *s, struct session *n, uint32_t wait_ms, const c
 /* An answer of one's own: what is written goes out with this head, whose type and length are filled in. */
 struct json web_json(struct server *s);
 void web_send_json(struct server *s, struct session *n, struct http_head *h);
+/* What is in webs.json, of that type, as the answer. Ends the request. */
+void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type);
 
 /* ---- web_gate.c ---- */
 
@@ -50,6 +50,14 @@ bool web_answer_ticket(struct server *s, struct session *n); /* a login link, an
 
 /* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
 bool web_answer_asset(struct server *s, struct session *n);
+
+/* ---- web_upload.c ---- */
+
+uint64_t web_body_bytes_max(const struct http_in *in);
+bool web_is_upload(const struct http_request *r);
+/* A blob as a body: begun when the head was admitted, then whenever some of it came. False: it was refused. */
+bool web_upload_begin(struct server *s, struct session *n);
+void web_upload_more(struct server *s, struct session *n);
 
 /* The name that the request calls us by is one of ours; a page that sends it came from here. */
 bool web_knows_host(const struct server *s, const struct session *n);

@@ -137,6 +137,18 @@ static void the_same_key_is_the_same_flow(void **state) {
     assert_has(got[1].body, "\"repeated\":true");
 }
 
+static void a_flow_can_be_checked_without_being_submitted(void **state) {
+    (void)state;
+    const char *good = "{\"name\": \"only-looked-at\", \"jobs\": {\"a\": {\"noop\": true}}}";
+    struct webgot got = ask("POST", "/api/v1/flows?check=true", good, 200);
+    assert_has(got.body, "\"job_count\":1");
+    assert_null(strstr(got.body, "\"flow\""));
+    got = ask("GET", "/api/v1/flows?name=only-looked-at", NULL, 200);
+    assert_has(got.body, "\"flows\":[]");
+    got = ask("POST", "/api/v1/flows?check=true", FLOW("\"a\": {\"needs\": \"b\", \"noop\": true}"), 400);
+    assert_has(got.body, "there is no job `b`");
+}
+
 static void lists_come_in_pages(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++)
@@ -190,6 +202,12 @@ static void work_is_changed(void **state) {
     (void)ask("GET", at("/api/v1/jobs/@/bad/wait", id), NULL, 200);
     struct webgot got = ask("GET", "/api/v1/dead", NULL, 200);
     assert_has(got.body, at("\"job\":\"@/bad\"", id));
+    got = ask("GET", at("/api/v1/dead?flow=@", id), NULL, 200);
+    assert_has(got.body, at("\"job\":\"@/bad\"", id));
+    const char *other = submit(FLOW("\"n\": {\"noop\": true}"));
+    got = ask("GET", at("/api/v1/dead?flow=@", other), NULL, 200);
+    assert_null(strstr(got.body, "\"job\""));
+    (void)ask("GET", "/api/v1/dead?flow=f9zzzzzzzzz", NULL, 404);
     got = ask("POST", at("/api/v1/jobs/@/bad/retry", id), "{\"reason\": \"once more\"}", 200);
     assert_has(got.body, at("\"target\":\"@/bad\"", id));
     (void)ask("GET", at("/api/v1/jobs/@/bad/wait", id), NULL, 200);
@@ -205,6 +223,50 @@ static void work_is_changed(void **state) {
     (void)ask("GET", at("/api/v1/flows/@/wait", id), NULL, 200);
     got = ask("GET", at("/api/v1/flows/@/jobs?states=cancelled", id), NULL, 200);
     assert_has(got.body, "\"state\":\"cancelled\"");
+}
+
+static void a_flow_is_a_graph(void **state) {
+    (void)state;
+    const char *id = submit(FLOW("\"a\": {\"run\": [\"echo\", \"hi\"]}, "
+                                 "\"m\": {\"needs\": \"a\", \"foreach\": [1, 2, 3], \"noop\": true}"));
+    (void)ask("GET", at("/api/v1/flows/@/wait", id), NULL, 200);
+    struct webgot got = ask("GET", at("/api/v1/flows/@/graph", id), NULL, 200);
+    assert_has(got.body, "\"parents\":[\"a\"]");
+    assert_has(got.body, "\"items\":3,\"items_begun\":3");
+    assert_has(got.body, "\"attempts\":[{\"attempt\":1");
+    assert_null(strstr(got.body, "\"body\""));
+    got = ask("GET", at("/api/v1/flows/@/graph?items_of=m&most=2", id), NULL, 200);
+    assert_has(got.body, at("\"job\":\"@/m[1]\"", id));
+    assert_null(strstr(got.body, "m[2]"));
+    got = ask("GET", at("/api/v1/flows/@/graph?items_of=m&most=2&cursor=2", id), NULL, 200);
+    assert_has(got.body, at("\"job\":\"@/m[2]\"", id));
+    got = ask("GET", at("/api/v1/flows/@/graph?items_of=x", id), NULL, 400);
+    assert_has(got.body, "the flow has no job x");
+    (void)ask("GET", at("/api/v1/flows/@/graph?graph=false", id), NULL, 400);
+}
+
+/* The path of what the one worker holds. */
+static const char *held_path(void) {
+    char name[64] = {0};
+    struct webgot got = ask("GET", "/api/v1/workers?name=w", NULL, 200);
+    const char *found = strstr(got.body, "\"worker\":\"");
+    assert_non_null(found);
+    assert_int_equal(sscanf(found, "\"worker\":\"%63[^\"]", name), 1);
+    return at("/api/v1/workers/@/jobs", name);
+}
+
+static void a_worker_shows_what_it_holds(void **state) {
+    (void)state;
+    const char *id = submit(FLOW("\"held\": {\"sleep\": \"1h\"}")), *path = held_path();
+    const char *mine = at("\"job\":\"@/held\"", id);
+    time_t until = time(NULL) + WEBCLIENT_WAIT_MS / 1000;
+    while (strstr(ask("GET", path, NULL, 200).body, mine) == NULL) assert_true(time(NULL) < until);
+    const char *over = at("@?states=succeeded", path);
+    assert_null(strstr(ask("GET", over, NULL, 200).body, mine));
+    (void)ask("POST", at("/api/v1/jobs/@/held/cancel", id), "{}", 200);
+    (void)ask("GET", at("/api/v1/flows/@/wait", id), NULL, 200);
+    assert_null(strstr(ask("GET", path, NULL, 200).body, mine));
+    assert_has(ask("GET", "/api/v1/workers/nobody/jobs", NULL, 404).body, "there is no worker nobody");
 }
 
 static void the_rest_of_the_table_works(void **state) {
@@ -320,8 +382,8 @@ static void every_route_is_there_and_guarded(void **state) {
     uint32_t count;
     const struct api_route *routes = api_routes(&count);
     for (uint32_t i = 0; i < count; i++) {
-        char path[256] = API_PREFIX;
-        size_t len = strlen(path);
+        char path[256];
+        size_t len = (size_t)snprintf(path, sizeof path, "%s", routes[i].bare ? "" : API_PREFIX);
         for (const char *p = routes[i].path; *p != 0; p++) {
             if (*p == '{') p = strchr(p, '}');
             path[len++] = *p == '}' ? '7' : *p;
@@ -703,9 +765,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_flow_is_submitted_and_followed),
         TEST(the_same_key_is_the_same_flow),
+        TEST(a_flow_can_be_checked_without_being_submitted),
         TEST(lists_come_in_pages),
         TEST(people_decide),
         TEST(work_is_changed),
+        TEST(a_flow_is_a_graph),
+        TEST(a_worker_shows_what_it_holds),
         TEST(the_rest_of_the_table_works),
         TEST(refusals_are_json),
         TEST(every_request_needs_a_token_and_a_role),

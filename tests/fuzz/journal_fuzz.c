@@ -85,7 +85,7 @@ static enum err start(struct disk *d, struct clock *c, bool read_only, uint64_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct simdisk *s = simdisk_new(1);
-    struct clock clock = {wall, mono, random64};
+    struct clock clock = {wall, mono, random64, NULL};
     uint32_t n = len > 0 ? data[0] % 4 + 1 : 1;
     bool right = len > 0 && data[0] & 0x80;
     size_t at = 1;

@@ -95,7 +95,7 @@ static bool log_found(void *ctx, const struct log_key *key) {
 }
 
 static enum err look(struct disk *d, uint64_t *ret_sum) {
-    struct clock clock = {wall, mono, random64};
+    struct clock clock = {wall, mono, random64, NULL};
     struct limits limits;
     struct vault v;
     struct why why;

@@ -21,7 +21,7 @@ static uint64_t random64(struct clock *c) {
 }
 
 void jlab_clock_init(struct jlab_clock *c, uint64_t seed) {
-    *c = (struct jlab_clock){{wall, mono, random64}, 1700000000000, seed};
+    *c = (struct jlab_clock){{wall, mono, random64, NULL}, 1700000000000, seed};
 }
 
 void jlab_init(struct jlab *l, struct disk *disk, uint64_t segment_bytes) {

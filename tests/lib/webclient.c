@@ -42,15 +42,17 @@ void webclient_close(struct webclient *c) {
     arena_fini(&c->arena);
 }
 
-void webclient_send(struct webclient *c, const char *text) {
-    size_t len = strlen(text);
-    while (len > 0) {
-        ssize_t n = send(c->fd, text, len, MSG_NOSIGNAL);
+void webclient_send_bytes(struct webclient *c, struct slice bytes) {
+    while (bytes.len > 0) {
+        ssize_t n = send(c->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return;
-        text += n;
-        len -= (size_t)n;
+        bytes = slice_of(bytes.ptr + n, bytes.len - (size_t)n);
     }
+}
+
+void webclient_send(struct webclient *c, const char *text) {
+    webclient_send_bytes(c, slice_str(text));
 }
 
 /* False: the peer closed, or nothing came in time. */

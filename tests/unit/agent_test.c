@@ -93,7 +93,8 @@ static void lab_start(struct lab *l) {
 }
 
 static void lab_open(struct lab *l) {
-    *l = (struct lab){.net = {&net_ops}, .clock = {clock_wall, clock_mono, clock_random}, .now_ms = 5000, .epoch = 7};
+    *l = (struct lab){
+        .net = {&net_ops}, .clock = {clock_wall, clock_mono, clock_random, NULL}, .now_ms = 5000, .epoch = 7};
     tmpdisk_make(&l->disk);
     buf_init(&l->said, 1u << 20);
     arena_init(&l->arena, 4096, 16u << 20);

@@ -45,6 +45,19 @@ static void names_are_checked(void **state) {
     assert_ok(submit_spec(r, &o, &(struct job_spec){.name = slice_str(longest)}));
 }
 
+static void a_flow_that_is_only_checked_is_judged_and_not_there(void **state) {
+    struct rig *r = *state;
+    struct cmd_submit head = {.check = true};
+    uint64_t lsn = engine_lsn(r->engine);
+    assert_ok(submit_head(r, &head));
+    assert_int_equal(engine_lsn(r->engine), lsn);
+    struct options o = rig_options();
+    struct job_spec bad = {.name = SLICE("a\nb")};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
+    cmd.as.submit = (struct cmd_submit){.jobs = {&o, 1, &bad, 1, false}, .check = true};
+    assert_refused(r, rig_command(r, &cmd), ERR_INVALID, "at byte 1");
+}
+
 static void graph_is_checked(void **state) {
     struct rig *r = *state;
     struct options o = rig_options();
@@ -476,6 +489,7 @@ static void two_passes_in_one_batch(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(names_are_checked),
+        RIG_TEST(a_flow_that_is_only_checked_is_judged_and_not_there),
         RIG_TEST(graph_is_checked),
         RIG_TEST(a_long_circle_is_cut_not_overrun),
         RIG_TEST(parents_are_sorted_by_ordinal),

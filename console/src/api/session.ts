@@ -8,8 +8,26 @@ export type SessionState = { is: "asking" } | { is: "out" } | { is: "in"; sessio
 let current: SessionState = { is: "asking" };
 const watchers = new Set<(state: SessionState) => void>();
 
+// A playground's server may be dead when the page is loaded again. Who was in then still is: the cookie says so to the
+// supervisor, and this says so to the page.
+const KEPT = "reeve.session";
+
+function keep(state: SessionState): void {
+  if (state.is === "in" && state.session.playground) sessionStorage.setItem(KEPT, JSON.stringify(state.session));
+  if (state.is === "out") sessionStorage.removeItem(KEPT);
+}
+
+function keptSession(): Session | undefined {
+  try {
+    return (JSON.parse(sessionStorage.getItem(KEPT) ?? "null") as Session | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function become(state: SessionState): void {
   current = state;
+  keep(state);
   setCsrf(state.is === "in" ? state.session.csrf : "");
   for (const watcher of [...watchers]) watcher(state);
 }
@@ -19,7 +37,9 @@ export async function askSession(): Promise<void> {
     become({ is: "in", session: await get<Session>("/session") });
   } catch (error) {
     const status = error instanceof ApiError ? error.status : 0;
-    become(status === 401 || status === 403 ? { is: "out" } : { is: "unreachable" });
+    const kept = status === 503 ? keptSession() : undefined;
+    if (kept !== undefined) become({ is: "in", session: kept });
+    else become(status === 401 || status === 403 ? { is: "out" } : { is: "unreachable" });
   }
 }
 

@@ -1,6 +1,151 @@
-import type { PageProps } from "../app";
-import { Empty, Page } from "../ui/parts";
+// What waits for a person. The decision is bound to what the page showed: the hash of it goes with the verdict, and the
+// server refuses one about something else.
+import { useState } from "preact/hooks";
 
-export default function View({ place }: PageProps) {
-  return <Page title="approvals"><Empty>{place.path}</Empty></Page>;
+import type { PageProps } from "../app";
+import { ApiError, pathOf, post, type QuestionView, type Schemas } from "../api/client";
+import { useGet } from "../api/hooks";
+import { textOf, usePages } from "../api/pages";
+import { may, sessionNow } from "../api/session";
+import { Link } from "../router";
+import { Ago, Empty, FlowLink, JobLink, Loading, Page, Problem } from "../ui/parts";
+import { RunView } from "../ui/run";
+import { Copied, Countdown, Facts } from "../ui/show";
+import { say } from "../ui/toast";
+import "./approvals/approvals.css";
+
+const flowOf = (question: QuestionView) => question.job?.split("/")[0] ?? "";
+
+/** Who may answer, in a sentence. */
+function whoText(question: QuestionView): string {
+  const parts = [question.role ? `someone with the role ${question.role}` : "an approver"];
+  if (question.four_eyes) parts.push("who did not submit the flow");
+  if ((question.quorum ?? 1) > 1) parts.push(`${question.quorum} of them`);
+  return parts.join(", ");
+}
+
+const STALE = ["stale", "conflict", "wrong_state", "not_found"];
+
+interface DecisionProps {
+  question: QuestionView;
+  onStale: (stale: Stale | undefined) => void;
+  reload: () => void;
+}
+
+function Decision({ question, onStale, reload }: DecisionProps) {
+  const [note, setNote] = useState("");
+  const [busy, setBusy] = useState(false);
+  const decide = async (verdict: "allow" | "deny") => {
+    setBusy(true);
+    onStale(undefined);
+    const body = { revision: question.revision, hash: question.hash, verdict, ...(note.trim() === "" ? {} : { reason: note.trim() }) };
+    try {
+      await post(`/questions/${question.question}/verdict`, body);
+      const left = (question.quorum ?? 1) - (question.votes ?? 0) - 1;
+      say(verdict === "deny" ? `${question.job} is rejected` : left > 0 ? `counted; ${left} more must approve` : `${question.job} is approved`);
+    } catch (error) {
+      if (error instanceof ApiError && STALE.includes(error.code)) onStale({ job: question.job ?? "", text: error.message });
+      else say(error instanceof ApiError ? error.message : String(error), true);
+    }
+    setBusy(false);
+    reload();
+  };
+  if (!may("approver")) return <p class="faint">Only approvers decide; you are {sessionNow().roles.join(", ")}.</p>;
+  return (
+    <form class="decision" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        Note, kept with the decision
+        <input value={note} onInput={(event) => setNote(event.currentTarget.value)} placeholder="why" />
+      </label>
+      <div class="row">
+        <button type="button" class="primary" disabled={busy} onClick={() => void decide("allow")}>✓ Approve</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void decide("deny")}>✗ Reject</button>
+        <span class="faint">for exactly what is shown here</span>
+      </div>
+    </form>
+  );
+}
+
+/** A decision that came too late, or about what is no longer asked. */
+interface Stale {
+  job: string;
+  text: string;
+}
+
+function StaleNote({ stale, onClose }: { stale: Stale; onClose: () => void }) {
+  return (
+    <p class="problem stale" role="alert">
+      Your decision on {stale.job} was not taken: {stale.text}. What is shown now is up to date; look at it again.
+      <button type="button" class="quiet" aria-label="Dismiss" onClick={onClose}>×</button>
+    </p>
+  );
+}
+
+function Detail({ question, reload, onStale }: { question: QuestionView; reload: () => void; onStale: (stale: Stale | undefined) => void }) {
+  const flow = flowOf(question);
+  const got = useGet<Schemas["got"]>(`/flows/${pathOf(flow)}`, {});
+  const flowView = got.data?.flow;
+  return (
+    <article class="card question" data-question={question.question}>
+      <h2>{question.body?.message ?? `May ${question.job} run?`}</h2>
+      <Facts
+        of={[
+          ["Flow", <FlowLink flow={flow} name={flowView?.name} />],
+          ["Job", <JobLink job={question.job ?? ""} />],
+          ["Waits for", question.gate],
+          ["Who answers", whoText(question)],
+          ["Votes", (question.quorum ?? 1) > 1 ? `${question.votes ?? 0} of ${question.quorum}` : undefined],
+          ["Submitted by", flowView?.principal],
+          ["Asked", <Ago ms={question.asked_ms} />],
+          ["Denied", question.deadline_ms ? <>if nobody answers: <Countdown ms={question.deadline_ms} over="now" /></> : undefined],
+          ["Hash", question.hash && <Copied text={question.hash} />],
+        ]}
+      />
+      <Decision key={`${question.question} ${question.revision}`} question={question} onStale={onStale} reload={reload} />
+      {question.body ? <section><h3>What is decided on</h3><RunView run={question.body} /></section> : null}
+    </article>
+  );
+}
+
+function hrefOf(question: QuestionView): string {
+  return `/approvals?job=${encodeURIComponent(question.job ?? "")}`;
+}
+
+export default function ApprovalsPage({ place }: PageProps) {
+  const pages = usePages<Schemas["listed"], QuestionView>({
+    path: "/questions",
+    query: { most: 200 },
+    rowsOf: (answer) => answer.questions,
+    cursorOf: (answer) => textOf(answer.cursor),
+    wakes: (event) => event.type === "job" && (event.to === "held" || event.from === "held"),
+  });
+  const { rows, error, reload, more } = pages;
+  const [stale, setStale] = useState<Stale>();
+  const wanted = place.query.get("job");
+  const note = stale === undefined ? null : <StaleNote stale={stale} onClose={() => setStale(undefined)} />;
+  const shown = rows?.find((question) => question.job === wanted) ?? rows?.[0];
+  if (rows === undefined) return <Page title="Approvals">{error ? <Problem error={error} retry={reload} /> : <Loading />}</Page>;
+  if (shown === undefined)
+    return <Page title="Approvals">{note}<Empty>Nothing waits for a decision. A job with a <code>gate</code> asks here before what needs it goes on.</Empty></Page>;
+  return (
+    <Page title="Approvals">
+      {note}
+      {wanted !== null && shown.job !== wanted ? <p class="faint">The question of {wanted} is answered, or was never asked.</p> : null}
+      <div class="approvals">
+        <ul class="question-list" aria-label="Open questions">
+          {rows.map((question) => (
+            <li key={question.question}>
+              <Link href={hrefOf(question)} aria-current={question === shown ? "true" : undefined}>
+                <span class="mono">{question.job}</span>
+                <span class="question-text">{question.body?.message ?? question.gate}</span>
+                <span class="faint"><Ago ms={question.asked_ms} /></span>
+              </Link>
+            </li>
+          ))}
+          {more ? <li><button type="button" onClick={more}>More</button></li> : null}
+        </ul>
+        <Detail question={shown} reload={reload} onStale={setStale} />
+      </div>
+    </Page>
+  );
 }

@@ -1,6 +1,8 @@
+// /flows is the list, /flows/ID one of them.
 import type { PageProps } from "../app";
-import { Empty, Page } from "../ui/parts";
+import { FlowPage } from "./flow/page";
+import { FlowList } from "./flows/list";
 
-export default function View({ place }: PageProps) {
-  return <Page title="flows"><Empty>{place.path}</Empty></Page>;
+export default function Flows({ place }: PageProps) {
+  return place.words[1] === undefined ? <FlowList place={place} /> : <FlowPage place={place} />;
 }

@@ -16,9 +16,9 @@ const all: StateInfo[] = [
   { name: "checking", label: "checking", sign: "◕", over: false },
   { name: "succeeded", label: "succeeded", sign: "✓", over: true },
   { name: "failed", label: "failed", sign: "✗", over: true },
-  { name: "timed_out", label: "timed out", sign: "⧖", over: true },
+  { name: "timed_out", label: "timed out", sign: "◷", over: true },
   { name: "cancelled", label: "cancelled", sign: "⊘", over: true },
-  { name: "denied", label: "denied", sign: "⛔", over: true },
+  { name: "denied", label: "denied", sign: "⊗", over: true },
   { name: "quarantined", label: "quarantined", sign: "☣", over: true },
   { name: "skipped", label: "skipped", sign: "→", over: true },
 ];

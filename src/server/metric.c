@@ -1,0 +1,239 @@
+/* metric.c: see metric.h. */
+#include "metric.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+const char *const metric_type_words[] = {"gauge", "counter", "histogram"};
+const char *const metric_life_words[] = {"now", "for ever", "process"};
+
+static const uint32_t sync_bounds_us[SYNC_BOUND_COUNT] = {50,    100,   200,   500,    1000,   2000,   5000,
+                                                          10000, 20000, 50000, 100000, 500000, 1000000};
+
+static const char *state_word(uint32_t i) {
+    return job_state_word((enum job_state)i);
+}
+
+static const char *reason_word(uint32_t i) {
+    return block_word((enum block)i);
+}
+
+static const char *flow_word(uint32_t i) {
+    return flow_state_words[i];
+}
+
+static const char *class_word(uint32_t i) {
+    static const char *const words[ANSWER_CLASS_COUNT] = {"", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    return words[i];
+}
+
+static const char *decision_word(uint32_t i) {
+    static const char *const words[] = {"approved", "rejected", "expired"};
+    return words[i];
+}
+
+/* clang-format off */
+#define AT(member) offsetof(struct sample, member)
+#define GAUGE(name, stat, member, text_) {name, stat, METRIC_GAUGE, METRIC_NOW, AT(member), .text = text_}
+#define COUNT(name, stat, member, text_) {name, stat, METRIC_COUNTER, METRIC_FOREVER, AT(member), .text = text_}
+#define SINCE(name, stat, member, text_) {name, stat, METRIC_COUNTER, METRIC_PROCESS, AT(member), .text = text_}
+#define MANY(kind, name, stat, member, label_, word_, first_, count_, text) \
+    {name, stat, METRIC_##kind, METRIC_##kind == METRIC_GAUGE ? METRIC_NOW : METRIC_FOREVER, AT(member), text, \
+     .label = label_, .word = word_, .first = first_, .count = count_}
+#define TIMES(name, stat, member, text) \
+    {name, stat, METRIC_HISTOGRAM, METRIC_FOREVER, AT(member), text, \
+     .bounds = tally_bounds_ms, .bound_count = TALLY_BOUND_COUNT, .per_second = 1000}
+/* A name that another system has for one of ours. */
+#define ALSO(of_, kind, name, member) \
+    {name, NULL, METRIC_##kind, METRIC_##kind == METRIC_GAUGE ? METRIC_NOW : METRIC_FOREVER, AT(member), \
+     "the same as " of_, .of = of_}
+#define ALSO_TIMES(of_, name, member) \
+    {name, NULL, METRIC_HISTOGRAM, METRIC_FOREVER, AT(member), "the same as " of_, .of = of_, \
+     .bounds = tally_bounds_ms, .bound_count = TALLY_BOUND_COUNT, .per_second = 1000}
+
+static const struct metric metrics[] = {
+    /*    name                                stats                member                 text */
+    GAUGE("reeve_flows",                      "flows",             counts.flows,          "flows in memory, running or lately ended"),
+    GAUGE("reeve_flows_running",              "flows_running",     counts.flows_running,  "flows that are not over"),
+    GAUGE("reeve_jobs_in_memory",             "jobs",              counts.jobs,           "jobs of the flows in memory"),
+    MANY(GAUGE, "reeve_jobs",                 "jobs",              counts.by_state, "state", state_word, 0, JOB_STATE_COUNT, "jobs of the flows in memory, by state"),
+    GAUGE("reeve_jobs_queued",                "jobs_queued",       queued,                "jobs that have not begun: waiting, held or ready"),
+    {"reeve_ready_jobs", "ready", METRIC_GAUGE, METRIC_NOW, AT(blocks), "ready jobs, by what holds them back", .label = "reason", .word = reason_word, .count = BLOCK_COUNT, .sparse = true},
+    GAUGE("reeve_workers",                    "workers",           counts.workers,        "workers known"),
+    GAUGE("reeve_workers_attached",           "workers_attached",  workers_attached,      "workers connected"),
+    GAUGE("reeve_worker_slots",               "slots",             slots,                 "slots of connected workers"),
+    GAUGE("reeve_worker_slots_used",          "slots_used",        slots_used,            "slots of connected workers with an attempt in them"),
+    GAUGE("reeve_questions_open",             "questions",         counts.questions,      "what waits for an answer: of a person, a policy, another system"),
+    GAUGE("reeve_services",                   "services",          counts.services,       "services known"),
+    GAUGE("reeve_dead_letters",               "dead_letters",      counts.dead_letters,   "jobs that ended badly and that nobody has dealt with"),
+    GAUGE("reeve_idempotency_keys",           "idempotency_keys",  counts.keys,           "idempotency keys remembered"),
+    GAUGE("reeve_store_keys",                 "store_keys",        counts.store_keys,     "keys of the shared store"),
+    GAUGE("reeve_limits",                     "limits",            counts.limits,         "concurrency keys and rates known"),
+    GAUGE("reeve_sagas_open",                 "sagas_open",        sagas_open,            "flows that are undoing what they did"),
+    GAUGE("reeve_state_bytes",                "state_bytes",       counts.bytes,          "memory of the state"),
+    GAUGE("reeve_journal_reserved_bytes",     "journal_reserved_bytes", counts.reserved_bytes, "bytes of journal promised to accepted work"),
+    GAUGE("reeve_journal_lsn",                NULL,                lsn,                   "number of the last record"),
+    GAUGE("reeve_journal_epoch",              "epoch",             epoch,                 "how often a server took over this journal"),
+    GAUGE("reeve_blob_bytes",                 "blob_bytes",        blob_bytes,            "size of the files of blobs"),
+    GAUGE("reeve_log_bytes",                  "log_bytes",         log_bytes,             "size of the files of logs"),
+    GAUGE("reeve_history_flows",              "history_flows",     history_flows,         "finished flows in the history"),
+    GAUGE("reeve_history_bytes",              "history_bytes",     history_bytes,         "size of the history"),
+    GAUGE("reeve_history_lsn",                "history_lsn",       history_lsn,           "how far the history is in the journal"),
+    GAUGE("reeve_history_lag_flows",          "history_lag_flows", history_lag,           "finished flows that are not in the history yet"),
+    GAUGE("reeve_history_rebuilding",         "history_rebuilding", history_rebuilding,   "1 while the history is made again from the archive"),
+    GAUGE("reeve_recovery_records",           "recovery_records",  recovery_records,      "records that the start of this process replayed"),
+    GAUGE("reeve_recovery_adopted",           "recovery_adopted",  recovery_adopted,      "attempts that went on through the last restart"),
+    GAUGE("reeve_recovery_again",             "recovery_again",    recovery_again,        "attempts that the last restart had started again"),
+    GAUGE("reeve_recovery_lost",              "recovery_lost",     recovery_lost,         "acknowledged jobs that the last restart did not find"),
+    GAUGE("reeve_connections",                "connections",       connections,           "connections open"),
+    GAUGE("reeve_followers",                  "followers",         followers,             "who follows the event stream"),
+    GAUGE("reeve_calls",                      "calls",             calls,                 "requests that wait for their answer"),
+
+    COUNT("reeve_flows_submitted_total",      "flows_submitted",   tally[TALLY_FLOWS],    "flows accepted"),
+    MANY(COUNTER, "reeve_flows_ended_total",  "flows_ended",       tally[TALLY_FLOWS], "state", flow_word, FLOW_SUCCEEDED, FLOW_STATE_COUNT - FLOW_SUCCEEDED, "flows that ended, by how; one that is started again may end again"),
+    COUNT("reeve_jobs_submitted_total",       "jobs_submitted",    tally[TALLY_JOBS],     "jobs that flows got, with children of foreach jobs and compensations"),
+    MANY(COUNTER, "reeve_jobs_entered_total", "entered",           tally[TALLY_ENTERED], "state", state_word, 0, JOB_STATE_COUNT, "how often a job came into a state"),
+    COUNT("reeve_retries_total",              "retries",           tally[TALLY_RETRIES],  "attempts that ended badly and are tried again, restarts of services included"),
+    COUNT("reeve_sagas_total",                "sagas",             tally[TALLY_SAGAS],    "flows that began to undo what they did"),
+    COUNT("reeve_compensations_recorded_total", "compensations_recorded", tally[TALLY_UNDOS], "compensations kept ready, because their job succeeded"),
+    COUNT("reeve_compensations_total",        "compensations",     tally[TALLY_COMPENSATIONS], "compensations begun"),
+    COUNT("reeve_compensations_failed_total", "compensations_failed", tally[TALLY_COMPENSATIONS_FAILED], "compensations that ended badly"),
+    MANY(COUNTER, "reeve_approvals_total",    "approvals",         tally[TALLY_APPROVED], "decision", decision_word, 0, 3, "approvals, by what was decided; expired: nobody did"),
+    COUNT("reeve_policy_denied_total",        "policy_denied",     tally[TALLY_POLICY_DENIED], "jobs that a policy denied"),
+    COUNT("reeve_outputs_judged_total",       "outputs_judged",    tally[TALLY_OUTPUTS],  "outputs that a policy judged"),
+    TIMES("reeve_queue_wait_seconds",         "queue_wait",        tally[TALLY_WAIT],     "from ready until assigned to a worker"),
+    TIMES("reeve_dispatch_seconds",           "dispatch",          tally[TALLY_DISPATCH], "from assigned until the worker says that it runs"),
+    TIMES("reeve_run_seconds",                "run",               tally[TALLY_RUN],      "from started until over, per attempt"),
+    TIMES("reeve_approval_wait_seconds",      "approval_wait",     tally[TALLY_APPROVAL], "from an approval asked until it is answered"),
+    TIMES("reeve_flow_seconds",               "flow",              tally[TALLY_FLOW],     "from a flow accepted until it is over"),
+
+    SINCE("reeve_requests_total",             "requests",          requests,              "requests served, by whatever protocol"),
+    SINCE("reeve_requests_refused_busy_total", "busy",             busy,                  "requests turned away because there were too many"),
+    {"reeve_http_answers_total", "http_answers", METRIC_COUNTER, METRIC_PROCESS, AT(answers), "answers by HTTP, by the class of their status", .label = "class", .word = class_word, .first = 2, .count = 4},
+    SINCE("reeve_logins_total",               "logins",            logins,                "browsers let in, by token or link"),
+    SINCE("reeve_logins_failed_total",        "logins_failed",     logins_failed,         "browsers turned away for a token or link that is none"),
+    SINCE("reeve_http_limited_total",         "http_limited",      http_limited,          "requests by HTTP turned away for coming too fast"),
+    SINCE("reeve_dropped_events_total",       "dropped_events",    dropped_events,        "events that followers missed because the archive no longer has them"),
+    SINCE("reeve_stale_refused_total",        "stale_refused",     counts.stale_refused,  "messages of workers that were of an earlier attempt or server"),
+    SINCE("reeve_blobs_swept_total",          "blobs_swept",       blobs_swept,           "blobs removed because nothing names them"),
+    SINCE("reeve_journal_syncs_total",        "journal_syncs",     syncs,                 "batches and seals made durable"),
+    {"reeve_journal_sync_seconds", "sync", METRIC_HISTOGRAM, METRIC_PROCESS, AT(sync), "an append: from handed over until durable", .bounds = sync_bounds_us, .bound_count = SYNC_BOUND_COUNT, .per_second = 1000000},
+
+    /* as Orion calls them */
+    ALSO("reeve_jobs_submitted_total", COUNTER, "total_tasks_ingested", tally[TALLY_JOBS]),
+    ALSO("reeve_jobs_entered_total{state=succeeded}", COUNTER, "tasks_completed_total", tally[TALLY_ENTERED + JOB_SUCCEEDED]),
+    ALSO("reeve_jobs_entered_total, all other ends", COUNTER, "tasks_failed_total", ended_badly),
+    ALSO("reeve_retries_total", COUNTER, "tasks_retried_total", tally[TALLY_RETRIES]),
+    ALSO("reeve_jobs{state=ready}", GAUGE, "current_queue_size", counts.by_state[JOB_READY]),
+    ALSO("reeve_worker_slots_used", GAUGE, "active_workers", slots_used),
+    ALSO_TIMES("reeve_run_seconds", "task_execution_latency_seconds", tally[TALLY_RUN]),
+
+    /* as Cordum calls them */
+    ALSO("reeve_jobs_submitted_total", COUNTER, "cordum_scheduler_jobs_received_total", tally[TALLY_JOBS]),
+    ALSO("reeve_jobs_entered_total{state=dispatched}", COUNTER, "cordum_scheduler_jobs_dispatched_total", tally[TALLY_ENTERED + JOB_DISPATCHED]),
+    {"cordum_scheduler_jobs_completed_total", NULL, METRIC_COUNTER, METRIC_FOREVER, AT(tally[TALLY_ENTERED]), "the same as reeve_jobs_entered_total of the ends", .of = "reeve_jobs_entered_total", .label = "status", .word = state_word, .first = JOB_SUCCEEDED, .count = JOB_STATE_COUNT - JOB_SUCCEEDED},
+    ALSO("reeve_policy_denied_total", COUNTER, "cordum_scheduler_safety_denied_total", tally[TALLY_POLICY_DENIED]),
+    ALSO("reeve_outputs_judged_total", COUNTER, "cordum_scheduler_output_policy_checked_total", tally[TALLY_OUTPUTS]),
+    ALSO("reeve_jobs_entered_total{state=quarantined}", COUNTER, "cordum_scheduler_output_policy_quarantined_total", tally[TALLY_ENTERED + JOB_QUARANTINED]),
+    ALSO_TIMES("reeve_queue_wait_seconds", "cordum_scheduler_scheduler_dispatch_latency_seconds", tally[TALLY_WAIT]),
+    ALSO("reeve_compensations_recorded_total", COUNTER, "cordum_scheduler_saga_recorded_total", tally[TALLY_UNDOS]),
+    ALSO("reeve_sagas_total", COUNTER, "cordum_scheduler_saga_rollbacks_total", tally[TALLY_SAGAS]),
+    ALSO("reeve_compensations_total", COUNTER, "cordum_scheduler_saga_compensation_dispatched_total", tally[TALLY_COMPENSATIONS]),
+    ALSO("reeve_compensations_failed_total", COUNTER, "cordum_scheduler_saga_compensation_failed_total", tally[TALLY_COMPENSATIONS_FAILED]),
+    ALSO("reeve_sagas_open", GAUGE, "cordum_scheduler_saga_active", sagas_open),
+    {"cordum_approval_decisions_total", NULL, METRIC_COUNTER, METRIC_FOREVER, AT(tally[TALLY_APPROVED]), "the same as reeve_approvals_total", .of = "reeve_approvals_total", .label = "decision", .word = decision_word, .count = 2},
+    ALSO("reeve_approvals_total{decision=expired}", COUNTER, "cordum_approval_expired_total", tally[TALLY_EXPIRED]),
+    ALSO_TIMES("reeve_approval_wait_seconds", "cordum_approval_latency_seconds", tally[TALLY_APPROVAL]),
+};
+/* clang-format on */
+
+const struct metric *metric_table(uint32_t *ret_count) {
+    *ret_count = sizeof metrics / sizeof metrics[0];
+    return metrics;
+}
+
+static const uint64_t *values_of(const struct sample *s, const struct metric *m) {
+    return (const uint64_t *)(const void *)((const uint8_t *)s + m->offset);
+}
+
+static uint64_t times_count(const struct metric *m, const uint64_t *v) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i <= m->bound_count; i++) n += v[1 + i];
+    return n;
+}
+
+/* ---- the exposition ---- */
+
+/* A number of units as seconds, exactly, without zeroes that say nothing. */
+static void put_seconds(struct buf *out, uint64_t n, uint32_t per_second) {
+    char text[40];
+    int digits = per_second == 1000 ? 3 : 6;
+    int len = snprintf(text, sizeof text, "%" PRIu64 ".%0*" PRIu64, n / per_second, digits, n % per_second);
+    while (text[len - 1] == '0') len--;
+    if (text[len - 1] == '.') len--;
+    buf_put(out, text, (size_t)len);
+}
+
+static void put_times(const struct metric *m, const uint64_t *v, struct buf *out) {
+    uint64_t below = 0;
+    for (uint32_t i = 0; i < m->bound_count; i++) {
+        below += v[1 + i];
+        buf_printf(out, "%s_bucket{le=\"", m->name);
+        put_seconds(out, m->bounds[i], m->per_second);
+        buf_printf(out, "\"} %" PRIu64 "\n", below);
+    }
+    uint64_t count = times_count(m, v);
+    buf_printf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum ", m->name, count, m->name);
+    put_seconds(out, v[0], m->per_second);
+    buf_printf(out, "\n%s_count %" PRIu64 "\n", m->name, count);
+}
+
+void metric_expose(const struct sample *s, struct buf *out) {
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        const struct metric *m = &metrics[i];
+        const uint64_t *v = values_of(s, m);
+        buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->text, m->name, metric_type_words[m->type]);
+        if (m->type == METRIC_HISTOGRAM)
+            put_times(m, v, out);
+        else if (m->label == NULL)
+            buf_printf(out, "%s %" PRIu64 "\n", m->name, v[0]);
+        for (uint32_t k = 0; k < m->count; k++)
+            buf_printf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", m->name, m->label, m->word(m->first + k), v[m->first + k]);
+    }
+}
+
+/* ---- the stats ---- */
+
+static void stat_add(struct tlv_list *to, struct arena *arena, const char *name, const char *rest, uint64_t amount) {
+    char *text = arena_alloc(arena, WIRE_NAME_MAX);
+    snprintf(text, WIRE_NAME_MAX, "%s%s%s", name, rest[0] != 0 && rest[0] != '_' ? "_" : "", rest);
+    ((struct wire_amount *)to->at)[to->count++] = (struct wire_amount){slice_str(text), amount};
+}
+
+struct tlv_list metric_stats(const struct sample *s, struct arena *arena) {
+    size_t room = 0, n = sizeof metrics / sizeof metrics[0];
+    for (size_t i = 0; i < n; i++) room += metrics[i].count > 2 ? metrics[i].count : 2;
+    struct tlv_list all = {ARENA_ARRAY(arena, struct wire_amount, room), 0};
+    for (size_t i = 0; i < n; i++) {
+        const struct metric *m = &metrics[i];
+        const uint64_t *v = values_of(s, m);
+        if (m->stat == NULL) continue;
+        if (m->type == METRIC_HISTOGRAM) {
+            stat_add(&all, arena, m->stat, m->per_second == 1000 ? "_ms_sum" : "_us_sum", v[0]);
+            stat_add(&all, arena, m->stat, "_count", times_count(m, v));
+        } else if (m->label == NULL) {
+            stat_add(&all, arena, m->stat, "", v[0]);
+        }
+        for (uint32_t k = m->first; k < m->first + m->count; k++)
+            if (v[k] > 0 || !m->sparse) stat_add(&all, arena, m->stat, m->word(k), v[k]);
+    }
+    return all;
+}
+
+void sample_synced(uint64_t sync[SYNC_SLOTS], uint64_t us) {
+    uint32_t i = 0;
+    while (i < SYNC_BOUND_COUNT && us > sync_bounds_us[i]) i++;
+    sync[0] += us;
+    sync[1 + i]++;
+}

@@ -1,0 +1,64 @@
+/* web_upload.c: a blob as the body of a request. It goes to the blobs as it comes, so that its length costs no memory;
+ * when they cannot take more the connection is not read until the disk has caught up. */
+#include "panic.h"
+#include "session.h"
+#include "upload.h"
+#include "web_impl.h"
+
+#define UPLOAD_PATH API_PREFIX "/blobs"
+
+bool web_is_upload(const struct http_request *r) {
+    return r->verb == HTTP_VERB_POST && slice_eq(r->path, SLICE(UPLOAD_PATH));
+}
+
+uint64_t web_body_bytes_max(const struct http_in *in) {
+    return (uint64_t)(web_is_upload(&in->request) ? in->limits->blob_bytes_max : in->limits->http_body_bytes_max);
+}
+
+static void give_up(struct server *s, struct session *n, enum err e, const struct why *why) {
+    upload_drop(s, n->web->upload);
+    n->web->upload = 0;
+    web_say_error(s, n, e, 0, why->text, NULL, NULL);
+}
+
+bool web_upload_begin(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    if (w->in.request.query.len > 0) e = why_set(&why, ERR_INVALID, "a query has no meaning here");
+    if (e == ERR_OK) e = upload_begin(s, n, NULL, &w->upload, &why);
+    if (e != ERR_OK) give_up(s, n, e, &why);
+    return e == ERR_OK;
+}
+
+void web_upload_more(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    struct api_match m;
+    struct why why = {{0}};
+    struct buf *body = &w->in.body;
+    enum err e = body->len > 0 ? upload_part(s, w->upload, buf_slice(body), &why) : ERR_OK;
+    if (e == ERR_OK) {
+        buf_clear(body);
+        w->in.request.body = (struct slice){0};
+    }
+    if (e == ERR_OK && w->in.state == HTTP_IN_WHOLE) {
+        arena_reset(&s->webs.arena);
+        ENSURE(api_find(&w->in.request, &s->webs.arena, &m, &why) == ERR_OK && m.route != NULL);
+        w->route = m.route;
+        w->request = w->request == UINT32_MAX ? 1 : w->request + 1;
+        w->busy = true; /* the answer may come at once */
+        uint64_t number = w->upload;
+        e = upload_end(s, number, w->request, true, &why);
+        if (e == ERR_BUSY) w->busy = false;
+    }
+    w->stuck = e == ERR_BUSY;
+    if (w->stuck) w->since_ms = web_now(s); /* the peer is not slow, we are */
+    if (e != ERR_OK && e != ERR_BUSY) give_up(s, n, e, &why);
+}
+
+void web_unstick(struct server *s) {
+    for (uint32_t i = 1; i <= s->webs.all.high; i++) {
+        const struct web *w = pool_at(&s->webs.all, i);
+        if (w->conn.v != 0 && w->stuck) *(conn_id *)vec_push(&s->webs.ready) = w->conn;
+    }
+}

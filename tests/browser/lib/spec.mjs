@@ -1,0 +1,67 @@
+// spec(): one fact about the console, shown in a real browser against a real server.
+import { closePage, openPage } from "./browser.mjs";
+import { Reeve } from "./reeve.mjs";
+
+export const specs = [];
+const SPEC_MS = 90_000;
+
+let shared; // most specs use one server; they name what they make so that it is theirs
+const started = new Set();
+
+/**
+ * run gets { reeve, open, fresh }: the shared server; open(path, options) → a page of it, logged in, closed and checked
+ * for complaints at the end; fresh(options) → a server of its own, for specs that kill it or need it empty.
+ */
+export function spec(name, run, { timeout = SPEC_MS } = {}) {
+  specs.push({ name, timeout, run: () => runOne(run) });
+}
+
+async function startServer(options) {
+  const reeve = await Reeve.start(options);
+  started.add(reeve);
+  return reeve;
+}
+
+/** What a page looked like and said when its spec failed. */
+async function autopsy(page) {
+  const picture = `${process.env.BROWSER_LOGS ?? "/tmp"}/browser-failure-${Date.now()}.png`;
+  await page.screenshot({ path: picture }).catch(() => undefined);
+  const url = page.url();
+  await page.context().close().catch(() => undefined);
+  return [`page ${url}, picture ${picture}`, ...page.complaints.all.map((text) => `page said: ${text}`)].join("\n  ");
+}
+
+async function runOne(run) {
+  const pages = [];
+  const own = [];
+  const given = {
+    reeve: (shared ??= await startServer()),
+    fresh: async (options) => {
+      const reeve = await startServer(options);
+      own.push(reeve);
+      return reeve;
+    },
+    open: async (path, options = {}) => {
+      const page = await openPage(options.reeve ?? shared, path, options);
+      pages.push(page);
+      return page;
+    },
+  };
+  try {
+    await run(given);
+    for (const page of pages.splice(0)) await closePage(page);
+  } catch (error) {
+    const told = [];
+    for (const page of pages) told.push(await autopsy(page));
+    throw new Error([error.message, ...told].join("\n"), { cause: error });
+  } finally {
+    for (const reeve of own) {
+      started.delete(reeve);
+      await reeve.stop();
+    }
+  }
+}
+
+export async function stopServers() {
+  await Promise.all([...started].map((reeve) => reeve.stop()));
+}

@@ -1,0 +1,232 @@
+// Workers, services, dead letters, schedules, store, audit, agent runs: every action, verified by the command line.
+import assert from "node:assert/strict";
+
+import { spec } from "../lib/spec.mjs";
+
+const row = (page, key) => page.locator(`tr[data-row="${key}"]`);
+const confirmed = (page, name) => page.getByRole("dialog").getByRole("button", { name }).click();
+
+spec("a worker is drained and takes jobs again; what it runs is shown", async ({ open, fresh }) => {
+  const own = await fresh();
+  const [worker] = await own.json("workers");
+  const flow = await own.submit({ name: "held", jobs: { nap: { sleep: "1h" } } });
+  const page = await open("/workers", { reeve: own });
+  await row(page, worker.worker).getByText("1 of 4").waitFor();
+  await page.getByRole("list", { name: `Running on ${worker.worker}` }).getByRole("link", { name: `${flow}/nap` }).waitFor();
+  await row(page, worker.worker).getByRole("button", { name: "Drain" }).click();
+  await row(page, worker.worker).getByText("takes no more").waitFor();
+  assert.equal((await own.json("workers"))[0].draining, true);
+  await row(page, worker.worker).getByRole("button", { name: "Take jobs again" }).click();
+  await row(page, worker.worker).getByText("takes jobs").waitFor();
+  assert.equal((await own.json("workers"))[0].draining ?? false, false);
+  await own.cli("cancel", flow);
+});
+
+spec("a worker is started from the browser, where the server may, and refused in words where not", async ({ reeve, open }) => {
+  const before = await reeve.json("workers");
+  const page = await open("/workers", { allow: [/status of 40[0-9]/] });
+  await page.getByRole("button", { name: "Start a worker…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Slots").fill("2");
+  await dialog.getByLabel("Name").fill("by-hand");
+  await dialog.getByLabel("Labels").fill("zone=b");
+  await dialog.getByRole("button", { name: "Start it" }).click();
+  const started = page.locator("tr[data-row^=by-hand]");
+  await started.or(dialog.getByRole("alert")).first().waitFor();
+  if ((await started.count()) === 0) return; // refused, and it said why
+  await started.getByText("zone=b").waitFor();
+  const after = await reeve.json("workers");
+  assert.equal(after.length, before.length + 1);
+  assert.equal(after.find((each) => each.worker.startsWith("by-hand")).slots, 2);
+});
+
+spec("a service is restarted, stopped, started and removed", async ({ reeve, open }) => {
+  await reeve.withFile({ name: "svc", jobs: { clock: { service: { run: "while :; do echo tick; sleep 0.2; done", restart: { base: "10ms", cap: "10ms" } } } } }, (file) => reeve.cli("deploy", file));
+  const state = async () => (await reeve.json("services", "clock"))[0];
+  const page = await open("/services");
+  const clock = row(page, "clock");
+  await clock.locator("[data-service-state=healthy]").waitFor();
+  const { attempt } = await state();
+  await clock.getByRole("button", { name: "Restart" }).click();
+  await page.getByText("clock starts anew").waitFor();
+  await reeve.cli("start", "clock");
+  await clock.locator("[data-service-state=healthy]").waitFor();
+  await clock.getByRole("button", { name: "Stop" }).click();
+  await confirmed(page, "Stop");
+  await clock.locator("[data-service-state=stopped]").waitFor();
+  assert.ok((await state()).attempt > attempt, "it was started anew");
+  assert.equal((await state()).state, "stopped");
+  await clock.getByRole("button", { name: "Start" }).click();
+  await clock.locator("[data-service-state=healthy]").waitFor();
+  assert.equal((await state()).state, "running");
+  await clock.getByRole("link", { name: "Log" }).click();
+  await page.getByText("tick").first().waitFor();
+  await page.goBack();
+  await clock.getByRole("button", { name: "Stop" }).click();
+  await confirmed(page, "Stop");
+  await clock.getByRole("button", { name: "Remove" }).click();
+  await confirmed(page, "Remove");
+  await clock.waitFor({ state: "detached" });
+  assert.equal((await reeve.json("services")).some((each) => each.name === "clock"), false);
+});
+
+const dies = (count) => ({ name: "dies", jobs: Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad${at}`, { run: "exit 1", retries: 0 }])) });
+
+spec("dead letters are retried and discarded, one, selected and all", async ({ open, fresh }) => {
+  const own = await fresh();
+  const flow = await own.submit(dies(5));
+  await own.ended(flow);
+  const names = async () => (await own.json("dead")).map((job) => job.job.split("/")[1]).sort();
+  const page = await open("/dead", { reeve: own });
+  await row(page, `${flow}/bad0`).getByRole("button", { name: "Discard" }).click();
+  await row(page, `${flow}/bad0`).waitFor({ state: "detached" });
+  assert.deepEqual(await names(), ["bad1", "bad2", "bad3", "bad4"]);
+  await row(page, `${flow}/bad1`).getByRole("button", { name: "Retry" }).click();
+  await page.getByText(`${flow}/bad1 starts again`).waitFor();
+  assert.equal((await own.ended(`${flow}/bad1`)).attempt, 2);
+  await row(page, `${flow}/bad2`).getByRole("checkbox").check();
+  await row(page, `${flow}/bad3`).getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Discard selected" }).click();
+  await confirmed(page, "Discard");
+  await page.getByText("2 are put away").waitFor();
+  assert.deepEqual(await names(), ["bad1", "bad4"]);
+  await page.getByRole("button", { name: "Retry all" }).click();
+  await confirmed(page, "Retry");
+  await page.getByText("2 start again").waitFor();
+  assert.equal((await own.ended(`${flow}/bad4`)).attempt, 2);
+  await own.ended(flow);
+  await row(page, `${flow}/bad1`).waitFor();
+  await row(page, `${flow}/bad4`).waitFor();
+  await page.getByRole("button", { name: "Discard all" }).click();
+  await confirmed(page, "Discard");
+  await page.getByText("No dead letters").waitFor();
+  assert.deepEqual(await names(), []);
+});
+
+spec("dead letters are filtered by flow and by how they ended, in the address", async ({ reeve, open }) => {
+  const flow = await reeve.submit(dies(1));
+  const other = await reeve.submit(dies(1));
+  await reeve.ended(flow);
+  await reeve.ended(other);
+  const page = await open(`/dead?flow=${flow}`);
+  await row(page, `${flow}/bad0`).waitFor();
+  assert.equal(await row(page, `${other}/bad0`).count(), 0);
+  await page.getByLabel("Ended").selectOption("timed_out");
+  await page.getByText("No dead letter fits the filter").waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("state"), "timed_out");
+});
+
+spec("a schedule is added, paused, resumed, backfilled and removed", async ({ reeve, open }) => {
+  const schedule = async () => (await reeve.json("schedule", "ls")).find((each) => each.name === "hourly");
+  const page = await open("/schedules");
+  await page.getByRole("button", { name: "Add a schedule…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("hourly");
+  await dialog.getByLabel("minute hour day").fill("61 * * * *");
+  await dialog.getByLabel("Flow file").fill('{"jobs": {"n": {"noop": true}}}');
+  await dialog.getByRole("button", { name: "Add it" }).click();
+  await dialog.getByRole("alert").waitFor();
+  await dialog.getByLabel("minute hour day").fill("0 * * * *");
+  await dialog.getByRole("button", { name: "Add it" }).click();
+  const hourly = row(page, "hourly");
+  await hourly.waitFor();
+  assert.match((await schedule()).expression, /^cron 0 \* \* \* \*; zone Europe\/Berlin$/);
+  await hourly.getByRole("button", { name: "hourly" }).click();
+  await page.getByText("in your time zone (Europe/Berlin)").waitFor();
+  assert.equal(await page.locator(".ahead li").count(), 5);
+  await hourly.getByRole("button", { name: "Pause" }).click();
+  await hourly.locator("[data-paused]").waitFor();
+  assert.equal((await schedule()).paused, true);
+  await hourly.getByRole("button", { name: "Resume" }).click();
+  await hourly.locator("[data-paused]").waitFor({ state: "detached" });
+  assert.equal((await schedule()).paused ?? false, false);
+  await hourly.getByRole("button", { name: "Backfill…" }).click();
+  const from = new Date(Date.now() - 3 * 3600_000);
+  const local = from.toLocaleString("sv-SE", { timeZone: "Europe/Berlin" }).slice(0, 16).replace(" ", "T");
+  await dialog.getByLabel("From").fill(local);
+  await dialog.getByRole("button", { name: "Backfill" }).click();
+  await page.getByText("hourly fires for the past").waitFor();
+  await hourly.getByRole("link").first().waitFor();
+  assert.ok((await schedule()).fired >= 1);
+  await hourly.getByRole("button", { name: "Remove" }).click();
+  await confirmed(page, "Remove");
+  await hourly.waitFor({ state: "detached" });
+  assert.equal(await schedule(), undefined);
+});
+
+spec("the store is browsed and changed, and not over the head of another", async ({ reeve, open }) => {
+  const value = async (key) => (await reeve.json("kv", "get", key))[0];
+  await reeve.cli("kv", "set", "shop/colour", "blue");
+  const page = await open("/store?prefix=shop/", { allow: [/status of 409/] });
+  await page.getByRole("link", { name: "shop/colour" }).click();
+  const key = page.getByRole("article", { name: "Key shop/colour" });
+  await key.getByLabel("Value").fill("green");
+  await key.getByRole("button", { name: "Save" }).click();
+  await page.getByText("shop/colour is set").waitFor();
+  assert.equal((await value("shop/colour")).value, "green");
+  await reeve.cli("kv", "set", "shop/colour", "red");
+  await key.getByLabel("Value").fill("black");
+  await key.getByRole("button", { name: "Save" }).click();
+  await page.locator(".toast.bad").waitFor();
+  assert.equal((await value("shop/colour")).value, "red");
+  await page.getByRole("button", { name: "Set a key…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Key").fill("shop/visits");
+  await dialog.getByLabel("Kind").selectOption("number");
+  await dialog.getByLabel("Number").fill("40");
+  await dialog.getByRole("button", { name: "Set it" }).click();
+  const visits = page.getByRole("article", { name: "Key shop/visits" });
+  await visits.getByLabel("Add").fill("2");
+  await visits.getByRole("button", { name: "Add" }).click();
+  await visits.getByText("42").first().waitFor();
+  assert.equal((await value("shop/visits")).number, 42);
+  await visits.getByLabel("Ends").fill("2030-01-01T00:00");
+  await visits.getByRole("button", { name: "Set", exact: true }).click();
+  await page.getByText("shop/visits ends then").waitFor();
+  assert.equal((await value("shop/visits")).expires_ms, Date.parse("2029-12-31T23:00:00Z"));
+  await visits.getByRole("button", { name: "Delete" }).click();
+  await confirmed(page, "Delete");
+  await row(page, "shop/visits").waitFor({ state: "detached" });
+  assert.deepEqual((await reeve.json("kv", "ls", "shop/")).map((item) => item.kind).length, 1);
+});
+
+spec("members of a set are added and removed", async ({ reeve, open }) => {
+  await reeve.cli("kv", "add", "tags/all", "a", "b");
+  const page = await open("/store?key=tags/all");
+  const members = page.getByRole("list", { name: "Members" });
+  await members.getByText("a", { exact: true }).waitFor();
+  await page.getByRole("textbox", { name: "Member" }).fill("c");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await members.getByText("c", { exact: true }).waitFor();
+  await members.getByRole("button", { name: "Remove a" }).click();
+  await members.getByText("a", { exact: true }).waitFor({ state: "detached" });
+  const got = await (await reeve.api("/store?keys=tags/all&members=true")).json();
+  assert.deepEqual(got.members, ["b", "c"]);
+});
+
+spec("the audit tells who did what, filtered in the address, and links to it", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ name: "audited", jobs: { nap: { sleep: "1h" } } });
+  await reeve.cli("cancel", flow);
+  const page = await open(`/audit?flow=${flow}`);
+  const table = page.getByRole("table", { name: "Audit records" });
+  await table.getByRole("link", { name: flow }).first().waitFor();
+  const told = await (await reeve.api(`/audit?flow=${flow}`)).json();
+  assert.equal(await table.locator("tbody tr").count(), told.records.length);
+  await table.getByRole("link", { name: flow }).first().click();
+  await page.waitForURL(new RegExp(`/flows/${flow}`));
+});
+
+spec("flows of one agent run are one row", async ({ reeve, open }) => {
+  const flows = [];
+  for (const run of ["exit 0", "exit 1"])
+    flows.push(await reeve.submit({ name: "step", labels: { agent_run_id: "run-42" }, jobs: { a: { run, retries: 0 } } }));
+  for (const flow of flows) await reeve.ended(flow);
+  const page = await open("/agents");
+  const run = row(page, "run-42");
+  await run.getByText("2 of 2").waitFor();
+  await run.getByRole("button", { name: "run-42" }).click();
+  for (const flow of flows) await row(page, flow).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("run"), "run-42");
+  await page.reload();
+  await row(page, flows[0]).waitFor();
+});

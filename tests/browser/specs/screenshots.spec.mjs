@@ -1,0 +1,80 @@
+// Every page, light and dark and on a phone: it shows itself without complaint, is not wider than its window, and its
+// texts can be told from their ground (WCAG AA). With SCREENSHOTS=1 the pictures of docs/screenshots are made on the way.
+import assert from "node:assert/strict";
+
+import { openPage, closePage } from "../lib/browser.mjs";
+import { faintTexts } from "../lib/contrast.mjs";
+import { screenshot } from "../lib/screenshot.mjs";
+import { spec } from "../lib/spec.mjs";
+
+/** An estate with a bit of everything: what ran, runs, failed, waits for a person, comes again, stays up. */
+async function settle(reeve) {
+  const etl = await reeve.submit("examples/etl.yaml");
+  const map = await reeve.submit("examples/map-reduce.yaml", "-p", "files=24");
+  await Promise.all([reeve.ended(etl), reeve.ended(map)]);
+  const failing = await reeve.submit({ name: "import", jobs: { read: "echo reading", parse: { needs: "read", run: "echo 'line 7: not a number' >&2; exit 1", retries: 0 }, load: { needs: "parse", run: "echo" } } });
+  await reeve.ended(failing);
+  const gate = await reeve.submit("examples/ml-gate.yaml");
+  await reeve.cli("wait", `${gate}/evaluate`);
+  for (const [name, tool] of [["research", "search"], ["write-up", "draft"]])
+    await reeve.submit({ name, labels: { agent_run_id: "run-7", agent: "analyst" }, jobs: { plan: "echo planned", [tool]: { needs: "plan", run: `echo ${tool}` } } });
+  await reeve.submit("examples/service.yaml", "-p", "port=0").catch(() => undefined);
+  await reeve.cli("kv", "set", "release", "2026.11");
+  await reeve.cli("kv", "incr", "visits", "41");
+  const nightly = { name: "nightly", schedule: { cron: "30 2 * * mon-fri", zone: "Europe/Lisbon" }, jobs: { report: "echo done" } };
+  await reeve.withFile(nightly, (file) => reeve.cli("schedule", "add", file));
+  const busy = await reeve.submit({
+    name: "train-and-ship", jobs: {
+      fetch: "echo fetched", clean: { needs: "fetch", run: "echo cleaned" }, index: { needs: "fetch", run: "sleep 600" }, train: { needs: "clean", run: "printf '\\033[32mepoch 1\\033[0m loss 0.41\\nepoch 2 loss 0.29\\n'; sleep 600" },
+      report: { needs: "index", run: "echo" }, ship: { needs: ["train", "report"], run: "echo" },
+    },
+  });
+  await reeve.cli("wait", `${busy}/clean`);
+  return { etl, failing, gate, busy };
+}
+
+const pagesOf = ({ busy }) => [
+  ["overview", "/"],
+  ["flows", "/flows"],
+  ["flow", `/flows/${busy}`],
+  ["job", `/jobs/${busy}/train`],
+  ["approvals", "/approvals"],
+  ["constructor", "/new?template=ml-gate"],
+  ["workers", "/workers"],
+  ["services", "/services"],
+  ["dead", "/dead"],
+  ["schedules", "/schedules"],
+  ["store", "/store"],
+  ["audit", "/audit"],
+  ["agents", "/agents"],
+  ["playground", `/playground?flow=${busy}`],
+];
+
+/** Nothing is loading any more, and the page is live. */
+async function settled(page) {
+  await page.locator("main h1").first().waitFor();
+  await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+  await page.waitForFunction(() => document.querySelector("main .loading") === null);
+}
+
+async function assertFits(page, name) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 1, `${name} is ${wide} px wider than its window`);
+}
+
+spec("every page shows itself, light, dark and on a phone", async ({ fresh }) => {
+  const reeve = await fresh({ flags: ["--playground"] });
+  const made = await settle(reeve);
+  for (const [theme, width, height] of [["light", 1280, 800], ["dark", 1280, 800], ["light", 375, 812]]) {
+    const page = await openPage(reeve, "/", { theme, width, height });
+    for (const [name, path] of pagesOf(made)) {
+      await page.goto(path);
+      await settled(page);
+      if (name === "constructor") await page.locator("[data-job=release]").click();
+      await assertFits(page, `${name} at ${width}`);
+      assert.deepEqual(await faintTexts(page), [], `${name}, ${theme}`);
+      await screenshot(page, width === 375 ? `${name}-phone` : name, theme);
+    }
+    await closePage(page);
+  }
+}, { timeout: 180_000 });

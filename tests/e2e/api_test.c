@@ -1,0 +1,358 @@
+/* api_test.c: what programs do by HTTP beyond looking, against the built server: flows grow, dead letters are dealt
+ * with many at once, lists are paged while they change. Every answer is held against docs/openapi.yaml. */
+#include "test.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "openapi.h"
+#include "realserver.h"
+#include "realworker.h"
+#include "webclient.h"
+
+static struct realserver server;
+static struct realworker worker;
+static struct webclient client;
+static struct openapi document;
+
+#define PATH_BYTES 1024u
+
+static int group_setup(void **state) {
+    (void)state;
+    openapi_open(&document, "docs/openapi.yaml");
+    realserver_make(&server);
+    server.flags[0] = "--vault-pending-bytes-max"; /* so that the disk is slower than bodies */
+    server.flags[1] = "262144";
+    server.flags[2] = "--may-start-workers";
+    server.flags[3] = "yes";
+    realserver_start(&server);
+    realworker_make(&worker, &server, "w");
+    realworker_start(&worker, &server);
+    return 0;
+}
+
+static int group_teardown(void **state) {
+    (void)state;
+    (void)realworker_stop(&worker);
+    realserver_remove(&server);
+    openapi_close(&document);
+    return 0;
+}
+
+static int setup(void **state) {
+    (void)state;
+    webclient_open(&client, server.address, server.admin);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    webclient_close(&client);
+    return 0;
+}
+
+static struct webgot ask(const char *verb, const char *path, const char *body, int status) {
+    struct webgot got = webclient_ask(&client, verb, path, body);
+    if (got.status != status) fail_msg("%s %s: %d, not %d: %s", verb, path, got.status, status, got.body);
+    if (!openapi_allows(&document, verb, path, got.status, got.body))
+        fail_msg("%s %s: %d is not as in docs/openapi.yaml: %s: %s", verb, path, got.status, document.place, got.body);
+    return got;
+}
+
+static const char *path_of(const char *format, const char *id) {
+    char *text = arena_alloc(&client.arena, PATH_BYTES);
+    const char *at = strchr(format, '@');
+    snprintf(text, PATH_BYTES, "%.*s%s%s", (int)(at - format), format, id, at + 1);
+    return text;
+}
+
+static const char *submit(const char *flow) {
+    struct webgot got = ask("POST", "/api/v1/flows", flow, 201);
+    return webgot_text(&client, &got, "flow");
+}
+
+static void wait_for(const char *id) {
+    (void)ask("GET", path_of("/api/v1/flows/@/wait", id), NULL, 200);
+}
+
+/* With the hash that the list of questions shows. */
+static void approve(const char *id, const char *job) {
+    char text[200], path[200];
+    struct webgot got = ask("GET", "/api/v1/questions?most=1000", NULL, 200);
+    snprintf(text, sizeof text, "\"job\":\"%s/%s\",\"hash\":\"", id, job);
+    const char *at = strstr(got.body, text);
+    if (at == NULL) fail_msg("%s/%s asks nothing: %s", id, job, got.body);
+    snprintf(path, sizeof path, "/api/v1/jobs/%s/%s/verdict", id, job);
+    snprintf(text, sizeof text, "{\"verdict\": \"allow\", \"hash\": \"%.64s\"}", at + strlen(text));
+    (void)ask("POST", path, text, 200);
+}
+
+/* ---- flows that grow ---- */
+
+static void jobs_are_added_to_a_flow_that_runs(void **state) {
+    (void)state;
+    const char *id = submit("{\"jobs\": {\"a\": {\"noop\": true}, \"hold\": {\"gate\": {}}}}");
+    struct webgot got = ask("POST", path_of("/api/v1/flows/@/jobs", id),
+                            "{\"jobs\": {\"b\": {\"needs\": [\"a\"], \"noop\": true}, "
+                            "\"c\": {\"needs\": [\"b\", \"hold\"], \"noop\": true}}}",
+                            201);
+    assert_string_equal(webgot_text(&client, &got, "flow"), id);
+    assert_has(got.body, "\"job_count\":4");
+    (void)ask("GET", path_of("/api/v1/jobs/@/b/wait", id), NULL, 200);
+    got = ask("GET", path_of("/api/v1/flows/@/graph", id), NULL, 200);
+    assert_has(got.body, "\"parents\":[\"hold\",\"b\"]");
+    got = ask("GET", path_of("/api/v1/flows/@/jobs", id), NULL, 200);
+    assert_has_not(got.body, "\"parents\"");
+    approve(id, "hold");
+    wait_for(id);
+    got = ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
+    assert_has(got.body, "\"states\":{\"succeeded\":4}");
+}
+
+static void what_cannot_be_added_is_refused(void **state) {
+    (void)state;
+    const char *id = submit("{\"jobs\": {\"a\": {\"gate\": {}}}}");
+    const char *path = path_of("/api/v1/flows/@/jobs", id);
+    struct webgot got = ask("POST", path, "{\"jobs\": {\"a\": {\"noop\": true}}}", 400);
+    assert_has(got.body, "two jobs are called a");
+    got = ask("POST", path, "{\"jobs\": {\"b\": {\"needs\": [\"nobody\"], \"noop\": true}}}", 400);
+    assert_has(got.body, "nobody");
+    got = ask("POST", path, "{\"jobs\": {\"b\": {\"fly\": true}}}", 400);
+    got = ask("POST", path, "", 400);
+    assert_has(got.body, "the body is missing");
+    got = ask("POST", "/api/v1/flows/f9zzzzzzzzz/jobs", "{\"jobs\": {\"b\": {\"noop\": true}}}", 404);
+    (void)ask("POST", path_of("/api/v1/flows/@/cancel", id), "{}", 200);
+    wait_for(id);
+    got = ask("POST", path, "{\"jobs\": {\"b\": {\"noop\": true}}}", 409);
+}
+
+/* ---- dead letters ---- */
+
+static uint32_t count_of(const char *text, const char *word) {
+    uint32_t n = 0;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += strlen(word)) n++;
+    return n;
+}
+
+static const char *submit_dead(const char *name, uint32_t count) {
+    struct buf b;
+    buf_init(&b, 1 << 20);
+    buf_printf(&b, "{\"name\": \"%s\", \"jobs\": {", name);
+    for (uint32_t i = 0; i < count; i++)
+        buf_printf(&b, "%s\"%s%u\": {\"run\": [\"false\"], \"retries\": 0}", i > 0 ? "," : "", name, i);
+    buf_printf(&b, "}}");
+    buf_put_u8(&b, 0);
+    const char *id = submit((const char *)b.at);
+    buf_fini(&b);
+    wait_for(id);
+    return id;
+}
+
+static void dead_letters_are_dealt_with_many_at_once(void **state) {
+    (void)state;
+    const char *one = submit_dead("one", 5), *two = submit_dead("two", 3);
+    char body[300];
+    struct webgot got = ask("POST", "/api/v1/dead/retry", "{}", 400);
+    assert_has(got.body, "nothing is named");
+    snprintf(body, sizeof body, "{\"targets\": [\"%s/one0\", \"%s/one1\", \"%s/none\"]}", one, one, one);
+    got = ask("POST", "/api/v1/dead/discard", body, 200);
+    assert_int_equal(count_of(got.body, "\"target\":"), 3);
+    assert_int_equal(count_of(got.body, "\"code\":\"not_found\""), 1);
+    snprintf(body, sizeof body, "{\"flow\": \"%s\", \"name\": \"one\"}", one);
+    got = ask("POST", "/api/v1/dead/retry", body, 200);
+    assert_int_equal(count_of(got.body, "\"target\":"), 3);
+    assert_int_equal(count_of(got.body, "\"code\""), 0);
+    wait_for(one); /* they are dead again */
+    got = ask("POST", "/api/v1/dead/discard", "{\"states\": [\"denied\"]}", 200);
+    assert_has(got.body, "\"results\":[]");
+    got = ask("POST", "/api/v1/dead/discard", "{\"all\": true, \"targets\": [\"x\"]}", 400);
+    got = ask("POST", "/api/v1/dead/discard", "{\"all\": true}", 200);
+    assert_int_equal(count_of(got.body, "\"target\":"), 6);
+    got = ask("GET", "/api/v1/dead", NULL, 200);
+    assert_has(got.body, "\"jobs\":[]");
+    (void)two;
+}
+
+/* A page goes on behind the last one, also when that is gone by then. */
+static void pages_of_dead_letters_lose_nothing(void **state) {
+    (void)state;
+    const char *id = submit_dead("p", 7);
+    char path[200], body[200];
+    struct webgot got = ask("GET", "/api/v1/dead?most=3", NULL, 200);
+    uint32_t seen = count_of(got.body, "\"dead_letter\":true");
+    assert_int_equal(seen, 3);
+    snprintf(path, sizeof path, "/api/v1/dead?most=3&cursor=%s", webgot_text(&client, &got, "cursor"));
+    got = ask("GET", path, NULL, 200);
+    assert_int_equal(count_of(got.body, "\"dead_letter\":true"), 3);
+    snprintf(path, sizeof path, "/api/v1/dead?most=3&cursor=%s", webgot_text(&client, &got, "cursor"));
+    const char *last = strstr(got.body, "\"job\":\"");
+    for (const char *at = last; (at = strstr(at + 1, "\"job\":\"")) != NULL;) last = at;
+    snprintf(body, sizeof body, "{\"targets\": [\"%.*s\"]}", (int)strcspn(last + 7, "\""), last + 7);
+    (void)ask("POST", "/api/v1/dead/discard", body, 200);
+    got = ask("GET", path, NULL, 200);
+    assert_true(count_of(got.body, "\"dead_letter\":true") <= 1);
+    assert_has_not(got.body, "\"cursor\"");
+    got = ask("GET", "/api/v1/dead?cursor=nonsense", NULL, 400);
+    (void)ask("POST", "/api/v1/dead/discard", "{\"all\": true}", 200);
+    (void)id;
+}
+
+static void questions_come_in_pages(void **state) {
+    (void)state;
+    const char *id = submit("{\"jobs\": {\"a\": {\"gate\": {}}, \"b\": {\"gate\": {}}, \"c\": {\"gate\": {}}, "
+                            "\"d\": {\"gate\": {}}, \"e\": {\"gate\": {}}}}");
+    char path[200];
+    struct webgot got = ask("GET", "/api/v1/questions?most=2", NULL, 200);
+    assert_int_equal(count_of(got.body, "\"question\":"), 2);
+    snprintf(path, sizeof path, "/api/v1/questions?most=2&cursor=%s", webgot_text(&client, &got, "cursor"));
+    approve(id, "b"); /* the last of the page */
+    got = ask("GET", path, NULL, 200);
+    assert_int_equal(count_of(got.body, "\"question\":"), 2);
+    assert_has(got.body, "/c\"");
+    snprintf(path, sizeof path, "/api/v1/questions?most=2&cursor=%s", webgot_text(&client, &got, "cursor"));
+    got = ask("GET", path, NULL, 200);
+    assert_int_equal(count_of(got.body, "\"question\":"), 1);
+    assert_has_not(got.body, "\"cursor\"");
+    (void)ask("POST", path_of("/api/v1/flows/@/cancel", id), "{}", 200);
+    wait_for(id);
+}
+
+/* ---- blobs ---- */
+
+/* Sends a body of this many bytes, in chunks or with its length, and gets the answer. */
+static struct webgot upload(struct webclient *c, size_t bytes, bool chunked, uint8_t first) {
+    char head[400];
+    struct buf b;
+    buf_init(&b, bytes + bytes / 1000 + 4096);
+    int len =
+        snprintf(head, sizeof head,
+                 "POST /api/v1/blobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: x/y\r\n",
+                 server.admin);
+    buf_put(&b, head, (size_t)len);
+    buf_printf(&b, chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "Content-Length: %zu\r\n\r\n", bytes);
+    for (size_t at = 0; at < bytes;) {
+        size_t n = bytes - at < 10007 ? bytes - at : 10007;
+        if (chunked) buf_printf(&b, "%zx\r\n", n);
+        for (size_t i = 0; i < n; i++) buf_put_u8(&b, (uint8_t)((at + i) * 7 + first + (at + i) / 251));
+        if (chunked) buf_printf(&b, "\r\n");
+        at += n;
+    }
+    if (chunked) buf_printf(&b, "0\r\n\r\n");
+    webclient_send_bytes(c, buf_slice(&b));
+    buf_fini(&b);
+    return webclient_next(c);
+}
+
+static void a_body_of_any_length_becomes_a_blob(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 65536, 65537, 3000000, 40000000};
+    char path[200], text[100];
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int chunked = 0; chunked < 2; chunked++) {
+            struct webgot got = upload(&client, sizes[i], chunked, 0);
+            if (got.status != 200) fail_msg("%zu bytes: %d %s", sizes[i], got.status, got.body);
+            assert_true(openapi_allows(&document, "POST", "/api/v1/blobs", 200, got.body));
+            snprintf(text, sizeof text, "\"bytes\":%zu", sizes[i]);
+            if (sizes[i] > 0) assert_has(got.body, text);
+            snprintf(path, sizeof path, "/api/v1/blobs/%s", webgot_text(&client, &got, "hash"));
+            got = webclient_ask(&client, "GET", path, NULL);
+            assert_int_equal(got.bytes, sizes[i]);
+            for (size_t k = 0; k < got.bytes; k++)
+                if ((uint8_t)got.body[k] != (uint8_t)(k * 7 + k / 251)) fail_msg("byte %zu is another", k);
+        }
+}
+
+/* The memory of the server must not grow with the body, and what is durable survives a kill. */
+static void a_blob_that_was_answered_survives_a_kill(void **state) {
+    (void)state;
+    char path[200];
+    struct webgot got = upload(&client, 100000, false, 3);
+    snprintf(path, sizeof path, "/api/v1/blobs/%s", webgot_text(&client, &got, "hash"));
+    realserver_kill(&server);
+    realserver_start(&server);
+    webclient_close(&client);
+    webclient_open(&client, server.address, server.admin);
+    got = webclient_ask(&client, "GET", path, NULL);
+    assert_int_equal(got.bytes, 100000);
+    got = webclient_ask(&client, "POST", "/api/v1/blobs?x=1", "{}");
+    assert_int_equal(got.status, 400);
+}
+
+/* ---- workers ---- */
+
+static void wait_for_text(const char *path, const char *text) {
+    for (int i = 0; i < 20000; i++) {
+        struct webgot got = ask("GET", path, NULL, 200);
+        if (strstr(got.body, text) != NULL) return;
+    }
+    fail_msg("%s never said %s", path, text);
+}
+
+static pid_t start_worker(const char *body, const char **ret_id) {
+    struct webgot got = ask("POST", "/api/v1/workers", body, 200);
+    const char *pid = strstr(got.body, "\"pid\":");
+    assert_non_null(pid);
+    *ret_id = webgot_text(&client, &got, "worker");
+    return (pid_t)strtol(pid + 6, NULL, 10);
+}
+
+/* It attaches under the id that was told, runs jobs, survives a kill of the server, and goes when that is stopped. */
+static void a_worker_is_started_by_http(void **state) {
+    (void)state;
+    const char *id = NULL;
+    char text[200];
+    pid_t pid = start_worker("{\"slots\": 2, \"name\": \"mine\", \"labels\": {\"disk\": \"fast\"}}", &id);
+    assert_true(strncmp(id, "mine-", 5) == 0);
+    snprintf(text, sizeof text, "\"worker\":\"%s\"", id);
+    wait_for_text("/api/v1/workers", text);
+    wait_for(submit("{\"jobs\": {\"a\": {\"labels\": {\"disk\": \"fast\"}, \"run\": [\"true\"]}}}"));
+    struct webgot got = ask("POST", "/api/v1/workers", "{\"name\": \"mine\"}", 409);
+    got = ask("POST", "/api/v1/workers", "{\"name\": \"../x\"}", 400);
+    got = ask("POST", "/api/v1/workers", "{\"slots\": 4000000000}", 422);
+    (void)got;
+    realserver_kill(&server);
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    assert_true(end.fd >= 0); /* it is there */
+    realserver_start(&server);
+    webclient_close(&client);
+    webclient_open(&client, server.address, server.admin);
+    wait_for(submit("{\"jobs\": {\"a\": {\"labels\": {\"disk\": \"fast\"}, \"run\": [\"true\"]}}}"));
+    assert_int_equal(realserver_stop(&server), 0);
+    assert_int_equal(poll(&end, 1, 20000), 1);
+    close(end.fd);
+    realserver_start(&server);
+}
+
+static void a_server_that_may_not_starts_none(void **state) {
+    (void)state;
+    struct realserver other;
+    struct webclient c;
+    realserver_make(&other);
+    realserver_start(&other);
+    webclient_open(&c, other.address, other.admin);
+    struct webgot got = webclient_ask(&c, "POST", "/api/v1/workers", "{\"slots\": 1}");
+    assert_int_equal(got.status, 403);
+    assert_has(got.body, "--may-start-workers");
+    webclient_close(&c);
+    realserver_remove(&other);
+}
+
+#define API_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        API_TEST(jobs_are_added_to_a_flow_that_runs),
+        API_TEST(what_cannot_be_added_is_refused),
+        API_TEST(dead_letters_are_dealt_with_many_at_once),
+        API_TEST(pages_of_dead_letters_lose_nothing),
+        API_TEST(questions_come_in_pages),
+        API_TEST(a_body_of_any_length_becomes_a_blob),
+        API_TEST(a_blob_that_was_answered_survives_a_kill),
+        API_TEST(a_worker_is_started_by_http),
+        API_TEST(a_server_that_may_not_starts_none),
+    };
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
