@@ -236,5 +236,5 @@ spec("flows of one agent run are one row", async ({ reeve, open }) => {
   await page.reload();
   await row(page, flows[0]).waitFor();
   await page.getByRole("link", { name: "All flows of this run" }).click();
-  for (const flow of flows) await page.getByRole("link", { name: flow }).first().waitFor();
+  for (const flow of flows) await page.locator("main").getByText(flow, { exact: true }).first().waitFor();
 });
