@@ -170,7 +170,7 @@ static void put_session(const struct server *s, const struct session *n, struct 
     if (expires_ms != 0) json_key(j, "expires_ms"), json_i64(j, expires_ms);
     json_key(j, "version"), json_text(j, bytes_slice(s->build));
     if (s->reached_at != NULL) json_key(j, "public_url"), json_text(j, bytes_slice(s->reached_at));
-    json_key(j, "playground"), json_bool(j, false);
+    json_key(j, "playground"), json_bool(j, s->options.plug != NULL);
     json_object_end(j);
 }
 
