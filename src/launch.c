@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 #include "osdetach.h"
 
 #define STARTED_DIR "started"
-#define WORKERS_MAX 64 /* directories below it: whoever needs more has the scaler */
-#define PATH_BYTES 1024u
+#define WORKERS_MAX 64              /* directories below it: whoever needs more has the scaler */
+#define PATH_BYTES (PATH_MAX + 64u) /* realpath wants that much */
 #define ARGS_MAX (12 + 2 * SERVER_LAUNCH_LABELS_MAX)
 #define SOCKET_PATH_MAX 100u /* the kernel takes 107 */
 
