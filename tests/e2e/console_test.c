@@ -482,6 +482,51 @@ static void up_prints_a_link(void **state) {
     realcli_stop(&r);
 }
 
+#define PLAYGROUND "/api/v1/playground"
+
+static void read_line(const char *data, const char *name, char *ret, size_t room) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", data, name);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(ret, (int)room, f));
+    ret[strcspn(ret, "\n")] = 0;
+    fclose(f);
+}
+
+/* The supervisor keeps the port: the page is there, and knows the browser that the server had let in. */
+static void a_browser_sees_the_server_through_its_death(void **state) {
+    (void)state;
+    struct realcli r;
+    struct realserver at = {0};
+    struct webclient c;
+    struct browser b;
+    realcli_make(&r);
+    (void)realcli_ok(&r, "up --playground --detach --listen 127.0.0.1:0", NULL);
+    read_line(r.data, "address", at.address, sizeof at.address);
+    read_line(r.data, "admin.token", at.admin, sizeof at.admin);
+    log_in(&at, at.admin, &b);
+    struct webgot got = visit(&c, &at, b.cookie, "GET", SESSION, "", NULL);
+    assert_has(got.body, "\"playground\":true");
+    webclient_close(&c);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/kill", "", "{}"), 403);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/kill", b.csrf, "{}"), 200);
+    int status;
+    do status = status_of(&at, b.cookie, "GET", SESSION, "", NULL); /* may be cut off in the middle */
+    while (status != 503);
+    got = visit(&c, &at, NULL, "GET", "/playground", "", NULL);
+    assert_int_equal(got.status, 200);
+    assert_string_equal(header_of(&c, &got, "Content-Encoding"), "gzip");
+    webclient_close(&c);
+    assert_int_equal(status_of(&at, NULL, "GET", "/assets/../admin.token", "", NULL), 503);
+    assert_int_equal(status_of(&at, NULL, "POST", PLAYGROUND "/recover", "", "{}"), 401);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/recover", "", "{}"), 403);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/recover", b.csrf, "{}"), 200);
+    do status = status_of(&at, b.cookie, "GET", SESSION, "", NULL);
+    while (status != 200);
+    realcli_stop(&r);
+}
+
 static void the_public_name_is_ours(void **state) {
     (void)state;
     struct realserver own;
@@ -583,6 +628,7 @@ int main(void) {
         cmocka_unit_test(a_link_is_as_strong_as_who_asked_for_it),
         cmocka_unit_test(the_link_is_opened_in_a_browser),
         cmocka_unit_test(up_prints_a_link),
+        cmocka_unit_test(a_browser_sees_the_server_through_its_death),
         cmocka_unit_test(the_public_name_is_ours),
         cmocka_unit_test(who_fails_too_often_has_to_wait),
         cmocka_unit_test(nobody_takes_more_than_a_share),

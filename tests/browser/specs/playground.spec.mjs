@@ -47,7 +47,7 @@ spec("the plug is pulled by hand: seven steps, a real kill, nothing lost and not
 
   await page.getByRole("alert").getByRole("button", { name: "Recover System" }).click();
   await server(page, "running").waitFor();
-  await page.getByRole("region", { name: "Recovery" }).waitFor();
+  await page.getByRole("status", { name: "Recovery" }).waitFor();
   await step("Recover").waitFor();
   assert.equal(await figure(page, "lost"), "0");
   assert.equal(await figure(page, "again"), "0");
