@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api.h"
-#include "auth.h"
+#include "asset.h"
 #include "console_assets.h"
 #include "cookie.h"
 #include "http_out.h"
@@ -102,15 +102,18 @@ static struct slice token_of(const struct http_request *r) {
     return orion != NULL ? *orion : (struct slice){0};
 }
 
-/* A browser that the server has let in before. */
-static enum err check_cookie(struct auth *a, const struct http_request *r, struct slice text, struct caller *ret,
-                             struct why *why) {
-    struct cookie c;
+/* Who shows a token is who it says; a browser shows its cookie, and for a change that our own page sent it. */
+static enum err find_caller(struct auth *auth, const struct http_request *r, struct caller *ret, struct why *why) {
     wall_time now = osclock()->wall(osclock());
-    enum err e = cookie_read(a, text, now, &c, why);
-    if (e == ERR_OK && !cookie_csrf_is_shown(a, &c, r))
-        e = why_set(why, ERR_FORBIDDEN, "a change that comes with a cookie needs the header Reeve-CSRF");
-    return e == ERR_OK ? cookie_caller(a, c.who, now, ret, why) : e;
+    struct slice token = token_of(r), text;
+    struct cookie cookie;
+    if (token.len > 0) return auth_check(auth, token, now, ret, why);
+    if (!cookie_find(r, &text))
+        return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
+    enum err e = cookie_read(auth, text, now, &cookie, why);
+    if (e == ERR_OK && !cookie_csrf_is_shown(auth, &cookie, r))
+        e = why_set(why, ERR_FORBIDDEN, "changes by a browser show the header Reeve-CSRF");
+    return e == ERR_OK ? cookie_caller(auth, cookie.who, now, ret, why) : e;
 }
 
 /* As the server would: the tokens are in a file of the data directory, as hashes. */
@@ -118,17 +121,11 @@ enum err understudy_check(const struct understudy *u, const struct http_request 
     struct disk *disk = NULL;
     struct auth auth = {0};
     struct caller who = {0};
-    struct slice token = token_of(r), cookie = {0};
     bool first = false;
-    if (token.len == 0 && !cookie_find(r, &cookie))
-        return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
     enum err e = osdisk_open(u->data, &disk, why);
     if (e != ERR_OK) return e;
     e = auth_open(&auth, disk, osclock(), osdigest(), &first, why);
-    if (e == ERR_OK && token.len == 0)
-        e = check_cookie(&auth, r, cookie, &who, why);
-    else if (e == ERR_OK)
-        e = auth_check(&auth, token, osclock()->wall(osclock()), &who, why);
+    if (e == ERR_OK) e = find_caller(&auth, r, &who, why);
     if (e == ERR_OK && !role_may(who.roles, WIRE_PLAYGROUND_DO))
         e = why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", who.name,
                     wire_word(WIRE_PLAYGROUND_DO));
@@ -156,11 +153,13 @@ static void change(struct understudy *u, const struct http_request *r, struct bu
     }
 }
 
+/* The console's own files: the page must not go with its server. */
 static bool answer_asset(const struct http_request *r, struct buf *out) {
     const struct asset *found = asset_find(&console_assets, r->path);
     struct http_head h;
     if (found == NULL) return false;
     asset_head(found, r, &h);
+    if (h.status == 406) return false;
     h.close = true;
     h.wall_ms = understudy_wall_ms();
     http_head_put(out, &h);

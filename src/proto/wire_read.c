@@ -226,6 +226,7 @@ static const struct tlv_field follow_fields[] = {
     TLV_FIELD(2, TLV_TEXT, wire_follow, flow, .max = WIRE_TARGET_MAX),
     TLV_FIELD(3, TLV_TEXT, wire_follow, job, .max = WIRE_TARGET_MAX),
     TLV_FIELD(4, TLV_LIST, wire_follow, type, .max = 16, .sub = &wire_name_desc),
+    TLV_FIELD(5, TLV_BOOL, wire_follow, once),
 };
 const struct tlv_desc wire_follow_desc = TLV_DESC("follow", wire_follow, follow_fields);
 

@@ -190,6 +190,7 @@ struct wire_follow {
     struct slice since;   /* "LSN.ORDINAL": behind this event; empty = from now on */
     struct slice flow, job; /* only of this one; at most one of them is said */
     struct tlv_list type; /* of wire_name: flow, job, worker, service, metrics; none = all */
+    bool once;            /* up to the present, then it ends */
 };
 
 /* What happened to a flow, from its birth on. */

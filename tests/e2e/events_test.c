@@ -1,6 +1,6 @@
 /* events_test.c: the built server tells what happens, by WebSocket and as server-sent events: everything once and in
- * order, also what happened before it was asked, before it was killed, and while nobody took it; to whom it concerns and
- * to nobody else. */
+ * order, also what happened before it was asked, before it was killed, and while nobody took it; to whom it concerns
+ * and to nobody else. */
 #include "test.h"
 
 #include <stdio.h>

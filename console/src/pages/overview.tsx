@@ -26,7 +26,12 @@ const plots: { title: string; lines: Line[]; text: (value: number) => string; le
       { label: "failed", colour: "state-failed", measure: rate(...bad) },
     ],
   },
-  { title: "Retries/s", text: perSecond, least: 1, lines: [{ label: "retries", colour: "state-timed_out", measure: rate("retries") }] },
+  {
+    title: "Retries/s",
+    text: perSecond,
+    least: 1,
+    lines: [{ label: "retries", colour: "state-timed_out", measure: rate("retries") }],
+  },
   {
     title: "Queue depth",
     text: whole,
@@ -36,8 +41,18 @@ const plots: { title: string; lines: Line[]; text: (value: number) => string; le
       { label: "running", colour: "state-running", measure: gauge("jobs_dispatched", "jobs_running", "jobs_checking") },
     ],
   },
-  { title: "Queue wait", text: durationText, least: 10, lines: [{ label: "mean", colour: "state-ready", measure: mean("queue_wait_ms_sum", "queue_wait_count") }] },
-  { title: "Run time", text: durationText, least: 10, lines: [{ label: "mean", colour: "state-running", measure: mean("run_ms_sum", "run_count") }] },
+  {
+    title: "Queue wait",
+    text: durationText,
+    least: 10,
+    lines: [{ label: "mean", colour: "state-ready", measure: mean("queue_wait_ms_sum", "queue_wait_count") }],
+  },
+  {
+    title: "Run time",
+    text: durationText,
+    least: 10,
+    lines: [{ label: "mean", colour: "state-running", measure: mean("run_ms_sum", "run_count") }],
+  },
   {
     title: "Slots",
     text: whole,
@@ -69,7 +84,12 @@ function useNumbers(): Record<string, number> | undefined {
 }
 
 function Tile({ label, value, href, tone }: { label: string; value: string; href: string; tone?: string | undefined }) {
-  return <Link href={href} class={`tile card ${tone ?? ""}`}><b>{value}</b><small>{label}</small></Link>;
+  return (
+    <Link href={href} class={`tile card ${tone ?? ""}`}>
+      <b>{value}</b>
+      <small>{label}</small>
+    </Link>
+  );
 }
 
 function Tiles({ numbers }: { numbers: Record<string, number> | undefined }) {
@@ -81,7 +101,11 @@ function Tiles({ numbers }: { numbers: Record<string, number> | undefined }) {
       <Tile label="flows running" value={text(n.flows_running)} href="/flows?states=running" />
       <Tile label="jobs running" value={text(active)} href="/flows?states=running" />
       <Tile label="jobs ready" value={text(n.jobs_ready)} href="/flows?states=running" />
-      <Tile label="slots used" value={n.slots === undefined ? text(active) : `${text(n.slots_used)} / ${text(n.slots)}`} href="/workers" />
+      <Tile
+        label="slots used"
+        value={n.slots === undefined ? text(active) : `${text(n.slots_used)} / ${text(n.slots)}`}
+        href="/workers"
+      />
       <Tile label="wait for a person" value={text(n.jobs_held)} href="/approvals" tone={n.jobs_held ? "wants" : undefined} />
       <Tile label="dead letters" value={text(n.dead_letters)} href="/dead" tone={n.dead_letters ? "bad" : undefined} />
     </div>
@@ -93,7 +117,11 @@ export default function Overview() {
   return (
     <Page title="Overview">
       <Tiles numbers={numbers} />
-      <div class="plots">{plots.map((plot) => <Plot key={plot.title} {...plot} />)}</div>
+      <div class="plots">
+        {plots.map((plot) => (
+          <Plot key={plot.title} {...plot} />
+        ))}
+      </div>
       <div class="overview-parts">
         <WaitingForPerson />
         <FailedLately />

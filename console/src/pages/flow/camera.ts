@@ -48,7 +48,12 @@ export const centre = (camera: Camera, x: number, y: number, screen: Size, scale
 });
 
 /** Moved as little as needed for the box to be seen. */
-export function reveal(camera: Camera, box: { x: number; y: number; width: number; height: number }, screen: Size, margin = 40): Camera {
+export function reveal(
+  camera: Camera,
+  box: { x: number; y: number; width: number; height: number },
+  screen: Size,
+  margin = 40,
+): Camera {
   const space = margin / camera.scale;
   const right = camera.x + screen.width / camera.scale;
   const bottom = camera.y + screen.height / camera.scale;

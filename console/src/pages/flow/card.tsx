@@ -36,13 +36,27 @@ export function JobCard({ graph, now, index, attempts, live, momentMs, onUnfold,
         <StateBadge state={job.state} cause={job.cause} />
       </header>
       <p class="card-headline">{shown.headline}</p>
-      {shown.facts.map((fact) => <p key={fact} class="faint">{fact}</p>)}
-      <p class="card-rule"><strong>{shown.rule.name}.</strong> {shown.rule.text}</p>
+      {shown.facts.map((fact) => (
+        <p key={fact} class="faint">
+          {fact}
+        </p>
+      ))}
+      <p class="card-rule">
+        <strong>{shown.rule.name}.</strong> {shown.rule.text}
+      </p>
       <footer class="row">
         <Link href={jobPath(target)}>Open job</Link>
         {job.state === "held" ? <Link href="/approvals">Approve…</Link> : null}
-        {onUnfold === undefined ? null : <button type="button" onClick={onUnfold}>{unfolded ? "Fold items" : `Unfold ${node.items.toLocaleString()} items`}</button>}
-        {onCascade === undefined ? null : <button type="button" onClick={onCascade}>Show cascade</button>}
+        {onUnfold === undefined ? null : (
+          <button type="button" onClick={onUnfold}>
+            {unfolded ? "Fold items" : `Unfold ${node.items.toLocaleString()} items`}
+          </button>
+        )}
+        {onCascade === undefined ? null : (
+          <button type="button" onClick={onCascade}>
+            Show cascade
+          </button>
+        )}
       </footer>
     </>
   );

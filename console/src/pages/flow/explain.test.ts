@@ -10,13 +10,23 @@ function why(jobs: JobView[], index: number, reason?: Reason) {
 }
 
 test("which dependencies are left", () => {
-  const got = why([{ job: "f1/a", state: "succeeded" }, { job: "f1/b", state: "running" }, { job: "f1/c", state: "waiting", parents: ["a", "b"] }], 2);
+  const got = why(
+    [
+      { job: "f1/a", state: "succeeded" },
+      { job: "f1/b", state: "running" },
+      { job: "f1/c", state: "waiting", parents: ["a", "b"] },
+    ],
+    2,
+  );
   expect(got.facts).toEqual(["1 of 2 dependencies done; left: b (running)"]);
   expect(got.rule.name).toBe("Kahn's rule");
 });
 
 test("when the retry is due", () => {
-  expect(why([{ job: "f1/a", state: "waiting", attempt: 1, due_ms: 13_000 }], 0)).toMatchObject({ headline: "Retry due in 3.0 s", rule: { name: "Retry" } });
+  expect(why([{ job: "f1/a", state: "waiting", attempt: 1, due_ms: 13_000 }], 0)).toMatchObject({
+    headline: "Retry due in 3.0 s",
+    rule: { name: "Retry" },
+  });
 });
 
 test("a ready job has the server's reason", () => {
@@ -36,7 +46,21 @@ test("a running job has its worker and lease", () => {
 });
 
 test("every state has a headline and a rule", () => {
-  for (const state of ["waiting", "held", "ready", "dispatched", "running", "checking", "succeeded", "failed", "timed_out", "cancelled", "denied", "quarantined", "skipped"]) {
+  for (const state of [
+    "waiting",
+    "held",
+    "ready",
+    "dispatched",
+    "running",
+    "checking",
+    "succeeded",
+    "failed",
+    "timed_out",
+    "cancelled",
+    "denied",
+    "quarantined",
+    "skipped",
+  ]) {
     const got = why([{ job: "f1/a", state }], 0);
     expect(got.headline, state).not.toBe("");
     expect(got.rule.text, state).not.toBe("");

@@ -26,12 +26,21 @@ export interface Subject {
 
 const rules = {
   kahn: { name: "Kahn's rule", text: "A job is ready when the last of the jobs that it needs is done." },
-  retry: { name: "Retry", text: "The delay doubles with each attempt up to a cap. The due time is on disk, so a restart does not change it." },
+  retry: {
+    name: "Retry",
+    text: "The delay doubles with each attempt up to a cap. The due time is on disk, so a restart does not change it.",
+  },
   question: { name: "Question", text: "A held job takes no slot. The verdict is bound to exactly what the person saw." },
-  choice: { name: "Choice", text: "Priority first, then fair share over tenants, then first come; of the workers that fit, the one with the least load." },
+  choice: {
+    name: "Choice",
+    text: "Priority first, then fair share over tenants, then first come; of the workers that fit, the one with the least load.",
+  },
   lease: { name: "Lease", text: "An attempt is a lease: the worker is heard of in time, or the job is given to another." },
   check: { name: "Output policy", text: "What the job left is judged before it counts as succeeded." },
-  batch: { name: "One batch", text: "The end of a job and the start of what waited for it are written in one batch: no crash falls between." },
+  batch: {
+    name: "One batch",
+    text: "The end of a job and the start of what waited for it are written in one batch: no crash falls between.",
+  },
   cascade: { name: "Cascade", text: "A failure goes breadth first to everything that depends on it, each job once." },
   budget: { name: "Budget", text: "Exit, loss and timeout each use up one attempt; with none left the job is a dead letter." },
   person: { name: "Decision", text: "Someone, or a rule set by someone, decided so; the journal has who and when." },
@@ -47,7 +56,9 @@ function parentsLeft(subject: Subject): string[] {
   if (open.length === 0) return [];
   const named = open.slice(0, 3).map((parent) => `${graph.nodes[parent]!.name} (${stateInfo(now[parent]!.state).label})`);
   const more = open.length > 3 ? ` and ${open.length - 3} more` : "";
-  return [`${parents.length - open.length} of ${plural(parents.length, "dependency", "dependencies")} done; left: ${named.join(", ")}${more}`];
+  return [
+    `${parents.length - open.length} of ${plural(parents.length, "dependency", "dependencies")} done; left: ${named.join(", ")}${more}`,
+  ];
 }
 
 function waiting(subject: Subject): Explanation {
@@ -71,7 +82,8 @@ function active(subject: Subject): Explanation {
   const on = job.worker === "" ? "" : ` on ${job.worker}`;
   const for_ = durationText(subject.nowMs - job.sinceMs);
   const attempt = `attempt ${job.attempt} of ${subject.graph.nodes[subject.index]!.attemptsMax}`;
-  if (job.state === "dispatched") return { headline: `Sent${on}, not started yet`, facts: [attempt, `for ${for_}`], rule: rules.lease };
+  if (job.state === "dispatched")
+    return { headline: `Sent${on}, not started yet`, facts: [attempt, `for ${for_}`], rule: rules.lease };
   if (job.state === "checking") return { headline: "Its output is being judged", facts: [`for ${for_}`], rule: rules.check };
   return { headline: `Running${on} for ${for_}`, facts: [attempt], rule: rules.lease };
 }
@@ -89,7 +101,11 @@ function ended(subject: Subject): Explanation {
     return { headline: `${stateInfo(job.state).label} because ${root} did not succeed`, facts, rule: rules.cascade };
   }
   const ruleOf: Record<string, Rule> = {
-    succeeded: rules.batch, skipped: rules.when, cancelled: rules.person, denied: rules.person, quarantined: rules.check,
+    succeeded: rules.batch,
+    skipped: rules.when,
+    cancelled: rules.person,
+    denied: rules.person,
+    quarantined: rules.check,
   };
   const label = stateInfo(job.state).label;
   return { headline: label.charAt(0).toUpperCase() + label.slice(1) + cause, facts, rule: ruleOf[job.state] ?? rules.budget };
@@ -98,9 +114,13 @@ function ended(subject: Subject): Explanation {
 /** The rule that the server's reason for a ready job stands for. */
 function choiceRule(reason: Reason | undefined): Rule {
   const code = reason?.code ?? "";
-  if (code.includes("limit") || code === "paused") return { name: "Limit", text: "A key, a rate, a tenant or a pause holds it back; the counters are exact and replayed." };
+  if (code.includes("limit") || code === "paused")
+    return { name: "Limit", text: "A key, a rate, a tenant or a pause holds it back; the counters are exact and replayed." };
   if (code.includes("capab") || code.includes("worker") || code.includes("pool"))
-    return { name: "Fit", text: "A worker must have the pool, the capabilities, the labels and the resources that the job asks for." };
+    return {
+      name: "Fit",
+      text: "A worker must have the pool, the capabilities, the labels and the resources that the job asks for.",
+    };
   return rules.choice;
 }
 
@@ -112,9 +132,14 @@ export function explain(subject: Subject): Explanation {
   else if (job.state === "waiting") explanation = waiting(subject);
   else if (job.state === "held") explanation = { headline: said || "It waits for a decision", facts: [], rule: rules.question };
   else if (job.state === "ready")
-    explanation = { headline: said || "Ready: it waits for a slot", facts: [`for ${durationText(subject.nowMs - job.sinceMs)}`], rule: choiceRule(subject.reason) };
+    explanation = {
+      headline: said || "Ready: it waits for a slot",
+      facts: [`for ${durationText(subject.nowMs - job.sinceMs)}`],
+      rule: choiceRule(subject.reason),
+    };
   else explanation = active(subject);
-  if (job.state === "waiting" && said !== "" && explanation.headline === "It waits") explanation = { ...explanation, headline: said };
+  if (job.state === "waiting" && said !== "" && explanation.headline === "It waits")
+    explanation = { ...explanation, headline: said };
   return explanation;
 }
 

@@ -3,14 +3,31 @@ import { expect, test } from "vitest";
 import { ganttRows, tickStep } from "./gantt";
 import { graphOf, type Attempt } from "./model";
 
-const attempt = (n: number, assignedMs: number, startedMs: number, endedMs: number): Attempt => ({ attempt: n, worker: "w", outcome: "ok", assignedMs, startedMs, endedMs });
+const attempt = (n: number, assignedMs: number, startedMs: number, endedMs: number): Attempt => ({
+  attempt: n,
+  worker: "w",
+  outcome: "ok",
+  assignedMs,
+  startedMs,
+  endedMs,
+});
 const graph = graphOf("f1", [{ job: "f1/b", parents: ["a"] }, { job: "f1/a" }, { job: "f1/c" }]);
 
 test("waiting for parents, for a worker, and for the next attempt", () => {
-  const rows = ganttRows(graph, [[attempt(1, 150, 160, 200), attempt(2, 260, 265, 0)], [attempt(1, 100, 105, 140)], []], 100, 300);
+  const rows = ganttRows(
+    graph,
+    [[attempt(1, 150, 160, 200), attempt(2, 260, 265, 0)], [attempt(1, 100, 105, 140)], []],
+    100,
+    300,
+  );
   expect(rows.map((row) => graph.nodes[row.index]!.name)).toEqual(["a", "b"]);
   expect(rows[1]!.bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
-    ["wait", 140, 150], ["send", 150, 160], ["run", 160, 200], ["wait", 200, 260], ["send", 260, 265], ["run", 265, 300],
+    ["wait", 140, 150],
+    ["send", 150, 160],
+    ["run", 160, 200],
+    ["wait", 200, 260],
+    ["send", 260, 265],
+    ["run", 265, 300],
   ]);
 });
 

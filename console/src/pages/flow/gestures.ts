@@ -23,7 +23,9 @@ export function attachGestures(canvas: HTMLCanvasElement, host: GestureHost): ()
   };
   const spread = () => {
     const [a, b] = [...pointers.values()];
-    return a === undefined || b === undefined ? undefined : { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, distance: Math.hypot(a.x - b.x, a.y - b.y) };
+    return a === undefined || b === undefined
+      ? undefined
+      : { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, distance: Math.hypot(a.x - b.x, a.y - b.y) };
   };
 
   const down = (event: PointerEvent) => {
@@ -48,7 +50,8 @@ export function attachGestures(canvas: HTMLCanvasElement, host: GestureHost): ()
   const up = (event: PointerEvent) => {
     if (!pointers.delete(event.pointerId)) return;
     const at = placeOf(event);
-    if (event.type === "pointerup" && travelled <= TAP_PX && pointers.size === 0) host.tap(at.x, at.y, event.pointerType !== "mouse");
+    if (event.type === "pointerup" && travelled <= TAP_PX && pointers.size === 0)
+      host.tap(at.x, at.y, event.pointerType !== "mouse");
   };
   const wheel = (event: WheelEvent) => {
     event.preventDefault();

@@ -51,7 +51,11 @@ export function useHistory(store: FlowStore, open: boolean): FlowHistory {
     const load = async () => {
       let since: string | undefined;
       for (;;) {
-        const page: EventPage = await get<EventPage>(`/flows/${encodeURIComponent(flow)}/events`, { most: PAGE_EVENTS, since }, abort.signal);
+        const page: EventPage = await get<EventPage>(
+          `/flows/${encodeURIComponent(flow)}/events`,
+          { most: PAGE_EVENTS, since },
+          abort.signal,
+        );
         for (const event of page.events ?? []) take(event);
         if (page.gap === true) show({ gap: true });
         since = page.cursor;

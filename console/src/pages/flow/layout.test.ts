@@ -25,14 +25,27 @@ function layered(layers: number, width: number): number[][] {
 
 describe("layers", () => {
   test("a child is right of its parents", () => {
-    const pairs = [[0, 1], [0, 2], [1, 3], [2, 3], [0, 3], [3, 4]];
+    const pairs = [
+      [0, 1],
+      [0, 2],
+      [1, 3],
+      [2, 3],
+      [0, 3],
+      [3, 4],
+    ];
     const layout = lay(5, pairs);
     for (const [parent, child] of pairs) expect(layout.x[child!]).toBeGreaterThan(layout.x[parent!]! + SIZE.nodeWidth);
     expect([...layout.layer]).toEqual([0, 1, 1, 2, 3]);
   });
 
   test("a source stands just before what needs it", () => {
-    expect([...lay(4, [[0, 1], [1, 2], [3, 2]]).layer]).toEqual([0, 1, 2, 1]);
+    expect([
+      ...lay(4, [
+        [0, 1],
+        [1, 2],
+        [3, 2],
+      ]).layer,
+    ]).toEqual([0, 1, 2, 1]);
   });
 
   test("nothing and one job are laid out too", () => {
@@ -41,22 +54,41 @@ describe("layers", () => {
   });
 
   test("a cycle, which no flow has, ends all the same", () => {
-    expect(lay(3, [[0, 1], [1, 2], [2, 1]]).x.length).toBe(3);
+    expect(
+      lay(3, [
+        [0, 1],
+        [1, 2],
+        [2, 1],
+      ]).x.length,
+    ).toBe(3);
   });
 });
 
 describe("order and heights", () => {
   test("a chain is a straight line", () => {
-    const layout = lay(50, Array.from({ length: 49 }, (_, i) => [i, i + 1]));
+    const layout = lay(
+      50,
+      Array.from({ length: 49 }, (_, i) => [i, i + 1]),
+    );
     expect(new Set(layout.y).size).toBe(1);
   });
 
   test("what can be untangled is", () => {
-    expect(lay(6, [[0, 5], [1, 4], [2, 3]]).crossings).toBe(0);
+    expect(
+      lay(6, [
+        [0, 5],
+        [1, 4],
+        [2, 3],
+      ]).crossings,
+    ).toBe(0);
   });
 
   test("a long edge is led around the job that it passes", () => {
-    const layout = lay(3, [[0, 1], [1, 2], [0, 2]]);
+    const layout = lay(3, [
+      [0, 1],
+      [1, 2],
+      [0, 2],
+    ]);
     expect(layout.pointStart[3]! - layout.pointStart[2]!).toBe(1);
     const bend = layout.points[2 * layout.pointStart[2]! + 1]!;
     expect(bend < layout.y[1]! || bend > layout.y[1]! + SIZE.nodeHeight).toBe(true);
@@ -68,7 +100,11 @@ describe("order and heights", () => {
   });
 
   test("a parent stands in the middle of its children", () => {
-    const layout = lay(4, [[0, 1], [0, 2], [0, 3]]);
+    const layout = lay(4, [
+      [0, 1],
+      [0, 2],
+      [0, 3],
+    ]);
     expect(layout.y[0]).toBeCloseTo((layout.y[1]! + layout.y[2]! + layout.y[3]!) / 3, 3);
   });
 
@@ -80,7 +116,10 @@ describe("order and heights", () => {
 
 describe("size", () => {
   test("one, many, one is folded into a block that fits a screen", () => {
-    const middle = Array.from({ length: 998 }, (_, i) => [[0, i + 1], [i + 1, 999]]).flat();
+    const middle = Array.from({ length: 998 }, (_, i) => [
+      [0, i + 1],
+      [i + 1, 999],
+    ]).flat();
     const layout = lay(1000, middle);
     expectNoOverlap(layout);
     expect(layout.width / layout.height).toBeGreaterThan(0.5);
@@ -88,7 +127,10 @@ describe("size", () => {
   });
 
   test("an edge that passes a block goes above it", () => {
-    const middle = Array.from({ length: 998 }, (_, i) => [[0, i + 1], [i + 1, 999]]).flat();
+    const middle = Array.from({ length: 998 }, (_, i) => [
+      [0, i + 1],
+      [i + 1, 999],
+    ]).flat();
     const layout = lay(1000, [...middle, [0, 999]]);
     const edge = middle.length;
     const bend = layout.points[2 * layout.pointStart[edge]! + 1]!;
@@ -96,7 +138,11 @@ describe("size", () => {
   });
 
   test("10,000 jobs take less than two seconds", () => {
-    for (const [layers, width] of [[100, 100], [10, 1000], [1000, 10]] as const) {
+    for (const [layers, width] of [
+      [100, 100],
+      [10, 1000],
+      [1000, 10],
+    ] as const) {
       const pairs = layered(layers, width);
       const began = performance.now();
       const layout = lay(10_000, pairs);
@@ -107,7 +153,10 @@ describe("size", () => {
   });
 
   test("a job that everything needs costs no dummies without end", () => {
-    const pairs = Array.from({ length: 4999 }, (_, i) => [[i, i + 1], [0, i + 1]]).flat();
+    const pairs = Array.from({ length: 4999 }, (_, i) => [
+      [i, i + 1],
+      [0, i + 1],
+    ]).flat();
     expect(lay(5000, pairs).points.length).toBeLessThan(200_000);
   });
 });

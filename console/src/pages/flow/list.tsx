@@ -47,15 +47,21 @@ export function ListView(props: ListProps) {
   const { graph, now, attempts, nowMs, query } = props;
   const [text, by, chosen] = [(query.get("q") ?? "").toLowerCase(), query.get("sort") ?? "", statesChosen(query)];
   const shown = useMemo(() => {
-    const fits = (i: number) => (chosen.size === 0 || chosen.has(now[i]?.state ?? "")) && graph.nodes[i]!.name.toLowerCase().includes(text);
-    return sorted(props, [...graph.nodes.keys()].filter((i) => now[i] !== undefined && fits(i)), by);
+    const fits = (i: number) =>
+      (chosen.size === 0 || chosen.has(now[i]?.state ?? "")) && graph.nodes[i]!.name.toLowerCase().includes(text);
+    return sorted(
+      props,
+      [...graph.nodes.keys()].filter((i) => now[i] !== undefined && fits(i)),
+      by,
+    );
   }, [graph, now, text, by, query.get("states"), by === "work" ? nowMs : 0]);
   const head = (
     <div class="rows-head job-row" role="row">
       {columns.map((column) => (
         <span key={column.key} role="columnheader" aria-sort={by === column.key ? "ascending" : "none"}>
           <button type="button" class="quiet" onClick={() => setQuery({ sort: by === column.key ? null : column.key })}>
-            {column.label}{by === column.key ? " ↓" : ""}
+            {column.label}
+            {by === column.key ? " ↓" : ""}
           </button>
         </span>
       ))}
@@ -68,22 +74,57 @@ export function ListView(props: ListProps) {
     const needs = node.parents.filter((parent) => !stateInfo(now[parent]?.state).over).length;
     return (
       <div key={node.name} class="job-row" role="row" style={{ height: `${ROW_PX}px` }}>
-        <span role="cell"><Link href={jobPath(`${graph.flow}/${node.name}`)} class="mono" title={node.name}>{node.name}</Link></span>
-        <span role="cell"><StateBadge state={job.state} cause={job.cause} /></span>
-        <span role="cell">{job.items !== undefined ? `${node.items.toLocaleString()} items` : job.attempt === 0 ? "–" : `${job.attempt} of ${node.attemptsMax}`}</span>
+        <span role="cell">
+          <Link href={jobPath(`${graph.flow}/${node.name}`)} class="mono" title={node.name}>
+            {node.name}
+          </Link>
+        </span>
+        <span role="cell">
+          <StateBadge state={job.state} cause={job.cause} />
+        </span>
+        <span role="cell">
+          {job.items !== undefined
+            ? `${node.items.toLocaleString()} items`
+            : job.attempt === 0
+              ? "–"
+              : `${job.attempt} of ${node.attemptsMax}`}
+        </span>
         <span role="cell">{(attempts[index]?.length ?? 0) > 0 ? durationText(work) : "–"}</span>
-        <span role="cell" class="mono">{job.worker || "–"}</span>
-        <span role="cell">{node.parents.length === 0 ? "–" : needs > 0 ? `${needs} of ${node.parents.length} open` : `${node.parents.length} done`}</span>
+        <span role="cell" class="mono">
+          {job.worker || "–"}
+        </span>
+        <span role="cell">
+          {node.parents.length === 0
+            ? "–"
+            : needs > 0
+              ? `${needs} of ${node.parents.length} open`
+              : `${node.parents.length} done`}
+        </span>
       </div>
     );
   };
   return (
     <section class="flow-list" aria-label="Jobs">
       <div class="graph-tools">
-        <input type="search" placeholder="Find a job" aria-label="Find a job" value={query.get("q") ?? ""} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
-        <span class="faint" role="status">{shown.length.toLocaleString()} of {graph.nodes.length.toLocaleString()} jobs</span>
+        <input
+          type="search"
+          placeholder="Find a job"
+          aria-label="Find a job"
+          value={query.get("q") ?? ""}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        />
+        <span class="faint" role="status">
+          {shown.length.toLocaleString()} of {graph.nodes.length.toLocaleString()} jobs
+        </span>
       </div>
-      {shown.length === 0 ? <Empty>No job fits. <button type="button" class="quiet" onClick={() => setQuery({ q: null, states: null })}>Show all</button></Empty> : null}
+      {shown.length === 0 ? (
+        <Empty>
+          No job fits.{" "}
+          <button type="button" class="quiet" onClick={() => setQuery({ q: null, states: null })}>
+            Show all
+          </button>
+        </Empty>
+      ) : null}
       <VirtualRows count={shown.length} rowHeight={ROW_PX} label="Jobs" head={head} row={row} />
     </section>
   );

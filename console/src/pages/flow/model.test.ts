@@ -12,7 +12,13 @@ const jobs: JobView[] = [
 ];
 let ordinal = 0;
 const event = (target: string, from: string, to: string, more: Partial<ChangeEvent> = {}): ChangeEvent => ({
-  type: "job", position: `7.${ordinal++}`, time_ms: 1000 + ordinal, target, from, to, ...more,
+  type: "job",
+  position: `7.${ordinal++}`,
+  time_ms: 1000 + ordinal,
+  target,
+  from,
+  to,
+  ...more,
 });
 
 describe("the graph", () => {
@@ -73,7 +79,10 @@ describe("a step", () => {
     attempts = stepAttempts(attempts, event("f1/a", "dispatched", "running", { attempt: 1, time_ms: 12 }));
     attempts = stepAttempts(attempts, event("f1/a", "running", "waiting", { attempt: 1, time_ms: 20 }));
     attempts = stepAttempts(attempts, event("f1/a", "ready", "dispatched", { attempt: 2, time_ms: 30 }));
-    expect(attempts).toMatchObject([{ attempt: 1, worker: "w1", assignedMs: 10, startedMs: 12, endedMs: 20 }, { attempt: 2, endedMs: 0 }]);
+    expect(attempts).toMatchObject([
+      { attempt: 1, worker: "w1", assignedMs: 10, startedMs: 12, endedMs: 20 },
+      { attempt: 2, endedMs: 0 },
+    ]);
   });
 });
 
@@ -115,15 +124,24 @@ describe("the past", () => {
     expect([99, 100, 149, 150, 999].map((ms) => past.countAt(ms))).toEqual([0, 2, 3, 4, 5]);
     expect(past.after(5).flowState).toBe("succeeded");
     expect(sentenceOf(events[2]!)).toBe("a: ready → dispatched");
-    expect(sentenceOf(event("f1/a", "running", "failed", { cause: "exit", worker: "w1", attempt: 2 }))).toBe("a: running → failed (exit) on w1, attempt 2");
+    expect(sentenceOf(event("f1/a", "running", "failed", { cause: "exit", worker: "w1", attempt: 2 }))).toBe(
+      "a: running → failed (exit) on w1, attempt 2",
+    );
   });
 });
 
 describe("the critical path", () => {
-  const took = (ms: number): Attempt[] => [{ attempt: 1, worker: "", outcome: "ok", assignedMs: 0, startedMs: 100, endedMs: 100 + ms }];
+  const took = (ms: number): Attempt[] => [
+    { attempt: 1, worker: "", outcome: "ok", assignedMs: 0, startedMs: 100, endedMs: 100 + ms },
+  ];
 
   test("is the chain that took longest, not the one with the most jobs", () => {
-    const diamond = graphOf("f1", [{ job: "f1/a" }, { job: "f1/b", parents: ["a"] }, { job: "f1/c", parents: ["b"] }, { job: "f1/d", parents: ["a"] }]);
+    const diamond = graphOf("f1", [
+      { job: "f1/a" },
+      { job: "f1/b", parents: ["a"] },
+      { job: "f1/c", parents: ["b"] },
+      { job: "f1/d", parents: ["a"] },
+    ]);
     expect(criticalPath(diamond, [took(1), took(2), took(2), took(9)], 0)).toEqual([0, 3]);
     expect(criticalPath(diamond, [took(1), took(5), took(5), took(9)], 0)).toEqual([0, 1, 2]);
   });

@@ -133,7 +133,18 @@ export const attemptsOf = (job: JobView): Attempt[] =>
 /** A job before its first event. */
 export function newborn(node: JobNode, createdMs: number): JobNow {
   const items = node.items > 0 ? { left: node.items, open: 0, good: 0, bad: 0 } : undefined;
-  return { state: "waiting", cause: "", attempt: 0, sinceMs: createdMs, dueMs: 0, worker: "", root: "", reason: "", exitCode: 0, items };
+  return {
+    state: "waiting",
+    cause: "",
+    attempt: 0,
+    sinceMs: createdMs,
+    dueMs: 0,
+    worker: "",
+    root: "",
+    reason: "",
+    exitCode: 0,
+    items,
+  };
 }
 
 export const isActive = (state: string) => state === "dispatched" || state === "running" || state === "checking";
@@ -184,13 +195,22 @@ export function stepAttempts(attempts: Attempt[], event: ChangeEvent): Attempt[]
   const number = event.attempt ?? 0;
   const last = attempts.at(-1);
   if (event.to === "dispatched" && number > 0 && last?.attempt !== number) {
-    const next = { attempt: number, worker: event.worker ?? "", outcome: "open", assignedMs: event.time_ms, startedMs: 0, endedMs: 0 };
+    const next = {
+      attempt: number,
+      worker: event.worker ?? "",
+      outcome: "open",
+      assignedMs: event.time_ms,
+      startedMs: 0,
+      endedMs: 0,
+    };
     return [...attempts, next];
   }
   if (last === undefined || last.endedMs > 0) return attempts;
   const change = (changes: Partial<Attempt>) => [...attempts.slice(0, -1), { ...last, ...changes }];
-  if (event.to === "running" && last.startedMs === 0) return change({ startedMs: event.time_ms, worker: event.worker ?? last.worker });
-  if (isActive(event.from ?? "") && !isActive(event.to ?? "")) return change({ endedMs: event.time_ms, outcome: event.to ?? "ended" });
+  if (event.to === "running" && last.startedMs === 0)
+    return change({ startedMs: event.time_ms, worker: event.worker ?? last.worker });
+  if (isActive(event.from ?? "") && !isActive(event.to ?? ""))
+    return change({ endedMs: event.time_ms, outcome: event.to ?? "ended" });
   return attempts;
 }
 

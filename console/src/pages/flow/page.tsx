@@ -39,10 +39,29 @@ interface Action {
 function actionsOf(view: FlowView): Action[] {
   const running = view.state === "running";
   const all: (Action | false)[] = [
-    running && !view.paused && { name: "Pause", path: "pause", question: "It starts nothing new until it is resumed. What runs goes on.", done: "The flow is paused." },
-    running && view.paused === true && { name: "Resume", path: "resume", question: "It starts jobs again.", done: "The flow goes on." },
-    !running && view.state !== "succeeded" && { name: "Rerun", path: "rerun", question: "Jobs that failed, were cancelled or were skipped run again; what succeeded stays.", done: "The flow runs again." },
-    running && { name: "Cancel", path: "cancel", question: "Jobs that wait are cancelled, those that run are stopped. This cannot be undone.", done: "The flow is being cancelled.", danger: true },
+    running &&
+      !view.paused && {
+        name: "Pause",
+        path: "pause",
+        question: "It starts nothing new until it is resumed. What runs goes on.",
+        done: "The flow is paused.",
+      },
+    running &&
+      view.paused === true && { name: "Resume", path: "resume", question: "It starts jobs again.", done: "The flow goes on." },
+    !running &&
+      view.state !== "succeeded" && {
+        name: "Rerun",
+        path: "rerun",
+        question: "Jobs that failed, were cancelled or were skipped run again; what succeeded stays.",
+        done: "The flow runs again.",
+      },
+    running && {
+      name: "Cancel",
+      path: "cancel",
+      question: "Jobs that wait are cancelled, those that run are stopped. This cannot be undone.",
+      done: "The flow is being cancelled.",
+      danger: true,
+    },
   ];
   return all.filter((action) => action !== false);
 }
@@ -61,13 +80,28 @@ function Actions({ view, onDone }: { view: FlowView; onDone: () => void }) {
   return (
     <>
       {actionsOf(view).map((action) => (
-        <button key={action.name} type="button" class={action.danger ? "danger" : undefined} onClick={() => setAsked(action)}>{action.name}</button>
+        <button key={action.name} type="button" class={action.danger ? "danger" : undefined} onClick={() => setAsked(action)}>
+          {action.name}
+        </button>
       ))}
-      <Dialog title={`${asked?.name ?? ""} ${view.name ?? view.flow ?? ""}?`} open={asked !== undefined} onClose={() => setAsked(undefined)}>
+      <Dialog
+        title={`${asked?.name ?? ""} ${view.name ?? view.flow ?? ""}?`}
+        open={asked !== undefined}
+        onClose={() => setAsked(undefined)}
+      >
         <p>{asked?.question}</p>
         <div class="actions">
-          <button type="button" class={asked?.danger ? "danger" : "primary"} disabled={busy} onClick={() => asked && void run(asked)}>{asked?.name}</button>
-          <button type="button" onClick={() => setAsked(undefined)}>Leave it</button>
+          <button
+            type="button"
+            class={asked?.danger ? "danger" : "primary"}
+            disabled={busy}
+            onClick={() => asked && void run(asked)}
+          >
+            {asked?.name}
+          </button>
+          <button type="button" onClick={() => setAsked(undefined)}>
+            Leave it
+          </button>
         </div>
       </Dialog>
     </>
@@ -79,13 +113,39 @@ function Facts({ view }: { view: FlowView }) {
   const took = (view.finished_ms || now) - (view.created_ms ?? now);
   return (
     <dl class="flow-facts">
-      <div><dt>Submitted</dt><dd><Ago ms={view.created_ms} /> by {view.principal ?? "?"}</dd></div>
-      <div><dt>{view.finished_ms ? "Took" : "For"}</dt><dd>{durationText(took)}</dd></div>
-      <div><dt>Jobs</dt><dd>{(view.job_count ?? 0).toLocaleString()}</dd></div>
-      {view.tenant && view.tenant !== "default" ? <div><dt>Tenant</dt><dd>{view.tenant}</dd></div> : null}
-      {view.unwinding ? <div><dt>Saga</dt><dd>{view.unwinding}</dd></div> : null}
+      <div>
+        <dt>Submitted</dt>
+        <dd>
+          <Ago ms={view.created_ms} /> by {view.principal ?? "?"}
+        </dd>
+      </div>
+      <div>
+        <dt>{view.finished_ms ? "Took" : "For"}</dt>
+        <dd>{durationText(took)}</dd>
+      </div>
+      <div>
+        <dt>Jobs</dt>
+        <dd>{(view.job_count ?? 0).toLocaleString()}</dd>
+      </div>
+      {view.tenant && view.tenant !== "default" ? (
+        <div>
+          <dt>Tenant</dt>
+          <dd>{view.tenant}</dd>
+        </div>
+      ) : null}
+      {view.unwinding ? (
+        <div>
+          <dt>Saga</dt>
+          <dd>{view.unwinding}</dd>
+        </div>
+      ) : null}
       {Object.entries(view.labels ?? {}).map(([key, value]) => (
-        <div key={key}><dt>{key}</dt><dd><Link href={`/flows?label=${encodeURIComponent(`${key}=${value}`)}`}>{value}</Link></dd></div>
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd>
+            <Link href={`/flows?label=${encodeURIComponent(`${key}=${value}`)}`}>{value}</Link>
+          </dd>
+        </div>
       ))}
     </dl>
   );
@@ -97,7 +157,10 @@ function useMoment(store: FlowStore, query: URLSearchParams) {
   const [open, setOpen] = useState(kept !== null);
   const history = useHistory(store, open);
   const { graph, view } = store;
-  const past = useMemo(() => (graph === undefined || !open ? undefined : new Past(graph, history.events, view?.created_ms ?? 0)), [graph, history.events, open]);
+  const past = useMemo(
+    () => (graph === undefined || !open ? undefined : new Past(graph, history.events, view?.created_ms ?? 0)),
+    [graph, history.events, open],
+  );
   const [count, setCount] = useState<number>();
   const [restored, setRestored] = useState(kept === null);
 
@@ -139,7 +202,12 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
   useEffect(() => {
     if (time.moment !== undefined && time.moment.changed >= 0) pastLights.flash(time.moment.changed, performance.now());
   }, [time.moment]);
-  if (store.error !== undefined && view === undefined) return <Page title="Flow"><Problem error={store.error} retry={() => store.reload()} /></Page>;
+  if (store.error !== undefined && view === undefined)
+    return (
+      <Page title="Flow">
+        <Problem error={store.error} retry={() => store.reload()} />
+      </Page>
+    );
   if (view === undefined) return <Loading />;
 
   const shown = views.find((each) => each.key === query.get("view"))?.key ?? "graph";
@@ -155,35 +223,62 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
     <div class="flow">
       <header class="flow-head">
         <div class="flow-title">
-          <Link href="/flows" class="faint">Flows</Link>
-          <h1>{view.name ?? view.flow} {view.name ? <span class="mono faint">{view.flow}</span> : null}</h1>
+          <Link href="/flows" class="faint">
+            Flows
+          </Link>
+          <h1>
+            {view.name ?? view.flow} {view.name ? <span class="mono faint">{view.flow}</span> : null}
+          </h1>
           <StateBadge state={state} />
           {view.paused ? <span class="badge state-held">⏸ paused</span> : null}
           {view.cancelling ? <span class="badge state-cancelled">⊘ being cancelled</span> : null}
           {view.archived ? <span class="badge faint">from the history</span> : null}
         </div>
         <div class="actions">
-          {time.open ? null : <button type="button" onClick={() => time.setOpen(true)}>Time slider</button>}
-          {may("submitter", "operator") ? <Link href={`/new?from=${encodeURIComponent(view.flow ?? "")}`} class="button">Use as template</Link> : null}
+          {time.open ? null : (
+            <button type="button" onClick={() => time.setOpen(true)}>
+              Time slider
+            </button>
+          )}
+          {may("submitter", "operator") ? (
+            <Link href={`/new?from=${encodeURIComponent(view.flow ?? "")}`} class="button">
+              Use as template
+            </Link>
+          ) : null}
           <Actions view={view} onDone={() => store.reload()} />
         </div>
       </header>
       <Progress counts={counts} />
       <Facts view={view} />
       {time.count === undefined ? null : (
-        <p class="past-note" role="status">You are looking at the past. <button type="button" onClick={() => time.setCount(undefined)}>Back to now</button></p>
+        <p class="past-note" role="status">
+          You are looking at the past.{" "}
+          <button type="button" onClick={() => time.setCount(undefined)}>
+            Back to now
+          </button>
+        </p>
       )}
       <div class="flow-bar">
         <div class="tabs" role="tablist" aria-label="Views">
           {views.map((each) => (
-            <button key={each.key} type="button" role="tab" aria-selected={shown === each.key} onClick={() => setQuery({ view: each.key === "graph" ? null : each.key })}>{each.label}</button>
+            <button
+              key={each.key}
+              type="button"
+              role="tab"
+              aria-selected={shown === each.key}
+              onClick={() => setQuery({ view: each.key === "graph" ? null : each.key })}
+            >
+              {each.label}
+            </button>
           ))}
         </div>
         <Legend counts={counts} chosen={statesChosen(query)} />
       </div>
       {store.error === undefined ? null : <Problem error={store.error} retry={() => store.reload()} />}
       {viewsProps === undefined ? (
-        <p class="loading" role="status">Loading {store.loadedJobs.toLocaleString()} of {(view.job_count ?? 0).toLocaleString()} jobs…</p>
+        <p class="loading" role="status">
+          Loading {store.loadedJobs.toLocaleString()} of {(view.job_count ?? 0).toLocaleString()} jobs…
+        </p>
       ) : shown === "graph" ? (
         <GraphView
           {...viewsProps}
@@ -221,4 +316,3 @@ export function FlowPage({ place }: PageProps) {
   if (store === undefined || store.id !== id) return <Loading />;
   return <Flow store={store} place={place} />;
 }
-

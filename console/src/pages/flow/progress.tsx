@@ -2,17 +2,44 @@
 import { jobStates } from "../../ui/states";
 
 // Ended well first, then badly, then what is under way; what waits is the rest of the bar.
-const order = ["succeeded", "skipped", "failed", "timed_out", "cancelled", "denied", "quarantined", "running", "checking", "dispatched", "held", "ready"];
+const order = [
+  "succeeded",
+  "skipped",
+  "failed",
+  "timed_out",
+  "cancelled",
+  "denied",
+  "quarantined",
+  "running",
+  "checking",
+  "dispatched",
+  "held",
+  "ready",
+];
 
 export function Progress({ counts }: { counts: ReadonlyMap<string, number> }) {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const over = jobStates.reduce((sum, state) => sum + (state.over ? (counts.get(state.name) ?? 0) : 0), 0);
   const percent = total === 0 ? 0 : Math.floor((over / total) * 100);
   return (
-    <div class="progress" role="progressbar" aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent} aria-label={`${over} of ${total} jobs over`}>
+    <div
+      class="progress"
+      role="progressbar"
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+      aria-label={`${over} of ${total} jobs over`}
+    >
       {order.map((state) => {
         const count = counts.get(state) ?? 0;
-        return count === 0 ? null : <i key={state} class={`state-${state}`} style={{ width: `${(count / Math.max(1, total)) * 100}%` }} title={`${count} ${state}`} />;
+        return count === 0 ? null : (
+          <i
+            key={state}
+            class={`state-${state}`}
+            style={{ width: `${(count / Math.max(1, total)) * 100}%` }}
+            title={`${count} ${state}`}
+          />
+        );
       })}
     </div>
   );

@@ -58,7 +58,9 @@ export function VirtualRows({ count, rowHeight, label, head, row, onWindow, scro
     <div class="rows" role="table" aria-label={label} aria-rowcount={count} ref={ref} tabIndex={0}>
       {head}
       <div class="rows-all" role="rowgroup" style={{ height: `${seen.height}px` }}>
-        <div class="rows-seen" style={{ transform: `translateY(${seen.padTop}px)` }}>{indices.map(row)}</div>
+        <div class="rows-seen" style={{ transform: `translateY(${seen.padTop}px)` }}>
+          {indices.map(row)}
+        </div>
       </div>
     </div>
   );

@@ -47,7 +47,13 @@ interface Palette {
 
 export function paletteNow(): Palette {
   const states = new Map([...jobStates.map((state) => state.name), "unknown"].map((name) => [name, colour(`state-${name}`)]));
-  const [ground, surface, line, text, faint] = ["ground", "surface", "line", "text", "faint"].map(colour) as [string, string, string, string, string];
+  const [ground, surface, line, text, faint] = ["ground", "surface", "line", "text", "faint"].map(colour) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   return { ground, surface, line, edge: colour("edge"), text, faint, accent: colour("warn"), focus: colour("focus"), states };
 }
 
@@ -65,7 +71,8 @@ function tracePath(context: CanvasRenderingContext2D, input: SceneInput, edge: n
     x = nextX;
     y = nextY;
   };
-  for (let p = layout.pointStart[edge]!; p < layout.pointStart[edge + 1]!; p++) to(layout.points[2 * p]!, layout.points[2 * p + 1]!);
+  for (let p = layout.pointStart[edge]!; p < layout.pointStart[edge + 1]!; p++)
+    to(layout.points[2 * p]!, layout.points[2 * p + 1]!);
   to(layout.entryX[child]!, layout.y[child]! + NODE_HEIGHT / 2);
 }
 
@@ -163,7 +170,12 @@ export class Scene {
 
   private drawPicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number, moving: boolean): boolean {
     const old = this.picture;
-    const fits = old !== undefined && old.layout === input.layout && old.dimmed === input.dimmed && old.critical === input.critical && old.ratio === ratio;
+    const fits =
+      old !== undefined &&
+      old.layout === input.layout &&
+      old.dimmed === input.dimmed &&
+      old.critical === input.critical &&
+      old.ratio === ratio;
     const fresh = fits && old.now === input.now && !input.lights.active(timeMs);
     const covers = fits && isInside(boxOf(camera, size), old.box);
     const exact = fresh && covers && old.scale === camera.scale;
@@ -188,7 +200,12 @@ export class Scene {
   private makePicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number): Picture {
     const margin = { x: (size.width * PICTURE_MARGIN) / camera.scale, y: (size.height * PICTURE_MARGIN) / camera.scale };
     const seen = boxOf(camera, size);
-    const box = { left: seen.left - margin.x, top: seen.top - margin.y, right: seen.right + margin.x, bottom: seen.bottom + margin.y };
+    const box = {
+      left: seen.left - margin.x,
+      top: seen.top - margin.y,
+      right: seen.right + margin.x,
+      bottom: seen.bottom + margin.y,
+    };
     const canvas = this.picture?.canvas ?? document.createElement("canvas");
     const width = Math.ceil((box.right - box.left) * camera.scale * ratio);
     const height = Math.ceil((box.bottom - box.top) * camera.scale * ratio);
@@ -227,7 +244,13 @@ export class Scene {
     context.beginPath();
     for (let e = 0; e < graph.edges.length / 2; e++) {
       const [parent, child] = [graph.edges[2 * e]!, graph.edges[2 * e + 1]!];
-      if (layout.x[parent]! > seen.right || layout.x[child]! < seen.left || this.edgeTop[e]! > seen.bottom || this.edgeBottom[e]! < seen.top) continue;
+      if (
+        layout.x[parent]! > seen.right ||
+        layout.x[child]! < seen.left ||
+        this.edgeTop[e]! > seen.bottom ||
+        this.edgeBottom[e]! < seen.top
+      )
+        continue;
       if (!critical.has(parent) || !critical.has(child)) tracePath(context, input, e, curved);
     }
     context.lineWidth = Math.max(1, 0.75 / scale);
@@ -329,7 +352,11 @@ export class Scene {
   private drawItems(items: ItemCounts, x: number, y: number): void {
     const total = items.left + items.open + items.good + items.bad;
     const width = 56;
-    const parts: [number, string][] = [[items.good, "succeeded"], [items.bad, "failed"], [items.open, "running"]];
+    const parts: [number, string][] = [
+      [items.good, "succeeded"],
+      [items.bad, "failed"],
+      [items.open, "running"],
+    ];
     this.context.fillStyle = this.palette.line;
     this.context.fillRect(x, y, width, 6);
     let from = x;
@@ -346,7 +373,13 @@ export class Scene {
     const frame = (index: number, style: string, width: number, apart: number) => {
       const context = this.context;
       context.beginPath();
-      context.roundRect(input.layout.x[index]! - apart, input.layout.y[index]! - apart, NODE_WIDTH + 2 * apart, NODE_HEIGHT + 2 * apart, RADIUS + apart);
+      context.roundRect(
+        input.layout.x[index]! - apart,
+        input.layout.y[index]! - apart,
+        NODE_WIDTH + 2 * apart,
+        NODE_HEIGHT + 2 * apart,
+        RADIUS + apart,
+      );
       context.strokeStyle = style;
       context.lineWidth = width;
       context.stroke();
@@ -370,7 +403,8 @@ export class Scene {
     const known = this.labels.get(key);
     if (known !== undefined) return known;
     let cut = text;
-    while (cut.length > 1 && this.context.measureText(cut === text ? cut : `${cut}…`).width > width) cut = cut.slice(0, cut.length > 60 ? 60 : -1);
+    while (cut.length > 1 && this.context.measureText(cut === text ? cut : `${cut}…`).width > width)
+      cut = cut.slice(0, cut.length > 60 ? 60 : -1);
     const label = cut === text ? text : `${cut}…`;
     if (this.labels.size > 50_000) this.labels.clear();
     this.labels.set(key, label);

@@ -8,7 +8,12 @@ import { sentenceOf, type Past } from "./past";
 const SPEEDS = [2, 8, 32, 128]; // events a second
 
 const precise = new Intl.DateTimeFormat(undefined, {
-  month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3,
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
 });
 
 interface SliderProps {
@@ -50,10 +55,18 @@ export function TimeSlider({ past, history, count, onCount, onClose }: SliderPro
   return (
     <section class={count === undefined ? "slider" : "slider scrubbed"} aria-label="Time slider">
       <div class="slider-row">
-        <button type="button" aria-label="To the beginning" onClick={() => step(-past.length)}>|◂</button>
-        <button type="button" aria-label="One event back" onClick={() => step(-1)}>◂</button>
-        <button type="button" class="primary" onClick={play}>{playing ? "Pause" : "Play"}</button>
-        <button type="button" aria-label="One event forward" onClick={() => step(1)}>▸</button>
+        <button type="button" aria-label="To the beginning" onClick={() => step(-past.length)}>
+          |◂
+        </button>
+        <button type="button" aria-label="One event back" onClick={() => step(-1)}>
+          ◂
+        </button>
+        <button type="button" class="primary" onClick={play}>
+          {playing ? "Pause" : "Play"}
+        </button>
+        <button type="button" aria-label="One event forward" onClick={() => step(1)}>
+          ▸
+        </button>
         <input
           type="range"
           min={0}
@@ -67,22 +80,52 @@ export function TimeSlider({ past, history, count, onCount, onClose }: SliderPro
           }}
         />
         <select aria-label="Speed" value={String(speed)} onChange={(choice) => setSpeed(Number(choice.currentTarget.value))}>
-          {SPEEDS.map((each) => <option key={each} value={String(each)}>{each}/s</option>)}
+          {SPEEDS.map((each) => (
+            <option key={each} value={String(each)}>
+              {each}/s
+            </option>
+          ))}
         </select>
-        <button type="button" disabled={count === undefined} onClick={() => { setPlaying(false); onCount(undefined); }}>Live</button>
-        <button type="button" class="quiet" aria-label="Close the time slider" onClick={() => { setPlaying(false); onClose(); }}>×</button>
+        <button
+          type="button"
+          disabled={count === undefined}
+          onClick={() => {
+            setPlaying(false);
+            onCount(undefined);
+          }}
+        >
+          Live
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close the time slider"
+          onClick={() => {
+            setPlaying(false);
+            onClose();
+          }}
+        >
+          ×
+        </button>
       </div>
       <p class="slider-says" role="status">
-        {count === undefined ? <b class="slider-live">Live</b> : <b class="slider-past">The past</b>}
-        {" "}<span class="faint">{at.toLocaleString()} of {past.length.toLocaleString()}{history.complete ? "" : " and more to come"}</span>
-        {event === undefined ? <span>Before the first event</span> : (
+        {count === undefined ? <b class="slider-live">Live</b> : <b class="slider-past">The past</b>}{" "}
+        <span class="faint">
+          {at.toLocaleString()} of {past.length.toLocaleString()}
+          {history.complete ? "" : " and more to come"}
+        </span>
+        {event === undefined ? (
+          <span>Before the first event</span>
+        ) : (
           <>
             <code title="LSN.ordinal: where the journal has it">{event.position}</code>
             <time dateTime={new Date(event.time_ms).toISOString()}>{precise.format(event.time_ms)}</time>
             <span class="slider-event">{sentenceOf(event)}</span>
           </>
         )}
-        {history.gap ? <span class="slider-gap">The archive no longer has the beginning; jobs may stand differently from how they did.</span> : null}
+        {history.gap ? (
+          <span class="slider-gap">The archive no longer has the beginning; jobs may stand differently from how they did.</span>
+        ) : null}
       </p>
     </section>
   );

@@ -82,18 +82,30 @@ export class FlowStore {
       cursor = page.cursor as string | undefined;
     } while (cursor !== undefined && items.length < UNFOLD_MAX);
     this.unfolded.set(name, items);
-    this.take(this.jobs, this.jobs.map(() => this.lsnMin), items.length > 0);
+    this.take(
+      this.jobs,
+      this.jobs.map(() => this.lsnMin),
+      items.length > 0,
+    );
   }
 
   fold(name: string): void {
     this.unfolded.delete(name);
-    this.take(this.jobs, this.jobs.map(() => this.lsnMin), true);
+    this.take(
+      this.jobs,
+      this.jobs.map(() => this.lsnMin),
+      true,
+    );
   }
 
   // ---- asking ----
 
   private page(query: Record<string, string | undefined>): Promise<Schemas["listed"]> {
-    return get<Schemas["listed"]>(`/flows/${encodeURIComponent(this.id)}/graph`, { most: PAGE_JOBS, ...query }, this.abort.signal);
+    return get<Schemas["listed"]>(
+      `/flows/${encodeURIComponent(this.id)}/graph`,
+      { most: PAGE_JOBS, ...query },
+      this.abort.signal,
+    );
   }
 
   private async load(): Promise<void> {

@@ -13,6 +13,7 @@ import { paletteNow } from "./scene";
 const ROW_PX = 26;
 const AXIS_PX = 28;
 const ZOOM_STEP = 1.4;
+const HELP = "Plus, minus and 0 zoom, left and right move. The List tab has the same as a table.";
 
 interface TimelineProps {
   graph: FlowGraph;
@@ -32,6 +33,10 @@ interface Span {
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const labelWidth = (width: number) => Math.min(200, Math.max(84, width * 0.2));
 
+function rowText(name: string, attempts: readonly Attempt[], nowMs: number): string {
+  return `${name}: ${durationText(workMs(attempts, nowMs))} in ${attempts.length} attempt${attempts.length === 1 ? "" : "s"}`;
+}
+
 /** The colour of a bar: how the attempt ended; of one that is under way: running. */
 function barState(bar: Bar, state: string, isLast: boolean): string {
   if (bar.outcome === "open") return "running";
@@ -39,7 +44,15 @@ function barState(bar: Bar, state: string, isLast: boolean): string {
   return isLast ? state : "failed";
 }
 
-function drawTimeline(canvas: HTMLCanvasElement, props: TimelineProps, rows: GanttRow[], critical: ReadonlySet<number>, span: Span, scrollTop: number, hovered: number): void {
+function drawTimeline(
+  canvas: HTMLCanvasElement,
+  props: TimelineProps,
+  rows: GanttRow[],
+  critical: ReadonlySet<number>,
+  span: Span,
+  scrollTop: number,
+  hovered: number,
+): void {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const ratio = devicePixelRatio;
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -127,16 +140,21 @@ export function TimelineView(props: TimelineProps) {
   const chosen = statesChosen(query);
   const showPath = query.get("path") === "1";
   const rows = useMemo(() => {
-    const fits = (i: number) => (chosen.size === 0 || chosen.has(now[i]?.state ?? "")) && graph.nodes[i]!.name.toLowerCase().includes(text);
+    const fits = (i: number) =>
+      (chosen.size === 0 || chosen.has(now[i]?.state ?? "")) && graph.nodes[i]!.name.toLowerCase().includes(text);
     return ganttRows(graph, attempts, createdMs, endMs).filter((row) => fits(row.index));
   }, [graph, attempts, now, endMs, text, query.get("states")]);
-  const critical = useMemo(() => new Set(showPath ? criticalPath(graph, attempts, endMs) : []), [graph, attempts, showPath, endMs]);
+  const critical = useMemo(
+    () => new Set(showPath ? criticalPath(graph, attempts, endMs) : []),
+    [graph, attempts, showPath, endMs],
+  );
   const whole: Span = { fromMs: createdMs, toMs: Math.max(endMs, createdMs + 10) };
   const span = zoomed ?? whole;
 
   const paint = useRef(() => {});
   paint.current = () => {
-    if (canvas.current !== null) drawTimeline(canvas.current, props, rows, critical, span, scroller.current?.scrollTop ?? 0, hovered);
+    if (canvas.current !== null)
+      drawTimeline(canvas.current, props, rows, critical, span, scroller.current?.scrollTop ?? 0, hovered);
   };
   useEffect(() => paint.current());
   useEffect(() => {
@@ -150,15 +168,21 @@ export function TimelineView(props: TimelineProps) {
     };
   }, []);
 
-  const zoomBy = useCallback((factor: number, at = 0.5) => {
-    setZoomed((old) => {
-      const from = old ?? whole;
-      const width = Math.min(whole.toMs - whole.fromMs, Math.max(5, (from.toMs - from.fromMs) / factor));
-      const middle = from.fromMs + (from.toMs - from.fromMs) * at;
-      return width >= whole.toMs - whole.fromMs ? undefined : { fromMs: middle - width * at, toMs: middle + width * (1 - at) };
-    });
-  }, [whole.fromMs, whole.toMs]);
-  const panBy = (part: number) => setZoomed((old) => old && { fromMs: old.fromMs + part * (old.toMs - old.fromMs), toMs: old.toMs + part * (old.toMs - old.fromMs) });
+  const zoomBy = useCallback(
+    (factor: number, at = 0.5) => {
+      setZoomed((old) => {
+        const from = old ?? whole;
+        const width = Math.min(whole.toMs - whole.fromMs, Math.max(5, (from.toMs - from.fromMs) / factor));
+        const middle = from.fromMs + (from.toMs - from.fromMs) * at;
+        return width >= whole.toMs - whole.fromMs ? undefined : { fromMs: middle - width * at, toMs: middle + width * (1 - at) };
+      });
+    },
+    [whole.fromMs, whole.toMs],
+  );
+  const panBy = (part: number) =>
+    setZoomed(
+      (old) => old && { fromMs: old.fromMs + part * (old.toMs - old.fromMs), toMs: old.toMs + part * (old.toMs - old.fromMs) },
+    );
 
   const part = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
@@ -201,17 +225,31 @@ export function TimelineView(props: TimelineProps) {
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="graph-tools">
-        <input type="search" placeholder="Find a job" aria-label="Find a job" value={query.get("q") ?? ""} onInput={(event) => setQuery({ q: event.currentTarget.value })} />
-        <button type="button" aria-pressed={showPath} onClick={() => setQuery({ path: showPath ? null : "1" })}>Critical path</button>
+        <input
+          type="search"
+          placeholder="Find a job"
+          aria-label="Find a job"
+          value={query.get("q") ?? ""}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        />
+        <button type="button" aria-pressed={showPath} onClick={() => setQuery({ path: showPath ? null : "1" })}>
+          Critical path
+        </button>
         <span class="faint timeline-says" role="status">
           {at === undefined
             ? `${clock.format(createdMs)} to ${clock.format(endMs)}, ${durationText(endMs - createdMs)}`
-            : `${graph.nodes[at.index]!.name}: ${durationText(workMs(attempts[at.index] ?? [], endMs))} in ${attempts[at.index]!.length} attempt${attempts[at.index]!.length === 1 ? "" : "s"}`}
+            : rowText(graph.nodes[at.index]!.name, attempts[at.index]!, endMs)}
         </span>
         <span class="spacer" />
-        <button type="button" aria-label="Smaller" onClick={() => zoomBy(1 / ZOOM_STEP)}>−</button>
-        <button type="button" aria-label="Larger" onClick={() => zoomBy(ZOOM_STEP)}>+</button>
-        <button type="button" onClick={() => setZoomed(undefined)}>Fit</button>
+        <button type="button" aria-label="Smaller" onClick={() => zoomBy(1 / ZOOM_STEP)}>
+          −
+        </button>
+        <button type="button" aria-label="Larger" onClick={() => zoomBy(ZOOM_STEP)}>
+          +
+        </button>
+        <button type="button" onClick={() => setZoomed(undefined)}>
+          Fit
+        </button>
       </div>
       {rows.length === 0 ? <Empty>No attempt yet.</Empty> : null}
       <div class="gantt" ref={scroller} onScroll={() => paint.current()}>
@@ -220,7 +258,7 @@ export function TimelineView(props: TimelineProps) {
             ref={canvas}
             tabIndex={0}
             role="img"
-            aria-label={`Timeline of ${rows.length} jobs. Plus, minus and 0 zoom, left and right move. The List tab has the same as a table.`}
+            aria-label={`Timeline of ${rows.length} jobs. ${HELP}`}
             onWheel={wheel}
             onPointerDown={(event) => (drag.current = { x: event.clientX, moved: 0 })}
             onPointerMove={moved}
@@ -230,7 +268,10 @@ export function TimelineView(props: TimelineProps) {
           />
         </div>
       </div>
-      <p class="timeline-key faint"><i class="key-wait" /> waiting <i class="key-send" /> on its way to a worker <i class="key-run" /> running <i class="key-path" /> critical path</p>
+      <p class="timeline-key faint">
+        <i class="key-wait" /> waiting <i class="key-send" /> on its way to a worker <i class="key-run" /> running{" "}
+        <i class="key-path" /> critical path
+      </p>
     </section>
   );
 }

@@ -13,7 +13,8 @@ import { Pager } from "./pager";
 import "../flow/flow.css";
 import "./flows.css";
 
-const PAGE_ROWS = 100;
+const PAGE_ROWS = 200;
+const AHEAD_ROWS = 100; // are asked for before they are scrolled to
 const ROW_PX = 44;
 const REFRESH_MS = 500; // a burst of events is one request
 const states = ["running", "succeeded", "failed", "cancelled"];
@@ -56,25 +57,73 @@ function Filters({ query }: { query: URLSearchParams }) {
   const some = ["q", "states", "label", "since", "until"].some((name) => query.has(name));
   return (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <input type="search" aria-label="Search" placeholder="Words in names, labels, errors" value={query.get("q") ?? ""} onChange={(event) => setQuery({ q: event.currentTarget.value })} />
+      <input
+        type="search"
+        aria-label="Search"
+        placeholder="Words in names, labels, errors"
+        value={query.get("q") ?? ""}
+        onChange={(event) => setQuery({ q: event.currentTarget.value })}
+      />
       <div class="chips" role="group" aria-label="States">
         {states.map((state) => (
-          <button key={state} type="button" class={`legend-state state-${state}`} aria-pressed={chosen.has(state)} onClick={() => toggle(state)}>{state}</button>
+          <button
+            key={state}
+            type="button"
+            class={`legend-state state-${state}`}
+            aria-pressed={chosen.has(state)}
+            onClick={() => toggle(state)}
+          >
+            {state}
+          </button>
         ))}
       </div>
-      <input class="filter-label" aria-label="Label" placeholder="label=value" value={label} onInput={(event) => setLabel(event.currentTarget.value)} onChange={() => (label === "" || label.includes("=")) && setQuery({ label })} />
-      <select aria-label="Time" value="" onChange={(event) => setQuery({ since: event.currentTarget.value === "0" ? null : String(Math.round(serverNow()) - Number(event.currentTarget.value)), until: null })}>
-        <option value="" hidden>{query.has("since") || query.has("until") ? "Chosen time" : "Any time"}</option>
-        {spans.map((span) => <option key={span.ms} value={String(span.ms)}>{span.label}</option>)}
+      <input
+        class="filter-label"
+        aria-label="Label"
+        placeholder="label=value"
+        value={label}
+        onInput={(event) => setLabel(event.currentTarget.value)}
+        onChange={() => (label === "" || label.includes("=")) && setQuery({ label })}
+      />
+      <select
+        aria-label="Time"
+        value=""
+        onChange={(event) =>
+          setQuery({
+            since: event.currentTarget.value === "0" ? null : String(Math.round(serverNow()) - Number(event.currentTarget.value)),
+            until: null,
+          })
+        }
+      >
+        <option value="" hidden>
+          {query.has("since") || query.has("until") ? "Chosen time" : "Any time"}
+        </option>
+        {spans.map((span) => (
+          <option key={span.ms} value={String(span.ms)}>
+            {span.label}
+          </option>
+        ))}
       </select>
       <details class="filter-dates">
         <summary>From, to</summary>
         <div class="row">
-          <label>From <input type="datetime-local" value={localTime(query.get("since"))} onChange={timed("since")} /></label>
-          <label>To <input type="datetime-local" value={localTime(query.get("until"))} onChange={timed("until")} /></label>
+          <label>
+            From <input type="datetime-local" value={localTime(query.get("since"))} onChange={timed("since")} />
+          </label>
+          <label>
+            To <input type="datetime-local" value={localTime(query.get("until"))} onChange={timed("until")} />
+          </label>
         </div>
       </details>
-      {some ? <button type="button" class="quiet" onClick={() => setQuery({ q: null, states: null, label: null, since: null, until: null })}>Clear</button> : null}
+      {some ? (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => setQuery({ q: null, states: null, label: null, since: null, until: null })}
+        >
+          Clear
+        </button>
+      ) : null}
     </form>
   );
 }
@@ -86,12 +135,27 @@ export function FlowRow({ flow }: { flow: FlowView }) {
       <span role="cell" class="flow-name">
         <Link href={flowPath(flow.flow ?? "")}>{flow.name ?? <span class="mono">{flow.flow}</span>}</Link>
         {flow.name ? <span class="mono faint">{flow.flow}</span> : null}
-        {Object.entries(flow.labels ?? {}).slice(0, 2).map(([key, value]) => <span key={key} class="label">{key}={value}</span>)}
+        {Object.entries(flow.labels ?? {})
+          .slice(0, 2)
+          .map(([key, value]) => (
+            <span key={key} class="label">
+              {key}={value}
+            </span>
+          ))}
       </span>
-      <span role="cell"><StateBadge state={flow.state} />{flow.paused ? <span class="faint"> paused</span> : null}</span>
-      <span role="cell" class="flow-progress"><Progress counts={new Map(Object.entries(flow.states ?? {}))} /></span>
-      <span role="cell" class="number">{(flow.job_count ?? 0).toLocaleString()}</span>
-      <span role="cell"><Ago ms={flow.created_ms} /></span>
+      <span role="cell">
+        <StateBadge state={flow.state} />
+        {flow.paused ? <span class="faint"> paused</span> : null}
+      </span>
+      <span role="cell" class="flow-progress">
+        <Progress counts={new Map(Object.entries(flow.states ?? {}))} />
+      </span>
+      <span role="cell" class="number">
+        {(flow.job_count ?? 0).toLocaleString()}
+      </span>
+      <span role="cell">
+        <Ago ms={flow.created_ms} />
+      </span>
       <span role="cell">{took}</span>
     </>
   );
@@ -147,7 +211,7 @@ export function FlowList({ place }: PageProps) {
   });
 
   // Also after a page that came: with a filter it may have had nothing that fits.
-  useEffect(() => pager?.want(seen.current.first, seen.current.end));
+  useEffect(() => pager?.want(seen.current.first, seen.current.end + AHEAD_ROWS));
 
   const toTop = () => {
     scroller.current?.scrollTo({ top: 0 });
@@ -156,14 +220,24 @@ export function FlowList({ place }: PageProps) {
   };
   const head = (
     <div class="rows-head flow-row" role="row">
-      {["Flow", "State", "Progress", "Jobs", "Submitted", "Took"].map((label) => <span key={label} role="columnheader" class={label === "Jobs" ? "number" : undefined}>{label}</span>)}
+      {["Flow", "State", "Progress", "Jobs", "Submitted", "Took"].map((label) => (
+        <span key={label} role="columnheader" class={label === "Jobs" ? "number" : undefined}>
+          {label}
+        </span>
+      ))}
     </div>
   );
   const row = (index: number) => {
     const flow = pager?.row(index);
     return (
       <div key={index} class="flow-row" role="row" aria-rowindex={index + 1} style={{ height: `${ROW_PX}px` }}>
-        {flow === undefined ? <span role="cell" class="faint">…</span> : <FlowRow flow={flow} />}
+        {flow === undefined ? (
+          <span role="cell" class="faint">
+            …
+          </span>
+        ) : (
+          <FlowRow flow={flow} />
+        )}
       </div>
     );
   };
@@ -171,13 +245,42 @@ export function FlowList({ place }: PageProps) {
   const says = pager === undefined || !pager.started ? "" : `${pager.known.toLocaleString()}${pager.complete ? "" : "+"} flows`;
   const error = pager?.error;
   return (
-    <Page title="Flows" actions={<><span class="faint" role="status">{says}</span><Link href="/new" class="button">New flow</Link></>}>
+    <Page
+      title="Flows"
+      actions={
+        <>
+          <span class="faint" role="status">
+            {says}
+          </span>
+          <Link href="/new" class="button">
+            New flow
+          </Link>
+        </>
+      }
+    >
       <Filters query={place.query} />
-      {error === undefined ? null : <Problem error={error instanceof ApiError ? error : new ApiError(0, "unknown", String(error))} retry={() => pager?.reset()} />}
-      {fresh ? <button type="button" class="fresh primary" onClick={toTop}>Newer flows ↑</button> : null}
+      {error === undefined ? null : (
+        <Problem
+          error={error instanceof ApiError ? error : new ApiError(0, "unknown", String(error))}
+          retry={() => pager?.reset()}
+        />
+      )}
+      {fresh ? (
+        <button type="button" class="fresh primary" onClick={toTop}>
+          Newer flows ↑
+        </button>
+      ) : null}
       {pager === undefined || (!pager.started && error === undefined) ? <Loading /> : null}
       {pager?.started && count === 0 ? (
-        <Empty>{place.query.toString() === "" ? <>No flow yet. Submit one with <code>reeve submit FLOW.yaml</code>, or <Link href="/new">draw one</Link>.</> : "No flow fits these filters."}</Empty>
+        <Empty>
+          {place.query.toString() === "" ? (
+            <>
+              No flow yet. Submit one with <code>reeve submit FLOW.yaml</code>, or <Link href="/new">draw one</Link>.
+            </>
+          ) : (
+            "No flow fits these filters."
+          )}
+        </Empty>
       ) : null}
       {pager?.started && count > 0 ? (
         <VirtualRows
@@ -190,7 +293,7 @@ export function FlowList({ place }: PageProps) {
           scroller={scroller}
           onWindow={(first, end) => {
             seen.current = { first, end };
-            pager.want(first, end);
+            pager.want(first, end + AHEAD_ROWS);
           }}
         />
       ) : null}

@@ -11,7 +11,10 @@ function listOf(count: number) {
       asked.push(cursor);
       const start = Number(cursor ?? 0);
       const end = Math.min(start + 10, source.count);
-      return Promise.resolve({ rows: Array.from({ length: end - start }, (_, i) => start + i), cursor: end < source.count ? String(end) : undefined });
+      return Promise.resolve({
+        rows: Array.from({ length: end - start }, (_, i) => start + i),
+        cursor: end < source.count ? String(end) : undefined,
+      });
     },
     () => {},
   );

@@ -102,7 +102,7 @@ export class Pager<Row> {
 
   private slotsIn(first: number, end: number): Slot<Row>[] {
     const found: Slot<Row>[] = [];
-    for (let index = first; index < end; ) {
+    for (let index = first; index < end;) {
       const slot = this.slotOf(index);
       if (slot === undefined) break;
       found.push(slot);
@@ -145,10 +145,11 @@ export class Pager<Row> {
       this.changed();
     };
     this.fetch(cursor).then(
-      (page) => settle(() => {
-        this.error = undefined;
-        take(page);
-      }),
+      (page) =>
+        settle(() => {
+          this.error = undefined;
+          take(page);
+        }),
       (why: unknown) => settle(() => (this.error = why)),
     );
   }

@@ -19,7 +19,9 @@ interface PlotProps {
   least: number; // the scale reaches up to this at least, so that noise near 0 does not look like a mountain
 }
 
-const STEPS = [1, 2, 5].map((step) => step / 10).concat([0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power)));
+const STEPS = [1, 2, 5]
+  .map((step) => step / 10)
+  .concat([0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power)));
 const HEIGHT_PX = 132;
 
 function optionsOf({ lines, text, least }: PlotProps, width: number): uPlot.Options {
@@ -36,12 +38,25 @@ function optionsOf({ lines, text, least }: PlotProps, width: number): uPlot.Opti
       y: { range: (_, __, max) => [0, Math.max(least, (max ?? 0) * 1.1)] },
     },
     axes: [
-      { ...axis, size: 22, space: 70, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })) },
+      {
+        ...axis,
+        size: 22,
+        space: 70,
+        values: (_, ticks) =>
+          ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })),
+      },
       { ...axis, size: 52, space: 30, incrs: STEPS, values: (_, ticks) => ticks.map(text) },
     ],
     series: [
       {},
-      ...lines.map((line): uPlot.Series => ({ label: line.label, stroke: colour(line.colour), fill: `color-mix(in srgb, ${colour(line.colour)} 12%, transparent)`, width: 1.75, points: { show: false }, spanGaps: false })),
+      ...lines.map((line): uPlot.Series => ({
+        label: line.label,
+        stroke: colour(line.colour),
+        fill: `color-mix(in srgb, ${colour(line.colour)} 12%, transparent)`,
+        width: 1.75,
+        points: { show: false },
+        spanGaps: false,
+      })),
     ],
   };
 }
@@ -51,20 +66,35 @@ const lastOf = (series: Series, line: number) => series[line + 1]?.at(-1) ?? nul
 export function Plot(props: PlotProps) {
   const { title, lines, text } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [series, setSeries] = useState<Series>(() => seriesOf(ring.ticks, lines.map((line) => line.measure)));
+  const [series, setSeries] = useState<Series>(() =>
+    seriesOf(
+      ring.ticks,
+      lines.map((line) => line.measure),
+    ),
+  );
   const plot = useRef<uPlot | undefined>(undefined);
   useEffect(() => {
     const element = box.current!;
     const make = () => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(props, element.clientWidth), seriesOf(ring.ticks, lines.map((line) => line.measure)), element);
+      plot.current = new uPlot(
+        optionsOf(props, element.clientWidth),
+        seriesOf(
+          ring.ticks,
+          lines.map((line) => line.measure),
+        ),
+        element,
+      );
     };
     make();
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
     resized.observe(element);
     addEventListener(THEME_CHANGED, make);
     const unwatch = ring.watch(() => {
-      const next = seriesOf(ring.ticks, lines.map((line) => line.measure));
+      const next = seriesOf(
+        ring.ticks,
+        lines.map((line) => line.measure),
+      );
       setSeries(next);
       plot.current?.setData(next);
     });
@@ -84,7 +114,12 @@ export function Plot(props: PlotProps) {
       <figcaption>
         <strong>{title}</strong>
         <span class="plot-key">
-          {says.map((line) => <span key={line.label}><i style={{ background: `var(--${line.colour})` }} aria-hidden="true" />{line.label} <b>{line.value}</b></span>)}
+          {says.map((line) => (
+            <span key={line.label}>
+              <i style={{ background: `var(--${line.colour})` }} aria-hidden="true" />
+              {line.label} <b>{line.value}</b>
+            </span>
+          ))}
         </span>
       </figcaption>
       <div ref={box} class="plot-box" aria-hidden="true" />

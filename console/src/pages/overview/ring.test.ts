@@ -6,7 +6,10 @@ const tick = (second: number, numbers: Record<string, number>): Tick => ({ time_
 
 test("rates are differences of two ticks", () => {
   const ticks = [tick(1, { done: 10 }), tick(2, { done: 30 }), tick(4, { done: 40 })];
-  expect(seriesOf(ticks, [rate("done")])).toEqual([[2, 4], [20, 5]]);
+  expect(seriesOf(ticks, [rate("done")])).toEqual([
+    [2, 4],
+    [20, 5],
+  ]);
 });
 
 test("a counter that starts again is no negative rate", () => {

@@ -15,19 +15,26 @@ export type Series = [times: number[], ...values: (number | null)[][]];
 
 export type Measure = (now: Record<string, number>, before: Record<string, number>, seconds: number) => number | null;
 
-export const gauge = (...names: string[]): Measure => (now) => names.reduce((sum, name) => sum + (now[name] ?? 0), 0);
+export const gauge =
+  (...names: string[]): Measure =>
+  (now) =>
+    names.reduce((sum, name) => sum + (now[name] ?? 0), 0);
 
 /** Per second, of counters. A counter that went back belongs to another process: nothing is known then. */
-export const rate = (...names: string[]): Measure => (now, before, seconds) => {
-  const change = names.reduce((sum, name) => sum + (now[name] ?? 0) - (before[name] ?? 0), 0);
-  return change < 0 || seconds <= 0 ? null : change / seconds;
-};
+export const rate =
+  (...names: string[]): Measure =>
+  (now, before, seconds) => {
+    const change = names.reduce((sum, name) => sum + (now[name] ?? 0) - (before[name] ?? 0), 0);
+    return change < 0 || seconds <= 0 ? null : change / seconds;
+  };
 
 /** The mean of what was counted between two ticks; null: nothing was. */
-export const mean = (sum: string, count: string): Measure => (now, before) => {
-  const counted = (now[count] ?? 0) - (before[count] ?? 0);
-  return counted <= 0 ? null : ((now[sum] ?? 0) - (before[sum] ?? 0)) / counted;
-};
+export const mean =
+  (sum: string, count: string): Measure =>
+  (now, before) => {
+    const counted = (now[count] ?? 0) - (before[count] ?? 0);
+    return counted <= 0 ? null : ((now[sum] ?? 0) - (before[sum] ?? 0)) / counted;
+  };
 
 export function seriesOf(ticks: readonly Tick[], measures: readonly Measure[]): Series {
   const times: number[] = [];
@@ -54,7 +61,9 @@ export class Ring {
     const last = this.ticks.at(-1);
     if (last !== undefined && tick.time_ms <= last.time_ms) return;
     const from = tick.time_ms - RING_TICKS * 1000;
-    this.ticks = [...this.ticks.filter((old) => old.time_ms >= from), { time_ms: tick.time_ms, numbers: tick.numbers }].slice(-RING_TICKS);
+    this.ticks = [...this.ticks.filter((old) => old.time_ms >= from), { time_ms: tick.time_ms, numbers: tick.numbers }].slice(
+      -RING_TICKS,
+    );
     for (const watcher of [...this.watchers]) watcher();
   }
 

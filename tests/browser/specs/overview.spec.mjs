@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+
+import { spec } from "../lib/spec.mjs";
+
+const tile = (page, label) => page.locator(".tile", { hasText: label }).locator("b");
+const part = (page, name) => page.getByRole("region", { name });
+
+spec("the overview shows workers, what waits for a person, what failed and the newest flows", async ({ fresh, open }) => {
+  const reeve = await fresh({ slots: 3 });
+  const page = await open("/", { reeve });
+  await part(page, "Waiting for a person").getByText("Nothing waits").waitFor();
+  await part(page, "Workers").getByText("0/3").waitFor();
+  const flow = await reeve.submit({
+    name: "release",
+    jobs: {
+      broken: { run: "exit 3", retries: 0 },
+      nap: { sleep: "1h" },
+      gate: { gate: { message: "Deploy it?" } },
+    },
+  });
+  await part(page, "Failed lately").getByText(`${flow}/broken`).waitFor();
+  await part(page, "Failed lately").getByText("exit code 3").waitFor();
+  await part(page, "Waiting for a person").getByText("Deploy it?").waitFor();
+  await part(page, "Workers").getByText("1/3").waitFor();
+  await part(page, "Recent flows").getByRole("link", { name: "release" }).waitFor();
+  await tile(page, "flows running").filter({ hasText: /^1$/ }).waitFor();
+  await tile(page, "dead letters").filter({ hasText: /^1$/ }).waitFor();
+  await part(page, "Waiting for a person").getByRole("link", { name: "Decide" }).click();
+  await page.waitForURL("**/approvals**");
+  assert.equal((await reeve.json("dead"))[0].job, `${flow}/broken`);
+  await reeve.cli("cancel", flow); // a server that stops waits for what runs
+});
+
+spec("the plots follow the server's numbers, and what they showed outlives the page", async ({ fresh, open }) => {
+  const reeve = await fresh();
+  const page = await open("/", { reeve });
+  const throughput = page.getByRole("figure", { name: /^Throughput/ });
+  const jobs = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`j${i}`, { noop: true }]));
+  await throughput.waitFor();
+  await reeve.submit({ jobs });
+  await page.waitForFunction(() => /succeeded [1-9]/.test(document.querySelector("figure")?.getAttribute("aria-label") ?? ""));
+  await page.getByRole("link", { name: "Flows", exact: true }).click();
+  await page.getByRole("table", { name: "Flows" }).waitFor();
+  await page.reload();
+  const kept = await page.evaluate(() => JSON.parse(sessionStorage.getItem("reeve.metrics") ?? "[]").length);
+  assert.ok(kept >= 2, `${kept} ticks were kept over a reload`);
+});
+
+spec("the overview is painted within a second", async ({ reeve, open }) => {
+  const page = await open("/flows", { reeve });
+  await page.goto("/");
+  await page.locator(".tile b").first().waitFor();
+  const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+  if (process.env.BROWSER_DEV !== "1") assert.ok(painted < 1000, `after ${painted} ms`);
+});
