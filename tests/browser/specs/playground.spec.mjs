@@ -32,7 +32,7 @@ spec("the plug is pulled by hand: seven steps, a real kill, nothing lost and not
   const step = (title) => page.locator(".story li.done", { hasText: title });
   await server(page, "running").waitFor();
   const pid = (await (await reeve.api("/playground")).json()).pid;
-  await page.getByLabel("Flow", { exact: true }).selectOption("Crash demo"); // 2. choose a graph
+  await page.locator(".play-tools select").selectOption("Crash demo"); // 2. choose a graph
   await button(page, "Run it").click(); // 3. submit it
   const flow = await flowShown(page);
   await jobs(page, "running").first().waitFor();

@@ -34,7 +34,6 @@ async function settle(reeve) {
 }
 
 const pagesOf = ({ busy }) => [
-  ["overview", "/"],
   ["flows", "/flows"],
   ["flow", `/flows/${busy}`],
   ["job", `/jobs/${busy}/train`],
@@ -65,7 +64,7 @@ async function traffic(reeve, page) {
   for (let n = 0; page.ticks < until; n++) {
     const count = 3 + ((n * 7) % 11);
     const jobs = Object.fromEntries(Array.from({ length: count }, (_, i) => [`part-${i}`, { sleep: `${20 + ((i * 37) % 160)}ms` }]));
-    await reeve.ended(await reeve.submit({ name: "tick", jobs: { ...jobs, sum: { needs: Object.keys(jobs), run: n % 5 === 4 ? "test -e again || { touch again; exit 1; }" : "true", backoff: "200ms", workdir: reeve.data } } }));
+    await reeve.ended(await reeve.submit({ name: ["thumbnails", "invoices", "sync", "digest"][n % 4], jobs: { ...jobs, sum: { needs: Object.keys(jobs), run: n % 5 === 4 ? "test -e again || { touch again; exit 1; }" : "true", backoff: "200ms", workdir: reeve.data } } }));
   }
 }
 
@@ -74,20 +73,38 @@ async function assertFits(page, name) {
   assert.ok(wide <= 1, `${name} is ${wide} px wider than its window`);
 }
 
+async function look(page, name, { theme, width }) {
+  await settled(page);
+  await assertFits(page, `${name} at ${width}`);
+  assert.deepEqual(await faintTexts(page), [], `${name}, ${theme}`);
+  if (width > PHONE) await screenshot(page, name, theme);
+}
+
+const PHONE = 375;
+const windows = [
+  { theme: "light", width: 1280, height: 800 },
+  { theme: "dark", width: 1280, height: 800 },
+  { theme: "light", width: PHONE, height: 812 },
+];
+
 spec("every page shows itself, light, dark and on a phone", async ({ fresh }) => {
   const reeve = await fresh({ flags: ["--playground"], slots: 8 });
   const made = await settle(reeve);
-  for (const [theme, width, height] of [["light", 1280, 800], ["dark", 1280, 800], ["light", 375, 812]]) {
-    const page = await openPage(reeve, "/", { theme, width, height });
+  const pages = [];
+  for (const window of windows) {
+    const page = await openPage(reeve, "/", window);
+    pages.push(page);
     for (const [name, path] of pagesOf(made)) {
       await page.goto(path);
-      await settled(page);
-      if (name === "overview" && wanted && width > 375) await traffic(reeve, page);
       if (name === "constructor") await page.locator("[data-job=release]").click();
-      await assertFits(page, `${name} at ${width}`);
-      assert.deepEqual(await faintTexts(page), [], `${name}, ${theme}`);
-      if (width > 375) await screenshot(page, name, theme);
+      await look(page, name, window);
     }
+    await page.goto("/");
+  }
+  await settled(pages[0]);
+  if (wanted) await traffic(reeve, pages[0]);
+  for (const [i, page] of pages.entries()) {
+    await look(page, "overview", windows[i]);
     await closePage(page);
   }
 }, { timeout: wanted ? 400_000 : 180_000 });
