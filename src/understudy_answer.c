@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "api.h"
-#include "auth.h"
+#include "asset.h"
+#include "console_assets.h"
+#include "cookie.h"
 #include "http_out.h"
 #include "orion.h"
 #include "osclock.h"
@@ -100,18 +102,30 @@ static struct slice token_of(const struct http_request *r) {
     return orion != NULL ? *orion : (struct slice){0};
 }
 
+/* Who shows a token is who it says; a browser shows its cookie, and for a change that our own page sent it. */
+static enum err find_caller(struct auth *auth, const struct http_request *r, struct caller *ret, struct why *why) {
+    wall_time now = osclock()->wall(osclock());
+    struct slice token = token_of(r), text;
+    struct cookie cookie;
+    if (token.len > 0) return auth_check(auth, token, now, ret, why);
+    if (!cookie_find(r, &text))
+        return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
+    enum err e = cookie_read(auth, text, now, &cookie, why);
+    if (e == ERR_OK && !cookie_csrf_is_shown(auth, &cookie, r))
+        e = why_set(why, ERR_FORBIDDEN, "changes by a browser show the header Reeve-CSRF");
+    return e == ERR_OK ? cookie_caller(auth, cookie.who, now, ret, why) : e;
+}
+
 /* As the server would: the tokens are in a file of the data directory, as hashes. */
 enum err understudy_check(const struct understudy *u, const struct http_request *r, struct why *why) {
     struct disk *disk = NULL;
     struct auth auth = {0};
     struct caller who = {0};
-    struct slice token = token_of(r);
     bool first = false;
-    if (token.len == 0) return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
     enum err e = osdisk_open(u->data, &disk, why);
     if (e != ERR_OK) return e;
     e = auth_open(&auth, disk, osclock(), osdigest(), &first, why);
-    if (e == ERR_OK) e = auth_check(&auth, token, osclock()->wall(osclock()), &who, why);
+    if (e == ERR_OK) e = find_caller(&auth, r, &who, why);
     if (e == ERR_OK && !role_may(who.roles, WIRE_PLAYGROUND_DO))
         e = why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", who.name,
                     wire_word(WIRE_PLAYGROUND_DO));
@@ -139,6 +153,20 @@ static void change(struct understudy *u, const struct http_request *r, struct bu
     }
 }
 
+/* The console's own files: the page must not go with its server. */
+static bool answer_asset(const struct http_request *r, struct buf *out) {
+    const struct asset *found = asset_find(&console_assets, r->path);
+    struct http_head h;
+    if (found == NULL) return false;
+    asset_head(found, r, &h);
+    if (h.status == 406) return false;
+    h.close = true;
+    h.wall_ms = understudy_wall_ms();
+    http_head_put(out, &h);
+    if (h.status == 200 && r->verb == HTTP_VERB_GET) buf_put_slice(out, found->bytes);
+    return true;
+}
+
 bool understudy_answer(struct understudy *u, const struct http_request *r, bool is_orion, struct buf *out) {
     bool looks = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
     if (is_orion) return understudy_orion(u, r, out);
@@ -146,7 +174,7 @@ bool understudy_answer(struct understudy *u, const struct http_request *r, bool 
         say_how_it_is(u, r->verb == HTTP_VERB_HEAD, out);
     else if (r->verb == HTTP_VERB_POST && (path_is(r, PREFIX "/recover") || path_is(r, PREFIX "/kill")))
         change(u, r, out);
-    else
+    else if (!looks || !answer_asset(r, out))
         say(out, 503, "unavailable", "the server is dead: it is started again soon", 1);
     return true;
 }

@@ -30,9 +30,6 @@ wanted() {
     return 1
 }
 
-# Asked for by its name.
-named() { ((${#only[@]})) && wanted "$1"; }
-
 # build PRESET TARGET...: configures once, then builds the targets.
 build() {
     local preset=$1
@@ -172,7 +169,7 @@ fi
 # The console: types and units; then its pages in a real browser against the real program.
 if wanted console || wanted browser; then tools/console_packages.sh; fi
 wanted console && run_tap console tools/console_test.sh
-if named browser; then
+if wanted browser; then
     tools/deps.sh browser
     run_tap browser env BROWSER_LOGS="$logs" node --test-reporter=tap tests/browser/run.mjs
 fi

@@ -158,6 +158,7 @@ static const struct remark remarks[] = {
     {"follow.flow", "only of this flow"},
     {"follow.job", "only of this job, in place of `flow`"},
     {"follow.type", "flow, job, worker, service; none: all of them"},
+    {"follow.once", "up to the present, then it ends"},
     {"tale.since", "`LSN.ORDINAL`: events behind this one; empty: from the birth of the flow"},
     {"tale.most", "events; 0: as many as one answer may have"},
     {"told.cursor", "there are more: send it as `since`"},

@@ -26,6 +26,8 @@ static const struct workload_entry workloads[] = {
     {"W8", "a chain of 1,000 no-ops, per step", w8_chain},
     {"W9", "1,000,000 queued, kill -9, restart to first dispatch", w9_restart},
     {"W10", "memory of a queued job; server and worker at rest", w10_memory},
+    {"W13", "durable submit by HTTP, 64 connections, one in flight each", w13_http_submit},
+    {"W14", "a job by HTTP, 64 connections, one in flight each", w14_http_get},
 };
 #define WORKLOAD_COUNT (sizeof workloads / sizeof workloads[0])
 

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "err.h"
+#include "slice.h"
 
 /* Syncs per second. */
 CHECKED enum err floor_sync(const char *dir, double seconds, double *ret, struct why *why);
@@ -24,6 +25,9 @@ struct floor_server {
 /* Answers each frame with one of `answer_bytes`. Connections are not greeted. */
 CHECKED enum err floor_server_start(struct floor_server *s, const char *dir, size_t answer_bytes, struct why *why);
 void floor_server_stop(struct floor_server *s);
+
+/* An HTTP server on the program's own loop that gives everyone the same answer: what the loop and the system cost. */
+CHECKED enum err floor_http_start(struct floor_server *s, struct slice answer, struct why *why);
 
 /* Processes per second. */
 CHECKED enum err floor_spawn(const char *dir, uint32_t count, double *ret, struct why *why);

@@ -24,9 +24,9 @@ static enum err gone(struct why *why) {
 
 /* ---- one connection ---- */
 
-static enum err send_frame(struct load_conn *c, struct buf *frame, struct why *why) {
+static enum err send_frame(struct load_conn *c, struct buf *frame, bool http, struct why *why) {
     uint32_t request = htonl(++c->sent);
-    memcpy(frame->at + 4, &request, sizeof request);
+    if (!http) memcpy(frame->at + 4, &request, sizeof request);
     for (size_t at = 0; at < frame->len;) {
         ssize_t n = send(c->fd, frame->at + at, frame->len - at, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
@@ -81,6 +81,23 @@ static enum err take_answers(struct load_conn *c, uint8_t expected, struct why *
     }
 }
 
+/* Answers of HTTP, each with its length. */
+static enum err take_http(struct load_conn *c, struct why *why) {
+    for (;;) {
+        struct slice in = slice_of(c->in.at + c->used, c->in.len - c->used);
+        const uint8_t *end = memmem(in.ptr, in.len, "\r\n\r\n", 4);
+        if (end == NULL) return ERR_OK;
+        size_t head = (size_t)(end - in.ptr) + 4;
+        const uint8_t *length = memmem(in.ptr, head, "Content-Length: ", 16);
+        if (head < 12 || in.ptr[9] != '2' || length == NULL)
+            return why_set(why, ERR_UNKNOWN, "refused: %.*s", (int)(in.len < 300 ? in.len : 300), (const char *)in.ptr);
+        size_t body = strtoul((const char *)length + 16, NULL, 10);
+        if (in.len < head + body) return ERR_OK;
+        c->used += head + body;
+        c->answered++;
+    }
+}
+
 static enum err dial(struct load_conn *c, const char *address, struct why *why) {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const char *colon = strrchr(address, ':');
@@ -104,7 +121,7 @@ static enum err hello(struct load_conn *c, const char *token, const char *build,
     struct buf frame;
     buf_init(&frame, 4096);
     wire_put(&frame, WIRE_HELLO, 0, 1, &m);
-    enum err e = send_frame(c, &frame, why);
+    enum err e = send_frame(c, &frame, false, why);
     buf_fini(&frame);
     while (e == ERR_OK && c->answered == 0) {
         e = receive(c, why);
@@ -160,7 +177,7 @@ static bool may_send(const struct running *r) {
 /* As many as may be under way. */
 static enum err send_some(struct running *r, struct load_conn *c, struct why *why) {
     while (c->sent - c->answered < r->p->flight && may_send(r)) {
-        enum err e = send_frame(c, r->p->request, why);
+        enum err e = send_frame(c, r->p->request, r->p->http, why);
         if (e != ERR_OK) return e;
         r->sent++;
     }
@@ -170,7 +187,7 @@ static enum err send_some(struct running *r, struct load_conn *c, struct why *wh
 static enum err turn(struct running *r, struct load_conn *c, struct why *why) {
     uint32_t before = c->answered;
     enum err e = receive(c, why);
-    if (e == ERR_OK) e = take_answers(c, r->p->answer, why);
+    if (e == ERR_OK) e = r->p->http ? take_http(c, why) : take_answers(c, r->p->answer, why);
     r->answered += c->answered - before;
     return e == ERR_OK ? send_some(r, c, why) : e;
 }

@@ -129,6 +129,13 @@ static const struct cli_flag demand_flags[] = {
     {"count", 'n', "N",  "end after it was told N times"},
     {0},
 };
+static const struct cli_flag events_flags[] = {
+    {"since",  0,   "LSN.ORDINAL", "only behind this event; without it, and without --follow, from as far back as there are any"},
+    {"flow",   0,   "FLOW|JOB",    "only of this flow or job"},
+    {"type",   't', "TYPE",        "only of this type: flow, job, worker or service; several with commas"},
+    {"follow", 'f', NULL,          "go on, from now on or from --since"},
+    {0},
+};
 static const struct cli_flag kv_flags[] = {
     {"flow",       0, "FLOW",     "the namespace of a flow in place of the tenant's"},
     {"ttl",        0, "DURATION", "set, expire: gone after it"},
@@ -252,6 +259,7 @@ const struct cli_verb cli_verbs[] = {
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
     {"demand", "", "list what waits for a worker: jobs that would run if there were more of them", "What `reeve scaler` acts on. Jobs that a limit, a pause or a parent holds back are not among them.", verb_demand, demand_flags, 0, 0, 0, false},
+    {"events", "", "what happened, one line each", "Each line begins with time and position; a position is where to go on with --since, also after a restart of the server.", verb_events, events_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 
@@ -283,7 +291,7 @@ const struct cli_verb cli_verbs[] = {
     {"journal at", "--data DIR --lsn N", "the state after record N: its digest", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_AT, true},
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
-    {"bench", "[W0...W10] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
+    {"bench", "[W0...W14] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"shell", "", "type verbs one after the other, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers; the history is kept in ~/.reeve_history (REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "of this program, and of the server if there is one", NULL, verb_version, NULL, 0, 0, 0, true},

@@ -190,6 +190,7 @@ struct wire_follow {
     struct slice since;   /* "LSN.ORDINAL": behind this event; empty = from now on */
     struct slice flow, job; /* only of this one; at most one of them is said */
     struct tlv_list type; /* of wire_name: flow, job, worker, service, metrics; none = all */
+    bool once;            /* up to the present, then it ends */
 };
 
 /* What happened to a flow, from its birth on. */
@@ -213,6 +214,7 @@ struct wire_logs {
     uint64_t tail_bytes; /* in place of the offset: this many from the end */
     uint64_t most;       /* bytes; 0 = all */
     bool follow;
+    bool now; /* what there is now and no more; the answer says how much that is. Nothing is followed */
 };
 
 struct wire_log_data {
@@ -221,6 +223,7 @@ struct wire_log_data {
     uint64_t cut_bytes;     /* left out of the log for its length */
     bool over;              /* the attempt has ended and this was all */
     struct slice job;       /* following a service: whose attempt it is; another version is another job */
+    uint64_t bytes;         /* of the log when it was asked for, with `now` */
 };
 
 struct wire_stats {

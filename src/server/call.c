@@ -88,8 +88,9 @@ static void answer_submitted(struct server *s, struct session *n, const struct c
     for (uint32_t i = 0; i < c->part_count; i++) {
         const struct part *p = &c->parts[i];
         if (p->err == ERR_OK) {
-            list[i] = (struct wire_submitted_flow){
-                .flow = p->flow.v != 0 ? flow_name(s, p->flow) : SLICE(""), .job_count = p->job_count, .repeated = p->repeated};
+            list[i] = (struct wire_submitted_flow){.flow = p->flow.v != 0 ? flow_name(s, p->flow) : SLICE(""),
+                                                   .job_count = p->job_count,
+                                                   .repeated = p->repeated};
         } else {
             list[i] = (struct wire_submitted_flow){.code = slice_str(err_word(p->err)),
                                                    .message = p->text,

@@ -159,7 +159,7 @@ static enum err since_read(const struct session *n, const struct wire_follow *m,
 void herald_follow(struct server *s, struct request *r) {
     const struct wire_follow *m = r->message;
     struct session *n = r->session;
-    struct follower f = {.conn = n->conn, .request = r->id, .is_native = n->web == NULL};
+    struct follower f = {.conn = n->conn, .request = r->id, .is_native = n->web == NULL, .is_once = m->once};
     struct position since = {0};
     struct why why = {{0}};
     bool resumes = false;
@@ -391,6 +391,22 @@ static void deliver_all(struct server *s) {
     tape_trim(&h->tape, least);
 }
 
+/* Those who wanted to hear up to a certain record, and have. */
+static void let_go(struct server *s) {
+    struct herald *h = &s->herald;
+    const struct feed *d = &s->feed;
+    for (uint32_t i = h->followers.count; i-- > 0;) {
+        struct follower *f = follower_at(h, i);
+        if (!f->is_once || !f->is_greeted || f->is_behind) continue;
+        if (f->at < d->next && ring_position(d, f->at).lsn <= f->since_lsn) continue;
+        struct session *n = session_of(s, f->conn);
+        if (f->is_native)
+            (void)herald_stop(s, f->conn, f->request);
+        else
+            web_stream_end(s, n, WEBSOCKET_NORMAL, "that was all");
+    }
+}
+
 /* ---- time ---- */
 
 static int64_t pace_ms(const struct herald *h) {
@@ -451,12 +467,13 @@ void herald_turn(struct server *s) {
         return;
     }
     greet_new(s);
-    if (s->now_ms >= h->sent_ms + pace_ms(h)) {
+    if (h->has_more || s->now_ms >= h->sent_ms + pace_ms(h)) {
         h->sent_ms = s->now_ms;
         fill_tape(s);
         deliver_all(s);
     }
     catchup_turn(s);
+    let_go(s);
     tick(s);
     ping(s);
 }
@@ -465,9 +482,10 @@ int64_t herald_next(struct server *s) {
     struct herald *h = &s->herald;
     if (h->followers.count == 0) return TIME_NEVER;
     int64_t next = h->ping_ms + PING_MS;
-    int64_t pace = h->has_more || h->tape.next < s->feed.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
+    int64_t pace = h->tape.next < s->feed.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
     int64_t beat = anyone_counts(h) && h->tick_lsn == 0 ? h->tick_ms + TICK_MS : TIME_NEVER;
     int64_t past = catchup_next(s);
+    if (h->has_more) return s->now_ms;
     if (pace < next) next = pace;
     if (beat < next) next = beat;
     return past < next ? past : next;

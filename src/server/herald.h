@@ -38,6 +38,7 @@ struct follower {
     bool is_behind;
     uint64_t since_lsn; /* nothing leaves before this is durable */
     bool is_greeted;
+    bool is_once; /* up to since_lsn, then it is let go */
 };
 
 struct herald {

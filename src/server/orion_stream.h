@@ -1,8 +1,9 @@
-/* orion_stream.h: Orion's WebSocket. Its clients have no positions and nothing to resume: each gets what happens from now
- * on. A message is made once for all of them; one that does not take what it is sent is let go alone, and counted.
+/* orion_stream.h: Orion's WebSocket. Its clients have no positions and nothing to resume: each gets what happens
+ * from now on. A message is made once for all of them; one that does not take what it is sent is let go alone, and
+ * counted.
  *
- * Orion shows workers as slots with small numbers. Ours are told apart the same way: a task takes the lowest number that
- * is free when it starts. */
+ * Orion shows workers as slots with small numbers. Ours are told apart the same way: a task takes the lowest number
+ * that is free when it starts. */
 #ifndef REEVE_ORION_STREAM_H
 #define REEVE_ORION_STREAM_H
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "auth.h"
 #include "realserver.h"
 #include "webclient.h"
 
@@ -53,7 +54,7 @@ static uint64_t flows_of(const struct realserver *s) {
 /* ---- each route ---- */
 
 static void path_of(const struct api_route *route, char path[256]) {
-    size_t len = (size_t)snprintf(path, 256, API_PREFIX);
+    size_t len = (size_t)snprintf(path, 256, "%s", route->bare ? "" : API_PREFIX);
     for (const char *p = route->path; *p != 0; p++) {
         if (*p == '{') p = strchr(p, '}');
         path[len++] = *p == '}' ? '7' : *p;
@@ -111,11 +112,7 @@ static void every_route_refuses_who_has_no_right(void **state) {
         refused(r, "localhost", elsewhere, 403);
         bool own = strncmp(r->path, "/callback/", 10) == 0; /* brings its token in its path, and no cookie counts */
         if (r->verb != HTTP_VERB_GET && !own) refused(r, "localhost", cookie, 403); /* without csrf */
-        bool may = false;                                                           /* the roles of a worker */
-        static const uint8_t works[] = {WIRE_BLOB_GET,   WIRE_DRAIN,     WIRE_DEMAND_WATCH, WIRE_COMPLETE,
-                                        WIRE_BLOB_BEGIN, WIRE_BLOB_PART, WIRE_BLOB_END};
-        for (size_t k = 0; k < sizeof works; k++) may |= works[k] == r->op;
-        if (!may) refused(r, "localhost", worker, 403);
+        if (!role_may(ROLE_BIT(ROLE_WORKER), r->op)) refused(r, "localhost", worker, 403);
     }
     assert_int_equal(flows_of(&server), before); /* and none of it happened */
 }

@@ -113,6 +113,8 @@ static void restarts(void **state) {
 static void memory(void **state) {
     (void)state;
     works("W10", 9);
+    works("W13", 1);
+    works("W14", 1);
 }
 
 static void ended_early_it_leaves_nothing(void **state) {

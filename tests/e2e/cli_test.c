@@ -64,6 +64,37 @@ static void run_passes_input_and_environment(void **state) {
     assert_has(ran.out, "\"state\":\"succeeded\"");
 }
 
+/* ---- events ---- */
+
+static uint32_t lines(const char *text) {
+    uint32_t n = 0;
+    for (; (text = strchr(text, '\n')) != NULL; text++) n++;
+    return n;
+}
+
+static void what_happened_is_told(void **state) {
+    (void)state;
+    char id[64], job[96], position[64];
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {noop: true}, b: {noop: true, needs: a}}", "-w"));
+    struct ran ran = with("events --flow @ --json", id);
+    assert_int_equal(lines(ran.out), 8); /* two of the flow, three of each job */
+    assert_memory_equal(ran.out, "{\"type\":\"flow\",\"position\":\"", 27);
+    snprintf(position, sizeof position, "%.*s", (int)strcspn(ran.out + 27, "\""), ran.out + 27);
+    snprintf(job, sizeof job, "\"target\":\"%s/b\",\"from\":\"dispatched\",\"to\":\"succeeded\"", id);
+    assert_has(ran.out, job);
+    assert_int_equal(lines(with("events --flow @/b --json", id).out), 3);
+    assert_int_equal(lines(with("events --flow @ --type flow --json", id).out), 2);
+    char args[128];
+    snprintf(args, sizeof args, "events --flow @ --since %s", position); /* all but the first */
+    ran = with(args, id);
+    assert_int_equal(lines(ran.out), 7);
+    assert_has(ran.out, "succeeded");
+    assert_has(ran.out, "attempt 1 on ");
+    realcli_refused(r, "events --type jobs", 2, "there are no events of type jobs");
+    realcli_refused(r, "events --since x", 2, "position");
+    realcli_refused(r, "events --flow f9zzz", 5, "f9zzz");
+}
+
 /* ---- submit ---- */
 
 static void a_key_is_submitted_once(void **state) {
@@ -369,6 +400,7 @@ int main(void) {
         cmocka_unit_test(run_shows_output_and_exits_as_the_job),
         cmocka_unit_test(run_is_tried_once_unless_said),
         cmocka_unit_test(run_passes_input_and_environment),
+        cmocka_unit_test(what_happened_is_told),
         cmocka_unit_test(a_key_is_submitted_once),
         cmocka_unit_test(a_large_flow_goes_in_parts),
         cmocka_unit_test(bad_files_are_told_where),

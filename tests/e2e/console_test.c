@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "realcli.h"
@@ -363,6 +364,43 @@ static void a_session_ends_with_its_token_not_with_the_server(void **state) {
     realserver_remove(&own);
 }
 
+#define HANDSHAKE                                   \
+    "Connection: Upgrade\r\nUpgrade: websocket\r\n" \
+    "Sec-WebSocket-Version: 13\r\n"                 \
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define EVENTS "/api/v1/events"
+
+/* The browser's own rules do not hold for WebSockets: any page may open one, with our cookie. */
+static void who_may_listen(void **state) {
+    (void)state;
+    struct browser b;
+    struct webclient c;
+    char id[16], token[80], headers[512], path[64];
+    token_new(&server, "lis", "viewer", id, token);
+    log_in(&server, token, &b);
+    assert_int_equal(status_of(&server, NULL, "GET", EVENTS, HANDSHAKE, NULL), 401);
+    assert_int_equal(status_of(&server, NULL, "GET", EVENTS, HANDSHAKE "Origin: http://localhost\r\n", NULL), 401);
+    assert_int_equal(status_of(&server, b.cookie, "GET", EVENTS, HANDSHAKE, NULL), 403);
+    assert_int_equal(status_of(&server, b.cookie, "GET", EVENTS, HANDSHAKE "Origin: http://evil.example\r\n", NULL),
+                     403);
+    assert_int_equal(status_of(&server, b.cookie, "GET", EVENTS, HANDSHAKE "Origin: null\r\n", NULL), 403);
+    webclient_open(&c, server.address, NULL);
+    snprintf(headers, sizeof headers,
+             "GET " EVENTS " HTTP/1.1\r\nHost: localhost\r\n" HANDSHAKE
+             "Origin: http://localhost\r\nCookie: %s\r\n\r\n",
+             b.cookie);
+    webclient_send(&c, headers);
+    assert_int_equal(webclient_next_head(&c).status, 101);
+    snprintf(path, sizeof path, "/api/v1/tokens/%s", id); /* and it ends with the token */
+    struct webclient admin;
+    webclient_open(&admin, server.address, server.admin);
+    assert_int_equal(webclient_ask(&admin, "DELETE", path, NULL).status, 200);
+    webclient_close(&admin);
+    time_t until = time(NULL) + WEBCLIENT_WAIT_MS / 1000;
+    while (!webclient_is_closed(&c)) assert_true(time(NULL) < until);
+    webclient_close(&c);
+}
+
 /* ---- links ---- */
 
 static const char *path_of(const char *url) {
@@ -482,6 +520,51 @@ static void up_prints_a_link(void **state) {
     realcli_stop(&r);
 }
 
+#define PLAYGROUND "/api/v1/playground"
+
+static void read_line(const char *data, const char *name, char *ret, size_t room) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", data, name);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(ret, (int)room, f));
+    ret[strcspn(ret, "\n")] = 0;
+    fclose(f);
+}
+
+/* The supervisor keeps the port: the page is there, and knows the browser that the server had let in. */
+static void a_browser_sees_the_server_through_its_death(void **state) {
+    (void)state;
+    struct realcli r;
+    struct realserver at = {0};
+    struct webclient c;
+    struct browser b;
+    realcli_make(&r);
+    (void)realcli_ok(&r, "up --playground --detach --listen 127.0.0.1:0", NULL);
+    read_line(r.data, "address", at.address, sizeof at.address);
+    read_line(r.data, "admin.token", at.admin, sizeof at.admin);
+    log_in(&at, at.admin, &b);
+    struct webgot got = visit(&c, &at, b.cookie, "GET", SESSION, "", NULL);
+    assert_has(got.body, "\"playground\":true");
+    webclient_close(&c);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/kill", "", "{}"), 403);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/kill", b.csrf, "{}"), 200);
+    int status;
+    do status = status_of(&at, b.cookie, "GET", SESSION, "", NULL); /* may be cut off in the middle */
+    while (status != 503);
+    got = visit(&c, &at, NULL, "GET", "/playground", "", NULL);
+    assert_int_equal(got.status, 200);
+    assert_string_equal(header_of(&c, &got, "Content-Encoding"), "gzip");
+    webclient_close(&c);
+    assert_int_equal(status_of(&at, NULL, "GET", "/assets/../admin.token", "", NULL), 503);
+    assert_int_equal(status_of(&at, NULL, "POST", PLAYGROUND "/recover", "", "{}"), 401);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/recover", "", "{}"), 403);
+    assert_int_equal(status_of(&at, b.cookie, "POST", PLAYGROUND "/recover", b.csrf, "{}"), 200);
+    do status = status_of(&at, b.cookie, "GET", SESSION, "", NULL);
+    while (status != 200);
+    realcli_stop(&r);
+}
+
 static void the_public_name_is_ours(void **state) {
     (void)state;
     struct realserver own;
@@ -579,10 +662,12 @@ int main(void) {
         cmocka_unit_test(a_change_by_cookie_needs_what_only_our_page_knows),
         cmocka_unit_test(cookies_that_are_not_ours),
         cmocka_unit_test(a_session_ends_with_its_token_not_with_the_server),
+        cmocka_unit_test(who_may_listen),
         cmocka_unit_test(a_link_lets_one_browser_in),
         cmocka_unit_test(a_link_is_as_strong_as_who_asked_for_it),
         cmocka_unit_test(the_link_is_opened_in_a_browser),
         cmocka_unit_test(up_prints_a_link),
+        cmocka_unit_test(a_browser_sees_the_server_through_its_death),
         cmocka_unit_test(the_public_name_is_ours),
         cmocka_unit_test(who_fails_too_often_has_to_wait),
         cmocka_unit_test(nobody_takes_more_than_a_share),

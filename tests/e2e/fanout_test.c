@@ -115,6 +115,7 @@ static size_t frames_take(struct listener *l) {
             l->sum = crc32c(l->sum, f + head, length);
         }
         l->greeted |= is_text; /* the first one is the hello */
+        if ((f[0] & 0x0f) == 9) (void)!send(l->fd, "\x8a\x80\0\0\0\0", 6, MSG_NOSIGNAL);
         at += head + length;
     }
     return at;

@@ -18,10 +18,10 @@ const flowOf = (question: QuestionView) => question.job?.split("/")[0] ?? "";
 
 /** Who may answer, in a sentence. */
 function whoText(question: QuestionView): string {
-  const parts = [question.role ? `someone with the role ${question.role}` : "an approver"];
-  if (question.four_eyes) parts.push("who did not submit the flow");
-  if ((question.quorum ?? 1) > 1) parts.push(`${question.quorum} of them`);
-  return parts.join(", ");
+  const quorum = question.quorum ?? 1;
+  const who = question.role ? `with the role ${question.role}` : "with the role approver";
+  const people = quorum > 1 ? `${quorum} people ${who}` : `someone ${who}`;
+  return question.four_eyes ? `${people}, not who submitted the flow` : people;
 }
 
 const STALE = ["stale", "conflict", "wrong_state", "not_found"];
@@ -97,7 +97,7 @@ function Detail({ question, reload, onStale }: { question: QuestionView; reload:
           ["Votes", (question.quorum ?? 1) > 1 ? `${question.votes ?? 0} of ${question.quorum}` : undefined],
           ["Submitted by", flowView?.principal],
           ["Asked", <Ago ms={question.asked_ms} />],
-          ["Denied", question.deadline_ms ? <>if nobody answers: <Countdown ms={question.deadline_ms} over="now" /></> : undefined],
+          ["If nobody does", question.deadline_ms ? <>denied <Countdown ms={question.deadline_ms} over="now" /></> : undefined],
           ["Hash", question.hash && <Copied text={question.hash} />],
         ]}
       />

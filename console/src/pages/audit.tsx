@@ -1,4 +1,4 @@
-// Who did what and when: the journal's records of changes, newest first.
+// Who did what and when: the journal's records, newest first; those of people unless all are asked for.
 import type { PageProps } from "../app";
 import { usePages } from "../api/pages";
 import { Link, setQuery } from "../router";
@@ -52,11 +52,11 @@ export default function AuditPage({ place }: PageProps) {
     path: "/audit",
     query: {
       flow: filter("flow"), principal: filter("principal"), kind: filter("kind"),
-      since_ms: msOf(filter("since")), until_ms: msOf(filter("until")), most: 100,
+      since_ms: msOf(filter("since")), until_ms: msOf(filter("until")), people: filter("all") === "" ? true : undefined, most: 100,
     },
     rowsOf: (answer) => answer.records,
     cursorOf: (answer) => answer.cursor,
-    wakes: (event) => event.type === "flow" && filter("until") === "",
+    wakes: (event) => (event.type === "flow" || event.type === "job") && filter("until") === "",
   });
   const filtered = ["flow", "principal", "kind", "since", "until"].some((name) => filter(name) !== "");
   return (
@@ -67,6 +67,10 @@ export default function AuditPage({ place }: PageProps) {
         <label>Flow<input type="search" {...flow} /></label>
         <label>From<input type="datetime-local" value={filter("since")} onChange={(event) => setQuery({ since: event.currentTarget.value })} /></label>
         <label>Until<input type="datetime-local" value={filter("until")} onChange={(event) => setQuery({ until: event.currentTarget.value })} /></label>
+        <label class="check">
+          <input type="checkbox" checked={filter("all") !== ""} onChange={(event) => setQuery({ all: event.currentTarget.checked ? "1" : null })} />
+          Also what the server and workers did
+        </label>
         {filtered ? <button type="button" onClick={() => setQuery({ flow: null, principal: null, kind: null, since: null, until: null })}>Clear</button> : null}
       </div>
       <PagedTable

@@ -6,7 +6,7 @@ import { pathOf, type AttemptView, type JobView, type Reason } from "../api/clie
 import type { StreamEvent } from "../api/events";
 import { useGet } from "../api/hooks";
 import { Link, flowPath, type Place } from "../router";
-import { Ago, Empty, JobLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
+import { Ago, dateText, Empty, JobLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
 import { RunView } from "../ui/run";
 import { Countdown, Facts, Meter, Tabs } from "../ui/show";
 import { stateInfo } from "../ui/states";
@@ -27,7 +27,7 @@ function Why({ target, job, version }: { target: string; job: JobView; version: 
     <div class="why" data-code={reason.code} key={version}>
       <strong>Why</strong>
       <span>{reason.text}</span>
-      {reason.until_ms ? <span class="faint">until <Countdown ms={reason.until_ms} /></span> : null}
+      {reason.until_ms ? <span class="faint">until {dateText(reason.until_ms)}, <Countdown ms={reason.until_ms} /></span> : null}
       {reason.poll_ms ? <span class="faint">asked again <Countdown ms={reason.poll_ms} over="now" /></span> : null}
       {reason.parent ? <span>waits for <JobLink job={reason.parent.includes("/") ? reason.parent : `${flow}/${reason.parent}`} /></span> : null}
       {reason.question ? <Link href={`/approvals?job=${encodeURIComponent(target)}`}>the question</Link> : null}

@@ -39,6 +39,16 @@ export async function act<T>(work: () => Promise<T>, done?: string): Promise<T |
   }
 }
 
+/** The same for a dialog, which stays open when it is refused: nothing, or why not. */
+export async function tried(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+    return "";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 export function Toasts() {
   const [all, setAll] = useState(toasts);
   useEffect(() => {

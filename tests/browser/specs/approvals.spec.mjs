@@ -12,7 +12,7 @@ spec("what is asked is shown with its hash, approved with a note, and goes on", 
   await question(page, "Ship it?").waitFor();
   const [asked] = (await (await reeve.api("/questions")).json()).questions.filter((each) => each.job === `${flow}/ok`);
   await page.getByText(asked.hash).first().waitFor();
-  await page.getByText(/if nobody answers: in 1 d 23 h/).waitFor();
+  await page.getByText(/denied in 1 d 23 h/).waitFor();
   await page.getByLabel(/Note/).fill("looks right");
   await page.getByRole("button", { name: "Approve" }).click();
   await page.getByText(`${flow}/ok is approved`).waitFor();

@@ -66,7 +66,7 @@ spec("every template can be submitted as it is", async ({ reeve, open }) => {
     const flow = new URL(page.url()).pathname.split("/")[2];
     if (title === "Training with a gate") {
       await reeve.cli("wait", `${flow}/evaluate`);
-      await reeve.cli("approve", `${flow}/release`);
+      await reeve.cli("approve", `${flow}/release`, "--yes");
     }
     assert.equal((await reeve.ended(flow)).state, "succeeded", title);
   }
@@ -192,7 +192,8 @@ spec("a file is imported, and exported as YAML and JSON", async ({ reeve, open }
 spec("a flow that ran is the beginning of a new one", async ({ reeve, open }) => {
   const flow = await reeve.submit({ name: "ran-once", jobs: { a: "echo a", b: { needs: "a", run: ["echo", "b"], env: { X: "1" } } } });
   await reeve.ended(flow);
-  const page = await open(`/new?from=${flow}`);
+  const page = await open(`/flows/${flow}`);
+  await page.getByRole("link", { name: "Use as template" }).click();
   await card(page, "b").waitFor();
   assert.deepEqual(await edges(page), ["b needs a"]);
   const [again, ended] = await submitAndShow(page, reeve);

@@ -240,6 +240,11 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
               Time slider
             </button>
           )}
+          {may("submitter", "operator") ? (
+            <Link href={`/new?from=${encodeURIComponent(view.flow ?? "")}`} class="button">
+              Use as template
+            </Link>
+          ) : null}
           <Actions view={view} onDone={() => store.reload()} />
         </div>
       </header>

@@ -7,7 +7,7 @@ import { ask } from "../../ui/confirm";
 import { Dialog } from "../../ui/parts";
 import { Copied, Facts } from "../../ui/show";
 import { stateInfo } from "../../ui/states";
-import { act } from "../../ui/toast";
+import { act, say, tried } from "../../ui/toast";
 
 interface ActionProps {
   job: JobView;
@@ -32,8 +32,10 @@ function Complete({ target, open, onClose, reload }: { target: string; open: boo
     }
     if (failed) body.failed = true;
     if (reason !== "") body.reason = reason;
-    const done = await act(() => post(`/jobs/${pathOf(target)}/complete`, body), `${target} ${failed ? "failed" : "completed"}`);
-    if (done === undefined) return;
+    const refusal = await tried(() => post(`/jobs/${pathOf(target)}/complete`, body));
+    setProblem(refusal);
+    if (refusal !== "") return;
+    say(`${target} ${failed ? "failed" : "completed"}`);
     onClose();
     reload();
   };
