@@ -26,14 +26,16 @@ extern char **environ;
 
 /* ---- its directory ---- */
 
-/* realpath() into a buffer of ours wants PATH_MAX bytes, and ends the process where it finds fewer. */
+/* realpath() wants PATH_MAX bytes, and ends the process where it sees fewer. */
 static bool full_path(const char *path, char full[PATH_BYTES]) {
-    char *found = realpath(path, NULL);
-    bool fits = found != NULL && strlen(found) < PATH_BYTES;
-    if (found != NULL && !fits) errno = ENAMETOOLONG;
-    if (fits) memcpy(full, found, strlen(found) + 1);
-    free(found);
-    return fits;
+    char found[PATH_MAX];
+    if (realpath(path, found) == NULL) return false;
+    size_t len = strlen(found);
+    if (len >= PATH_BYTES)
+        errno = ENAMETOOLONG;
+    else
+        memcpy(full, found, len + 1);
+    return len < PATH_BYTES;
 }
 
 static enum err write_file(const char *dir, const char *name, const char *text, struct why *why) {
