@@ -1,5 +1,5 @@
-/* w_http.c: W13 and W14: what W2 does and a look at one job, by HTTP. The floor of W13 is T(64), that of W14 a server on
- * the same loop that gives everyone the same answer. */
+/* w_http.c: W13 and W14: what W2 does and a look at one job, by HTTP. The floor of W13 is T(64), that of W14 a server
+ * on the same loop that gives everyone the same answer. */
 #include <stdio.h>
 
 #include "request.h"

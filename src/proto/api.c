@@ -122,9 +122,11 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
         enum err e = uri_decode(raw, false, arena, &words[count++], why);
         if (e != ERR_OK) return e;
     }
-    if (path.len > 0) return ERR_OK; /* "/api/v1x" */
+    if (path.len > 0 || count == 0 || words[0].len == 0) return ERR_OK; /* "/api/v1x" */
+    char first = (char)words[0].ptr[0];
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         struct api_match m = {0};
+        if (routes[i].path[1] != first) continue; /* most are told apart by a letter */
         if (routes[i].bare != bare || !path_fits(routes[i].path, words, count, &m)) continue;
         m.route = routes[i].verb == wanted ? &routes[i] : ret->route;
         m.verbs = ret->verbs | 1u << routes[i].verb;

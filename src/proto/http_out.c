@@ -1,6 +1,8 @@
 /* http_out.c: see http_out.h. */
 #include "http_out.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static const struct {
@@ -11,6 +13,7 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
+    {206, "Partial Content"},
     {303, "See Other"},
     {304, "Not Modified"},
     {400, "Bad Request"},
@@ -25,6 +28,7 @@ static const struct {
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
     {417, "Expectation Failed"},
     {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
@@ -44,40 +48,71 @@ const char *http_reason(uint16_t status) {
     return "Other";
 }
 
-/* RFC 9110, 5.6.7; not by strftime, which speaks the language of the place. */
-static void put_date(struct buf *out, int64_t wall_ms) {
-    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    time_t seconds = (time_t)(wall_ms / 1000);
-    struct tm t;
-    if (gmtime_r(&seconds, &t) == NULL) return;
-    buf_printf(out, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[t.tm_wday], t.tm_mday, months[t.tm_mon],
-               t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
-}
-
 static void put_line(struct buf *out, const char *line) {
     buf_put(out, line, strlen(line));
 }
 
+/* Heads are written for every answer: printf would be a good part of what one costs. */
+static void put_pair(struct buf *out, const char *name, const char *value) {
+    put_line(out, name);
+    put_line(out, value);
+    put_line(out, "\r\n");
+}
+
+static void put_number(struct buf *out, const char *name, uint64_t n) {
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = 0;
+    do digits[--at] = (char)('0' + n % 10);
+    while ((n /= 10) != 0);
+    put_pair(out, name, digits + at);
+}
+
+/* RFC 9110, 5.6.7; not by strftime, which speaks the language of the place. */
+static void date_make(struct http_date *d, int64_t second) {
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t seconds = (time_t)second;
+    struct tm t;
+    d->second = second;
+    d->line[0] = 0;
+    if (gmtime_r(&seconds, &t) == NULL) return;
+    snprintf(d->line, sizeof d->line, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[t.tm_wday], t.tm_mday,
+             months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+}
+
+static void put_date(struct buf *out, const struct http_head *h) {
+    struct http_date made = {.second = -1}, *d = h->date != NULL ? h->date : &made;
+    if (d->second != h->wall_ms / 1000 || d->line[0] == 0) date_make(d, h->wall_ms / 1000);
+    put_line(out, d->line);
+}
+
 void http_head_put(struct buf *out, const struct http_head *h) {
-    buf_printf(out, "HTTP/1.1 %u %s\r\n", h->status, http_reason(h->status));
-    put_date(out, h->wall_ms);
-    if (h->type != NULL) buf_printf(out, "Content-Type: %s\r\n", h->type);
-    if (h->length >= 0) buf_printf(out, "Content-Length: %lld\r\n", (long long)h->length);
+    char status[8] = {(char)('0' + h->status / 100 % 10), (char)('0' + h->status / 10 % 10),
+                      (char)('0' + h->status % 10), ' ', 0};
+    put_line(out, "HTTP/1.1 ");
+    put_pair(out, status, http_reason(h->status));
+    put_date(out, h);
+    if (h->type != NULL) put_pair(out, "Content-Type: ", h->type);
+    if (h->length >= 0) put_number(out, "Content-Length: ", (uint64_t)h->length);
     if (h->length == HTTP_CHUNKED) put_line(out, "Transfer-Encoding: chunked\r\n");
     if (h->close) put_line(out, "Connection: close\r\n");
-    if (h->retry_after_s > 0) buf_printf(out, "Retry-After: %u\r\n", h->retry_after_s);
-    if (h->allow != NULL) buf_printf(out, "Allow: %s\r\n", h->allow);
+    if (h->retry_after_s > 0) put_number(out, "Retry-After: ", h->retry_after_s);
+    if (h->allow != NULL) put_pair(out, "Allow: ", h->allow);
+    if (h->range != NULL) put_pair(out, "Content-Range: ", h->range);
     if (h->status == 401) put_line(out, "WWW-Authenticate: Bearer\r\n");
-    if (h->encoding != NULL) buf_printf(out, "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n", h->encoding);
-    if (h->etag != NULL) buf_printf(out, "ETag: %s\r\n", h->etag);
-    if (h->location != NULL) buf_printf(out, "Location: %s\r\n", h->location);
-    if (h->cookie != NULL) buf_printf(out, "Set-Cookie: %s\r\n", h->cookie);
+    if (h->encoding != NULL) {
+        put_pair(out, "Content-Encoding: ", h->encoding);
+        put_line(out, "Vary: Accept-Encoding\r\n");
+    }
+    if (h->etag != NULL) put_pair(out, "ETag: ", h->etag);
+    if (h->location != NULL) put_pair(out, "Location: ", h->location);
+    if (h->cookie != NULL) put_pair(out, "Set-Cookie: ", h->cookie);
     if (h->policy != NULL) put_line(out, "Cross-Origin-Opener-Policy: same-origin\r\n");
-    buf_printf(out, "Cache-Control: %s\r\n", h->cache != NULL ? h->cache : "no-store");
-    buf_printf(out, "Content-Security-Policy: %s\r\n",
-               h->policy != NULL ? h->policy : "default-src 'none'; frame-ancestors 'none'");
+    put_pair(out, "Cache-Control: ", h->cache != NULL ? h->cache : "no-store");
+    put_pair(out,
+             "Content-Security-Policy: ", h->policy != NULL ? h->policy : "default-src 'none'; frame-ancestors 'none'");
     put_line(out, "Cross-Origin-Resource-Policy: same-origin\r\n"
                   "Referrer-Policy: no-referrer\r\n"
                   "X-Content-Type-Options: nosniff\r\n"

@@ -10,12 +10,19 @@
 #define HTTP_CHUNKED (-2)
 #define HTTP_NO_BODY (-3) /* of 204: none is told */
 
+struct http_date { /* the line of one second, kept by who answers often */
+    int64_t second;
+    char line[48];
+};
+
 struct http_head {
     uint16_t status;
     const char *type;   /* of the body; NULL = there is none */
     int64_t length;     /* bytes, or one of the above */
     bool close;         /* the connection ends with this answer */
     int64_t wall_ms;    /* now */
+    struct http_date *date; /* kept from one head to the next; NULL = made anew */
+    const char *range;      /* which part of the whole it is; NULL = it is all of it */
     uint32_t retry_after_s; /* 0 = not said */
     const char *allow;      /* methods; NULL = not said */
     /* Of pages and files for browsers; NULL = not said, but for the first two: */

@@ -252,6 +252,7 @@ static const struct tlv_field logs_fields[] = {
     TLV_FIELD(4, TLV_U64, wire_logs, tail_bytes),
     TLV_FIELD(5, TLV_U64, wire_logs, most),
     TLV_FIELD(6, TLV_BOOL, wire_logs, follow),
+    TLV_FIELD(7, TLV_BOOL, wire_logs, now),
 };
 const struct tlv_desc wire_logs_desc = TLV_DESC("logs", wire_logs, logs_fields);
 
@@ -261,6 +262,7 @@ static const struct tlv_field log_data_fields[] = {
     TLV_FIELD(3, TLV_U64, wire_log_data, cut_bytes),
     TLV_FIELD(4, TLV_BOOL, wire_log_data, over),
     TLV_FIELD(5, TLV_TEXT, wire_log_data, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(6, TLV_U64, wire_log_data, bytes),
 };
 const struct tlv_desc wire_log_data_desc = TLV_DESC("log_data", wire_log_data, log_data_fields);
 

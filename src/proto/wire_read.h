@@ -214,6 +214,7 @@ struct wire_logs {
     uint64_t tail_bytes; /* in place of the offset: this many from the end */
     uint64_t most;       /* bytes; 0 = all */
     bool follow;
+    bool now; /* what there is now and no more; the answer says how much that is. Nothing is followed */
 };
 
 struct wire_log_data {
@@ -222,6 +223,7 @@ struct wire_log_data {
     uint64_t cut_bytes;     /* left out of the log for its length */
     bool over;              /* the attempt has ended and this was all */
     struct slice job;       /* following a service: whose attempt it is; another version is another job */
+    uint64_t bytes;         /* of the log when it was asked for, with `now` */
 };
 
 struct wire_stats {

@@ -325,9 +325,30 @@ static enum err use(struct token *t, wall_time now, struct caller *ret, struct w
     return ERR_OK;
 }
 
+/* Takes as long whatever the text has in common with the one before: that is somebody's token. */
+static bool is_recent(const struct auth *a, struct slice text) {
+    uint8_t other = 0;
+    if (text.len != a->recent.len) return false;
+    for (size_t i = 0; i < text.len; i++) other |= text.ptr[i] ^ a->recent.text[i];
+    return other == 0;
+}
+
+static void hash_of(struct auth *a, struct slice text, uint8_t ret[DIGEST_BYTES]) {
+    bool fits = text.len > 0 && text.len <= AUTH_RECENT_BYTES;
+    if (fits && is_recent(a, text)) {
+        memcpy(ret, a->recent.hash, DIGEST_BYTES);
+        return;
+    }
+    a->hasher->whole(a->hasher, text, ret);
+    if (!fits) return;
+    memcpy(a->recent.text, text.ptr, text.len);
+    memcpy(a->recent.hash, ret, DIGEST_BYTES);
+    a->recent.len = text.len;
+}
+
 enum err auth_check(struct auth *a, struct slice text, wall_time now, struct caller *ret, struct why *why) {
     uint8_t hash[DIGEST_BYTES];
-    a->hasher->whole(a->hasher, text, hash);
+    hash_of(a, text, hash);
     for (uint32_t i = 0; i < a->tokens.count; i++) {
         struct token *t = vec_at(&a->tokens, i);
         if (t->caller.roles == 0 || memcmp(t->hash, hash, sizeof hash) != 0) continue;

@@ -53,11 +53,17 @@ struct token {
     int64_t created_ms, used_ms; /* used: since this start */
 };
 
+#define AUTH_RECENT_BYTES 96u
+
 struct auth {
     struct disk *disk;
     struct clock *clock;
     struct hasher *hasher;
     struct vec tokens; /* struct token */
+    struct { /* the token that was looked at last, and its hash: by HTTP the same comes again and again */
+        uint8_t text[AUTH_RECENT_BYTES], hash[DIGEST_BYTES];
+        size_t len;
+    } recent;
     uint8_t secret[AUTH_SECRET_BYTES]; /* that tokens of attempts are proved with; in the same file */
 };
 

@@ -16,6 +16,7 @@
 #include "heap.h"
 #include "herald.h"
 #include "http.h"
+#include "http_out.h"
 #include "items.h"
 #include "judge.h"
 #include "lane.h"
@@ -96,6 +97,8 @@ struct web {
     bool busy;         /* it is with the server */
     bool streaming;    /* the head of its answer is out, and the body on its way */
     bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
+    bool ranged;       /* a part was asked for: range_most bytes of it; 0 = to the end */
+    uint64_t range_most;
     uint64_t upload;   /* its body is a blob, and goes there as it comes; 0 = it is not */
     bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
@@ -119,6 +122,7 @@ struct webs {
     struct arena arena;
     struct buf json, out;
     uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
+    struct http_date date;
 };
 
 /* ---- logins of browsers (web_session.c) ---- */

@@ -38,6 +38,7 @@ struct stream {
     bool follow;
     struct bytes *service; /* whose attempts are followed, one after the other; NULL = one attempt */
     bool fresh;            /* an attempt of which nothing was told yet */
+    uint64_t log_bytes;    /* of a log that is read as it was when it was asked for; 0 = as it grows */
 };
 
 void streams_init(struct server *s) {
@@ -239,6 +240,13 @@ void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint
     struct log_state log;
     joblogs_state(s->vault.logs, &t->key, &log);
     if (m->tail_bytes != 0) t->at = log.end > m->tail_bytes ? log.end - m->tail_bytes : 0;
+    if (m->now) {
+        uint64_t there = log.end > t->at ? log.end - t->at : 0;
+        t->left = there < t->left ? there : t->left;
+        t->log_bytes = log.end;
+        t->follow = false;
+        return;
+    }
     struct flow_view flow;
     if (!m->follow || m->attempt != 0 || !view_flow(server_state(s), job.flow, &flow) || !flow.of_service) return;
     t->service = bytes_new(flow.name);
@@ -317,6 +325,7 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
     struct wire_log_data m = {.attempt = t->key.attempt,
                               .pieces = {p.list, p.count},
                               .cut_bytes = log.cut_end - log.cut_begin,
+                              .bytes = t->log_bytes,
                               .job = followed_job(s, t)};
     bool is_fresh = t->fresh;
     t->fresh = false;

@@ -161,6 +161,8 @@ static void serve(struct server *s, struct session *n) {
     if (match.route->answer == API_ANSWER_STREAM && !web_stream_check(s, n)) return;
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
+    w->ranged = (match.route->op == WIRE_LOGS || match.route->op == WIRE_BLOB_GET) &&
+                web_range_take(&w->in.request, match.route->op, message, &w->range_most);
     w->route = match.route;
     web_give(s, n, w->route->op, message);
 }
@@ -259,6 +261,7 @@ void web_finished(struct server *s, struct session *n) {
     w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
     w->busy = w->streaming = w->looked = w->stuck = false;
     w->upload = 0;
+    w->ranged = false;
     w->body_bytes = 0;
     w->stream = WEB_STREAM_NONE;
     w->route = NULL;

@@ -18,6 +18,7 @@ void web_put_head(struct server *s, struct session *n, struct http_head *h) {
     bool whole = w->in.state == HTTP_IN_WHOLE;
     h->close = !whole || !r->keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
     h->wall_ms = s->world.clock->wall(s->world.clock).ms;
+    h->date = &s->webs.date;
     buf_clear(&s->webs.out);
     http_head_put(&s->webs.out, h);
     s->webs.answers[h->status / 100]++;
@@ -127,6 +128,28 @@ static struct slice piece_of(const struct tlv_list *pieces, uint32_t i) {
     return ((const struct wire_log_piece *)pieces->at)[i].data;
 }
 
+/* False: the part that was asked for is not there, and that was said. */
+static bool put_stream_head(struct server *s, struct session *n, bool is_log, uint64_t from, uint64_t total) {
+    const struct web *w = n->web;
+    char range[64];
+    struct http_head h = {.status = 200,
+                          .type = is_log ? "text/plain; charset=utf-8" : "application/octet-stream",
+                          .length = w->in.request.minor == 0 ? HTTP_UNTIL_CLOSE : HTTP_CHUNKED};
+    if (w->ranged && !web_range_text(from, w->range_most, total, range)) {
+        struct json j = web_json(s);
+        (void)api_error(&j, ERR_INVALID, 416, SLICE("there is nothing in that range"), NULL, 0);
+        h = (struct http_head){.status = 416, .range = range};
+        web_send_json(s, n, &h);
+        return false;
+    }
+    if (w->ranged) {
+        h.status = 206;
+        h.range = range;
+    }
+    web_put_head(s, n, &h);
+    return true;
+}
+
 static void send_piece(struct server *s, struct session *n, const struct frame *f, bool last) {
     struct web *w = n->web;
     const struct http_request *r = &w->in.request;
@@ -142,10 +165,10 @@ static void send_piece(struct server *s, struct session *n, const struct frame *
         log.pieces = (struct tlv_list){&one, 1};
     }
     buf_clear(&s->webs.out);
-    if (!w->streaming)
-        put_head(s, n, &(struct api_said){.status = 200},
-                 is_log ? "text/plain; charset=utf-8" : "application/octet-stream",
-                 r->minor == 0 ? HTTP_UNTIL_CLOSE : HTTP_CHUNKED, NULL);
+    const struct wire_log_piece *first = log.pieces.at;
+    uint64_t total = is_log ? log.bytes : blob.bytes;
+    uint64_t from = !is_log ? blob.offset : log.pieces.count > 0 ? first->offset : total;
+    if (!w->streaming && !put_stream_head(s, n, is_log, from, total)) return;
     w->streaming = true;
     bool silent = r->verb == HTTP_VERB_HEAD;
     for (uint32_t i = 0; !silent && i < log.pieces.count; i++)

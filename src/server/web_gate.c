@@ -2,6 +2,7 @@
  * are called by (a page of another name may have been led here by its name server), by the page that sends it, by
  * token, by role, and by the form of the body. */
 #include <stdio.h>
+#include <strings.h>
 
 #include "callback.h"
 #include "session.h"
@@ -22,10 +23,7 @@ static struct slice host_of(struct slice authority) {
 }
 
 static bool text_is(struct slice a, struct slice b) {
-    char word[256];
-    if (b.len >= sizeof word) return false;
-    snprintf(word, sizeof word, "%.*s", SLICE_FMT(b));
-    return http_text_is(a, word);
+    return a.len == b.len && (slice_eq(a, b) || strncasecmp((const char *)a.ptr, (const char *)b.ptr, a.len) == 0);
 }
 
 static bool is_listed(struct slice host, const char *names) {

@@ -51,6 +51,14 @@ bool web_answer_ticket(struct server *s, struct session *n); /* a login link, an
 /* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
 bool web_answer_asset(struct server *s, struct session *n);
 
+/* ---- web_range.c ---- */
+
+/* What a Range header asks for, into the message of a stream. False: there is none that makes sense here, and then
+ * everything is sent (RFC 9110, 14.2). */
+bool web_range_take(const struct http_request *r, uint8_t op, void *message, uint64_t *ret_most);
+/* "bytes 0-9/100" for a part that begins at `from`; false: nothing of it is there, and the text says so. */
+bool web_range_text(uint64_t from, uint64_t most, uint64_t total, char ret[64]);
+
 /* ---- web_upload.c ---- */
 
 uint64_t web_body_bytes_max(const struct http_in *in);

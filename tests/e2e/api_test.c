@@ -340,6 +340,54 @@ static void a_server_that_may_not_starts_none(void **state) {
     realserver_remove(&other);
 }
 
+/* ---- ranges ---- */
+
+static struct webgot ask_range(const char *path, const char *headers, int status) {
+    char text[700];
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n%s\r\n", path,
+             server.admin, headers);
+    webclient_send(&client, text);
+    struct webgot got = webclient_next(&client);
+    if (got.status != status) fail_msg("%s %s: %d, not %d: %s", path, headers, got.status, status, got.body);
+    return got;
+}
+
+static void parts_of_logs_and_blobs_are_had_by_range(void **state) {
+    (void)state;
+    const char *id = submit("{\"jobs\": {\"a\": {\"run\": [\"printf\", \"0123456789\"]}}}");
+    wait_for(id);
+    const char *path = path_of("/api/v1/jobs/@/a/logs", id);
+    static const struct {
+        const char *header, *body, *range;
+        int status;
+    } cases[] = {
+        {"Range: bytes=0-3\r\n", "0123", "bytes 0-3/10", 206},
+        {"Range: bytes=4-4\r\n", "4", "bytes 4-4/10", 206},
+        {"Range: bytes=7-\r\n", "789", "bytes 7-9/10", 206},
+        {"Range: bytes=7-100\r\n", "789", "bytes 7-9/10", 206},
+        {"Range: bytes=-2\r\n", "89", "bytes 8-9/10", 206},
+        {"Range: bytes=-100\r\n", "0123456789", "bytes 0-9/10", 206},
+        {"Range: bytes=10-\r\n", NULL, "bytes */10", 416},
+        {"Range: bytes=5-4\r\n", "0123456789", NULL, 200},
+        {"Range: bytes=0-1,3-4\r\n", "0123456789", NULL, 200},
+        {"Range: lines=1-2\r\n", "0123456789", NULL, 200},
+        {"Range: bytes=0-3\r\nIf-Range: \"x\"\r\n", "0123456789", NULL, 200},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct webgot got = ask_range(path, cases[i].header, cases[i].status);
+        if (cases[i].body != NULL) assert_string_equal(got.body, cases[i].body);
+        if (cases[i].range != NULL) assert_has(got.head, cases[i].range);
+        assert_true((strstr(got.head, "Content-Range") != NULL) == (cases[i].range != NULL));
+    }
+    struct webgot blob = upload(&client, 100000, false, 0);
+    path = path_of("/api/v1/blobs/@", webgot_text(&client, &blob, "hash"));
+    struct webgot got = ask_range(path, "Range: bytes=99990-\r\n", 206);
+    assert_int_equal(got.bytes, 10);
+    assert_has(got.head, "bytes 99990-99999/100000");
+    got = ask_range(path, "Range: bytes=70000-70000\r\n", 206);
+    assert_int_equal((uint8_t)got.body[0], (uint8_t)(70000 * 7 + 70000 / 251));
+}
+
 #define API_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -351,6 +399,7 @@ int main(void) {
         API_TEST(questions_come_in_pages),
         API_TEST(a_body_of_any_length_becomes_a_blob),
         API_TEST(a_blob_that_was_answered_survives_a_kill),
+        API_TEST(parts_of_logs_and_blobs_are_had_by_range),
         API_TEST(a_worker_is_started_by_http),
         API_TEST(a_server_that_may_not_starts_none),
     };
