@@ -343,6 +343,7 @@ static void nothing_is_missing_across_kills(void **state) {
     (void)state;
     struct eventclient all, c;
     char query[64], header[64];
+    wait_for(submit(FLOW("\"first\": {\"noop\": true}"))); /* the worker is there: it looks for its server once */
     struct position start_at = present();
     snprintf(query, sizeof query, "?since=%llu.%u", (unsigned long long)start_at.lsn, start_at.ordinal);
     follow(&c, query);
