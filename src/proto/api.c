@@ -93,19 +93,20 @@ static bool is_braced(struct slice word) {
     return word.len > 0 && word.ptr[0] == '{';
 }
 
-/* False: another path. */
-static bool path_fits(const char *pattern, const struct slice *words, uint32_t count, struct api_match *ret) {
+/* False: another path. Writes what stands in the place of braces. */
+static bool path_fits(const char *pattern, const struct slice *words, uint32_t count, struct slice *ret,
+                      uint32_t *ret_count) {
     struct slice left = slice_str(pattern), part;
-    uint32_t n = 0;
-    ret->word_count = 0;
+    uint32_t n = 0, braced = 0;
     while (uri_word_next(&left, &part)) {
         if (n == count || words[n].len == 0) return false;
         if (is_braced(part))
-            ret->words[ret->word_count++] = words[n];
+            ret[braced++] = words[n];
         else if (!slice_eq(part, words[n]))
             return false;
         n++;
     }
+    *ret_count = braced;
     return n == count;
 }
 
@@ -125,13 +126,16 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
     if (path.len > 0 || count == 0 || words[0].len == 0) return ERR_OK; /* "/api/v1x" */
     char first = (char)words[0].ptr[0];
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
-        struct api_match m = {0};
+        struct slice found[API_WORDS_MAX];
+        uint32_t n = 0;
         if (routes[i].path[1] != first) continue; /* most are told apart by a letter */
-        if (routes[i].bare != bare || !path_fits(routes[i].path, words, count, &m)) continue;
-        m.route = routes[i].verb == wanted ? &routes[i] : ret->route;
-        m.verbs = ret->verbs | 1u << routes[i].verb;
-        if (routes[i].verb == HTTP_VERB_GET) m.verbs |= 1u << HTTP_VERB_HEAD;
-        *ret = m;
+        if (routes[i].bare != bare || !path_fits(routes[i].path, words, count, found, &n)) continue;
+        ret->verbs |= 1u << routes[i].verb;
+        if (routes[i].verb == HTTP_VERB_GET) ret->verbs |= 1u << HTTP_VERB_HEAD;
+        if (routes[i].verb != wanted) continue;
+        ret->route = &routes[i];
+        ret->word_count = n;
+        for (uint32_t k = 0; k < n; k++) ret->words[k] = found[k];
     }
     return ERR_OK;
 }
