@@ -26,6 +26,18 @@ extern char **environ;
 
 /* ---- its directory ---- */
 
+/* realpath() wants PATH_MAX bytes, and ends the process where it sees fewer. */
+static bool full_path(const char *path, char full[PATH_BYTES]) {
+    char found[PATH_MAX];
+    if (realpath(path, found) == NULL) return false;
+    size_t len = strlen(found);
+    if (len >= PATH_BYTES)
+        errno = ENAMETOOLONG;
+    else
+        memcpy(full, found, len + 1);
+    return len < PATH_BYTES;
+}
+
 static enum err write_file(const char *dir, const char *name, const char *text, struct why *why) {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -72,7 +84,7 @@ enum err launch_worker(void *ctx, const struct server_launch *what, struct serve
     char *env[4096];
     int n = 6, count = 0;
     pid_t pid = 0;
-    if (realpath(data, full) == NULL) return why_set(why, ERR_IO, "%s: %s", data, strerrordesc_np(errno));
+    if (!full_path(data, full)) return why_set(why, ERR_IO, "%s: %s", data, strerrordesc_np(errno));
     snprintf(name, sizeof name, "%s", what->name);
     enum err e = make_dir(full, name, dir, why);
     if (e != ERR_OK) return e;
@@ -131,7 +143,7 @@ static void end_one(const char *dir) {
 
 void launch_end_all(const char *data) {
     char full[PATH_BYTES], path[PATH_BYTES + 300];
-    if (realpath(data, full) == NULL) return;
+    if (!full_path(data, full)) return;
     snprintf(path, sizeof path, "%s/" STARTED_DIR, full);
     DIR *d = opendir(path);
     if (d == NULL) return;

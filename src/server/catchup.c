@@ -191,9 +191,11 @@ static void arrived(struct server *s, uint64_t lsn) {
         go_on(s);
 }
 
+/* What it was reading may have left the archive meanwhile, or it was killed: another one may do better. */
 static void failed(struct server *s, struct slice text) {
+    struct catchup *c = &s->herald.catchup;
     server_log(s, SERVER_WARN, "events", "the past cannot be told again: %.*s", SLICE_FMT(text));
-    give_up(s);
+    if (++c->failures >= FAILURES_MAX) give_up(s);
     stop(s, s->now_ms + FAILED_AGAIN_MS);
 }
 
@@ -267,15 +269,12 @@ void catchup_turn(struct server *s) {
     }
     bool all = look(s);
     if (c->recall.v == 0) return;
-    if (c->has_ended && all) { /* it was killed, mostly */
-        c->failures++;
-        if (c->failures >= FAILURES_MAX) give_up(s);
-        stop(s, s->now_ms + FAILED_AGAIN_MS);
-    } else if (is_pointless(s)) {
+    if (c->has_ended && all)
+        failed(s, SLICE("who read the journal has ended"));
+    else if (is_pointless(s))
         stop(s, s->now_ms + AGAIN_MS);
-    } else {
+    else
         rest_or_not(s);
-    }
 }
 
 int64_t catchup_next(struct server *s) {

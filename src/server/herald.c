@@ -471,9 +471,9 @@ void herald_turn(struct server *s) {
         h->sent_ms = s->now_ms;
         fill_tape(s);
         deliver_all(s);
-        let_go(s);
     }
     catchup_turn(s);
+    let_go(s);
     tick(s);
     ping(s);
 }

@@ -137,8 +137,9 @@ bool web_admit_login(struct server *s, struct session *n) {
     uint64_t bytes = 0;
     for (size_t i = 0; length != NULL && i < length->len && bytes <= LOGIN_BYTES_MAX; i++)
         bytes = bytes * 10 + (uint64_t)(length->ptr[i] - '0'); /* digits: the parser has looked */
-    n->state = SESSION_NEW;
+    n->state = SESSION_NEW; /* whoever it was before */
     n->who = (struct caller){0};
+    n->job = (struct attempt_effect){0};
     if (length == NULL)
         web_say_error(s, n, ERR_INVALID, 411, "a login says how long it is: content-length", NULL, NULL);
     else if (bytes > LOGIN_BYTES_MAX)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "realcli.h"
@@ -363,6 +364,43 @@ static void a_session_ends_with_its_token_not_with_the_server(void **state) {
     realserver_remove(&own);
 }
 
+#define HANDSHAKE                                   \
+    "Connection: Upgrade\r\nUpgrade: websocket\r\n" \
+    "Sec-WebSocket-Version: 13\r\n"                 \
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define EVENTS "/api/v1/events"
+
+/* The browser's own rules do not hold for WebSockets: any page may open one, with our cookie. */
+static void who_may_listen(void **state) {
+    (void)state;
+    struct browser b;
+    struct webclient c;
+    char id[16], token[80], headers[512], path[64];
+    token_new(&server, "lis", "viewer", id, token);
+    log_in(&server, token, &b);
+    assert_int_equal(status_of(&server, NULL, "GET", EVENTS, HANDSHAKE, NULL), 401);
+    assert_int_equal(status_of(&server, NULL, "GET", EVENTS, HANDSHAKE "Origin: http://localhost\r\n", NULL), 401);
+    assert_int_equal(status_of(&server, b.cookie, "GET", EVENTS, HANDSHAKE, NULL), 403);
+    assert_int_equal(status_of(&server, b.cookie, "GET", EVENTS, HANDSHAKE "Origin: http://evil.example\r\n", NULL),
+                     403);
+    assert_int_equal(status_of(&server, b.cookie, "GET", EVENTS, HANDSHAKE "Origin: null\r\n", NULL), 403);
+    webclient_open(&c, server.address, NULL);
+    snprintf(headers, sizeof headers,
+             "GET " EVENTS " HTTP/1.1\r\nHost: localhost\r\n" HANDSHAKE
+             "Origin: http://localhost\r\nCookie: %s\r\n\r\n",
+             b.cookie);
+    webclient_send(&c, headers);
+    assert_int_equal(webclient_next_head(&c).status, 101);
+    snprintf(path, sizeof path, "/api/v1/tokens/%s", id); /* and it ends with the token */
+    struct webclient admin;
+    webclient_open(&admin, server.address, server.admin);
+    assert_int_equal(webclient_ask(&admin, "DELETE", path, NULL).status, 200);
+    webclient_close(&admin);
+    time_t until = time(NULL) + WEBCLIENT_WAIT_MS / 1000;
+    while (!webclient_is_closed(&c)) assert_true(time(NULL) < until);
+    webclient_close(&c);
+}
+
 /* ---- links ---- */
 
 static const char *path_of(const char *url) {
@@ -624,6 +662,7 @@ int main(void) {
         cmocka_unit_test(a_change_by_cookie_needs_what_only_our_page_knows),
         cmocka_unit_test(cookies_that_are_not_ours),
         cmocka_unit_test(a_session_ends_with_its_token_not_with_the_server),
+        cmocka_unit_test(who_may_listen),
         cmocka_unit_test(a_link_lets_one_browser_in),
         cmocka_unit_test(a_link_is_as_strong_as_who_asked_for_it),
         cmocka_unit_test(the_link_is_opened_in_a_browser),

@@ -49,7 +49,7 @@ static int setup(void **state) {
     static const char *const files[] = {"docs/openapi.yaml",       "docs/limits.md",          "docs/formats/wire.md",
                                         "docs/formats/records.md", "docs/guides/flows.md",    "src/proto/orion.h",
                                         "src/proto/orion.c",       "src/proto/orion_event.h", "src/core/job.h",
-                                        "src/proto/orion_event.c", "src/proto/http_out.c"};
+                                        "src/proto/orion_event.c", "src/proto/http_out.c",    "docs/metrics.md"};
     realcli_group_setup(state);
     for (size_t i = 0; i < sizeof helps / sizeof helps[0]; i++) know(realcli_ok(up, helps[i], NULL).out);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) know_file(files[i]);

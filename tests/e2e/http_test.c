@@ -395,7 +395,7 @@ static void every_route_is_there_and_guarded(void **state) {
         webclient_open(&other, server.address, NULL);
         assert_int_equal(webclient_ask(&other, verb, path, body).status, 401);
         webclient_close(&other);
-        if (strstr(path, "wait") != NULL) continue; /* until something is over */
+        if (strstr(path, "wait") != NULL) continue;          /* until something is over */
         if (routes[i].answer == API_ANSWER_STREAM) continue; /* never over: events_test.c */
         struct webgot got = webclient_ask(&client, verb, path, body);
         bool absent = got.status == 405 || strstr(got.body, "nothing at this path") != NULL;

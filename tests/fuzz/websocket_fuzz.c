@@ -1,6 +1,6 @@
 /* websocket_fuzz.c: what any client may send on a WebSocket. In whatever pieces it arrives, the same is read from it
- * and it is refused with the same code; texts are UTF-8, control frames are short, and after an end nothing is read. The
- * second reader here knows the RFC in another way: by a table of what may follow what. */
+ * and it is refused with the same code; texts are UTF-8, control frames are short, and after an end nothing is read.
+ * What is wrong with the first two bytes of a frame is known here a second time, from a table. */
 #include "hash.h"
 #include "panic.h"
 #include "utf8.h"

@@ -124,7 +124,7 @@ struct webgot webclient_next_head(struct webclient *c) {
 
 struct webgot webclient_next(struct webclient *c) {
     struct webgot got = webclient_next_head(c);
-    if (got.status == 0 || got.status == 100 || got.status == 204 || got.status == 304) return got;
+    if (got.status <= 101 || got.status == 204 || got.status == 304) return got;
     const char *length = strcasestr(got.head, "\r\nContent-Length: ");
     if (length != NULL) {
         got.bytes = strtoul(length + 18, NULL, 10);

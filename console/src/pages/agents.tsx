@@ -67,7 +67,7 @@ export default function AgentsPage({ place }: PageProps) {
     wakes: (event) => event.type === "flow",
   });
   const runs = groupRuns(pages.rows ?? []).filter((run) => run.id.includes(text));
-  const all = (run: AgentRun) => `/flows?labels=${encodeURIComponent(`${RUN_LABEL}=${run.id}`)}`;
+  const all = (run: AgentRun) => `/flows?label=${encodeURIComponent(`${RUN_LABEL}=${run.id}`)}`;
   return (
     <Page title="Agent runs">
       <div class="filters"><label class="wide">Run<input type="search" {...field} /></label></div>

@@ -67,7 +67,7 @@ export async function openPage(reeve, path = "/", options = {}) {
   complaints.allowed.push(...allow, ...(isDev ? [/WebSocket connection to/] : []));
   complaints.watch(page);
   page.complaints = complaints;
-  page.positions = recordPositions(page);
+  record(page);
   if (loggedIn && !isDev) await page.goto((await reeve.loginLink()).replace(reeve.url, base));
   if (!loggedIn || isDev || path !== "/") await page.goto(path);
   if (loggedIn) await page.locator("nav").first().waitFor();
@@ -80,14 +80,15 @@ export async function closePage(page) {
   page.complaints.check();
 }
 
-/** Every position that came over the page's event streams, in order; metrics have none, a hello is not an event. */
-function recordPositions(page) {
-  const seen = [];
+/** page.positions: every position that came over the page's event streams, in order; page.ticks: how many metrics did. */
+function record(page) {
+  page.positions = [];
+  page.ticks = 0;
   page.on("websocket", (socket) => {
     socket.on("framereceived", ({ payload }) => {
       const event = JSON.parse(String(payload));
-      if (event.position !== undefined && event.type !== "hello") seen.push(event.position);
+      if (event.type === "metrics") page.ticks++;
+      else if (event.type !== "hello") page.positions.push(event.position);
     });
   });
-  return seen;
 }

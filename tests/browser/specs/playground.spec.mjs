@@ -25,27 +25,29 @@ async function assertRanOnce(reeve, flow) {
   }
 }
 
+// The steps of docs/guides/pull-the-plug.md.
 spec("the plug is pulled by hand: seven steps, a real kill, nothing lost and nothing twice", async ({ fresh, open }) => {
   const reeve = await fresh({ flags: ["--playground"] });
-  const page = await open("/playground", { reeve, allow: OUTAGE });
+  const page = await open("/playground", { reeve, allow: OUTAGE }); // 1. open the playground
   const step = (title) => page.locator(".story li.done", { hasText: title });
   await server(page, "running").waitFor();
   const pid = (await (await reeve.api("/playground")).json()).pid;
-  await button(page, "Run it").click();
+  await page.locator(".play-tools select").selectOption("Crash demo"); // 2. choose a graph
+  await button(page, "Run it").click(); // 3. submit it
   const flow = await flowShown(page);
   await jobs(page, "running").first().waitFor();
   await step("A job runs").waitFor();
   const before = await (await reeve.api("/stats")).json();
 
-  await button(page, "Pull the Plug").click();
-  await server(page, "dead").waitFor();
+  await button(page, "Pull the Plug").click(); // 4. pull the plug
+  await server(page, "dead").waitFor(); // 5. look at what is left
   await page.getByRole("alert").filter({ hasText: "Outage" }).waitFor();
   await step("Outage").waitFor();
   assert.throws(() => process.kill(pid, 0), { code: "ESRCH" }, "the process of the server is gone");
   assert.equal((await reeve.api("/flows")).status, 503, "others are told to come again");
   assert.ok((await jobs(page, "running").count()) > 0, "what ran is still shown");
 
-  await page.getByRole("alert").getByRole("button", { name: "Recover System" }).click();
+  await page.getByRole("alert").getByRole("button", { name: "Recover System" }).click(); // 6. recover
   await server(page, "running").waitFor();
   await page.getByRole("status", { name: "Recovery" }).waitFor();
   await step("Recover").waitFor();
@@ -53,7 +55,7 @@ spec("the plug is pulled by hand: seven steps, a real kill, nothing lost and not
   assert.equal(await figure(page, "again"), "0");
   assert.ok(Number(await figure(page, "adopted")) >= 1, "what ran was adopted");
   assert.ok(Number((await figure(page, "records")).replace(/\D/g, "")) > 0);
-  await step("It goes on").waitFor({ timeout: 60_000 });
+  await step("It goes on").waitFor({ timeout: 60_000 }); // 7. see it go on
   await assertRanOnce(reeve, flow);
   const after = await (await reeve.api("/stats")).json();
   assert.ok(after.lsn > before.lsn);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { openPage, closePage } from "../lib/browser.mjs";
 import { faintTexts } from "../lib/contrast.mjs";
-import { screenshot } from "../lib/screenshot.mjs";
+import { screenshot, wanted } from "../lib/screenshot.mjs";
 import { spec } from "../lib/spec.mjs";
 
 /** An estate with a bit of everything: what ran, runs, failed, waits for a person, comes again, stays up. */
@@ -18,7 +18,7 @@ async function settle(reeve) {
   await reeve.cli("wait", `${gate}/evaluate`);
   for (const [name, tool] of [["research", "search"], ["write-up", "draft"]])
     await reeve.submit({ name, labels: { agent_run_id: "run-7", agent: "analyst" }, jobs: { plan: "echo planned", [tool]: { needs: "plan", run: `echo ${tool}` } } });
-  await reeve.submit("examples/service.yaml", "-p", "port=0").catch(() => undefined);
+  await reeve.ended(await reeve.submit({ name: "site", jobs: { site: { service: { run: "exec sleep 600", name: "site" } }, mailer: { service: { run: "exec sleep 600", name: "mailer" } } } }));
   await reeve.cli("kv", "set", "release", "2026.11");
   await reeve.cli("kv", "incr", "visits", "41");
   const nightly = { name: "nightly", schedule: { cron: "30 2 * * mon-fri", zone: "Europe/Lisbon" }, jobs: { report: "echo done" } };
@@ -34,7 +34,6 @@ async function settle(reeve) {
 }
 
 const pagesOf = ({ busy }) => [
-  ["overview", "/"],
   ["flows", "/flows"],
   ["flow", `/flows/${busy}`],
   ["job", `/jobs/${busy}/train`],
@@ -57,24 +56,55 @@ async function settled(page) {
   await page.waitForFunction(() => document.querySelector("main .loading") === null);
 }
 
+const TICKS = 40; // of a second each: what the plots of a picture show
+
+/** For pictures: work comes and goes while the page looks on. */
+async function traffic(reeve, page) {
+  const until = page.ticks + TICKS;
+  for (let n = 0; page.ticks < until; n++) {
+    const count = 3 + ((n * 7) % 11);
+    const jobs = Object.fromEntries(Array.from({ length: count }, (_, i) => [`part-${i}`, { sleep: `${20 + ((i * 37) % 160)}ms` }]));
+    await reeve.ended(await reeve.submit({ name: ["thumbnails", "invoices", "sync", "digest"][n % 4], jobs: { ...jobs, sum: { needs: Object.keys(jobs), run: n % 5 === 4 ? "test -e again || { touch again; exit 1; }" : "true", backoff: "200ms", workdir: reeve.data } } }));
+  }
+}
+
 async function assertFits(page, name) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 1, `${name} is ${wide} px wider than its window`);
 }
 
+async function look(page, name, { theme, width }) {
+  await settled(page);
+  await assertFits(page, `${name} at ${width}`);
+  assert.deepEqual(await faintTexts(page), [], `${name}, ${theme}`);
+  if (width > PHONE) await screenshot(page, name, theme);
+}
+
+const PHONE = 375;
+const windows = [
+  { theme: "light", width: 1280, height: 800 },
+  { theme: "dark", width: 1280, height: 800 },
+  { theme: "light", width: PHONE, height: 812 },
+];
+
 spec("every page shows itself, light, dark and on a phone", async ({ fresh }) => {
-  const reeve = await fresh({ flags: ["--playground"] });
+  const reeve = await fresh({ flags: ["--playground"], slots: 8 });
   const made = await settle(reeve);
-  for (const [theme, width, height] of [["light", 1280, 800], ["dark", 1280, 800], ["light", 375, 812]]) {
-    const page = await openPage(reeve, "/", { theme, width, height });
+  const pages = [];
+  for (const window of windows) {
+    const page = await openPage(reeve, "/", window);
+    pages.push(page);
     for (const [name, path] of pagesOf(made)) {
       await page.goto(path);
-      await settled(page);
       if (name === "constructor") await page.locator("[data-job=release]").click();
-      await assertFits(page, `${name} at ${width}`);
-      assert.deepEqual(await faintTexts(page), [], `${name}, ${theme}`);
-      await screenshot(page, width === 375 ? `${name}-phone` : name, theme);
+      await look(page, name, window);
     }
+    await page.goto("/");
+  }
+  await settled(pages[0]);
+  if (wanted) await traffic(reeve, pages[0]);
+  for (const [i, page] of pages.entries()) {
+    await look(page, "overview", windows[i]);
     await closePage(page);
   }
-}, { timeout: 180_000 });
+}, { timeout: wanted ? 400_000 : 180_000 });

@@ -146,6 +146,17 @@ describe("the critical path", () => {
     expect(criticalPath(diamond, [took(1), took(5), took(5), took(9)], 0)).toEqual([0, 1, 2]);
   });
 
+  test("goes to a job by the longest of the ways there", () => {
+    const join = graphOf("f1", [
+      { job: "f1/a" },
+      { job: "f1/b", parents: ["a"] },
+      { job: "f1/c", parents: ["a"] },
+      { job: "f1/d", parents: ["b", "c"] },
+    ]);
+    expect(criticalPath(join, [took(1), took(2), took(9), took(1)], 0)).toEqual([0, 2, 3]);
+    expect(criticalPath(join, [took(1), took(9), took(2), took(1)], 0)).toEqual([0, 1, 3]);
+  });
+
   test("counts what runs so far", () => {
     const two = graphOf("f1", [{ job: "f1/a" }, { job: "f1/b" }]);
     const open: Attempt[] = [{ attempt: 1, worker: "", outcome: "open", assignedMs: 0, startedMs: 100, endedMs: 0 }];

@@ -15,11 +15,13 @@ const FULL_SCALE = 0.6; // the second line from here on
 const CURVE_SCALE = 0.14; // edges are curves from here on
 const RADIUS = 8;
 
-// From afar thousands of jobs and edges are seen at once, too many to draw in each frame of a move. They are drawn into
-// a picture somewhat larger than the screen, which moves and scales with the camera, and anew when the camera rests.
+// Of a large graph thousands of jobs and edges, or hundreds of names, are seen at once: too many to draw in each frame of
+// a move. They are drawn into a picture somewhat larger than the screen, which moves and scales with the camera, and anew
+// when the camera rests.
 const PICTURE_NODES = 1200; // a graph with fewer is always drawn directly
 const PICTURE_MARGIN = 0.35; // of the screen, on each side
-const PICTURE_MS = 150; // while the camera moves or states change: anew no more often than this
+const ROUGH_EDGES = 4000; // of all are drawn from afar while the camera moves: they are a texture there, and dear
+const PICTURE_MS = 200; // while the camera moves or states change: anew no more often than this
 
 export interface SceneInput {
   graph: FlowGraph;
@@ -89,6 +91,7 @@ interface Picture extends Pick<SceneInput, "layout" | "now" | "dimmed" | "critic
   box: Box;
   scale: number;
   ratio: number;
+  rough: boolean; // of a view that moved: not all edges
   madeMs: number;
 }
 
@@ -143,7 +146,7 @@ export class Scene {
     if (this.measured !== input.layout) this.measureEdges(input);
     const ratio = this.canvas.width / Math.max(1, size.width);
     let exact = true;
-    if (camera.scale < NAME_SCALE && input.graph.nodes.length > PICTURE_NODES) {
+    if (input.graph.nodes.length > PICTURE_NODES) {
       exact = this.drawPicture(input, camera, size, ratio, timeMs, moving);
       setCamera(context, camera, ratio);
     } else {
@@ -155,18 +158,25 @@ export class Scene {
     return exact;
   }
 
-  private drawDetails(context: CanvasRenderingContext2D, input: SceneInput, scale: number, seen: Box, timeMs: number): void {
-    this.drawEdges(context, input, scale, seen);
+  private drawDetails(
+    context: CanvasRenderingContext2D,
+    input: SceneInput,
+    scale: number,
+    seen: Box,
+    timeMs: number,
+    rough = false,
+  ): void {
+    this.drawEdges(context, input, scale, seen, rough);
     const visible: number[] = [];
     for (let i = 0; i < input.graph.nodes.length; i++) {
       const [x, y] = [input.layout.x[i]!, input.layout.y[i]!];
       if (x < seen.right && x + NODE_WIDTH > seen.left && y < seen.bottom && y + NODE_HEIGHT > seen.top) visible.push(i);
     }
     if (scale < NAME_SCALE) this.drawBlocks(context, input, visible, timeMs);
-    else for (const index of visible) this.drawNode(input, index, scale, timeMs);
+    else for (const index of visible) this.drawNode(context, input, index, scale, timeMs);
   }
 
-  // ---- the view from afar ----
+  // ---- the picture of a large graph ----
 
   private drawPicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number, moving: boolean): boolean {
     const old = this.picture;
@@ -178,10 +188,10 @@ export class Scene {
       old.ratio === ratio;
     const fresh = fits && old.now === input.now && !input.lights.active(timeMs);
     const covers = fits && isInside(boxOf(camera, size), old.box);
-    const exact = fresh && covers && old.scale === camera.scale;
-    const mayWait = fits && (moving || old.scale === camera.scale) && timeMs - old.madeMs < PICTURE_MS;
+    const exact = fresh && covers && old.scale === camera.scale && !old.rough;
+    const mayWait = fits && (moving || (old.scale === camera.scale && !old.rough)) && timeMs - old.madeMs < PICTURE_MS;
     const roughIsEnough = moving && fresh && covers && camera.scale / old!.scale < 2 && camera.scale / old!.scale > 0.4;
-    if (!exact && !mayWait && !roughIsEnough) this.picture = this.makePicture(input, camera, size, ratio, timeMs);
+    if (!exact && !mayWait && !roughIsEnough) this.picture = this.makePicture(input, camera, size, ratio, timeMs, moving);
     const picture = this.picture!;
     const context = this.context;
     clear(context, this.palette.ground);
@@ -194,10 +204,10 @@ export class Scene {
       picture.canvas.width * zoom,
       picture.canvas.height * zoom,
     );
-    return exact || this.picture !== old;
+    return !this.picture!.rough && (exact || this.picture !== old);
   }
 
-  private makePicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number): Picture {
+  private makePicture(input: SceneInput, camera: Camera, size: Size, ratio: number, timeMs: number, rough: boolean): Picture {
     const margin = { x: (size.width * PICTURE_MARGIN) / camera.scale, y: (size.height * PICTURE_MARGIN) / camera.scale };
     const seen = boxOf(camera, size);
     const box = {
@@ -207,15 +217,15 @@ export class Scene {
       bottom: seen.bottom + margin.y,
     };
     const canvas = this.picture?.canvas ?? document.createElement("canvas");
-    const width = Math.ceil((box.right - box.left) * camera.scale * ratio);
-    const height = Math.ceil((box.bottom - box.top) * camera.scale * ratio);
+    const width = Math.ceil(size.width * (1 + 2 * PICTURE_MARGIN) * ratio); // the same for every scale: it is kept
+    const height = Math.ceil(size.height * (1 + 2 * PICTURE_MARGIN) * ratio);
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const context = canvas.getContext("2d", { alpha: false })!;
     clear(context, this.palette.ground);
     setCamera(context, { x: box.left, y: box.top, scale: camera.scale }, ratio);
-    this.drawDetails(context, input, camera.scale, box, timeMs);
+    this.drawDetails(context, input, camera.scale, box, timeMs, rough);
     const { layout, now, dimmed, critical } = input;
-    return { canvas, box, scale: camera.scale, ratio, layout, now, dimmed, critical, madeMs: timeMs };
+    return { canvas, box, scale: camera.scale, ratio, rough, layout, now, dimmed, critical, madeMs: timeMs };
   }
 
   // ---- edges ----
@@ -238,11 +248,12 @@ export class Scene {
     }
   }
 
-  private drawEdges(context: CanvasRenderingContext2D, input: SceneInput, scale: number, seen: Box): void {
+  private drawEdges(context: CanvasRenderingContext2D, input: SceneInput, scale: number, seen: Box, rough: boolean): void {
     const { graph, layout, critical } = input;
-    const curved = scale >= CURVE_SCALE;
+    const every = rough && scale < NAME_SCALE ? Math.ceil(graph.edges.length / 2 / ROUGH_EDGES) : 1;
+    const curved = scale >= CURVE_SCALE && !rough;
     context.beginPath();
-    for (let e = 0; e < graph.edges.length / 2; e++) {
+    for (let e = 0; e < graph.edges.length / 2; e += every) {
       const [parent, child] = [graph.edges[2 * e]!, graph.edges[2 * e + 1]!];
       if (
         layout.x[parent]! > seen.right ||
@@ -304,15 +315,14 @@ export class Scene {
     }
   }
 
-  private drawNode(input: SceneInput, index: number, scale: number, timeMs: number): void {
-    const context = this.context;
+  private drawNode(context: CanvasRenderingContext2D, input: SceneInput, index: number, scale: number, timeMs: number): void {
     const node = input.graph.nodes[index]!;
     const now = input.lights.shown(index, input.now[index]!, timeMs);
     const [x, y] = [input.layout.x[index]!, input.layout.y[index]!];
     const tint = this.stateColour(now.state);
     context.globalAlpha = input.dimmed?.(index) === true ? 0.25 : 1;
-    if (node.items > 0) this.box(x + 5, y + 5, this.palette.surface, this.palette.line, 1);
-    this.box(x, y, this.palette.surface, tint, 1.25);
+    if (node.items > 0) this.box(context, x + 5, y + 5, this.palette.surface, this.palette.line, 1);
+    this.box(context, x, y, this.palette.surface, tint, 1.25);
     context.fillStyle = tint;
     context.beginPath();
     context.roundRect(x, y, 26, NODE_HEIGHT, [RADIUS, 0, 0, RADIUS]);
@@ -327,18 +337,17 @@ export class Scene {
     context.fillStyle = this.palette.text;
     context.font = "600 13px system-ui, sans-serif";
     const second = full ? secondLine(node.kind, now, node.attemptsMax) : "";
-    context.fillText(this.cut(node.name, NODE_WIDTH - 42), x + 34, y + (second === "" ? NODE_HEIGHT / 2 : 14.5));
+    context.fillText(this.cut(context, node.name, NODE_WIDTH - 42), x + 34, y + (second === "" ? NODE_HEIGHT / 2 : 14.5));
     if (second !== "") {
       context.fillStyle = this.palette.faint;
       context.font = "11.5px system-ui, sans-serif";
-      context.fillText(this.cut(second, NODE_WIDTH - (now.items ? 96 : 42)), x + 34, y + 30);
-      if (now.items !== undefined) this.drawItems(now.items, x + NODE_WIDTH - 66, y + 27);
+      context.fillText(this.cut(context, second, NODE_WIDTH - (now.items ? 96 : 42)), x + 34, y + 30);
+      if (now.items !== undefined) this.drawItems(context, now.items, x + NODE_WIDTH - 66, y + 27);
     }
     context.globalAlpha = 1;
   }
 
-  private box(x: number, y: number, fill: string, stroke: string, width: number): void {
-    const context = this.context;
+  private box(context: CanvasRenderingContext2D, x: number, y: number, fill: string, stroke: string, width: number): void {
     context.beginPath();
     context.roundRect(x, y, NODE_WIDTH, NODE_HEIGHT, RADIUS);
     context.fillStyle = fill;
@@ -349,7 +358,7 @@ export class Scene {
   }
 
   /** A bar of what ended well, badly and is under way. */
-  private drawItems(items: ItemCounts, x: number, y: number): void {
+  private drawItems(context: CanvasRenderingContext2D, items: ItemCounts, x: number, y: number): void {
     const total = items.left + items.open + items.good + items.bad;
     const width = 56;
     const parts: [number, string][] = [
@@ -357,13 +366,13 @@ export class Scene {
       [items.bad, "failed"],
       [items.open, "running"],
     ];
-    this.context.fillStyle = this.palette.line;
-    this.context.fillRect(x, y, width, 6);
+    context.fillStyle = this.palette.line;
+    context.fillRect(x, y, width, 6);
     let from = x;
     for (const [count, state] of parts) {
       const part = (width * count) / Math.max(1, total);
-      this.context.fillStyle = this.stateColour(state);
-      this.context.fillRect(from, y, part, 6);
+      context.fillStyle = this.stateColour(state);
+      context.fillRect(from, y, part, 6);
       from += part;
     }
   }
@@ -398,12 +407,12 @@ export class Scene {
     if (input.selected >= 0) frame(input.selected, this.palette.focus, 2.5 * unit, 3 * unit);
   }
 
-  private cut(text: string, width: number): string {
-    const key = `${width}${this.context.font}${text}`;
+  private cut(context: CanvasRenderingContext2D, text: string, width: number): string {
+    const key = `${width}${context.font}${text}`;
     const known = this.labels.get(key);
     if (known !== undefined) return known;
     let cut = text;
-    while (cut.length > 1 && this.context.measureText(cut === text ? cut : `${cut}…`).width > width)
+    while (cut.length > 1 && context.measureText(cut === text ? cut : `${cut}…`).width > width)
       cut = cut.slice(0, cut.length > 60 ? 60 : -1);
     const label = cut === text ? text : `${cut}…`;
     if (this.labels.size > 50_000) this.labels.clear();

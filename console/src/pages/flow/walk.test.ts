@@ -34,3 +34,14 @@ test("a cascade is what the root dragged down, nearest first", () => {
   expect(cascadeOf(graph, jobs.map(nowOf), 0)).toEqual([1, 3]);
   expect(cascadeOf(graph, jobs.map(nowOf), 2)).toEqual([]);
 });
+
+test("a job that a failure reaches by two ways falls once", () => {
+  const fallen = { state: "failed", cause: "upstream" };
+  const diamond: JobView[] = [
+    { job: "f1/a", state: "failed" },
+    { job: "f1/b", ...fallen, parents: ["a"] },
+    { job: "f1/c", ...fallen, parents: ["a"] },
+    { job: "f1/d", ...fallen, parents: ["b", "c"] },
+  ];
+  expect(cascadeOf(graphOf("f1", diamond), diamond.map(nowOf), 0)).toEqual([1, 2, 3]);
+});

@@ -65,13 +65,25 @@ test("a refresh that finds fewer rows moves those behind", async () => {
   expect(pager.known).toBe(15);
 });
 
-test("a reset begins anew, and late answers of before are not taken", async () => {
+test("a reset begins anew, and what is shown stays until then", async () => {
   const { pager, source } = listOf(25);
   await settled();
-  pager.want(5, 12);
   source.count = 7;
   pager.reset();
   expect(pager.known).toBe(10);
   await settled();
   expect([pager.known, pager.complete]).toEqual([7, true]);
+});
+
+test("an answer to what was asked before a reset comes too late", async () => {
+  const answers: ((rows: number[]) => void)[] = [];
+  const pager = new Pager<number>(
+    () => new Promise((done) => answers.push((rows) => done({ rows, cursor: undefined }))),
+    () => {},
+  );
+  pager.reset();
+  answers[1]!([1, 2]);
+  answers[0]!([9, 9, 9]);
+  await settled();
+  expect([pager.known, pager.row(0)]).toEqual([2, 1]);
 });

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { THEME_CHANGED, colour } from "../../ui/theme";
-import { RING_TICKS, ring, seriesOf, type Measure, type Series } from "./ring";
+import { ring, seriesOf, type Measure, type Series } from "./ring";
 
 export interface Line {
   label: string;
@@ -23,6 +23,7 @@ const STEPS = [1, 2, 5]
   .map((step) => step / 10)
   .concat([0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power)));
 const HEIGHT_PX = 132;
+const SHOWN_S_LEAST = 60; // of the ten minutes that the ring grows to
 
 function optionsOf({ lines, text, least }: PlotProps, width: number): uPlot.Options {
   const grid = { stroke: colour("line"), width: 1 };
@@ -34,7 +35,7 @@ function optionsOf({ lines, text, least }: PlotProps, width: number): uPlot.Opti
     cursor: { points: { size: 6 }, drag: { x: false, y: false }, sync: { key: "overview" } },
     padding: [8, 4, 0, 0],
     scales: {
-      x: { time: true, range: (_, __, max) => [(max || Date.now() / 1000) - RING_TICKS, max || Date.now() / 1000] },
+      x: { time: true, range: (_, min, max) => [Math.min(min, max - SHOWN_S_LEAST), max] },
       y: { range: (_, __, max) => [0, Math.max(least, (max ?? 0) * 1.1)] },
     },
     axes: [
