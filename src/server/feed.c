@@ -48,7 +48,7 @@ struct wait_target {
 
 void feed_init(struct server *s) {
     struct feed *f = &s->feed;
-    f->ring = ARENA_ARRAY(&s->birth, struct effect, FEED_RING);
+    f->ring = arena_space(&s->birth, sizeof(struct effect) * FEED_RING); /* it takes memory as events come */
     f->first = f->next = 1;
     f->before_lsn = engine_lsn(s->engine);
     f->before_ordinal = UINT32_MAX;
