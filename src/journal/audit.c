@@ -10,6 +10,7 @@
 #include "utf8.h"
 
 #define NAME_BYTES 200u
+#define TRIES 8u /* each follows a move of a whole segment, which takes longer than to read some */
 
 struct slot {              /* a record that fits, until the segment is through: later ones take its place */
     struct audit_record r; /* without its texts */
@@ -202,7 +203,6 @@ static enum err segments_read(struct reading *p, struct disk *d, const struct se
         p->seen = 0;
         p->room = p->q->most - page->count + 1; /* one more tells that there is a next page */
         e = segment_read(p, &scan, g, why);
-        if (e == ERR_NOT_FOUND && g->archived) e = ERR_OK; /* removed or packed since it was listed */
         if (e == ERR_OK) page_take(p, page);
         if (page->count > p->q->most) {
             page->count = p->q->most;
@@ -215,18 +215,28 @@ static enum err segments_read(struct reading *p, struct disk *d, const struct se
     return e;
 }
 
-enum err audit_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
-                    struct audit_page *ret, struct why *why) {
-    REQUIRE(q->most > 0);
+/* ERR_NOT_FOUND: a segment has moved since it was listed: into the archive, or was packed or removed there. */
+static enum err page_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
+                          struct audit_page *ret, struct why *why) {
     struct segment_table t;
     struct reading p = {.q = q, .stop = stop, .arena = arena};
-    struct audit_page page = {.at = ARENA_ARRAY(arena, struct audit_record, q->most + 1)};
+    *ret = (struct audit_page){.at = ARENA_ARRAY(arena, struct audit_record, q->most + 1)};
     segment_table_init(&t);
     arena_init(&p.scratch, 65536, (size_t)1 << 30);
     enum err e = segment_table_load(&t, d, true, why);
-    if (e == ERR_OK) e = segments_read(&p, d, &t, &page, why);
+    if (e == ERR_OK) e = segments_read(&p, d, &t, ret, why);
     arena_fini(&p.scratch);
     segment_table_fini(&t);
+    return e;
+}
+
+enum err audit_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
+                    struct audit_page *ret, struct why *why) {
+    REQUIRE(q->most > 0);
+    struct audit_page page;
+    enum err e = ERR_NOT_FOUND;
+    for (uint32_t i = 0; e == ERR_NOT_FOUND && i < TRIES; i++) e = page_read(d, q, stop, arena, &page, why);
+    if (e == ERR_NOT_FOUND) return why_set(why, ERR_BUSY, "the journal is being moved into its archive");
     if (e == ERR_OK) *ret = page;
     return e;
 }

@@ -4,10 +4,8 @@
 
 #include <stdio.h>
 
-#include "file.h"
-#include "jlab.h"
 #include "recount.h"
-#include "rig.h"
+#include "rigdisk.h"
 #include "tmpdisk.h"
 
 struct heard {
@@ -41,34 +39,12 @@ static void live(void) {
     assert_int_equal(rig_drain(&rig, "w1", true), ERR_OK);
 }
 
-static void write_journal(void) {
-    struct jlab_clock clock;
-    struct file_options o;
-    struct journal *j;
-    struct journal_head head;
-    struct why why;
-    jlab_clock_init(&clock, 7);
-    file_options_default(&o);
-    o.segment_bytes = 1 << 20;
-    o.reserve_bytes = 0;
-    assert_int_equal(file_open(tmp.disk, &clock.clock, &o, &j, &why), ERR_OK);
-    assert_int_equal(j->ops->acquire(j, 0, &head, &why), ERR_OK);
-    for (uint32_t i = 0; i < rig.batches.count; i++) {
-        struct batch b = *(struct batch *)vec_at(&rig.batches, i);
-        b.records.ptr = rig.journal.at + (size_t)b.records.ptr; /* kept as offsets */
-        b.epoch = head.epoch;
-        if (j->ops->append(j, head.epoch, b.first_lsn - 1, &b, &why) != JOURNAL_DURABLE) fail_msg("%s", why.text);
-    }
-    assert_int_equal(file_seal(j, &why), ERR_OK);
-    j->ops->close(j);
-}
-
 static int setup(void **state) {
     (void)state;
     rig_init(&rig);
     tmpdisk_make(&tmp);
     live();
-    write_journal();
+    rigdisk_write(&rig, tmp.disk, 1 << 20);
     return 0;
 }
 

@@ -1,0 +1,28 @@
+/* rigdisk.c: see rigdisk.h. */
+#include "rigdisk.h"
+
+#include "file.h"
+#include "jlab.h"
+#include "panic.h"
+
+void rigdisk_write(const struct rig *r, struct disk *to, uint64_t segment_bytes) {
+    struct jlab_clock clock;
+    struct file_options o;
+    struct journal *j;
+    struct journal_head head;
+    struct why why;
+    jlab_clock_init(&clock, 7);
+    file_options_default(&o);
+    o.segment_bytes = segment_bytes;
+    o.reserve_bytes = 0;
+    ENSURE(file_open(to, &clock.clock, &o, &j, &why) == ERR_OK);
+    ENSURE(j->ops->acquire(j, 0, &head, &why) == ERR_OK);
+    for (uint32_t i = 0; i < r->batches.count; i++) {
+        struct batch b = *(struct batch *)vec_at(&r->batches, i);
+        b.records.ptr = r->journal.at + (size_t)b.records.ptr; /* kept as offsets */
+        b.epoch = head.epoch;
+        if (j->ops->append(j, head.epoch, b.first_lsn - 1, &b, &why) != JOURNAL_DURABLE) PANIC("not durable");
+    }
+    ENSURE(file_seal(j, &why) == ERR_OK);
+    j->ops->close(j);
+}
