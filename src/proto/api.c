@@ -110,26 +110,40 @@ static bool path_fits(const char *pattern, const struct slice *words, uint32_t c
     return n == count;
 }
 
-enum err api_find(const struct http_request *r, struct arena *arena, struct api_match *ret, struct why *why) {
-    struct slice path = r->path, words[API_WORDS_MAX], raw;
-    uint32_t count = 0;
-    enum http_verb wanted = r->verb == HTTP_VERB_HEAD ? HTTP_VERB_GET : r->verb;
+struct path { /* of a request, in its words */
+    struct slice words[API_WORDS_MAX];
+    uint32_t count; /* 0: none of ours can be it */
+    bool bare;      /* without the prefix */
+};
+
+static enum err path_read(struct slice path, struct arena *arena, struct path *ret, struct why *why) {
     size_t prefix = sizeof API_PREFIX - 1;
-    *ret = (struct api_match){0};
-    bool bare = path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0;
-    if (!bare) path = slice_of(path.ptr + prefix, path.len - prefix);
+    struct slice raw;
+    ret->count = 0;
+    ret->bare = path.len < prefix || memcmp(path.ptr, API_PREFIX, prefix) != 0;
+    if (!ret->bare) path = slice_of(path.ptr + prefix, path.len - prefix);
+    uint32_t count = 0;
     while (uri_word_next(&path, &raw)) {
         if (count == API_WORDS_MAX) return ERR_OK;
-        enum err e = uri_decode(raw, false, arena, &words[count++], why);
+        enum err e = uri_decode(raw, false, arena, &ret->words[count++], why);
         if (e != ERR_OK) return e;
     }
-    if (path.len > 0 || count == 0 || words[0].len == 0) return ERR_OK; /* "/api/v1x" */
-    char first = (char)words[0].ptr[0];
+    if (path.len == 0 && count > 0 && ret->words[0].len > 0) ret->count = count; /* not "/api/v1x" */
+    return ERR_OK;
+}
+
+enum err api_find(const struct http_request *r, struct arena *arena, struct api_match *ret, struct why *why) {
+    enum http_verb wanted = r->verb == HTTP_VERB_HEAD ? HTTP_VERB_GET : r->verb;
+    struct path path;
+    *ret = (struct api_match){0};
+    enum err e = path_read(r->path, arena, &path, why);
+    if (e != ERR_OK || path.count == 0) return e;
+    char first = (char)path.words[0].ptr[0];
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         struct slice found[API_WORDS_MAX];
         uint32_t n = 0;
         if (routes[i].path[1] != first) continue; /* most are told apart by a letter */
-        if (routes[i].bare != bare || !path_fits(routes[i].path, words, count, found, &n)) continue;
+        if (routes[i].bare != path.bare || !path_fits(routes[i].path, path.words, path.count, found, &n)) continue;
         ret->verbs |= 1u << routes[i].verb;
         if (routes[i].verb == HTTP_VERB_GET) ret->verbs |= 1u << HTTP_VERB_HEAD;
         if (routes[i].verb != wanted) continue;
@@ -138,6 +152,15 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
         for (uint32_t k = 0; k < n; k++) ret->words[k] = found[k];
     }
     return ERR_OK;
+}
+
+void api_again(const struct api_route *route, const struct http_request *r, struct arena *arena,
+               struct api_match *ret) {
+    struct path path;
+    struct why why;
+    *ret = (struct api_match){.route = route};
+    ENSURE(path_read(r->path, arena, &path, &why) == ERR_OK);
+    ENSURE(path_fits(route->path, path.words, path.count, ret->words, &ret->word_count));
 }
 
 /* ---- messages ---- */

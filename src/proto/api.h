@@ -55,6 +55,8 @@ struct api_match {
 
 /* HEAD finds what GET finds. ERR_INVALID: the path has bad escapes. */
 CHECKED enum err api_find(const struct http_request *r, struct arena *arena, struct api_match *ret, struct why *why);
+/* The same for a request whose route is known; without `verbs`. */
+void api_again(const struct api_route *route, const struct http_request *r, struct arena *arena, struct api_match *ret);
 
 /* The message that a whole request means, in x->arena. */
 CHECKED enum err api_message(const struct api_match *m, const struct http_request *r, const struct limits *limits,

@@ -102,7 +102,7 @@ struct web {
     uint64_t upload;   /* its body is a blob, and goes there as it comes; 0 = it is not */
     bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
-    const struct api_route *route;
+    const struct api_route *route; /* of the request that was admitted; NULL = none */
     uint8_t orion; /* enum orion_call, in place of a route */
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */

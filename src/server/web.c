@@ -152,8 +152,8 @@ static void serve(struct server *s, struct session *n) {
     }
     arena_reset(&s->webs.arena);
     struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
-    enum err e = api_find(&w->in.request, &s->webs.arena, &match, &why);
-    if (e == ERR_OK) e = api_message(&match, &w->in.request, s->limits, &x, &message);
+    api_again(w->route, &w->in.request, &s->webs.arena, &match);
+    enum err e = api_message(&match, &w->in.request, s->limits, &x, &message);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
         return;
@@ -163,7 +163,6 @@ static void serve(struct server *s, struct session *n) {
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->ranged = (match.route->op == WIRE_LOGS || match.route->op == WIRE_BLOB_GET) &&
                 web_range_take(&w->in.request, match.route->op, message, &w->range_most);
-    w->route = match.route;
     web_give(s, n, w->route->op, message);
 }
 

@@ -33,7 +33,6 @@ bool web_upload_begin(struct server *s, struct session *n) {
 
 void web_upload_more(struct server *s, struct session *n) {
     struct web *w = n->web;
-    struct api_match m;
     struct why why = {{0}};
     struct buf *body = &w->in.body;
     enum err e = body->len > 0 ? upload_part(s, w->upload, buf_slice(body), &why) : ERR_OK;
@@ -42,9 +41,6 @@ void web_upload_more(struct server *s, struct session *n) {
         w->in.request.body = (struct slice){0};
     }
     if (e == ERR_OK && w->in.state == HTTP_IN_WHOLE) {
-        arena_reset(&s->webs.arena);
-        ENSURE(api_find(&w->in.request, &s->webs.arena, &m, &why) == ERR_OK && m.route != NULL);
-        w->route = m.route;
         w->request = w->request == UINT32_MAX ? 1 : w->request + 1;
         w->busy = true; /* the answer may come at once */
         uint64_t number = w->upload;

@@ -28,9 +28,10 @@
 struct listener {
     int fd;
     struct buf in;
-    bool greeted, stalled;
+    bool greeted, stalled, is_first; /* the first one takes nothing for a while */
     uint64_t count;
     uint32_t sum;
+    char last[48]; /* position of the last event */
 };
 
 static struct realserver server;
@@ -83,22 +84,46 @@ static int teardown(void **state) {
 
 /* ---- listeners ---- */
 
-static void listener_open(bool stalled) {
-    struct listener *l = &listeners[listener_count++];
-    char text[512];
+static void listener_dial(struct listener *l) {
+    char text[512], since[64] = "";
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     to.sin_port = htons((uint16_t)strtol(strrchr(server.address, ':') + 1, NULL, 10));
-    *l = (struct listener){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .stalled = stalled};
-    buf_init(&l->in, (size_t)64 << 20);
+    l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int room = 65536;
-    if (stalled) assert_int_equal(setsockopt(l->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
+    if (l->is_first) assert_int_equal(setsockopt(l->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
     assert_int_equal(connect(l->fd, (struct sockaddr *)&to, sizeof to), 0);
-    int len = snprintf(text, sizeof text,
-                       "GET /api/v1/events" ALL_BUT_TICKS " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
-                       "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-                       server.admin);
+    if (l->last[0] != 0) snprintf(since, sizeof since, "&since=%s", l->last);
+    int len =
+        snprintf(text, sizeof text,
+                 "GET /api/v1/events" ALL_BUT_TICKS "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
+                 "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+                 since, server.admin);
     assert_int_equal(send(l->fd, text, (size_t)len, MSG_NOSIGNAL), len);
+}
+
+static void listener_open(bool is_first) {
+    struct listener *l = &listeners[listener_count++];
+    *l = (struct listener){.is_first = is_first, .stalled = is_first};
+    buf_init(&l->in, (size_t)64 << 20);
+    listener_dial(l);
+}
+
+/* Who answers no ping for a minute is taken for dead, and comes back for what it has not heard. */
+static void listener_again(struct listener *l) {
+    close(l->fd);
+    buf_clear(&l->in);
+    l->greeted = false;
+    listener_dial(l);
+}
+
+static void position_keep(struct listener *l, struct slice text) {
+    static const char key[] = "\"position\":\"";
+    const uint8_t *at = memmem(text.ptr, text.len, key, sizeof key - 1);
+    assert_non_null(at);
+    size_t len = 0;
+    for (at += sizeof key - 1; *at != '"' && len < sizeof l->last - 1;) l->last[len++] = (char)*at++;
+    l->last[len] = 0;
 }
 
 /* Frames off the front of what came; how many bytes. */
@@ -113,6 +138,7 @@ static size_t frames_take(struct listener *l) {
         if (is_text && l->greeted) {
             l->count++;
             l->sum = crc32c(l->sum, f + head, length);
+            if (l->is_first) position_keep(l, slice_of(f + head, length));
         }
         l->greeted |= is_text; /* the first one is the hello */
         if ((f[0] & 0x0f) == 9) (void)!send(l->fd, "\x8a\x80\0\0\0\0", 6, MSG_NOSIGNAL);
@@ -125,6 +151,10 @@ static void listener_read(struct listener *l) {
     static uint8_t bytes[262144];
     ssize_t got = recv(l->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0 && l->is_first && l->last[0] != 0) {
+        listener_again(l);
+        return;
+    }
     if (got <= 0) fail_msg("a listener was sent away after %llu events", (unsigned long long)l->count);
     buf_put(&l->in, bytes, (size_t)got);
     size_t used = 0;
