@@ -145,10 +145,9 @@ static void change(struct understudy *u, const struct http_request *r, struct bu
     enum err e = understudy_check(u, r, &why);
     if (e != ERR_OK) {
         understudy_refuse(u, 0, e, why.text, out);
-    } else if (path_is(r, PREFIX "/kill")) {
-        understudy_refuse(u, 0, ERR_STATE, "the server is dead already", out);
     } else {
-        u->recover_wanted = true;
+        /* A kill is done: browsers send again what a server died of before it answered. */
+        if (!path_is(r, PREFIX "/kill")) u->recover_wanted = true;
         say_how_it_is(u, false, out);
     }
 }
