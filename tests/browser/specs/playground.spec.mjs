@@ -124,6 +124,7 @@ spec("the event stream can be filtered, paused and cleared", async ({ fresh, ope
   const page = await open("/playground", { reeve });
   const rows = page.locator(".event-list .event");
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+  await page.getByText("Nothing happened since this page was opened.").waitFor();
   const first = await reeve.submit({ jobs: { one: { noop: true } } });
   await rows.filter({ hasText: `${first}/one` }).filter({ hasText: "succeeded" }).waitFor();
   await rows.filter({ hasText: `${first}/one` }).filter({ hasText: "ready" }).first().focus();
