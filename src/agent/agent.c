@@ -119,12 +119,13 @@ static bool is_idle(const struct agent *a) {
 }
 
 static void drain_pass(struct agent *a) {
-    if (a->is_detaching && agent_now_ms(a) >= a->detach_until_ms) a->is_over = true;
-    if (a->link.state != LINK_UP) run_end_services(a); /* nobody is there to have them moved */
+    bool is_up = a->link.state == LINK_UP;
+    if (a->is_detaching && (!is_up || agent_now_ms(a) >= a->detach_until_ms)) a->is_over = true;
+    if (!is_up) run_end_services(a); /* nobody is there to have them moved */
     if (a->is_detaching || !is_idle(a)) return;
     a->is_detaching = true;
     a->detach_until_ms = agent_now_ms(a) + DETACH_MS;
-    if (a->link.state == LINK_UP)
+    if (is_up)
         link_detach(a);
     else
         a->is_over = true;

@@ -1,7 +1,7 @@
 // A real `reeve up` in a directory of its own, and the command line beside it: what a page did is checked by what
 // `reeve … --json` says, never by the page alone.
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -129,6 +129,13 @@ export class Reeve {
     return pids.map(Number);
   }
 
+  /** Workers that the server started: they live on when it is killed. */
+  async started() {
+    const names = await readdir(join(this.data, "started")).catch(() => []);
+    const texts = names.map((name) => readFile(join(this.data, "started", name, "pid"), "utf8").catch(() => ""));
+    return (await Promise.all(texts)).filter((text) => text !== "").map(Number);
+  }
+
   /** kill -9 of the server; its supervisor starts it again. */
   async killServer() {
     for (const pid of await this.children()) {
@@ -141,7 +148,7 @@ export class Reeve {
   async stop() {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const over = new Promise((done) => this.process.on("exit", done));
-      const pids = await this.children();
+      const pids = [...(await this.children()), ...(await this.started())];
       this.process.kill("SIGKILL");
       for (const pid of pids) kill(pid);
       await over;
