@@ -339,9 +339,13 @@ bool http_text_is(struct slice text, const char *word) {
     return i == text.len && word[i] == 0;
 }
 
-/* Each request is asked for two dozen of them: most are told apart by their length. */
+/* Each request is asked for two dozen of them: most are told apart by their length. What was asked for is in small
+ * letters, and in a name, which is a token, nothing but the large one differs from a small letter by that bit. */
 static bool is_named(const struct http_header *h, const char *name, size_t len) {
-    return h->name.len == len && http_text_is(h->name, name);
+    if (h->name.len != len) return false;
+    for (size_t i = 0; i < len; i++)
+        if ((h->name.ptr[i] | 0x20) != (uint8_t)name[i]) return false;
+    return true;
 }
 
 uint32_t http_header_count(const struct http_request *r, const char *name) {

@@ -273,6 +273,10 @@ static enum err sort_nodes(struct graph *g, uint32_t *order, uint32_t *place) {
 /* ---- to the wire ---- */
 
 static uint32_t options_place(struct graph *g, const struct wire_options *o) {
+    if (g->node_count == 1) { /* nothing to share it with but its own compensation */
+        *(struct wire_options *)vec_push(&g->options) = *o;
+        return g->options.count - 1;
+    }
     buf_clear(&g->bytes);
     tlv_encode(&wire_options_desc, o, &g->bytes);
     uint64_t key = hash64(g->bytes.at, g->bytes.len, 0);
