@@ -1,0 +1,12 @@
+/* titan_fleet.h: what Titan's own workers say to their master, on the listener of titan_session.h: REGISTER,
+ * UNREGISTER_SERVICE, JOB_COMPLETE, LOG_STREAM, LOG_BATCH. Answered by titan_say, or later by titan_ask and then
+ * titan_say (titan_session.h): one answer to each frame, in order. */
+#ifndef REEVE_TITAN_FLEET_H
+#define REEVE_TITAN_FLEET_H
+
+#include "server_impl.h"
+#include "titan.h"
+
+void titan_fleet_frame(struct server *s, struct session *n, const struct titan_frame *f);
+
+#endif
