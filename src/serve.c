@@ -18,7 +18,6 @@
 #include "json.h"
 #include "launch.h"
 #include "orion_session.h"
-#include "titan_session.h"
 #include "osaside.h"
 #include "oschild.h"
 #include "osclock.h"
@@ -30,6 +29,7 @@
 #include "oszones.h"
 #include "server.h"
 #include "settings.h"
+#include "titan_session.h"
 
 #define DRAIN_MS_MAX 10000
 #define HEAP_STEP_BYTES (256 << 10)

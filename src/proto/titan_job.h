@@ -17,6 +17,7 @@
 #define REEVE_TITAN_JOB_H
 
 #include "arena.h"
+#include "buf.h"
 #include "err.h"
 #include "slice.h"
 
@@ -31,6 +32,14 @@ enum titan_kind {
     TITAN_KIND_HANDLER,
 };
 
+#define TITAN_ELSEWHERE UINT32_MAX
+
+struct titan_parent {
+    struct slice id; /* with its prefix */
+    uint32_t at;     /* which job of the payload it is; TITAN_ELSEWHERE = none of it */
+    struct slice target; /* then: FLOW/JOB, which whoever knows the jobs fills in */
+};
+
 struct titan_job {
     struct slice id; /* empty = whoever takes it gives it one; of a DAG: with its prefix */
     enum titan_kind kind;
@@ -38,11 +47,13 @@ struct titan_job {
     struct slice entry;  /* archives: which file of it */
     struct slice args;   /* separated by single blanks; handler: the payload */
     struct slice base64; /* script, service: the file */
+    struct slice bytes;  /* its content, or the hash of a blob that has it: filled in by whoever keeps files */
+    struct slice hash;
     uint32_t port;       /* services */
     struct slice requirement;
     int64_t priority, delay_ms;
     bool affinity;
-    struct slice *parents; /* ids with their prefix */
+    struct titan_parent *parents;
     uint32_t parent_count;
 };
 
@@ -56,9 +67,11 @@ CHECKED enum err titan_dag_read(struct slice text, struct arena *arena, struct t
 CHECKED enum err titan_job_read(struct slice text, struct arena *arena, struct titan_job *ret, struct why *why);
 
 struct slice titan_trim(struct slice text); /* without blanks and line ends around it */
+bool titan_number(struct slice text, int64_t *ret);
 
 /* Base64 as Java's basic decoder reads it: no blanks, padding may be left out. Into the arena. The refusal is worded as
  * there: `Illegal base64 character 2d`. */
 CHECKED enum err titan_base64(struct slice text, struct arena *arena, struct slice *ret, struct why *why);
+void titan_base64_put(struct buf *out, struct slice bytes); /* with padding, without line ends */
 
 #endif

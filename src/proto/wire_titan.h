@@ -32,7 +32,8 @@ struct wire_titan_job {
     struct slice target;  /* FLOW/JOB; empty = there is none of that id */
     struct slice status;  /* in Titan's words */
     uint32_t attempts;    /* so far: each has a log */
-    struct slice service; /* that it deploys; empty = it is no service */
+    struct slice service; /* that it deploys and that is to run; empty = there is none */
+    struct slice log;     /* FLOW/JOB whose attempts have its output: of a service another job than itself */
 };
 
 struct wire_titan {

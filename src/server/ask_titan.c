@@ -29,6 +29,10 @@ const char *titan_status_word(const struct server *s, const struct job_view *job
     return "NULL";
 }
 
+static struct slice tenant_of(const struct server *s) {
+    return slice_str(s->options.titan->tenant);
+}
+
 static void one_job(struct server *s, struct slice id, struct wire_titan_job *ret) {
     struct titan_entry entry;
     struct job_view job;
@@ -38,7 +42,13 @@ static void one_job(struct server *s, struct slice id, struct wire_titan_job *re
                                    .target = show_job_name(s, &job),
                                    .status = slice_str(titan_status_word(s, &job)),
                                    .attempts = job.attempt};
-    if (job.options->kind == JOB_SERVICE) ret->service = job.name;
+    ret->log = ret->target;
+    struct service_view service;
+    if (job.options->kind != JOB_SERVICE || !view_service(server_state(s), tenant_of(s), job.name, &service)) return;
+    if (service.desired == SERVICE_RUNNING) ret->service = job.name;
+    if (service.runner.flow.v == 0 || !view_job(server_state(s), service.runner, &job)) return;
+    ret->log = show_job_name(s, &job);
+    ret->attempts = job.attempt;
 }
 
 static void jobs_of(struct server *s, const struct wire_titan_get *m, struct wire_titan *ret) {

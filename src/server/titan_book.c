@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "server_impl.h"
-#include "titan_job.h"
+#include "titan_flow.h"
 #include "view_history.h"
 
 void titan_book_init(struct titan_book *b) {
@@ -59,7 +59,7 @@ bool titan_is_flow(struct server *s, flow_id flow) {
     const struct label *labels = NULL;
     uint32_t count = view_labels(server_state(s), flow, &s->show, &labels);
     for (uint32_t i = 0; i < count; i++)
-        if (slice_eq(labels[i].key, SLICE("dialect")) && slice_eq(labels[i].value, SLICE("titan"))) return true;
+        if (slice_eq(labels[i].key, SLICE("dialect")) && slice_eq(labels[i].value, SLICE(TITAN_DIALECT))) return true;
     return false;
 }
 

@@ -10,8 +10,6 @@
 
 struct server;
 
-#define TITAN_ID_LABEL "titan.id"
-
 struct titan_entry {
     struct job_ref job;
     struct bytes *id;

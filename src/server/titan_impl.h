@@ -25,7 +25,6 @@ void titan_cancel(struct server *s, struct session *n, struct slice body);
 void titan_logs(struct server *s, struct session *n, struct slice body);
 
 /* titan_files.c */
-#define TITAN_FILE_PREFIX "titan:file:"
 void titan_upload(struct server *s, struct session *n, struct slice body);
 void titan_fetch(struct server *s, struct session *n, struct slice body);
 void titan_deploy_script(struct server *s, struct session *n, struct slice body);

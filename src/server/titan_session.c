@@ -49,6 +49,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     arena_init(&t->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&t->heard, HEARD_BYTES_MAX);
     buf_init(&t->later, IN_BYTES_MAX);
+    buf_init(&t->text, HEARD_BYTES_MAX);
     n->in.max = IN_BYTES_MAX;
     n->titan = t;
     n->state = SESSION_OPEN;
@@ -65,6 +66,7 @@ void titan_close(struct server *s, struct session *n) {
     arena_fini(&t->arena);
     buf_fini(&t->heard);
     buf_fini(&t->later);
+    buf_fini(&t->text);
     pool_free(&s->titan.talks, t->index);
     n->titan = NULL;
 }
@@ -109,6 +111,21 @@ static titan_serve_fn serve_of(uint8_t opcode) {
         uint8_t opcode;
         titan_serve_fn serve;
     } known[] = {
+        {TITAN_SUBMIT_JOB, titan_submit_job},
+        {TITAN_SUBMIT_DAG, titan_submit_dag},
+        {TITAN_DEPLOY, titan_deploy},
+        {TITAN_RUN, titan_run},
+        {TITAN_STOP, titan_stop},
+        {TITAN_STATS, titan_stats},
+        {TITAN_STATS_JSON, titan_stats_json},
+        {TITAN_CLEAN_STATS, titan_clean_stats},
+        {TITAN_KILL_WORKER, titan_kill_worker},
+        {TITAN_GET_LOGS, titan_logs},
+        {TITAN_UPLOAD_ASSET, titan_upload},
+        {TITAN_FETCH_ASSET, titan_fetch},
+        {TITAN_GET_JOB_STATUS, titan_status},
+        {TITAN_CANCEL_JOB, titan_cancel},
+        {TITAN_DEPLOY_SCRIPT, titan_deploy_script},
         {TITAN_KV_SET, titan_kv_set},
         {TITAN_KV_GET, titan_kv_get},
         {TITAN_KV_SADD, titan_kv_sadd},
@@ -266,6 +283,8 @@ static void finish(struct server *s, struct session *n) {
     struct titan_talk *t = n->titan;
     frame_drop(n);
     arena_reset(&t->arena);
+    buf_fini(&t->text);
+    buf_init(&t->text, HEARD_BYTES_MAX);
     t->busy = false;
     t->work = NULL;
     t->told = NULL;

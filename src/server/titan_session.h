@@ -43,6 +43,7 @@ struct titan_talk { /* one connection */
     struct arena arena; /* until it is answered */
     struct buf heard;   /* answers, as frames */
     struct buf later;   /* came while it was busy */
+    struct buf text;    /* an answer that comes together in pieces */
     int64_t since_ms;   /* the frame that is coming began */
     uint64_t unsent;    /* of its answers, when it was last looked at */
 };

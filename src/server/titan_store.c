@@ -71,37 +71,29 @@ void titan_kv_sadd(struct server *s, struct session *n, struct slice body) {
 
 struct members {
     struct slice key;
-    struct buf text; /* those of the pages so far; in the arena, so it grows by halves at most */
+    uint64_t count; /* so far */
 };
 
 static void members_ask(struct server *s, struct session *n, struct slice after);
-
-static void members_put(struct session *n, struct members *w, struct slice member) {
-    struct buf *b = &w->text;
-    size_t need = b->len + member.len + 1;
-    if (need > b->slots) {
-        uint8_t *more = arena_space(&n->titan->arena, 2 * need);
-        if (b->len > 0) memcpy(more, b->at, b->len);
-        *b = (struct buf){more, b->len, 2 * need, 2 * need, false};
-    }
-    if (b->len > 0) buf_put_u8(b, ',');
-    buf_put_slice(b, member);
-}
 
 static void members_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     const struct wire_kv_items *m = message;
     struct members *w = n->titan->work;
     const struct wire_kv_key *members = m->members.at;
+    struct buf *text = &n->titan->text;
     (void)more;
     if (titan_refused(s, n, op, message)) return;
-    for (uint32_t i = 0; i < m->members.count && w->text.len < MEMBERS_BYTES_MAX; i++)
-        members_put(n, w, members[i].text);
-    if (w->text.len >= MEMBERS_BYTES_MAX)
+    text->max = MEMBERS_BYTES_MAX;
+    for (uint32_t i = 0; i < m->members.count; i++) {
+        if (w->count++ > 0) buf_put_u8(text, ',');
+        buf_put_slice(text, members[i].text);
+    }
+    if (text->full)
         titan_say(s, n, SLICE("ERROR: the set has too many members for one answer"));
     else if (m->after.len > 0)
         members_ask(s, n, m->after);
     else
-        titan_say(s, n, buf_slice(&w->text));
+        titan_say(s, n, buf_slice(text));
 }
 
 static void members_ask(struct server *s, struct session *n, struct slice after) {

@@ -65,15 +65,15 @@ void hand_listens(struct hand *h, uint32_t port) {
     h->port = port;
 }
 
-static void registered(void *ctx, uint64_t token, const struct titan_frame *answer, const char *failure) {
+static void registered(void *ctx, uint64_t token, const struct exchange_end *end) {
     struct hand *h = ctx;
     (void)token;
-    bool is_good = failure == NULL && slice_eq(answer->body, SLICE("REGISTERED"));
+    bool is_good = end->answer != NULL && slice_eq(end->answer->body, SLICE("REGISTERED"));
     if (is_good && !h->is_registered) hand_log(h, "registered with %s", h->o.master);
     h->is_registered = is_good;
     if (!is_good && !h->was_refused)
         hand_log(h, "%s does not take us: %.*s; we go on trying", h->o.master,
-                 SLICE_FMT(failure != NULL ? slice_str(failure) : answer->body));
+                 SLICE_FMT(end->answer != NULL ? end->answer->body : slice_str(end->failure)));
     h->was_refused = !is_good;
     h->is_registering = false;
     h->register_at_ms = hand_now(h) + (is_good ? REGISTER_MS : REGISTER_AGAIN_MS);

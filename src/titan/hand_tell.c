@@ -95,14 +95,14 @@ static struct hand_task *by_number(const struct hand *h, uint32_t number) {
     return NULL;
 }
 
-static void told(void *ctx, uint64_t token, const struct titan_frame *answer, const char *failure) {
+static void told(void *ctx, uint64_t token, const struct exchange_end *end) {
     struct hand *h = ctx;
     struct hand_task *t = by_number(h, h->told_task);
-    (void)token, (void)answer; /* any answer counts */
+    (void)token;
     h->is_telling = false;
-    if (failure != NULL) {
+    if (end->answer == NULL) { /* any answer counts */
         int64_t pause = AGAIN_MS << (h->tell_failures < 4 ? h->tell_failures : 4);
-        if (h->tell_failures++ == 0) hand_log(h, "the master cannot be told: %s; it will be told again", failure);
+        if (h->tell_failures++ == 0) hand_log(h, "the master cannot be told: %s; it will be told again", end->failure);
         h->tell_at_ms = hand_now(h) + (pause < AGAIN_MS_MAX ? pause : AGAIN_MS_MAX);
         return;
     }
