@@ -61,13 +61,17 @@ def new_key() -> str:
     return "py-" + uuid.uuid4().hex
 
 
-def submit(spec: Mapping[str, Any], key: str, params: Optional[Mapping[str, Any]], check: bool) -> Operation[w.SubmittedFlow]:
+def submit(spec: Mapping[str, Any], key: str, params: Optional[Mapping[str, Any]], check: bool, more: bool = False) -> Operation[w.SubmittedFlow]:
     """The key makes a second submit of the same flow harmless: so it is sent again until it is answered."""
-    flow: Dict[str, Any] = {"spec": json.dumps(spec, ensure_ascii=False).encode(), "key": key, "check": check}
+    flow: Dict[str, Any] = {"spec": _json(spec), "key": key, "check": check, "part": {"more": more}}
     if params:
-        flow["params"] = json.dumps(params).encode()
+        flow["params"] = _json(params)
     frames = yield Ask(w.Op.SUBMIT, {"flows": [flow]})
     return _submitted(frames)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _submitted(frames: List[Frame]) -> w.SubmittedFlow:
@@ -77,9 +81,32 @@ def _submitted(frames: List[Frame]) -> w.SubmittedFlow:
     return cast(w.SubmittedFlow, done)
 
 
-def add_jobs(flow: object, spec: Mapping[str, Any]) -> Operation[w.SubmittedFlow]:
-    frames = yield Ask(w.Op.ADD_JOBS, {"flow": str(flow), "spec": json.dumps(spec, ensure_ascii=False).encode()}, False)
-    return _submitted(frames)
+def add_jobs(flow: object, spec: Mapping[str, Any], more: bool = False) -> Operation[None]:
+    """After a lost connection it looks whether the jobs are there before it sends them again."""
+    message = {"flow": str(flow), "spec": _json(spec), "part": {"more": more}}
+    last = "%s/%s" % (flow, list(spec["jobs"])[-1])
+    while True:
+        try:
+            _submitted((yield Ask(w.Op.ADD_JOBS, message, False)))
+            return
+        except errors.ConnectionLost:
+            try:
+                yield from get(last, False)
+                return
+            except errors.NotFound:
+                continue
+
+
+def submit_parts(parts: Sequence[Mapping[str, Any]], key: str, params: Optional[Mapping[str, Any]]) -> Operation[str]:
+    """A flow that is too large for one message: it does not end before its last part is there."""
+    done = yield from submit(parts[0], key, params, False, len(parts) > 1)
+    for number, part in enumerate(parts[1:], 2):
+        try:
+            yield from add_jobs(done["flow"], part, number < len(parts))
+        except errors.DuplicateName:
+            if not done["repeated"]:  # else an earlier try of ours came as far as this
+                raise
+    return done["flow"]
 
 
 def get(target: object, details: bool) -> Operation[Tuple[w.FlowView, List[w.JobView]]]:
@@ -147,9 +174,15 @@ def pause(op: int, scope: str, name: object) -> Operation[None]:
     yield Ask(op, {"scope": scope, "name": str(name)})
 
 
-def verdict(job: object, word: str, reason: str, hash: bytes, revision: int, question: int) -> Operation[None]:
-    yield Ask(w.Op.VERDICT, {"job": "" if question else str(job), "question": question, "verdict": word, "reason": reason,
-                             "hash": hash, "revision": revision}, False)
+def verdict(job: object, word: str, reason: str, hash: bytes, revision: int) -> Operation[None]:
+    """Without hash and revision the answer is to the question as it stands now."""
+    questions = yield from list_all("questions", 0, wanted(str(job).partition("/")[0]))
+    asked = [one for one in questions if str(job) in (one["job"], one["job"].partition("/")[0])]
+    if len(asked) != 1:
+        raise errors.NotFound("%s stands before %s" % (job, "%d questions: name a job" % len(asked) if asked else "no question"))
+    message = {"question": asked[0]["question"], "verdict": word, "reason": reason,
+               "hash": hash or asked[0]["hash"], "revision": revision or asked[0]["revision"]}
+    yield Ask(w.Op.VERDICT, message, False)
 
 
 def complete(job: object, output: Any, failed: bool, reason: str) -> Operation[None]:

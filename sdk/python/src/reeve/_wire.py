@@ -915,8 +915,7 @@ class Run(TypedDict, total=False):
     http: Sequence[Http]
     submit: Sequence[Step]
     poll: Sequence[Step]
-    function: str
-    arguments: str
+    handler: str
 
 
 class Name(TypedDict, total=False):
@@ -2063,8 +2062,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (55, "http", "list", "http"),
         (56, "submit", "list", "step"),
         (57, "poll", "list", "step"),
-        (65, "function", "text", ""),
-        (66, "arguments", "text", ""),
+        (65, "handler", "text", ""),
     ),
     "name": (
         (1, "name", "text", ""),
@@ -2306,7 +2304,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (1, "attempt", "message", "attempt"),
         (2, "fence", "uint", ""),
         (3, "job", "text", ""),
-        (4, "kind", "enum", "command script archive service http noop sleep fail gate barrier external function"),
+        (4, "kind", "enum", "command script archive service http noop sleep fail gate barrier external"),
         (5, "body", "bytes", ""),
         (6, "env", "list", "pair"),
         (7, "token", "bytes", ""),
@@ -2474,7 +2472,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (5, "failed", "text", ""),
     ),
     "options": (
-        (1, "kind", "enum", "command script archive service http noop sleep fail gate barrier external function"),
+        (1, "kind", "enum", "command script archive service http noop sleep fail gate barrier external"),
         (2, "priority", "int", ""),
         (3, "demand", "message", "demand"),
         (4, "attempts_max", "uint", ""),

@@ -326,13 +326,13 @@ class Client:
     def resume(self, name: object, scope: str = "flow") -> None:
         self._run(ops.pause(w.Op.RESUME, scope, name))
 
-    def approve(self, job: object = "", *, reason: str = "", hash: bytes = b"", revision: int = 0, question: int = 0) -> None:
+    def approve(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
         """Says yes to the question that a job stands before; `hash` and `revision`, as `questions` shows them, bind the
         yes to what was seen."""
-        self._run(ops.verdict(job, "allow", reason, hash, revision, question))
+        self._run(ops.verdict(job, "allow", reason, hash, revision))
 
-    def reject(self, job: object = "", *, reason: str = "", hash: bytes = b"", revision: int = 0, question: int = 0) -> None:
-        self._run(ops.verdict(job, "deny", reason, hash, revision, question))
+    def reject(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
+        self._run(ops.verdict(job, "deny", reason, hash, revision))
 
     def complete(self, job: object, output: Any = None, *, failed: bool = False, reason: str = "") -> None:
         """Ends an external job."""
