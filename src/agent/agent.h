@@ -30,6 +30,11 @@ struct agent_amount {
     uint64_t amount;
 };
 
+struct agent_handler { /* of a type of job: the program that its owner has chosen for it */
+    const char *type;
+    const char *const *argv; /* NULL-terminated; the payload comes behind */
+};
+
 struct agent_ceilings { /* of what one job may use; 0 = none */
     struct proc_limits standard; /* for jobs that name no limit of their own */
     struct proc_limits most;     /* for all of them */
@@ -63,6 +68,8 @@ struct agent_options {
     uint32_t label_count;
     struct agent_amount resources[AGENT_RESOURCES_MAX];
     uint32_t resource_count;
+    struct agent_handler handlers[AGENT_LIST_MAX];
+    uint32_t handler_count;
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
     const char *const *gpu_names; /* `gpus` of them, as programs know them; NULL: their numbers */
