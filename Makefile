@@ -68,6 +68,7 @@ docs: build ## write the documents that come from tables
 	@cd docs/formats && ../../build/release/records_doc objects < snapshot-objects.head.md > snapshot-objects.md
 	@build/release/openapi_doc < docs/openapi.head.yaml > docs/openapi.yaml
 	@cd docs/formats && ../../build/release/wire_doc < wire.head.md > wire.md
+	@build/release/wire_python > sdk/python/src/reeve/_wire.py
 	@build/release/flows_doc guide < docs/guides/flows.head.md > docs/guides/flows.md
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
 	@build/release/reeve help --man > docs/man/reeve.1

@@ -1,4 +1,5 @@
-/* flowfile.c: see flowfile.h. Files cannot be named here: whoever sends JSON has put them into it, or as blobs. */
+/* flowfile.c: see flowfile.h. Whoever sends JSON has put small files into it; others are blobs that are here already, and
+ * their path is `sha256:` with the hash. */
 #include "flowfile.h"
 
 #include "route.h"
@@ -6,9 +7,40 @@
 
 #define PARAMS_MAX 256u
 
+#define BLOB_PATH "sha256:"
+
+struct reading {
+    struct hasher *hasher;
+    struct arena *arena;
+};
+
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
-    struct hasher *h = ctx;
-    h->whole(h, bytes, ret);
+    struct reading *reading = ctx;
+    reading->hasher->whole(reading->hasher, bytes, ret);
+}
+
+static bool hex_read(struct slice text, uint8_t *ret, size_t bytes) {
+    static const char digits[] = "0123456789abcdef";
+    if (text.len != bytes * 2) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
+        if (digit == NULL) return false;
+        ret[i / 2] = (uint8_t)(ret[i / 2] << 4 | (uint8_t)(digit - digits));
+    }
+    return true;
+}
+
+static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
+    struct reading *reading = ctx;
+    static const struct slice before = {(const uint8_t *)BLOB_PATH, sizeof BLOB_PATH - 1};
+    uint8_t *at = arena_alloc(reading->arena, SPEC_HASH_BYTES);
+    bool is_blob = path.len > before.len && memcmp(path.ptr, before.ptr, before.len) == 0;
+    if (!is_blob || !hex_read(slice_of(path.ptr + before.len, path.len - before.len), at, SPEC_HASH_BYTES))
+        return why_set(why, ERR_INVALID,
+                       "files cannot be named here, but for blobs: `" BLOB_PATH "` and the hash, not `%.*s`",
+                       SLICE_FMT(path));
+    *ret = (struct spec_file){.hash = slice_of(at, SPEC_HASH_BYTES)};
+    return ERR_OK;
 }
 
 /* The params of the message: an object of plain values. */
@@ -34,8 +66,9 @@ static enum err given_read(struct server *s, const struct request *r, struct sli
 
 static enum err read_spec(struct server *s, const struct request *r, struct slice spec, struct slice params, bool grows,
                           struct wire_flow *ret, struct why *why) {
+    struct reading reading = {s->world.hasher, r->arena};
     struct spec_input in = {.source = {.name = "flow", .text = spec},
-                            .world = {.ctx = s->world.hasher, .hash = hash, .now_ms = engine_now(s->engine).ms},
+                            .world = {&reading, file, hash, engine_now(s->engine).ms},
                             .jobs_max = (uint32_t)s->limits->submit_jobs_max,
                             .grows = grows};
     enum err e = json_tree_read(spec, s->limits, r->arena, &in.source.root, why);
@@ -55,6 +88,7 @@ enum err flowfile_read(struct server *s, const struct request *r, const struct w
     if (from->key_ms != 0) flow.key_ms = from->key_ms;
     if (from->trace.len > 0) flow.trace = from->trace;
     if (from->labels.count > 0) flow.labels = from->labels;
+    flow.part.more = from->part.more;
     *ret = flow;
     return ERR_OK;
 }
@@ -64,6 +98,8 @@ enum err flowfile_read_jobs(struct server *s, const struct request *r, const str
     struct wire_flow flow;
     if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
     enum err e = read_spec(s, r, from->spec, from->params, true, &flow, why);
-    if (e == ERR_OK) *ret = flow.part;
-    return e;
+    if (e != ERR_OK) return e;
+    *ret = flow.part;
+    ret->more = from->part.more;
+    return ERR_OK;
 }
