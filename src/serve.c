@@ -18,6 +18,7 @@
 #include "json.h"
 #include "launch.h"
 #include "orion_session.h"
+#include "resp_session.h"
 #include "osaside.h"
 #include "oschild.h"
 #include "osclock.h"
@@ -56,6 +57,7 @@ struct serve {
     struct handover handover; /* of `reeve up --playground`; no control = there is none */
     struct plug plug;
     struct orion_options orion;
+    struct resp_options resp;
     bool kill_asked, kill_told; /* asked: in the last pass; what it sent is out by the next */
 
     bool has_tls, needs_tls;
@@ -257,6 +259,34 @@ static enum err orion_listen(struct serve *v, struct why *why) {
     return e;
 }
 
+/* ---- RESP ---- */
+
+static enum err resp_read(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_resp_listen);
+    const char *open = setting_text(&v->settings, SETTING_resp_open);
+    v->resp.tenant = setting_text(&v->settings, SETTING_resp_tenant);
+    if (v->resp.tenant[0] == 0) return why_set(why, ERR_INVALID, "resp_tenant: a name is missing");
+    if (strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
+        return why_set(why, ERR_INVALID, "resp_open: %s is neither yes nor no", open);
+    if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
+    if (strcmp(open, "yes") != 0)
+        return why_set(why, ERR_FORBIDDEN,
+                       "resp_listen: %s can be reached from other machines, and nobody is asked for a token there: the "
+                       "main port speaks RESP with one (who means it says --resp-open yes)",
+                       address);
+    return check_public(v, "resp_listen", address, why);
+}
+
+static enum err resp_listen(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_resp_listen);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+    if (address[0] == 0) return ERR_OK;
+    enum err e = osloop_listen(v->loop, address, server_resp_handler(v->server), got, why);
+    snprintf(text, sizeof text, "%s (RESP)", got);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
+    return e;
+}
+
 /* ---- the playground ---- */
 
 static enum err plug_open(struct serve *v, struct why *why) {
@@ -390,6 +420,7 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
+    if (e == ERR_OK) e = resp_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
@@ -460,6 +491,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
                                .orion = &v->orion,
+                               .resp = &v->resp,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
@@ -474,6 +506,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);
     if (e == ERR_OK) e = plug_open(v, why);
     if (e == ERR_OK) e = orion_read(v, why);
+    if (e == ERR_OK) e = resp_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
     if (e == ERR_OK) e = loop_open(v, why);

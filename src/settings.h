@@ -31,6 +31,9 @@
     X(orion_tenant,    "default",         "whose DAGs come by it; workers of that tenant run them")  \
     X(orion_work_ms,   "50..199",         "how long a task of it works, in ms; 2000..4999 to watch it") \
     X(cors_origin,     "",                "origins of pages that may use it from elsewhere, with commas, like http://localhost:3000") \
+    X(resp_listen,     "",                "address of a listener for Redis clients without a token, like 127.0.0.1:6379; none unless said") \
+    X(resp_tenant,     "default",         "whose keys they see, as principal resp")  \
+    X(resp_open,       "no",              "yes: that listener may be reached from other machines, by anybody") \
     X(log_level,       "info",            "debug, info, warn or error")                                        \
     X(log_format,      "text",            "text or json")                                                      \
     X(shard,           "0",               "number of this server among those that share work")                 \

@@ -29,6 +29,7 @@ struct aside;
 struct guest;
 struct orion_options;
 struct plug;
+struct resp_options;
 struct recaller;
 struct server;
 
@@ -88,6 +89,7 @@ struct server_options {
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
     const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
+    const struct resp_options *resp; /* of the listener for RESP (resp_session.h); NULL = none */
     const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
@@ -101,6 +103,7 @@ void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
+const struct net_handler *server_resp_handler(struct server *s); /* of the listener for RESP */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
