@@ -250,6 +250,17 @@ void resp_text(struct resp_out *o, const char *text) {
     resp_bulk(o, slice_str(text));
 }
 
+void resp_verbatim(struct resp_out *o, struct slice text) {
+    if (o->version < 3) {
+        resp_bulk(o, text);
+        return;
+    }
+    put_line(o, '=', (int64_t)text.len + 4);
+    buf_put_slice(o->to, SLICE("txt:"));
+    buf_put_slice(o->to, text);
+    buf_put(o->to, "\r\n", 2);
+}
+
 void resp_nil(struct resp_out *o) {
     buf_put_slice(o->to, o->version >= 3 ? SLICE("_\r\n") : SLICE("$-1\r\n"));
 }

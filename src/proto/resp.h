@@ -52,6 +52,7 @@ void resp_errorf(struct resp_out *o, const char *format, ...) __attribute__((for
 void resp_number(struct resp_out *o, int64_t number);
 void resp_bulk(struct resp_out *o, struct slice text);
 void resp_text(struct resp_out *o, const char *text);
+void resp_verbatim(struct resp_out *o, struct slice text); /* for people, with its lines */
 void resp_nil(struct resp_out *o);
 void resp_nil_array(struct resp_out *o); /* in place of an array */
 void resp_array(struct resp_out *o, uint64_t count);

@@ -1,7 +1,7 @@
 /* resp_about.c: what clients ask about the server, mostly when they begin. */
 #include <stdio.h>
 
-#include "glob.h"
+#include "pattern.h"
 #include "resp_impl.h"
 #include "resp_session.h"
 
@@ -85,7 +85,7 @@ void resp_do_info(struct resp_ask *x) {
         buf_printf(&text, "# Keyspace\r\n");
         if (keys > 0) buf_printf(&text, "db0:keys=%llu,expires=0,avg_ttl=0\r\n", (unsigned long long)keys);
     }
-    resp_bulk(&x->out, buf_slice(&text));
+    resp_verbatim(&x->out, buf_slice(&text));
     buf_fini(&text);
 }
 
@@ -101,7 +101,7 @@ void resp_do_config(struct resp_ask *x) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 2; k < x->count; k++) shown[i] |= glob_matches(x->args[k], slice_str(known[i][0]));
+        for (uint32_t k = 2; k < x->count; k++) shown[i] |= pattern_matches(x->args[k], slice_str(known[i][0]));
         found += shown[i];
     }
     resp_map(&x->out, found);
@@ -116,7 +116,7 @@ void resp_do_config(struct resp_ask *x) {
 
 static void put_command(struct resp_ask *x, const struct resp_command *c) {
     if (c == NULL) {
-        resp_nil_array(&x->out);
+        resp_nil(&x->out);
         return;
     }
     bool writes = c->flags & RESP_WRITES, reads = c->flags & RESP_READS;

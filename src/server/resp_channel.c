@@ -1,6 +1,6 @@
 /* resp_channel.c: messages on channels. A subscription is a watch of the engine (core/watch.h), one of a pattern a watch
  * of what all its matches begin with. Who does not take its messages is let go, alone. */
-#include "glob.h"
+#include "pattern.h"
 #include "resp_impl.h"
 #include "resp_session.h"
 #include "session.h"
@@ -24,7 +24,7 @@ static struct resp_sub *sub_find(const struct resp *p, struct slice text, bool i
 }
 
 static bool sub_wants(const struct resp_sub *sub, struct slice channel) {
-    return !sub->is_pattern || glob_matches(bytes_slice(sub->text), channel);
+    return !sub->is_pattern || pattern_matches(bytes_slice(sub->text), channel);
 }
 
 static void put_change(struct resp_ask *x, struct slice text) {
@@ -42,7 +42,7 @@ void resp_do_subscribe(struct resp_ask *x) {
     for (uint32_t i = 1; i < x->count; i++) {
         struct slice text = x->args[i];
         struct cmd_store change = {.op = STORE_WATCH,
-                                   .key = is_pattern ? glob_prefix(text) : text,
+                                   .key = is_pattern ? pattern_prefix(text) : text,
                                    .session = x->n->conn.v,
                                    .watch = x->p->watch_last + 1,
                                    .prefix = is_pattern,

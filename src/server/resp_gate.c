@@ -5,6 +5,7 @@
 #include "resp_impl.h"
 #include "resp_session.h"
 #include "session.h"
+#include "store_number.h"
 #include "vouch.h"
 
 void resp_welcome(struct server *s, struct session *n) {
@@ -132,12 +133,16 @@ static bool hello_options(struct resp_ask *x) {
 void resp_do_hello(struct resp_ask *x) {
     uint8_t version = x->p->version;
     if (x->count > 1) {
-        bool two = slice_eq(x->args[1], SLICE("2")), three = slice_eq(x->args[1], SLICE("3"));
-        if (!two && !three) {
+        int64_t number = 0;
+        if (!store_number(x->args[1], &number)) {
+            resp_error(&x->out, "ERR Protocol version is not an integer or out of range");
+            return;
+        }
+        if (number != 2 && number != 3) {
             resp_error(&x->out, "NOPROTO unsupported protocol version");
             return;
         }
-        version = three ? 3 : 2;
+        version = (uint8_t)number;
         if (!hello_options(x)) return;
     }
     if (x->n->state == SESSION_NEW) {
@@ -159,7 +164,7 @@ static void put_about(struct resp_ask *x) {
     snprintf(text, sizeof text, "id=%llu addr=%s name=%s db=0 sub=%u multi=%d resp=%u user=%s\n",
              (unsigned long long)x->n->conn.v, x->n->address, x->p->name, x->p->subs.count,
              x->p->multi ? (int)x->p->queued : -1, x->p->version, x->n->who.name);
-    resp_text(&x->out, text);
+    resp_verbatim(&x->out, slice_str(text));
 }
 
 void resp_do_client(struct resp_ask *x) {

@@ -3,7 +3,7 @@
  * Pages go in the order of the texts, and a page begins behind a text; a cursor of Redis is a number. So the server
  * remembers what the last numbers that it gave away stood for (bookmarks). Whoever comes with one that has been pushed
  * out by so many others is told to begin again, and never misses a key in silence. */
-#include "glob.h"
+#include "pattern.h"
 #include "hash.h"
 #include "resp_impl.h"
 #include "store_number.h"
@@ -56,7 +56,7 @@ struct found {
 };
 
 static void found_add(struct found *f, struct slice text) {
-    if (f->any || glob_matches(f->pattern, text)) *(struct slice *)vec_push(&f->texts) = text;
+    if (f->any || pattern_matches(f->pattern, text)) *(struct slice *)vec_push(&f->texts) = text;
 }
 
 static void add_item(void *ctx, const struct item_view *v) {
@@ -76,7 +76,7 @@ static void put_found(struct resp_ask *x, struct found *f) {
 
 void resp_do_keys(struct resp_ask *x) {
     struct found f = {.pattern = x->args[1], .any = slice_eq(x->args[1], SLICE("*"))};
-    struct store_page page = {.prefix = glob_prefix(x->args[1]), .most = KEYS_MAX};
+    struct store_page page = {.prefix = pattern_prefix(x->args[1]), .most = KEYS_MAX};
     struct slice last;
     vec_init(&f.texts, sizeof(struct slice));
     if (page.prefix.len <= STORE_KEY_BYTES_MAX &&
@@ -102,7 +102,7 @@ static bool take_options(struct resp_ask *x, uint32_t at, bool of_keys, struct f
         if (has_value && resp_is(word, "match")) {
             f->pattern = value;
             f->any = slice_eq(value, SLICE("*"));
-            page->prefix = glob_prefix(value);
+            page->prefix = pattern_prefix(value);
         } else if (has_value && resp_is(word, "count")) {
             if (!resp_integer(x, value, &count)) return false;
             if (count < 1) break;

@@ -30,8 +30,8 @@ void resp_init(struct server *s) {
     s->resps.handler = s->handler;
     s->resps.handler.opened = opened;
     s->resps.opened_ms = s->world.clock->mono(s->world.clock).ms;
-    s->resps.bookmark_last = ((uint64_t)s->world.clock->wall(s->world.clock).ms & UINT32_MAX)
-                             << 16; /* not that of a server before */
+    /* Not a number that a server before this one gave away. */
+    s->resps.bookmark_last = ((uint64_t)s->world.clock->wall(s->world.clock).ms & UINT32_MAX) << 16;
     buf_init(&s->resps.made, REPLY_MAX);
     pool_init(&s->resps.all, sizeof(struct resp), UINT32_MAX - 1u);
     vec_init(&s->resps.ready, sizeof(conn_id));

@@ -1,5 +1,5 @@
-/* glob.c: see glob.h. Only the last star is ever gone back to: what an earlier one took can only have been too little. */
-#include "glob.h"
+/* pattern.c: see pattern.h. Only the last star is ever gone back to: what an earlier one took can only have been too little. */
+#include "pattern.h"
 
 /* The class that opens at `at`, behind its bracket; *ret_end is behind the one that closes it. */
 static bool in_class(struct slice p, size_t at, uint8_t c, size_t *ret_end) {
@@ -33,7 +33,7 @@ static bool one(struct slice p, size_t at, uint8_t c, size_t *ret_next) {
     return p.ptr[at] == c;
 }
 
-bool glob_matches(struct slice pattern, struct slice text) {
+bool pattern_matches(struct slice pattern, struct slice text) {
     size_t p = 0, t = 0, star = SIZE_MAX, taken = 0, next = 0;
     while (t < text.len) {
         if (p < pattern.len && pattern.ptr[p] == '*') {
@@ -53,7 +53,7 @@ bool glob_matches(struct slice pattern, struct slice text) {
     return p == pattern.len;
 }
 
-struct slice glob_prefix(struct slice pattern) {
+struct slice pattern_prefix(struct slice pattern) {
     size_t len = 0;
     while (len < pattern.len && memchr("*?[\\", pattern.ptr[len], 4) == NULL) len++;
     return slice_of(pattern.ptr, len);
