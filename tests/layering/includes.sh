@@ -16,17 +16,18 @@ declare -A rule=(
     [proto]="base proto"
     [eval]="base eval proto"
     [spec]="base calendar core eval proto spec"
+    [mcp]="base calendar mcp proto spec"
     [journal]="base core journal port"
     [store]="base port store"
     [history]="base history port store"
-    [server]="base calendar core eval journal port proto server spec store"
+    [server]="base calendar core eval journal mcp port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
     [scale]="base port proto scale"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [term]="base term"
-    [cli]="agent base cli core eval journal port proto server spec store term"
+    [cli]="agent base cli core eval journal mcp port proto server spec store term"
 )
 
 # The first header of a layer that the system has none of the same name of, or nothing.
