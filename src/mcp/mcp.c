@@ -158,7 +158,7 @@ static void serve(struct mcp_exchange *x, const struct json_node *node) {
     } methods[] = {{"initialize", initialize}, {"ping", ping}, {"tools/list", tools_list}, {"tools/call", tools_call}};
     struct rpc_message m;
     rpc_read(x->text, node, &m);
-    if (m.kind == RPC_BAD) say_error(x, m.id, RPC_NOT_A_MESSAGE, m.wrong);
+    if (m.kind == RPC_BAD) say_error(x, m.id, RPC_NOT_A_MESSAGE, m.wrong), x->is_bad = !x->is_batch;
     if (m.kind == RPC_NOTIFICATION) notified(x, &m);
     if (m.kind != RPC_REQUEST) return;
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
@@ -193,10 +193,12 @@ void mcp_begin(struct mcp_exchange *x, const struct mcp_world *world, enum mcp_r
     x->text = arena_slice(&x->arena, text);
     enum err e = json_tree_read(x->text, world->limits, &x->arena, &root, &why);
     if (e != ERR_OK) {
+        x->is_bad = true;
         say_error(x, (struct slice){0}, RPC_NOT_JSON, why.text);
         return;
     }
     if (root->kind == JSON_ARRAY && (root->count == 0 || root->count > MCP_BATCH_MAX)) {
+        x->is_bad = true;
         say_error(x, (struct slice){0}, RPC_NOT_A_MESSAGE, "a batch has 1 to 64 messages");
         return;
     }

@@ -30,6 +30,7 @@ struct mcp_exchange {
     struct slice text;
     const struct json_node *next; /* of a batch: not looked at yet */
     bool is_batch, is_calling, was_initialize;
+    bool is_bad; /* the text is not a message at all */
     struct slice id; /* of the call that is under way */
     struct deed deed;
     struct buf said;

@@ -225,6 +225,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
         orion_answer(s, n, f->opcode, parts[0]);
         return;
     }
+    if (w->mcp != 0) {
+        web_mcp_answer(s, n, f->opcode, parts, count);
+        return;
+    }
     struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
     struct api_said said = api_answer(w->route, f->opcode, parts, count, &x);
     if (s->webs.json.full || w->held.full) {
@@ -250,7 +254,7 @@ void web_frames(struct server *s, struct session *n, struct slice frames) {
         if (f.opcode == WIRE_GOODBYE) web_goodbye(s, n);
         if (!w->busy || !(f.flags & FRAME_ANSWER) || f.request != w->request) continue;
         bool last = !(f.flags & FRAME_MORE);
-        if (f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA)
+        if ((f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA) && w->mcp == 0)
             send_piece(s, n, &f, last);
         else if (w->streaming)
             break_off(s, n);
