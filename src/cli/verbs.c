@@ -278,6 +278,7 @@ const struct cli_verb cli_verbs[] = {
     {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
     {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, blob_flags, 1, 255, 0, false},
     {"console", "", "a link to the web console that logs one browser in", "It works once and for five minutes (login_link_ms), and lets in as whoever asked for it. `reeve token new` makes tokens for people, which the console takes too.", verb_console, console_flags, 0, 0, 0, false},
+    {"mcp", "", "the gateway for agents: the Model Context Protocol on standard input and output", "An agent's program starts it; docs/guides/agents.md has settings to copy. Tools are served with the rights of REEVE_TOKEN, or of this user at a server on this machine. It goes on when the server was away.", verb_mcp, NULL, 0, 0, 0, true},
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "tokens are no longer valid", NULL, verb_token_revoke, NULL, 1, 255, 0, false},

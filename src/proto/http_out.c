@@ -12,6 +12,7 @@ static const struct {
     {100, "Continue"},
     {200, "OK"},
     {201, "Created"},
+    {202, "Accepted"},
     {204, "No Content"},
     {206, "Partial Content"},
     {303, "See Other"},

@@ -118,6 +118,7 @@ struct wire_list {
     struct slice text; /* in names, labels and error texts */
     bool graph;            /* of jobs: with parents and attempts, without results */
     struct slice items_of; /* of jobs: the items of this foreach job in place of the flow's own */
+    struct slice job; /* of flows: only such as have a job of this name; what has left memory may only look like it */
 };
 
 struct wire_listed {

@@ -93,6 +93,11 @@ static bool words_are_there(struct server *s, const struct wire_list *m, const s
     return true;
 }
 
+static bool job_is_there(struct server *s, const struct wire_list *m, const struct flow_view *v) {
+    struct job_view job;
+    return m->job.len == 0 || view_job_by_name(server_state(s), v->id, m->job, &job);
+}
+
 static bool is_wanted(struct server *s, const struct request *r, const struct flow_view *v) {
     const struct wire_list *m = r->message;
     const char *tenant = r->session->who.tenant;
@@ -100,7 +105,7 @@ static bool is_wanted(struct server *s, const struct request *r, const struct fl
     if (m->since_ms != 0 && v->created.ms < m->since_ms) return false;
     if (m->until_ms != 0 && v->created.ms >= m->until_ms) return false;
     return begins(v->name, m->name) && state_is_wanted(m, v) && labels_are_there(s, m, v->id) &&
-           words_are_there(s, m, v);
+           job_is_there(s, m, v) && words_are_there(s, m, v);
 }
 
 /* ---- memory ---- */
@@ -216,7 +221,7 @@ static void query_of(struct server *s, struct request *r, uint64_t cursor, uint3
                                   .most = most,
                                   .tenant = slice_str(r->session->who.tenant),
                                   .name = m->name,
-                                  .text = m->text,
+                                  .text = m->text.len > 0 ? m->text : m->job, /* names of jobs are words of the index */
                                   .states = state_list,
                                   .state_count = m->states.count,
                                   .labels = label_list,

@@ -110,6 +110,7 @@ struct web {
     uint32_t request;  /* id of the last frame */
     const struct api_route *route; /* of the request that was admitted; NULL = none */
     uint8_t orion; /* enum orion_call, in place of a route */
+    uint32_t mcp;  /* the exchange with an agent that the request began, in webs.mcps; 0 = none */
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
     uint64_t body_bytes; /* came so far, as they came */
@@ -129,6 +130,7 @@ struct webs {
     struct buf json, out;
     uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
     struct http_date date;
+    struct pool mcps; /* struct mcp_guest: calls of agents that are under way (web_mcp.c) */
 };
 
 /* ---- logins of browsers (web_session.c) ---- */

@@ -32,10 +32,12 @@ void web_init(struct server *s) {
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
     web_session_init(s);
+    web_mcp_init(s);
 }
 
 void web_fini(struct server *s) {
     struct webs *all = &s->webs;
+    web_mcp_fini(s);
     pool_fini(&all->all);
     heap_fini(&all->deadlines);
     vec_fini(&all->ready);
@@ -65,6 +67,7 @@ void web_open(struct server *s, struct session *n) {
 void web_close(struct server *s, struct session *n) {
     struct web *w = n->web;
     if (w == NULL) return;
+    web_mcp_close(s, n);
     web_deadline(s, w, TIME_NEVER);
     http_in_fini(&w->in);
     buf_fini(&w->held);
@@ -148,6 +151,10 @@ static void serve(struct server *s, struct session *n) {
     void *message = NULL;
     if (web_is_session(&w->in.request)) {
         web_serve_session(s, n);
+        return;
+    }
+    if (web_is_mcp(&w->in.request)) {
+        web_mcp_serve(s, n);
         return;
     }
     arena_reset(&s->webs.arena);

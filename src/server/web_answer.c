@@ -243,6 +243,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
         orion_answer(s, n, f->opcode, parts[0]);
         return;
     }
+    if (w->mcp != 0) {
+        web_mcp_answer(s, n, f->opcode, parts, count);
+        return;
+    }
     make(s, n, f->opcode, parts, count);
     session_send_raw(s, n, buf_slice(&s->webs.out));
     web_finished(s, n);
@@ -258,7 +262,7 @@ bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op,
     const struct web *w = n->web;
     bool is_piece = op == WIRE_LOG_DATA || op == WIRE_BLOB_DATA;
     if (!is_awaited(n, request) || n->is_orion || w->streaming || w->held.len > 0 || is_piece) return false;
-    if (w->route == NULL || w->route->answer == API_ANSWER_STREAM) return false;
+    if (w->route == NULL || w->route->answer == API_ANSWER_STREAM || w->mcp != 0) return false;
     arena_reset(&s->webs.arena);
     make(s, n, op, &message, 1);
     return true;
@@ -287,7 +291,7 @@ void web_frames(struct server *s, struct session *n, struct slice frames) {
         if (f.opcode == WIRE_GOODBYE) web_goodbye(s, n);
         if (!w->busy || !(f.flags & FRAME_ANSWER) || f.request != w->request) continue;
         bool last = !(f.flags & FRAME_MORE);
-        if (f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA)
+        if ((f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA) && w->mcp == 0)
             send_piece(s, n, &f, last);
         else if (w->streaming)
             break_off(s, n);

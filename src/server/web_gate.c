@@ -232,6 +232,10 @@ static bool answer_options(struct server *s, struct session *n) {
         web_say_nothing(s, n, WEB_SESSION_VERBS);
         return true;
     }
+    if (web_is_mcp(r)) {
+        web_say_nothing(s, n, WEB_MCP_VERBS);
+        return true;
+    }
     if (named && (api_find(r, &s->webs.arena, &m, &why) != ERR_OK || m.verbs == 0))
         web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
     else
@@ -248,5 +252,6 @@ bool web_admit(struct server *s, struct session *n) {
         return false;
     }
     if (web_is_session(r) && r->verb == HTTP_VERB_POST) return web_admit_login(s, n);
-    return check_caller(s, n) && web_check_rate(s, n) && (web_is_session(r) || check_route(s, n));
+    if (!check_caller(s, n) || !web_check_rate(s, n)) return false;
+    return web_is_mcp(r) ? web_mcp_admit(s, n) : web_is_session(r) || check_route(s, n);
 }

@@ -16,10 +16,11 @@ declare -A rule=(
     [proto]="base proto"
     [eval]="base eval proto"
     [spec]="base calendar core eval proto spec"
+    [mcp]="base calendar mcp proto spec"
     [journal]="base core journal port"
     [store]="base port store"
     [history]="base history port store"
-    [server]="base calendar core eval journal port proto server spec store"
+    [server]="base calendar core eval journal mcp port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
@@ -27,7 +28,7 @@ declare -A rule=(
     [titan]="base port proto agent titan"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [term]="base term"
-    [cli]="agent base cli core eval journal port proto server spec store term"
+    [cli]="agent base cli core eval journal mcp port proto server spec store term"
 )
 
 # The first header of a layer that the system has none of the same name of, or nothing.

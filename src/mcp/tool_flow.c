@@ -1,0 +1,203 @@
+/* tool_flow.c: flows as flow files in JSON: submitting, growing, ending, waiting. */
+#include "find.h"
+
+#define WAIT_STANDARD_S 30u
+#define WAIT_MAX_S 600u   /* a call that takes longer is mostly given up by who made it; it can be made again */
+#define PROGRESS_MS 1000u /* how often someone who asked for it hears how far it is */
+
+/* ---- submit, add ---- */
+
+static void say_submitted(struct deed *c, const struct wire_submitted *m, const char *status) {
+    const struct wire_submitted_flow *flow = m->flows.at;
+    if (flow->code.len > 0) {
+        deed_refuse_text(c, flow->code, flow->message);
+        return;
+    }
+    struct json *j = deed_result(c);
+    deed_put_str(j, "status", flow->repeated ? "repeated" : status);
+    deed_put_text(j, "flow", flow->flow);
+    json_key(j, "job_count");
+    json_u64(j, flow->job_count);
+    deed_put_str(j, "next", "`wait` for its end, `show` it, or `logs` of FLOW/JOB");
+    deed_say(c);
+}
+
+static void then_submitted(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+    (void)op, (void)count;
+    say_submitted(c, parts[0], "submitted");
+}
+
+static struct slice params_of(const struct deed *c) {
+    const struct json_node *n = deed_arg(c, "params");
+    return n != NULL ? deed_raw(c, n) : (struct slice){0};
+}
+
+void tool_submit(struct deed *c) {
+    struct wire_flow *flow = ARENA_NEW(c->arena, struct wire_flow);
+    struct wire_submit *m = ARENA_NEW(c->arena, struct wire_submit);
+    flow->spec = deed_raw(c, deed_arg(c, "flow"));
+    flow->params = params_of(c);
+    flow->key = deed_text(c, "key");
+    m->flows = (struct tlv_list){flow, 1};
+    deed_ask(c, WIRE_SUBMIT, m, then_submitted);
+}
+
+static void then_added(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+    (void)op, (void)count;
+    say_submitted(c, parts[0], "added");
+}
+
+void tool_add(struct deed *c) {
+    struct wire_add_jobs *m = ARENA_NEW(c->arena, struct wire_add_jobs);
+    m->flow = deed_text(c, "flow");
+    m->spec = deed_raw(c, deed_arg(c, "jobs"));
+    m->params = params_of(c);
+    /* {"jobs": {…}} and the inner object alone mean the same. */
+    if (json_tree_get(deed_arg(c, "jobs"), SLICE("jobs")) == NULL) {
+        struct buf text;
+        buf_init(&text, m->spec.len + 16);
+        buf_printf(&text, "{\"jobs\":");
+        buf_put_slice(&text, m->spec);
+        buf_put_u8(&text, '}');
+        m->spec = arena_slice(c->arena, buf_slice(&text));
+        buf_fini(&text);
+    }
+    deed_ask(c, WIRE_ADD_JOBS, m, then_added);
+}
+
+/* ---- cancel ---- */
+
+static void then_cancelled(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+    const struct wire_accepted *m = parts[0];
+    const struct wire_result *r = m->results.at;
+    (void)op, (void)count;
+    if (m->results.count > 0 && r->code.len > 0) {
+        deed_refuse_text(c, r->code, r->message);
+        return;
+    }
+    struct json *j = deed_result(c);
+    deed_put_str(j, "status", "cancelled");
+    deed_put_text(j, "target", m->results.count > 0 && r->target.len > 0 ? r->target : deed_text(c, "target"));
+    deed_put_str(j, "message", "what runs is being stopped; `wait` tells when it is over");
+    deed_say(c);
+}
+
+static void cancel(struct deed *c, struct slice target) {
+    struct wire_targets *m = ARENA_NEW(c->arena, struct wire_targets);
+    struct wire_name *name = ARENA_NEW(c->arena, struct wire_name);
+    name->name = target;
+    *m = (struct wire_targets){.targets = {name, 1}, .reason = deed_text(c, "reason")};
+    deed_ask(c, WIRE_CANCEL, m, then_cancelled);
+}
+
+static void then_found(struct deed *c, const struct wire_job_view *v) {
+    cancel(c, v != NULL ? arena_slice(c->arena, v->job) : deed_text(c, "target"));
+}
+
+void tool_cancel(struct deed *c) {
+    find_job(c, deed_text(c, "target"), then_found);
+}
+
+/* ---- wait ---- */
+
+struct waiting {
+    struct wire_name target;
+    struct wire_wait ask;
+    struct wire_get get;
+    uint64_t left_ms, slice_ms;
+};
+
+static void wait_on(struct deed *c);
+
+static void say_over(struct deed *c, const struct wire_waited *m) {
+    const struct wire_job_view *over = m->over.at;
+    struct json *j = deed_result(c);
+    json_key(j, "over");
+    json_bool(j, m->over.count > 0);
+    if (m->over.count > 0) {
+        deed_put_job(c, j, &over[0], true);
+    } else {
+        deed_put_text(j, "target", deed_text(c, "target"));
+        deed_put_str(j, "message", "it is not over yet: call wait again, or `why` for what holds a job up");
+    }
+    deed_say(c);
+}
+
+static void notify(struct deed *c, const struct wire_flow_view *v) {
+    const struct wire_amount *states = v->states.at;
+    uint64_t done = 0;
+    struct buf out;
+    struct json j;
+    for (uint32_t i = 0; i < v->states.count; i++) {
+        static const char *const open[] = {"waiting", "held", "ready", "dispatched", "running", "checking"};
+        bool is_open = false;
+        for (size_t k = 0; k < sizeof open / sizeof open[0]; k++)
+            is_open |= slice_eq(states[i].name, slice_str(open[k]));
+        if (!is_open) done += states[i].amount;
+    }
+    buf_init(&out, 4096);
+    json_init(&j, &out);
+    json_object(&j);
+    deed_put_str(&j, "jsonrpc", "2.0");
+    deed_put_str(&j, "method", "notifications/progress");
+    json_key(&j, "params");
+    json_object(&j);
+    json_key(&j, "progressToken");
+    json_raw(&j, c->progress);
+    json_key(&j, "progress");
+    json_u64(&j, done);
+    json_key(&j, "total");
+    json_u64(&j, v->job_count);
+    json_object_end(&j);
+    json_object_end(&j);
+    if (!out.full) c->world->notify(c->world->ctx, buf_slice(&out));
+    buf_fini(&out);
+}
+
+static void then_looked(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+    (void)op, (void)count;
+    if (op == WIRE_GOT) notify(c, &((const struct wire_got *)parts[0])->flow);
+    wait_on(c);
+}
+
+/* It comes in frames; the last says whether that was all in time. */
+static void then_waited(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+    struct waiting *w = c->own;
+    const struct wire_waited *m = parts[0];
+    (void)op;
+    for (uint32_t i = 0; i < count && m->over.count == 0; i++) m = parts[i];
+    w->left_ms -= w->slice_ms;
+    if (m->over.count > 0 || w->left_ms == 0) {
+        say_over(c, m);
+        return;
+    }
+    deed_ask(c, WIRE_GET, &w->get, then_looked);
+    c->hears_refusals = true;
+}
+
+static void wait_on(struct deed *c) {
+    struct waiting *w = c->own;
+    bool tells = c->progress.len > 0 && c->world->notify != NULL;
+    w->slice_ms = tells && w->left_ms > PROGRESS_MS ? PROGRESS_MS : w->left_ms;
+    w->ask = (struct wire_wait){.targets = {&w->target, 1}, .timeout_ms = (int64_t)w->slice_ms};
+    deed_ask(c, WIRE_WAIT, &w->ask, then_waited);
+}
+
+static void then_target(struct deed *c, const struct wire_job_view *v) {
+    struct waiting *w = c->own;
+    w->target.name = v != NULL ? arena_slice(c->arena, v->job) : deed_text(c, "target");
+    w->get = (struct wire_get){.target = w->target.name};
+    wait_on(c);
+}
+
+void tool_wait(struct deed *c) {
+    struct waiting *w = ARENA_NEW(c->arena, struct waiting);
+    uint64_t s = deed_number(c, "timeout_s", WAIT_STANDARD_S);
+    if (s == 0 || s > WAIT_MAX_S) {
+        deed_refuse(c, ERR_INVALID, "`timeout_s` is 1 to %u: call wait again for longer", WAIT_MAX_S);
+        return;
+    }
+    w->left_ms = s * 1000;
+    c->own = w;
+    find_job(c, deed_text(c, "target"), then_target);
+}

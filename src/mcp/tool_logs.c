@@ -1,0 +1,139 @@
+/* tool_logs.c: how a job is, and what it wrote: in pages that fit into what a model reads at once. */
+#include "find.h"
+#include "titanword.h"
+
+#define PAGE_STANDARD 16384u
+#define PAGE_MAX 131072u
+
+/* ---- status, in Titan's words ---- */
+
+static void then_status(struct deed *c, const struct wire_job_view *v) {
+    struct json *j = deed_result(c);
+    deed_put_text(j, "job_id", deed_text(c, "job_id"));
+    deed_put_text(j, "status", v != NULL ? titanword(v->state, v->cause) : SLICE("NULL"));
+    if (v == NULL) {
+        deed_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
+    } else {
+        deed_put_text(j, "job", v->job);
+        if (v->reason.len > 0) deed_put_text(j, "reason", v->reason);
+    }
+    deed_say(c);
+}
+
+void tool_job_status(struct deed *c) {
+    find_job(c, deed_text(c, "job_id"), then_status);
+}
+
+/* ---- logs ---- */
+
+struct page {
+    struct slice job;
+    struct wire_logs ask;
+    uint64_t most;
+    bool is_titan; /* {job_id, logs} */
+};
+
+static void put_pieces(struct json *j, const char *key, const void *const *parts, uint32_t count, struct buf *text) {
+    for (uint32_t p = 0; p < count; p++) {
+        const struct wire_log_data *m = parts[p];
+        const struct wire_log_piece *pieces = m->pieces.at;
+        for (uint32_t i = 0; i < m->pieces.count; i++) buf_put_slice(text, pieces[i].data);
+    }
+    json_key(j, key);
+    json_text(j, buf_slice(text));
+}
+
+static uint64_t first_offset(const void *const *parts, uint32_t count, uint64_t unless_any) {
+    for (uint32_t p = 0; p < count; p++) {
+        const struct wire_log_data *m = parts[p];
+        const struct wire_log_piece *pieces = m->pieces.at;
+        if (m->pieces.count > 0) return pieces[0].offset;
+    }
+    return unless_any;
+}
+
+static void put_rest(struct json *j, const struct page *p, uint64_t from, uint64_t to, uint64_t total,
+                     uint64_t cut_bytes) {
+    json_key(j, "offset");
+    json_u64(j, from);
+    json_key(j, "total_bytes");
+    json_u64(j, total);
+    if (cut_bytes > 0) json_key(j, "not_kept_bytes"), json_u64(j, cut_bytes);
+    if (to < total) {
+        json_key(j, "next_offset");
+        json_u64(j, to);
+        deed_put_str(j, "more", "call logs again with offset = next_offset for what follows");
+    } else if (from > 0 && p->ask.tail_bytes != 0) {
+        deed_put_str(j, "more", "this is the end of it: call logs with offset 0 for the beginning");
+    }
+}
+
+static void then_log(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+    const struct page *p = c->own;
+    const struct wire_log_data *head = parts[0], *last = parts[count - 1];
+    struct buf text;
+    (void)op;
+    buf_init(&text, PAGE_MAX + 1);
+    struct json *j = deed_result(c);
+    uint64_t from = first_offset(parts, count, p->ask.offset), total = head->bytes;
+    if (p->is_titan)
+        deed_put_text(j, "job_id", deed_text(c, "job_id"));
+    else
+        deed_put_text(j, "job", p->job);
+    put_pieces(j, p->is_titan ? "logs" : "text", parts, count, &text);
+    if (p->is_titan && text.len == 0) {
+        j = deed_result(c);
+        deed_put_text(j, "job_id", deed_text(c, "job_id"));
+        deed_put_str(j, "logs", "(no logs available)");
+    }
+    json_key(j, "attempt");
+    json_u64(j, head->attempt);
+    put_rest(j, p, from, from + text.len, total, last->cut_bytes);
+    buf_fini(&text);
+    deed_say(c);
+}
+
+static void then_found(struct deed *c, const struct wire_job_view *v) {
+    struct page *p = c->own;
+    if (v == NULL && p->is_titan) {
+        struct json *j = deed_result(c);
+        deed_put_text(j, "job_id", deed_text(c, "job_id"));
+        deed_put_str(j, "logs", "(no logs available)");
+        deed_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
+        deed_say(c);
+        return;
+    }
+    if (v == NULL) {
+        deed_refuse(c, ERR_NOT_FOUND, "there is no job of that name: `list` shows flows, and with `flow` its jobs");
+        return;
+    }
+    p->job = arena_slice(c->arena, v->job);
+    p->ask.job = p->job;
+    deed_ask(c, WIRE_LOGS, &p->ask, then_log);
+}
+
+/* The tail unless something else is said: there the reason stands when something went wrong. */
+void tool_logs(struct deed *c) {
+    struct page *p = ARENA_NEW(c->arena, struct page);
+    uint64_t most = deed_number(c, "most", PAGE_STANDARD), tail = deed_number(c, "tail", 0);
+    bool from_offset = deed_arg(c, "offset") != NULL;
+    if (most == 0 || most > PAGE_MAX || tail > PAGE_MAX) {
+        deed_refuse(c, ERR_INVALID, "`most` and `tail` are at most %u bytes: read the rest in further pages", PAGE_MAX);
+        return;
+    }
+    *p = (struct page){.most = most,
+                       .ask = {.now = true, .most = most, .attempt = (uint32_t)deed_number(c, "attempt", 0)}};
+    p->ask.offset = deed_number(c, "offset", 0);
+    if (!from_offset) p->ask.tail_bytes = tail > 0 ? tail : most;
+    if (!from_offset && tail > 0) p->ask.most = tail;
+    c->own = p;
+    find_job(c, deed_text(c, "job"), then_found);
+}
+
+void tool_job_logs(struct deed *c) {
+    struct page *p = ARENA_NEW(c->arena, struct page);
+    *p = (struct page){.most = PAGE_STANDARD, .is_titan = true};
+    p->ask = (struct wire_logs){.now = true, .most = PAGE_STANDARD, .tail_bytes = PAGE_STANDARD};
+    c->own = p;
+    find_job(c, deed_text(c, "job_id"), then_found);
+}

@@ -1,0 +1,194 @@
+/* web_mcp.c: agents by HTTP: the Model Context Protocol, transport "streamable HTTP", at /mcp. What a text means is in
+ * mcp/; each message that a tool asks goes into its lane as if the caller had sent it, so rights, limits and audit trail
+ * are the caller's, and an answer leaves when its state is durable.
+ *
+ * Nothing is kept between requests, so a restart of the server ends no session: the id that initialize hands out is a
+ * name that tells one client's calls from another's with the same token, and no record. Answers are one JSON text. */
+#include <stdio.h>
+
+#include "mcp.h"
+#include "session.h"
+#include "web_impl.h"
+
+#define PATH "/mcp"
+#define SESSION_HEADER "mcp-session-id"
+#define REVISION_HEADER "mcp-protocol-version"
+#define SESSION_BYTES 129u
+#define GUESTS_MAX 10000u /* calls under way at once */
+
+struct mcp_guest { /* a request of an agent that is being served */
+    conn_id conn;  /* first: never 0 while in use */
+    struct server *s;
+    char session[SESSION_BYTES]; /* that the agent says it is; empty = none */
+    enum mcp_revision revision;
+    struct mcp_world world;
+    struct mcp_exchange x;
+};
+
+void web_mcp_init(struct server *s) {
+    pool_init(&s->webs.mcps, sizeof(struct mcp_guest), GUESTS_MAX);
+}
+
+void web_mcp_fini(struct server *s) {
+    pool_fini(&s->webs.mcps);
+}
+
+bool web_is_mcp(const struct http_request *r) {
+    return slice_eq(r->path, SLICE(PATH));
+}
+
+static struct mcp_guest *guest_of(struct server *s, const struct session *n) {
+    return n->web->mcp != 0 ? pool_at(&s->webs.mcps, n->web->mcp) : NULL;
+}
+
+void web_mcp_close(struct server *s, struct session *n) {
+    struct mcp_guest *g = guest_of(s, n);
+    if (g == NULL) return;
+    mcp_end(&g->x);
+    pool_free(&s->webs.mcps, n->web->mcp);
+    n->web->mcp = 0;
+}
+
+/* ---- heads ---- */
+
+static bool accepts_json(const struct http_request *r) {
+    const struct slice *accept = http_header(r, "accept");
+    if (accept == NULL) return http_header_count(r, "accept") == 0;
+    return memmem(accept->ptr, accept->len, "application/json", 16) != NULL ||
+           memmem(accept->ptr, accept->len, "*/*", 3) != NULL;
+}
+
+/* Without the header it is a client of the revision that did not have it yet. */
+static bool revision_of(const struct http_request *r, enum mcp_revision *ret) {
+    const struct slice *given = http_header(r, REVISION_HEADER);
+    *ret = MCP_2025_03_26;
+    return given == NULL ? http_header_count(r, REVISION_HEADER) == 0 : mcp_revision_of(*given, ret);
+}
+
+bool web_mcp_admit(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    enum mcp_revision ignored;
+    if (r->verb != HTTP_VERB_POST)
+        web_say_error(s, n, ERR_UNSUPPORTED, 405, "agents POST their messages here; there is no stream to open", NULL,
+                      WEB_MCP_VERBS);
+    else if (!web_is_json(r))
+        web_say_error(s, n, ERR_UNSUPPORTED, 415, "messages are sent as content-type: application/json", NULL, NULL);
+    else if (!accepts_json(r))
+        web_say_error(s, n, ERR_UNSUPPORTED, 406, "answers are application/json: say so in accept", NULL, NULL);
+    else if (!revision_of(r, &ignored))
+        web_say_error(s, n, ERR_UNSUPPORTED, 400,
+                      "this revision is not known: 2025-06-18, 2025-03-26 and 2024-11-05 are", NULL, NULL);
+    else
+        return true;
+    return false;
+}
+
+/* ---- answers ---- */
+
+static void send(struct server *s, struct session *n, struct http_head *h, const char *session, struct slice body) {
+    web_put_head(s, n, h);
+    if (session != NULL) {
+        buf_cut(&s->webs.out, s->webs.out.len - 2);
+        buf_printf(&s->webs.out, "Mcp-Session-Id: %s\r\n\r\n", session);
+    }
+    buf_put_slice(&s->webs.out, body);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}
+
+static void finish(struct server *s, struct session *n) {
+    struct mcp_guest *g = guest_of(s, n);
+    struct slice said = mcp_said(&g->x);
+    struct http_head h = {.status = said.len == 0 ? 202 : g->x.is_bad ? 400 : 200, .length = (int64_t)said.len};
+    char session[40];
+    if (said.len > 0) h.type = "application/json";
+    snprintf(session, sizeof session, "%016llx%016llx", (unsigned long long)s->world.clock->random(s->world.clock),
+             (unsigned long long)s->world.clock->random(s->world.clock));
+    send(s, n, &h, g->x.was_initialize ? session : NULL, said);
+    web_mcp_close(s, n);
+    web_finished(s, n);
+}
+
+/* Asks what the exchange wants asked, or says what came of it. Nothing may follow: an answer may come at once. */
+static void advance(struct server *s, struct session *n) {
+    const struct mcp_guest *g = guest_of(s, n);
+    uint8_t op = 0;
+    const void *message = mcp_asks(&g->x, &op);
+    buf_clear(&n->web->held);
+    if (message != NULL)
+        web_give(s, n, op, message);
+    else
+        finish(s, n);
+}
+
+void web_mcp_answer(struct server *s, struct session *n, uint8_t op, const void *const *parts, uint32_t count) {
+    struct mcp_guest *g = guest_of(s, n);
+    g->world.wall_ms = s->world.clock->wall(s->world.clock).ms;
+    mcp_hear(&g->x, op, parts, count);
+    advance(s, n);
+}
+
+/* ---- requests ---- */
+
+static void hash(void *ctx, struct slice bytes, uint8_t ret[32]) {
+    const struct mcp_guest *g = ctx;
+    g->s->world.hasher->whole(g->s->world.hasher, bytes, ret);
+}
+
+static bool is_same_caller(const struct session *a, const struct session *b) {
+    return strcmp(a->who.name, b->who.name) == 0 && strcmp(a->who.tenant, b->who.tenant) == 0 &&
+           strcmp(a->who.id, b->who.id) == 0;
+}
+
+/* The request that brought the call is answered with nothing, and what it waits for is stopped; nobody hears of that. */
+static void call_off(struct server *s, struct session *n) {
+    struct web *w = n->web;
+    struct wire_stop stop = {.request = w->request};
+    struct http_head h = {.status = 202};
+    send(s, n, &h, NULL, (struct slice){0});
+    web_mcp_close(s, n);
+    web_finished(s, n);
+    buf_clear(&s->webs.out);
+    tlv_encode(&wire_stop_desc, &stop, &s->webs.out);
+    struct frame f = {.opcode = WIRE_STOP, .request = ++w->request, .body = buf_slice(&s->webs.out)};
+    session_enqueue(s, n, &f);
+}
+
+static void cancelled(void *ctx, struct slice id) {
+    const struct mcp_guest *by = ctx;
+    struct server *s = by->s;
+    const struct session *caller = session_of(s, by->conn);
+    if (by->session[0] == 0) return; /* ids of calls are those of a session */
+    for (uint32_t i = 1; i <= s->webs.mcps.high; i++) {
+        const struct mcp_guest *g = pool_at(&s->webs.mcps, i);
+        if (g->conn.v == 0 || g == by || strcmp(g->session, by->session) != 0 || !g->x.is_calling) continue;
+        struct session *n = session_of(s, g->conn);
+        if (!slice_eq(g->x.id, id) || n == NULL || !is_same_caller(n, caller)) continue;
+        call_off(s, n);
+        return;
+    }
+}
+
+void web_mcp_serve(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    const struct slice *session = http_header(r, SESSION_HEADER);
+    uint32_t index = pool_alloc(&s->webs.mcps);
+    if (index == 0) {
+        web_say_wait(s, n, 1000, "too many calls of agents at once");
+        return;
+    }
+    struct mcp_guest *g = pool_at(&s->webs.mcps, index);
+    g->conn = n->conn;
+    g->s = s;
+    n->web->mcp = index;
+    if (session != NULL && session->len < SESSION_BYTES) memcpy(g->session, session->ptr, session->len);
+    (void)revision_of(r, &g->revision);
+    g->world = (struct mcp_world){.ctx = g,
+                                  .limits = s->limits,
+                                  .wall_ms = s->world.clock->wall(s->world.clock).ms,
+                                  .place = s->options.listen,
+                                  .version = s->options.build,
+                                  .hash = hash,
+                                  .cancelled = cancelled};
+    mcp_begin(&g->x, &g->world, &g->revision, r->body);
+    advance(s, n);
+}
