@@ -18,6 +18,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "tale.h"
+#include "titan_fleet.h"
 #include "upload.h"
 #include "web.h"
 
@@ -255,6 +256,7 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
+    titan_fleet_turn(s);
     vault_turn(s);
     s->woken = false;
     if (s->failed != ERR_OK) return;

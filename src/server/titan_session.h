@@ -55,6 +55,7 @@ struct titan {
     struct vec ready; /* conn_id */
     struct buf out;
     struct titan_book book;
+    bool has_topic; /* it was looked for (titan_fleet.h) */
 };
 
 void titan_init(struct server *s);
