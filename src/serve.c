@@ -303,7 +303,7 @@ static void members_line(void *ctx, const char *line) {
 /* Their agents come by the Unix socket, whose caller needs no token and no certificate. */
 static void members_open(struct serve *v, const char *build) {
     if (setting_text(&v->settings, SETTING_titan_listen)[0] == 0) return;
-    v->members_place = (struct serve_members){setting_text(&v->settings, SETTING_data), members_line, v};
+    v->members_place = (struct serve_members){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
     v->members = serve_members_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
 }
 

@@ -10,6 +10,7 @@
 #include "osdisk.h"
 #include "osloop.h"
 #include "osspace.h"
+#include "server.h"
 
 #define PATH_BYTES 1024u
 
@@ -33,6 +34,10 @@ static void unplace(void *ctx, struct disk *disk, struct space *space) {
     osdisk_close(disk);
 }
 
+static conn_id pending(void *ctx) {
+    return server_titan_pending(((const struct serve_members *)ctx)->server);
+}
+
 static void log_line(void *ctx, const char *line) {
     const struct serve_members *p = ctx;
     p->log(p->log_ctx, line);
@@ -48,6 +53,7 @@ struct members *serve_members_open(struct serve_members *p, struct osloop *loop,
                                 .limits = *limits,
                                 .place = place,
                                 .unplace = unplace,
+                                .pending = pending,
                                 .log = log_line,
                                 .ctx = p};
     return members_new(&o);

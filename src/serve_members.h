@@ -5,8 +5,10 @@
 #include "members.h"
 
 struct osloop;
+struct server;
 
 struct serve_members {
+    struct server *server;
     const char *data; /* directory of the server: each of them has one below it */
     void (*log)(void *ctx, const char *line);
     void *log_ctx;

@@ -361,6 +361,10 @@ const struct net_handler *server_titan_handler(struct server *s) {
     return &s->titan.handler;
 }
 
+conn_id server_titan_pending(struct server *s) {
+    return titan_fleet_pending(s);
+}
+
 /* ---- compaction ---- */
 
 bool server_wants_compact(const struct server *s) {

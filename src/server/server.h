@@ -108,6 +108,7 @@ void server_close(struct server *s);
 void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
+conn_id server_titan_pending(struct server *s); /* titan_fleet.h */
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
 void server_pass(struct server *s);

@@ -6,6 +6,7 @@
 #include "titan_flow.h"
 
 #define ANSWER_BYTES_MAX 256u
+#define QUIET_MS 1000 /* whoever has said nothing by then only looked whether we are there */
 
 void titan_fleet_frame(struct server *s, struct session *n, const struct titan_frame *f) {
     struct buf text;
@@ -17,6 +18,18 @@ void titan_fleet_frame(struct server *s, struct session *n, const struct titan_f
     s->world.titan_worker(s->world.titan_worker_ctx, n->conn, n->address, f->opcode, f->body, &text);
     titan_say(s, n, buf_slice(&text));
     buf_fini(&text);
+}
+
+conn_id titan_fleet_pending(struct server *s) {
+    conn_id first = {UINT64_MAX};
+    int64_t now = s->world.clock->mono(s->world.clock).ms;
+    for (uint32_t i = 1; i <= s->titan.talks.high; i++) {
+        const struct titan_talk *t = pool_at(&s->titan.talks, i);
+        const struct session *n = session_of(s, t->conn);
+        if (n == NULL || t->has_served || t->busy || t->conn.v >= first.v) continue;
+        if (n->in.len > 0 || now - t->since_ms < QUIET_MS) first = t->conn;
+    }
+    return first;
 }
 
 void titan_fleet_turn(struct server *s) {

@@ -20,6 +20,7 @@
 #define CALLS_SILENT 2 /* so many probes without an answer, and it is silent */
 #define GOODBYE_MS 5000
 #define LINE_MAX 256
+#define PENDING_MS 20 /* while something is on its way that others wait for */
 
 struct member {
     uint32_t port; /* first: never 0 while in use */
@@ -249,8 +250,8 @@ static void enrol(struct members *m, const char *address, struct slice body, str
     buf_put_slice(ret, SLICE("REGISTERED"));
 }
 
-/* What is said of jobs waits for the end of the turn: lines come on many connections, and those that were made in one
- * order may be read in another. */
+/* What is said of jobs waits for the pass: lines come on many connections, one after the other, and those that were made
+ * in one order may be read in another. */
 void members_hear(struct members *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
                   struct buf *ret) {
     static const struct {
@@ -283,9 +284,13 @@ static int by_conn(const void *a, const void *b) {
 }
 
 static void hear_words(struct members *m) {
-    if (m->words.count > 1) qsort(m->words.at, m->words.count, sizeof(struct word), by_conn);
-    for (uint32_t w = 0; w < m->words.count; w++) {
+    uint32_t w = 0;
+    if (m->words.count == 0) return;
+    qsort(m->words.at, m->words.count, sizeof(struct word), by_conn);
+    conn_id pending = m->o.pending(m->o.ctx);
+    for (; w < m->words.count; w++) {
         struct word *said = vec_at(&m->words, w);
+        if (said->conn.v > pending.v) break;
         for (uint32_t i = 1; i <= m->pool.high; i++) {
             struct member *x = pool_at(&m->pool, i);
             if (x->port == 0 || x->disk == NULL || !hear_one(x, said->opcode, bytes_slice(said->body))) continue;
@@ -294,7 +299,8 @@ static void hear_words(struct members *m) {
         }
         bytes_free(said->body);
     }
-    m->words.count = 0;
+    m->words.count -= w;
+    if (w > 0) memmove(m->words.at, vec_at(&m->words, w), m->words.count * sizeof(struct word));
 }
 
 /* ---- time ---- */
@@ -348,7 +354,7 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 mono_time members_next(struct members *m) {
-    int64_t next = m->words.count > 0 ? 0 : TIME_NEVER;
+    int64_t next = m->words.count > 0 ? now_of(m) + PENDING_MS : TIME_NEVER;
     for (uint32_t i = 1; i <= m->pool.high; i++) {
         struct member *x = pool_at(&m->pool, i);
         if (x->port == 0) continue;

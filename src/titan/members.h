@@ -28,6 +28,8 @@ struct members_options {
     /* A directory of its own for each, by name: who it is, and what it has to run. */
     enum err (*place)(void *ctx, const char *name, struct disk **ret_disk, struct space **ret_space, struct why *why);
     void (*unplace)(void *ctx, struct disk *disk, struct space *space);
+    /* The first connection on which something is still on its way: what came on later ones waits for it. */
+    conn_id (*pending)(void *ctx);
     void (*log)(void *ctx, const char *line);
     void *ctx;
 };
