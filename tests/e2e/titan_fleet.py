@@ -378,6 +378,24 @@ def own_hand(c):
         hand.wait()
 
 
+def custom_types(c):
+    """A job of a type that is none of Titan's goes to a worker of ours that has a program for it."""
+    c.worker().joins()
+    config = os.path.join(c.dir, "worker.yaml")
+    with open(config, "w") as f:
+        f.write("handlers: {RESIZE: [sh, -c, 'echo resized $0; echo input $(cat)']}\n")
+    equal(c.ask(0x04, "early|RESIZE|cat.png,80|1|0|[]"), (0x50, "DAG_ACCEPTED"))
+    own = subprocess.Popen([c.binary, "worker", "--config", config, "--data", os.path.join(c.dir, "own")], stderr=c.log,
+                           env={**os.environ, "REEVE_DATA": c.data})
+    try:
+        c.ends("early")
+        assert "resized cat.png,80" in c.logs("early"), c.logs("early")
+        assert "input cat.png,80" in c.logs("early"), c.logs("early")
+    finally:
+        own.kill()
+        own.wait()
+
+
 def server_killed(c):
     """The server is killed while a job runs there: it is known again when it has registered again, and the job ends."""
     w = c.worker(REGISTER_SECONDS="0.5").joins()
@@ -393,7 +411,7 @@ def server_killed(c):
 
 
 CASES = [golden, member, not_for_others, killed, stopped, forgotten, services, archives, saturated, output, cancelled,
-         capabilities, end_worker, own_hand, server_killed]
+         capabilities, end_worker, own_hand, custom_types, server_killed]
 
 if __name__ == "__main__":
     chosen = [x for x in CASES if x.__name__ in sys.argv[2:] or len(sys.argv) == 2]
