@@ -174,8 +174,8 @@ class TitanClient:
             for flow in self.client.flows(labels=FLOW_LABELS, most=FLOWS_SEARCHED):
                 target = "%s/%s" % (flow["flow"], _fit(id))
                 try:
-                    self.client.job(target, details=False)
-                    return target
+                    if self.client.job(target, details=False)["job"] == target:  # and not one that only begins so
+                        return target
                 except (errors.NotFound, errors.UnknownName):
                     continue
         return None
@@ -191,7 +191,7 @@ class TitanClient:
         if target is None:
             return "NULL"
         view = self.client.job(target, details=False)
-        if view["state"] == "failed" and view["root"]:  # dragged down by another
+        if view["cause"] == "upstream":  # dragged down by another
             return "CANCELLED"
         return _STATUS.get(view["state"], "PENDING")
 
