@@ -178,6 +178,24 @@ class Dying(lab.Lab):
         self.assertEqual(jobs[0].flow.wait(SECONDS)["state"], "succeeded")
         self.assertEqual({job["attempt"] for job in jobs[0].flow.jobs()}, {1})
 
+    def test_an_exclusive_function_does_not_outlive_the_lease(self) -> None:
+        worker = self.python_worker("tasks:wait_for_key", "--name", "alone")
+        alone = tasks.wait_for_key.options(exclusive=True)
+        first = alone.submit("first")
+        self.client.kv.set("first", "1")
+        self.assertEqual(first.result(SECONDS), "1")
+        job = alone.submit("exclusive")
+        events = self.client.events(job, from_start=True)
+        while next(events)["to"] != "running":
+            pass
+        events.close()
+        self.server.end(signal.SIGKILL)
+        self.assertEqual(worker.end(0), -signal.SIGALRM)
+        type(self).start_server()
+        self.python_worker("tasks:wait_for_key", "--name", "alone")
+        self.client.kv.set("exclusive", "2")
+        self.assertEqual(job.result(SECONDS), "2")
+
     def test_an_idle_worker_goes_when_it_is_told_to(self) -> None:
         worker = self.python_worker("tasks", "--name", "leaving")
         self.assertEqual(worker.end(signal.SIGTERM), 0)
