@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deps.sh [clang|package|browser]: installs the Debian packages that building and testing needs, with `clang` also those of fuzzing
-# and formatting, with `package` those of making a Debian package, with `browser` those of the tests in a browser. Does
+# deps.sh [clang|package|browser|sdk]: installs the Debian packages that building and testing needs, with `clang` also those of fuzzing
+# and formatting, with `package` those of making a Debian package, with `browser` those of the tests in a browser, with `sdk` those of the Python SDK. Does
 # nothing when all are there.
 set -euo pipefail
 
@@ -14,6 +14,7 @@ has_node() {
 has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)
 [[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
+[[ ${1:-} == sdk ]] && packages+=(python3 mypy)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
 missing=()

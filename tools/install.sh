@@ -40,5 +40,8 @@ for unit in reeve-server reeve-worker; do
 done
 put_settings packaging/etc/reeve.yaml "$sysconfdir/reeve/reeve.yaml"
 put_settings packaging/etc/reeve-worker "$sysconfdir/default/reeve-worker"
-for example in examples/*; do put 644 "$example" "$docdir/$example"; done
+find examples -type f ! -path '*/__pycache__/*' | while read -r example; do put 644 "$example" "$docdir/$example"; done
+find sdk/python/src -name '*.py' -o -name py.typed | while read -r module; do
+    put 644 "$module" "$prefix/share/reeve/python/${module#sdk/python/src/}"
+done
 [[ -n ${NO_LICENCE:-} ]] || put 644 LICENSE "$docdir/LICENSE"

@@ -174,6 +174,12 @@ if wanted browser; then
     run_tap browser env BROWSER_LOGS="$logs" node --test-reporter=tap tests/browser/run.mjs
 fi
 
+# The Python SDK, against the real program.
+if wanted sdk; then
+    tools/deps.sh sdk
+    run_tap sdk python3 sdk/python/tests/run.py
+fi
+
 report
 echo "whole run: $((($(now_ms) - start_ms) / 1000)) s, builds included"
 echo "$passed_total passed, $failed_total failed"

@@ -363,6 +363,7 @@ void ask_why(struct server *s, struct request *r) {
                               .limit = reason.limit,
                               .question = reason.question.v};
     show_reason(s, &reason, &got);
+    if (reason.block == BLOCK_CAPABILITY) got.text = show_asked(s, &job);
     struct wire_job_view shown;
     if (job_state_is_terminal(job.state)) show_job(s, &job, false, &shown);
     if (job_state_is_terminal(job.state) && shown.reason.len > 0) got.text = shown.reason;

@@ -62,7 +62,7 @@ class Attempt:
 
     __slots__ = ("outbox", "key", "id", "job", "fence", "task", "payload", "results", "is_exclusive", "phase", "since", "seconds",
                  "started_ms", "is_told", "is_kept", "is_done_told", "is_stopping", "is_abandoned", "kill_at", "thread", "future", "end",
-                 "pieces", "log_end", "log_sent", "log_cut", "log_max", "is_dirty", "result")
+                 "pieces", "log_end", "log_sent", "log_acked", "log_cut", "log_max", "is_dirty", "result")
 
     def __init__(self, outbox: Outbox, id: Mapping[str, int], job: str) -> None:
         self.outbox = outbox
@@ -85,8 +85,8 @@ class Attempt:
         self.thread = 0
         self.future: "Optional[concurrent.futures.Future[None]]" = None
         self.end: Dict[str, Any] = {}
-        self.pieces: List[Tuple[int, str, int, bytes]] = []  # offset, stream, time, bytes: until the end is acknowledged
-        self.log_end = self.log_sent = self.log_cut = 0
+        self.pieces: List[Tuple[int, str, int, bytes]] = []  # offset, stream, time, bytes: until they are durable
+        self.log_end = self.log_sent = self.log_acked = self.log_cut = 0
         self.log_max = LOG_BYTES_MAX
         self.is_dirty = False
         self.result = b""

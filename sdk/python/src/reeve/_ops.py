@@ -177,7 +177,7 @@ def pause(op: int, scope: str, name: object) -> Operation[None]:
 def verdict(job: object, word: str, reason: str, hash: bytes, revision: int) -> Operation[None]:
     """Without hash and revision the answer is to the question as it stands now."""
     questions = yield from list_all("questions", 0, wanted(str(job).partition("/")[0]))
-    asked = [one for one in questions if str(job) in (one["job"], one["job"].partition("/")[0])]
+    asked = [one for one in questions if one["gate"] != "external" and str(job) in (one["job"], one["job"].partition("/")[0])]
     if len(asked) != 1:
         raise errors.NotFound("%s stands before %s" % (job, "%d questions: name a job" % len(asked) if asked else "no question"))
     message = {"question": asked[0]["question"], "verdict": word, "reason": reason,

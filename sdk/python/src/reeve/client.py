@@ -10,6 +10,7 @@ A lost connection is made anew. What may be asked twice is asked again; whatever
 
 from __future__ import annotations
 
+import os
 import random
 import select
 import threading
@@ -156,6 +157,7 @@ class Client:
         self._patience = patience
         self._lock = threading.Lock()
         self._connection: Optional[Connection] = None
+        self._process = 0
         self._was_there = False
         self.kv = Store(self)
 
@@ -175,8 +177,9 @@ class Client:
     def connect(self) -> Connection:
         """The connection; made if there is none. Asking does it by itself."""
         with self._lock:
-            if self._connection is None or self._connection.lost:
-                self._connection = Connection(self._place)
+            if self._connection is None or self._connection.lost or self._process != os.getpid():
+                self._connection = Connection(self._place)  # also after a fork: two processes must not share one
+                self._process = os.getpid()
                 self._was_there = True
             return self._connection
 

@@ -32,6 +32,7 @@ _current: "contextvars.ContextVar[Optional[Flow]]" = contextvars.ContextVar("ree
 
 
 PART_JOBS = 5000  # in one message
+BLOB_PATH = "sha256:"  # what the path of a file that is at the server already begins with
 
 
 def current_flow() -> "Optional[Flow]":
@@ -140,6 +141,10 @@ class Flow:
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         _current.reset(self._outer.pop())
 
+    def __getitem__(self, name: str) -> Job:
+        """A job of it by name; whether there is one is seen when it is asked for something."""
+        return Job(self, name)
+
     @property
     def client(self) -> Client:
         if self._client is None:
@@ -156,7 +161,7 @@ class Flow:
         if run is not None:
             every["run"] = run
         if "needs" in every:
-            every["needs"] = [_need(self, one) for one in ops.as_list(every["needs"])]
+            every["needs"] = list(dict.fromkeys(_need(self, one) for one in ops.as_list(every["needs"])))
         self._jobs[name] = self._with_files(as_spec(every))
         return Job(self, name)
 
@@ -177,10 +182,10 @@ class Flow:
                 given = holder.get(kind)
                 if isinstance(given, str):
                     given = {"file": given}
-                if isinstance(given, dict) and "file" in given:
+                if isinstance(given, dict) and not given.get("file", BLOB_PATH).startswith(BLOB_PATH):
                     holder[kind] = self._file(kind, given)
         stdin = spec.get("stdin")
-        if isinstance(stdin, dict) and "file" in stdin:
+        if isinstance(stdin, dict) and not stdin.get("file", BLOB_PATH).startswith(BLOB_PATH):
             spec["stdin"] = {"file": self._blob(_read(stdin["file"]))}
         return spec
 
@@ -193,7 +198,7 @@ class Flow:
 
     def _blob(self, data: bytes) -> str:
         self._blobs.append(data)
-        return "sha256:" + hashlib.sha256(data).hexdigest()
+        return BLOB_PATH + hashlib.sha256(data).hexdigest()
 
     def spec(self) -> Dict[str, Any]:
         """The flow as a flow file has it."""

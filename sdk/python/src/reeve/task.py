@@ -36,7 +36,7 @@ else:
     P = TypeVar("P")
 
 R = TypeVar("R")
-PAYLOAD_BYTES_MAX = 60_000  # what the wire takes for a payload, less what templates may add
+PAYLOAD_BYTES_MAX = 65536  # what the wire takes
 _PICKLE, _RESULT, _ARGS = "$pickle", "$result", "$args"
 
 registry: Dict[str, "Task[Any, Any]"] = {}  # every task of this process, by name
@@ -145,11 +145,12 @@ def pack_call(args: Tuple[Any, ...], kwargs: Mapping[str, Any], serializer: str,
         body = _marked(dict(kwargs), needs)
         if args or not kwargs:
             body = {_ARGS: _marked(list(args), needs), **body}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    if len(text.encode()) > PAYLOAD_BYTES_MAX:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("${", "$\\u007b")  # the same JSON, and nothing in it is a template
+    if len(text) * 4 > PAYLOAD_BYTES_MAX and len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise errors.Limit("the arguments take %d bytes, and a call at most %d: put large ones into a blob or the store, and pass "
                            "their name" % (len(text.encode()), PAYLOAD_BYTES_MAX))
-    return text.replace("${", "$${")  # nothing in them is a template
+    return text
 
 
 def _marked(value: Any, needs: List[Job]) -> Any:
@@ -198,7 +199,7 @@ def unpack_call(payload: bytes, serializer: str, results: Mapping[str, Any]) -> 
 def pack_result(value: Any, serializer: str) -> bytes:
     if serializer == "pickle":
         value = {_PICKLE: base64.b64encode(pickle.dumps(value)).decode()}
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def unpack_result(data: bytes, serializer: str) -> Any:

@@ -60,13 +60,13 @@ class Worker:
 
     def __init__(self, tasks: Iterable[Task[Any, Any]], *, threads: int = 4, name: str = "", pool: str = "",
                  labels: Optional[Mapping[str, str]] = None, capabilities: Sequence[str] = (), server: Optional[str] = None,
-                 token: Optional[str] = None, data: Optional[str] = None,
+                 token: Optional[str] = None, tenant: str = "", data: Optional[str] = None,
                  log: Optional[Callable[[str], None]] = None) -> None:
         self.tasks = {task.name: task for task in tasks}
         if not self.tasks:
             raise errors.Invalid("there is no task to serve")
         self.name = name or "python-%s-%06x" % (socket.gethostname()[:40], random.randrange(1 << 24))
-        self.place = worker_place(server, token, data)
+        self.place = worker_place(server, token, tenant, data)
         self._threads_wanted = threads
         self._pool, self._labels, self._capabilities = pool, dict(labels or {}), list(capabilities)
         self._has_async = any(inspect.iscoroutinefunction(task.function) for task in self.tasks.values())
@@ -205,7 +205,7 @@ class Worker:
         self._done.clear()
         for attempt in self._attempts.values():
             attempt.is_told = attempt.is_done_told = False
-            attempt.log_sent = 0
+            attempt.log_sent = attempt.log_acked
             if attempt.is_kept:
                 self._keep(attempt)
             elif attempt.phase != "finished":
@@ -277,6 +277,9 @@ class Worker:
             self._check_epoch(message["epoch"])
             for stop in message["stops"]:
                 self._stop_attempt(stop)
+        elif frame.op == w.Op.LOG_ACK:
+            for mark in message["marks"]:
+                self._log_durable(mark)
         elif frame.op == w.Op.PING:
             self._out += pack(w.Op.PONG, message, frame.request, True)
         elif frame.request in self._calls:
@@ -415,6 +418,8 @@ class Worker:
     def _keep(self, attempt: Attempt) -> None:
         """It is over. A large result is stored first."""
         attempt.is_kept = True
+        if attempt.is_exclusive:
+            self._leased(self._lease_until)
         self._untold.pop(attempt.key, None)
         self._stopping.pop(attempt.key, None)
         if len(attempt.result) <= RESULT_BYTES_MAX:
@@ -495,6 +500,20 @@ class Worker:
         if pieces:
             self._send(w.Op.LOG, {"batches": [{"attempt": attempt.id, "pieces": pieces}]})
 
+    def _log_durable(self, mark: Mapping[str, Any]) -> None:
+        """What is on the server's disk need not be kept here."""
+        id = mark["attempt"]
+        attempt = self._attempts.get((id["flow"], id["ordinal"], id["attempt"]))
+        if attempt is None:
+            return
+        attempt.log_acked = max(attempt.log_acked, mark["offset"])
+        durable = 0
+        for offset, _, _, data in attempt.pieces:
+            if offset + len(data) > attempt.log_acked:
+                break
+            durable += 1
+        del attempt.pieces[:durable]
+
     def _say_done(self) -> None:
         while self._done:
             ends: List[Dict[str, Any]] = []
@@ -502,7 +521,7 @@ class Worker:
                 attempt = self._done.popleft()
                 if attempt.is_done_told or attempt.key not in self._attempts:
                     continue
-                if attempt.pieces:
+                if attempt.log_end:
                     self._say_log(attempt)
                     attempt.end["log_bytes"], attempt.end["log_cut_bytes"] = attempt.log_end, attempt.log_cut
                 attempt.is_done_told = True
@@ -577,9 +596,9 @@ class Worker:
         return min(base + min(ahead, AHEAD_MAX), max(self._credit * 4, base))
 
 
-def worker_place(server: Optional[str], token: Optional[str], data: Optional[str]) -> Place:
+def worker_place(server: Optional[str], token: Optional[str], tenant: str, data: Optional[str]) -> Place:
     """As for any client, but with the token of workers."""
-    place = find(server, token, "", data)
+    place = find(server, token, tenant, data)
     if token is None and not os.environ.get("REEVE_TOKEN"):
         try:
             with open(os.path.join(place.data, "worker.token"), encoding="utf-8") as file:
@@ -587,7 +606,7 @@ def worker_place(server: Optional[str], token: Optional[str], data: Optional[str
         except OSError:
             token = None
         if token:
-            place = find(server, token, "", data)
+            place = find(server, token, tenant, data)
     return place
 
 
@@ -652,6 +671,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--capability", action="append", default=[], metavar="NAME")
     parser.add_argument("--server", help="HOST:PORT, tls://HOST:PORT or unix:PATH; else REEVE_SERVER, else the data directory")
     parser.add_argument("--token", help="else REEVE_TOKEN, else worker.token of the data directory")
+    parser.add_argument("--tenant", default="", help="whose jobs; that of the token unless said")
     parser.add_argument("--data", help="directory of the server; else REEVE_DATA, else ./.reeve")
     given = parser.parse_args(arguments)
     sys.path.insert(0, os.getcwd())
@@ -659,7 +679,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         tasks = [one for target in given.module for one in _load(target)]
         serve(*tasks, processes=given.processes, threads=given.threads, name=given.name, pool=given.pool, labels=labels,
-              capabilities=given.capability, server=given.server, token=given.token, data=given.data)
+              capabilities=given.capability, server=given.server, token=given.token, tenant=given.tenant, data=given.data)
     except errors.Error as e:
         print("reeve.worker: %s" % e, file=sys.stderr)
         return 2

@@ -1,0 +1,215 @@
+"""Tasks as functions, on warm workers."""
+
+import os
+import signal
+import unittest
+
+import lab
+import reeve
+import tasks
+from reeve import errors
+
+SECONDS = lab.SECONDS
+
+
+class Tasks(lab.Lab):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.worker = lab.Process([lab.sys.executable, "-m", "reeve.worker", "tasks"], cls.env(cls), lab.TESTS)  # type: ignore[arg-type]
+        cls.worker.says("attached to")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        code = cls.worker.end()
+        super().tearDownClass()
+        assert code == 0, "the worker ended with %d: %s" % (code, "".join(cls.worker.lines))
+
+    def test_a_call_is_a_job(self) -> None:
+        self.assertEqual(tasks.add(1, 2), 3)
+        self.assertEqual(tasks.add.submit(1, 2).result(SECONDS), 3)
+        self.assertEqual(tasks.add.submit(x="a${item}", y="$${b").result(SECONDS), "a${item}$${b")
+        self.assertEqual(tasks.echo.submit(1, [2, None], key={"ü": 1.5}).result(SECONDS), [[1, [2, None]], {"key": {"ü": 1.5}}])
+        self.assertEqual(tasks.echo.submit().result(SECONDS), [[], {}])
+        job = tasks.renamed.submit()
+        self.assertEqual(job.result(SECONDS), job.id)
+
+    def test_results_flow_from_parents_to_children(self) -> None:
+        with reeve.Flow("sums") as f:
+            three = tasks.add.submit(1, 2)
+            six = tasks.add.submit(three, three)
+            size = tasks.length.submit(tasks.big.submit(200_000))  # a result that is a blob
+            both = tasks.echo.submit([six, {"size": size}])
+            sets = tasks.union.submit({1, 2}, tasks.union.submit({3}, {4}))
+        f.submit().wait(SECONDS)
+        self.assertEqual(six.result(), 6)
+        self.assertEqual(both.result(), [[[6, {"size": 200_000}]], {}])
+        self.assertEqual(sets.result(), {1, 2, 3, 4})
+
+    def test_a_map_is_one_flow(self) -> None:
+        jobs = tasks.add.map(range(50), y=1)
+        self.assertEqual([job.result(SECONDS) for job in jobs], list(range(1, 51)))
+        self.assertEqual(len({job.flow.id for job in jobs}), 1)
+
+    def test_commands_and_tasks_mix(self) -> None:
+        self.plain_worker()
+        with reeve.Flow("mixed") as f:
+            rows = f.job("rows", "echo 20 > $REEVE_OUTPUT")
+            more = tasks.add.submit(rows, 1)
+            told = f.job("told", ["echo", "${jobs.add.outputs}"], needs=[more])
+        f.submit().wait(SECONDS)
+        self.assertEqual(told.logs(), "21\n")
+
+    def test_an_exception_fails_the_job_with_its_traceback_in_the_log(self) -> None:
+        job = tasks.boom.submit("für nichts")
+        with self.assertRaisesRegex(errors.JobFailed, "ValueError: für nichts"):
+            job.result(SECONDS)
+        text = job.logs()
+        self.assertTrue(text.startswith("before\nbeside\nTraceback (most recent call last):"), text)
+        self.assertIn("in boom", text)
+        self.assertNotIn("_runner.py", text)
+
+    def test_retries_are_the_servers(self) -> None:
+        job = tasks.third_time.submit()
+        self.assertEqual(job.result(SECONDS), 3)
+        self.assertEqual([one["reason"] for one in job.view()["attempts"]][:2], ["RuntimeError: attempt 1", "RuntimeError: attempt 2"])
+        job = tasks.fatal.submit()
+        with self.assertRaisesRegex(errors.JobFailed, "nothing helps"):
+            job.result(SECONDS)
+        self.assertEqual(job.view()["attempt"], 1)
+
+    def test_a_timeout_ends_a_function(self) -> None:
+        self.assertEqual(tasks.endless.submit().wait(SECONDS)["state"], "timed_out")
+        self.assertEqual(tasks.add.submit(1, 1).result(SECONDS), 2)
+
+    def test_a_cancel_reaches_a_running_function(self) -> None:
+        job = tasks.spinning.submit()
+        watch = self.client.kv.watch("spinning")
+        while self.client.kv.get("spinning") is None:
+            next(watch)
+        watch.close()
+        job.cancel()
+        self.assertEqual(job.wait(SECONDS)["state"], "cancelled")
+        self.assertEqual(self.client.kv.get("stopped"), job.id.encode())
+
+    def test_a_function_that_does_not_stop_is_left_to_itself(self) -> None:
+        job = tasks.deaf.submit()
+        watch = self.client.kv.watch("deaf")
+        while self.client.kv.get("deaf") is None:
+            next(watch)
+        watch.close()
+        job.cancel()
+        self.assertEqual(job.wait(10)["state"], "cancelled")
+        self.assertEqual([j.result(SECONDS) for j in tasks.add.map(range(8), y=0)], list(range(8)))
+
+    def test_coroutines_run_on_one_loop(self) -> None:
+        self.assertEqual(tasks.gather.submit(10).result(SECONDS), ["reeve-async", 45])
+
+    def test_output_of_tasks_that_run_at_the_same_time_does_not_mix(self) -> None:
+        jobs = tasks.talk.map([200] * 20)
+        jobs[0].flow.wait(SECONDS)
+        wanted = "".join("line %d\n" % i for i in range(200))
+        for job in jobs:
+            self.assertEqual(job.logs(), wanted)
+
+    def test_no_worker_has_it_and_why_says_so(self) -> None:
+        job = reeve.Flow("nobody").job("a", handler="no.such.task", payload="[]")
+        job.flow.submit()
+        reason = job.why()
+        self.assertIn("handler:no.such.task", reason["text"], reason)
+        job.cancel()
+
+    def test_a_flow_file_can_call_a_task(self) -> None:
+        flow = self.client.submit({"jobs": {
+            "one": {"handler": "tasks.add", "payload": "[1, 2]"},
+            "two": {"handler": "tasks.echo", "payload": "{\"n\": ${jobs.one.outputs}}", "needs": "one"},
+            "each": {"handler": "tasks.add", "payload": "{\"x\": ${item}, \"y\": 1}", "foreach": [1, 2, 3]}}})
+        self.client.wait(flow, timeout=SECONDS)
+        self.assertEqual(self.client.result(flow + "/two"), [[], {"n": 3}])
+        self.assertEqual(self.client.flow(flow)["state"], "succeeded")
+
+
+class Dying(lab.Lab):
+    flags = ["--lease-ms", "1500", "--heartbeat-ms", "300"]
+
+    def test_a_killed_workers_attempts_run_elsewhere(self) -> None:
+        first = self.python_worker("tasks:wait_for_key", "--name", "first")
+        job = tasks.wait_for_key.submit("release")
+        events = self.client.events(job, from_start=True)
+        while next(events)["to"] != "running":
+            pass
+        events.close()
+        first.end(signal.SIGKILL)
+        self.python_worker("tasks:wait_for_key", "--name", "second")
+        self.client.kv.set("release", "now")
+        self.assertEqual(job.result(SECONDS), "now")
+        attempts = job.view()["attempts"]
+        self.assertEqual([one["worker"] for one in attempts], ["first", "second"])
+        self.assertEqual(attempts[0]["outcome"], "lost")
+
+    def test_processes_are_started_again_and_take_over_at_once(self) -> None:
+        worker = self.python_worker("tasks", "--processes", "2", "--threads", "1", "--name", "two", attached=2)
+        job = tasks.kills_its_worker.submit()
+        self.assertIsInstance(job.result(SECONDS), int)
+        self.assertEqual(job.view()["attempts"][0]["outcome"], "lost")
+        once = tasks.never_again.submit()
+        self.assertEqual(once.wait(SECONDS)["state"], "failed")
+        self.assertEqual(once.view()["attempt"], 1)
+        self.assertEqual(worker.end(), 0)
+
+    def test_attempts_outlive_a_kill_of_the_server(self) -> None:
+        worker = self.python_worker("tasks", "--name", "steady")
+        job = tasks.wait_for_key.submit("later")
+        events = self.client.events(job, from_start=True)
+        while next(events)["to"] != "running":
+            pass
+        events.close()
+        type(self).restart_server()
+        worker.says("holding 1")
+        self.client.kv.set("later", "yes")
+        self.assertEqual(job.result(SECONDS), "yes")
+        self.assertEqual(job.view()["attempt"], 1)
+
+    def test_many_calls_through_kills_of_the_server_run_once_each(self) -> None:
+        self.python_worker("tasks:noop", "--name", "busy")
+        jobs = tasks.noop.map(range(3000))
+        for _ in range(3):
+            type(self).restart_server()
+        self.assertEqual(jobs[0].flow.wait(SECONDS)["state"], "succeeded")
+        self.assertEqual({job["attempt"] for job in jobs[0].flow.jobs()}, {1})
+
+    def test_an_exclusive_function_does_not_outlive_the_lease(self) -> None:
+        worker = self.python_worker("tasks:wait_for_key", "--name", "alone")
+        alone = tasks.wait_for_key.options(exclusive=True)
+        first = alone.submit("first")
+        self.client.kv.set("first", "1")
+        self.assertEqual(first.result(SECONDS), "1")
+        job = alone.submit("exclusive")
+        events = self.client.events(job, from_start=True)
+        while next(events)["to"] != "running":
+            pass
+        events.close()
+        self.server.end(signal.SIGKILL)
+        self.assertEqual(worker.end(0), -signal.SIGALRM)
+        type(self).start_server()
+        self.python_worker("tasks:wait_for_key", "--name", "alone")
+        self.client.kv.set("exclusive", "2")
+        self.assertEqual(job.result(SECONDS), "2")
+
+    def test_an_idle_worker_goes_when_it_is_told_to(self) -> None:
+        worker = self.python_worker("tasks", "--name", "leaving")
+        self.assertEqual(worker.end(signal.SIGTERM), 0)
+        gone = [one for one in self.client.workers() if one["worker"] == "leaving" and one["attached"]]
+        self.assertEqual(gone, [])
+
+    def test_a_worker_that_is_not_welcome_says_why(self) -> None:
+        worker = lab.Process([lab.sys.executable, "-m", "reeve.worker", "tasks", "--token", "wrong"], self.env(), lab.TESTS)
+        worker.says("reeve.worker:")
+        self.assertEqual(worker.end(0), 2)
+        worker = lab.Process([lab.sys.executable, "-m", "reeve.worker", "tasks:NotATask"], self.env(), lab.TESTS)
+        worker.says("tasks has no task `NotATask`")
+        self.assertEqual(worker.end(0), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
