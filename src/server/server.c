@@ -304,7 +304,8 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
-                 s->hung_up.count > 0 || s->webs.ready.count > 0 || resp_waits(s) || engine_has_work(s->engine) || almanac_waits(s);
+                 s->hung_up.count > 0 || s->webs.ready.count > 0 || resp_waits(s) || engine_has_work(s->engine) ||
+                 almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
