@@ -1,4 +1,5 @@
-/* pattern.c: see pattern.h. Only the last star is ever gone back to: what an earlier one took can only have been too little. */
+/* pattern.c: see pattern.h. Only the last star is ever gone back to: what an earlier one took can only have been too
+ * little. */
 #include "pattern.h"
 
 /* The class that opens at `at`, behind its bracket; *ret_end is behind the one that closes it. */

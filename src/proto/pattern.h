@@ -1,5 +1,5 @@
-/* pattern.h: patterns of names as Redis has them: `*`, `?`, `[abc]`, `[^a-z]`, and a backslash before what is meant as it
- * stands. Takes at most (length of the pattern) * (length of the text) steps, whatever the pattern. */
+/* pattern.h: patterns of names as Redis has them: `*`, `?`, `[abc]`, `[^a-z]`, and a backslash before what is meant as
+ * it stands. Takes at most (length of the pattern) * (length of the text) steps, whatever the pattern. */
 #ifndef REEVE_PATTERN_H
 #define REEVE_PATTERN_H
 

@@ -40,7 +40,7 @@ static enum resp_got whole(struct resp_in *r, const uint8_t *base) {
     r->args.count = 0;
     for (uint32_t i = 0; i < r->spans.count; i++) {
         const struct span *p = vec_at(&r->spans, i);
-        *(struct slice *)vec_push(&r->args) = slice_of(base + p->at, p->len);
+        *(struct slice *)vec_push(&r->args) = p->len > 0 ? slice_of(base + p->at, p->len) : SLICE("");
     }
     r->spans.count = 0;
     r->wanted = 0;

@@ -1,5 +1,5 @@
-/* resp_channel.c: messages on channels. A subscription is a watch of the engine (core/watch.h), one of a pattern a watch
- * of what all its matches begin with. Who does not take its messages is let go, alone. */
+/* resp_channel.c: messages on channels. A subscription is a watch of the engine (core/watch.h), one of a pattern a
+ * watch of what all its matches begin with. Who does not take its messages is let go, alone. */
 #include "pattern.h"
 #include "resp_impl.h"
 #include "resp_session.h"

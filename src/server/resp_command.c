@@ -114,10 +114,6 @@ const struct resp_command *resp_command_find(struct slice name) {
     return NULL;
 }
 
-uint8_t resp_may(const struct resp_command *c) {
-    return c->flags & RESP_WRITES ? WIRE_KV_CHANGE : c->flags & RESP_READS ? WIRE_KV_GET : 0;
-}
-
 static void unknown(struct resp_ask *x) {
     char args[128] = "";
     size_t at = 0;
@@ -142,8 +138,7 @@ static bool check_caller(struct resp_ask *x) {
         resp_error(&x->out, "NOAUTH the token has expired: ask for a new one");
         return false;
     }
-    uint8_t op = resp_may(c);
-    if (op != 0 && !role_may(n->who.roles, op)) {
+    if (((c->flags & RESP_WRITES) && !x->may_write) || ((c->flags & RESP_READS) && !x->may_read)) {
         resp_errorf(&x->out, "NOPERM this user has no permissions to run the '%s' command", c->name);
         return false;
     }

@@ -20,6 +20,13 @@ void resp_welcome(struct server *s, struct session *n) {
     n->state = SESSION_OPEN;
 }
 
+void resp_be(struct resp_ask *x) {
+    const struct caller *who = &x->n->who;
+    x->place.tenant = who->tenant[0] != 0 ? slice_str(who->tenant) : SLICE(TENANT_STANDARD);
+    x->may_read = role_may(who->roles, WIRE_KV_GET);
+    x->may_write = role_may(who->roles, WIRE_KV_CHANGE);
+}
+
 bool resp_login(struct resp_ask *x, struct slice name, struct slice token) {
     struct session *n = x->n;
     struct caller before = n->who;
@@ -43,7 +50,7 @@ bool resp_login(struct resp_ask *x, struct slice name, struct slice token) {
     }
     n->state = SESSION_OPEN;
     resp_multi_end(x->p); /* keys that were watched may be of another tenant */
-    x->place.tenant = n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
+    resp_be(x);
     return true;
 }
 
@@ -72,6 +79,7 @@ void resp_do_reset(struct resp_ask *x) {
     n->state = SESSION_NEW;
     n->opened_ms = x->s->world.clock->mono(x->s->world.clock).ms;
     resp_welcome(x->s, n);
+    resp_be(x);
     if (n->state == SESSION_NEW) *(conn_id *)vec_push(&x->s->strangers) = n->conn;
     resp_simple(&x->out, "RESET");
 }

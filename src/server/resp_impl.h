@@ -57,6 +57,7 @@ struct resp_ask { /* a command that is being served */
     uint32_t count;
     struct resp_out out;
     struct store_place place; /* whose keys */
+    bool may_read, may_write; /* by the roles of the caller */
     wall_time now;
 };
 
@@ -82,7 +83,6 @@ extern const uint32_t resp_command_count;
 const struct resp_command *resp_command_find(struct slice name); /* NULL = there is none */
 /* Checks and serves, or keeps for EXEC. */
 void resp_command_serve(struct resp_ask *x);
-uint8_t resp_may(const struct resp_command *c); /* the opcode whose role it needs; 0 = nobody asks */
 
 /* What the commands share (resp_common.c). */
 bool resp_is(struct slice word, const char *literal); /* in any case */
@@ -106,6 +106,7 @@ bool resp_is_virtual(struct slice key);
 /* Who may come (resp_gate.c). */
 bool resp_login(struct resp_ask *x, struct slice name, struct slice token);
 void resp_welcome(struct server *s, struct session *n); /* of who needs no token */
+void resp_be(struct resp_ask *x); /* from here on it is asked by who the session is of */
 void resp_flush(struct server *s, struct session *n);   /* sends what may leave */
 
 /* Transactions and subscriptions (resp_multi.c, resp_channel.c). */

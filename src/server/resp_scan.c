@@ -3,8 +3,8 @@
  * Pages go in the order of the texts, and a page begins behind a text; a cursor of Redis is a number. So the server
  * remembers what the last numbers that it gave away stood for (bookmarks). Whoever comes with one that has been pushed
  * out by so many others is told to begin again, and never misses a key in silence. */
-#include "pattern.h"
 #include "hash.h"
+#include "pattern.h"
 #include "resp_impl.h"
 #include "store_number.h"
 #include "titan_keys.h"

@@ -242,7 +242,6 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
            !engine_is_full(x->s->engine)) {
         size_t one = 0;
         x->out.version = x->p->version;
-        x->place.tenant = n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
         how = serve_one(x, slice_of(n->in.at + *ret_used, n->in.len - *ret_used), &one);
         *ret_used += one;
         *ret_count += how == SERVED;
@@ -255,6 +254,7 @@ static void serve_session(struct server *s, struct session *n) {
     struct resp_ask x = {.s = s, .n = n, .p = p, .out = {&p->held, 0}, .now = engine_now(s->engine)};
     size_t used = 0;
     uint32_t served = 0;
+    resp_be(&x);
     enum served how = serve_some(&x, &served, &used);
     s->served += served;
     s->request_count += served;

@@ -71,7 +71,7 @@ static void fill_set(struct resp_ask *x, const struct setting *o, const struct s
                               .keep_expiry = o->keeps};
 }
 
-/* The old value goes out before the change: the view points into the state. If the change is refused it is taken back. */
+/* The old value is said before the change: the view points into the state. If that is refused, it is taken back. */
 static void set_and_get(struct resp_ask *x, const struct setting *o, const struct store_entry *entry) {
     struct item_view v;
     struct cmd_store change;

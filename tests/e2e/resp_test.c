@@ -1,4 +1,4 @@
-/* resp_test.c: the shared store by RESP, of the built program: replies byte by byte (tests/golden/resp2.txt, resp3.txt),
+/* resp_test.c: the shared store by RESP, of the built program: replies byte by byte (tests/golden/resp2.txt and 3),
  * clients of Redis as Debian has them, what survives kill -9, and those who mean no good. */
 #include "test.h"
 
@@ -164,7 +164,7 @@ static size_t encode(const char *line, char *to) {
         len += bytes + 2;
         count++;
     }
-    size_t head = (size_t)sprintf(to, "*%d\r\n", count);
+    size_t head = (size_t)snprintf(to, 16, "*%d\r\n", count);
     memcpy(to + head, body, len);
     return head + len;
 }
@@ -237,7 +237,7 @@ static void every_command_is_among_them_good_and_bad(void **state) {
     say(fd, "COMMAND LIST\r\nQUIT\r\n");
     (void)hear_end(fd, text, sizeof text);
     close(fd);
-    for (char *line = strtok(text, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
+    for (char *rest = text, *line; (line = strsep(&rest, "\r\n")) != NULL;) {
         if (line[0] < 'a' || line[0] > 'z') continue;
         count++;
         /* What differs from run to run is tested elsewhere, and some commands cannot go wrong. */
@@ -283,14 +283,18 @@ static void commands_may_come_in_any_pieces(void **state) {
     static char sent[65536], wanted[65536];
     size_t len = 0, wanted_len = 0;
     for (int i = 0; i < 400; i++) {
-        len += (size_t)sprintf(sent + len, "*3\r\n$3\r\nSET\r\n$%d\r\np%d\r\n$3\r\n\r\n\n\r\n",
-                               i < 10    ? 2
-                               : i < 100 ? 3
-                                         : 4,
-                               i);
-        wanted_len += (size_t)sprintf(wanted + wanted_len, "+OK\r\n");
-        len += (size_t)sprintf(sent + len, "*2\r\n$3\r\nget\r\n$%d\r\np%d\r\n", i < 10 ? 2 : i < 100 ? 3 : 4, i);
-        wanted_len += (size_t)sprintf(wanted + wanted_len, "$3\r\n\r\n\n\r\n");
+        len += (size_t)snprintf(sent + len, sizeof sent - len, "*3\r\n$3\r\nSET\r\n$%d\r\np%d\r\n$3\r\n\r\n\n\r\n",
+                                i < 10    ? 2
+                                : i < 100 ? 3
+                                          : 4,
+                                i);
+        wanted_len += (size_t)snprintf(wanted + wanted_len, sizeof wanted - wanted_len, "+OK\r\n");
+        len += (size_t)snprintf(sent + len, sizeof sent - len, "*2\r\n$3\r\nget\r\n$%d\r\np%d\r\n",
+                                i < 10    ? 2
+                                : i < 100 ? 3
+                                          : 4,
+                                i);
+        wanted_len += (size_t)snprintf(wanted + wanted_len, sizeof wanted - wanted_len, "$3\r\n\r\n\n\r\n");
     }
     struct test_random r = {7};
     int fd = dial();
@@ -309,10 +313,10 @@ static void commands_may_come_in_any_pieces(void **state) {
 static void what_was_answered_survives_kill(void **state) {
     (void)state;
     int fd = dial();
-    say(fd,
-        "SET schl\\xc3\\xbcssel x\r\nSET \"schl\\xc3\\xbcssel\" \"\\x00\\xff\\xc3\\xa4\"\r\nSADD menge \"\\xe4\\xb8\\xad\" b\r\n"
-        "SREM menge b\r\nSET ends v PXAT 4102444800000\r\nINCRBY n 41\r\nINCR n\r\nAPPEND app a\r\nAPPEND app b\r\n"
-        "SET gone v PX 1\r\nGETSET app c\r\n");
+    say(fd, "SET schl\\xc3\\xbcssel x\r\nSET \"schl\\xc3\\xbcssel\" \"\\x00\\xff\\xc3\\xa4\"\r\n"
+            "SADD menge \"\\xe4\\xb8\\xad\" b\r\n"
+            "SREM menge b\r\nSET ends v PXAT 4102444800000\r\nINCRBY n 41\r\nINCR n\r\nAPPEND app a\r\nAPPEND app b\r\n"
+            "SET gone v PX 1\r\nGETSET app c\r\n");
     hear(fd, "+OK\r\n+OK\r\n:2\r\n:1\r\n+OK\r\n:41\r\n:42\r\n:1\r\n:2\r\n+OK\r\n$2\r\nab\r\n");
     close(fd);
     start_again_after_kill();
@@ -331,7 +335,8 @@ static void a_transaction_survives_whole_or_not_at_all(void **state) {
     char got[1 << 16], *end;
     size_t len = 0;
     for (int i = 0; i < 5000; i++)
-        len += (size_t)sprintf(sent + len, "MULTI\r\nINCR left\r\nSADD members %d\r\nINCR right\r\nEXEC\r\n", i);
+        len += (size_t)snprintf(sent + len, sizeof sent - len,
+                                "MULTI\r\nINCR left\r\nSADD members %d\r\nINCR right\r\nEXEC\r\n", i);
     long answered = 0;
     int fd = dial();
     say(fd, "MSET left 0 right 0\r\n");
@@ -414,7 +419,7 @@ static void who_does_not_read_is_not_read(void **state) {
     static char value[100001], many[14 * 2000 + 1];
     size_t len = 0, sent = 0;
     memset(value, 'v', sizeof value - 1);
-    for (int i = 0; i < 2000; i++) len += (size_t)sprintf(many + len, "GET large\r\n");
+    for (int i = 0; i < 2000; i++) len += (size_t)snprintf(many + len, sizeof many - len, "GET large\r\n");
     int fd = dial(), other = dial();
     say(other, "SET large ");
     say(other, value);

@@ -57,6 +57,10 @@ static void a_line_may_come_byte_by_byte(void **state) {
     assert_arg(2, SLICE("a A\n\"q"));
     assert_arg(3, SLICE("it's \\n"));
     take_slowly(SLICE("ping\n"), 1);
+    resp_in_fini(&in); /* words that are all empty need no memory */
+    resp_in_init(&in);
+    take_slowly(SLICE("'' \"\"\r\n"), 2);
+    assert_arg(1, SLICE(""));
 }
 
 static void nothing_asked_is_a_command_without_words(void **state) {
