@@ -127,10 +127,13 @@ void deed_hear(struct deed *c, uint8_t op, const void *const *parts, uint32_t co
     deed_then *then = c->then;
     bool heard = c->hears_refusals;
     REQUIRE(c->op != 0 && count > 0);
+    uint8_t expected = wire_info(c->op)->answer;
     c->op = 0;
     c->hears_refusals = false;
     if (deed_is_refusal(op) && !heard)
         deed_pass_on(c, op, parts[0]);
+    else if (!deed_is_refusal(op) && op != expected)
+        deed_refuse(c, ERR_UNSUPPORTED, "the server answered with %s: it is of another version", wire_word(op));
     else
         then(c, op, parts, count);
 }
@@ -191,6 +194,16 @@ void deed_refuse(struct deed *c, enum err e, const char *format, ...) {
     va_end(args);
     REQUIRE(len >= 0);
     deed_refuse_text(c, slice_str(err_word(e)), slice_str(text));
+}
+
+const struct wire_submitted_flow *deed_submitted(struct deed *c, const struct wire_submitted *m) {
+    const struct wire_submitted_flow *flow = m->flows.at;
+    if (m->flows.count == 1 && flow->code.len == 0) return flow;
+    if (m->flows.count == 1)
+        deed_refuse_text(c, flow->code, flow->message);
+    else
+        deed_refuse(c, ERR_UNSUPPORTED, "the server said nothing about the flow: it is of another version");
+    return NULL;
 }
 
 bool deed_is_refusal(uint8_t op) {

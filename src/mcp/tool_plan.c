@@ -149,7 +149,7 @@ static void then_checked(struct deed *c, uint8_t op, const void *const *parts, u
     const struct wire_submitted *m = parts[0];
     const struct wire_submitted_flow *flow = m->flows.at;
     (void)op, (void)count;
-    if (flow->code.len > 0) {
+    if (m->flows.count == 1 && flow->code.len > 0) {
         say_invalid(c, flow->message);
         return;
     }
