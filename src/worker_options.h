@@ -14,6 +14,7 @@ struct worker_options {
     struct agent_options agent;
     char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
     struct ostls_files tls;
+    const char *python_path; /* where jobs find our Python modules; NULL = where they came with this program */
     const char *pass_env; /* as given: "NAME,NAME" or "all" */
     enum oscgroup_by limits_by;
     const char *sandbox_paths[AGENT_LIST_MAX];

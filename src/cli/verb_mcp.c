@@ -247,9 +247,11 @@ static void read_input(struct bridge *b) {
 static void converse(struct bridge *b) {
     while (!b->is_broken && (!b->is_over || b->in.len > 0 || running_count(b) > 0)) {
         bool has_room = running_count(b) < RUNNING_MAX;
-        struct pollfd fds[2] = {{.fd = b->is_over || !has_room ? -1 : STDIN_FILENO, .events = POLLIN},
-                                {.fd = b->c->client.fd, .events = POLLIN}};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) return;
+        struct pollfd fds[3] = {{.fd = b->is_over || !has_room ? -1 : STDIN_FILENO, .events = POLLIN},
+                                {.fd = b->c->client.fd, .events = POLLIN},
+                                {.fd = STDOUT_FILENO}};
+        if (poll(fds, 3, -1) < 0 && errno != EINTR) return;
+        if (fds[2].revents & POLLERR) return; /* nobody is left to read: the agent was killed */
         if (fds[1].revents != 0) hear_all(b);
         if (fds[0].revents != 0) read_input(b);
         take_lines(b);
