@@ -70,6 +70,7 @@ docs: build ## write the documents that come from tables
 	@cd docs/formats && ../../build/release/wire_doc < wire.head.md > wire.md
 	@build/release/flows_doc guide < docs/guides/flows.head.md > docs/guides/flows.md
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
+	@build/release/tools_doc < docs/guides/agents.head.md > docs/guides/agents.md
 	@build/release/reeve help --man > docs/man/reeve.1
 
 .PHONY: program

@@ -78,7 +78,8 @@ static uint32_t cpu_percent(void *ctx) {
 /* What jobs see of our environment, and how they reach the server as we do, with the token of their attempt; and this
  * program, to do it with. */
 static void env_make(struct worker *w) {
-    worker_env_add_python(&w->env, w->given.python_path); /* first: what is passed on replaces it */
+    const char *python = w->given.python_path != NULL ? w->given.python_path : getenv("REEVE_PYTHON_PATH");
+    worker_env_add_python(&w->env, python); /* first: what is passed on replaces it */
     worker_env_make(&w->env, w->given.pass_env);
     worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
     if (strncmp(w->given.server, "tls:", 4) == 0 || w->given.agent.server_now != NULL) {

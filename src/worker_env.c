@@ -53,7 +53,7 @@ void worker_env_make(struct worker_env *e, const char *pass) {
 }
 
 void worker_env_add_python(struct worker_env *e, const char *given) {
-    static const char *const places[] = {"../share/reeve/python", "../../sdk/python/src"}; /* installed; where we build */
+    static const char *const places[] = {"../share/reeve/python", "../../sdk/python/src"}; /* installed; built */
     char own[PATH_BYTES], path[2 * PATH_BYTES];
     if (given != NULL) {
         worker_env_add_path(e, "PYTHONPATH", given);

@@ -1,5 +1,5 @@
 /* verb_mcp.c: `reeve mcp`: the Model Context Protocol on standard input and output, one message a line, for agents that
- * start their servers as processes. What a message means is in mcp/; here it is asked of the server, over one connection
+ * start their servers as processes. What a message means is in mcp/; here it is asked of the server, over a connection
  * that is made when it is first needed and made anew when the server was away.
  *
  * Standard output carries messages and nothing else. Several calls may be under way at once. */

@@ -234,9 +234,10 @@ void deed_put_time(struct json *j, const char *key, int64_t wall_ms) {
     char text[CIVIL_TEXT_BYTES + 2];
     if (wall_ms == 0) return;
     civil_text(civil_div(wall_ms, 1000), text);
-    strcat(text, "Z");
+    size_t len = strlen(text);
+    text[len] = 'Z';
     json_key(j, key);
-    json_str(j, text);
+    json_text(j, slice_of(text, len + 1));
 }
 
 struct slice deed_format(struct deed *c, const char *format, ...) {

@@ -1,5 +1,5 @@
 /* web_mcp.c: agents by HTTP: the Model Context Protocol, transport "streamable HTTP", at /mcp. What a text means is in
- * mcp/; each message that a tool asks goes into its lane as if the caller had sent it, so rights, limits and audit trail
+ * mcp/; each message that a tool asks goes into its lane as if the caller had sent it, so rights, limits, audit trail
  * are the caller's, and an answer leaves when its state is durable.
  *
  * Nothing is kept between requests, so a restart of the server ends no session: the id that initialize hands out is a
@@ -171,7 +171,7 @@ static bool is_same_caller(const struct session *a, const struct session *b) {
            strcmp(a->who.id, b->who.id) == 0;
 }
 
-/* The request that brought the call is answered with nothing, and what it waits for is stopped; nobody hears of that. */
+/* The request that brought the call is answered with nothing; what it waits for is stopped, and nobody hears of it. */
 static void call_off(struct server *s, struct session *n) {
     struct web *w = n->web;
     struct wire_stop stop = {.request = w->request};

@@ -39,7 +39,7 @@ static void each_line_is_a_message_and_so_is_each_answer(void **state) {
     assert_has(ran.out, "\"structuredContent\":{\"status\":\"ok\"");
     assert_has(ran.out, "\"id\":null,\"error\":{\"code\":-32700");
     assert_has(ran.out, "\"id\":3,\"error\":{\"code\":-32602");
-    assert_has(ran.out, "\"attached\":true");
+    assert_has(ran.out, "\"structuredContent\":{\"workers\":[");
 }
 
 static void the_last_line_needs_no_end(void **state) {
@@ -51,6 +51,20 @@ static void the_last_line_needs_no_end(void **state) {
     assert_int_equal(ran.exit_code, 0);
     assert_string_equal(ran.out, "");
     realcli_refused(r, "mcp now", 2, "mcp");
+}
+
+/* ---- modules ---- */
+
+static void a_script_imports_what_came_with_the_program(void **state) {
+    (void)state;
+    struct ran ran = realcli_run(
+        r, "mcp", NULL,
+        CALL("1", "submit_single_job", "{\"job_id\":\"i\",\"script_content\":\"import reeve; print(reeve.WORD)\"}"));
+    assert_has(ran.out, "submitted");
+    ran = realcli_run(r, "mcp", NULL, CALL("2", "wait", "{\"target\":\"i\",\"timeout_s\":60}"));
+    assert_has(ran.out, "succeeded");
+    ran = realcli_run(r, "mcp", NULL, CALL("3", "get_job_logs", "{\"job_id\":\"i\"}"));
+    assert_has(ran.out, "imported");
 }
 
 /* ---- the example ---- */
@@ -125,8 +139,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_is_a_message_and_so_is_each_answer),
         cmocka_unit_test(the_last_line_needs_no_end),
+        cmocka_unit_test(a_script_imports_what_came_with_the_program),
         cmocka_unit_test(an_agent_grows_its_flow_and_survives_being_killed),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
+    setenv("REEVE_PYTHON_PATH", "tests/e2e/modules", 1); /* of the worker that `up` starts */
     return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);
 }

@@ -1,5 +1,5 @@
 /* mcp_fuzz.c: a text of an agent may be anything. Whatever it leads to can be encoded; the server answers with what the
- * rest of the input says, with refusals, with empty messages, or is gone. What is said in the end is one line, and JSON.
+ * rest of the input says, with refusals, with empty messages, or is gone. What is said in the end is a line of JSON.
  *
  * The first byte says how the server answers, two more how long the text is; messages of the server are behind it. */
 #include "mcp.h"

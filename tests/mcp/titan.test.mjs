@@ -73,6 +73,10 @@ for (const how of ["stdio", "http"]) {
       await over(c, id("again"));
     }
     assert.equal((await call(c, "get_job_logs", { job_id: id("again") })).logs, "second\n");
+    const reeve = await server();
+    const listed = async (job) => (await (await reeve.api(`/flows?job=${job}`)).json()).flows.length;
+    assert.equal(await listed(`DAG-${id("again")}`), 2);
+    assert.equal(await listed(`DAG-${id("agai")}`), 0, "the whole name counts");
   });
 
   test(`${how}: an id that nobody submitted is NULL, without logs`, async () => {
