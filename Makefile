@@ -71,6 +71,7 @@ docs: build ## write the documents that come from tables
 	@build/release/wire_python > sdk/python/src/reeve/_wire.py
 	@build/release/flows_doc guide < docs/guides/flows.head.md > docs/guides/flows.md
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
+	@build/release/tools_doc < docs/guides/agents.head.md > docs/guides/agents.md
 	@build/release/reeve help --man > docs/man/reeve.1
 
 .PHONY: program

@@ -51,3 +51,22 @@ void worker_env_make(struct worker_env *e, const char *pass) {
     for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
         pass_on(e, name, NULL);
 }
+
+void worker_env_add_python(struct worker_env *e, const char *given) {
+    static const char *const places[] = {"../share/reeve/python", "../../sdk/python/src"}; /* installed; built */
+    char own[PATH_BYTES], path[2 * PATH_BYTES];
+    if (given != NULL) {
+        worker_env_add_path(e, "PYTHONPATH", given);
+        return;
+    }
+    char *slash = realpath("/proc/self/exe", own) != NULL ? strrchr(own, '/') : NULL;
+    if (slash == NULL) return;
+    *slash = 0;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s/reeve", own, places[i]);
+        if (access(path, R_OK | X_OK) != 0) continue;
+        path[strlen(path) - strlen("/reeve")] = 0;
+        worker_env_add_path(e, "PYTHONPATH", path);
+        return;
+    }
+}

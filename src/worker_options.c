@@ -242,6 +242,7 @@ static const struct option options[] = {
     {"--limit-by-request", NULL, OPTION_SWITCH, AT(agent.ceilings.by_request), .help = "jobs get no more memory and cpu than they asked for, unless they name a limit"},
     {"--limits-by", "MEANS", OPTION_CALL, .call = limits_by_take, .help = "auto, cgroup2, cgroup1, rlimit or none; standard: auto, the best that works here"},
     {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
+    {"--python-path", "DIR", OPTION_TEXT, AT(python_path), .help = "where jobs can import `reeve` and `titan_sdk` from;\nstandard: $REEVE_PYTHON_PATH, else the modules that came with this program"},
     {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
     {"--sandbox", "WORD", OPTION_CALL, .call = sandbox_take, .help = "what every job has around it at least: strict, net-off or none (the standard)"},
     {"--sandbox-path", "DIR", OPTION_CALL, .call = sandbox_path_add, .help = "with --sandbox strict: jobs may name it, and what is below it, in their own; may come several times"},

@@ -17,6 +17,7 @@ struct worker_options {
     const char *config; /* read before the flags: see worker_config.h */
     const char *titan_master, *titan_listen; /* see worker_titan.h; NULL = a worker of our own */
     bool titan_open;
+    const char *python_path; /* where jobs find our Python modules; NULL = where they came with this program */
     const char *pass_env; /* as given: "NAME,NAME" or "all" */
     enum oscgroup_by limits_by;
     const char *sandbox_paths[AGENT_LIST_MAX];

@@ -167,7 +167,7 @@ if $has_sim; then
 fi
 
 # The console: types and units; then its pages in a real browser against the real program.
-if wanted console || wanted browser; then tools/console_packages.sh; fi
+if wanted console || wanted browser; then tools/npm_packages.sh console; fi
 wanted console && run_tap console tools/console_test.sh
 if wanted browser; then
     tools/deps.sh browser
@@ -178,6 +178,12 @@ fi
 if wanted sdk; then
     tools/deps.sh sdk
     run_tap sdk python3 sdk/python/tests/run.py
+fi
+
+# Agents: the official client of their protocol against the real program.
+if wanted mcp; then
+    tools/npm_packages.sh tests/mcp
+    run_tap mcp node --test-reporter=tap tests/mcp/run.mjs
 fi
 
 report

@@ -1,5 +1,5 @@
 /* verb_mcp.c: `reeve mcp`: the Model Context Protocol on standard input and output, one message a line, for agents that
- * start their servers as processes. What a message means is in mcp/; here it is asked of the server, over one connection
+ * start their servers as processes. What a message means is in mcp/; here it is asked of the server, over a connection
  * that is made when it is first needed and made anew when the server was away.
  *
  * Standard output carries messages and nothing else. Several calls may be under way at once. */
@@ -152,8 +152,14 @@ static void hear(struct bridge *b, const struct client_frame *f) {
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
         struct running *r = &b->all[i];
         if (!r->is_used || r->request != f->request || !(f->flags & FRAME_ANSWER)) continue;
-        bool is_last = !(f->flags & FRAME_MORE);
-        if (deed_is_refusal(f->op)) r->part_count = 0; /* it alone is the answer */
+        bool is_last = !(f->flags & FRAME_MORE), is_refusal = deed_is_refusal(f->op);
+        if (!is_refusal && f->op != wire_info(r->x.deed.op)->answer) {
+            why_set(b->c->why, ERR_UNSUPPORTED, "the server answered with %s: it is of another version",
+                    wire_word(f->op));
+            lost(b);
+            return;
+        }
+        if (is_refusal) r->part_count = 0; /* it alone is the answer */
         if (r->part_count < PARTS_MAX) r->parts[r->part_count++] = f->message;
         if (!is_last) return;
         look_at_clock(b);
@@ -241,9 +247,11 @@ static void read_input(struct bridge *b) {
 static void converse(struct bridge *b) {
     while (!b->is_broken && (!b->is_over || b->in.len > 0 || running_count(b) > 0)) {
         bool has_room = running_count(b) < RUNNING_MAX;
-        struct pollfd fds[2] = {{.fd = b->is_over || !has_room ? -1 : STDIN_FILENO, .events = POLLIN},
-                                {.fd = b->c->client.fd, .events = POLLIN}};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) return;
+        struct pollfd fds[3] = {{.fd = b->is_over || !has_room ? -1 : STDIN_FILENO, .events = POLLIN},
+                                {.fd = b->c->client.fd, .events = POLLIN},
+                                {.fd = STDOUT_FILENO}};
+        if (poll(fds, 3, -1) < 0 && errno != EINTR) return;
+        if (fds[2].revents & POLLERR) return; /* nobody is left to read: the agent was killed */
         if (fds[1].revents != 0) hear_all(b);
         if (fds[0].revents != 0) read_input(b);
         take_lines(b);

@@ -127,10 +127,13 @@ void deed_hear(struct deed *c, uint8_t op, const void *const *parts, uint32_t co
     deed_then *then = c->then;
     bool heard = c->hears_refusals;
     REQUIRE(c->op != 0 && count > 0);
+    uint8_t expected = wire_info(c->op)->answer;
     c->op = 0;
     c->hears_refusals = false;
     if (deed_is_refusal(op) && !heard)
         deed_pass_on(c, op, parts[0]);
+    else if (!deed_is_refusal(op) && op != expected)
+        deed_refuse(c, ERR_UNSUPPORTED, "the server answered with %s: it is of another version", wire_word(op));
     else
         then(c, op, parts, count);
 }
@@ -193,6 +196,16 @@ void deed_refuse(struct deed *c, enum err e, const char *format, ...) {
     deed_refuse_text(c, slice_str(err_word(e)), slice_str(text));
 }
 
+const struct wire_submitted_flow *deed_submitted(struct deed *c, const struct wire_submitted *m) {
+    const struct wire_submitted_flow *flow = m->flows.at;
+    if (m->flows.count == 1 && flow->code.len == 0) return flow;
+    if (m->flows.count == 1)
+        deed_refuse_text(c, flow->code, flow->message);
+    else
+        deed_refuse(c, ERR_UNSUPPORTED, "the server said nothing about the flow: it is of another version");
+    return NULL;
+}
+
 bool deed_is_refusal(uint8_t op) {
     return op == WIRE_ERROR || op == WIRE_BUSY;
 }
@@ -221,9 +234,10 @@ void deed_put_time(struct json *j, const char *key, int64_t wall_ms) {
     char text[CIVIL_TEXT_BYTES + 2];
     if (wall_ms == 0) return;
     civil_text(civil_div(wall_ms, 1000), text);
-    strcat(text, "Z");
+    size_t len = strlen(text);
+    text[len] = 'Z';
     json_key(j, key);
-    json_str(j, text);
+    json_text(j, slice_of(text, len + 1));
 }
 
 struct slice deed_format(struct deed *c, const char *format, ...) {

@@ -77,6 +77,8 @@ void deed_say(struct deed *c);
 void deed_refuse(struct deed *c, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void deed_refuse_text(struct deed *c, struct slice code, struct slice message);
 bool deed_is_refusal(uint8_t op);
+/* What became of the one flow that was submitted; NULL: it was refused, and that was said. */
+const struct wire_submitted_flow *deed_submitted(struct deed *c, const struct wire_submitted *m);
 void deed_pass_on(struct deed *c, uint8_t op, const void *message); /* a refusal, as the result */
 
 /* A text of a result, cut where it is longer than DEED_TEXT_BYTES. */

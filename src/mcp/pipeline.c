@@ -237,8 +237,13 @@ static void script_add(struct making *m, const struct pipeline_step *s) {
                            .script_name = s->file,
                            .env = {env, 1},
                            .labels = label_of(m->arena, s->titan_id)};
-    struct wire_options o = {
-        .kind = WIRE_JOB_SCRIPT, .priority = s->priority - 1, .delay_ms = s->delay_ms, .affinity = s->affinity};
+    struct wire_options o = {.kind = WIRE_JOB_SCRIPT,
+                             .priority = s->priority - 1,
+                             .delay_ms = s->delay_ms,
+                             .affinity = s->affinity,
+                             .backoff_base_ms = 1, /* Titan tries again at once */
+                             .backoff_cap_ms = 1,
+                             .backoff_jitter_ms = 1};
     if (s->requirement.len > 0 && !slice_eq(s->requirement, SLICE(GENERAL))) {
         struct wire_name *name = ARENA_NEW(m->arena, struct wire_name);
         name->name = s->requirement;

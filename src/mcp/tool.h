@@ -1,5 +1,5 @@
-/* tool.h: what an agent can do, as one table (tools.c): names, arguments, roles, and the function that begins. Tools exist
- * once, and are served with the rights, the limits and the audit trail of whoever calls. */
+/* tool.h: what an agent can do, as one table (tools.c): names, arguments, roles, and the function that begins. Tools
+ * exist once, and are served with the rights, the limits and the audit trail of whoever calls. */
 #ifndef REEVE_TOOL_H
 #define REEVE_TOOL_H
 

@@ -8,11 +8,8 @@
 /* ---- submit, add ---- */
 
 static void say_submitted(struct deed *c, const struct wire_submitted *m, const char *status) {
-    const struct wire_submitted_flow *flow = m->flows.at;
-    if (flow->code.len > 0) {
-        deed_refuse_text(c, flow->code, flow->message);
-        return;
-    }
+    const struct wire_submitted_flow *flow = deed_submitted(c, m);
+    if (flow == NULL) return;
     struct json *j = deed_result(c);
     deed_put_str(j, "status", flow->repeated ? "repeated" : status);
     deed_put_text(j, "flow", flow->flow);

@@ -1,5 +1,5 @@
 /* tool_gate.c: what waits for a decision, and deciding it. A verdict is bound to the hash of what was shown: `approve`
- * wants it from the agent; Titan's two tools name a gate only, and take the hash of what is being asked at that moment. */
+ * wants it from the agent; Titan's two tools name a gate only, and take the hash of what is asked at that moment. */
 #include "find.h"
 
 #define PAGE_STANDARD 20u

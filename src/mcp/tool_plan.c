@@ -1,5 +1,5 @@
-/* tool_plan.c: what a flow would be: whether it is in order, which jobs in which order, who could run them now, and what
- * they would wait for. Nothing is submitted: the server judges it like a submit and does nothing (`check`). */
+/* tool_plan.c: what a flow would be: whether it is in order, which jobs in which order, who could run them now, and
+ * what they would wait for. Nothing is submitted: the server judges it like a submit and does nothing (`check`). */
 #include "spec.h"
 #include "tool.h"
 
@@ -149,7 +149,7 @@ static void then_checked(struct deed *c, uint8_t op, const void *const *parts, u
     const struct wire_submitted *m = parts[0];
     const struct wire_submitted_flow *flow = m->flows.at;
     (void)op, (void)count;
-    if (flow->code.len > 0) {
+    if (m->flows.count == 1 && flow->code.len > 0) {
         say_invalid(c, flow->message);
         return;
     }

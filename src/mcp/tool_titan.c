@@ -73,14 +73,10 @@ static bool next_parent(struct deed *c) {
 
 static void then_submitted(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct sending *s = c->own;
-    const struct wire_submitted *m = parts[0];
-    const struct wire_submitted_flow *flow = m->flows.at;
+    const struct wire_submitted_flow *flow = deed_submitted(c, parts[0]);
     const struct pipeline *p = s->p;
     (void)op, (void)count;
-    if (flow->code.len > 0) {
-        deed_refuse_text(c, flow->code, flow->message);
-        return;
-    }
+    if (flow == NULL) return;
     struct json *j = deed_result(c);
     deed_put_str(j, "status", "submitted");
     if (p->is_single) {
@@ -177,14 +173,10 @@ void tool_submit_dag(struct deed *c) {
 /* ---- files ---- */
 
 static void then_flow(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
-    const struct wire_submitted *m = parts[0];
-    const struct wire_submitted_flow *flow = m->flows.at;
+    const struct wire_submitted_flow *flow = deed_submitted(c, parts[0]);
     const struct wire_flow *sent = c->own;
     (void)op, (void)count;
-    if (flow->code.len > 0) {
-        deed_refuse_text(c, flow->code, flow->message);
-        return;
-    }
+    if (flow == NULL) return;
     struct json *j = deed_result(c);
     deed_put_str(j, "status", "submitted");
     deed_put_text(j, "dag_name", sent->name);

@@ -1,4 +1,4 @@
-/* tools.c: the table of tools. What tools/list tells, what arguments are checked against, and the guide come from it. */
+/* tools.c: the table of tools. What tools/list tells, what arguments are checked against and the guide come of it. */
 #include "tool.h"
 
 /* clang-format off */

@@ -76,7 +76,7 @@ bool web_is_mcp(const struct http_request *r);
 bool web_mcp_admit(struct server *s, struct session *n); /* as web_admit, for a caller that is known */
 void web_mcp_serve(struct server *s, struct session *n);
 void web_mcp_answer(struct server *s, struct session *n, uint8_t op, const void *const *parts, uint32_t count);
-void web_mcp_close(struct server *s, struct session *n); /* the connection is gone; nothing to do when none is under way */
+void web_mcp_close(struct server *s, struct session *n); /* the connection is gone; fine when nothing is under way */
 
 /* The name that the request calls us by is one of ours; a page that sends it came from here. */
 bool web_knows_host(const struct server *s, const struct session *n);

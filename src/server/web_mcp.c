@@ -1,9 +1,10 @@
 /* web_mcp.c: agents by HTTP: the Model Context Protocol, transport "streamable HTTP", at /mcp. What a text means is in
- * mcp/; each message that a tool asks goes into its lane as if the caller had sent it, so rights, limits and audit trail
+ * mcp/; each message that a tool asks goes into its lane as if the caller had sent it, so rights, limits, audit trail
  * are the caller's, and an answer leaves when its state is durable.
  *
  * Nothing is kept between requests, so a restart of the server ends no session: the id that initialize hands out is a
- * name that tells one client's calls from another's with the same token, and no record. Answers are one JSON text. */
+ * name that tells one client's calls from another's with the same token, and no record. An answer is one JSON text; who
+ * wants to hear of progress, and can, gets events, the last of which is the answer. */
 #include <stdio.h>
 
 #include "mcp.h"
@@ -51,11 +52,13 @@ void web_mcp_close(struct server *s, struct session *n) {
 
 /* ---- heads ---- */
 
-static bool accepts_json(const struct http_request *r) {
+static bool accepts(const struct http_request *r, const char *type) {
     const struct slice *accept = http_header(r, "accept");
-    if (accept == NULL) return http_header_count(r, "accept") == 0;
-    return memmem(accept->ptr, accept->len, "application/json", 16) != NULL ||
-           memmem(accept->ptr, accept->len, "*/*", 3) != NULL;
+    return accept != NULL && accept->len > 0 && memmem(accept->ptr, accept->len, type, strlen(type)) != NULL;
+}
+
+static bool accepts_json(const struct http_request *r) {
+    return http_header_count(r, "accept") == 0 || accepts(r, "application/json") || accepts(r, "*/*");
 }
 
 /* Without the header it is a client of the revision that did not have it yet. */
@@ -95,9 +98,32 @@ static void send(struct server *s, struct session *n, struct http_head *h, const
     session_send_raw(s, n, buf_slice(&s->webs.out));
 }
 
+/* One message as an event, behind a head that was or is sent. */
+static void send_event(struct server *s, struct session *n, struct slice message, bool is_last) {
+    struct http_head h = {.status = 200, .type = "text/event-stream", .length = HTTP_CHUNKED};
+    struct buf event;
+    buf_clear(&s->webs.out);
+    if (!n->web->streaming) web_put_head(s, n, &h);
+    n->web->streaming = true;
+    buf_init(&event, message.len + 64);
+    buf_printf(&event, "event: message\ndata: ");
+    buf_put_slice(&event, message);
+    buf_printf(&event, "\n\n");
+    http_chunk_put(&s->webs.out, buf_slice(&event));
+    buf_fini(&event);
+    if (is_last) http_chunk_last(&s->webs.out);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}
+
 static void finish(struct server *s, struct session *n) {
     struct mcp_guest *g = guest_of(s, n);
     struct slice said = mcp_said(&g->x);
+    if (n->web->streaming) {
+        send_event(s, n, said, true);
+        web_mcp_close(s, n);
+        web_finished(s, n);
+        return;
+    }
     struct http_head h = {.status = said.len == 0 ? 202 : g->x.is_bad ? 400 : 200, .length = (int64_t)said.len};
     char session[40];
     if (said.len > 0) h.type = "application/json";
@@ -134,17 +160,29 @@ static void hash(void *ctx, struct slice bytes, uint8_t ret[32]) {
     g->s->world.hasher->whole(g->s->world.hasher, bytes, ret);
 }
 
+static void notify(void *ctx, struct slice message) {
+    const struct mcp_guest *g = ctx;
+    struct session *n = session_of(g->s, g->conn);
+    send_event(g->s, n, message, false);
+}
+
 static bool is_same_caller(const struct session *a, const struct session *b) {
     return strcmp(a->who.name, b->who.name) == 0 && strcmp(a->who.tenant, b->who.tenant) == 0 &&
            strcmp(a->who.id, b->who.id) == 0;
 }
 
-/* The request that brought the call is answered with nothing, and what it waits for is stopped; nobody hears of that. */
+/* The request that brought the call is answered with nothing; what it waits for is stopped, and nobody hears of it. */
 static void call_off(struct server *s, struct session *n) {
     struct web *w = n->web;
     struct wire_stop stop = {.request = w->request};
     struct http_head h = {.status = 202};
-    send(s, n, &h, NULL, (struct slice){0});
+    if (w->streaming) {
+        buf_clear(&s->webs.out);
+        http_chunk_last(&s->webs.out);
+        session_send_raw(s, n, buf_slice(&s->webs.out));
+    } else {
+        send(s, n, &h, NULL, (struct slice){0});
+    }
     web_mcp_close(s, n);
     web_finished(s, n);
     buf_clear(&s->webs.out);
@@ -189,6 +227,7 @@ void web_mcp_serve(struct server *s, struct session *n) {
                                   .version = s->options.build,
                                   .hash = hash,
                                   .cancelled = cancelled};
+    if (accepts(r, "text/event-stream") && r->minor > 0) g->world.notify = notify;
     mcp_begin(&g->x, &g->world, &g->revision, r->body);
     advance(s, n);
 }

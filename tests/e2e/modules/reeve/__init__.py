@@ -1,0 +1,1 @@
+WORD = "imported"  # what the modules that come with the program are for a test

@@ -1,0 +1,49 @@
+// A server that dies under its agents: they hear so, nothing that was submitted is lost, and the next call works.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { call, connect, Reeve } from "./lib.mjs";
+import { Line } from "./line.mjs";
+
+/** Calls until the server is back. */
+async function again(c, name, args) {
+  for (;;) {
+    try {
+      return await call(c, name, args);
+    } catch (error) {
+      if (error.code !== -32000 && !(error.cause ?? error instanceof TypeError)) throw error;
+    }
+  }
+}
+
+for (const how of ["stdio", "http"]) {
+  test(`${how}: a killed server is heard of, and its agent goes on`, async () => {
+    const reeve = await Reeve.start();
+    const c = await connect(reeve, how);
+    const { flow } = await call(c, "submit", { flow: { jobs: { g: { gate: { message: "?" } }, after: { run: "echo yes", needs: "g" } } } });
+    const waiting = call(c, "wait", { target: flow, timeout_s: 300 });
+    await call(c, "show", { target: flow });
+    await reeve.killServer();
+    if (how === "stdio") await assert.rejects(waiting, { code: -32000, message: /gone|may or may not/ });
+    else await assert.rejects(waiting);
+    const shown = await again(c, "show", { target: flow });
+    assert.equal(shown.state, "running");
+    const { questions } = await again(c, "questions", {});
+    await again(c, "approve", { job: `${flow}/g`, hash: questions[0].hash });
+    assert.equal((await again(c, "wait", { target: flow, timeout_s: 120 })).state, "succeeded");
+    assert.equal((await call(c, "logs", { job: `${flow}/after` })).text, "yes\n");
+    await c.close();
+    await reeve.stop();
+  });
+}
+
+test("stdio: without a server the protocol is served, and calls say what to do", async () => {
+  const line = new Line({ data: "/nonexistent/reeve" });
+  const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  assert.ok((await line.ask({ jsonrpc: "2.0", id: 1, method: "initialize", params: hello })).result);
+  assert.ok((await line.ask({ jsonrpc: "2.0", id: 2, method: "tools/list" })).result.tools.length > 20);
+  const got = await line.ask({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "ping_master", arguments: {} } });
+  assert.equal(got.error.code, -32000);
+  assert.match(got.error.message, /no server runs .*reeve up/);
+  assert.equal(await line.close(), 0);
+});

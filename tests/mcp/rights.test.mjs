@@ -1,0 +1,51 @@
+// Who may do what: each call is made with the rights of its caller, and the audit trail names the caller.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { call, connect, tokenOf } from "./lib.mjs";
+import { server } from "./server.mjs";
+
+const flow = { jobs: { g: { gate: { message: "?" } } } };
+
+for (const how of ["stdio", "http"]) {
+  test(`${how}: roles are those of the token`, async () => {
+    const reeve = await server();
+    const viewer = await connect(reeve, how, { token: await tokenOf(reeve, `${how}-viewer`, "viewer") });
+    const agent = await connect(reeve, how, { token: await tokenOf(reeve, `${how}-agent`, "submitter", "viewer") });
+    const boss = await connect(reeve, how, { token: await tokenOf(reeve, `${how}-boss`, "approver", "viewer") });
+    await call(viewer, "list");
+    await call(viewer, "ping_master");
+    const forbidden = { code: "forbidden" };
+    await assert.rejects(call(viewer, "submit", { flow }), forbidden);
+    await assert.rejects(call(viewer, "plan", { flow }), forbidden);
+    await assert.rejects(call(viewer, "submit_single_job", { job_id: "x", script_content: "print(1)" }), forbidden);
+    await assert.rejects(call(viewer, "store_put", { key: "k", value: "v" }), forbidden);
+    await assert.rejects(call(viewer, "deploy_script", { script_name: "x.py", script_content: "x" }), forbidden);
+    const made = await call(agent, "submit", { flow });
+    const { questions } = await call(agent, "questions", { most: 100 });
+    const { hash } = questions.find((q) => q.job === `${made.flow}/g`);
+    await assert.rejects(call(agent, "approve", { job: `${made.flow}/g`, hash }), forbidden);
+    await assert.rejects(call(agent, "approve_hitl_gate", { gate_id: `${made.flow}/g` }), forbidden);
+    await assert.rejects(call(viewer, "cancel", { target: made.flow }), forbidden);
+    assert.equal((await call(boss, "approve", { job: `${made.flow}/g`, hash })).status, "approved");
+    await assert.rejects(call(boss, "submit", { flow }), forbidden);
+    assert.equal((await call(agent, "wait", { target: made.flow, timeout_s: 60 })).state, "succeeded");
+
+    const audit = await (await reeve.api("/audit?most=100")).json();
+    const who = (kind) => audit.records.filter((one) => one.kind === kind).map((one) => one.principal);
+    assert.ok(who("submitted").includes(`${how}-agent`), JSON.stringify(audit.records[0]));
+    assert.ok(who("verdict").includes(`${how}-boss`));
+    for (const one of [viewer, agent, boss]) await one.close();
+  });
+
+  test(`${how}: a token that nobody knows is refused`, async () => {
+    const reeve = await server();
+    if (how === "http") {
+      await assert.rejects(connect(reeve, how, { token: "nobody" }), { code: 401 });
+      return;
+    }
+    const c = await connect(reeve, how, { token: "nobody" }); // who we are is asked with the first call
+    await assert.rejects(c.callTool({ name: "list", arguments: {} }), { code: -32000 });
+    await c.close();
+  });
+}

@@ -1,0 +1,162 @@
+// Our own tools, good and bad, by both transports.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { call } from "./lib.mjs";
+import { client } from "./server.mjs";
+
+for (const how of ["stdio", "http"]) {
+  test(`${how}: plan tells what a flow would do, and runs nothing`, async () => {
+    const c = await client(how);
+    const flow = {
+      name: `${how}-plan`,
+      jobs: {
+        make: "true",
+        fast: { run: "true", needs: "make", requires: ["QPU"] },
+        ask: { gate: { message: "ok?" }, needs: "make" },
+        end: { run: "true", needs: ["fast", "ask"], delay: "5s" },
+      },
+    };
+    const got = await call(c, "plan", { flow });
+    assert.equal(got.valid, true);
+    assert.equal(got.job_count, 4);
+    assert.equal(got.stages, 3);
+    const job = Object.fromEntries(got.jobs.map((one) => [one.name, one]));
+    assert.equal(job.make.workers_that_fit, 1);
+    assert.deepEqual(job.make.waits_for, []);
+    assert.equal(job.fast.workers_that_fit, 0);
+    assert.match(job.fast.waits_for[0], /worker/);
+    assert.match(job.ask.waits_for[0], /person/);
+    assert.match(job.end.waits_for[0], /5000 ms/);
+    assert.deepEqual(job.end.needs.sort(), ["ask", "fast"]);
+    assert.equal(job.end.stage, 3);
+    assert.deepEqual((await call(c, "list", { name: `${how}-plan` })).flows, []);
+  });
+
+  test(`${how}: plan says what is wrong with a flow, and where`, async () => {
+    const c = await client(how);
+    const bad = async (flow, words) => {
+      const got = await call(c, "plan", { flow });
+      assert.equal(got.valid, false);
+      assert.match(got.problem, words);
+    };
+    await bad({ jobs: { a: { rum: "true" } } }, /rum/);
+    await bad({ jobs: { a: { run: "true", needs: "b" }, b: { run: "true", needs: "a" } } }, /circle|cycle/);
+    await bad({ jobs: {} }, /./);
+    await bad({ jobs: { a: { run: "true", priority: 99999 } } }, /priority/);
+    await assert.rejects(call(c, "plan", {}), { code: "invalid", message: /needs `flow`/ });
+  });
+
+  test(`${how}: a flow is submitted once with its key, grows, and is waited for`, async () => {
+    const c = await client(how);
+    const flow = { name: `${how}-native`, params: { word: "x" }, jobs: { a: "echo ${params.word}", hold: { gate: { message: "go?" } } } };
+    const got = await call(c, "submit", { flow, params: { word: how }, key: `${how}-key` });
+    assert.equal(got.status, "submitted");
+    assert.equal((await call(c, "submit", { flow, params: { word: how }, key: `${how}-key` })).flow, got.flow);
+    const job = await call(c, "wait", { target: `${got.flow}/a`, timeout_s: 60 });
+    assert.equal(job.state, "succeeded");
+    assert.equal((await call(c, "logs", { job: `${got.flow}/a` })).text, `${how}\n`);
+    const added = await call(c, "add", { flow: got.flow, jobs: { more: { run: "echo '{\"n\": 7}' > $REEVE_OUTPUT", needs: "a" } } });
+    assert.equal(added.status, "added");
+    await call(c, "wait", { target: `${got.flow}/more`, timeout_s: 60 });
+    assert.deepEqual((await call(c, "show", { target: `${got.flow}/more` })).result, { n: 7 });
+    const waiting = await call(c, "wait", { target: got.flow, timeout_s: 1 });
+    assert.equal(waiting.over, false);
+    const shown = await call(c, "show", { target: got.flow });
+    assert.equal(shown.state, "running");
+    assert.deepEqual(shown.jobs.map((one) => one.job.split("/")[1]).sort(), ["a", "hold", "more"]);
+    assert.equal((await call(c, "why", { job: `${got.flow}/hold` })).code, "question");
+    const events = await call(c, "events", { flow: got.flow, most: 3 });
+    assert.equal(events.events.length, 3);
+    assert.ok((await call(c, "events", { flow: got.flow, since: events.since })).events.length > 0);
+    assert.equal((await call(c, "cancel", { target: got.flow })).status, "cancelled");
+    assert.equal((await call(c, "wait", { target: got.flow, timeout_s: 60 })).state, "cancelled");
+    await assert.rejects(call(c, "add", { flow: got.flow, jobs: { late: "true" } }), { code: "wrong_state" });
+  });
+
+  test(`${how}: an approval is bound to what was shown`, async () => {
+    const c = await client(how);
+    const { flow } = await call(c, "submit", { flow: { jobs: { g: { gate: { message: "drop table?" } } } } });
+    const { questions } = await call(c, "questions", { most: 100 });
+    const asked = questions.find((q) => q.job === `${flow}/g`);
+    assert.equal(asked.message, "drop table?");
+    const wrong = asked.hash.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
+    await assert.rejects(call(c, "approve", { job: asked.job, hash: wrong }), { code: "stale" });
+    await assert.rejects(call(c, "approve", { job: asked.job, hash: "abc" }), { code: "invalid" });
+    await assert.rejects(call(c, "approve", { job: asked.job, hash: asked.hash, verdict: "maybe" }), { code: "invalid" });
+    await assert.rejects(call(c, "approve", { hash: asked.hash }), { code: "invalid" });
+    const done = await call(c, "approve", { question: asked.question, hash: asked.hash, verdict: "reject", reason: "no" });
+    assert.equal(done.status, "rejected");
+    assert.equal((await call(c, "wait", { target: flow, timeout_s: 60 })).state, "failed");
+  });
+
+  test(`${how}: logs come in pages that tell how to go on`, async () => {
+    const c = await client(how);
+    const { flow } = await call(c, "submit", { flow: { jobs: { talk: "seq 1 20000" } } });
+    await call(c, "wait", { target: flow, timeout_s: 60 });
+    const job = `${flow}/talk`;
+    const tail = await call(c, "logs", { job });
+    assert.equal(tail.text.length, 16384);
+    assert.ok(tail.text.endsWith("\n20000\n"));
+    assert.match(tail.more, /offset 0/);
+    let text = "";
+    let pages = 0;
+    for (let offset = 0; offset !== undefined; pages++) {
+      const page = await call(c, "logs", { job, offset, most: 65536 });
+      assert.ok(page.text.length <= 65536);
+      text += page.text;
+      offset = page.next_offset;
+    }
+    assert.equal(pages, 2);
+    assert.equal(text, Array.from({ length: 20000 }, (_, i) => `${i + 1}\n`).join(""));
+    assert.equal((await call(c, "logs", { job, tail: 6 })).text, "20000\n");
+    await assert.rejects(call(c, "logs", { job, most: 1_000_000 }), { code: "invalid" });
+    await assert.rejects(call(c, "logs", { job: "f1zzz/nobody" }), { code: "not_found" });
+  });
+
+  test(`${how}: lists come in pages`, async () => {
+    const c = await client(how);
+    const name = `${how}-listed`;
+    for (let i = 0; i < 5; i++) await call(c, "submit", { flow: { name, labels: { lot: how }, jobs: { a: "true" } } });
+    const seen = new Set();
+    for (let cursor; ; ) {
+      const page = await call(c, "list", { labels: { lot: how }, most: 2, ...(cursor ? { cursor } : {}) });
+      assert.ok(page.flows.length <= 2);
+      for (const one of page.flows) seen.add(one.flow);
+      cursor = page.cursor;
+      if (!cursor) break;
+    }
+    assert.equal(seen.size, 5);
+    await assert.rejects(call(c, "list", { cursor: "mine" }), { code: "invalid" });
+    await assert.rejects(call(c, "list", { states: "running" }), { code: "invalid", message: /list of texts/ });
+    await assert.rejects(call(c, "show", { target: "f1zzz" }), { code: "not_found" });
+    const { workers } = await call(c, "workers");
+    assert.equal(workers.length, 1);
+    assert.equal(workers[0].attached, true);
+  });
+
+  test(`${how}: who asks for it hears how far a flow is`, async () => {
+    const c = await client(how);
+    const { flow } = await call(c, "submit", { flow: { jobs: { a: "true", b: { sleep: "2500ms" } } } });
+    const heard = [];
+    const got = await call(c, "wait", { target: flow, timeout_s: 60 }, { onprogress: (p) => heard.push(p) });
+    assert.equal(got.state, "succeeded");
+    assert.ok(heard.length >= 1, "something was heard");
+    assert.ok(heard.every((p) => p.total === 2));
+    assert.equal(heard.at(-1).progress, 1);
+    assert.deepEqual(c.noise, []);
+  });
+
+  test(`${how}: a call that is cancelled is not answered, and the next one is`, async () => {
+    const c = await client(how);
+    const { flow } = await call(c, "submit", { flow: { jobs: { g: { gate: { message: "?" } } } } });
+    const stop = new AbortController();
+    const waiting = call(c, "wait", { target: flow, timeout_s: 300 }, { signal: stop.signal });
+    await call(c, "show", { target: flow }); // the call is under way by now, or will be cancelled as it comes
+    stop.abort("enough");
+    await assert.rejects(waiting, /enough/);
+    assert.equal((await call(c, "show", { target: flow })).state, "running");
+    await call(c, "cancel", { target: flow });
+    assert.deepEqual(c.noise, []);
+  });
+}
