@@ -136,6 +136,25 @@ static const struct cli_flag events_flags[] = {
     {"follow", 'f', NULL,          "go on, from now on or from --since"},
     {0},
 };
+static const struct cli_flag limit_flags[] = {
+    {"tenant", 0, "TENANT", "whose; your own unless said, else default"},
+    {"clear",  0, NULL,     "no longer"},
+    {0},
+};
+static const struct cli_flag rate_flags[] = {
+    {"burst",  0, "N",      "so many may begin at once after a pause; 1 unless said"},
+    {"tenant", 0, "TENANT", "whose; your own unless said, else default"},
+    {"clear",  0, NULL,     "no longer"},
+    {0},
+};
+static const struct cli_flag tenant_limit_flags[] = {
+    {"running", 0, "N",      "jobs that run at once; others wait"},
+    {"queued",  0, "N",      "jobs that have not ended; further ones are refused"},
+    {"bytes",   0, "SIZE",   "of what they are made of, likewise"},
+    {"tenant",  0, "TENANT", "whose; your own unless said, else default"},
+    {"clear",   0, NULL,     "no longer"},
+    {0},
+};
 static const struct cli_flag kv_flags[] = {
     {"flow",       0, "FLOW",     "the namespace of a flow in place of the tenant's"},
     {"ttl",        0, "DURATION", "set, expire: gone after it"},
@@ -259,6 +278,10 @@ const struct cli_verb cli_verbs[] = {
     {"workers", "", "list workers", NULL, verb_workers, page_flags, 0, 0, 0, false},
     {"drain", "WORKER", "a worker takes nothing new", NULL, verb_drain, drain_flags, 1, 1, 0, false},
     {"demand", "", "list what waits for a worker: jobs that would run if there were more of them", "What `reeve scaler` acts on. Jobs that a limit, a pause or a parent holds back are not among them.", verb_demand, demand_flags, 0, 0, 0, false},
+    {"limits", "", "list limits, and how much of them is taken", "Keys (how many jobs of it run at once), rates (how many begin in a second), and tenants. A key that a job names and nobody set is 1 wide; such a rate is free.", verb_limits, NULL, 0, 0, 0, false},
+    {"limit key", "NAME [N]", "at most N jobs with this key (`concurrency`) run at once", NULL, verb_limit_key, limit_flags, 1, 2, 0, false},
+    {"limit rate", "NAME [N]", "at most N jobs with this rate (`rate`) begin in a second, like 5 or 0.2", NULL, verb_limit_rate, rate_flags, 1, 2, 0, false},
+    {"limit tenant", "", "how much a tenant may have running and waiting", NULL, verb_limit_tenant, tenant_limit_flags, 0, 0, 0, false},
     {"events", "", "what happened, one line each", "Each line begins with time and position; a position is where to go on with --since, also after a restart of the server.", verb_events, events_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: jobs that ended badly and were not looked after", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},

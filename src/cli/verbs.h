@@ -20,7 +20,11 @@ enum err verb_stats(struct cli *c);
 enum err verb_version(struct cli *c);
 enum err verb_logs(struct cli *c);
 enum err verb_graph(struct cli *c);
-enum err verb_demand(struct cli *c); /* verb_demand.c */
+enum err verb_demand(struct cli *c);
+enum err verb_limits(struct cli *c);
+enum err verb_limit_key(struct cli *c);
+enum err verb_limit_rate(struct cli *c);
+enum err verb_limit_tenant(struct cli *c); /* verb_demand.c */
 enum err verb_events(struct cli *c); /* verb_events.c */
 /* top.c, shell.c */
 enum err verb_top(struct cli *c);

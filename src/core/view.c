@@ -263,31 +263,53 @@ bool view_attempt(const struct state *s, const struct attempt_effect *a, struct 
     return true;
 }
 
-bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
-                struct limit_view *ret) {
-    uint32_t owner = tenant_find(s, tenant);
-    if (owner == 0) return false;
-    if (kind == LIMIT_TENANT) {
-        const struct tenant *t = tenant_at(s, owner);
-        *ret = (struct limit_view){.is_set = t->running_max || t->queued_max || t->bytes_max,
-                                   .running_max = t->running_max,
-                                   .running = t->running,
-                                   .queued_max = t->queued_max,
-                                   .queued = t->queued,
-                                   .bytes_max = t->bytes_max,
-                                   .bytes = t->queued_bytes};
-        return true;
-    }
-    uint32_t index = quota_find(s, owner, kind, name);
-    if (index == 0) return false;
-    const struct quota *q = quota_at(s, index);
-    *ret = (struct limit_view){.is_set = q->is_set,
+static struct limit_view limit_of_tenant(const struct tenant *t) {
+    return (struct limit_view){.is_set = t->running_max || t->queued_max || t->bytes_max,
+                               .running_max = t->running_max,
+                               .running = t->running,
+                               .queued_max = t->queued_max,
+                               .queued = t->queued,
+                               .bytes_max = t->bytes_max,
+                               .bytes = t->queued_bytes};
+}
+
+static struct limit_view limit_of_quota(const struct state *s, const struct quota *q) {
+    return (struct limit_view){.is_set = q->is_set,
                                .width = quota_width(q),
                                .taken = q->taken,
                                .rate_milli = q->rate_milli,
                                .burst = q->burst,
                                .level = quota_level(q, s->now)};
+}
+
+bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
+                struct limit_view *ret) {
+    uint32_t owner = tenant_find(s, tenant);
+    if (owner == 0) return false;
+    uint32_t index = kind == LIMIT_TENANT ? 0 : quota_find(s, owner, kind, name);
+    if (kind != LIMIT_TENANT && index == 0) return false;
+    *ret = kind == LIMIT_TENANT ? limit_of_tenant(tenant_at(s, owner)) : limit_of_quota(s, quota_at(s, index));
     return true;
+}
+
+/* Tenants have the even places, keys and rates the odd ones: none moves when another comes or goes. */
+uint64_t view_limit_next(const struct state *s, uint64_t at, struct limit_row *ret) {
+    uint64_t high = s->tenants.high > s->quotas.high ? s->tenants.high : s->quotas.high;
+    for (at = at < 2 ? 2 : at + 1; at / 2 <= high; at++) {
+        uint32_t i = (uint32_t)(at / 2);
+        if (at % 2 == 0 && i <= s->tenants.high) {
+            const struct tenant *t = tenant_at(s, i);
+            *ret = (struct limit_row){bytes_slice(t->name), SLICE(""), LIMIT_TENANT, limit_of_tenant(t)};
+            if (ret->view.is_set) return at;
+        }
+        if (at % 2 == 1 && i <= s->quotas.high && quota_at(s, i)->text != NULL) {
+            const struct quota *q = quota_at(s, i);
+            struct slice owner = bytes_slice(tenant_at(s, q->tenant)->name);
+            *ret = (struct limit_row){owner, quota_name(q), (enum limit_kind)q->kind, limit_of_quota(s, q)};
+            return at;
+        }
+    }
+    return 0;
 }
 
 void view_each_flow(const struct state *s, view_flow_fn each, void *ctx) {

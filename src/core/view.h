@@ -138,6 +138,16 @@ struct limit_view {
 /* False when the tenant, or the name among its keys or rates, is not known. */
 bool view_limit(const struct state *s, struct slice tenant, enum limit_kind kind, struct slice name,
                 struct limit_view *ret);
+
+struct limit_row {
+    struct slice tenant, name;
+    enum limit_kind kind;
+    struct limit_view view;
+};
+/* The next behind a place that was returned before, 0 = from the beginning: tenants that have a limit, and all keys and
+ * rates that are set or that a job names. 0 = there are no more. */
+uint64_t view_limit_next(const struct state *s, uint64_t at, struct limit_row *ret);
+
 struct schedule_view {
     struct slice tenant, name, expression, principal;
     uint64_t revision;

@@ -71,6 +71,7 @@ static const struct api_route routes[] = {
     DO(PUT, "/tenants/{name}",             WIRE_TENANT,     "name",    NULL,            MESSAGE, NULL,        "sets the share of a tenant"),
     DO(POST, "/tenants/{name}/pause",      WIRE_PAUSE,      "name",    "scope=tenant",  MESSAGE, NULL,        "a tenant starts nothing new"),
     DO(POST, "/tenants/{name}/resume",     WIRE_RESUME,     "name",    "scope=tenant",  MESSAGE, NULL,        "it goes on"),
+    GET("/limits",                         WIRE_LIMIT_LS,   NULL,      NULL,            MESSAGE, "limits",    "a page of limits, with what is taken of them"),
     DO(POST, "/limits",                    WIRE_LIMIT,      NULL,      NULL,            MESSAGE, NULL,        "limits a key, a rate or a tenant"),
     GET("/events",                         WIRE_FOLLOW,     NULL,      NULL,            STREAM,  NULL,        "everything that happens, as WebSocket (Upgrade) or server-sent events; header Last-Event-ID counts as since"),
     GET("/flows/{flow}/events",            WIRE_TALE,       "flow",    NULL,            TALE,    "events",    "what happened to a flow, from its birth on"),

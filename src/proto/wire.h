@@ -131,7 +131,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
     X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once") \
     X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "what Titan's interface shows") \
-    X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "the caller's tenant, in Titan's words")
+    X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "the caller's tenant, in Titan's words") \
+    X(WIRE_LIMIT_LS,         205, wire_page,            "limit_ls",        CLIENT, WIRE_LIMIT_LIST,  SECOND, "which limits are there, and how much of them is taken") \
+    X(WIRE_LIMIT_LIST,       206, wire_limit_list,      "limit_list",      SERVER, 0,                SECOND, "a page of them")
 /* clang-format on */
 
 enum wire_op {

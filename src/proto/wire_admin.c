@@ -180,6 +180,32 @@ static const struct tlv_field limit_fields[] = {
 };
 const struct tlv_desc wire_limit_desc = TLV_DESC("limit", wire_limit, limit_fields);
 
+static const struct tlv_field limit_view_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_limit_view, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_ENUM, wire_limit_view, kind, .max = WIRE_LIMIT_KIND_COUNT, .names = limit_kind_words),
+    TLV_FIELD(3, TLV_TEXT, wire_limit_view, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_BOOL, wire_limit_view, set),
+    TLV_FIELD(5, TLV_U32, wire_limit_view, width),
+    TLV_FIELD(6, TLV_U32, wire_limit_view, taken),
+    TLV_FIELD(7, TLV_U64, wire_limit_view, rate_milli),
+    TLV_FIELD(8, TLV_U64, wire_limit_view, burst),
+    TLV_FIELD(9, TLV_U64, wire_limit_view, level_milli),
+    TLV_FIELD(10, TLV_U32, wire_limit_view, running_max),
+    TLV_FIELD(11, TLV_U32, wire_limit_view, running),
+    TLV_FIELD(12, TLV_U64, wire_limit_view, queued_max),
+    TLV_FIELD(13, TLV_U64, wire_limit_view, queued),
+    TLV_FIELD(14, TLV_U64, wire_limit_view, bytes_max),
+    TLV_FIELD(15, TLV_U64, wire_limit_view, bytes),
+};
+const struct tlv_desc wire_limit_view_desc = TLV_DESC("limit_view", wire_limit_view, limit_view_fields);
+
+static const struct tlv_field limit_list_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_limit_list, lsn),
+    TLV_FIELD(2, TLV_BYTES, wire_limit_list, cursor, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(3, TLV_LIST, wire_limit_list, limits, .max = WIRE_COUNT_MAX, .sub = &wire_limit_view_desc),
+};
+const struct tlv_desc wire_limit_list_desc = TLV_DESC("limit_list", wire_limit_list, limit_list_fields);
+
 static const struct tlv_field drain_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_drain, worker, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_BOOL, wire_drain, undo),

@@ -134,7 +134,7 @@ struct wire_service_list {
 
 /* ---- the rest ---- */
 
-struct wire_page { /* token_ls, service_ls */
+struct wire_page { /* token_ls, service_ls, limit_ls */
     struct slice cursor;
     uint32_t most;
 };
@@ -171,6 +171,25 @@ struct wire_limit {
     uint64_t queued, bytes;
 };
 
+struct wire_limit_view {
+    struct slice tenant;
+    uint8_t kind; /* enum wire_limit_kind */
+    struct slice name;
+    bool set;                   /* else a job names it, and what holds without a word does */
+    uint32_t width, taken;      /* of a key */
+    uint64_t rate_milli, burst; /* of a rate */
+    uint64_t level_milli;       /* thousandths of a token that it holds */
+    uint32_t running_max, running; /* of a tenant; 0 = no limit */
+    uint64_t queued_max, queued;
+    uint64_t bytes_max, bytes;
+};
+
+struct wire_limit_list {
+    uint64_t lsn;
+    struct slice cursor;
+    struct tlv_list limits; /* of wire_limit_view */
+};
+
 struct wire_drain {
     struct slice worker;
     bool undo; /* it takes jobs again */
@@ -182,7 +201,8 @@ extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_to
     wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_ls_desc, wire_moment_desc,
     wire_schedule_view_desc, wire_schedule_list_desc,
     wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,
-    wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_drain_desc;
+    wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_limit_view_desc, wire_limit_list_desc,
+    wire_drain_desc;
 
 /* ---- workers on the server's machine ---- */
 

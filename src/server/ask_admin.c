@@ -6,6 +6,8 @@
 #include "session.h"
 #include "show.h"
 
+#define LIMITS_PAGE_MAX 1000u
+
 static const struct name_item *names_of(struct arena *a, const struct tlv_list *from) {
     struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
     const struct wire_name *names = from->at;
@@ -67,6 +69,57 @@ void ask_limit(struct server *s, struct request *r) {
                                       .queued = m->queued,
                                       .bytes = m->bytes};
     send_one(s, r, &cmd);
+}
+
+static bool number_of(struct slice text, uint64_t *ret) {
+    *ret = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i == 18) return false;
+        *ret = *ret * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return true;
+}
+
+static struct wire_limit_view limit_shown(const struct limit_row *row) {
+    const struct limit_view *v = &row->view;
+    return (struct wire_limit_view){.tenant = row->tenant,
+                                    .kind = (uint8_t)row->kind,
+                                    .name = row->name,
+                                    .set = v->is_set,
+                                    .width = row->kind == LIMIT_KEY ? v->width : 0,
+                                    .taken = v->taken,
+                                    .rate_milli = v->rate_milli,
+                                    .burst = v->burst,
+                                    .level_milli = v->level / 1000,
+                                    .running_max = v->running_max,
+                                    .running = v->running,
+                                    .queued_max = v->queued_max,
+                                    .queued = v->queued,
+                                    .bytes_max = v->bytes_max,
+                                    .bytes = v->bytes};
+}
+
+void ask_limit_ls(struct server *s, struct request *r) {
+    const struct wire_page *m = r->message;
+    struct slice own = slice_str(r->session->who.tenant);
+    uint32_t most = m->most == 0 || m->most > LIMITS_PAGE_MAX ? LIMITS_PAGE_MAX : m->most, count = 0;
+    struct limit_row row;
+    uint64_t at = 0, last = 0;
+    char cursor[24];
+    if (!number_of(m->cursor, &at)) {
+        call_fail(s, r, ERR_INVALID, "the cursor is none of ours");
+        return;
+    }
+    arena_reset(&s->show);
+    struct wire_limit_view *list = ARENA_ARRAY(&s->show, struct wire_limit_view, most);
+    while (count < most && (at = view_limit_next(server_state(s), at, &row)) != 0) {
+        last = at;
+        if (own.len == 0 || slice_eq(own, row.tenant)) list[count++] = limit_shown(&row);
+    }
+    struct wire_limit_list got = {.lsn = engine_lsn(s->engine), .limits = {list, count}};
+    snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)last);
+    if (at != 0) got.cursor = slice_str(cursor); /* the page is full */
+    call_show(s, r, WIRE_LIMIT_LIST, &got);
 }
 
 /* It drains by itself when it is told to end, so that nothing stays behind when it is started again. */

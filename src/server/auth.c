@@ -93,6 +93,7 @@ static const struct {
     {WIRE_TOPIC, RUN_IT},
     {WIRE_TENANT, ADMIN},
     {WIRE_LIMIT, RUN_IT},
+    {WIRE_LIMIT_LS, LOOK | RUN_IT},
     {WIRE_DRAIN, RUN_IT | WORK},
     {WIRE_DEMAND_WATCH, LOOK | WORK | RUN_IT}, /* a worker's token: only of a kind of worker */
     {WIRE_ORION_GET, LOOK | RUN_IT},

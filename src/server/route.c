@@ -91,6 +91,7 @@ static const serve_fn routes[256] = {
     [WIRE_TOPIC] = ask_topic,
     [WIRE_TENANT] = ask_tenant,
     [WIRE_LIMIT] = ask_limit,
+    [WIRE_LIMIT_LS] = ask_limit_ls,
     [WIRE_DRAIN] = ask_drain,
     [WIRE_SERVICE_SET] = ask_service_set,
     [WIRE_SERVICE_LS] = ask_service_ls,

@@ -38,6 +38,7 @@ void ask_pool(struct server *s, struct request *r);
 void ask_topic(struct server *s, struct request *r);
 void ask_tenant(struct server *s, struct request *r);
 void ask_limit(struct server *s, struct request *r);
+void ask_limit_ls(struct server *s, struct request *r);
 void ask_drain(struct server *s, struct request *r);
 void ask_service_set(struct server *s, struct request *r);
 void ask_service_ls(struct server *s, struct request *r);

@@ -278,6 +278,36 @@ static void blobs(void **state) {
     assert_int_equal(realcli_run(r, "blob get %s", hash, NULL).exit_code, 5);
 }
 
+static void limits(void **state) {
+    (void)state;
+    (void)realcli_ok(r, "limit key licence 0", NULL);
+    (void)realcli_ok(r, "limit rate mails 0.5 --burst 10", NULL);
+    (void)realcli_ok(r, "limit tenant --running 50 --bytes 1GiB --tenant acme", NULL);
+    const char *shown = realcli_ok(r, "limits", NULL).out;
+    assert_has(shown, "licence");
+    assert_has(shown, "0.5 a second, 10 at once");
+    assert_has(shown, "50 running 1.0 GiB");
+    assert_has(realcli_ok(r, "limits --json", NULL).out,
+               "\"name\":\"mails\",\"set\":true,\"rate_milli\":500,\"burst\":10");
+
+    const char *id = realcli_submit(r, "jobs: {a: {noop: true, concurrency: [licence, other]}}", "");
+    assert_has(with("why @/a", id).out, "licence");
+    assert_has(realcli_ok(r, "limits", NULL).out, "1 at once (nobody set it)");
+    (void)realcli_ok(r, "limit key licence 2", NULL);
+    (void)with("wait @", id);
+    (void)realcli_ok(r, "limit key licence --clear", NULL);
+    (void)realcli_ok(r, "limit rate mails --clear", NULL);
+    (void)realcli_ok(r, "limit tenant --clear --tenant acme", NULL);
+    assert_null(strstr(realcli_ok(r, "limits", NULL).out, "mails"));
+
+    realcli_refused(r, "limit key licence", 2, "how many at once is missing");
+    realcli_refused(r, "limit key licence 2 --clear", 2, "--clear");
+    realcli_refused(r, "limit key licence many", 2, "many");
+    realcli_refused(r, "limit rate mails 0", 2, "how many a second");
+    realcli_refused(r, "limit tenant", 2, "--running");
+    realcli_refused(r, "limit tenant --bytes much", 2, "much");
+}
+
 static void tokens(void **state) {
     (void)state;
     realcli_refused(r, "token new bob", 2, "--role");
@@ -411,6 +441,7 @@ int main(void) {
         cmocka_unit_test(cancel_retry_rerun_pause),
         cmocka_unit_test(keys),
         cmocka_unit_test(blobs),
+        cmocka_unit_test(limits),
         cmocka_unit_test(tokens),
         cmocka_unit_test(help_completion_and_manual),
         cmocka_unit_test(wrong_words),
