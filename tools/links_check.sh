@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# links_check.sh: what the documents refer to exists: the targets of relative links, paths of the tree in backticks, and
-# tests in backticks (names of four words and more). Prints TAP.
+# links_check.sh: what the documents refer to exists: the targets of relative links, paths of the tree in backticks,
+# tests in backticks (names of four words and more), and functions (`file.c: function`). Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,6 +19,11 @@ for document in "${documents[@]}"; do
     while IFS= read -r name; do
         grep -rqw -- "$name" src sim tests tools || dead+="# $document: nothing is called $name"$'\n'
     done < <(grep -oP '`\K[a-z0-9]+(_[a-z0-9]+){3,}(?=`)' "$document" | sort -u || true)
+    while IFS= read -r pair; do
+        [[ $pair == "file.c: function" ]] && continue # any
+        find src sim -name "${pair%%: *}" -exec grep -qE "^[a-z].*\b${pair#*: }\(" {} + ||
+            dead+="# $document: $pair"$'\n'
+    done < <(grep -oP '`\K[a-z_0-9]+\.c: [a-z_0-9]+(?=`)' "$document" | sort -u || true)
 done
 if [[ -z $dead ]]; then
     echo "ok 1 - documents refer to what exists"
