@@ -68,6 +68,7 @@ static void look_at(void *ctx, flow_id id) {
     struct flow_view flow;
     if (id.v <= s->titan.book.seen || !view_flow(server_state(s), id, &flow)) return;
     s->titan.book.seen = id.v;
+    if (flow.of_service) return; /* has the labels of the flow that deployed it; that one has the job that is meant */
     if (slice_eq(flow.tenant, slice_str(s->options.titan->tenant)) && titan_is_flow(s, id))
         view_each_job(server_state(s), id, look_at_job, s);
 }
