@@ -29,6 +29,7 @@ struct aside;
 struct guest;
 struct orion_options;
 struct plug;
+struct resp_options;
 struct recaller;
 struct server;
 struct titan_options;
@@ -90,6 +91,7 @@ struct server_options {
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
     const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
     const struct titan_options *titan; /* of the listener for Titan's protocol (titan_session.h); NULL = none */
+    const struct resp_options *resp; /* of the listener for RESP (resp_session.h); NULL = none */
     const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
@@ -104,6 +106,7 @@ void server_reached_at(struct server *s, const char *url);
 const struct net_handler *server_handler(struct server *s);
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
+const struct net_handler *server_resp_handler(struct server *s); /* of the listener for RESP */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
