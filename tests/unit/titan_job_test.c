@@ -89,7 +89,7 @@ static void parents_are_found_in_the_payload_or_elsewhere(void **state) {
     (void)state;
     struct titan_jobs jobs = {0};
     const char *text =
-        "a|RUN_PAYLOAD|f||QQ|1|0|[] ;; b|RUN_PAYLOAD|f||QQ|1|0|[ a , DAG-x,,[y] ]; a|RUN_PAYLOAD|f||QQ|1|0|[]";
+        "a|RUN_PAYLOAD|f||QQ|1|0|[] ;; b|RUN_PAYLOAD|f||QQ|1|0|[ a , DAG-x,,y ]; a|RUN_PAYLOAD|f||QQ|1|0|[]";
     assert_int_equal(titan_dag_read(slice_str(text), &arena, &jobs, &why), ERR_OK);
     assert_int_equal(jobs.count, 3);
     assert_int_equal(jobs.at[1].parent_count, 3);
