@@ -121,11 +121,15 @@ def case_frames():
     # many frames on one connection, sent at once: answered in order
     with connect() as c:
         key = unique("k")
-        c.sendall(b"".join(frame(KV_SET, "%s%d|v%d" % (key, i, i)) + frame(KV_GET, "%s%d" % (key, i))
-                           for i in range(50)))
+        long = "x" * 20000  # so much that it does not come at once
+        sent = b"".join(frame(KV_SET, "%s%d|v%d%s" % (key, i, i, long)) + frame(KV_GET, "%s%d" % (key, i))
+                        for i in range(50))
+        sender = threading.Thread(target=c.sendall, args=(sent,))
+        sender.start()
         for i in range(50):
             equal(read_frame(c), (ACK, b"OK"))
-            equal(read_frame(c), (ACK, b"v%d" % i))
+            equal(read_frame(c), (ACK, b"v%d" % i + long.encode()))
+        sender.join()
     # byte by byte, as Titan's own sender nearly does
     with connect() as c:
         for byte in frame(KV_GET, unique("nobody")):
