@@ -451,6 +451,8 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
     if (e == ERR_OK) e = titan_listen(v, why);
+    if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
+        log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;

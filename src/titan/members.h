@@ -25,8 +25,10 @@ struct members_options {
     const char *server; /* where the agents find it */
     const char *tenant, *build;
     struct limits limits;
-    /* A directory of its own for each, by name: who it is, and what it has to run. */
-    enum err (*place)(void *ctx, const char *name, struct disk **ret_disk, struct space **ret_space, struct why *why);
+    /* A directory of its own for each, by name: who it is, and what it has to run. `left` is told the names of spaces
+     * that an earlier process left there. */
+    enum err (*place)(void *ctx, const char *name, void (*left)(void *arg, const char *space), void *arg,
+                      struct disk **ret_disk, struct space **ret_space, struct why *why);
     void (*unplace)(void *ctx, struct disk *disk, struct space *space);
     /* The first connection on which something is still on its way: what came on later ones waits for it. */
     conn_id (*pending)(void *ctx);
