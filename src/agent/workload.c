@@ -23,7 +23,7 @@
 #define REQUEST_FILE "request"
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
-#define ARGS_OURS_MAX 12u            /* what we put before them */
+#define ARGS_OURS_MAX 12u /* what we put before them */
 #define REFUSAL_BYTES_MAX 1024u
 #define SHARED_SPACE ".shared"
 #define SHARED_FILE "/.shared" /* in it, so that it is made */

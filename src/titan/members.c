@@ -264,8 +264,8 @@ static void enrol(struct members *m, const char *address, struct slice body, str
     buf_put_slice(ret, SLICE("REGISTERED"));
 }
 
-/* What is said of jobs waits for the pass: lines come on many connections, one after the other, and those that were made
- * in one order may be read in another. */
+/* What is said of jobs waits for the pass: lines come on many connections, one after the other, and those that were
+ * made in one order may be read in another. */
 void members_hear(struct members *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
                   struct buf *ret) {
     static const struct {

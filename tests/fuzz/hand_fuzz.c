@@ -1,5 +1,5 @@
-/* hand_fuzz.c: whatever comes at the port of a worker of a Titan master (titan/hand.h) is answered in frames, passed over
- * or ends the connection; nothing escapes its folder. The first byte says in what pieces the rest comes.
+/* hand_fuzz.c: whatever comes at the port of a worker of a Titan master (titan/hand.h) is answered in frames, passed
+ * over or ends the connection; nothing escapes its folder. The first byte says in what pieces the rest comes.
  *
  * Around it is a world in which nothing happens: files are kept by nobody, processes start and end at the next pass. */
 #include <stdio.h>
