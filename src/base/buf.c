@@ -44,7 +44,7 @@ static void grow(struct buf *b, size_t need) {
     b->slots = slots;
 }
 
-uint8_t *buf_space(struct buf *b, size_t bytes) {
+uint8_t *buf_grow(struct buf *b, size_t bytes) {
     if (b->full) return NULL;
     if (bytes > b->slots - b->len || !b->at) {
         if (bytes > b->max - b->len) {
@@ -58,24 +58,10 @@ uint8_t *buf_space(struct buf *b, size_t bytes) {
     return at;
 }
 
-void buf_put(struct buf *b, const void *ptr, size_t len) {
-    if (len == 0) return;
-    uint8_t *at = buf_space(b, len);
-    if (at) memcpy(at, ptr, len);
-}
-
-void buf_put_slice(struct buf *b, struct slice s) {
-    buf_put(b, s.ptr, s.len);
-}
-
 static void put_fixed(struct buf *b, uint64_t v, size_t bytes) {
     uint8_t *at = buf_space(b, bytes);
     if (!at) return;
     for (size_t i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
-}
-
-void buf_put_u8(struct buf *b, uint8_t v) {
-    put_fixed(b, v, 1);
 }
 
 void buf_put_u16(struct buf *b, uint16_t v) {
@@ -104,6 +90,14 @@ void buf_put_varint(struct buf *b, uint64_t v) {
 void buf_put_str(struct buf *b, struct slice s) {
     buf_put_varint(b, s.len);
     buf_put_slice(b, s);
+}
+
+void buf_put_decimal(struct buf *b, uint64_t v) {
+    uint8_t digits[20]; /* of 2^64 - 1 */
+    size_t at = sizeof digits;
+    do digits[--at] = (uint8_t)('0' + v % 10);
+    while ((v /= 10) != 0);
+    buf_put(b, digits + at, sizeof digits - at);
 }
 
 void buf_printf(struct buf *b, const char *format, ...) {

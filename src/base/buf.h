@@ -23,15 +23,33 @@ void buf_init(struct buf *b, size_t max);
 void buf_fini(struct buf *b);
 void buf_clear(struct buf *b);                   /* keeps the memory */
 void buf_cut(struct buf *b, size_t len);         /* back to an earlier length; clears `full` */
-uint8_t *buf_space(struct buf *b, size_t bytes); /* room at the end, counted as written; NULL when full */
-void buf_put(struct buf *b, const void *ptr, size_t len);
-void buf_put_slice(struct buf *b, struct slice s);
-void buf_put_u8(struct buf *b, uint8_t v);
+uint8_t *buf_grow(struct buf *b, size_t bytes);  /* buf_space where there is no room yet */
+/* Room at the end, counted as written; NULL when full. Every byte that leaves the program goes through here, most of
+ * them a few at a time: so it is here, and not a call. */
+static inline uint8_t *buf_space(struct buf *b, size_t bytes) {
+    if (b->full || b->at == NULL || bytes > b->slots - b->len) return buf_grow(b, bytes);
+    uint8_t *at = b->at + b->len;
+    b->len += bytes;
+    return at;
+}
+static inline void buf_put(struct buf *b, const void *ptr, size_t len) {
+    if (len == 0) return;
+    uint8_t *at = buf_space(b, len);
+    if (at != NULL) memcpy(at, ptr, len);
+}
+static inline void buf_put_slice(struct buf *b, struct slice s) {
+    buf_put(b, s.ptr, s.len);
+}
+static inline void buf_put_u8(struct buf *b, uint8_t v) {
+    uint8_t *at = buf_space(b, 1);
+    if (at != NULL) *at = v;
+}
 void buf_put_u16(struct buf *b, uint16_t v); /* fixed widths are little-endian */
 void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
 void buf_put_varint(struct buf *b, uint64_t v);  /* LEB128, shortest form */
 void buf_put_str(struct buf *b, struct slice s); /* varint length, bytes */
+void buf_put_decimal(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline struct slice buf_slice(const struct buf *b) {
     return slice_of(b->at, b->len);

@@ -1,8 +1,6 @@
 /* json.c: JSON text straight into a buffer. No tree, no allocation of its own. */
 #include "json.h"
 
-#include <inttypes.h>
-
 #include "panic.h"
 #include "utf8.h"
 
@@ -71,11 +69,17 @@ static bool is_plain(uint8_t c) {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-static void put_quoted(struct json *j, struct slice s) {
+static size_t plain_run(struct slice s) {
+    size_t run = 0;
+    while (run < s.len && is_plain(s.ptr[run])) run++;
+    return run;
+}
+
+/* Some byte of the text needs care. */
+static void put_carefully(struct json *j, struct slice s) {
     buf_put_u8(j->out, '"');
     while (s.len > 0) {
-        size_t run = 0;
-        while (run < s.len && is_plain(s.ptr[run])) run++;
+        size_t run = plain_run(s);
         if (run == 0 && s.ptr[0] >= 0x80) run = utf8_sequence(s);
         if (run > 0) {
             buf_put(j->out, s.ptr, run);
@@ -90,6 +94,18 @@ static void put_quoted(struct json *j, struct slice s) {
         s = slice_of(s.ptr + run, s.len - run);
     }
     buf_put_u8(j->out, '"');
+}
+
+static void put_quoted(struct json *j, struct slice s) {
+    if (plain_run(s) < s.len) {
+        put_carefully(j, s);
+        return;
+    }
+    uint8_t *at = buf_space(j->out, s.len + 2);
+    if (at == NULL) return;
+    at[0] = '"';
+    if (s.len > 0) memcpy(at + 1, s.ptr, s.len);
+    at[s.len + 1] = '"';
 }
 
 void json_key_slice(struct json *j, struct slice key) {
@@ -120,12 +136,13 @@ void json_str(struct json *j, const char *text) {
 
 void json_u64(struct json *j, uint64_t v) {
     separate(j);
-    buf_printf(j->out, "%" PRIu64, v);
+    buf_put_decimal(j->out, v);
 }
 
 void json_i64(struct json *j, int64_t v) {
     separate(j);
-    buf_printf(j->out, "%" PRId64, v);
+    if (v < 0) buf_put_u8(j->out, '-');
+    buf_put_decimal(j->out, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
 void json_bool(struct json *j, bool v) {

@@ -71,6 +71,12 @@ static bool is_within(uint64_t size, uint32_t max) {
     return max == 0 || size <= max;
 }
 
+/* Most parts of most messages are not there. Whoever sees that at a glance need not walk their tables. */
+bool tlv_is_blank(const struct tlv_desc *d, const void *from) {
+    const uint8_t *bytes = from;
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, d->size - 1) == 0;
+}
+
 /* Whether the message encodes to nothing. */
 static bool is_empty(const struct tlv_desc *d, const void *from) {
     for (uint32_t i = 0; i < d->field_count; i++) {
@@ -188,6 +194,7 @@ static void put_message(const struct tlv_desc *d, const void *from, struct buf *
  * not be what made the buffer full. */
 static void put_part(struct buf *out, uint64_t key, const struct tlv_desc *d, const void *from) {
     size_t before = out->len;
+    if (tlv_is_blank(d, from)) return;
     if (out->max - out->len <= VARINT_BYTES_MAX && is_empty(d, from)) return;
     buf_put_varint(out, key);
     size_t start = open_body(out);
@@ -525,7 +532,7 @@ static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f,
         return why_set(why, ERR_INVALID, "%s.%s: a hash has 32 bytes", d->name, f->name);
     case TLV_U32S: return check_size(d, f, load_u32s(at).at, load_u32s(at).count, why);
     case TLV_LIST: return check_items(d, f, load_list(at), depth, why);
-    case TLV_MSG: return check_message(f->sub, at, depth, why);
+    case TLV_MSG: return tlv_is_blank(f->sub, at) ? ERR_OK : check_message(f->sub, at, depth, why);
     case TLV_U8:
     case TLV_U16:
     case TLV_U32:
@@ -536,12 +543,15 @@ static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f,
     return ERR_OK;
 }
 
-/* Most fields cannot be wrong: numbers of a whole width, and texts that are not there. */
+/* Most fields cannot be wrong: numbers of a whole width, and what is not there. */
 static inline bool any_is_good(const struct tlv_field *f, const void *at) {
     const uint32_t numbers = 1u << TLV_U8 | 1u << TLV_U16 | 1u << TLV_U32 | 1u << TLV_U64 | 1u << TLV_I64;
     const uint32_t texts = 1u << TLV_TEXT | 1u << TLV_BYTES | 1u << TLV_HASH;
+    const uint32_t bytes = 1u << TLV_BOOL | 1u << TLV_ENUM;
     uint32_t type = 1u << f->type;
-    return (type & numbers) || ((type & texts) && load_slice(at).len == 0);
+    if (type & texts) return load_slice(at).len == 0;
+    if (type & bytes) return *(const uint8_t *)at == 0;
+    return (type & numbers) || (f->type == TLV_LIST && load_list(at).count == 0);
 }
 
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why) {

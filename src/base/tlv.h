@@ -89,6 +89,9 @@ enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN, TLV_LAZY /* strict in what it read
 CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode,
                             struct arena *arena, void *ret, struct why *why);
 
+/* All its bytes are zero, so it encodes to nothing. (The reverse need not hold: an empty slice may point somewhere.) */
+bool tlv_is_blank(const struct tlv_desc *d, const void *from);
+
 /* Checks what tlv_encode would panic on; names the field. For structs that were filled from outside. */
 CHECKED enum err tlv_check(const struct tlv_desc *d, const void *from, struct why *why);
 

@@ -89,22 +89,21 @@ const struct api_route *api_routes(uint32_t *ret_count) {
 
 /* ---- paths ---- */
 
-static bool is_braced(struct slice word) {
-    return word.len > 0 && word.ptr[0] == '{';
-}
-
-/* False: another path. Writes what stands in the place of braces. */
+/* False: another path. Writes what stands in the place of braces. Each request is held against many patterns, so these
+ * are walked as they are written, and left at the first letter that differs. */
 static bool path_fits(const char *pattern, const struct slice *words, uint32_t count, struct slice *ret,
                       uint32_t *ret_count) {
-    struct slice left = slice_str(pattern), part;
     uint32_t n = 0, braced = 0;
-    while (uri_word_next(&left, &part)) {
+    for (const char *at = pattern; *at == '/'; n++) {
         if (n == count || words[n].len == 0) return false;
-        if (is_braced(part))
+        if (*++at == '{') {
             ret[braced++] = words[n];
-        else if (!slice_eq(part, words[n]))
-            return false;
-        n++;
+            while (*at != '/' && *at != 0) at++;
+            continue;
+        }
+        const uint8_t *letter = words[n].ptr, *end = letter + words[n].len;
+        while (letter < end && *at == (char)*letter && *at != '/') at++, letter++;
+        if (letter < end || (*at != '/' && *at != 0)) return false;
     }
     *ret_count = braced;
     return n == count;
@@ -139,7 +138,7 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
     enum err e = path_read(r->path, arena, &path, why);
     if (e != ERR_OK || path.count == 0) return e;
     char first = (char)path.words[0].ptr[0];
-    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0] && ret->route == NULL; i++) {
         struct slice found[API_WORDS_MAX];
         uint32_t n = 0;
         if (routes[i].path[1] != first) continue; /* most are told apart by a letter */
@@ -247,18 +246,17 @@ static enum err take_flow(struct wire_json_in *x, const struct api_route *route,
 }
 
 static enum err take_words(struct wire_json_in *x, const struct api_match *m, const struct tlv_desc *d, void *message) {
-    struct buf joined;
+    size_t len = 0;
     if (m->route->field == NULL) return ERR_OK;
-    buf_init(&joined, WIRE_TEXT_MAX);
+    for (uint32_t i = 0; i < m->word_count; i++) len += m->words[i].len + 1;
+    if (len > WIRE_TEXT_MAX) return why_set(x->why, ERR_LIMIT, "the names in the path are too long");
+    uint8_t *text = arena_alloc(x->arena, len + 1), *at = text;
     for (uint32_t i = 0; i < m->word_count; i++) {
-        if (i > 0) buf_put_u8(&joined, '/');
-        buf_put_slice(&joined, m->words[i]);
+        if (i > 0) *at++ = '/';
+        memcpy(at, m->words[i].ptr, m->words[i].len);
+        at += m->words[i].len;
     }
-    struct slice text = arena_slice(x->arena, buf_slice(&joined));
-    bool full = joined.full;
-    buf_fini(&joined);
-    if (full) return why_set(x->why, ERR_LIMIT, "the names in the path are too long");
-    return wire_json_set(x, d, slice_str(m->route->field), text, message);
+    return wire_json_set(x, d, slice_str(m->route->field), slice_of(text, (size_t)(at - text)), message);
 }
 
 enum err api_message(const struct api_match *m, const struct http_request *r, const struct limits *limits,

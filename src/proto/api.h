@@ -48,7 +48,8 @@ const struct api_route *api_routes(uint32_t *ret_count);
 
 struct api_match {
     const struct api_route *route;       /* NULL = there is none */
-    uint32_t verbs;                      /* bits: what this path answers to; 0 = there is no such path */
+    uint32_t verbs;                      /* bits: what this path answers to; 0 = there is no such path; with a route,
+                                          * the search ended there, and not all are known */
     struct slice words[API_WORDS_MAX];   /* in braces, without escapes */
     uint32_t word_count;
 };

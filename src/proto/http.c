@@ -114,11 +114,12 @@ static const llhttp_settings_t settings = {
 
 /* ---- the head ---- */
 
+/* RFC 9110, 5.6.2. */
 static bool is_token(struct slice s) {
-    static const char others[] = "!#$%&'*+-.^_`|~";
+    static const char others[] = "!#$%&'*+.^_`|~";
     for (size_t i = 0; i < s.len; i++) {
         uint8_t c = s.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
         if (!plain && (c == 0 || strchr(others, c) == NULL)) return false;
     }
     return s.len > 0;
@@ -235,7 +236,11 @@ static size_t head_feed(struct http_in *in, struct slice bytes) {
     size_t start = i;
     enum http_scanned got = in->blank == 1 && i < bytes.len ? HTTP_SCAN_BAD : HTTP_SCAN_MORE;
     const char *text = "a carriage return without its line feed";
-    while (got == HTTP_SCAN_MORE && i < bytes.len) got = http_scan(&in->scan, bytes.ptr[i++], &text);
+    if (got == HTTP_SCAN_MORE) {
+        size_t used;
+        got = http_scan(&in->scan, slice_of(bytes.ptr + i, bytes.len - i), &used, &text);
+        i += used;
+    }
     if (got == HTTP_SCAN_BAD) {
         refuse(in, 400, ERR_INVALID, text);
         return bytes.len;
@@ -334,16 +339,27 @@ bool http_text_is(struct slice text, const char *word) {
     return i == text.len && word[i] == 0;
 }
 
+/* Each request is asked for two dozen of them: most are told apart by their length. What was asked for is in small
+ * letters, and in a name, which is a token, nothing but the large one differs from a small letter by that bit. */
+static bool is_named(const struct http_header *h, const char *name, size_t len) {
+    if (h->name.len != len) return false;
+    for (size_t i = 0; i < len; i++)
+        if ((h->name.ptr[i] | 0x20) != (uint8_t)name[i]) return false;
+    return true;
+}
+
 uint32_t http_header_count(const struct http_request *r, const char *name) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < r->header_count; i++) count += http_text_is(r->headers[i].name, name);
+    size_t len = strlen(name);
+    for (uint32_t i = 0; i < r->header_count; i++) count += is_named(&r->headers[i], name, len);
     return count;
 }
 
 const struct slice *http_header(const struct http_request *r, const char *name) {
     const struct slice *found = NULL;
+    size_t len = strlen(name);
     for (uint32_t i = 0; i < r->header_count; i++) {
-        if (!http_text_is(r->headers[i].name, name)) continue;
+        if (!is_named(&r->headers[i], name, len)) continue;
         if (found != NULL) return NULL;
         found = &r->headers[i].value;
     }

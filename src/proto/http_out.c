@@ -43,29 +43,28 @@ static const struct {
 };
 
 const char *http_reason(uint16_t status) {
+    if (status == 200) return "OK";
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].status == status) return reasons[i].reason;
     return "Other";
 }
 
-static void put_line(struct buf *out, const char *line) {
+/* Heads are written for every answer: printf would be a good part of what one costs, and a length that the compiler
+ * knows is not counted again. */
+static inline void put_line(struct buf *out, const char *line) {
     buf_put(out, line, strlen(line));
 }
 
-/* Heads are written for every answer: printf would be a good part of what one costs. */
-static void put_pair(struct buf *out, const char *name, const char *value) {
+static inline void put_pair(struct buf *out, const char *name, const char *value) {
     put_line(out, name);
     put_line(out, value);
     put_line(out, "\r\n");
 }
 
 static void put_number(struct buf *out, const char *name, uint64_t n) {
-    char digits[24];
-    size_t at = sizeof digits;
-    digits[--at] = 0;
-    do digits[--at] = (char)('0' + n % 10);
-    while ((n /= 10) != 0);
-    put_pair(out, name, digits + at);
+    put_line(out, name);
+    buf_put_decimal(out, n);
+    put_line(out, "\r\n");
 }
 
 /* RFC 9110, 5.6.7; not by strftime, which speaks the language of the place. */

@@ -68,7 +68,20 @@ static int digit_of(uint8_t c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* Most texts are as they were meant. */
+static bool is_decoded(struct slice text) {
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.ptr[i];
+        if (c == 0 || c == '%' || c == '+' || c >= 0x80) return false;
+    }
+    return true;
+}
+
 enum err uri_decode(struct slice text, bool in_query, struct arena *arena, struct slice *ret, struct why *why) {
+    if (is_decoded(text)) {
+        *ret = text;
+        return ERR_OK;
+    }
     uint8_t *to = arena_try(arena, text.len + 1);
     size_t len = 0;
     if (to == NULL) return why_set(why, ERR_LIMIT, "no room for a target of %zu bytes", text.len);

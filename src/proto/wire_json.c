@@ -35,9 +35,15 @@ static struct tlv_list list_at(const void *at) {
 }
 
 static uint64_t number_at(const struct tlv_field *f, const void *at) {
-    uint64_t v = 0;
-    size_t bytes = f->type == TLV_U16 ? 2 : f->type == TLV_U32 ? 4 : f->type == TLV_U64 || f->type == TLV_I64 ? 8 : 1;
-    memcpy(&v, at, bytes); /* little-endian, as all of ours are */
+    uint64_t v = 0; /* little-endian, as all of ours are; a copy of a fixed size is no call */
+    if (f->type == TLV_U64 || f->type == TLV_I64)
+        memcpy(&v, at, 8);
+    else if (f->type == TLV_U32)
+        memcpy(&v, at, 4);
+    else if (f->type == TLV_U16)
+        memcpy(&v, at, 2);
+    else
+        memcpy(&v, at, 1);
     return v;
 }
 
@@ -139,6 +145,7 @@ static bool is_there(const struct tlv_field *f, const void *at) {
         return numbers.count > 0;
     }
     case TLV_MSG:
+        if (tlv_is_blank(f->sub, at)) return false;
         for (uint32_t i = 0; i < f->sub->field_count; i++)
             if (is_there(&f->sub->fields[i], (const uint8_t *)at + f->sub->fields[i].offset)) return true;
         return false;

@@ -15,12 +15,6 @@
 #define PAGE_MAX 1000u
 #define SCAN_MAX 100000u /* things looked at for one page; a page may then be short, with a cursor to go on */
 
-/* Sends what is in s->out, once it is durable. */
-static void answer_held(struct server *s, struct request *r) {
-    struct call *c = call_open(s, r, 1);
-    if (c != NULL) call_read(s, r, c, buf_slice(&s->out));
-}
-
 static bool sees(const struct session *n, struct slice tenant) {
     return n->who.tenant[0] == 0 || slice_eq(tenant, slice_str(n->who.tenant));
 }
@@ -63,6 +57,7 @@ void ask_get(struct server *s, struct request *r) {
     struct target t;
     struct why why = {{0}};
     struct flow_view flow;
+    struct call *c;
     enum err e = target_find(s, r->session, m->target, &t, &why);
     if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
     if (e != ERR_OK || !view_flow(server_state(s), t.job.flow, &flow)) {
@@ -80,11 +75,16 @@ void ask_get(struct server *s, struct request *r) {
         show_job(s, &job, m->details, &g.list[g.count++]);
     else if (g.left > 0 && t.whole)
         view_each_job(server_state(s), flow.id, got_job, &g);
+    if (s->out.len == 0) { /* one message is all */
+        g.m.jobs = (struct tlv_list){g.list, g.count};
+        call_show(s, r, WIRE_GOT, &g.m);
+        return;
+    }
     got_flush(&g, false);
     if (s->out.full)
         call_fail(s, r, ERR_LIMIT, "the flow is too large to be shown at once: list its jobs");
-    else
-        answer_held(s, r);
+    else if ((c = call_open(s, r, 1)) != NULL)
+        call_read(s, r, c, buf_slice(&s->out));
 }
 
 /* ---- lists ---- */
@@ -337,9 +337,7 @@ void ask_list(struct server *s, struct request *r) {
         got.cursor = slice_str(cursor);
     }
     if (p.mark[0] != 0) got.cursor = slice_str(p.mark);
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_LISTED, FRAME_ANSWER, r->id, &got);
-    answer_held(s, r);
+    call_show(s, r, WIRE_LISTED, &got);
 }
 
 /* ---- why, stats ---- */
@@ -378,7 +376,5 @@ void ask_why(struct server *s, struct request *r) {
     if ((reason.block == BLOCK_STOPPING || reason.block == BLOCK_START) &&
         view_worker(server_state(s), NULL, reason.worker, &worker))
         got.worker = worker.id;
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_REASON, FRAME_ANSWER, r->id, &got);
-    answer_held(s, r);
+    call_show(s, r, WIRE_REASON, &got);
 }

@@ -148,15 +148,11 @@ void ask_schedule_ls(struct server *s, struct request *r) {
     char cursor[24];
     for (size_t i = 0; i < m->cursor.len && i < 19; i++)
         p.after = p.after * 10 + (uint64_t)(m->cursor.ptr[i] - '0') % 10;
-    struct call *c = call_open(s, r, 1);
-    if (c == NULL) return;
     arena_reset(&s->show);
     p.list = ARENA_ARRAY(&s->show, struct wire_schedule_view, p.most);
     view_each_schedule(server_state(s), one, &p);
     struct wire_schedule_list got = {.lsn = engine_lsn(s->engine), .schedules = {p.list, p.count}};
     snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)p.last);
     if (p.more) got.cursor = slice_str(cursor);
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_SCHEDULE_LIST, FRAME_ANSWER, r->id, &got);
-    call_read(s, r, c, buf_slice(&s->out));
+    call_show(s, r, WIRE_SCHEDULE_LIST, &got);
 }

@@ -88,15 +88,11 @@ void ask_service_ls(struct server *s, struct request *r) {
     struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[16];
     for (size_t i = 0; i < m->cursor.len && i < 9; i++) p.skip = p.skip * 10 + (uint32_t)(m->cursor.ptr[i] - '0') % 10;
-    struct call *c = call_open(s, r, 1);
-    if (c == NULL) return;
     arena_reset(&s->show);
     p.list = ARENA_ARRAY(&s->show, struct wire_service_view, p.most);
     view_each_service(server_state(s), one_service, &p);
     struct wire_service_list got = {.lsn = engine_lsn(s->engine), .services = {p.list, p.count}};
     snprintf(cursor, sizeof cursor, "%u", p.skip + p.count);
     if (p.next > p.skip + p.count) got.cursor = slice_str(cursor);
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_SERVICE_LIST, FRAME_ANSWER, r->id, &got);
-    call_read(s, r, c, buf_slice(&s->out));
+    call_show(s, r, WIRE_SERVICE_LIST, &got);
 }

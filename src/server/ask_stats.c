@@ -63,18 +63,11 @@ void sample_take(struct server *s, struct sample *ret) {
     for (uint32_t i = JOB_FAILED; i < JOB_STATE_COUNT; i++) ret->ended_badly += all[i];
 }
 
-static void answer_numbers(struct server *s, struct request *r, enum wire_op op, const void *message) {
-    buf_clear(&s->out);
-    wire_put(&s->out, op, FRAME_ANSWER, r->id, message);
-    struct call *c = call_open(s, r, 1);
-    if (c != NULL) call_read(s, r, c, buf_slice(&s->out));
-}
-
 void ask_stats(struct server *s, struct request *r) {
     struct sample now;
     sample_take(s, &now);
     struct wire_stats got = {.lsn = now.lsn, .numbers = metric_stats(&now, r->arena)};
-    answer_numbers(s, r, WIRE_NUMBERS, &got);
+    call_show(s, r, WIRE_NUMBERS, &got);
 }
 
 void ask_metrics(struct server *s, struct request *r) {
@@ -84,6 +77,6 @@ void ask_metrics(struct server *s, struct request *r) {
     buf_init(&text, WIRE_METRICS_MAX);
     metric_expose(&now, &text);
     struct wire_metrics got = {.lsn = now.lsn, .text = buf_slice(&text)};
-    answer_numbers(s, r, WIRE_EXPOSED, &got);
+    call_show(s, r, WIRE_EXPOSED, &got);
     buf_fini(&text);
 }

@@ -7,6 +7,7 @@
 #include "ids.h"
 #include "panic.h"
 #include "session.h"
+#include "web.h"
 
 #define CALLS_MAX 1000000u
 #define CALL_ARENA_MAX ((size_t)1 << 30)
@@ -63,6 +64,20 @@ void call_read(struct server *s, const struct request *r, struct call *c, struct
     c->is_read = true;
     c->held = bytes_new(frames);
     call_command(s, r, c, 0, &cmd);
+}
+
+void call_show(struct server *s, const struct request *r, enum wire_op op, const void *message) {
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    c->is_made = web_make(s, r->session, r->id, op, message);
+    if (!c->is_made) {
+        buf_clear(&s->out);
+        wire_put(&s->out, op, FRAME_ANSWER, r->id, message);
+    }
+    if (s->out.full && !c->is_made)
+        call_refuse(s, r, c, 0, ERR_LIMIT, "that is too much for one answer: ask for less");
+    else
+        call_read(s, r, c, c->is_made ? buf_slice(&s->webs.out) : buf_slice(&s->out));
 }
 
 /* ---- answers ---- */
@@ -162,7 +177,9 @@ static void answer_attached(struct server *s, struct session *n, const struct ca
 static void answer(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
     const struct part *p = &c->parts[0];
     if (c->is_read) {
-        if (p->err == ERR_OK)
+        if (p->err == ERR_OK && c->is_made)
+            web_made(s, n, c->request, bytes_slice(c->held));
+        else if (p->err == ERR_OK)
             session_send_bytes(s, n, bytes_slice(c->held));
         else
             answer_error(s, n, c, lsn);

@@ -17,6 +17,8 @@ void call_refuse(struct server *s, const struct request *r, struct call *c, uint
                  const char *text);
 /* The answer of a read: frames made from the present state, held until that is durable. */
 void call_read(struct server *s, const struct request *r, struct call *c, struct slice frames);
+/* The same for an answer of one message, made at once into what the caller's dialect sends. */
+void call_show(struct server *s, const struct request *r, enum wire_op op, const void *message);
 /* A call with one part that is refused; for requests that found out before they opened one. */
 void call_fail(struct server *s, const struct request *r, enum err e, const char *text);
 

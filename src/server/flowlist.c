@@ -175,10 +175,7 @@ static void answer(struct merge *g, uint64_t next) {
         got.cursor = slice_str(cursor);
     }
     got.partial = s->world.history != NULL && past_is_partial(s);
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_LISTED, FRAME_ANSWER, g->r->id, &got);
-    struct call *c = call_open(s, g->r, 1);
-    if (c != NULL) call_read(s, g->r, c, buf_slice(&s->out));
+    call_show(s, g->r, WIRE_LISTED, &got);
 }
 
 static void then_list(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {

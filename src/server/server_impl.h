@@ -167,6 +167,7 @@ struct call {
     struct part *parts;
     struct arena arena;
     bool is_read;
+    bool is_made;     /* what is held are no frames, but what leaves by HTTP */
     bool is_list;     /* its answer lists what became of each, also of one alone */
     bool more;        /* and there are others */
     struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */

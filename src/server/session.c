@@ -73,7 +73,8 @@ void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t 
 }
 
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
-    if (request != 0) session_send(s, n, op, FRAME_ANSWER, request, message);
+    if (request == 0 || web_message(s, n, request, op, message)) return;
+    session_send(s, n, op, FRAME_ANSWER, request, message);
 }
 
 void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {

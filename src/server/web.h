@@ -18,6 +18,11 @@ void web_close(struct server *s, struct session *n); /* it goes; nothing to do w
 void web_received(struct server *s, struct session *n, struct slice bytes);
 /* Frames that would leave by native v2. The session stays. */
 void web_frames(struct server *s, struct session *n, struct slice frames);
+/* An answer of one message to the request that is under way, without a frame in between. web_make leaves it in webs.out
+ * for whoever holds it until it may leave by web_made; web_message sends it. False: it has to go as frames. */
+bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message);
+void web_made(struct server *s, struct session *n, uint32_t request, struct slice made);
+bool web_message(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message);
 /* The last answer, when the session is ended from outside. */
 void web_refuse(struct server *s, struct session *n, enum err e, const char *text);
 

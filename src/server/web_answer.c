@@ -58,12 +58,6 @@ void web_send_json(struct server *s, struct session *n, struct http_head *h) {
     web_finished(s, n);
 }
 
-static void send_text(struct server *s, struct session *n, struct slice text) {
-    buf_clear(&s->webs.json);
-    buf_put_slice(&s->webs.json, text);
-    web_say_body(s, n, &(struct api_said){.status = 200}, TYPE_METRICS);
-}
-
 /* What is in webs.json, as the answer. */
 static void send_json(struct server *s, struct session *n, const struct api_said *said, const char *allow) {
     struct http_head h = {.status = said->status, .retry_after_s = said->retry_after_s, .allow = allow};
@@ -214,10 +208,34 @@ static uint32_t parts_take(struct server *s, struct web *w, const struct frame *
     return count;
 }
 
+/* Head and text, into webs.out. */
+static void make(struct server *s, struct session *n, uint8_t op, const void *const *parts, uint32_t count) {
+    const struct web *w = n->web;
+    struct json j = web_json(s);
+    const char *type = TYPE_JSON;
+    struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
+    struct api_said said = {.status = 200};
+    if (w->route->answer == API_ANSWER_TEXT && op == WIRE_EXPOSED) {
+        type = TYPE_METRICS;
+        buf_put_slice(&s->webs.json, ((const struct wire_metrics *)parts[0])->text);
+    } else {
+        said = api_answer(w->route, op, parts, count, &x);
+        buf_put_u8(&s->webs.json, '\n');
+    }
+    if (s->webs.json.full || w->held.full) {
+        j = web_json(s);
+        type = TYPE_JSON;
+        said = api_error(&j, ERR_LIMIT, 0, SLICE("the answer is too large: ask for a page of it"), NULL, 0);
+        buf_put_u8(&s->webs.json, '\n');
+    }
+    if (op == WIRE_BUSY && s->draining) said.status = 503;
+    put_head(s, n, &said, type, (int64_t)s->webs.json.len, NULL);
+    if (w->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&s->webs.out, buf_slice(&s->webs.json));
+}
+
 static void answer(struct server *s, struct session *n, const struct frame *f) {
     struct web *w = n->web;
     const void **parts;
-    struct json j = web_json(s);
     if (f->opcode == WIRE_ERROR || f->opcode == WIRE_BUSY) buf_clear(&w->held); /* it alone is the answer */
     arena_reset(&s->webs.arena);
     uint32_t count = parts_take(s, w, f, &parts);
@@ -225,18 +243,37 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
         orion_answer(s, n, f->opcode, parts[0]);
         return;
     }
-    struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
-    struct api_said said = api_answer(w->route, f->opcode, parts, count, &x);
-    if (s->webs.json.full || w->held.full) {
-        web_say_error(s, n, ERR_LIMIT, 0, "the answer is too large: ask for a page of it", NULL, NULL);
-        return;
-    }
-    if (f->opcode == WIRE_BUSY && s->draining) said.status = 503;
-    if (w->route->answer == API_ANSWER_TEXT && f->opcode == WIRE_EXPOSED) {
-        send_text(s, n, ((const struct wire_metrics *)parts[0])->text);
-        return;
-    }
-    send_json(s, n, &said, NULL);
+    make(s, n, f->opcode, parts, count);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+    web_finished(s, n);
+}
+
+/* ---- messages ---- */
+
+static bool is_awaited(const struct session *n, uint32_t request) {
+    return n->web != NULL && n->web->busy && n->web->request == request;
+}
+
+bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message) {
+    const struct web *w = n->web;
+    bool is_piece = op == WIRE_LOG_DATA || op == WIRE_BLOB_DATA;
+    if (!is_awaited(n, request) || n->is_orion || w->streaming || w->held.len > 0 || is_piece) return false;
+    if (w->route == NULL || w->route->answer == API_ANSWER_STREAM) return false;
+    arena_reset(&s->webs.arena);
+    make(s, n, op, &message, 1);
+    return true;
+}
+
+void web_made(struct server *s, struct session *n, uint32_t request, struct slice made) {
+    if (!is_awaited(n, request)) return;
+    session_send_raw(s, n, made);
+    web_finished(s, n);
+}
+
+bool web_message(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message) {
+    if (!web_make(s, n, request, op, message)) return false;
+    web_made(s, n, request, buf_slice(&s->webs.out));
+    return true;
 }
 
 void web_frames(struct server *s, struct session *n, struct slice frames) {

@@ -5,9 +5,13 @@
 
 bool web_answer_asset(struct server *s, struct session *n) {
     const struct http_request *r = &n->web->in.request;
-    const struct asset *found = asset_find(s->options.assets, r->path);
+    struct slice prefix = SLICE(API_PREFIX "/");
     struct http_head h;
-    if (found == NULL || (r->verb != HTTP_VERB_GET && r->verb != HTTP_VERB_HEAD)) return false;
+    if (r->verb != HTTP_VERB_GET && r->verb != HTTP_VERB_HEAD) return false;
+    if (r->path.len > prefix.len && memcmp(r->path.ptr, prefix.ptr, prefix.len) == 0)
+        return false; /* no need to look */
+    const struct asset *found = asset_find(s->options.assets, r->path);
+    if (found == NULL) return false;
     asset_head(found, r, &h);
     if (h.status == 406) {
         web_say_error(s, n, ERR_UNSUPPORTED, 406, "the console is kept compressed: say accept-encoding: gzip", NULL,

@@ -43,9 +43,11 @@ static enum err read_jobs(struct spec *s) {
     return ERR_OK;
 }
 
-static enum err check_flow(struct spec *s, const struct wire_flow *flow) {
+/* Options were looked at with their job. */
+static enum err check_flow(struct spec *s, struct wire_flow flow) {
     struct why inner = {{0}};
-    enum err e = tlv_check(&wire_flow_desc, flow, &inner);
+    flow.part.options = (struct tlv_list){0};
+    enum err e = tlv_check(&wire_flow_desc, &flow, &inner);
     return e == ERR_OK ? ERR_OK : spec_refuse(s, s->in->source.root->at, e, "%s", inner.text);
 }
 
@@ -66,7 +68,7 @@ static enum err read_flow(struct spec *s, struct wire_flow *ret, struct spec_sch
                              .trace = s->flow.trace,
                              .labels = s->flow.labels};
     e = spec_graph(s, &flow.part);
-    if (e == ERR_OK) e = check_flow(s, &flow);
+    if (e == ERR_OK) e = check_flow(s, flow);
     if (e == ERR_OK) *ret = flow;
     return e;
 }
@@ -75,7 +77,9 @@ enum err spec_read_scheduled(const struct spec_input *in, struct arena *arena, s
                              struct spec_schedule *ret, struct why *why) {
     struct spec *s = arena_try(arena, sizeof *s);
     if (s == NULL) return why_set(why, ERR_LIMIT, "%s: no memory for it", in->source.name);
-    *s = (struct spec){.in = in, .arena = arena, .why = why};
+    s->in = in;
+    s->arena = arena;
+    s->why = why;
     limits_default(&s->limits);
     index_init(&s->names);
     struct spec_schedule schedule = {0};

@@ -191,9 +191,18 @@ static enum err phases_join(struct graph *g, const uint32_t *phases, const uint3
 
 #define PHASES_MAX 256u
 
+/* At most so many phases are used, and there are fewer barriers. */
+static uint32_t phases_most(const struct spec *s) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->job_count && count < PHASES_MAX; i++) count += s->jobs[i].phase != NULL;
+    return count;
+}
+
 static enum err read_phases(struct graph *g, uint32_t *phases) {
     struct spec *s = g->s;
     uint32_t used[PHASES_MAX], used_count = 0;
+    g->node_count = s->job_count;
+    if (phases_most(s) == 0) return ERR_OK;
     for (uint32_t i = 0; i < s->job_count; i++) {
         enum err e = phase_of(s, &s->jobs[i], &phases[i]);
         if (e != ERR_OK) return e;
@@ -205,7 +214,7 @@ static enum err read_phases(struct graph *g, uint32_t *phases) {
         used[used_count++] = phases[i];
     }
     sort_u32(used, used_count);
-    g->barrier_names = spec_alloc(s, sizeof(struct slice) * PHASES_MAX);
+    g->barrier_names = spec_alloc(s, sizeof(struct slice) * used_count);
     if (g->barrier_names == NULL) return spec_full(s);
     return phases_join(g, phases, used, used_count);
 }
@@ -264,6 +273,10 @@ static enum err sort_nodes(struct graph *g, uint32_t *order, uint32_t *place) {
 /* ---- to the wire ---- */
 
 static uint32_t options_place(struct graph *g, const struct wire_options *o) {
+    if (g->node_count == 1) { /* nothing to share it with but its own compensation */
+        *(struct wire_options *)vec_push(&g->options) = *o;
+        return g->options.count - 1;
+    }
     buf_clear(&g->bytes);
     tlv_encode(&wire_options_desc, o, &g->bytes);
     uint64_t key = hash64(g->bytes.at, g->bytes.len, 0);
@@ -369,7 +382,7 @@ static enum err put_jobs(struct graph *g, struct wire_jobs *ret) {
 enum err spec_graph(struct spec *s, struct wire_jobs *ret) {
     struct graph g = {.s = s};
     uint32_t *phases = spec_alloc(s, sizeof *phases * s->job_count);
-    g.edges = spec_alloc(s, sizeof *g.edges * ((size_t)s->job_count + PHASES_MAX));
+    g.edges = spec_alloc(s, sizeof *g.edges * ((size_t)s->job_count + phases_most(s)));
     if (phases == NULL || g.edges == NULL) return spec_full(s);
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < s->job_count; i++) e = read_needs(s, &s->jobs[i], i, &g.edges[i]);

@@ -1,6 +1,7 @@
 /* buf_test.c: round trips, the sticky marks, and the one form of a varint. */
 #include "test.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "buf.h"
@@ -16,8 +17,7 @@ static void what_is_put_is_read_back(void **state) {
     buf_put_varint(&b, 300);
     buf_put_str(&b, SLICE("text"));
     buf_printf(&b, "%d-%s", 42, "x");
-    static const uint8_t fixed[] = {1,  3,  2, 7, 6,    5, 4, 15,  14,  13,  12,
-                                    11, 10, 9, 8, 0xac, 2, 4, 't', 'e', 'x', 't'};
+    static const uint8_t fixed[] = {1, 3, 2, 7, 6, 5, 4, 15, 14, 13, 12, 11, 10, 9, 8, 0xac, 2, 4, 't', 'e', 'x', 't'};
     assert_memory_equal(b.at, fixed, sizeof fixed);
 
     struct cursor c = cursor_of(buf_slice(&b));
@@ -118,6 +118,20 @@ static void zigzag_round_trips(void **state) {
     assert_int_equal(zigzag(1), 2);
 }
 
+static void decimals_are_as_printf_has_them(void **state) {
+    (void)state;
+    static const uint64_t values[] = {0, 9, 10, 99, 100, 1234567890, UINT64_MAX};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct buf b;
+        char expected[24];
+        buf_init(&b, 100);
+        buf_put_decimal(&b, values[i]);
+        snprintf(expected, sizeof expected, "%" PRIu64, values[i]);
+        assert_true(slice_eq(buf_slice(&b), slice_str(expected)));
+        buf_fini(&b);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_put_is_read_back),
@@ -126,6 +140,7 @@ int main(void) {
         cmocka_unit_test(every_varint_has_one_form),
         cmocka_unit_test(bad_is_sticky),
         cmocka_unit_test(zigzag_round_trips),
+        cmocka_unit_test(decimals_are_as_printf_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

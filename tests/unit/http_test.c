@@ -238,6 +238,24 @@ static void old_http_is_by_the_book(void **state) {
     http_in_fini(&in);
 }
 
+/* Wherever it stands: heads are looked at eight bytes at a time. */
+static void control_characters_are_seen_everywhere(void **state) {
+    (void)state;
+    for (unsigned c = 1; c < 256; c++)
+        for (size_t at = 0; at < 24; at++) {
+            char text[128];
+            size_t len = (size_t)snprintf(text, sizeof text, "GET / HTTP/1.1\r\n" HOST "A: x");
+            memset(text + len, 'a', 24);
+            text[len + at] = (char)c;
+            snprintf(text + len + 24, sizeof text - len - 24, "z\r\n\r\n");
+            begin();
+            (void)feed(slice_str(text));
+            bool is_good = c == '\t' || (c >= 0x20 && c != 0x7f);
+            if (is_good != (in.state == HTTP_IN_WHOLE)) fail_msg("byte %u at %zu", c, at);
+            http_in_fini(&in);
+        }
+}
+
 static void every_part_has_its_limit(void **state) {
     (void)state;
     static char text[1 << 16];
@@ -297,12 +315,19 @@ static void targets_have_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_is_read),          cmocka_unit_test(pieces_make_no_difference),
-        cmocka_unit_test(messages_follow_each_other), cmocka_unit_test(the_head_comes_first),
-        cmocka_unit_test(line_ends_are_both_bytes),   cmocka_unit_test(the_length_is_said_once),
-        cmocka_unit_test(chunks_are_by_the_book),     cmocka_unit_test(the_first_line_has_one_form),
-        cmocka_unit_test(headers_have_names),         cmocka_unit_test(old_http_is_by_the_book),
-        cmocka_unit_test(every_part_has_its_limit),   cmocka_unit_test(targets_have_parts),
+        cmocka_unit_test(control_characters_are_seen_everywhere),
+        cmocka_unit_test(a_request_is_read),
+        cmocka_unit_test(pieces_make_no_difference),
+        cmocka_unit_test(messages_follow_each_other),
+        cmocka_unit_test(the_head_comes_first),
+        cmocka_unit_test(line_ends_are_both_bytes),
+        cmocka_unit_test(the_length_is_said_once),
+        cmocka_unit_test(chunks_are_by_the_book),
+        cmocka_unit_test(the_first_line_has_one_form),
+        cmocka_unit_test(headers_have_names),
+        cmocka_unit_test(old_http_is_by_the_book),
+        cmocka_unit_test(every_part_has_its_limit),
+        cmocka_unit_test(targets_have_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
