@@ -265,13 +265,20 @@ static enum err orion_listen(struct serve *v, struct why *why) {
 
 /* ---- Titan's protocol ---- */
 
+#define SECONDS_MAX 31622400 /* a year, as delay_ms_max */
+
 static enum err titan_read(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_titan_listen);
     const char *open = setting_text(&v->settings, SETTING_titan_open);
     const char *dead = setting_text(&v->settings, SETTING_titan_dead_status);
     const char *backoff = setting_text(&v->settings, SETTING_titan_retry_backoff);
     bool is_open = strcmp(open, "yes") == 0, has_backoff = strcmp(backoff, "yes") == 0;
-    v->titan = (struct titan_options){setting_text(&v->settings, SETTING_titan_tenant), dead, has_backoff};
+    v->titan = (struct titan_options){
+        .tenant = setting_text(&v->settings, SETTING_titan_tenant), .dead_status = dead, .backoff = has_backoff};
+    enum err e = setting_number(&v->settings, SETTING_titan_dag_seconds, 1, SECONDS_MAX, &v->titan.dag_seconds, why);
+    if (e == ERR_OK)
+        e = setting_number(&v->settings, SETTING_titan_job_seconds, 1, SECONDS_MAX, &v->titan.job_seconds, why);
+    if (e != ERR_OK) return e;
     if (!is_open && strcmp(open, "no") != 0)
         return why_set(why, ERR_INVALID, "titan_open: %s is neither yes nor no", open);
     if (!has_backoff && strcmp(backoff, "no") != 0)

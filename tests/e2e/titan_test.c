@@ -73,6 +73,50 @@ CASE(who_goes_without_reading_hurts_nobody)
 CASE(unknown_opcodes)
 CASE(store)
 CASE(text_of_any_language)
+CASE(a_dag_runs)
+CASE(it_is_a_flow)
+CASE(forms_of_a_dag)
+CASE(refused_submissions_leave_nothing)
+CASE(a_job_alone)
+CASE(a_shared_folder_and_private_scripts)
+CASE(same_names_never_mix)
+CASE(large_scripts)
+CASE(priorities_and_first_come)
+CASE(a_job_that_nobody_can_run_blocks_nobody)
+CASE(failures_and_their_descendants)
+CASE(parents_of_earlier_submissions)
+CASE(two_jobs_of_one_id_both_run)
+CASE(delays)
+CASE(cancel)
+CASE(output_of_any_size_in_order)
+CASE(files)
+CASE(large_files)
+CASE(run_a_file)
+CASE(archives)
+CASE(services)
+CASE(services_of_files_and_archives)
+CASE(statistics)
+CASE(workers_come_and_go)
+
+/* ---- a server that is killed, or told otherwise ---- */
+
+static void what_was_accepted_outlives_the_server(void **state) {
+    (void)state;
+    play("before_the_kill");
+    realserver_kill(&server);
+    realserver_start(&server);
+    play("after_the_kill");
+}
+
+static void it_can_be_told_otherwise(void **state) {
+    (void)state;
+    const char *const flags[] = {"--titan-dead-status", "FAILED", "--titan-job-seconds", "1"};
+    assert_int_equal(realserver_stop(&server), 0);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[6 + i] = flags[i];
+    realserver_start(&server);
+    play("dead_is_called_failed");
+    play("timeouts_kill_the_tree");
+}
 
 /* ---- settings ---- */
 
@@ -97,6 +141,32 @@ int main(void) {
         cmocka_unit_test(unknown_opcodes),
         cmocka_unit_test(store),
         cmocka_unit_test(text_of_any_language),
+        cmocka_unit_test(a_dag_runs),
+        cmocka_unit_test(it_is_a_flow),
+        cmocka_unit_test(forms_of_a_dag),
+        cmocka_unit_test(refused_submissions_leave_nothing),
+        cmocka_unit_test(a_job_alone),
+        cmocka_unit_test(a_shared_folder_and_private_scripts),
+        cmocka_unit_test(same_names_never_mix),
+        cmocka_unit_test(large_scripts),
+        cmocka_unit_test(priorities_and_first_come),
+        cmocka_unit_test(a_job_that_nobody_can_run_blocks_nobody),
+        cmocka_unit_test(failures_and_their_descendants),
+        cmocka_unit_test(parents_of_earlier_submissions),
+        cmocka_unit_test(two_jobs_of_one_id_both_run),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(cancel),
+        cmocka_unit_test(output_of_any_size_in_order),
+        cmocka_unit_test(files),
+        cmocka_unit_test(large_files),
+        cmocka_unit_test(run_a_file),
+        cmocka_unit_test(archives),
+        cmocka_unit_test(services),
+        cmocka_unit_test(services_of_files_and_archives),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(workers_come_and_go),
+        cmocka_unit_test(what_was_accepted_outlives_the_server),
+        cmocka_unit_test(it_can_be_told_otherwise),
         cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
