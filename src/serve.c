@@ -27,6 +27,7 @@
 #include "osrecall.h"
 #include "ostls.h"
 #include "oszones.h"
+#include "resp_session.h"
 #include "serve_members.h"
 #include "server.h"
 #include "settings.h"
@@ -59,6 +60,7 @@ struct serve {
     struct plug plug;
     struct orion_options orion;
     struct titan_options titan;
+    struct resp_options resp;
     struct serve_members members_place;
     struct members *members;            /* Titan's own workers; NULL = its protocol is not spoken here */
     char socket[SETTING_TEXT_MAX + 32]; /* where they attach; empty = there is none */
@@ -320,6 +322,34 @@ static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t 
     members_hear(v->members, conn, address, opcode, body, ret);
 }
 
+/* ---- RESP ---- */
+
+static enum err resp_read(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_resp_listen);
+    const char *open = setting_text(&v->settings, SETTING_resp_open);
+    v->resp.tenant = setting_text(&v->settings, SETTING_resp_tenant);
+    if (v->resp.tenant[0] == 0) return why_set(why, ERR_INVALID, "resp_tenant: a name is missing");
+    if (strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
+        return why_set(why, ERR_INVALID, "resp_open: %s is neither yes nor no", open);
+    if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
+    if (strcmp(open, "yes") != 0)
+        return why_set(why, ERR_FORBIDDEN,
+                       "resp_listen: %s can be reached from other machines, and nobody is asked for a token there: the "
+                       "main port speaks RESP with one (who means it says --resp-open yes)",
+                       address);
+    return check_public(v, "resp_listen", address, why);
+}
+
+static enum err resp_listen(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_resp_listen);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+    if (address[0] == 0) return ERR_OK;
+    enum err e = osloop_listen(v->loop, address, server_resp_handler(v->server), got, why);
+    snprintf(text, sizeof text, "%s (RESP)", got);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
+    return e;
+}
+
 /* ---- the playground ---- */
 
 static enum err plug_open(struct serve *v, struct why *why) {
@@ -460,6 +490,7 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) e = titan_listen(v, why);
     if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
         log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
+    if (e == ERR_OK) e = resp_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
@@ -533,6 +564,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .certified = v->certified,
                                .orion = &v->orion,
                                .titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 ? &v->titan : NULL,
+                               .resp = &v->resp,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
@@ -548,6 +580,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = plug_open(v, why);
     if (e == ERR_OK) e = orion_read(v, why);
     if (e == ERR_OK) e = titan_read(v, why);
+    if (e == ERR_OK) e = resp_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
     if (e == ERR_OK) members_open(v, build);

@@ -235,26 +235,41 @@ void engine_begin(struct engine *e, const struct inputs *in) {
     e->was_working = e->state.working_head != 0;
 }
 
-bool engine_is_full(const struct engine *e) {
-    const struct buf *b = &e->records[e->filling];
-    size_t largest = (size_t)e->limits.submit_bytes_max + 65536;
-    return e->first_lsn &&
-           (b->len + largest > b->max || e->state.lsn - e->first_lsn >= (uint64_t)e->limits.batch_records_max);
+static size_t largest_record(const struct engine *e) {
+    return (size_t)e->limits.submit_bytes_max + 65536;
 }
 
-void engine_command(struct engine *e, const struct command *cmd) {
-    struct reply reply = {0};
-    struct decision d = new_decision(e, &reply);
+bool engine_is_full(const struct engine *e) {
+    const struct buf *b = &e->records[e->filling];
+    return e->first_lsn && (b->len + largest_record(e) > b->max ||
+                            e->state.lsn - e->first_lsn >= (uint64_t)e->limits.batch_records_max);
+}
+
+bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
+    const struct buf *b = &e->records[e->filling];
+    uint64_t held = e->first_lsn ? e->state.lsn - e->first_lsn + 1 : 0;
+    return b->len + bytes + largest_record(e) <= b->max &&
+           held + records <= (uint64_t)e->limits.batch_records_max;
+}
+
+void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {
+    *ret = (struct reply){0};
+    struct decision d = new_decision(e, ret);
     if (engine_is_full(e))
-        reply.err = refuse(&d, ERR_BUSY, "too much at once");
+        ret->err = refuse(&d, ERR_BUSY, "too much at once");
     else
         decide(&d, cmd);
     e->live.stale_refused += d.stale;
     commit_decided(e);
-    if (reply.err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
-    if (reply.err == ERR_OK && cmd->kind == CMD_SCHEDULE_SLOTS) /* the tick has waited for them */
+    if (ret->err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
+    if (ret->err == ERR_OK && cmd->kind == CMD_SCHEDULE_SLOTS) /* the tick has waited for them */
         timer_set(&e->state, TIMER_SCHEDULE, map_get(&e->state.schedule_by_revision, cmd->as.schedule_slots.revision),
                   e->in.wall);
+}
+
+void engine_command(struct engine *e, const struct command *cmd) {
+    struct reply reply;
+    engine_ask(e, cmd, &reply);
     if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
 }
 

@@ -53,6 +53,9 @@ void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const s
 
 void engine_begin(struct engine *e, const struct inputs *in);
 void engine_command(struct engine *e, const struct command *cmd);
+/* The same, but the answer is the caller's at once, without a token: it has to keep it, and all it says of the state,
+ * until engine_lsn of this moment is durable. */
+void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret);
 void engine_finish(struct engine *e);
 
 /* The records of all passes since the last call. Returns false when there are none. The slice is valid until
@@ -67,6 +70,8 @@ uint32_t engine_watchers(const struct engine *e, const struct effect *effect, wa
 
 /* True when the open batch is so large that the caller should append before it feeds more commands. */
 bool engine_is_full(const struct engine *e);
+/* True when commands that write at most so much fit into the open batch, so that they become durable all or none. */
+bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records);
 /* True when the journal is nearly down to what was promised to accepted work and the open batch does not fill a
  * block yet: the caller should wait a few milliseconds for more before it appends, so that padding does not eat the
  * promise. */

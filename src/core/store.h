@@ -8,6 +8,7 @@
 #define REEVE_STORE_H
 
 #include "state.h"
+#include "store_number.h"
 
 void store_init(struct store *t);
 void store_fini(struct store *t);
@@ -49,11 +50,6 @@ void member_remove(struct store *t, uint32_t set, uint32_t member);
 #define STORE_ITEM_COST 128u
 #define STORE_MEMBER_COST 64u
 uint64_t item_cost(const struct store *t, const struct item *it);
-
-/* A number as its canonical decimal text, and back; false when the text is no such number. */
-#define STORE_NUMBER_BYTES 21
-struct slice store_number_text(int64_t number, char out[STORE_NUMBER_BYTES]);
-bool store_number(struct slice text, int64_t *ret);
 
 /* ---- apply ---- */
 

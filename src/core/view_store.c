@@ -42,6 +42,15 @@ bool view_member(const struct state *s, wall_time now, struct store_place place,
     return it && it->kind == ITEM_SET && member_find(&s->store, it->as.set, member);
 }
 
+uint32_t view_tenant_number(const struct state *s, struct slice tenant) {
+    return tenant_find(s, tenant);
+}
+
+uint64_t view_space_keys(const struct state *s, struct store_place place) {
+    uint32_t space = space_of(s, place);
+    return space != 0 ? space_at(&s->store, space)->items : 0;
+}
+
 static bool begins_with(struct slice text, struct slice prefix) {
     return text.len >= prefix.len && slice_eq(slice_of(text.ptr, prefix.len), prefix);
 }

@@ -43,6 +43,10 @@ bool view_items(const struct state *s, wall_time now, struct store_place place, 
 bool view_members(const struct state *s, wall_time now, struct store_place place, struct slice key,
                   const struct store_page *page, view_text_fn each, void *ctx, struct slice *ret_last);
 
+/* The number of a tenant, which it keeps; 0 = nobody has heard of it. */
+uint32_t view_tenant_number(const struct state *s, struct slice tenant);
+uint64_t view_space_keys(const struct state *s, struct store_place place); /* with those that are just over */
+
 struct store_counts {
     uint64_t keys, bytes; /* of one tenant, its flows included, against store_tenant_keys_max and _bytes_max */
 };

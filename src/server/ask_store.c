@@ -161,12 +161,17 @@ bool ask_kv_stop(struct server *s, struct request *r, uint32_t request) {
 struct told {
     struct server *s;
     struct wire_kv_event m;
+    const struct store_effect *x;
 };
 
 static void tell(void *ctx, uint64_t session, uint64_t watch) {
     struct told *t = ctx;
     struct session *n = session_of(t->s, (conn_id){session});
     if (n == NULL) return;
+    if (n->resp != NULL) {
+        resp_tell(t->s, n, watch, t->x);
+        return;
+    }
     if (t->s->world.net->ops->unsent(t->s->world.net, n->conn) > KV_UNSENT_MAX) {
         n->kv_gap = true;
         return;
@@ -178,6 +183,6 @@ static void tell(void *ctx, uint64_t session, uint64_t watch) {
 
 void ask_store_effect(struct server *s, const struct effect *e) {
     const struct store_effect *x = &e->as.store;
-    struct told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}};
+    struct told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
     (void)engine_watchers(s->engine, e, tell, &t);
 }

@@ -67,6 +67,14 @@ void server_command(struct server *s, conn_id conn, uint32_t request, const stru
     if (g != NULL) g->decided(g->ctx, conn, request, cmd);
 }
 
+void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret) {
+    const struct guest *g = s->world.guest;
+    if (g != NULL) g->asked(g->ctx, conn, 0, cmd);
+    engine_ask(s->engine, cmd, ret);
+    s->command_count++;
+    if (g != NULL) g->decided(g->ctx, conn, 0, cmd);
+}
+
 /* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
 static uint64_t journal_room(struct server *s) {
     struct why why;
@@ -261,6 +269,7 @@ void server_pass(struct server *s) {
     s->woken = false;
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
+    resp_serve(s);
     judge_turn(s);
     project_turn(s);
     retain_turn(s);
@@ -285,6 +294,7 @@ void server_pass(struct server *s) {
     streams_pump(s);
     web_turn(s);
     titan_turn(s);
+    resp_turn(s);
 }
 
 static int64_t earlier(int64_t a, int64_t b) {
@@ -297,7 +307,8 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
-                 s->hung_up.count > 0 || s->webs.ready.count > 0 || s->titan.ready.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
+                 s->hung_up.count > 0 || s->webs.ready.count > 0 || s->titan.ready.count > 0 || resp_waits(s) ||
+                 engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -365,6 +376,10 @@ conn_id server_titan_pending(struct server *s) {
     return titan_fleet_pending(s);
 }
 
+const struct net_handler *server_resp_handler(struct server *s) {
+    return &s->resps.handler;
+}
+
 /* ---- compaction ---- */
 
 bool server_wants_compact(const struct server *s) {
@@ -407,11 +422,9 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->past.count == 0 &&
-           s->audits.count == 0 && s->launches == 0 && s->held_dones.count == 0 &&
-           s->append == APPEND_NONE &&
-           lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
-           engine_lsn(s->engine) == engine_durable_lsn(s->engine);
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->audits.count == 0 && s->launches == 0 &&
+           s->held_dones.count == 0 && resp_is_quiet(s) && s->append == APPEND_NONE && lane_is_empty(&s->lanes[0]) &&
+           lane_is_empty(&s->lanes[1]) && engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
 
 /* ---- opening ---- */
@@ -491,6 +504,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     session_handler(s, &s->handler);
     orion_init(s);
     titan_init(s);
+    resp_init(s);
     pool_init(&s->sessions, sizeof(struct session), SESSIONS_MAX);
     pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
     map_init(&s->session_by_conn);
@@ -523,6 +537,7 @@ static void server_free(struct server *s) {
     playground_fini(s);
     orion_fini(s);
     titan_fini(s);
+    resp_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);

@@ -30,6 +30,7 @@ struct aside;
 struct guest;
 struct orion_options;
 struct plug;
+struct resp_options;
 struct recaller;
 struct server;
 struct titan_options;
@@ -96,6 +97,7 @@ struct server_options {
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
     const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
     const struct titan_options *titan; /* of the listener for Titan's protocol (titan_session.h); NULL = none */
+    const struct resp_options *resp; /* of the listener for RESP (resp_session.h); NULL = none */
     const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
@@ -111,6 +113,7 @@ const struct net_handler *server_handler(struct server *s);
 conn_id server_titan_pending(struct server *s); /* titan_fleet.h */
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
+const struct net_handler *server_resp_handler(struct server *s); /* of the listener for RESP */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);

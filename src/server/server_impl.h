@@ -27,6 +27,7 @@
 #include "pool.h"
 #include "project.h"
 #include "rate.h"
+#include "resp_session.h"
 #include "retain.h"
 #include "server.h"
 #include "stream.h"
@@ -52,6 +53,7 @@ enum session_state {
 };
 
 struct web; /* below */
+struct resp; /* resp_impl.h */
 
 enum attach_state { ATTACH_NONE, ATTACH_ASKED, ATTACH_DONE };
 
@@ -60,6 +62,7 @@ struct session {
     enum session_state state;
     bool is_local, is_tls, goodbye;
     bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
+    bool is_resp;  /* came by the listener for RESP (resp_session.h) */
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
@@ -67,6 +70,7 @@ struct session {
     struct buf in; /* the beginning of a frame that is not whole yet */
     struct web *web; /* speaks HTTP; NULL = it does not */
     struct titan_talk *titan; /* speaks Titan's protocol (titan_session.h); NULL = it does not */
+    struct resp *resp; /* speaks RESP; NULL = it does not */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
     struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
@@ -266,6 +270,7 @@ struct server {
     struct playground playground;
     struct orion orion;
     struct titan titan;
+    struct resps resps;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
@@ -284,6 +289,9 @@ void server_log(struct server *s, enum server_level level, const char *what, con
 void server_fail(struct server *s, enum err e, const struct why *why);
 /* Every command goes this way. `conn` and `request` say where it comes from; 0 = from the server itself. */
 void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd);
+
+/* The same with the answer at once, for who holds it back until engine_lsn of this moment is durable. */
+void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret);
 
 static inline const struct state *server_state(const struct server *s) {
     return engine_state(s->engine);

@@ -48,6 +48,7 @@ void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
 }
 
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
+    if (n->resp != NULL) return; /* no message of the wire is for it */
     if (n->web != NULL)
         web_frames(s, n, frames);
     else if (n->titan != NULL)
@@ -105,6 +106,7 @@ static void forget(struct server *s, struct session *n) {
     }
     web_close(s, n);
     titan_close(s, n);
+    resp_close(s, n);
     feed_forget(s, n->conn);
     herald_forget(s, n->conn);
     orion_stream_forget(s, n->conn);
@@ -134,6 +136,8 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
     n->attach = n->attach == ATTACH_ASKED ? ATTACH_NONE : n->attach;
     if (n->web != NULL)
         web_refuse(s, n, e, text);
+    else if (n->resp != NULL)
+        resp_refuse(s, n, text);
     else
         session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
     server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, text);
@@ -246,8 +250,9 @@ static bool sniffed(struct server *s, struct session *n, struct slice first) {
     char text[120];
     if (what == SNIFF_NATIVE && !n->is_orion) return true;
     if (what == SNIFF_HTTP) web_open(s, n);
-    if (what == SNIFF_MORE || what == SNIFF_HTTP) return false;
-    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", n->is_orion ? "" : "native v2 and ",
+    if (what == SNIFF_RESP && !n->is_orion) resp_open(s, n);
+    if (what == SNIFF_MORE || what == SNIFF_HTTP || n->resp != NULL) return false;
+    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", n->is_orion ? "" : "native v2, RESP and ",
              sniff_word(what));
     session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
     return false;
@@ -261,6 +266,10 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         web_received(s, n, bytes);
         return;
     }
+    if (n->resp != NULL) {
+        resp_received(s, n, bytes);
+        return;
+    }
     bool buffered = n->in.len > 0;
     if (buffered) buf_put_slice(&n->in, bytes);
     struct slice all = buffered ? buf_slice(&n->in) : bytes;
@@ -272,6 +281,7 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         if (!is_known(s, conn)) return;
         if (!buffered) buf_put_slice(&n->in, bytes);
         if (n->web != NULL) web_received(s, n, (struct slice){0});
+        if (n->resp != NULL) resp_received(s, n, (struct slice){0});
         return;
     }
     size_t used = frames_take(s, n, all);
@@ -331,6 +341,7 @@ static void drained(void *ctx, conn_id conn) {
     if (n == NULL || !n->choked) return;
     n->choked = false;
     read_or_not(s, n);
+    if (n->resp != NULL) resp_drained(s, n);
 }
 
 static void closed(void *ctx, conn_id conn, const char *why) {

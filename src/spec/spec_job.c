@@ -63,6 +63,7 @@ static enum err read_archive(struct spec *s, struct spec_job *job) {
     job->r.script_hash = file.hash;
     job->r.script_name = last_part(x.file);
     job->r.entry = x.entry;
+    job->r.shared = false; /* it starts where it is unpacked */
     job->r.dir = x.dir;
     job->r.strip = x.strip;
     return e;

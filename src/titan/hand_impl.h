@@ -62,6 +62,7 @@ struct hand {
     struct pool sessions, tasks;
     struct map session_by_conn, task_by_process;
     struct vec files; /* struct hand_file, the latest staged last */
+    struct arena frame; /* of what a frame brings */
     struct arena arena; /* of one start */
     struct buf out;
     uint64_t serial;

@@ -32,7 +32,7 @@ static int setup(void **state) {
     (void)state;
     choose_address();
     realserver_make(&server);
-    const char *const flags[] = {"--titan-listen", address, "--titan-frame-ms", "300", "--may-start-workers", "yes"};
+    const char *const flags[] = {"--titan-listen", address, "--titan-frame-ms", "2000", "--may-start-workers", "yes"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[i] = flags[i];
     realserver_start(&server);
     realworker_make(&worker, &server, "w");

@@ -1,0 +1,287 @@
+/* resp_session.c: see resp_session.h. The life of a connection that speaks RESP: bytes in, replies out. */
+#include "resp_session.h"
+
+#include <stdio.h>
+
+#include "panic.h"
+#include "resp_impl.h"
+#include "session.h"
+
+#define ARGS_MAX 65536u
+#define STRANGER_ARGS_MAX 10u
+#define STRANGER_BYTES_MAX 16384u   /* what one who has not said who he is may make us hold */
+#define TURN_COMMANDS_MAX 1024u     /* of one connection in one pass: others want their turn */
+#define HELD_MAX ((size_t)16 << 20) /* replies that wait, before the connection has to */
+#define REPLY_MAX ((size_t)1 << 28)
+#define IN_KEPT (256u << 10) /* a buffer larger than this is given back when it is empty */
+#define QUEUE_MAX ((size_t)16 << 20)
+#define PAUSE_BYTES (1u << 20)
+
+static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
+    struct server *s = ctx;
+    s->handler.opened(ctx, conn, peer);
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    n->is_resp = true;
+    resp_open(s, n);
+}
+
+void resp_init(struct server *s) {
+    s->resps.handler = s->handler;
+    s->resps.handler.opened = opened;
+    s->resps.opened_ms = s->world.clock->mono(s->world.clock).ms;
+    /* Not a number that a server before this one gave away. */
+    s->resps.bookmark_last = ((uint64_t)s->world.clock->wall(s->world.clock).ms & UINT32_MAX) << 16;
+    buf_init(&s->resps.made, REPLY_MAX);
+    pool_init(&s->resps.all, sizeof(struct resp), UINT32_MAX - 1u);
+    vec_init(&s->resps.ready, sizeof(conn_id));
+    vec_init(&s->resps.serving, sizeof(conn_id));
+    vec_init(&s->resps.holding, sizeof(conn_id));
+}
+
+void resp_fini(struct server *s) {
+    for (uint32_t i = 0; s->resps.bookmarks != NULL && i < RESP_BOOKMARKS; i++) bytes_free(s->resps.bookmarks[i].where);
+    buf_fini(&s->resps.made);
+    pool_fini(&s->resps.all);
+    vec_fini(&s->resps.ready);
+    vec_fini(&s->resps.serving);
+    vec_fini(&s->resps.holding);
+}
+
+void resp_open(struct server *s, struct session *n) {
+    uint32_t index = pool_alloc(&s->resps.all);
+    ENSURE(index != 0);
+    struct resp *p = pool_at(&s->resps.all, index);
+    p->conn = n->conn;
+    p->index = index;
+    p->version = 2;
+    resp_in_init(&p->in);
+    buf_init(&p->held, REPLY_MAX);
+    buf_init(&p->queue, QUEUE_MAX);
+    vec_init(&p->marks, sizeof(struct resp_mark));
+    vec_init(&p->watched, sizeof(struct resp_watched));
+    vec_init(&p->subs, sizeof(struct resp_sub));
+    n->resp = p;
+    resp_welcome(s, n);
+}
+
+void resp_close(struct server *s, struct session *n) {
+    struct resp *p = n->resp;
+    if (p == NULL) return;
+    resp_multi_end(p);
+    resp_channels_end(p);
+    resp_in_fini(&p->in);
+    buf_fini(&p->held);
+    buf_fini(&p->queue);
+    vec_fini(&p->marks);
+    vec_fini(&p->watched);
+    vec_fini(&p->subs);
+    pool_free(&s->resps.all, p->index);
+    n->resp = NULL;
+}
+
+/* ---- in ---- */
+
+static void get_ready(struct server *s, struct session *n) {
+    if (n->resp->is_ready || n->resp->ending) return;
+    n->resp->is_ready = true;
+    *(conn_id *)vec_push(&s->resps.ready) = n->conn;
+}
+
+void resp_received(struct server *s, struct session *n, struct slice bytes) {
+    if (n->resp->ending) return;
+    buf_put_slice(&n->in, bytes);
+    if (n->in.full || (n->state == SESSION_NEW && n->in.len > STRANGER_BYTES_MAX)) {
+        session_refuse(s, n, 0, ERR_LIMIT, "the command is too long");
+        return;
+    }
+    get_ready(s, n);
+}
+
+void resp_drained(struct server *s, struct session *n) {
+    if (n->in.len > 0) get_ready(s, n);
+}
+
+void resp_refuse(struct server *s, struct session *n, const char *text) {
+    struct buf line;
+    buf_init(&line, 1024);
+    struct resp_out o = {&line, n->resp->version};
+    resp_errorf(&o, "ERR %s", text);
+    session_send_raw(s, n, buf_slice(&line));
+    buf_fini(&line);
+}
+
+bool resp_waits(const struct server *s) {
+    return s->resps.ready.count > 0 && s->append != APPEND_FULL;
+}
+
+/* ---- out ---- */
+
+bool resp_is_quiet(const struct server *s) {
+    return s->resps.holding.count == 0;
+}
+
+/* What was just said tells of the present state. Whatever is in the batch that is being filled becomes durable at
+ * once, so that there are two marks at most: of the batch that is away, and of this one. */
+static void hold(struct server *s, struct session *n) {
+    struct resp *p = n->resp;
+    struct resp_mark *last = p->marks.count > 0 ? vec_at(&p->marks, p->marks.count - 1) : NULL;
+    uint64_t lsn = engine_lsn(s->engine);
+    bool together = last != NULL && (last->lsn == lsn || last->lsn > s->batch.last_lsn);
+    if ((last != NULL ? last->end : 0) == p->held.len && !p->ending) return; /* nothing was said */
+    if (!together) last = vec_push(&p->marks);
+    *last = (struct resp_mark){lsn, p->held.len};
+    if (p->is_holding) return;
+    p->is_holding = true;
+    *(conn_id *)vec_push(&s->resps.holding) = n->conn;
+}
+
+void resp_flush(struct server *s, struct session *n) {
+    struct resp *p = n->resp;
+    uint64_t durable = engine_durable_lsn(s->engine);
+    size_t end = 0;
+    uint32_t gone = 0;
+    for (; gone < p->marks.count; gone++) {
+        const struct resp_mark *m = vec_at(&p->marks, gone);
+        if (m->lsn > durable) break;
+        end = m->end;
+    }
+    if (gone == 0) return;
+    session_send_raw(s, n, slice_of(p->held.at, end));
+    size_t left = p->held.len - end;
+    if (left > 0) memmove(p->held.at, p->held.at + end, left);
+    buf_cut(&p->held, left);
+    p->marks.count -= gone;
+    if (p->marks.count > 0) memmove(p->marks.at, vec_at(&p->marks, gone), p->marks.count * sizeof(struct resp_mark));
+    for (uint32_t i = 0; i < p->marks.count; i++) ((struct resp_mark *)vec_at(&p->marks, i))->end -= end;
+    if (left == 0 && p->held.slots > IN_KEPT) {
+        buf_fini(&p->held);
+        buf_init(&p->held, REPLY_MAX);
+    }
+    if (p->stalled && p->held.len < HELD_MAX) get_ready(s, n);
+}
+
+void resp_turn(struct server *s) {
+    struct vec *holding = &s->resps.holding;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < holding->count; i++) {
+        conn_id conn = *(conn_id *)vec_at(holding, i);
+        struct session *n = session_of(s, conn);
+        if (n == NULL || n->resp == NULL) continue;
+        resp_flush(s, n);
+        n->resp->is_holding = n->resp->marks.count > 0;
+        if (n->resp->is_holding)
+            *(conn_id *)vec_at(holding, kept++) = conn;
+        else if (n->resp->ending)
+            session_end(s, n);
+    }
+    holding->count = kept;
+}
+
+/* ---- serving ---- */
+
+static void cut_in(struct session *n, size_t used) {
+    size_t left = n->in.len - used;
+    if (left > 0 && used > 0) memmove(n->in.at, n->in.at + used, left);
+    buf_cut(&n->in, left);
+    if (left > 0 || n->in.slots <= IN_KEPT) return;
+    size_t max = n->in.max;
+    buf_fini(&n->in);
+    buf_init(&n->in, max);
+}
+
+static void hang_up(struct resp_ask *x, const char *text) {
+    resp_error(&x->out, text);
+    x->p->ending = true;
+}
+
+/* Pages of browsers can be made to send HTTP to any port of this machine: none of it may be taken for commands. */
+static bool is_http(struct slice word) {
+    return resp_is(word, "post") || resp_is(word, "host:");
+}
+
+enum served { SERVED, SERVED_NOT, SERVED_LATER }; /* not: there is no whole command; later: not in this batch */
+
+/* One command off the front of what has come, *ret_used bytes of it. */
+static enum served serve_one(struct resp_ask *x, struct slice in, size_t *ret_used) {
+    struct resp *p = x->p;
+    bool stranger = x->n->state == SESSION_NEW;
+    struct resp_rules rules = {.args_max = stranger ? STRANGER_ARGS_MAX : ARGS_MAX,
+                               .bulk_bytes_max =
+                                   stranger ? STRANGER_BYTES_MAX : (uint32_t)x->s->limits->frame_bytes_max,
+                               .lines = x->n->is_resp};
+    struct why why = {{0}};
+    enum resp_got got = resp_take(&p->in, in, &rules, ret_used, &why);
+    if (got == RESP_MORE) return SERVED_NOT;
+    if (got == RESP_BAD) {
+        hang_up(x, why.text);
+        return SERVED_NOT;
+    }
+    x->args = (const struct slice *)(const void *)p->in.args.at;
+    x->count = p->in.args.count;
+    if (x->count == 0) return SERVED;
+    if (x->n->is_resp && is_http(x->args[0])) {
+        server_log(x->s, SERVER_WARN, "refused", "%s: HTTP, perhaps of a page in a browser, on the listener for RESP",
+                   x->n->address);
+        p->ending = true;
+        return SERVED_NOT;
+    }
+    if (resp_multi_waits(x)) {
+        *ret_used = 0;
+        return SERVED_LATER;
+    }
+    resp_command_serve(x);
+    return SERVED;
+}
+
+/* Commands until there is none, or no room, or it is another's turn. */
+static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *ret_used) {
+    const struct session *n = x->n;
+    enum served how = SERVED;
+    while (how == SERVED && *ret_count < TURN_COMMANDS_MAX && x->p->held.len < HELD_MAX && !x->p->ending &&
+           !engine_is_full(x->s->engine)) {
+        size_t one = 0;
+        x->out.version = x->p->version;
+        how = serve_one(x, slice_of(n->in.at + *ret_used, n->in.len - *ret_used), &one);
+        *ret_used += one;
+        *ret_count += how == SERVED;
+    }
+    return how;
+}
+
+static void serve_session(struct server *s, struct session *n) {
+    struct resp *p = n->resp;
+    struct resp_ask x = {.s = s, .n = n, .p = p, .out = {&p->held, 0}, .now = engine_now(s->engine)};
+    size_t used = 0;
+    uint32_t served = 0;
+    resp_be(&x);
+    enum served how = serve_some(&x, &served, &used);
+    s->served += served;
+    s->request_count += served;
+    s->resps.command_count += served;
+    ENSURE(!p->held.full);
+    cut_in(n, p->ending ? n->in.len : used);
+    hold(s, n);
+    bool waits = n->in.len > 0 && how != SERVED_NOT;
+    p->stalled = waits && p->held.len >= HELD_MAX;
+    if (waits && !p->stalled) get_ready(s, n);
+    bool full = waits && n->in.len > PAUSE_BYTES;
+    if (full != n->paused) session_pause(s, n, full);
+}
+
+void resp_serve(struct server *s) {
+    struct vec now = s->resps.ready;
+    s->resps.ready = s->resps.serving;
+    s->resps.serving = now;
+    s->resps.ready.count = 0;
+    for (uint32_t i = 0; i < now.count; i++) {
+        struct session *n = session_of(s, *(conn_id *)vec_at(&now, i));
+        if (n == NULL || n->resp == NULL) continue;
+        n->resp->is_ready = false;
+        if (s->draining || n->choked) continue;
+        if (engine_is_full(s->engine))
+            get_ready(s, n);
+        else
+            serve_session(s, n);
+    }
+}
