@@ -28,6 +28,7 @@
 #include "ostls.h"
 #include "oszones.h"
 #include "resp_session.h"
+#include "serve_members.h"
 #include "server.h"
 #include "settings.h"
 #include "titan_session.h"
@@ -60,7 +61,10 @@ struct serve {
     struct orion_options orion;
     struct titan_options titan;
     struct resp_options resp;
-    bool kill_asked, kill_told; /* asked: in the last pass; what it sent is out by the next */
+    struct serve_members members_place;
+    struct members *members;            /* Titan's own workers; NULL = its protocol is not spoken here */
+    char socket[SETTING_TEXT_MAX + 32]; /* where they attach; empty = there is none */
+    bool kill_asked, kill_told;         /* asked: in the last pass; what it sent is out by the next */
 
     bool has_tls, needs_tls;
     enum server_certified certified;
@@ -301,6 +305,23 @@ static enum err titan_listen(struct serve *v, struct why *why) {
     return e;
 }
 
+static void members_line(void *ctx, const char *line) {
+    log_line(ctx, SERVER_INFO, "titan", line);
+}
+
+/* Their agents come by the Unix socket, whose caller needs no token and no certificate. */
+static void members_open(struct serve *v, const char *build) {
+    if (setting_text(&v->settings, SETTING_titan_listen)[0] == 0) return;
+    v->members_place = (struct serve_members){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
+    v->members = serve_members_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
+}
+
+static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                          struct buf *ret) {
+    const struct serve *v = ctx;
+    members_hear(v->members, conn, address, opcode, body, ret);
+}
+
 /* ---- RESP ---- */
 
 static enum err resp_read(struct serve *v, struct why *why) {
@@ -357,6 +378,7 @@ static void plug_turn(struct serve *v) {
 static void pass(void *ctx) {
     struct serve *v = ctx;
     struct why why;
+    if (v->members != NULL) members_pass(v->members);
     server_pass(v->server);
     plug_turn(v);
     compact_turn(v);
@@ -367,7 +389,9 @@ static void pass(void *ctx) {
 
 static mono_time next_pass(void *ctx) {
     struct serve *v = ctx;
-    mono_time next = server_next(v->server);
+    mono_time next = server_next(v->server), own = {TIME_NEVER};
+    if (v->members != NULL) own = members_next(v->members);
+    if (own.ms < next.ms) next = own;
     if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
     return v->kill_asked && !v->kill_told ? (mono_time){0} : next;
 }
@@ -438,6 +462,7 @@ static enum err listen_socket(struct serve *v, struct why *why) {
         snprintf(address, sizeof address, "unix:%s", given);
     enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
+    if (e == ERR_OK) snprintf(v->socket, sizeof v->socket, "%s", address);
     if (e == ERR_OK || !automatic) return e;
     log_line(v, SERVER_WARN, "listening", why->text); /* mostly a path that is too long for a socket */
     return ERR_OK;
@@ -463,6 +488,8 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
     if (e == ERR_OK) e = titan_listen(v, why);
+    if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
+        log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     if (e == ERR_OK) e = resp_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
@@ -513,6 +540,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .aside = osaside_port(v->aside),
                                  .launch = strcmp(may, "yes") == 0 ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
+                                 .titan_worker = members_heard,
+                                 .titan_worker_ctx = v,
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
@@ -554,6 +583,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = resp_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
+    if (e == ERR_OK) members_open(v, build);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);
     if (e != ERR_OK) return e;
@@ -584,6 +614,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     signal(SIGPIPE, SIG_IGN);
     heap_set();
     e = serve(&v, build, why);
+    if (v.members != NULL) members_free(v.members);
     if (v.server != NULL) server_close(v.server);
     osrecall_close(v.recall);
     osaside_close(v.aside);

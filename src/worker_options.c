@@ -10,6 +10,7 @@
 #include "address.h"
 #include "spec_value.h"
 #include "wire_run.h"
+#include "worker_config.h"
 
 enum option_kind {
     OPTION_SWITCH, /* bool */
@@ -73,6 +74,19 @@ static enum err capability_add(struct worker_options *o, char *value, struct why
     if (a->capability_count == AGENT_LIST_MAX)
         return why_set(why, ERR_LIMIT, "--capability: more than %u", AGENT_LIST_MAX);
     a->capabilities[a->capability_count++] = value;
+    return ERR_OK;
+}
+
+static enum err handler_add(struct worker_options *o, char *value, struct why *why) {
+    struct agent_options *a = &o->agent;
+    char *equal = strchr(value, '=');
+    if (equal == NULL || equal == value || equal[1] == 0)
+        return why_set(why, ERR_INVALID, "--handler: TYPE=PROGRAM is expected, not %s", value);
+    if (a->handler_count == AGENT_LIST_MAX) return why_set(why, ERR_LIMIT, "--handler: more than %u", AGENT_LIST_MAX);
+    const char **argv = o->handler_programs[a->handler_count];
+    *equal = 0;
+    argv[0] = equal + 1;
+    a->handlers[a->handler_count++] = (struct agent_handler){value, argv};
     return ERR_OK;
 }
 
@@ -212,6 +226,11 @@ static const struct option options[] = {
     {"--slots", "N", OPTION_CALL, .call = slots_take, .help = "jobs at a time; standard: 4"},
     {"--pool", "NAME", OPTION_TEXT, AT(agent.pool), .help = "the pool that it belongs to; standard: default"},
     {"--capability", "NAME", OPTION_CALL, .call = capability_add, .help = "what it can do; may come several times"},
+    {"--handler", "TYPE=PROGRAM", OPTION_CALL, .call = handler_add, .help = "what runs jobs of this type (`handler: TYPE`): it gets the payload as last argument\nand on standard input; may come several times; with arguments: in the file of --config"},
+    {"--config", "FILE", OPTION_TEXT, AT(config), .help = "YAML: these options by their names, and `handlers: {TYPE: [program, argument]}`;\nelse $REEVE_WORKER_CONFIG"},
+    {"--titan-master", "HOST:PORT", OPTION_TEXT, AT(titan_master), .help = "work for a Titan master in place of a server, by Titan's protocol"},
+    {"--titan-listen", "[HOST:]PORT", OPTION_TEXT, AT(titan_listen), .help = "where that master reaches this worker; this machine only, unless a host is said; standard: 8080"},
+    {"--titan-open", NULL, OPTION_SWITCH, AT(titan_open), .help = "that port may be reached from other machines: whoever reaches it may run anything here"},
     {"--label", "NAME=VALUE", OPTION_CALL, .call = label_add, .help = "what it is; may come several times"},
     {"--cpu", "N", OPTION_CALL, .call = cpu_take, .help = "processors that jobs may ask for a share of; standard: all"},
     {"--memory", "SIZE", OPTION_CALL, .call = memory_take, .help = "memory that jobs may ask for a share of; standard: all"},
@@ -267,18 +286,43 @@ static enum err http_private_default(struct worker_options *o, struct why *why) 
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "REEVE_HTTP_PRIVATE");
 }
 
-bool worker_options_has_value(const char *name) {
+static const struct option *option_find(const char *name) {
     for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (strcmp(options[i].name, name) == 0) return options[i].kind != OPTION_SWITCH;
-    return false;
+        if (strcmp(options[i].name, name) == 0) return &options[i];
+    return NULL;
+}
+
+bool worker_options_has_value(const char *name) {
+    const struct option *option = option_find(name);
+    return option != NULL && option->kind != OPTION_SWITCH;
+}
+
+static enum err take_from_file(struct worker_options *o, const char *name, char *value, struct why *why) {
+    const struct option *option = option_find(name);
+    if (option == NULL || option->at == AT(help) || option->at == AT(config))
+        return why_set(why, ERR_INVALID, "%s: there is no such option", name + 2);
+    if (option->kind != OPTION_SWITCH) return take(o, option, value, why);
+    bool on = strcmp(value, "true") == 0 || strcmp(value, "yes") == 0;
+    if (!on && strcmp(value, "false") != 0 && strcmp(value, "no") != 0)
+        return why_set(why, ERR_INVALID, "%s: yes or no is expected, not %s", name + 2, value);
+    *(bool *)((char *)o + option->at) = on;
+    return ERR_OK;
+}
+
+/* Before the flags, which have the last word. */
+static enum err config_read(struct worker_options *o, int count, char **args, struct why *why) {
+    const char *path = getenv("REEVE_WORKER_CONFIG");
+    for (int i = 0; i + 1 < count; i++)
+        if (strcmp(args[i], "--config") == 0) path = args[i + 1];
+    return path == NULL || path[0] == 0 ? ERR_OK : worker_config_read(o, path, take_from_file, why);
 }
 
 enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why) {
+    enum err read = config_read(o, count, args, why);
+    if (read != ERR_OK) return read;
     for (int i = 0; i < count && !o->help; i++) {
-        const struct option *option = options;
-        while (option < options + OPTION_COUNT && strcmp(option->name, args[i]) != 0) option++;
-        if (option == options + OPTION_COUNT)
-            return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
+        const struct option *option = option_find(args[i]);
+        if (option == NULL) return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
         char *value = NULL;
         if (option->kind != OPTION_SWITCH) {
             if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);

@@ -86,10 +86,20 @@ void agent_close(struct agent *a) {
     arena_fini(&birth);
 }
 
+static struct slice handler_capability(struct arena *arena, const char *type) {
+    size_t len = sizeof WIRE_HANDLER_CAPABILITY - 1 + strlen(type);
+    char *text = arena_alloc(arena, len + 1);
+    snprintf(text, len + 1, WIRE_HANDLER_CAPABILITY "%s", type);
+    return slice_of(text, len);
+}
+
 void agent_info(const struct agent_options *o, struct arena *arena, struct wire_worker_info *ret) {
-    struct wire_name *capabilities = ARENA_ARRAY(arena, struct wire_name, o->capability_count + 1);
+    uint32_t count = o->capability_count + o->handler_count;
+    struct wire_name *capabilities = ARENA_ARRAY(arena, struct wire_name, count + 1);
     struct wire_pair *labels = ARENA_ARRAY(arena, struct wire_pair, o->label_count + 1);
     for (uint32_t i = 0; i < o->capability_count; i++) capabilities[i].name = slice_str(o->capabilities[i]);
+    for (uint32_t i = 0; i < o->handler_count; i++)
+        capabilities[o->capability_count + i].name = handler_capability(arena, o->handlers[i].type);
     for (uint32_t i = 0; i < o->label_count; i++)
         labels[i] = (struct wire_pair){slice_str(o->labels[i].key), slice_str(o->labels[i].value)};
     struct wire_amount *resources = ARENA_ARRAY(arena, struct wire_amount, o->resource_count + 1);
@@ -97,7 +107,7 @@ void agent_info(const struct agent_options *o, struct arena *arena, struct wire_
         resources[i] = (struct wire_amount){slice_str(o->resources[i].name), o->resources[i].amount};
     *ret = (struct wire_worker_info){
         .pool = slice_str(o->pool != NULL ? o->pool : ""),
-        .capabilities = {capabilities, o->capability_count},
+        .capabilities = {capabilities, count},
         .labels = {labels, o->label_count},
         .slots = o->slots,
         .cpu_milli = o->cpu_milli,

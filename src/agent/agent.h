@@ -30,6 +30,11 @@ struct agent_amount {
     uint64_t amount;
 };
 
+struct agent_handler { /* of a type of job: the program that its owner has chosen for it */
+    const char *type;
+    const char *const *argv; /* NULL-terminated; the payload comes behind */
+};
+
 struct agent_ceilings { /* of what one job may use; 0 = none */
     struct proc_limits standard; /* for jobs that name no limit of their own */
     struct proc_limits most;     /* for all of them */
@@ -63,11 +68,15 @@ struct agent_options {
     uint32_t label_count;
     struct agent_amount resources[AGENT_RESOURCES_MAX];
     uint32_t resource_count;
+    struct agent_handler handlers[AGENT_LIST_MAX];
+    uint32_t handler_count;
     uint32_t slots, cpu_milli, gpus;
     uint64_t memory_bytes;
     const char *const *gpu_names; /* `gpus` of them, as programs know them; NULL: their numbers */
     struct agent_ceilings ceilings;
     bool permanent;
+    bool elsewhere; /* its processes run on another machine: what they are made of goes there with them */
+    const char *service_host; /* where its services listen; NULL = here */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
     const char *http_private; /* addresses beyond the public ones that http jobs may ask, as child/address.h has it */
     struct agent_sandbox sandbox;

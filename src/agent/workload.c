@@ -132,6 +132,23 @@ static enum err archive_make(struct agent *a, struct attempt *t, const struct wi
     return ERR_OK;
 }
 
+/* Whoever owns the worker has said what runs it. A payload that cannot be an argument (a blob, or with a zero byte in
+ * it) is on its standard input only. */
+static enum err handler_make(struct agent *a, struct workload *w, struct why *why) {
+    const struct wire_run *run = &w->run;
+    const struct agent_handler *h = a->o.handlers, *end = h + a->o.handler_count;
+    while (h < end && !slice_eq(slice_str(h->type), run->handler)) h++;
+    if (h == end) return why_set(why, ERR_UNSUPPORTED, "no handler for `%.*s` here", SLICE_FMT(run->handler));
+    uint32_t count = 0;
+    while (h->argv[count] != NULL) count++;
+    const char **argv = ARENA_ARRAY(&a->arena, const char *, count + 2);
+    memcpy(argv, h->argv, sizeof *argv * count);
+    bool has_zero = run->stdin_text.len > 0 && memchr(run->stdin_text.ptr, 0, run->stdin_text.len) != NULL;
+    if (!has_zero && run->stdin_hash.len == 0) argv[count] = text_of(a, run->stdin_text);
+    w->argv = argv;
+    return ERR_OK;
+}
+
 static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
     const struct wire_arg *args = w->run.argv.at;
     const char **argv =
@@ -139,6 +156,7 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
     uint32_t count = 0;
     enum err e = ERR_OK;
     bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
+    if (w->run.handler.len > 0) return handler_make(a, w, why);
     if (kind == WIRE_JOB_ARCHIVE || (kind == WIRE_JOB_SERVICE && w->run.is_archive)) {
         e = archive_make(a, t, &w->run, argv, &count, why);
     } else if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {

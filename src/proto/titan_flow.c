@@ -64,17 +64,33 @@ static struct slice name_make(struct making *m, struct slice id, uint32_t positi
 
 /* ---- options ---- */
 
+/* Titan's own workers hand no arguments to archives and services, and have no handlers. */
+static bool is_for_all(const struct titan_job *j) {
+    return j->kind != TITAN_KIND_HANDLER && (j->args.len == 0 || j->kind == TITAN_KIND_SCRIPT);
+}
+
+static struct slice handler_capability(struct arena *arena, struct slice type) {
+    struct slice before = SLICE(WIRE_HANDLER_CAPABILITY);
+    uint8_t *name = arena_alloc(arena, before.len + type.len);
+    memcpy(name, before.ptr, before.len);
+    memcpy(name + before.len, type.ptr, type.len);
+    return slice_of(name, before.len + type.len);
+}
+
 static void options_make(struct making *m, const struct titan_job *j, struct wire_options *ret) {
     int64_t priority = j->priority < 0                        ? 0
                        : j->priority > m->rules->priority_max ? m->rules->priority_max
                                                               : j->priority;
-    struct wire_name *capability = ARENA_NEW(m->arena, struct wire_name);
-    capability->name = j->requirement;
-    *ret = (struct wire_options){.kind = is_service(j)   ? WIRE_JOB_SERVICE
-                                         : is_archive(j) ? WIRE_JOB_ARCHIVE
-                                                         : WIRE_JOB_SCRIPT,
+    struct wire_name *capability = ARENA_ARRAY(m->arena, struct wire_name, 2);
+    capability[0].name = j->requirement;
+    if (j->kind == TITAN_KIND_HANDLER) capability[1].name = handler_capability(m->arena, j->file);
+    *ret = (struct wire_options){.kind = is_service(j)                   ? WIRE_JOB_SERVICE
+                                         : is_archive(j)                 ? WIRE_JOB_ARCHIVE
+                                         : j->kind == TITAN_KIND_HANDLER ? WIRE_JOB_COMMAND
+                                                                         : WIRE_JOB_SCRIPT,
                                  .priority = priority - 1, /* above or below our normal level, which is 1 */
-                                 .demand.capabilities = {capability, 1},
+                                 .demand.capabilities = {capability, j->kind == TITAN_KIND_HANDLER ? 2 : 1},
+                                 .demand.topic = is_for_all(j) ? SLICE(TITAN_TOPIC) : SLICE(""),
                                  .attempts_max = EXECUTIONS,
                                  .delay_from_submit = j->delay_ms > 0,
                                  .delay_ms = j->delay_ms > 0 ? j->delay_ms : 0,
@@ -88,6 +104,10 @@ static void options_make(struct making *m, const struct titan_job *j, struct wir
 
 static bool options_equal(const struct wire_options *a, const struct wire_options *b) {
     const struct wire_name *x = a->demand.capabilities.at, *y = b->demand.capabilities.at;
+    if (a->demand.capabilities.count != b->demand.capabilities.count || a->demand.topic.len != b->demand.topic.len)
+        return false;
+    for (uint32_t i = 1; i < a->demand.capabilities.count; i++)
+        if (!slice_eq(x[i].name, y[i].name)) return false;
     return a->kind == b->kind && a->priority == b->priority && a->delay_ms == b->delay_ms &&
            a->run_timeout_ms == b->run_timeout_ms && a->affinity == b->affinity && slice_eq(x->name, y->name);
 }
@@ -138,7 +158,10 @@ static void run_make(struct making *m, const struct titan_job *j, struct wire_ru
                              .log_bytes_max = LOG_BYTES_MAX,
                              .labels = {label, 1},
                              .port = is_service(j) ? j->port : 0};
-    if (is_archive(j)) {
+    if (j->kind == TITAN_KIND_HANDLER) {
+        *ret = (struct wire_run){
+            .handler = j->file, .stdin_text = j->args, .log_bytes_max = LOG_BYTES_MAX, .labels = {label, 1}};
+    } else if (is_archive(j)) {
         ret->entry = j->entry;
         ret->dir = folder_of(j->entry);
         ret->is_archive = is_service(j);
@@ -191,9 +214,6 @@ static void parents_make(struct making *m, const struct titan_job *j, struct wir
 static enum err job_make(struct making *m, const struct titan_job *j) {
     struct wire_job *to = &m->jobs[m->job_count];
     if (!utf8_is_valid(j->id)) return why_set(m->why, ERR_INVALID, "the id of a job is not UTF-8");
-    if (j->kind == TITAN_KIND_HANDLER)
-        return why_set(m->why, ERR_UNSUPPORTED, "job %.*s: `%.*s` is no command that is known here", SLICE_FMT(j->id),
-                       SLICE_FMT(j->file));
     *to = (struct wire_job){.name = name_make(m, j->id, m->job_count), .options = options_add(m, j)};
     if (is_service(j)) to->service = to->name;
     parents_make(m, j, to);

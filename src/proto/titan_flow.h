@@ -7,6 +7,7 @@
 
 #define TITAN_DIALECT "titan" /* label `dialect` of its flows */
 #define TITAN_ID_LABEL "titan.id"
+#define TITAN_TOPIC "titan" /* of its jobs: leads to our workers and to Titan's own */
 
 struct titan_rules {
     bool backoff; /* wait between attempts as we do; else at once */

@@ -100,7 +100,12 @@ struct wire_run {
     struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
     struct tlv_list interpreter; /* of wire_arg: what runs the script, in place of what its ending says */
     bool shared;             /* it starts in the directory that jobs of its tenant share on that worker */
+    struct slice handler;    /* kind command: in place of one, the type of job that the worker has a program for */
 };
+
+/* The owner of a worker says which program handles which type of job. Its payload, `stdin_text`, is its last argument
+ * and its standard input. The capability is asked for by whoever submits such a job: it is the type behind this. */
+#define WIRE_HANDLER_CAPABILITY "handler:"
 
 extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc, wire_ceilings_desc,
     wire_run_desc;

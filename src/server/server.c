@@ -18,6 +18,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "tale.h"
+#include "titan_fleet.h"
 #include "upload.h"
 #include "web.h"
 
@@ -263,6 +264,7 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
+    titan_fleet_turn(s);
     vault_turn(s);
     s->woken = false;
     if (s->failed != ERR_OK) return;
@@ -368,6 +370,10 @@ const struct net_handler *server_orion_handler(struct server *s) {
 
 const struct net_handler *server_titan_handler(struct server *s) {
     return &s->titan.handler;
+}
+
+conn_id server_titan_pending(struct server *s) {
+    return titan_fleet_pending(s);
 }
 
 const struct net_handler *server_resp_handler(struct server *s) {

@@ -25,6 +25,7 @@
 #include "zones.h"
 
 struct assets;
+struct buf;
 struct aside;
 struct guest;
 struct orion_options;
@@ -65,6 +66,11 @@ struct server_world {
     /* Called on another thread. NULL = this server starts none. */
     enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);
     void *launch_ctx;
+    /* What Titan's own workers say on the listener for its protocol; the answer is put into `ret`. NULL = they cannot
+     * attach here. */
+    void (*titan_worker)(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                         struct buf *ret);
+    void *titan_worker_ctx;
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
     struct recaller *recaller; /* of events that have left memory; NULL = they are gone */
 };
@@ -104,6 +110,7 @@ void server_close(struct server *s);
 void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
+conn_id server_titan_pending(struct server *s); /* titan_fleet.h */
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
 const struct net_handler *server_resp_handler(struct server *s); /* of the listener for RESP */

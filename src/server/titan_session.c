@@ -286,6 +286,7 @@ static void finish(struct server *s, struct session *n) {
     buf_fini(&t->text);
     buf_init(&t->text, HEARD_BYTES_MAX);
     t->busy = false;
+    t->has_served = true;
     t->work = NULL;
     t->told = NULL;
     t->since_ms = 0;

@@ -35,6 +35,7 @@ struct titan_talk { /* one connection */
     conn_id conn;   /* first: never 0 while in use */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
     bool busy;          /* a frame is being served, the one at the front of session.in */
+    bool has_served;    /* one before it was */
     bool ready;         /* is in the list of those with something to do */
     size_t frame_bytes; /* of it */
     uint8_t opcode;
@@ -56,6 +57,7 @@ struct titan {
     struct vec ready; /* conn_id */
     struct buf out;
     struct titan_book book;
+    bool has_topic; /* it was looked for (titan_fleet.h) */
 };
 
 void titan_init(struct server *s);

@@ -70,6 +70,10 @@ bool spec_is_there(const struct spec *s, const struct tlv_list *foreign, struct 
 CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job);
 bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
+CHECKED enum err spec_need_capability(struct spec *s, struct spec_job *job, struct slice word); /* of its worker */
+
+/* spec_handler.c */
+CHECKED enum err spec_handler_read(struct spec *s, struct spec_job *job);
 
 /* spec_http.c: a request; and what a job that makes one keeps, and never does again. */
 CHECKED enum err spec_http_read(struct spec *s, const struct json_node *node, struct tlv_list *ret);

@@ -286,9 +286,12 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, http, %snoop, sleep, fail",
-                           of, is_undo ? "" : "service, gate, external, ");
+        return spec_refuse(s, job->at, ERR_INVALID,
+                           "%s needs one of run, script, archive, http, handler, %snoop, sleep, fail", of,
+                           is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
+    if ((job->given & GIVEN_PAYLOAD) && kind != GIVEN_HANDLER)
+        return spec_refuse(s, job->at, ERR_INVALID, "`payload` is what a `handler` gets: there is none here");
     switch ((enum spec_kind_given)kind) {
     case GIVEN_RUN: job->o.kind = WIRE_JOB_COMMAND; return read_run(s, job);
     case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
@@ -303,6 +306,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
     case GIVEN_EXTERNAL: return spec_external_read(s, job);
     case GIVEN_HTTP: job->o.kind = WIRE_JOB_HTTP; return spec_http_read(s, job->http, &job->r.http);
+    case GIVEN_HANDLER: return spec_handler_read(s, job);
     case GIVEN_NOOP:
         job->o.kind = WIRE_JOB_NOOP;
         return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
@@ -313,6 +317,7 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
         return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
     case GIVEN_KINDS:
     case GIVEN_FATAL:
+    case GIVEN_PAYLOAD:
     case GIVEN_APPROVAL:
     case GIVEN_TOPIC:
     case GIVEN_POOL: break;

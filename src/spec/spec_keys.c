@@ -97,6 +97,8 @@ static const struct spec_field job_fields[] = {
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/external\"}]}"),
     KEY("http",       SPEC_NODE,   spec_job, http, "asks a server on the web: a URL, or an object (below); its outputs are `status`, `headers` and `json` or `text`", .given = GIVEN_HTTP, .where = IN_JOB | IN_UNDO,
         .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
+    KEY("handler",    SPEC_TEXT,   spec_job, r.handler, "a type of job that workers have a program for (`reeve worker --handler`); it runs where there is one", .given = GIVEN_HANDLER, .where = IN_JOB | IN_UNDO),
+    KEY("payload",    SPEC_TEMPLATE, spec_job, r.stdin_text, "what the handler gets, as its last argument and on its standard input", .given = GIVEN_PAYLOAD, .where = IN_JOB | IN_UNDO),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
     KEY("sleep",      SPEC_MS64,   spec_job, r.sleep_ms, "does nothing for so long, on a worker", .given = GIVEN_SLEEP, .where = IN_JOB | IN_UNDO),
     KEY("fail",       SPEC_COUNT,  spec_job, r.exit_code, "fails with this exit code: for trying things out", .given = GIVEN_FAIL, .where = IN_JOB | IN_UNDO),

@@ -74,11 +74,13 @@ enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one o
     GIVEN_SERVICE = 1024,
     GIVEN_ARCHIVE = 1 << 12,
     GIVEN_HTTP = 1 << 14,
-    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE | GIVEN_HTTP,
+    GIVEN_HANDLER = 1 << 16,
+    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE | GIVEN_HTTP | GIVEN_HANDLER,
     GIVEN_APPROVAL = 128,
     GIVEN_TOPIC = 256,
     GIVEN_POOL = 512,
     GIVEN_FATAL = 1 << 15,
+    GIVEN_PAYLOAD = 1 << 17,
 };
 
 struct spec_job { /* also the defaults of all jobs, and a compensation */

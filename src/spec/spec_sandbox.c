@@ -48,20 +48,6 @@ static enum err read_object(struct spec *s, struct spec_job *job) {
     return ERR_OK;
 }
 
-/* It is given to no worker that cannot keep it. */
-static enum err need_capability(struct spec *s, struct tlv_list *capabilities) {
-    static const struct slice word = {(const uint8_t *)WIRE_SANDBOX_CAPABILITY, sizeof WIRE_SANDBOX_CAPABILITY - 1};
-    const struct wire_name *from = capabilities->at;
-    for (uint32_t i = 0; i < capabilities->count; i++)
-        if (slice_eq(from[i].name, word)) return ERR_OK;
-    struct wire_name *list = spec_alloc(s, sizeof *list * (capabilities->count + 1));
-    if (list == NULL) return spec_full(s);
-    if (capabilities->count > 0) memcpy(list, from, sizeof *list * capabilities->count);
-    list[capabilities->count] = (struct wire_name){word};
-    *capabilities = (struct tlv_list){list, capabilities->count + 1};
-    return ERR_OK;
-}
-
 enum err spec_sandbox_read(struct spec *s, struct spec_job *job) {
     const struct json_node *node = job->sandbox;
     struct slice word = {0};
@@ -79,5 +65,5 @@ enum err spec_sandbox_read(struct spec *s, struct spec_job *job) {
         e = spec_refuse(s, node->at, ERR_INVALID, "expected strict, net-off, none or an object, found `%.*s`",
                         SLICE_FMT(word));
     if (e != ERR_OK || job->r.sandbox == 0) return e;
-    return need_capability(s, &job->o.demand.capabilities);
+    return spec_need_capability(s, job, SLICE(WIRE_SANDBOX_CAPABILITY)); /* no worker that cannot keep it gets it */
 }

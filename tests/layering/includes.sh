@@ -24,6 +24,7 @@ declare -A rule=(
     [os]="base os port"
     [child]="base child port proto"
     [scale]="base port proto scale"
+    [titan]="base port proto agent titan"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [term]="base term"
     [cli]="agent base cli core eval journal port proto server spec store term"

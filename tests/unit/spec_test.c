@@ -195,6 +195,25 @@ static void the_other_kinds(void **state) {
     flowlab_fini(&l);
 }
 
+static void a_handler_is_a_type_and_a_payload(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  a: {handler: RESIZE, payload: 'cat.png|80', requires: fast}\n"
+         "  b: {needs: a, handler: RESIZE, payload: 'x ${jobs.a.outputs.name}'}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "a")->kind, WIRE_JOB_COMMAND);
+    assert_slice(flowlab_run(&l, "a").handler, "RESIZE");
+    assert_slice(flowlab_run(&l, "a").stdin_text, "cat.png|80");
+    const struct tlv_list *needs = &flowlab_options(&l, "a")->demand.capabilities;
+    assert_int_equal(needs->count, 2);
+    assert_slice(((const struct wire_name *)needs->at)[1].name, "handler:RESIZE");
+    assert_slice(flowlab_run(&l, "b").stdin_text, "x ${jobs.a.outputs.name}");
+    flowlab_fini(&l);
+}
+
 static void requests_and_the_outside(void **state) {
     (void)state;
     struct flowlab l;
@@ -540,7 +559,7 @@ static const struct {
     {"jobs:\n  a: {run: x, <<: 3}", "what jobs share goes to `defaults`"},
     {"jobs:\n  a: {archive: {entry: x}}", "flow.yaml:2:16: an archive needs its `file`"},
     {"jobs:\n  a: {archive: big.sh, workdir: /tmp}", "an archive is run where it is unpacked: `dir` in place of"},
-    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, http, service, gate, external, noop, sleep, fail"},
+    {"jobs:\n  a: {retries: 3}", "flow.yaml:2:3: a job needs one of run, script, archive, http, handler, service, gate, external, noop, sleep, fail"},
     {"jobs:\n  a: {http: {method: GET}}", "flow.yaml:2:13: a request needs its `url`"},
     {"jobs:\n  a: {external: {poll: {run: x}}}", "flow.yaml:2:24: a poll needs to know how often"},
     {"jobs:\n  a: {run: x, noop: true}", "flow.yaml:2:3: a job is one thing"},
@@ -585,6 +604,10 @@ static const struct {
     {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, inputs: {y: a/q}}", "`a` has no artifact `q`"},
     {"jobs:\n  a: {script: nope.py}", "flow.yaml:2:15: nope.py: No such file"},
     {"jobs:\n  a: {script: {file: x.py, text: y}}", "exactly one of `file` and `text`"},
+    {"jobs:\n  a: {handler: T, stdin: x}", "the standard input of a handler is its `payload`"},
+    {"jobs:\n  a: {handler: '', payload: x}", "`handler` is the name of a type of job"},
+    {"jobs:\n  a: {run: x, payload: y}", "`payload` is what a `handler` gets"},
+    {"jobs:\n  a: {handler: T, run: x}", "a job is one thing"},
     {"jobs:\n  a: {run: x, stdin: {}}", "exactly one of `text` and `file`"},
     {"jobs:\n  a: {run: x, needs: b}", "flow.yaml:2:22: there is no job `b` in this flow"},
     {"jobs:\n  a: {run: x, needs: [extrat]}\n  extract: y", "flow.yaml:2:23: there is no job `extrat`; did you mean `extract`?"},
@@ -605,7 +628,7 @@ static const struct {
     {"defaults: {run: a}\njobs: {a: x}", "`run` cannot stand in defaults"},
     {"defaults: make\njobs: {a: x}", "expected a job, found a text"},
     {"jobs:\n  a: {run: x, compensate: {gate: y}}", "`gate` cannot stand in a compensation"},
-    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, archive, http, noop, sleep, fail"},
+    {"jobs:\n  a: {run: x, compensate: {timeout: 1s}}", "a compensation needs one of run, script, archive, http, handler, noop, sleep, fail"},
     {"jobs:\n  a: {run: x, foreach: {max_parallel: 2}}", "a foreach needs its items"},
     {"jobs:\n  a: {run: x, foreach: {in: y, allow: 101%}}", "expected a number or a share"},
     {"jobs:\n  a: {run: 'x ${item}'}", "`${item}` is of jobs with a `foreach`"},
@@ -719,6 +742,7 @@ int main(void) {
         cmocka_unit_test(json_means_the_same),
         cmocka_unit_test(every_key_of_a_job),
         cmocka_unit_test(the_other_kinds),
+        cmocka_unit_test(a_handler_is_a_type_and_a_payload),
         cmocka_unit_test(requests_and_the_outside),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
