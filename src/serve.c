@@ -18,7 +18,6 @@
 #include "json.h"
 #include "launch.h"
 #include "orion_session.h"
-#include "resp_session.h"
 #include "osaside.h"
 #include "oschild.h"
 #include "osclock.h"
@@ -28,6 +27,7 @@
 #include "osrecall.h"
 #include "ostls.h"
 #include "oszones.h"
+#include "resp_session.h"
 #include "serve_members.h"
 #include "server.h"
 #include "settings.h"
@@ -267,13 +267,20 @@ static enum err orion_listen(struct serve *v, struct why *why) {
 
 /* ---- Titan's protocol ---- */
 
+#define SECONDS_MAX 31622400 /* a year, as delay_ms_max */
+
 static enum err titan_read(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_titan_listen);
     const char *open = setting_text(&v->settings, SETTING_titan_open);
     const char *dead = setting_text(&v->settings, SETTING_titan_dead_status);
     const char *backoff = setting_text(&v->settings, SETTING_titan_retry_backoff);
     bool is_open = strcmp(open, "yes") == 0, has_backoff = strcmp(backoff, "yes") == 0;
-    v->titan = (struct titan_options){setting_text(&v->settings, SETTING_titan_tenant), dead, has_backoff};
+    v->titan = (struct titan_options){
+        .tenant = setting_text(&v->settings, SETTING_titan_tenant), .dead_status = dead, .backoff = has_backoff};
+    enum err e = setting_number(&v->settings, SETTING_titan_dag_seconds, 1, SECONDS_MAX, &v->titan.dag_seconds, why);
+    if (e == ERR_OK)
+        e = setting_number(&v->settings, SETTING_titan_job_seconds, 1, SECONDS_MAX, &v->titan.job_seconds, why);
+    if (e != ERR_OK) return e;
     if (!is_open && strcmp(open, "no") != 0)
         return why_set(why, ERR_INVALID, "titan_open: %s is neither yes nor no", open);
     if (!has_backoff && strcmp(backoff, "no") != 0)
@@ -296,6 +303,23 @@ static enum err titan_listen(struct serve *v, struct why *why) {
     snprintf(text, sizeof text, "%s (Titan's protocol)", got);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
     return e;
+}
+
+static void members_line(void *ctx, const char *line) {
+    log_line(ctx, SERVER_INFO, "titan", line);
+}
+
+/* Their agents come by the Unix socket, whose caller needs no token and no certificate. */
+static void members_open(struct serve *v, const char *build) {
+    if (setting_text(&v->settings, SETTING_titan_listen)[0] == 0) return;
+    v->members_place = (struct serve_members){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
+    v->members = serve_members_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
+}
+
+static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                          struct buf *ret) {
+    const struct serve *v = ctx;
+    members_hear(v->members, conn, address, opcode, body, ret);
 }
 
 /* ---- RESP ---- */
@@ -324,25 +348,6 @@ static enum err resp_listen(struct serve *v, struct why *why) {
     snprintf(text, sizeof text, "%s (RESP)", got);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
     return e;
-}
-
-/* ---- Titan's own workers ---- */
-
-static void members_line(void *ctx, const char *line) {
-    log_line(ctx, SERVER_INFO, "titan", line);
-}
-
-/* Their agents come by the Unix socket, whose caller needs no token and no certificate. */
-static void members_open(struct serve *v, const char *build) {
-    if (setting_text(&v->settings, SETTING_titan_listen)[0] == 0) return;
-    v->members_place = (struct serve_members){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
-    v->members = serve_members_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
-}
-
-static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
-                          struct buf *ret) {
-    const struct serve *v = ctx;
-    members_hear(v->members, conn, address, opcode, body, ret);
 }
 
 /* ---- the playground ---- */
@@ -483,6 +488,8 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
     if (e == ERR_OK) e = titan_listen(v, why);
+    if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
+        log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     if (e == ERR_OK) e = resp_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);

@@ -1,6 +1,7 @@
 /* serve_members.c: see serve_members.h. */
 #include "serve_members.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,16 @@
 
 #define PATH_BYTES 1024u
 
-static enum err place(void *ctx, const char *name, struct disk **ret_disk, struct space **ret_space, struct why *why) {
+static void list_left(const char *path, void (*left)(void *arg, const char *space), void *arg) {
+    DIR *dir = opendir(path);
+    if (dir == NULL) return;
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
+        if (e->d_name[0] != '.') left(arg, e->d_name);
+    closedir(dir);
+}
+
+static enum err place(void *ctx, const char *name, void (*left)(void *arg, const char *space), void *arg,
+                      struct disk **ret_disk, struct space **ret_space, struct why *why) {
     const struct serve_members *p = ctx;
     char path[PATH_BYTES], inside[PATH_BYTES];
     snprintf(path, sizeof path, "%s/titan", p->data);
@@ -23,6 +33,7 @@ static enum err place(void *ctx, const char *name, struct disk **ret_disk, struc
     enum err e = osdisk_open(path, ret_disk, why);
     if (e != ERR_OK) return e;
     snprintf(inside, sizeof inside, "%s/titan/%s/space", p->data, name);
+    list_left(inside, left, arg);
     e = osspace_open(inside, ret_space, why);
     if (e != ERR_OK) osdisk_close(*ret_disk);
     return e;

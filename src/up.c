@@ -126,8 +126,8 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 static void usage(void) {
     printf(
         "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
-        "                [--playground] [--orion[=HOST:PORT]] [--cors-origin LIST] [--titan[=HOST:PORT]]\n"
-        "                [--resp[=HOST:PORT]]\n\n"
+        "                [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--resp[=HOST:PORT]]\n"
+        "                [--cors-origin LIST]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
@@ -138,9 +138,9 @@ static void usage(void) {
         "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
         "                      30 s later, or when asked to, it is started again\n"
         "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
-        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n"
         "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; 127.0.0.1:9090 unless said\n"
-        "  --resp[=HOST:PORT]  the shared store for Redis clients, too; 127.0.0.1:6379 unless said\n");
+        "  --resp[=HOST:PORT]  the shared store for Redis clients, too; 127.0.0.1:6379 unless said\n"
+        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
 }
 
 /* ---- processes ---- */

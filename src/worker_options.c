@@ -83,8 +83,7 @@ static enum err handler_add(struct worker_options *o, char *value, struct why *w
     if (equal == NULL || equal == value || equal[1] == 0)
         return why_set(why, ERR_INVALID, "--handler: TYPE=PROGRAM is expected, not %s", value);
     if (a->handler_count == AGENT_LIST_MAX) return why_set(why, ERR_LIMIT, "--handler: more than %u", AGENT_LIST_MAX);
-    const char **argv = calloc(2, sizeof *argv);
-    if (argv == NULL) return why_set(why, ERR_LIMIT, "--handler: no memory");
+    const char **argv = o->handler_programs[a->handler_count];
     *equal = 0;
     argv[0] = equal + 1;
     a->handlers[a->handler_count++] = (struct agent_handler){value, argv};
@@ -324,8 +323,7 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
     if (read != ERR_OK) return read;
     for (int i = 0; i < count && !o->help; i++) {
         const struct option *option = option_find(args[i]);
-        if (option == NULL)
-            return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
+        if (option == NULL) return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
         char *value = NULL;
         if (option->kind != OPTION_SWITCH) {
             if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);

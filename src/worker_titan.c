@@ -24,6 +24,14 @@ struct titan_worker {
     uint32_t signals;
 };
 
+/* The number at the end; 0 = there is none. */
+static uint32_t port_of(const char *address) {
+    const char *colon = strrchr(address, ':');
+    char *end = NULL;
+    unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+    return end != NULL && *end == 0 && port <= 65535 ? (uint32_t)port : 0;
+}
+
 static void address_of(const struct worker_options *o, char ret[OSLOOP_ADDRESS_MAX]) {
     const char *given = o->titan_listen != NULL ? o->titan_listen : PORT_STANDARD;
     bool has_host = strchr(given, ':') != NULL;
@@ -33,7 +41,7 @@ static void address_of(const struct worker_options *o, char ret[OSLOOP_ADDRESS_M
 enum err worker_titan_check(const struct worker_options *o, struct why *why) {
     char address[OSLOOP_ADDRESS_MAX];
     const char *colon = strrchr(o->titan_master, ':');
-    if (colon == NULL || colon == o->titan_master || atoi(colon + 1) <= 0)
+    if (colon == NULL || colon == o->titan_master || port_of(o->titan_master) == 0)
         return why_set(why, ERR_INVALID, "--titan-master: HOST:PORT is expected, not %s", o->titan_master);
     address_of(o, address);
     if (!osloop_is_public(address) || o->titan_open) return ERR_OK;
@@ -105,7 +113,7 @@ static enum err run(struct titan_worker *w, const struct worker_options *o, stru
     enum err e = hand_start(w, o, space, log, why);
     if (e == ERR_OK) e = osloop_listen(w->loop, address, hand_handler(w->hand), got, why);
     if (e != ERR_OK) return e;
-    hand_listens(w->hand, (uint32_t)atoi(strrchr(got, ':') + 1));
+    hand_listens(w->hand, port_of(got));
     e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGTERM, on_signal, w, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGINT, on_signal, w, why);

@@ -11,22 +11,6 @@ static const char *text_of(struct agent *a, struct slice s) {
     return text;
 }
 
-/* Unique by its numbers, and for people by its name; of letters that are fit for the name of a file. */
-static const char *name_of(struct agent *a, const struct attempt *t) {
-    struct slice job = workload_short_name(bytes_slice(t->job));
-    size_t len = strlen(t->space), most = job.len < 64 ? job.len : 64;
-    char *name = arena_alloc(&a->arena, len + most + 2);
-    memcpy(name, t->space, len);
-    name[len++] = '-';
-    for (size_t i = 0; i < most; i++) {
-        uint8_t c = job.ptr[i];
-        bool is_plain =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-        name[len++] = (char)(is_plain ? c : '_');
-    }
-    return name;
-}
-
 static const char *beyond(const struct attempt *t, const struct wire_run *run) {
     const struct proc_limits *l = &t->limits;
     if (run->env.count > 0) return "an environment of its own";
@@ -52,8 +36,7 @@ const struct proc_source *source_make(struct agent *a, const struct attempt *t, 
     struct proc_source *s = ARENA_NEW(&a->arena, struct proc_source);
     const char **list = ARENA_ARRAY(&a->arena, const char *, run->argv.count + 1);
     for (uint32_t i = 0; i < run->argv.count; i++) list[i] = text_of(a, args[i].text);
-    *s = (struct proc_source){.job = name_of(a, t),
-                              .space = t->space,
+    *s = (struct proc_source){.space = t->space,
                               .file = text_of(a, run->script_name.len > 0 ? run->script_name : SLICE("script")),
                               .entry = text_of(a, run->entry),
                               .args = list,

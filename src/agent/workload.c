@@ -23,7 +23,7 @@
 #define REQUEST_FILE "request"
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
-#define ARGS_OURS_MAX 12u            /* what we put before them */
+#define ARGS_OURS_MAX 12u /* what we put before them */
 #define REFUSAL_BYTES_MAX 1024u
 #define SHARED_SPACE ".shared"
 #define SHARED_FILE "/.shared" /* in it, so that it is made */
@@ -112,7 +112,7 @@ static enum err archive_make(struct agent *a, struct attempt *t, const struct wi
     const char *file = NULL;
     char *path = NULL;
     if (run->script.len == 0 && run->script_hash.len == 0) return why_set(why, ERR_INVALID, "there is no archive");
-    if (run->workdir.len > 0)
+    if (run->workdir.len > 0 || run->shared)
         return why_set(why, ERR_INVALID, "an archive is run where it is unpacked: `dir` names a folder in it");
     enum err e = script_place(a, t, run, &file, &path, why);
     if (e != ERR_OK) return e;
@@ -309,6 +309,8 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
  * workspaces of an earlier life go. */
 static enum err shared_make(struct agent *a, struct slice tenant, struct workload *w, struct why *why) {
     char file[SHARED_NAME_MAX + sizeof SHARED_FILE];
+    if (w->sandbox.space != NULL)
+        return why_set(why, ERR_INVALID, "a job in a sandbox has a directory of its own: `shared` does not go with it");
     size_t len = tenant.len < SHARED_NAME_MAX ? tenant.len : SHARED_NAME_MAX;
     for (size_t i = 0; i < len; i++) file[i] = (char)(tenant.ptr[i] == '/' ? '_' : tenant.ptr[i]);
     if (len == 0 || file[0] == '.') file[0] = '_', len = len > 0 ? len : 1;
@@ -359,8 +361,8 @@ enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *re
         argv[count++] = text_of(a, how->shell);
     }
     for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
-    enum err e = workdir_of(a, t, order.tenant, w, why);
-    if (e == ERR_OK) e = sandbox_make(a, t, &w->run, &w->sandbox, why);
+    enum err e = sandbox_make(a, t, &w->run, &w->sandbox, why);
+    if (e == ERR_OK) e = workdir_of(a, t, order.tenant, w, why);
     if (e == ERR_OK && w->sandbox.space != NULL) e = probe_space(a, t, w, why);
     if (e != ERR_OK) return e;
     env_make(a, t, &order, w);

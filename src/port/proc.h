@@ -53,8 +53,7 @@ struct proc_sandbox {
 /* What a process is made of, for whoever runs it on another machine: there neither paths of this one nor its
  * environment mean anything. */
 struct proc_source {
-    const char *job;     /* which attempt it is: no two have the same */
-    const char *space, *file; /* where its bytes are (space.h) */
+    const char *space, *file; /* where its bytes are (space.h); no two attempts have the same space */
     const char *entry;   /* of an archive: the file of it that is run */
     const char *const *args; /* NULL-terminated */
     bool is_archive, is_service;

@@ -1,7 +1,7 @@
 /* titan_flow.c: see titan_flow.h.
  *
  * An id is a label of its job, and made fit it is its name. What Titan does for every job is written out: four
- * executions, at once; 24 hours for jobs of a DAG and a minute for others; Titan's interpreters. Jobs of a DAG start in
+ * executions, at once; a time for jobs of a DAG and another for others; Titan's interpreters. Jobs of a DAG start in
  * the folder that they share on a worker, but their scripts lie in a private one: same names never mix. */
 #include "titan_flow.h"
 
@@ -13,8 +13,6 @@
 
 #define EXECUTIONS 4u
 #define AT_ONCE_MS 1u
-#define RUN_DAG_MS 86400000
-#define RUN_ALONE_MS 60000
 #define HEALTHY_WITHIN_MS 30000
 #define LOG_BYTES_MAX ((uint64_t)1 << 40) /* no limit that anyone meets */
 
@@ -96,7 +94,7 @@ static void options_make(struct making *m, const struct titan_job *j, struct wir
                                  .attempts_max = EXECUTIONS,
                                  .delay_from_submit = j->delay_ms > 0,
                                  .delay_ms = j->delay_ms > 0 ? j->delay_ms : 0,
-                                 .run_timeout_ms = is_of_dag(j) ? RUN_DAG_MS : RUN_ALONE_MS,
+                                 .run_timeout_ms = is_of_dag(j) ? m->rules->dag_ms : m->rules->alone_ms,
                                  .affinity = j->affinity};
     if (!m->rules->backoff) ret->backoff_base_ms = ret->backoff_cap_ms = ret->backoff_jitter_ms = AT_ONCE_MS;
     if (!is_service(j)) return;

@@ -11,6 +11,7 @@
 
 struct titan_rules {
     bool backoff; /* wait between attempts as we do; else at once */
+    int64_t dag_ms, alone_ms; /* how long an attempt may run: of a job of a DAG, of one alone */
     int64_t priority_max;
     size_t name_bytes_max;
 };

@@ -354,7 +354,8 @@ enum err titan_job_read(struct slice text, struct arena *arena, struct titan_job
             left = before;
         }
     }
-    if (titan_trim(left).len == 0) return why_set(why, ERR_INVALID, "there is no job in it");
+    if (titan_trim(left).len == 0 || titan_number(titan_trim(left), &number))
+        return why_set(why, ERR_INVALID, "there is no job in it");
     bool begins = starts(left, "RUN_PAYLOAD") || starts(left, "DEPLOY_PAYLOAD") || starts(left, "START_ARCHIVE") ||
                   starts(left, "RUN_ARCHIVE");
     behind = left;

@@ -4,15 +4,16 @@
  *     job     = ID | X | BODY | PRIORITY | DELAY_MS | [parent,…] ( | AFFINITY )      of a DAG
  *     job     = ( ID | ) X | BODY ( | PRIORITY | DELAY_MS )                           alone
  *
- * There is no escaping, so a job is read from the outside in: its end first, then its beginning, and what is left is the
- * body. X is the command, or a skill that comes before it:
+ * There is no escaping, so a job is read from the outside in: its end first, then its beginning, and what is left is
+ * the body. X is the command, or a skill that comes before it:
  *
  *     RUN_PAYLOAD | file ( | args ) | base64 ( | requirement )
  *     DEPLOY_PAYLOAD | file | base64 | port ( | requirement )
  *     RUN_ARCHIVE | name.zip/entry | args ( | requirement )
  *     START_ARCHIVE_SERVICE | name.zip/entry | args | port ( | requirement )
  *
- * A job whose command is none of these is of a type that workers have a handler for. Spaces around fields do not matter. */
+ * A job whose command is none of these is of a type that workers have a handler for. Spaces around fields do not
+ * matter. */
 #ifndef REEVE_TITAN_JOB_H
 #define REEVE_TITAN_JOB_H
 

@@ -1,5 +1,6 @@
-/* wire_titan.h: what Titan's interface shows of a tenant: its jobs by the ids that Titan gives them, its workers by port,
- * its statistics. One request, one answer, made from the state like every other view. Ids are bytes: v1 checks none. */
+/* wire_titan.h: what Titan's interface shows of a tenant: its jobs by the ids that Titan gives them, its workers by
+ * port, its statistics. One request, one answer, made from the state like every other view. Ids are bytes: v1 checks
+ * none. */
 #ifndef REEVE_WIRE_TITAN_H
 #define REEVE_WIRE_TITAN_H
 

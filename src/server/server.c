@@ -372,12 +372,12 @@ const struct net_handler *server_titan_handler(struct server *s) {
     return &s->titan.handler;
 }
 
-const struct net_handler *server_resp_handler(struct server *s) {
-    return &s->resps.handler;
-}
-
 conn_id server_titan_pending(struct server *s) {
     return titan_fleet_pending(s);
+}
+
+const struct net_handler *server_resp_handler(struct server *s) {
+    return &s->resps.handler;
 }
 
 /* ---- compaction ---- */
@@ -422,11 +422,9 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->past.count == 0 &&
-           s->audits.count == 0 && s->launches == 0 && s->held_dones.count == 0 &&
-           resp_is_quiet(s) && s->append == APPEND_NONE &&
-           lane_is_empty(&s->lanes[0]) && lane_is_empty(&s->lanes[1]) &&
-           engine_lsn(s->engine) == engine_durable_lsn(s->engine);
+    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->audits.count == 0 && s->launches == 0 &&
+           s->held_dones.count == 0 && resp_is_quiet(s) && s->append == APPEND_NONE && lane_is_empty(&s->lanes[0]) &&
+           lane_is_empty(&s->lanes[1]) && engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
 
 /* ---- opening ---- */

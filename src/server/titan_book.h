@@ -1,6 +1,6 @@
 /* titan_book.h: which job an id of Titan's means: the newest that was submitted with it. The ids are labels of the jobs
- * (TITAN_ID_LABEL) in flows with the label dialect=titan; this is an index of them, made from the state when it is first
- * asked for and then kept up with each new flow. */
+ * (TITAN_ID_LABEL) in flows with the label dialect=titan; this is an index of them, made from the state when it is
+ * first asked for and then kept up with each new flow. */
 #ifndef REEVE_TITAN_BOOK_H
 #define REEVE_TITAN_BOOK_H
 

@@ -25,6 +25,7 @@ struct titan_options {
     const char *tenant;
     const char *dead_status; /* of a job that failed for good */
     bool backoff;            /* jobs wait between attempts; else they are tried again at once */
+    int64_t dag_seconds, job_seconds; /* how long an attempt may run: of a job of a DAG, of one alone */
 };
 
 /* What goes on when a message is answered; `more`: further answers follow. */

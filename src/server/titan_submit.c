@@ -49,6 +49,8 @@ static void submitted_told(struct server *s, struct session *n, uint8_t op, cons
 
 static void submit(struct server *s, struct session *n) {
     struct titan_rules rules = {.backoff = s->options.titan->backoff,
+                                .dag_ms = s->options.titan->dag_seconds * 1000,
+                                .alone_ms = s->options.titan->job_seconds * 1000,
                                 .priority_max = s->limits->priority_max,
                                 .name_bytes_max = (size_t)s->limits->name_bytes_max};
     struct wire_flow flow;

@@ -145,6 +145,7 @@ static const struct spec_field job_fields[] = {
     KEY("stdin",      SPEC_NODE,   spec_job, stdin_node, "standard input: a text, or `file:` with a path", .where = IN_JOB | IN_UNDO,
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/stdin\"}]}"),
     KEY("workdir",    SPEC_TEMPLATE,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
+    KEY("shared",     SPEC_BOOL,       spec_job, r.shared, "it starts in the directory that all such jobs of its tenant share on that worker, and that stays; not in a sandbox"),
     KEY("artifacts",  SPEC_NODE,   spec_job, artifacts, "files to keep: paths in its directory (`*` and `?` match), or objects (below)", .where = IN_JOB | IN_DEFAULTS,
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
     KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,

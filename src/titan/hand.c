@@ -35,6 +35,7 @@ enum err hand_open(const struct hand_world *w, const struct hand_options *o, str
     pool_init(&h->tasks, sizeof(struct hand_task), HAND_JOBS_MAX);
     map_init(&h->task_by_process);
     vec_init(&h->files, sizeof(struct hand_file));
+    arena_init(&h->frame, 4096, TITAN_BODY_BYTES_MAX);
     arena_init(&h->arena, 4096, 64u << 20);
     buf_init(&h->out, TITAN_BODY_BYTES_MAX);
     *ret = h;
@@ -51,6 +52,7 @@ void hand_close(struct hand *h) {
     pool_fini(&h->tasks);
     map_fini(&h->task_by_process);
     vec_fini(&h->files);
+    arena_fini(&h->frame);
     arena_fini(&h->arena);
     buf_fini(&h->out);
     struct arena birth = h->birth; /* `h` lies in it */

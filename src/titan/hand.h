@@ -1,5 +1,5 @@
-/* hand.h: a worker of a Titan master. It registers, takes what the master stages and starts, and calls back; its port is
- * the worker table of Titan's protocol (proto/titan.h).
+/* hand.h: a worker of a Titan master. It registers, takes what the master stages and starts, and calls back; its port
+ * is the worker table of Titan's protocol (proto/titan.h).
  *
  * Written against ports only. The loop's owner gives `hand_handler` to the listener, calls hand_pass after each turn,
  * and again at hand_next. What it does better than Titan's own workers is in README.md. */

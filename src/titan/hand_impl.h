@@ -62,6 +62,7 @@ struct hand {
     struct pool sessions, tasks;
     struct map session_by_conn, task_by_process;
     struct vec files; /* struct hand_file, the latest staged last */
+    struct arena frame; /* of what a frame brings */
     struct arena arena; /* of one start */
     struct buf out;
     uint64_t serial;
@@ -111,9 +112,11 @@ struct hand_run_order {
     const char *refusal; /* it cannot be run, and this is why */
 };
 uint32_t hand_run_active(const struct hand *h); /* jobs that run */
-struct hand_task *hand_run_find(const struct hand *h, struct slice id, bool is_service); /* the newest that is not over */
+/* The newest that is not over. */
+struct hand_task *hand_run_find(const struct hand *h, struct slice id, bool is_service);
 /* A task that could not be started is over already, and says why; ERR_BUSY: there are too many. */
-CHECKED enum err hand_run_begin(struct hand *h, const struct hand_run_order *o, struct hand_task **ret, struct why *why);
+CHECKED enum err hand_run_begin(struct hand *h, const struct hand_run_order *o, struct hand_task **ret,
+                                struct why *why);
 void hand_run_stop(struct hand *h, struct hand_task *t);
 void hand_run_forget(struct hand *h, struct hand_task *t);
 void hand_run_flow(struct hand *h, struct hand_task *t); /* pauses its process, or lets it go on */

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base64.h"
 #include "hand_impl.h"
+#include "titan_job.h"
 
 #define SESSIONS_MAX 4096u
 #define KILL_MS 100 /* from the answer to the end */
@@ -40,17 +40,6 @@ static void sayf(struct hand *h, const struct hand_session *n, uint8_t opcode, c
     say(h, n, opcode, text);
 }
 
-/* In Java's words. */
-static bool decode(struct slice text, struct buf *ret, struct why *why) {
-    uint8_t bad = 0;
-    buf_init(ret, text.len + 4);
-    if (base64_take(text, ret, &bad)) return true;
-    buf_fini(ret);
-    (void)why_set(why, ERR_INVALID, bad != 0 ? "Illegal base64 character %x" : "Input byte array has wrong ending unit",
-                  bad);
-    return false;
-}
-
 static bool is_id(struct slice id) {
     return id.len > 0 && id.len <= HAND_ID_MAX;
 }
@@ -70,19 +59,16 @@ static void heartbeat(struct hand *h, struct hand_session *n, struct slice body)
 
 static void stage(struct hand *h, struct hand_session *n, struct slice body) {
     bool has_bar = body.len > 0 && memchr(body.ptr, '|', body.len) != NULL;
-    struct slice name = hand_cut(&body);
-    struct buf bytes;
+    struct slice name = hand_cut(&body), bytes = {0};
     struct why why = {{0}};
     char path[SPACE_PATH_MAX];
     if (!has_bar) {
         say(h, n, TITAN_ERROR, "JOB_FAILED Invalid File Payload");
     } else if (!hand_stage_is_name(name)) {
         say(h, n, TITAN_ERROR, "JOB_FAILED Invalid file name (path traversal rejected)");
-    } else if (!decode(body, &bytes, &why)) {
-        sayf(h, n, TITAN_ERROR, "JOB_FAILED %s", why.text);
     } else {
-        enum err e = hand_stage_put(h, name, buf_slice(&bytes), path, &why);
-        buf_fini(&bytes);
+        enum err e = titan_base64(body, &h->frame, &bytes, &why);
+        if (e == ERR_OK) e = hand_stage_put(h, name, bytes, path, &why);
         sayf(h, n, e == ERR_OK ? TITAN_ACK : TITAN_ERROR, e == ERR_OK ? "FILE_SAVED: %s" : "JOB_FAILED %s",
              e == ERR_OK ? path : why.text);
     }
@@ -132,30 +118,26 @@ static bool is_entry(struct slice entry) {
     return true;
 }
 
-static bool archive_take(struct slice text, const struct hand_run_order *order, struct buf *ret, struct why *why) {
+static bool archive_take(struct hand *h, struct slice text, struct hand_run_order *order, struct why *why) {
     if (!is_id(order->id)) (void)why_set(why, ERR_INVALID, "no id");
     if (is_id(order->id) && !is_entry(order->entry))
         (void)why_set(why, ERR_INVALID, "Invalid entry (path traversal rejected)");
-    if (why->text[0] != 0 || !decode(text, ret, why)) return false;
-    if (is_zip(buf_slice(ret))) return true;
-    buf_fini(ret);
+    if (why->text[0] != 0 || titan_base64(text, &h->frame, &order->bytes, why) != ERR_OK) return false;
+    if (is_zip(order->bytes)) return true;
     (void)why_set(why, ERR_INVALID, "it is no zip file");
     return false;
 }
 
 static void run_archive(struct hand *h, struct hand_session *n, struct slice body) {
     struct hand_run_order order = {.is_archive = true, .id = hand_cut(&body), .file = SLICE("archive.zip")};
-    struct buf bytes;
     struct why why = {{0}};
     order.entry = hand_cut(&body);
     if (is_full(h, n)) return;
-    if (!archive_take(body, &order, &bytes, &why)) {
+    if (!archive_take(h, body, &order, &why)) {
         sayf(h, n, TITAN_ERROR, "ARCHIVE_FAILED: %s", why.text);
         return;
     }
-    order.bytes = buf_slice(&bytes);
     begin(h, n, &order);
-    buf_fini(&bytes);
 }
 
 /* ---- services ---- */
@@ -213,18 +195,15 @@ static void start_service(struct hand *h, struct hand_session *n, struct slice b
 
 static void start_service_archive(struct hand *h, struct hand_session *n, struct slice body) {
     struct hand_run_order order = {.is_service = true, .is_archive = true, .id = hand_cut(&body)};
-    struct buf bytes;
     struct why why = {{0}};
     order.file = SLICE("archive.zip");
     order.entry = hand_cut(&body);
     order.port = port_of(hand_cut(&body));
-    if (!archive_take(body, &order, &bytes, &why)) {
+    if (!archive_take(h, body, &order, &why)) {
         sayf(h, n, TITAN_ERROR, "ARCHIVE_SERVICE_FAILED: %s", why.text);
         return;
     }
-    order.bytes = buf_slice(&bytes);
     deploy(h, n, &order);
-    buf_fini(&bytes);
 }
 
 /* ---- the end of things ---- */
@@ -300,6 +279,7 @@ static void serve(struct hand *h, struct hand_session *n) {
             return;
         }
         if (need != 0) break;
+        arena_reset(&h->frame);
         for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
             if (table[i].opcode == f.opcode) table[i].serve(h, n, f.body);
     }

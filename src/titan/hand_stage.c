@@ -1,5 +1,6 @@
 /* hand_stage.c: files that the master stages. The newest of each name is kept, in a directory of its own, and whoever
- * runs it takes a copy at once: what is staged later under the same name does not reach a job that was started before. */
+ * runs it takes a copy at once: what is staged later under the same name does not reach a job that was started
+ * before. */
 #include <stdio.h>
 
 #include "hand_impl.h"

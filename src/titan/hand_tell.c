@@ -1,7 +1,7 @@
 /* hand_tell.c: what is told to the master: output as it comes, then the end.
  *
- * Guarantees: one call is under way at a time, so nothing overtakes anything: of a job its lines arrive in order, all of
- * them, and before its end. What was not answered is told again; a master that is away makes jobs wait at their next
+ * Guarantees: one call is under way at a time, so nothing overtakes anything: of a job its lines arrive in order, all
+ * of them, and before its end. What was not answered is told again; a master that is away makes jobs wait at their next
  * write, and loses nothing. */
 #include <stdio.h>
 

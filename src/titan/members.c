@@ -19,6 +19,7 @@
 #define NAME_BYTES 48u /* how the id of a worker begins; the rest of it is a dash and six digits */
 #define CALLS_SILENT 2 /* so many probes without an answer, and it is silent */
 #define GOODBYE_MS 5000
+#define LEFT_MS 30000
 #define LINE_MAX 256
 #define PENDING_MS 20 /* while something is on its way that others wait for */
 
@@ -105,6 +106,19 @@ static void agent_line(void *ctx, const char *line) {
     say(ctx, line);
 }
 
+static void ended_before(void *ctx, uint64_t token, const struct exchange_end *end) {
+    (void)ctx, (void)token, (void)end; /* it is not there any more, or as good as anybody can do */
+}
+
+/* What it still runs for a server of before was given up with that server, and may be run again anywhere. */
+static void end_left(void *arg, const char *space) {
+    struct member *x = arg;
+    char id[128];
+    snprintf(id, sizeof id, REMOTE_ID_PREFIX "%s", space);
+    exchange_begin(&x->exchanges, x->address, TITAN_CANCEL_JOB, slice_str(id), LEFT_MS, ended_before, x, 0);
+    exchange_begin(&x->exchanges, x->address, TITAN_STOP, slice_str(id), LEFT_MS, ended_before, x, 0);
+}
+
 /* A worker of the cluster, from now on. */
 static enum err attach(struct member *x, struct why *why) {
     const struct members_options *o = &x->all->o;
@@ -125,7 +139,7 @@ static enum err attach(struct member *x, struct why *why) {
     options.labels[0] = (struct agent_pair){"capability", x->capability};
     options.labels[1] = (struct agent_pair){"titan.port", x->port_text};
     options.label_count = 2;
-    enum err e = o->place(o->ctx, x->name, &x->disk, &x->space, why);
+    enum err e = o->place(o->ctx, x->name, end_left, x, &x->disk, &x->space, why);
     if (e != ERR_OK) return e;
     remote_init(&x->remote, o->clock, x->space, &x->exchanges, x->address);
     struct agent_world world = {o->clock, x->disk, x->space, o->net, &x->remote.proc};
@@ -250,8 +264,8 @@ static void enrol(struct members *m, const char *address, struct slice body, str
     buf_put_slice(ret, SLICE("REGISTERED"));
 }
 
-/* What is said of jobs waits for the pass: lines come on many connections, one after the other, and those that were made
- * in one order may be read in another. */
+/* What is said of jobs waits for the pass: lines come on many connections, one after the other, and those that were
+ * made in one order may be read in another. */
 void members_hear(struct members *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
                   struct buf *ret) {
     static const struct {

@@ -5,19 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base64.h"
 #include "bytes.h"
 #include "hash.h"
 #include "panic.h"
+#include "titan_job.h"
 #include "wtime.h"
 
 #define RUNS_MAX 100000u
 #define FRAME_BYTES_MAX (10u << 20) /* of a frame that Titan takes */
 #define CALL_MS 30000
 #define AGAIN_MS 500
-#define FORGOTTEN_MAX 2u /* so often in a row it did not count a job that it was given */
+#define FORGOTTEN_MAX 3u /* so often in a row it did not count a job that it was given */
 #define JOB_NAME_MAX 512u
-#define ID_PREFIX "DAG-" /* jobs without it end after a minute there */
 
 enum step { STEP_STAGE, STEP_RUN, STEP_RUNNING };
 
@@ -91,6 +90,7 @@ bool remote_output(struct remote *r, struct slice job, struct slice text) {
     feed(u, PROC_OUT, SLICE("\n"));
     u->fed_crc = crc32c(crc32c(u->fed_crc, text.ptr, text.len), "\n", 1);
     u->fed_bytes += text.len + 1;
+    u->forgotten = 0; /* it is over there, perhaps, and on its way to us */
     return true;
 }
 
@@ -289,7 +289,7 @@ static enum err file_put(struct remote *r, const struct proc_source *s, struct b
     struct buf bytes;
     buf_init(&bytes, FRAME_BYTES_MAX);
     enum err e = r->space->ops->read(r->space, s->space, s->file, &bytes, why);
-    if (e == ERR_OK) base64_put(out, buf_slice(&bytes));
+    if (e == ERR_OK) titan_base64_put(out, buf_slice(&bytes));
     if (e == ERR_LIMIT || (e == ERR_OK && out->full))
         e = why_set(why, ERR_LIMIT, "a worker of Titan's takes files up to 7.8 MB");
     buf_fini(&bytes);
@@ -340,7 +340,7 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     if (index == 0) return why_set(why, ERR_BUSY, "too many processes");
     struct run *u = pool_at(&r->runs, index);
     *u = (struct run){.id = ++r->last, .handler = *handler, .is_service = spec->source->is_service};
-    snprintf(u->name, sizeof u->name, ID_PREFIX "%s", spec->source->job);
+    snprintf(u->name, sizeof u->name, REMOTE_ID_PREFIX "%s", spec->source->space);
     map_put(&r->by_id, u->id, index);
     e = spec->source->is_archive ? archive_make(r, u, spec->source, why) : script_make(r, u, spec->source, why);
     if (e == ERR_OK)

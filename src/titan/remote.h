@@ -13,6 +13,8 @@
 #include "proc.h"
 #include "space.h"
 
+#define REMOTE_ID_PREFIX "DAG-" /* of the id of a job there, before the name of its space: others end after a minute */
+
 struct remote {
     struct proc proc; /* first: the port's pointer is ours */
     struct clock *clock;

@@ -19,10 +19,10 @@ static void with_master(const char *what) {
     if (status != 0 || strstr(said, ok) == NULL) fail_msg("%s", said);
 }
 
-#define CASE(name, case_)          \
+#define CASE(name, case_)            \
     static void name(void **state) { \
-        (void)state;               \
-        with_master(case_);        \
+        (void)state;                 \
+        with_master(case_);          \
     }
 
 /* clang-format off */

@@ -15,24 +15,27 @@
 
 static struct realserver server;
 static struct realworker worker;
-static char address[64];
+static char address[64], resp_address[64];
 
 /* A port that nobody listens at: it has to be the same after the server was killed. */
-static void choose_address(void) {
+static void choose_address(char ret[64]) {
     struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof any;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
     close(fd);
-    snprintf(address, sizeof address, "127.0.0.1:%u", ntohs(any.sin_port));
+    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
 }
 
 static int setup(void **state) {
     (void)state;
-    choose_address();
+    choose_address(address);
+    choose_address(resp_address);
+    setenv("TITAN_RESP", resp_address, 1);
     realserver_make(&server);
-    const char *const flags[] = {"--titan-listen", address, "--titan-frame-ms", "300", "--may-start-workers", "yes"};
+    const char *const flags[] = {"--titan-listen",      address, "--titan-frame-ms", "2000",
+                                 "--may-start-workers", "yes",   "--resp-listen",    resp_address};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[i] = flags[i];
     realserver_start(&server);
     realworker_make(&worker, &server, "w");
@@ -73,6 +76,51 @@ CASE(who_goes_without_reading_hurts_nobody)
 CASE(unknown_opcodes)
 CASE(store)
 CASE(text_of_any_language)
+CASE(a_dag_runs)
+CASE(it_is_a_flow)
+CASE(forms_of_a_dag)
+CASE(refused_submissions_leave_nothing)
+CASE(a_job_alone)
+CASE(a_shared_folder_and_private_scripts)
+CASE(same_names_never_mix)
+CASE(large_scripts)
+CASE(priorities_and_first_come)
+CASE(a_job_that_nobody_can_run_blocks_nobody)
+CASE(failures_and_their_descendants)
+CASE(parents_of_earlier_submissions)
+CASE(two_jobs_of_one_id_both_run)
+CASE(delays)
+CASE(cancel)
+CASE(output_of_any_size_in_order)
+CASE(files)
+CASE(large_files)
+CASE(run_a_file)
+CASE(archives)
+CASE(services)
+CASE(services_of_files_and_archives)
+CASE(keys_as_the_store_of_titan_has_them)
+CASE(statistics)
+CASE(workers_come_and_go)
+
+/* ---- a server that is killed, or told otherwise ---- */
+
+static void what_was_accepted_outlives_the_server(void **state) {
+    (void)state;
+    play("before_the_kill");
+    realserver_kill(&server);
+    realserver_start(&server);
+    play("after_the_kill");
+}
+
+static void it_can_be_told_otherwise(void **state) {
+    (void)state;
+    const char *const flags[] = {"--titan-dead-status", "FAILED", "--titan-job-seconds", "1"};
+    assert_int_equal(realserver_stop(&server), 0);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[8 + i] = flags[i];
+    realserver_start(&server);
+    play("dead_is_called_failed");
+    play("timeouts_kill_the_tree");
+}
 
 /* ---- settings ---- */
 
@@ -87,6 +135,22 @@ static void the_listener_is_for_this_machine_unless_said(void **state) {
     realcli_stop(&own);
 }
 
+static void up_opens_it_too(void **state) {
+    (void)state;
+    struct realcli own;
+    char path[160], line[400];
+    bool found = false;
+    realcli_make(&own);
+    realcli_ok(&own, "up --listen 127.0.0.1:0 --titan=127.0.0.1:0 --detach", NULL);
+    snprintf(path, sizeof path, "%s/serve.log", own.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL) found |= strstr(line, "(Titan's protocol)") != NULL;
+    fclose(f);
+    assert_true(found);
+    realcli_stop(&own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames),
@@ -97,7 +161,35 @@ int main(void) {
         cmocka_unit_test(unknown_opcodes),
         cmocka_unit_test(store),
         cmocka_unit_test(text_of_any_language),
+        cmocka_unit_test(a_dag_runs),
+        cmocka_unit_test(it_is_a_flow),
+        cmocka_unit_test(forms_of_a_dag),
+        cmocka_unit_test(refused_submissions_leave_nothing),
+        cmocka_unit_test(a_job_alone),
+        cmocka_unit_test(a_shared_folder_and_private_scripts),
+        cmocka_unit_test(same_names_never_mix),
+        cmocka_unit_test(large_scripts),
+        cmocka_unit_test(priorities_and_first_come),
+        cmocka_unit_test(a_job_that_nobody_can_run_blocks_nobody),
+        cmocka_unit_test(failures_and_their_descendants),
+        cmocka_unit_test(parents_of_earlier_submissions),
+        cmocka_unit_test(two_jobs_of_one_id_both_run),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(cancel),
+        cmocka_unit_test(output_of_any_size_in_order),
+        cmocka_unit_test(files),
+        cmocka_unit_test(large_files),
+        cmocka_unit_test(run_a_file),
+        cmocka_unit_test(archives),
+        cmocka_unit_test(services),
+        cmocka_unit_test(services_of_files_and_archives),
+        cmocka_unit_test(keys_as_the_store_of_titan_has_them),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(workers_come_and_go),
+        cmocka_unit_test(what_was_accepted_outlives_the_server),
+        cmocka_unit_test(it_can_be_told_otherwise),
         cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
+        cmocka_unit_test(up_opens_it_too),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

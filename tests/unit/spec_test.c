@@ -106,10 +106,12 @@ static void every_key_of_a_job(void **state) {
          "    log_limit: 10MB\n"
          "    kill_grace: 3s\n"
          "    workdir: /srv\n"
+         "    shared: true\n"
          "    cache: {key: v1, for: 7d}\n",
          NULL);
     const struct wire_options *o = flowlab_options(&l, "a");
     struct wire_run r = flowlab_run(&l, "a");
+    assert_true(r.shared);
     assert_int_equal(o->attempts_max, 6);
     assert_int_equal(o->backoff_base_ms, 2000);
     assert_int_equal(o->backoff_cap_ms, 60000);

@@ -1,0 +1,255 @@
+/* titan_job_test.c: jobs as Titan's clients write them, without a server. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "titan_flow.h"
+#include "wire_run.h"
+
+static struct arena arena;
+static struct why why;
+
+static int setup(void **state) {
+    (void)state;
+    arena_init(&arena, 65536, (size_t)1 << 28);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arena_fini(&arena);
+    return 0;
+}
+
+static void is(struct slice got, const char *wanted) {
+    if (!slice_eq(got, slice_str(wanted))) fail_msg("got `%.*s`, wanted `%s`", SLICE_FMT(got), wanted);
+}
+
+static struct titan_job dag_job(const char *text) {
+    struct titan_jobs jobs = {0};
+    enum err e = titan_dag_read(slice_str(text), &arena, &jobs, &why);
+    if (e != ERR_OK) fail_msg("%s: %s", text, why.text);
+    assert_int_equal(jobs.count, 1);
+    return jobs.at[0];
+}
+
+/* ---- one job of a DAG, in all of its forms ---- */
+
+static const struct {
+    const char *text;
+    enum titan_kind kind;
+    const char *file, *entry, *args, *base64, *requirement;
+    uint32_t port;
+    int64_t priority, delay_ms;
+    bool affinity;
+} forms[] = {
+    {"a|RUN_PAYLOAD|f.py|x y|QQ==|GENERAL|3|7|[]", TITAN_KIND_SCRIPT, "f.py", "", "x y", "QQ==", "GENERAL", 0, 3, 7, 0},
+    {"a|RUN_PAYLOAD|f.py|x|QQ==|GPU|-1|0|[]|AFFINITY", TITAN_KIND_SCRIPT, "f.py", "", "x", "QQ==", "GPU", 0, -1, 0, 1},
+    {"a|RUN_PAYLOAD|f.py||QQ==|1|0|[] | STICKY ", TITAN_KIND_SCRIPT, "f.py", "", "", "QQ==", "GENERAL", 0, 1, 0, 1},
+    {"a|GPU|RUN_PAYLOAD|f.py|x|QQ==|1|0|[]", TITAN_KIND_SCRIPT, "f.py", "", "x", "QQ==", "GPU", 0, 1, 0, 0},
+    {"a|GPU|RUN_PAYLOAD|f.py|QQ==|1|0|[]", TITAN_KIND_SCRIPT, "f.py", "", "", "QQ==", "GPU", 0, 1, 0, 0},
+    {"a|GPU|RUN_PAYLOAD|f.py|x|QQ==|GENERAL|1|0|[]", TITAN_KIND_SCRIPT, "f.py", "", "x", "QQ==", "GPU", 0, 1, 0, 0},
+    {"a|GPU|RUN_PAYLOAD|f.py|x|QQ==|TPU|1|0|[]", TITAN_KIND_SCRIPT, "f.py", "", "x", "QQ==", "TPU", 0, 1, 0, 0},
+    {"a|RUN_PAYLOAD|f.py|QQ==|HIGH_MEM|1|0|[]", TITAN_KIND_SCRIPT, "f.py", "", "", "QQ==", "HIGH_MEM", 0, 1, 0, 0},
+    {"a|RUN_PAYLOAD|f.py|two words|QQ==|1|0|[]", TITAN_KIND_SCRIPT, "f.py", "", "two words", "QQ==", "GENERAL", 0, 1, 0,
+     0},
+    {" a | RUN_PAYLOAD | d/f.py | [x] | QQ== | GENERAL | 1 | 0 | [ ]", TITAN_KIND_SCRIPT, "f.py", "", "[x]",
+     "QQ==", "GENERAL", 0, 1, 0, 0},
+    {"a|DEPLOY_PAYLOAD|s.py|QQ==|8095|GENERAL|1|0|[]", TITAN_KIND_SERVICE, "s.py", "", "", "QQ==", "GENERAL", 8095, 1,
+     0, 0},
+    {"a|RUN_ARCHIVE|p.zip/app/main.py|x y|GPU|1|0|[]", TITAN_KIND_ARCHIVE, "p.zip", "app/main.py", "x y", "", "GPU", 0,
+     1, 0, 0},
+    {"a|RUN_ARCHIVE|p.zip/main.py||GENERAL|1|0|[]", TITAN_KIND_ARCHIVE, "p.zip", "main.py", "", "", "GENERAL", 0, 1, 0,
+     0},
+    {"a|START_ARCHIVE_SERVICE|p.zip/s.py|x|81|GPU|1|0|[]", TITAN_KIND_ARCHIVE_SERVICE, "p.zip", "s.py", "x", "", "GPU",
+     81, 1, 0, 0},
+    {"a|MY_TYPE|some|payload|1|0|[]", TITAN_KIND_HANDLER, "MY_TYPE", "", "some|payload", "", "GENERAL", 0, 1, 0, 0},
+};
+
+static void every_form_is_read(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct titan_job j = dag_job(forms[i].text);
+        is(j.id, "DAG-a");
+        assert_int_equal(j.kind, forms[i].kind);
+        is(j.file, forms[i].file);
+        is(j.entry, forms[i].entry);
+        is(j.args, forms[i].args);
+        is(j.base64, forms[i].base64);
+        is(j.requirement, forms[i].requirement);
+        assert_int_equal(j.port, forms[i].port);
+        assert_int_equal(j.priority, forms[i].priority);
+        assert_int_equal(j.delay_ms, forms[i].delay_ms);
+        assert_int_equal(j.affinity, forms[i].affinity);
+    }
+}
+
+static void parents_are_found_in_the_payload_or_elsewhere(void **state) {
+    (void)state;
+    struct titan_jobs jobs = {0};
+    const char *text =
+        "a|RUN_PAYLOAD|f||QQ|1|0|[] ;; b|RUN_PAYLOAD|f||QQ|1|0|[ a , DAG-x,,y ]; a|RUN_PAYLOAD|f||QQ|1|0|[]";
+    assert_int_equal(titan_dag_read(slice_str(text), &arena, &jobs, &why), ERR_OK);
+    assert_int_equal(jobs.count, 3);
+    assert_int_equal(jobs.at[1].parent_count, 3);
+    is(jobs.at[1].parents[0].id, "DAG-a");
+    assert_int_equal(jobs.at[1].parents[0].at, 2); /* the last of that id */
+    is(jobs.at[1].parents[1].id, "DAG-x");
+    assert_int_equal(jobs.at[1].parents[1].at, TITAN_ELSEWHERE);
+    is(jobs.at[1].parents[2].id, "DAG-y");
+}
+
+static void refused(const char *text, enum err wanted, const char *words) {
+    struct titan_jobs jobs = {0};
+    assert_int_equal(titan_dag_read(slice_str(text), &arena, &jobs, &why), wanted);
+    if (strstr(why.text, words) == NULL) fail_msg("%s: %s", text, why.text);
+    assert_int_equal(jobs.count, 0);
+}
+
+static void what_is_no_dag_is_refused_with_a_reason(void **state) {
+    (void)state;
+    refused("", ERR_INVALID, "no job in it");
+    refused(" ; ;;", ERR_INVALID, "no job in it");
+    refused("a", ERR_INVALID, "the list of its parents");
+    refused("a|RUN_PAYLOAD|f||QQ|1|0", ERR_INVALID, "the list of its parents");
+    refused("[]", ERR_INVALID, "delay");
+    refused("a|RUN_PAYLOAD|f||QQ|1|x|[]", ERR_INVALID, "delay");
+    refused("a|RUN_PAYLOAD|f||QQ|x|0|[]", ERR_INVALID, "priority");
+    refused("1|0|[]", ERR_INVALID, "priority");
+    refused("a|1|0|[]", ERR_INVALID, "no id, or nothing behind it");
+    refused("|RUN_PAYLOAD|f||QQ|1|0|[]", ERR_INVALID, "no id");
+    refused("a||1|0|[]", ERR_INVALID, "nothing that could be run");
+    refused("a|RUN_PAYLOAD|||QQ|1|0|[]", ERR_INVALID, "the name of its file");
+    refused("a|RUN_PAYLOAD|..||QQ|1|0|[]", ERR_INVALID, "the name of its file");
+    refused("a|RUN_PAYLOAD|f|a|b|c|d|1|0|[]", ERR_INVALID, "more fields");
+    refused("a|RUN_PAYLOAD|f|x;y|QQ|1|0|[]", ERR_INVALID, "the list of its parents"); /* a `;` cannot be part of one */
+    refused("a|RUN_PAYLOAD|f||QQ|1|0|[a]", ERR_CYCLE, "circle");
+    refused("a|RUN_PAYLOAD|f||QQ|1|0|[b];b|RUN_PAYLOAD|f||QQ|1|0|[c];c|RUN_PAYLOAD|f||QQ|1|0|[a]", ERR_CYCLE, "circle");
+}
+
+/* ---- alone ---- */
+
+static void a_job_alone(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *id, *file, *args, *base64;
+        int64_t priority, delay_ms;
+        enum titan_kind kind;
+    } cases[] = {
+        {"j|RUN_PAYLOAD|f.py|x|QQ==|5|100", "j", "f.py", "x", "QQ==", 5, 100, TITAN_KIND_SCRIPT},
+        {"j|RUN_PAYLOAD|f.py|x|QQ==|100", "j", "f.py", "x", "QQ==", 1, 100, TITAN_KIND_SCRIPT},
+        {"RUN_PAYLOAD|f.py|QQ==", "", "f.py", "", "QQ==", 1, 0, TITAN_KIND_SCRIPT},
+        {"j|RUN_PAYLOAD|f.py|QQ==|GENERAL|2|0", "j", "f.py", "", "QQ==", 2, 0, TITAN_KIND_SCRIPT},
+        {"skill|data|1|0", "", "skill", "data", "", 1, 0, TITAN_KIND_HANDLER},
+        {"j|MY_TYPE|da|ta|3|4", "j", "MY_TYPE", "da|ta", "", 3, 4, TITAN_KIND_HANDLER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct titan_job j;
+        assert_int_equal(titan_job_read(slice_str(cases[i].text), &arena, &j, &why), ERR_OK);
+        is(j.id, cases[i].id);
+        is(j.file, cases[i].file);
+        is(j.args, cases[i].args);
+        is(j.base64, cases[i].base64);
+        assert_int_equal(j.priority, cases[i].priority);
+        assert_int_equal(j.delay_ms, cases[i].delay_ms);
+        assert_int_equal(j.kind, cases[i].kind);
+    }
+    struct titan_job j;
+    assert_int_equal(titan_job_read(SLICE(""), &arena, &j, &why), ERR_INVALID);
+    assert_int_equal(titan_job_read(SLICE("1|2"), &arena, &j, &why), ERR_INVALID);
+}
+
+/* ---- base64 ---- */
+
+static void base64_is_read_as_java_does(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *bytes, *refusal;
+    } cases[] = {
+        {"", "", NULL},
+        {"QQ==", "A", NULL},
+        {"QQ", "A", NULL},
+        {"QUI=", "AB", NULL},
+        {"QUJD", "ABC", NULL},
+        {"QUJDRA", "ABCD", NULL},
+        {"Q", NULL, "Last unit does not have enough valid bits"},
+        {"QQ=", NULL, "Input byte array has wrong 4-byte ending unit"},
+        {"=", NULL, "Input byte array has wrong 4-byte ending unit"},
+        {"QQ==QQ", NULL, "Input byte array has incorrect ending byte at 4"},
+        {"Q Q=", NULL, "Illegal base64 character 20"},
+        {"DAG-x", NULL, "Illegal base64 character 2d"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct slice got = {0};
+        enum err e = titan_base64(slice_str(cases[i].text), &arena, &got, &why);
+        assert_int_equal(e, cases[i].bytes != NULL ? ERR_OK : ERR_INVALID);
+        if (e == ERR_OK)
+            is(got, cases[i].bytes);
+        else
+            assert_string_equal(why.text, cases[i].refusal);
+    }
+}
+
+/* ---- as a flow ---- */
+
+static const struct titan_rules rules = {
+    .dag_ms = 86400000, .alone_ms = 60000, .priority_max = 1000, .name_bytes_max = 128};
+
+static struct wire_run run_of(const struct wire_job *j) {
+    struct wire_run run;
+    assert_int_equal(tlv_decode(&wire_run_desc, j->body, TLV_STRICT, &arena, &run, &why), ERR_OK);
+    return run;
+}
+
+static void a_submission_is_a_flow(void **state) {
+    (void)state;
+    struct titan_jobs jobs = {0};
+    struct wire_flow f;
+    const char *text = "a|RUN_PAYLOAD|f.sh|x  y|QQ==|GPU|5|100|[]|AFFINITY;"
+                       "b/c|DEPLOY_PAYLOAD|s.py|QQ==|80|GENERAL|-9|0|[a,z,a];a|RUN_PAYLOAD|f||QQ==|99999|0|[]";
+    assert_int_equal(titan_dag_read(slice_str(text), &arena, &jobs, &why), ERR_OK);
+    for (uint32_t i = 0; i < jobs.count; i++) jobs.at[i].bytes = SLICE("A");
+    jobs.at[1].parents[1].target = SLICE("f11/z");
+    assert_int_equal(titan_flow(&jobs, &rules, &arena, &f, &why), ERR_OK);
+    const struct wire_job *j = f.part.jobs.at;
+    const struct wire_options *o = f.part.options.at;
+    const struct wire_pair *label = f.labels.at;
+    is(label->value, "titan");
+    is(f.name, "DAG-a");
+    is(j[0].name, "DAG-a");
+    is(j[1].name, "DAG-b_c");
+    is(j[2].name, "DAG-a.3"); /* two jobs of one id are two jobs */
+    assert_int_equal(j[1].parents.count, 1);
+    assert_int_equal(j[1].parents.at[0], 2);
+    assert_int_equal(j[1].parent_names.count, 1);
+    assert_int_equal(f.part.options.count, 3);
+    assert_int_equal(o[0].priority, 4); /* above our normal level, which is 1 */
+    assert_int_equal(o[1].priority, -1);
+    assert_int_equal(o[2].priority, 999);
+    assert_true(o[0].affinity && o[0].delay_from_submit && o[0].delay_ms == 100);
+    assert_int_equal(o[0].attempts_max, 4);
+    assert_int_equal(o[0].backoff_cap_ms, 1);
+    assert_int_equal(o[0].run_timeout_ms, 86400000);
+    assert_int_equal(o[1].kind, WIRE_JOB_SERVICE);
+    is(j[1].service, "DAG-b_c");
+    struct wire_run run = run_of(&j[0]);
+    assert_int_equal(run.argv.count, 2);
+    assert_true(run.shared);
+    is(((const struct wire_arg *)run.interpreter.at)->text, "/bin/bash");
+    is(((const struct wire_pair *)run.labels.at)->value, "DAG-a");
+    run = run_of(&j[2]);
+    assert_int_equal(run.interpreter.count, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_is_read),
+        cmocka_unit_test(parents_are_found_in_the_payload_or_elsewhere),
+        cmocka_unit_test(what_is_no_dag_is_refused_with_a_reason),
+        cmocka_unit_test(a_job_alone),
+        cmocka_unit_test(base64_is_read_as_java_does),
+        cmocka_unit_test(a_submission_is_a_flow),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
