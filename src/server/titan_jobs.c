@@ -84,14 +84,11 @@ static void logs_say(struct server *s, struct session *n) {
 static void log_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     const struct wire_log_data *m = message;
     struct buf *text = &n->titan->text;
-    if (op == WIRE_LOG_DATA) {
-        const struct wire_log_piece *pieces = m->pieces.at;
-        for (uint32_t i = 0; i < m->pieces.count; i++) buf_put_slice(text, pieces[i].data);
-        if (more) return;
-    } else if (op == WIRE_BUSY) {
-        (void)titan_refused(s, n, op, message);
-        return;
-    } /* an attempt without a log has nothing to say */
+    bool is_none = op == WIRE_ERROR && slice_eq(((const struct wire_error *)message)->code, SLICE("not_found"));
+    if (!is_none && titan_refused(s, n, op, message)) return;
+    const struct wire_log_piece *pieces = is_none ? NULL : m->pieces.at; /* none: it has nothing to say */
+    for (uint32_t i = 0; !is_none && i < m->pieces.count; i++) buf_put_slice(text, pieces[i].data);
+    if (more) return;
     if (text->len > 0 && text->at[text->len - 1] != '\n') buf_put_u8(text, '\n');
     logs_next(s, n);
 }

@@ -15,24 +15,27 @@
 
 static struct realserver server;
 static struct realworker worker;
-static char address[64];
+static char address[64], resp_address[64];
 
 /* A port that nobody listens at: it has to be the same after the server was killed. */
-static void choose_address(void) {
+static void choose_address(char ret[64]) {
     struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof any;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
     close(fd);
-    snprintf(address, sizeof address, "127.0.0.1:%u", ntohs(any.sin_port));
+    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
 }
 
 static int setup(void **state) {
     (void)state;
-    choose_address();
+    choose_address(address);
+    choose_address(resp_address);
+    setenv("TITAN_RESP", resp_address, 1);
     realserver_make(&server);
-    const char *const flags[] = {"--titan-listen", address, "--titan-frame-ms", "2000", "--may-start-workers", "yes"};
+    const char *const flags[] = {"--titan-listen",      address, "--titan-frame-ms", "2000",
+                                 "--may-start-workers", "yes",   "--resp-listen",    resp_address};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[i] = flags[i];
     realserver_start(&server);
     realworker_make(&worker, &server, "w");
@@ -95,6 +98,7 @@ CASE(run_a_file)
 CASE(archives)
 CASE(services)
 CASE(services_of_files_and_archives)
+CASE(keys_as_the_store_of_titan_has_them)
 CASE(statistics)
 CASE(workers_come_and_go)
 
@@ -112,7 +116,7 @@ static void it_can_be_told_otherwise(void **state) {
     (void)state;
     const char *const flags[] = {"--titan-dead-status", "FAILED", "--titan-job-seconds", "1"};
     assert_int_equal(realserver_stop(&server), 0);
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[6 + i] = flags[i];
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[8 + i] = flags[i];
     realserver_start(&server);
     play("dead_is_called_failed");
     play("timeouts_kill_the_tree");
@@ -128,6 +132,22 @@ static void the_listener_is_for_this_machine_unless_said(void **state) {
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-open maybe", 2, "neither yes nor no");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-dead-status GONE", 2, "neither DEAD nor FAILED");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-retry-backoff some", 2, "neither yes nor no");
+    realcli_stop(&own);
+}
+
+static void up_opens_it_too(void **state) {
+    (void)state;
+    struct realcli own;
+    char path[160], line[400];
+    bool found = false;
+    realcli_make(&own);
+    realcli_ok(&own, "up --listen 127.0.0.1:0 --titan=127.0.0.1:0 --detach", NULL);
+    snprintf(path, sizeof path, "%s/serve.log", own.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL) found |= strstr(line, "(Titan's protocol)") != NULL;
+    fclose(f);
+    assert_true(found);
     realcli_stop(&own);
 }
 
@@ -163,11 +183,13 @@ int main(void) {
         cmocka_unit_test(archives),
         cmocka_unit_test(services),
         cmocka_unit_test(services_of_files_and_archives),
+        cmocka_unit_test(keys_as_the_store_of_titan_has_them),
         cmocka_unit_test(statistics),
         cmocka_unit_test(workers_come_and_go),
         cmocka_unit_test(what_was_accepted_outlives_the_server),
         cmocka_unit_test(it_can_be_told_otherwise),
         cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
+        cmocka_unit_test(up_opens_it_too),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
