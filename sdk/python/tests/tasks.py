@@ -87,6 +87,7 @@ def never_again():
 def wait_for_key(key):
     """Returns the value when somebody has set it."""
     client = reeve.Client()
+    client.kv.incr("runs:" + key)
     for event in client.kv.watch(key):
         value = client.kv.get(key)
         if value is not None:

@@ -303,9 +303,9 @@ class AsyncClient:
     def follow(self, job: object, *, attempt: int = 0) -> AsyncIterator[bytes]:
         return self._stream(ops.Log(job, attempt))
 
-    def events(self, targets: Union[object, Sequence[object]] = (), *, from_start: bool = False,
+    def events(self, target: object = "", *, types: Sequence[str] = (), from_start: bool = False,
                after: Optional[Tuple[int, int]] = None) -> AsyncIterator[w.Event]:
-        return self._stream(ops.Events(ops.as_list(targets), from_start, after))
+        return self._stream(ops.Events(target, types, from_start, after))
 
     async def stats(self) -> Dict[str, int]:
         return await self._run(ops.stats())

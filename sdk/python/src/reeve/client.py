@@ -349,10 +349,11 @@ class Client:
         """What a job writes, piece by piece, until its attempt is over."""
         return self._stream(ops.Log(job, attempt))
 
-    def events(self, targets: Union[object, Sequence[object]] = (), *, from_start: bool = False,
+    def events(self, target: object = "", *, types: Sequence[str] = (), from_start: bool = False,
                after: Optional[Tuple[int, int]] = None) -> Iterator[w.Event]:
-        """Everything that happens (to the targets), without end; `after` is (lsn, ordinal) of the last one known."""
-        return self._stream(ops.Events(ops.as_list(targets), from_start, after))
+        """Everything that happens (to a flow or job), without end; of some `types` (flow, job, worker, service), from the
+        beginning of the archive, or `after` the (lsn, ordinal) of the last one known."""
+        return self._stream(ops.Events(target, types, from_start, after))
 
     def stats(self) -> Dict[str, int]:
         return self._run(ops.stats())

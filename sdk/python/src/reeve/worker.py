@@ -205,7 +205,7 @@ class Worker:
         self._done.clear()
         for attempt in self._attempts.values():
             attempt.is_told = attempt.is_done_told = False
-            attempt.log_sent = attempt.log_acked
+            attempt.log_sent = attempt.pieces[0][0] if attempt.pieces else attempt.log_acked
             if attempt.is_kept:
                 self._keep(attempt)
             elif attempt.phase != "finished":
