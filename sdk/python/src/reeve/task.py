@@ -39,6 +39,9 @@ R = TypeVar("R")
 PAYLOAD_BYTES_MAX = 65536  # what the wire takes
 _PICKLE, _RESULT, _ARGS = "$pickle", "$result", "$args"
 
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_from_json = json.JSONDecoder().decode
+
 registry: Dict[str, "Task[Any, Any]"] = {}  # every task of this process, by name
 
 
@@ -145,7 +148,7 @@ def pack_call(args: Tuple[Any, ...], kwargs: Mapping[str, Any], serializer: str,
         body = _marked(dict(kwargs), needs)
         if args or not kwargs:
             body = {_ARGS: _marked(list(args), needs), **body}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _to_json(body)
     text = text.replace("${", "$\\u007b")  # the same JSON, and nothing in it is a template
     if len(text) * 4 > PAYLOAD_BYTES_MAX and len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise errors.Limit("the arguments take %d bytes, and a call at most %d: put large ones into a blob or the store, and pass "
@@ -182,7 +185,7 @@ def _filled(value: Any, results: Mapping[str, Any]) -> Any:
 def unpack_call(payload: bytes, serializer: str, results: Mapping[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
     """What a payload asks for. A list is positional arguments, an object keywords (`$args` before them), anything else the
     one argument; results of parents are filled in. Pickles are read only where the task itself says so."""
-    body = json.loads(payload) if payload else []
+    body = _from_json(payload.decode()) if payload else []
     if isinstance(body, dict) and _PICKLE in body:
         if serializer != "pickle":
             raise errors.Invalid("the arguments are a pickle, and this task does not read any")
@@ -199,11 +202,11 @@ def unpack_call(payload: bytes, serializer: str, results: Mapping[str, Any]) -> 
 def pack_result(value: Any, serializer: str) -> bytes:
     if serializer == "pickle":
         value = {_PICKLE: base64.b64encode(pickle.dumps(value)).decode()}
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _to_json(value).encode()
 
 
 def unpack_result(data: bytes, serializer: str) -> Any:
-    value = json.loads(data)
+    value = _from_json(data.decode())
     return unpickled(value) if serializer == "pickle" else value
 
 
