@@ -126,5 +126,19 @@ def renamed():
     return reeve.current().job
 
 
+@reeve.task(retries=0)
+def grows():
+    """Adds a job to its own flow, with the rights of its attempt and no others."""
+    context = reeve.current()
+    with context.client() as client:
+        flow = context.job.partition("/")[0]
+        client.kv.set("seen", context.job, flow=flow)
+        client.add_jobs(flow, {"jobs": {"added": {"handler": "tasks.add", "payload": "[20, 3]"}}})
+        try:
+            client.request("token_ls", {})
+        except reeve.errors.Forbidden as e:
+            return str(e)
+
+
 class NotATask:
     pass

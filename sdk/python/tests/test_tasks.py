@@ -102,6 +102,20 @@ class Tasks(lab.Lab):
         self.assertEqual(job.wait(10)["state"], "cancelled")
         self.assertEqual([j.result(SECONDS) for j in tasks.add.map(range(8), y=0)], list(range(8)))
 
+    def test_a_task_may_ask_the_server_as_its_attempt(self) -> None:
+        job = tasks.grows.submit()
+        self.assertTrue(job.result(SECONDS))
+        self.assertEqual(self.client.kv.get("seen", flow=job.flow), job.id.encode())
+        self.assertEqual(job.flow["added"].result(SECONDS), 23)
+
+    def test_a_result_that_is_no_json_fails_the_job_alone(self) -> None:
+        flow = self.client.submit({"jobs": {"a": {"handler": "tasks.add", "payload": "not json", "retries": 0},
+                                            "b": {"handler": "tasks.add", "payload": "[1e999, 1]", "retries": 0}}})
+        self.client.wait(flow, timeout=SECONDS)
+        states = lab.states(self.client.jobs(flow))
+        self.assertEqual(states, {"a": "failed", "b": "failed"})
+        self.assertEqual(tasks.add.submit(1, 1).result(SECONDS), 2)
+
     def test_coroutines_run_on_one_loop(self) -> None:
         self.assertEqual(tasks.gather.submit(10).result(SECONDS), ["reeve-async", 45])
 
@@ -177,6 +191,17 @@ class Dying(lab.Lab):
             type(self).restart_server()
         self.assertEqual(jobs[0].flow.wait(SECONDS)["state"], "succeeded")
         self.assertEqual({job["attempt"] for job in jobs[0].flow.jobs()}, {1})
+
+    def test_large_results_survive_kills_of_the_server(self) -> None:
+        self.python_worker("tasks", "--name", "mover")
+        with reeve.Flow("large") as f:
+            sizes = [tasks.length.submit(tasks.big.submit(300_000 + i)) for i in range(30)]
+        f.submit()
+        for _ in range(4):
+            type(self).restart_server()
+        f.wait(SECONDS)
+        self.assertEqual([size.result(SECONDS) for size in sizes], [300_000 + i for i in range(30)])
+        self.assertEqual({job["attempt"] for job in f.jobs()}, {1})
 
     def test_an_exclusive_function_does_not_outlive_the_lease(self) -> None:
         worker = self.python_worker("tasks:wait_for_key", "--name", "alone")

@@ -229,6 +229,11 @@ class AsyncClient:
             return (await self._run(ops.submit(flow, key or ops.new_key(), params, False)))["flow"]
         for data in flow.take_blobs():
             await self.put_blob(data)
+        if flow.id:
+            for part in flow.parts():
+                await self.add_jobs(flow, part)
+            flow.submitted(flow.id)
+            return flow.id
         flow.key = key or flow.key or ops.new_key()
         flow.submitted(await self._run(ops.submit_parts(flow.parts(), flow.key, params)))
         return flow.id

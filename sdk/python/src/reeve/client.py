@@ -16,6 +16,7 @@ import select
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
@@ -160,6 +161,13 @@ class Client:
         self._process = 0
         self._was_there = False
         self.kv = Store(self)
+
+    @classmethod
+    def at(cls, place: Place, token: str) -> "Client":
+        """At a place that is known, as another principal."""
+        client = cls()
+        client._place = replace(place, token=token, token_given=True)
+        return client
 
     def __enter__(self) -> "Client":
         self.connect()

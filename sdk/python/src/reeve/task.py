@@ -182,9 +182,10 @@ def _filled(value: Any, results: Mapping[str, Any]) -> Any:
     return value
 
 
-def unpack_call(payload: bytes, serializer: str, results: Mapping[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+def unpack_call(payload: bytes, serializer: str, left: Mapping[str, bytes]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
     """What a payload asks for. A list is positional arguments, an object keywords (`$args` before them), anything else the
-    one argument; results of parents are filled in. Pickles are read only where the task itself says so."""
+    one argument; what parents left is filled in. Pickles are read only where the task itself says so."""
+    results = {name: unpack_result(data, serializer) if data else None for name, data in left.items()}
     body = _from_json(payload.decode()) if payload else []
     if isinstance(body, dict) and _PICKLE in body:
         if serializer != "pickle":
