@@ -107,7 +107,7 @@ reeve.Flow("x").job("a", ["true"], retries="many")
 reeve.Flow("x").job("a", "true", retrys=3)
 reeve.Flow("x").job("a", gate="ok?", timeout=5)
 """
-        done = subprocess.run(["mypy", "--strict", "-c", text], env={**os.environ, "MYPYPATH": lab.SOURCE}, cwd=lab.SOURCE,
+        done = subprocess.run(["mypy", "--strict", "--enable-incomplete-feature=Unpack", "-c", text], env={**os.environ, "MYPYPATH": lab.SOURCE}, cwd=lab.SOURCE,
                               capture_output=True, text=True)
         found = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
         self.assertEqual(found, ["6", "7", "8"], done.stdout)
