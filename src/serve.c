@@ -27,8 +27,10 @@
 #include "osrecall.h"
 #include "ostls.h"
 #include "oszones.h"
+#include "serve_members.h"
 #include "server.h"
 #include "settings.h"
+#include "titan_session.h"
 
 #define DRAIN_MS_MAX 10000
 #define HEAP_STEP_BYTES (256 << 10)
@@ -56,7 +58,11 @@ struct serve {
     struct handover handover; /* of `reeve up --playground`; no control = there is none */
     struct plug plug;
     struct orion_options orion;
-    bool kill_asked, kill_told; /* asked: in the last pass; what it sent is out by the next */
+    struct titan_options titan;
+    struct serve_members members_place;
+    struct members *members;            /* Titan's own workers; NULL = its protocol is not spoken here */
+    char socket[SETTING_TEXT_MAX + 32]; /* where they attach; empty = there is none */
+    bool kill_asked, kill_told;         /* asked: in the last pass; what it sent is out by the next */
 
     bool has_tls, needs_tls;
     enum server_certified certified;
@@ -257,6 +263,63 @@ static enum err orion_listen(struct serve *v, struct why *why) {
     return e;
 }
 
+/* ---- Titan's protocol ---- */
+
+#define SECONDS_MAX 31622400 /* a year, as delay_ms_max */
+
+static enum err titan_read(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_titan_listen);
+    const char *open = setting_text(&v->settings, SETTING_titan_open);
+    const char *dead = setting_text(&v->settings, SETTING_titan_dead_status);
+    const char *backoff = setting_text(&v->settings, SETTING_titan_retry_backoff);
+    bool is_open = strcmp(open, "yes") == 0, has_backoff = strcmp(backoff, "yes") == 0;
+    v->titan = (struct titan_options){
+        .tenant = setting_text(&v->settings, SETTING_titan_tenant), .dead_status = dead, .backoff = has_backoff};
+    enum err e = setting_number(&v->settings, SETTING_titan_dag_seconds, 1, SECONDS_MAX, &v->titan.dag_seconds, why);
+    if (e == ERR_OK)
+        e = setting_number(&v->settings, SETTING_titan_job_seconds, 1, SECONDS_MAX, &v->titan.job_seconds, why);
+    if (e != ERR_OK) return e;
+    if (!is_open && strcmp(open, "no") != 0)
+        return why_set(why, ERR_INVALID, "titan_open: %s is neither yes nor no", open);
+    if (!has_backoff && strcmp(backoff, "no") != 0)
+        return why_set(why, ERR_INVALID, "titan_retry_backoff: %s is neither yes nor no", backoff);
+    if (strcmp(dead, "DEAD") != 0 && strcmp(dead, "FAILED") != 0)
+        return why_set(why, ERR_INVALID, "titan_dead_status: %s is neither DEAD nor FAILED", dead);
+    if (v->titan.tenant[0] == 0) return why_set(why, ERR_INVALID, "titan_tenant: a name is missing");
+    if (address[0] == 0 || is_open || !osloop_is_public(address)) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN,
+                   "titan_listen: %s can be reached from other machines, and Titan's protocol asks nobody who he is: "
+                   "whoever reaches it may run anything on the workers (who insists says --titan-open yes)",
+                   address);
+}
+
+static enum err titan_listen(struct serve *v, struct why *why) {
+    const char *address = setting_text(&v->settings, SETTING_titan_listen);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+    if (address[0] == 0) return ERR_OK;
+    enum err e = osloop_listen(v->loop, address, server_titan_handler(v->server), got, why);
+    snprintf(text, sizeof text, "%s (Titan's protocol)", got);
+    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
+    return e;
+}
+
+static void members_line(void *ctx, const char *line) {
+    log_line(ctx, SERVER_INFO, "titan", line);
+}
+
+/* Their agents come by the Unix socket, whose caller needs no token and no certificate. */
+static void members_open(struct serve *v, const char *build) {
+    if (setting_text(&v->settings, SETTING_titan_listen)[0] == 0) return;
+    v->members_place = (struct serve_members){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
+    v->members = serve_members_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
+}
+
+static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                          struct buf *ret) {
+    const struct serve *v = ctx;
+    members_hear(v->members, conn, address, opcode, body, ret);
+}
+
 /* ---- the playground ---- */
 
 static enum err plug_open(struct serve *v, struct why *why) {
@@ -285,6 +348,7 @@ static void plug_turn(struct serve *v) {
 static void pass(void *ctx) {
     struct serve *v = ctx;
     struct why why;
+    if (v->members != NULL) members_pass(v->members);
     server_pass(v->server);
     plug_turn(v);
     compact_turn(v);
@@ -295,7 +359,9 @@ static void pass(void *ctx) {
 
 static mono_time next_pass(void *ctx) {
     struct serve *v = ctx;
-    mono_time next = server_next(v->server);
+    mono_time next = server_next(v->server), own = {TIME_NEVER};
+    if (v->members != NULL) own = members_next(v->members);
+    if (own.ms < next.ms) next = own;
     if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
     return v->kill_asked && !v->kill_told ? (mono_time){0} : next;
 }
@@ -366,6 +432,7 @@ static enum err listen_socket(struct serve *v, struct why *why) {
         snprintf(address, sizeof address, "unix:%s", given);
     enum err e = osloop_listen(v->loop, address, server_handler(v->server), got, why);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", got);
+    if (e == ERR_OK) snprintf(v->socket, sizeof v->socket, "%s", address);
     if (e == ERR_OK || !automatic) return e;
     log_line(v, SERVER_WARN, "listening", why->text); /* mostly a path that is too long for a socket */
     return ERR_OK;
@@ -390,6 +457,9 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
+    if (e == ERR_OK) e = titan_listen(v, why);
+    if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
+        log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     /* a disk without room for it keeps nobody from finishing what was accepted */
     if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
@@ -439,6 +509,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .aside = osaside_port(v->aside),
                                  .launch = strcmp(may, "yes") == 0 ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
+                                 .titan_worker = members_heard,
+                                 .titan_worker_ctx = v,
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
@@ -460,6 +532,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
                                .orion = &v->orion,
+                               .titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 ? &v->titan : NULL,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
@@ -474,8 +547,10 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);
     if (e == ERR_OK) e = plug_open(v, why);
     if (e == ERR_OK) e = orion_read(v, why);
+    if (e == ERR_OK) e = titan_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = server_start(v, build, why);
+    if (e == ERR_OK) members_open(v, build);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);
     if (e != ERR_OK) return e;
@@ -506,6 +581,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     signal(SIGPIPE, SIG_IGN);
     heap_set();
     e = serve(&v, build, why);
+    if (v.members != NULL) members_free(v.members);
     if (v.server != NULL) server_close(v.server);
     osrecall_close(v.recall);
     osaside_close(v.aside);

@@ -35,6 +35,7 @@
 #define ARGS_MAX 32
 #define SOCKET_PATH_MAX 100u /* the kernel takes 107 */
 #define LISTEN_STANDARD "127.0.0.1:7070"
+#define TITAN_STANDARD "127.0.0.1:9090" /* where its clients look */
 #define ORION_STANDARD "127.0.0.1:8080" /* where its front end looks */
 #define PLAYGROUND_SLOTS_MIN 4          /* the demo runs branches side by side */
 
@@ -48,6 +49,7 @@ struct up {
     bool detach, help, playground;
     const char *cors_origin;
     const char *orion;          /* address of the listener for Orion's interface; NULL = none */
+    const char *titan;          /* the same for Titan's protocol */
     struct up_playground *play; /* NULL = there is none */
     struct {
         pid_t pid; /* 0: it does not run */
@@ -86,6 +88,10 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
             u->orion = name[7] == '=' ? name + 8 : ORION_STANDARD;
             continue;
         }
+        if (strcmp(name, "--titan") == 0 || strncmp(name, "--titan=", 8) == 0) {
+            u->titan = name[7] == '=' ? name + 8 : TITAN_STANDARD;
+            continue;
+        }
         const char **to = strcmp(name, "--data") == 0          ? &data
                           : strcmp(name, "--listen") == 0      ? &u->listen
                           : strcmp(name, "--slots") == 0       ? &u->slots
@@ -114,7 +120,7 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 static void usage(void) {
     printf(
         "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
-        "                [--playground] [--orion[=HOST:PORT]] [--cors-origin LIST]\n\n"
+        "                [--playground] [--orion[=HOST:PORT]] [--cors-origin LIST] [--titan[=HOST:PORT]]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
@@ -125,7 +131,8 @@ static void usage(void) {
         "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
         "                      30 s later, or when asked to, it is started again\n"
         "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
-        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
+        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n"
+        "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; 127.0.0.1:9090 unless said\n");
 }
 
 /* ---- processes ---- */
@@ -150,6 +157,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     if (p == PART_SERVER) argv[n++] = "--may-start-workers", argv[n++] = "yes";
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
+    if (p == PART_SERVER && u->titan != NULL) argv[n++] = "--titan-listen", argv[n++] = u->titan;
     if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
     snprintf(min, sizeof min, "%u", u->workers_min);

@@ -27,6 +27,7 @@
 #include "worker_env.h"
 #include "worker_options.h"
 #include "worker_sandbox.h"
+#include "worker_titan.h"
 
 #define PATH_BYTES_MAX WORKER_PATH_MAX
 #define SPOOL_BYTES_STANDARD (1ull << 30)
@@ -78,7 +79,8 @@ static uint32_t cpu_percent(void *ctx) {
 /* What jobs see of our environment, and how they reach the server as we do, with the token of their attempt; and this
  * program, to do it with. */
 static void env_make(struct worker *w) {
-    worker_env_make(&w->env, w->given.pass_env);
+    bool has_all = w->given.titan_master != NULL && w->given.pass_env == NULL; /* as jobs of Titan's workers do */
+    worker_env_make(&w->env, has_all ? "all" : w->given.pass_env);
     worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
     if (strncmp(w->given.server, "tls:", 4) == 0 || w->given.agent.server_now != NULL) {
         worker_env_add_path(&w->env, "REEVE_TLS_CA", w->given.tls.ca);
@@ -134,6 +136,9 @@ static void socket_complete(struct worker *w) {
 
 static enum err options_complete(struct worker *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
+    if (w->given.data[0] == 0) snprintf(w->given.data, sizeof w->given.data, ".reeve-worker");
+    snprintf(w->space_path, sizeof w->space_path, "%s/space", w->given.data);
+    if (w->given.titan_master != NULL) return worker_titan_check(&w->given, why);
     if (w->given.server[0] == 0 && server != NULL) snprintf(w->given.server, sizeof w->given.server, "%s", server);
     if (w->given.server[0] == 0) {
         if (!line_read("address", w->given.server, sizeof w->given.server))
@@ -142,8 +147,6 @@ static enum err options_complete(struct worker *w, struct why *why) {
     }
     if (w->given.token[0] == 0 && token != NULL) snprintf(w->given.token, sizeof w->given.token, "%s", token);
     if (w->given.token[0] == 0) (void)line_read("worker.token", w->given.token, sizeof w->given.token);
-    if (w->given.data[0] == 0) snprintf(w->given.data, sizeof w->given.data, ".reeve-worker");
-    snprintf(w->space_path, sizeof w->space_path, "%s/space", w->given.data);
     tls_complete(w);
     socket_complete(w);
     w->given.agent.server = w->given.server;
@@ -358,6 +361,11 @@ enum err worker_run(int count, char **args, const char *build, struct why *why) 
     }
     if (e == ERR_OK) e = discover(why);
     if (e != ERR_OK && self.proc == NULL) return e;
+    if (e == ERR_OK && self.given.titan_master != NULL) {
+        e = worker_titan_run(&self.given, self.proc, self.space_path, log_line, why);
+        osproc_close(self.proc);
+        return e;
+    }
     if (e == ERR_OK) e = open_all(&self, why);
     if (e == ERR_OK) e = worker_sandbox_reach(&self.given, self.space_path, why);
     if (e == ERR_OK) {

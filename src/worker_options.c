@@ -83,8 +83,7 @@ static enum err handler_add(struct worker_options *o, char *value, struct why *w
     if (equal == NULL || equal == value || equal[1] == 0)
         return why_set(why, ERR_INVALID, "--handler: TYPE=PROGRAM is expected, not %s", value);
     if (a->handler_count == AGENT_LIST_MAX) return why_set(why, ERR_LIMIT, "--handler: more than %u", AGENT_LIST_MAX);
-    const char **argv = calloc(2, sizeof *argv);
-    if (argv == NULL) return why_set(why, ERR_LIMIT, "--handler: no memory");
+    const char **argv = o->handler_programs[a->handler_count];
     *equal = 0;
     argv[0] = equal + 1;
     a->handlers[a->handler_count++] = (struct agent_handler){value, argv};
@@ -229,6 +228,9 @@ static const struct option options[] = {
     {"--capability", "NAME", OPTION_CALL, .call = capability_add, .help = "what it can do; may come several times"},
     {"--handler", "TYPE=PROGRAM", OPTION_CALL, .call = handler_add, .help = "what runs jobs of this type (`handler: TYPE`): it gets the payload as last argument\nand on standard input; may come several times; with arguments: in the file of --config"},
     {"--config", "FILE", OPTION_TEXT, AT(config), .help = "YAML: these options by their names, and `handlers: {TYPE: [program, argument]}`;\nelse $REEVE_WORKER_CONFIG"},
+    {"--titan-master", "HOST:PORT", OPTION_TEXT, AT(titan_master), .help = "work for a Titan master in place of a server, by Titan's protocol"},
+    {"--titan-listen", "[HOST:]PORT", OPTION_TEXT, AT(titan_listen), .help = "where that master reaches this worker; this machine only, unless a host is said; standard: 8080"},
+    {"--titan-open", NULL, OPTION_SWITCH, AT(titan_open), .help = "that port may be reached from other machines: whoever reaches it may run anything here"},
     {"--label", "NAME=VALUE", OPTION_CALL, .call = label_add, .help = "what it is; may come several times"},
     {"--cpu", "N", OPTION_CALL, .call = cpu_take, .help = "processors that jobs may ask for a share of; standard: all"},
     {"--memory", "SIZE", OPTION_CALL, .call = memory_take, .help = "memory that jobs may ask for a share of; standard: all"},
@@ -320,8 +322,7 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
     if (read != ERR_OK) return read;
     for (int i = 0; i < count && !o->help; i++) {
         const struct option *option = option_find(args[i]);
-        if (option == NULL)
-            return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
+        if (option == NULL) return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
         char *value = NULL;
         if (option->kind != OPTION_SWITCH) {
             if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);

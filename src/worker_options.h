@@ -14,7 +14,10 @@ struct worker_options {
     struct agent_options agent;
     char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
     struct ostls_files tls;
+    const char *handler_programs[AGENT_LIST_MAX][2]; /* of those that came as flags; NULL-terminated */
     const char *config; /* read before the flags: see worker_config.h */
+    const char *titan_master, *titan_listen; /* see worker_titan.h; NULL = a worker of our own */
+    bool titan_open;
     const char *pass_env; /* as given: "NAME,NAME" or "all" */
     enum oscgroup_by limits_by;
     const char *sandbox_paths[AGENT_LIST_MAX];

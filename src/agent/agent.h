@@ -75,6 +75,8 @@ struct agent_options {
     const char *const *gpu_names; /* `gpus` of them, as programs know them; NULL: their numbers */
     struct agent_ceilings ceilings;
     bool permanent;
+    bool elsewhere; /* its processes run on another machine: what they are made of goes there with them */
+    const char *service_host; /* where its services listen; NULL = here */
     const char *const *env; /* "NAME=value", NULL-terminated: what every job gets of the worker's environment */
     const char *http_private; /* addresses beyond the public ones that http jobs may ask, as child/address.h has it */
     struct agent_sandbox sandbox;

@@ -91,6 +91,11 @@ void run_end_unwell(struct agent *a, struct attempt *t); /* a service whose prob
 CHECKED enum err sandbox_make(struct agent *a, const struct attempt *t, const struct wire_run *run,
                               struct proc_sandbox *ret, struct why *why);
 
+/* source.c: what its process is made of, in the worker's arena. */
+struct workload;
+const struct proc_source *source_make(struct agent *a, const struct attempt *t, const struct wire_assignment *order,
+                                      const struct workload *w);
+
 /* workload.c */
 struct workload {
     struct wire_run run;

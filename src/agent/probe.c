@@ -98,8 +98,9 @@ static void on_closed(void *ctx, conn_id c, const char *why) {
 static void dial(struct agent *a, struct attempt *t) {
     struct net_handler handler = {on_opened, on_received, on_drained, on_closed, a};
     struct tended *v = tend_of(a, t);
-    char address[32];
-    snprintf(address, sizeof address, "127.0.0.1:%u", v->probed_port);
+    char address[300];
+    snprintf(address, sizeof address, "%s:%u", a->o.service_host != NULL ? a->o.service_host : "127.0.0.1",
+             v->probed_port);
     v->conn = a->w.net->ops->dial(a->w.net, address, &handler);
     if (v->conn.v == 0)
         tend_later(a, t); /* too many at once, which is not its fault */

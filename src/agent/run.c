@@ -281,7 +281,8 @@ static enum err run_process(struct agent *a, struct attempt *t, const struct wir
                              .has_stdin = w->run.stdin_text.len > 0,
                              .stdin_path = w->stdin_path[0] != 0 ? w->stdin_path : NULL,
                              .limits = t->limits,
-                             .sandbox = w->sandbox};
+                             .sandbox = w->sandbox,
+                             .source = a->o.elsewhere ? source_make(a, t, order, w) : NULL};
     e = a->w.proc->ops->start(a->w.proc, &spec, &handler, &t->process, why);
     if (e != ERR_OK) return e;
     map_put(&a->by_process, t->process.v, t->index);

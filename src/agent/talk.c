@@ -296,6 +296,7 @@ void talk_hear(struct agent *a, const struct frame *f) {
         if (a->is_detaching && f->request == a->link.detach_request) a->is_over = true;
         break;
     case WIRE_PING: wire_put(&a->out, WIRE_PONG, FRAME_ANSWER, f->request, message); break;
+    case WIRE_DRAIN: agent_drain(a); break;
     case WIRE_GOODBYE: break; /* the end of the connection follows, and the next dial */
     default: break;
     }

@@ -5,7 +5,8 @@
  *     SPACE/<script>       a script or an archive that came with the job
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
  *     SPACE/request        of an http job, for the child that makes it
- *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT */
+ *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT
+ *     .shared/TENANT/      or: where jobs start that share a directory */
 #include <stdio.h>
 
 #include "agent_impl.h"
@@ -22,8 +23,11 @@
 #define REQUEST_FILE "request"
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
-#define ARGS_OURS_MAX 12u            /* what we put before them */
+#define ARGS_OURS_MAX 12u /* what we put before them */
 #define REFUSAL_BYTES_MAX 1024u
+#define SHARED_SPACE ".shared"
+#define SHARED_FILE "/.shared" /* in it, so that it is made */
+#define SHARED_NAME_MAX 128u
 
 static const char *text_of(struct agent *a, struct slice s) {
     char *text = arena_alloc(&a->arena, s.len + 1);
@@ -65,9 +69,12 @@ static enum err script_make(struct agent *a, struct attempt *t, const struct wir
     enum err e = script_place(a, t, run, &file, &path, why);
     if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
     if (e != ERR_OK) return e;
+    const struct wire_arg *said = run->interpreter.at;
     const struct interpreter *by = interpreter_of(slice_str(file));
     bool is_program = memcmp(begin, "#!", 2) == 0 || memcmp(begin, "\177ELF", 4) == 0;
-    if (by == NULL && !is_program)
+    for (uint32_t i = 0; i < run->interpreter.count; i++) argv[(*count)++] = text_of(a, said[i].text);
+    if (run->interpreter.count > 0) by = NULL;
+    if (by == NULL && !is_program && run->interpreter.count == 0)
         return why_set(why, ERR_INVALID, "no interpreter for script `%s`: " INTERPRETER_NONE, file);
     for (uint32_t i = 0; by != NULL && by->argv[i] != NULL; i++) argv[(*count)++] = by->argv[i];
     argv[(*count)++] = path;
@@ -144,7 +151,8 @@ static enum err handler_make(struct agent *a, struct workload *w, struct why *wh
 
 static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
     const struct wire_arg *args = w->run.argv.at;
-    const char **argv = ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + ARGS_OURS_MAX + 1);
+    const char **argv =
+        ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + w->run.interpreter.count + ARGS_OURS_MAX + 1);
     uint32_t count = 0;
     enum err e = ERR_OK;
     bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
@@ -297,11 +305,28 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
     return e;
 }
 
-static void workdir_of(const struct agent *a, const struct attempt *t, struct workload *w) {
+/* The directory that jobs of a tenant share here. Its name has a dot, so it stays when a worker starts again and the
+ * workspaces of an earlier life go. */
+static enum err shared_make(struct agent *a, struct slice tenant, struct workload *w, struct why *why) {
+    char file[SHARED_NAME_MAX + sizeof SHARED_FILE];
+    size_t len = tenant.len < SHARED_NAME_MAX ? tenant.len : SHARED_NAME_MAX;
+    for (size_t i = 0; i < len; i++) file[i] = (char)(tenant.ptr[i] == '/' ? '_' : tenant.ptr[i]);
+    if (len == 0 || file[0] == '.') file[0] = '_', len = len > 0 ? len : 1;
+    snprintf(file + len, sizeof file - len, SHARED_FILE); /* with a file come the directories on the way to it */
+    enum err e = a->w.space->ops->write(a->w.space, SHARED_SPACE, file, (struct slice){0}, false, why);
+    file[len] = 0;
+    a->w.space->ops->path(a->w.space, SHARED_SPACE, file, w->workdir);
+    return e;
+}
+
+static enum err workdir_of(struct agent *a, const struct attempt *t, struct slice tenant, struct workload *w,
+                           struct why *why) {
+    if (w->run.shared) return shared_make(a, tenant, w, why);
     if (w->run.workdir.len > 0)
         snprintf(w->workdir, sizeof w->workdir, "%.*s", SLICE_FMT(w->run.workdir));
     else
         a->w.space->ops->path(a->w.space, t->space, "work", w->workdir);
+    return ERR_OK;
 }
 
 /* In a sandbox the directory of a process becomes its own, so the probe has another one than its service. */
@@ -334,8 +359,8 @@ enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *re
         argv[count++] = text_of(a, how->shell);
     }
     for (uint32_t i = 0; i < how->argv.count; i++) argv[count++] = text_of(a, args[i].text);
-    workdir_of(a, t, w);
-    enum err e = sandbox_make(a, t, &w->run, &w->sandbox, why);
+    enum err e = workdir_of(a, t, order.tenant, w, why);
+    if (e == ERR_OK) e = sandbox_make(a, t, &w->run, &w->sandbox, why);
     if (e == ERR_OK && w->sandbox.space != NULL) e = probe_space(a, t, w, why);
     if (e != ERR_OK) return e;
     env_make(a, t, &order, w);
@@ -351,7 +376,8 @@ enum err workload_make(struct agent *a, struct attempt *t, const struct wire_ass
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
     if (e != ERR_OK) return e;
     env_make(a, t, order, ret);
-    workdir_of(a, t, ret);
+    e = workdir_of(a, t, order->tenant, ret, why);
+    if (e != ERR_OK) return e;
     if (ret->run.stdin_hash.len > 0) a->w.space->ops->path(a->w.space, t->space, "stdin", ret->stdin_path);
     return ERR_OK;
 }

@@ -130,7 +130,9 @@
     X(orion_tasks_max,             1000,           1,     10000,          "tasks",  "tasks of one DAG by Orion's interface; its own number") \
     X(orion_dependencies_max,      50,             1,     10000,          "edges",  "dependencies of one task of it; the same") \
     X(orion_rate,                  5,              1,     100000,         "requests","DAGs a second from one address beyond this machine, by Orion's interface") \
-    X(orion_burst,                 10,             1,     100000,         "requests","the same at once")
+    X(orion_burst,                 10,             1,     100000,         "requests","the same at once") \
+    X(titan_frame_ms,              10000,          50,    600000,         "ms",     "how long a frame by Titan's protocol may take, beside one more for each kilobyte that came") \
+    X(titan_idle_ms,               75000,          50,    3600000,        "ms",     "how long such a connection may be silent between two frames, or take nothing of its answer")
 /* clang-format on */
 
 struct limits {

@@ -245,6 +245,10 @@ bool view_worker(const struct state *s, const struct live *l, uint32_t number, s
     return true;
 }
 
+bool view_has_topic(const struct state *s, struct slice name) {
+    return topic_find(s, name) != 0;
+}
+
 uint32_t view_worker_by_id(const struct state *s, struct slice id) {
     uint32_t index = worker_find(s, id);
     return index ? worker_at(s, index)->number : 0;

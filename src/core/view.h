@@ -99,6 +99,7 @@ uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, 
 bool view_question(const struct state *s, question_id id, struct question_view *ret);
 bool view_worker(const struct state *s, const struct live *l, uint32_t number, struct worker_view *ret);
 uint32_t view_worker_by_id(const struct state *s, struct slice id); /* its number, 0 = not known */
+bool view_has_topic(const struct state *s, struct slice name); /* it was mapped to pools */
 /* What an EFFECT_ASSIGN must carry; false when the attempt is no longer open (the effect is then dropped). */
 bool view_attempt(const struct state *s, const struct attempt_effect *a, struct job_view *ret);
 

@@ -50,6 +50,17 @@ struct proc_sandbox {
     const char *const *hide; /* not seen, also when it lies below something that is; but for `space` */
 };
 
+/* What a process is made of, for whoever runs it on another machine: there neither paths of this one nor its
+ * environment mean anything. */
+struct proc_source {
+    const char *space, *file; /* where its bytes are (space.h); no two attempts have the same space */
+    const char *entry;   /* of an archive: the file of it that is run */
+    const char *const *args; /* NULL-terminated */
+    bool is_archive, is_service;
+    uint32_t port;       /* of a service; 0 = none */
+    const char *beyond;  /* what it asks for beside this, and would not get; NULL = nothing */
+};
+
 struct proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in the PATH of `env` */
     const char *const *env;  /* NULL-terminated "NAME=value": all of it */
@@ -58,6 +69,7 @@ struct proc_spec {
     struct proc_limits limits;
     const char *stdin_path; /* NULL = none */
     struct proc_sandbox sandbox;
+    const struct proc_source *source; /* NULL = it is a command of this machine */
 };
 
 struct proc_usage {

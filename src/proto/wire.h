@@ -14,6 +14,7 @@
 #include "wire_read.h"
 #include "wire_run.h"
 #include "wire_store.h"
+#include "wire_titan.h"
 #include "wire_worker.h"
 
 /* Who sends it. */
@@ -128,7 +129,9 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
     X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \
     X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
-    X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once")
+    X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once") \
+    X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "what Titan's interface shows") \
+    X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "the caller's tenant, in Titan's words")
 /* clang-format on */
 
 enum wire_op {

@@ -183,6 +183,7 @@ const struct tlv_desc wire_limit_desc = TLV_DESC("limit", wire_limit, limit_fiel
 static const struct tlv_field drain_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_drain, worker, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_BOOL, wire_drain, undo),
+    TLV_FIELD(3, TLV_BOOL, wire_drain, end),
 };
 const struct tlv_desc wire_drain_desc = TLV_DESC("drain", wire_drain, drain_fields);
 

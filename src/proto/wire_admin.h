@@ -174,6 +174,7 @@ struct wire_limit {
 struct wire_drain {
     struct slice worker;
     bool undo; /* it takes jobs again */
+    bool end;  /* it is to end when it is drained; the server passes this on to it */
 };
 
 extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_token_view_desc, wire_token_list_desc,

@@ -98,6 +98,8 @@ struct wire_run {
     struct tlv_list http;    /* kind http: of wire_http, one */
     struct tlv_list submit;  /* kind external: of wire_step, at most one: what begins the work outside */
     struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
+    struct tlv_list interpreter; /* of wire_arg: what runs the script, in place of what its ending says */
+    bool shared;             /* it starts in the directory that jobs of its tenant share on that worker */
     struct slice handler;    /* kind command: in place of one, the type of job that the worker has a program for */
 };
 

@@ -69,6 +69,23 @@ void ask_limit(struct server *s, struct request *r) {
     send_one(s, r, &cmd);
 }
 
+/* It drains by itself when it is told to end, so that nothing stays behind when it is started again. */
+static void end_worker(struct server *s, struct request *r, struct slice worker) {
+    uint32_t index = map_get(&s->session_by_worker, view_worker_by_id(server_state(s), worker));
+    struct wire_drain order = {.worker = worker, .end = true};
+    struct wire_accepted done = {.lsn = engine_lsn(s->engine)};
+    if (index == 0) {
+        call_fail(s, r, ERR_NOT_FOUND, "that worker is not attached");
+        return;
+    }
+    session_send(s, pool_at(&s->sessions, index), WIRE_DRAIN, 0, 0, &order);
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    buf_clear(&s->out);
+    wire_put(&s->out, WIRE_ACCEPTED, FRAME_ANSWER, r->id, &done);
+    call_read(s, r, c, buf_slice(&s->out));
+}
+
 /* A worker drains itself; an operator any of them. */
 void ask_drain(struct server *s, struct request *r) {
     const struct wire_drain *m = r->message;
@@ -79,6 +96,10 @@ void ask_drain(struct server *s, struct request *r) {
     uint32_t place = ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR);
     if (!(r->session->who.roles & place) && !(is_worker && slice_eq(worker, own))) {
         session_error(s, r->session, r->id, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
+        return;
+    }
+    if (m->end) {
+        end_worker(s, r, worker);
         return;
     }
     cmd.as.worker = (struct cmd_worker){.worker = worker, .on = !m->undo, .own = is_worker && slice_eq(worker, own)};

@@ -6,6 +6,7 @@
 #include "mutant.h"
 #include "route.h"
 #include "session.h"
+#include "titan_job.h"
 
 /* ---- attach ---- */
 
@@ -16,7 +17,35 @@ static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     return (struct tlv_list){list, from->count};
 }
 
-struct worker_info ask_worker_info(struct arena *a, const struct wire_worker_info *w) {
+static void capability_add(struct tlv_list *list, struct slice name) {
+    struct name_item *names = list->at;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (slice_eq(names[i].name, name)) return;
+    if (name.len > 0) names[list->count++].name = name;
+}
+
+/* Titan's jobs name one capability that their worker must claim. A worker claims those that its label `capability`
+ * lists, and without one GENERAL, as there; beside those it has anyway. */
+static struct tlv_list titan_capabilities(struct arena *a, const struct wire_worker_info *w) {
+    const struct wire_pair *pairs = w->labels.at;
+    struct slice said = SLICE(TITAN_GENERAL);
+    for (uint32_t i = 0; i < w->labels.count; i++)
+        if (slice_eq(pairs[i].key, SLICE("capability"))) said = pairs[i].value;
+    uint32_t most = w->capabilities.count + 1;
+    for (size_t i = 0; i < said.len; i++) most += said.ptr[i] == ',';
+    struct name_item *names = ARENA_ARRAY(a, struct name_item, most);
+    const struct wire_name *own = w->capabilities.at;
+    struct tlv_list all = {names, w->capabilities.count};
+    for (uint32_t i = 0; i < w->capabilities.count; i++) names[i].name = own[i].name;
+    for (size_t from = 0, i = 0; i <= said.len; i++) {
+        if (i < said.len && said.ptr[i] != ',') continue;
+        capability_add(&all, titan_trim(slice_of(said.ptr + from, i - from)));
+        from = i + 1;
+    }
+    return all;
+}
+
+struct worker_info ask_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w) {
     struct label *labels = ARENA_ARRAY(a, struct label, w->labels.count + 1);
     struct resource *resources = ARENA_ARRAY(a, struct resource, w->resources.count + 1);
     const struct wire_pair *pairs = w->labels.at;
@@ -25,7 +54,8 @@ struct worker_info ask_worker_info(struct arena *a, const struct wire_worker_inf
     for (uint32_t i = 0; i < w->resources.count; i++)
         resources[i] = (struct resource){amounts[i].name, amounts[i].amount};
     return (struct worker_info){.pool = w->pool,
-                                .capabilities = names_of(a, &w->capabilities),
+                                .capabilities =
+                                    s->options.titan != NULL ? titan_capabilities(a, w) : names_of(a, &w->capabilities),
                                 .labels = {labels, w->labels.count},
                                 .slots = w->slots,
                                 .cpu_milli = w->cpu_milli,
@@ -103,7 +133,7 @@ void ask_attach(struct server *s, struct request *r) {
                                         .phase = (enum held_phase)held[i].phase};
     cmd.as.attach = (struct cmd_attach){.worker = m->worker,
                                         .incarnation = m->incarnation,
-                                        .info = ask_worker_info(r->arena, &m->info),
+                                        .info = ask_worker_info(s, r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
     cmd.as.attach.info.tenant = stream_tenant(n);

@@ -96,6 +96,7 @@ static const struct {
     {WIRE_DRAIN, RUN_IT | WORK},
     {WIRE_DEMAND_WATCH, LOOK | WORK | RUN_IT}, /* a worker's token: only of a kind of worker */
     {WIRE_ORION_GET, LOOK | RUN_IT},
+    {WIRE_TITAN_GET, LOOK | RUN_IT},
     {WIRE_PLAYGROUND_GET, LOOK | RUN_IT},
     {WIRE_PLAYGROUND_DO, RUN_IT},
     {WIRE_ATTACH, WORK},

@@ -136,7 +136,7 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
         struct wire_demand_watch own;
         struct frame f = {.opcode = r->op, .body = arena_slice(&birth, r->body)};
         ENSURE(wire_take(&f, &birth, &own, why) == ERR_OK);
-        struct worker_info given = ask_worker_info(&birth, &own.kind);
+        struct worker_info given = ask_worker_info(s, &birth, &own.kind);
         given.tenant = own_words(&birth, stream_tenant(r->session)); /* as if it attached here */
         if (view_demand_kind(s->limits, &given, &birth, &w->kind, why) != ERR_OK) {
             arena_fini(&birth);

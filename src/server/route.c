@@ -10,6 +10,7 @@
 #include "playground.h"
 #include "session.h"
 #include "tale.h"
+#include "titan_session.h"
 
 typedef void (*serve_fn)(struct server *s, struct request *r);
 
@@ -95,6 +96,7 @@ static const serve_fn routes[256] = {
     [WIRE_SERVICE_LS] = ask_service_ls,
     [WIRE_DEMAND_WATCH] = demand_watch,
     [WIRE_ORION_GET] = ask_orion,
+    [WIRE_TITAN_GET] = ask_titan,
     [WIRE_PLAYGROUND_GET] = ask_playground,
     [WIRE_PLAYGROUND_DO] = ask_playground_do,
     [WIRE_ATTACH] = ask_attach,

@@ -50,7 +50,7 @@ void ask_token_revoke(struct server *s, struct request *r);
 void ask_token_ls(struct server *s, struct request *r);
 
 /* What a worker says of itself, as the engine calls it. */
-struct worker_info ask_worker_info(struct arena *a, const struct wire_worker_info *w);
+struct worker_info ask_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w);
 void ask_attach(struct server *s, struct request *r);
 void ask_heartbeat(struct server *s, struct request *r);
 void ask_credit(struct server *s, struct request *r);

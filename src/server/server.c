@@ -18,6 +18,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "tale.h"
+#include "titan_fleet.h"
 #include "upload.h"
 #include "web.h"
 
@@ -255,6 +256,7 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
+    titan_fleet_turn(s);
     vault_turn(s);
     s->woken = false;
     if (s->failed != ERR_OK) return;
@@ -282,6 +284,7 @@ void server_pass(struct server *s) {
     demand_turn(s);
     streams_pump(s);
     web_turn(s);
+    titan_turn(s);
 }
 
 static int64_t earlier(int64_t a, int64_t b) {
@@ -294,7 +297,7 @@ mono_time server_next(struct server *s) {
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
     bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
-                 s->hung_up.count > 0 || s->webs.ready.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
+                 s->hung_up.count > 0 || s->webs.ready.count > 0 || s->titan.ready.count > 0 || engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -352,6 +355,14 @@ const struct net_handler *server_handler(struct server *s) {
 
 const struct net_handler *server_orion_handler(struct server *s) {
     return &s->orion.handler;
+}
+
+const struct net_handler *server_titan_handler(struct server *s) {
+    return &s->titan.handler;
+}
+
+conn_id server_titan_pending(struct server *s) {
+    return titan_fleet_pending(s);
 }
 
 /* ---- compaction ---- */
@@ -479,6 +490,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     s->build = bytes_new(slice_str(o->build));
     session_handler(s, &s->handler);
     orion_init(s);
+    titan_init(s);
     pool_init(&s->sessions, sizeof(struct session), SESSIONS_MAX);
     pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
     map_init(&s->session_by_conn);
@@ -510,6 +522,7 @@ static void server_free(struct server *s) {
     web_fini(s);
     playground_fini(s);
     orion_fini(s);
+    titan_fini(s);
     vec_fini(&s->strangers);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);

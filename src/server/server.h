@@ -25,12 +25,14 @@
 #include "zones.h"
 
 struct assets;
+struct buf;
 struct aside;
 struct guest;
 struct orion_options;
 struct plug;
 struct recaller;
 struct server;
+struct titan_options;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
 
@@ -63,6 +65,11 @@ struct server_world {
     /* Called on another thread. NULL = this server starts none. */
     enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);
     void *launch_ctx;
+    /* What Titan's own workers say on the listener for its protocol; the answer is put into `ret`. NULL = they cannot
+     * attach here. */
+    void (*titan_worker)(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                         struct buf *ret);
+    void *titan_worker_ctx;
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
     struct recaller *recaller; /* of events that have left memory; NULL = they are gone */
 };
@@ -88,6 +95,7 @@ struct server_options {
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
     const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
+    const struct titan_options *titan; /* of the listener for Titan's protocol (titan_session.h); NULL = none */
     const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
@@ -100,7 +108,9 @@ void server_close(struct server *s);
 void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
+conn_id server_titan_pending(struct server *s); /* titan_fleet.h */
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
+const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);

@@ -33,6 +33,7 @@
 #include "sweep.h"
 #include "tale.h"
 #include "ticket.h"
+#include "titan_session.h"
 #include "vault.h"
 #include "vec.h"
 #include "view.h"
@@ -65,6 +66,7 @@ struct session {
     struct caller certified; /* by its certificate; no name = it showed none */
     struct buf in; /* the beginning of a frame that is not whole yet */
     struct web *web; /* speaks HTTP; NULL = it does not */
+    struct titan_talk *titan; /* speaks Titan's protocol (titan_session.h); NULL = it does not */
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
     struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
@@ -263,6 +265,7 @@ struct server {
     struct demands demands;
     struct playground playground;
     struct orion orion;
+    struct titan titan;
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */

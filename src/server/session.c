@@ -50,6 +50,8 @@ void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
     if (n->web != NULL)
         web_frames(s, n, frames);
+    else if (n->titan != NULL)
+        titan_heard(s, n, frames);
     else if (n->attach == ATTACH_ASKED)
         buf_put_slice(&n->early, frames);
     else
@@ -102,6 +104,7 @@ static void forget(struct server *s, struct session *n) {
         }
     }
     web_close(s, n);
+    titan_close(s, n);
     feed_forget(s, n->conn);
     herald_forget(s, n->conn);
     orion_stream_forget(s, n->conn);
@@ -346,7 +349,8 @@ void session_handler(struct server *s, struct net_handler *ret) {
 /* ---- time and ends ---- */
 
 int64_t session_patience(struct server *s) {
-    int64_t next = web_patience(s);
+    int64_t next = web_patience(s), titan = titan_patience(s);
+    if (titan < next) next = titan;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->strangers.count; i++) {
         conn_id conn = *(conn_id *)vec_at(&s->strangers, i);

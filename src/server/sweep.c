@@ -4,11 +4,12 @@
 #include <stdio.h>
 
 #include "server_impl.h"
+#include "titan_files.h"
 #include "view_store.h"
 
 #define STEPS_PER_PASS 512u /* jobs, kept results or keys: well below a millisecond */
 #define DROPS_PER_PASS 4096u
-#define KEY_PREFIX "blob:"
+#define KEY_PREFIX "blob:" /* and then the hash */
 
 /* ---- marking ---- */
 
@@ -142,8 +143,9 @@ static void mark_key(void *ctx, const struct item_view *item) {
     size_t prefix = strlen(KEY_PREFIX);
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
-    if (item->key.len != prefix + 2 * DIGEST_BYTES) return;
-    snprintf(text, sizeof text, "%.*s", (int)(2 * DIGEST_BYTES), item->key.ptr + prefix);
+    bool is_file = k->server->sweep.of_files; /* whose values say which blob they are */
+    if (is_file ? item->value.len < 2 * DIGEST_BYTES : item->key.len != prefix + 2 * DIGEST_BYTES) return;
+    snprintf(text, sizeof text, "%.*s", (int)(2 * DIGEST_BYTES), is_file ? item->value.ptr : item->key.ptr + prefix);
     for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
         unsigned byte = 0;
         if (sscanf(text + (size_t)i * 2, "%2x", &byte) != 1) return;
@@ -162,13 +164,16 @@ static void walk_keys(struct server *s) {
         enter(s, SWEEP_DURABLE);
         return;
     }
-    struct store_page page = {.prefix = SLICE(KEY_PREFIX), .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
+    struct slice prefix = x->of_files ? SLICE(TITAN_FILE_PREFIX) : SLICE(KEY_PREFIX);
+    struct store_page page = {.prefix = prefix, .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
     struct store_place place = {.tenant = k.tenant};
     bool more = view_items(server_state(s), engine_now(s->engine), place, &page, mark_key, &k, &last);
     struct bytes *after = more ? bytes_new(last) : NULL;
     bytes_free(x->key_after);
     x->key_after = after;
-    if (!more) x->at = at;
+    if (more) return;
+    if (x->of_files) x->at = at;
+    x->of_files = !x->of_files;
 }
 
 /* ---- turns ---- */

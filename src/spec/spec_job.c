@@ -285,8 +285,9 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t kind = job->given & GIVEN_KINDS;
     if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of run, script, archive, http, handler, %snoop, sleep, fail",
-                           of, is_undo ? "" : "service, gate, external, ");
+        return spec_refuse(s, job->at, ERR_INVALID,
+                           "%s needs one of run, script, archive, http, handler, %snoop, sleep, fail", of,
+                           is_undo ? "" : "service, gate, external, ");
     if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
     if ((job->given & GIVEN_PAYLOAD) && kind != GIVEN_HANDLER)
         return spec_refuse(s, job->at, ERR_INVALID, "`payload` is what a `handler` gets: there is none here");

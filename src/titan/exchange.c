@@ -13,6 +13,7 @@ struct exchange {
     exchange_fn told;
     void *ctx;
     uint64_t token;
+    bool was_sent;
 };
 
 void exchanges_init(struct exchanges *x, struct clock *clock, struct net *net) {
@@ -44,13 +45,14 @@ static struct exchange *find(struct exchanges *x, conn_id c) {
 }
 
 static void end(struct exchanges *x, struct exchange *e, const struct titan_frame *answer, const char *failure) {
+    struct exchange_end said = {answer, failure, e->was_sent};
     exchange_fn told = e->told;
     void *ctx = e->ctx;
     uint64_t token = e->token;
     struct buf kept = e->in; /* the answer lies in it */
     e->in = (struct buf){0};
     forget(x, e);
-    told(ctx, token, answer, failure);
+    told(ctx, token, &said);
     buf_fini(&kept);
 }
 
@@ -60,6 +62,7 @@ static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
     (void)peer;
     if (e == NULL) return;
     x->net->ops->send(x->net, c, buf_slice(&e->out));
+    e->was_sent = true;
     buf_fini(&e->out);
     buf_init(&e->out, 0);
 }

@@ -9,9 +9,14 @@
 #include "pool.h"
 #include "titan.h"
 
-/* What became of it, once, and never from inside exchange_begin. `failure` is NULL when it was answered; else it says
- * why it was not, and there is no answer. It may begin another one. */
-typedef void (*exchange_fn)(void *ctx, uint64_t token, const struct titan_frame *answer, const char *failure);
+struct exchange_end {
+    const struct titan_frame *answer; /* NULL: there is none, and `failure` says why */
+    const char *failure;
+    bool was_sent; /* it may have been heard, though it was not answered */
+};
+
+/* What became of it, once, and never from inside exchange_begin. It may begin another one. */
+typedef void (*exchange_fn)(void *ctx, uint64_t token, const struct exchange_end *end);
 
 struct exchanges {
     struct clock *clock;

@@ -22,10 +22,10 @@ static int setup(void **state) {
     snprintf(script, sizeof script, "%s",
              realcli_file(&r, "both.sh", "#!/bin/sh\necho \"args $#: $1 ${2-}\"; echo \"input: $(cat)\"\n"));
     char text[512];
-    snprintf(
-        text, sizeof text,
-        "slots: 2\nlabel: [zone=a]\nhandlers:\n  BOTH: [sh, %s, first]\n  BIG: [bash, -c, 'echo input $(wc -c) argument ${#0}']\n",
-        script);
+    snprintf(text, sizeof text,
+             "slots: 2\nlabel: [zone=a]\nhandlers:\n  BOTH: [sh, %s, first]\n"
+             "  BIG: [bash, -c, 'echo input $(wc -c) argument ${#0}']\n",
+             script);
     snprintf(config, sizeof config, "%s", realcli_file(&r, "worker.yaml", text));
     snprintf(flag, sizeof flag, "ONE=%s", "/bin/echo");
     realworker_make(&plain, &server, "plain");

@@ -67,6 +67,7 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_BLOB_PART, "the same"},
         {WIRE_BLOB_END, "the same"},
         {WIRE_ORION_GET, "Orion's own paths, on a listener of their own"},
+        {WIRE_TITAN_GET, "Titan's own frames, on a listener of their own"},
     };
     uint32_t count;
     const struct api_route *routes = api_routes(&count);

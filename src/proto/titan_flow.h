@@ -1,0 +1,23 @@
+/* titan_flow.h: a submission by Titan's protocol as a flow of ours. Pure. */
+#ifndef REEVE_TITAN_FLOW_H
+#define REEVE_TITAN_FLOW_H
+
+#include "titan_job.h"
+#include "wire_flow.h"
+
+#define TITAN_DIALECT "titan" /* label `dialect` of its flows */
+#define TITAN_ID_LABEL "titan.id"
+#define TITAN_TOPIC "titan" /* of its jobs: leads to our workers and to Titan's own */
+
+struct titan_rules {
+    bool backoff; /* wait between attempts as we do; else at once */
+    int64_t dag_ms, alone_ms; /* how long an attempt may run: of a job of a DAG, of one alone */
+    int64_t priority_max;
+    size_t name_bytes_max;
+};
+
+/* Jobs whose bytes or hashes, and whose parents elsewhere, are filled in. */
+CHECKED enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rules, struct arena *arena,
+                            struct wire_flow *ret, struct why *why);
+
+#endif

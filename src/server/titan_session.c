@@ -1,0 +1,357 @@
+/* titan_session.c: frames in, texts out. See titan_session.h. */
+#include "titan_session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "panic.h"
+#include "session.h"
+#include "titan_fleet.h"
+#include "titan_impl.h"
+
+#define TALKS_MAX 100000u
+#define ARENA_CHUNK_BYTES 4096u
+#define ARENA_BYTES_MAX ((size_t)1 << 30)
+#define HEARD_BYTES_MAX ((size_t)256 << 20)
+#define IN_BYTES_MAX ((size_t)TITAN_BODY_BYTES_MAX + TITAN_HEADER_BYTES + (1u << 20))
+#define WAITING_BYTES_MAX 65536u         /* of frames behind the one that is served; then the peer is not read */
+#define KEPT_BYTES_MAX ((size_t)1 << 20) /* of a buffer, after a large frame */
+
+/* ---- life ---- */
+
+static int64_t now_of(const struct server *s) {
+    return s->world.clock->mono(s->world.clock).ms;
+}
+
+static void deadline(struct server *s, struct titan_talk *t, int64_t at_ms) {
+    struct heap *h = &s->titan.deadlines;
+    if (at_ms != TIME_NEVER && t->position != 0)
+        heap_rekey(h, t->position, at_ms);
+    else if (at_ms != TIME_NEVER)
+        heap_push(h, at_ms, t->index);
+    else if (t->position != 0)
+        heap_remove(h, t->position);
+}
+
+static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
+    struct server *s = ctx;
+    s->handler.opened(ctx, conn, peer);
+    struct session *n = session_of(s, conn);
+    uint32_t index = n != NULL ? pool_alloc(&s->titan.talks) : 0;
+    if (index == 0) {
+        if (n != NULL) session_end(s, n);
+        return;
+    }
+    struct titan_talk *t = pool_at(&s->titan.talks, index);
+    t->conn = conn;
+    t->index = index;
+    t->since_ms = now_of(s);
+    arena_init(&t->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
+    buf_init(&t->heard, HEARD_BYTES_MAX);
+    buf_init(&t->later, IN_BYTES_MAX);
+    buf_init(&t->text, HEARD_BYTES_MAX);
+    n->in.max = IN_BYTES_MAX;
+    n->titan = t;
+    n->state = SESSION_OPEN;
+    n->who.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER) | ROLE_BIT(ROLE_OPERATOR);
+    snprintf(n->who.name, sizeof n->who.name, "%s", TITAN_PRINCIPAL);
+    snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.titan->tenant);
+    deadline(s, t, t->since_ms + s->limits->titan_idle_ms);
+}
+
+void titan_close(struct server *s, struct session *n) {
+    struct titan_talk *t = n->titan;
+    if (t == NULL) return;
+    deadline(s, t, TIME_NEVER);
+    arena_fini(&t->arena);
+    buf_fini(&t->heard);
+    buf_fini(&t->later);
+    buf_fini(&t->text);
+    pool_free(&s->titan.talks, t->index);
+    n->titan = NULL;
+}
+
+/* ---- time ---- */
+
+/* Whoever takes some of its answer, however slowly, is waited for. */
+static bool takes_answers(struct server *s, struct titan_talk *t) {
+    uint64_t unsent = s->world.net->ops->unsent(s->world.net, t->conn), before = t->unsent;
+    t->unsent = unsent;
+    return unsent > 0 && (before == 0 || unsent < before);
+}
+
+int64_t titan_patience(struct server *s) {
+    const struct heap_item *top;
+    while ((top = heap_top(&s->titan.deadlines)) != NULL && top->key <= s->now_ms) {
+        struct titan_talk *t = pool_at(&s->titan.talks, (uint32_t)top->ref);
+        if (takes_answers(s, t))
+            deadline(s, t, s->now_ms + s->limits->titan_idle_ms);
+        else
+            session_end(s, session_of(s, t->conn));
+    }
+    return top != NULL ? top->key : TIME_NEVER;
+}
+
+static void wait_for_frame(struct server *s, struct session *n) {
+    struct titan_talk *t = n->titan;
+    int64_t now = now_of(s);
+    if (n->in.len == 0) {
+        t->since_ms = 0;
+        deadline(s, t, now + s->limits->titan_idle_ms);
+        return;
+    }
+    if (t->since_ms == 0) t->since_ms = now;
+    deadline(s, t, t->since_ms + s->limits->titan_frame_ms + (int64_t)(n->in.len / 1024));
+}
+
+/* ---- frames ---- */
+
+static titan_serve_fn serve_of(uint8_t opcode) {
+    static const struct {
+        uint8_t opcode;
+        titan_serve_fn serve;
+    } known[] = {
+        {TITAN_SUBMIT_JOB, titan_submit_job},
+        {TITAN_SUBMIT_DAG, titan_submit_dag},
+        {TITAN_DEPLOY, titan_deploy},
+        {TITAN_RUN, titan_run},
+        {TITAN_STOP, titan_stop},
+        {TITAN_STATS, titan_stats},
+        {TITAN_STATS_JSON, titan_stats_json},
+        {TITAN_CLEAN_STATS, titan_clean_stats},
+        {TITAN_KILL_WORKER, titan_kill_worker},
+        {TITAN_GET_LOGS, titan_logs},
+        {TITAN_UPLOAD_ASSET, titan_upload},
+        {TITAN_FETCH_ASSET, titan_fetch},
+        {TITAN_GET_JOB_STATUS, titan_status},
+        {TITAN_CANCEL_JOB, titan_cancel},
+        {TITAN_DEPLOY_SCRIPT, titan_deploy_script},
+        {TITAN_KV_SET, titan_kv_set},
+        {TITAN_KV_GET, titan_kv_get},
+        {TITAN_KV_SADD, titan_kv_sadd},
+        {TITAN_KV_SMEMBERS, titan_kv_smembers},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].opcode == opcode) return known[i].serve;
+    return NULL;
+}
+
+static void serve(struct server *s, struct session *n, const struct titan_frame *f) {
+    titan_serve_fn fn = serve_of(f->opcode);
+    if (fn != NULL)
+        fn(s, n, f->body);
+    else if (f->opcode == TITAN_REGISTER || f->opcode == TITAN_UNREGISTER_SERVICE || f->opcode == TITAN_JOB_COMPLETE ||
+             f->opcode == TITAN_LOG_STREAM || f->opcode == TITAN_LOG_BATCH)
+        titan_fleet_frame(s, n, f);
+    else
+        titan_sayf(s, n, "UNKNOWN_OPCODE: %d", (int8_t)f->opcode);
+}
+
+/* Serves frames until one has to be waited for, or the next one has not come. */
+static void frames_serve(struct server *s, struct session *n) {
+    struct titan_talk *t = n->titan;
+    while (!t->busy) {
+        struct slice in = buf_slice(&n->in);
+        struct titan_frame f;
+        struct why why;
+        size_t need = 0;
+        /* As Titan does: whoever speaks another version, or too long, hears nothing. */
+        if (in.len > 0 && titan_take(&in, TITAN_BODY_BYTES_MAX, &f, &need, &why) != ERR_OK) {
+            server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, why.text);
+            session_end(s, n);
+            return;
+        }
+        if (n->in.len == 0 || need != 0) {
+            wait_for_frame(s, n);
+            return;
+        }
+        t->busy = true;
+        t->opcode = f.opcode;
+        t->frame_bytes = TITAN_HEADER_BYTES + f.body.len;
+        deadline(s, t, TIME_NEVER);
+        serve(s, n, &f);
+    }
+}
+
+static void received(void *ctx, conn_id conn, struct slice bytes) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    struct titan_talk *t = n->titan;
+    if (t->busy) { /* what is served lies in `in`, which must not move */
+        buf_put_slice(&t->later, bytes);
+        if (t->later.len > WAITING_BYTES_MAX && !n->paused) session_pause(s, n, true);
+        return;
+    }
+    buf_put_slice(&n->in, bytes);
+    frames_serve(s, n);
+}
+
+/* ---- messages ---- */
+
+void titan_ask(struct server *s, struct session *n, uint8_t op, const void *message, titan_told_fn then) {
+    struct titan_talk *t = n->titan;
+    struct why why = {{0}};
+    REQUIRE(t->busy);
+    if (tlv_check(wire_info(op)->desc, message, &why) != ERR_OK) {
+        titan_sayf(s, n, "ERROR: %s", why.text);
+        return;
+    }
+    t->request = t->request == UINT32_MAX ? 1 : t->request + 1; /* 0 would ask for no answer */
+    t->told = then;
+    buf_clear(&s->titan.out);
+    tlv_encode(wire_info(op)->desc, message, &s->titan.out);
+    struct frame f = {.opcode = op, .request = t->request, .body = buf_slice(&s->titan.out)};
+    session_enqueue(s, n, &f);
+    if (s->titan.out.slots > KEPT_BYTES_MAX) {
+        size_t max = s->titan.out.max;
+        buf_fini(&s->titan.out);
+        buf_init(&s->titan.out, max);
+    }
+}
+
+/* Whoever sends to us may be in the middle of something: it is looked at when the pass is over. */
+void titan_heard(struct server *s, struct session *n, struct slice frames) {
+    struct titan_talk *t = n->titan;
+    buf_put_slice(&t->heard, frames);
+    if (t->ready) return;
+    t->ready = true;
+    *(conn_id *)vec_push(&s->titan.ready) = n->conn;
+}
+
+static void told(struct server *s, struct session *n, const struct frame *f) {
+    struct titan_talk *t = n->titan;
+    struct why why = {{0}};
+    if (!t->busy || f->request != t->request) return; /* of a frame that was answered */
+    void *message = arena_alloc(&s->arena, wire_info(f->opcode)->desc->size);
+    enum err e = wire_take(f, &s->arena, message, &why);
+    if (e != ERR_OK)
+        titan_sayf(s, n, "SERVER_ERROR: %s", why.text);
+    else
+        t->told(s, n, f->opcode, message, (f->flags & FRAME_MORE) != 0);
+}
+
+/* The answers that are there; more may come meanwhile, behind them. */
+static void heard_serve(struct server *s, struct session *n) {
+    struct titan_talk *t = n->titan;
+    struct buf heard = t->heard;
+    struct slice left = buf_slice(&heard);
+    conn_id conn = n->conn;
+    buf_init(&t->heard, HEARD_BYTES_MAX);
+    t->ready = false;
+    while (left.len > 0 && session_of(s, conn) == n) {
+        struct frame f;
+        struct why why;
+        size_t need = 0;
+        enum err e = frame_take(&left, HEARD_BYTES_MAX, &f, &need, &why);
+        ENSURE(e == ERR_OK && need == 0);
+        arena_reset(&s->arena);
+        told(s, n, &f);
+    }
+    buf_fini(&heard);
+    if (session_of(s, conn) == n && !t->busy) frames_serve(s, n);
+}
+
+void titan_turn(struct server *s) {
+    uint32_t count = s->titan.ready.count; /* who is entered meanwhile waits for the next pass */
+    for (uint32_t i = 0; i < count; i++) {
+        struct session *n = session_of(s, *(conn_id *)vec_at(&s->titan.ready, i));
+        if (n != NULL) heard_serve(s, n);
+    }
+    uint32_t left = s->titan.ready.count - count;
+    if (left > 0) memmove(s->titan.ready.at, vec_at(&s->titan.ready, count), left * sizeof(conn_id));
+    s->titan.ready.count = left;
+}
+
+/* ---- answers ---- */
+
+static void frame_drop(struct session *n) {
+    struct titan_talk *t = n->titan;
+    size_t left = n->in.len - t->frame_bytes;
+    if (left > 0) memmove(n->in.at, n->in.at + t->frame_bytes, left);
+    buf_cut(&n->in, left);
+    if (n->in.slots > KEPT_BYTES_MAX && left == 0) {
+        buf_fini(&n->in);
+        buf_init(&n->in, IN_BYTES_MAX);
+    }
+    buf_put_slice(&n->in, buf_slice(&t->later));
+    buf_fini(&t->later);
+    buf_init(&t->later, IN_BYTES_MAX);
+}
+
+static void finish(struct server *s, struct session *n) {
+    struct titan_talk *t = n->titan;
+    frame_drop(n);
+    arena_reset(&t->arena);
+    buf_fini(&t->text);
+    buf_init(&t->text, HEARD_BYTES_MAX);
+    t->busy = false;
+    t->has_served = true;
+    t->work = NULL;
+    t->told = NULL;
+    t->since_ms = 0;
+    if (n->paused) session_pause(s, n, false);
+}
+
+void titan_say(struct server *s, struct session *n, struct slice text) {
+    struct buf out;
+    REQUIRE(n->titan->busy);
+    buf_init(&out, TITAN_HEADER_BYTES + text.len);
+    titan_reply_put(&out, text);
+    session_send_raw(s, n, buf_slice(&out));
+    buf_fini(&out);
+    finish(s, n);
+}
+
+void titan_sayf(struct server *s, struct session *n, const char *format, ...) {
+    char text[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    titan_say(s, n, slice_str(text));
+}
+
+bool titan_refused(struct server *s, struct session *n, uint8_t op, const void *message) {
+    if (op == WIRE_ERROR)
+        titan_sayf(s, n, "ERROR: %.*s", SLICE_FMT(((const struct wire_error *)message)->message));
+    else if (op == WIRE_BUSY)
+        titan_sayf(s, n, "ERROR: %.*s", SLICE_FMT(((const struct wire_busy *)message)->reason));
+    return op == WIRE_ERROR || op == WIRE_BUSY;
+}
+
+bool titan_cut(struct slice *in, struct slice *ret) {
+    const uint8_t *bar = in->len > 0 ? memchr(in->ptr, '|', in->len) : NULL;
+    if (bar == NULL) return false;
+    *ret = slice_of(in->ptr, (size_t)(bar - in->ptr));
+    *in = slice_of(bar + 1, in->len - ret->len - 1);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static void moved(void *ctx, uint64_t ref, uint32_t position) {
+    const struct titan *all = ctx;
+    ((struct titan_talk *)pool_at(&all->talks, (uint32_t)ref))->position = position;
+}
+
+void titan_init(struct server *s) {
+    struct titan *all = &s->titan;
+    all->handler = s->handler;
+    all->handler.opened = opened;
+    all->handler.received = received;
+    pool_init(&all->talks, sizeof(struct titan_talk), TALKS_MAX);
+    heap_init(&all->deadlines, moved, all);
+    vec_init(&all->ready, sizeof(conn_id));
+    buf_init(&all->out, HEARD_BYTES_MAX);
+    titan_book_init(&all->book);
+}
+
+void titan_fini(struct server *s) {
+    struct titan *all = &s->titan;
+    pool_fini(&all->talks);
+    heap_fini(&all->deadlines);
+    vec_fini(&all->ready);
+    buf_fini(&all->out);
+    titan_book_fini(&all->book);
+}

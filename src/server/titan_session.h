@@ -1,0 +1,87 @@
+/* titan_session.h: Titan's protocol (proto/titan.h) as a further dialect of a session, on a listener of its own.
+ *
+ * A frame becomes messages of the wire, one after the other, in the same lanes as everybody's; what answers the last
+ * one becomes the text that Titan's clients expect. One frame of a connection is served at a time, so answers leave in
+ * order; what came behind it waits. The protocol has no callers: whoever reaches the listener is the principal `titan`
+ * of one tenant, and everything he sends is refused by the same rules as anybody's. */
+#ifndef REEVE_TITAN_SESSION_H
+#define REEVE_TITAN_SESSION_H
+
+#include "arena.h"
+#include "buf.h"
+#include "heap.h"
+#include "net.h"
+#include "pool.h"
+#include "titan_book.h"
+#include "vec.h"
+
+struct request;
+struct server;
+struct session;
+
+#define TITAN_PRINCIPAL "titan"
+
+struct titan_options {
+    const char *tenant;
+    const char *dead_status; /* of a job that failed for good */
+    bool backoff;            /* jobs wait between attempts; else they are tried again at once */
+    int64_t dag_seconds, job_seconds; /* how long an attempt may run: of a job of a DAG, of one alone */
+};
+
+/* What goes on when a message is answered; `more`: further answers follow. */
+typedef void (*titan_told_fn)(struct server *s, struct session *n, uint8_t op, const void *message, bool more);
+
+struct titan_talk { /* one connection */
+    conn_id conn;   /* first: never 0 while in use */
+    uint32_t index, position; /* in the pool, in the heap of deadlines */
+    bool busy;          /* a frame is being served, the one at the front of session.in */
+    bool has_served;    /* one before it was */
+    bool ready;         /* is in the list of those with something to do */
+    size_t frame_bytes; /* of it */
+    uint8_t opcode;
+    uint32_t request;   /* id of the last message */
+    titan_told_fn told;
+    void *work;         /* of what serves it, in the arena */
+    struct arena arena; /* until it is answered */
+    struct buf heard;   /* answers, as frames */
+    struct buf later;   /* came while it was busy */
+    struct buf text;    /* an answer that comes together in pieces */
+    int64_t since_ms;   /* the frame that is coming began */
+    uint64_t unsent;    /* of its answers, when it was last looked at */
+};
+
+struct titan {
+    struct net_handler handler;
+    struct pool talks; /* struct titan_talk */
+    struct heap deadlines;
+    struct vec ready; /* conn_id */
+    struct buf out;
+    struct titan_book book;
+    bool has_topic; /* it was looked for (titan_fleet.h) */
+};
+
+void titan_init(struct server *s);
+void titan_fini(struct server *s);
+
+/* For session.c. */
+void titan_close(struct server *s, struct session *n);
+void titan_heard(struct server *s, struct session *n, struct slice frames); /* what answers a message */
+int64_t titan_patience(struct server *s); /* ends what takes too long; when the next one is due */
+void titan_turn(struct server *s);        /* each pass: goes on with what was answered */
+
+/* ---- for those who serve a frame ---- */
+
+/* The next message; the arena of the talk holds what `then` will need. */
+void titan_ask(struct server *s, struct session *n, uint8_t op, const void *message, titan_told_fn then);
+/* The answer: the last word about a frame, which is gone with everything in the arena when this returns. */
+void titan_say(struct server *s, struct session *n, struct slice text);
+void titan_sayf(struct server *s, struct session *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* True: the message was refused, and the frame was answered with `ERROR: ` and the reason. */
+bool titan_refused(struct server *s, struct session *n, uint8_t op, const void *message);
+
+/* Up to the first bar, which is taken off; false: there is none, and nothing was taken. */
+bool titan_cut(struct slice *in, struct slice *ret);
+
+void ask_titan(struct server *s, struct request *r); /* ask_titan.c */
+
+#endif

@@ -1,0 +1,173 @@
+/* titan_test.c: Titan's protocol of the built program, used by a client that was written from the description of Titan
+ * alone (titan_client.py) and shares nothing with us. */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "realcli.h"
+#include "realserver.h"
+#include "realworker.h"
+
+static struct realserver server;
+static struct realworker worker;
+static char address[64];
+
+/* A port that nobody listens at: it has to be the same after the server was killed. */
+static void choose_address(void) {
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof any;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
+    close(fd);
+    snprintf(address, sizeof address, "127.0.0.1:%u", ntohs(any.sin_port));
+}
+
+static int setup(void **state) {
+    (void)state;
+    choose_address();
+    realserver_make(&server);
+    const char *const flags[] = {"--titan-listen", address, "--titan-frame-ms", "300", "--may-start-workers", "yes"};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[i] = flags[i];
+    realserver_start(&server);
+    realworker_make(&worker, &server, "w");
+    realworker_start(&worker, &server);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    if (worker.pid != 0) (void)realworker_stop(&worker);
+    (void)realserver_stop(&server);
+    realserver_remove(&server);
+    return 0;
+}
+
+static void play(const char *which) {
+    char command[512], said[8192];
+    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_client.py %s %s %s %s 2>&1", which, address,
+             server.data, realserver_binary());
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    size_t len = fread(said, 1, sizeof said - 1, f);
+    said[len] = 0;
+    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+}
+
+#define CASE(name)                   \
+    static void name(void **state) { \
+        (void)state;                 \
+        play(#name);                 \
+    }
+
+CASE(frames)
+CASE(other_versions_and_too_long_frames_hear_nothing)
+CASE(a_frame_may_have_64_mebibytes)
+CASE(who_hangs_in_half_a_frame_is_dropped)
+CASE(who_goes_without_reading_hurts_nobody)
+CASE(unknown_opcodes)
+CASE(store)
+CASE(text_of_any_language)
+CASE(a_dag_runs)
+CASE(it_is_a_flow)
+CASE(forms_of_a_dag)
+CASE(refused_submissions_leave_nothing)
+CASE(a_job_alone)
+CASE(a_shared_folder_and_private_scripts)
+CASE(same_names_never_mix)
+CASE(large_scripts)
+CASE(priorities_and_first_come)
+CASE(a_job_that_nobody_can_run_blocks_nobody)
+CASE(failures_and_their_descendants)
+CASE(parents_of_earlier_submissions)
+CASE(two_jobs_of_one_id_both_run)
+CASE(delays)
+CASE(cancel)
+CASE(output_of_any_size_in_order)
+CASE(files)
+CASE(large_files)
+CASE(run_a_file)
+CASE(archives)
+CASE(services)
+CASE(services_of_files_and_archives)
+CASE(statistics)
+CASE(workers_come_and_go)
+
+/* ---- a server that is killed, or told otherwise ---- */
+
+static void what_was_accepted_outlives_the_server(void **state) {
+    (void)state;
+    play("before_the_kill");
+    realserver_kill(&server);
+    realserver_start(&server);
+    play("after_the_kill");
+}
+
+static void it_can_be_told_otherwise(void **state) {
+    (void)state;
+    const char *const flags[] = {"--titan-dead-status", "FAILED", "--titan-job-seconds", "1"};
+    assert_int_equal(realserver_stop(&server), 0);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[6 + i] = flags[i];
+    realserver_start(&server);
+    play("dead_is_called_failed");
+    play("timeouts_kill_the_tree");
+}
+
+/* ---- settings ---- */
+
+static void the_listener_is_for_this_machine_unless_said(void **state) {
+    (void)state;
+    struct realcli own;
+    realcli_make(&own);
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-listen 0.0.0.0:0", 4, "(who insists says --titan-open");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-open maybe", 2, "neither yes nor no");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-dead-status GONE", 2, "neither DEAD nor FAILED");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-retry-backoff some", 2, "neither yes nor no");
+    realcli_stop(&own);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames),
+        cmocka_unit_test(other_versions_and_too_long_frames_hear_nothing),
+        cmocka_unit_test(a_frame_may_have_64_mebibytes),
+        cmocka_unit_test(who_hangs_in_half_a_frame_is_dropped),
+        cmocka_unit_test(who_goes_without_reading_hurts_nobody),
+        cmocka_unit_test(unknown_opcodes),
+        cmocka_unit_test(store),
+        cmocka_unit_test(text_of_any_language),
+        cmocka_unit_test(a_dag_runs),
+        cmocka_unit_test(it_is_a_flow),
+        cmocka_unit_test(forms_of_a_dag),
+        cmocka_unit_test(refused_submissions_leave_nothing),
+        cmocka_unit_test(a_job_alone),
+        cmocka_unit_test(a_shared_folder_and_private_scripts),
+        cmocka_unit_test(same_names_never_mix),
+        cmocka_unit_test(large_scripts),
+        cmocka_unit_test(priorities_and_first_come),
+        cmocka_unit_test(a_job_that_nobody_can_run_blocks_nobody),
+        cmocka_unit_test(failures_and_their_descendants),
+        cmocka_unit_test(parents_of_earlier_submissions),
+        cmocka_unit_test(two_jobs_of_one_id_both_run),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(cancel),
+        cmocka_unit_test(output_of_any_size_in_order),
+        cmocka_unit_test(files),
+        cmocka_unit_test(large_files),
+        cmocka_unit_test(run_a_file),
+        cmocka_unit_test(archives),
+        cmocka_unit_test(services),
+        cmocka_unit_test(services_of_files_and_archives),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(workers_come_and_go),
+        cmocka_unit_test(what_was_accepted_outlives_the_server),
+        cmocka_unit_test(it_can_be_told_otherwise),
+        cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
