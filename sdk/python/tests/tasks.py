@@ -133,7 +133,7 @@ def grows():
     with context.client() as client:
         flow = context.job.partition("/")[0]
         client.kv.set("seen", context.job, flow=flow)
-        client.add_jobs(flow, {"jobs": {"added": {"handler": "tasks.add", "payload": "[20, 3]"}}})
+        client.add_jobs(flow, {"jobs": {"added": {"handler": "tasks.add", "payload": "[20, 3]", "pool": "python"}}})
         try:
             client.request("token_ls", {})
         except reeve.errors.Forbidden as e:

@@ -8,6 +8,7 @@ import lab
 import reeve
 import tasks
 from reeve import errors
+from reeve.worker import Worker
 
 SECONDS = lab.SECONDS
 
@@ -60,6 +61,17 @@ class Tasks(lab.Lab):
         f.submit().wait(SECONDS)
         self.assertEqual(told.logs(), "21\n")
 
+    def test_commands_never_come_to_a_worker_of_tasks(self) -> None:
+        self.plain_worker()
+        f = reeve.Flow("plain", defaults={"retries": 0})
+        for i in range(60):
+            f.job("j%d" % i, noop=True)
+        f.submit().wait(SECONDS)
+        workers = {attempt["worker"] for job in f.jobs() for attempt in self.client.job(job["job"])["attempts"]}
+        self.assertEqual({worker[:6] for worker in workers} & {"python"}, set())
+        with self.assertRaisesRegex(errors.Invalid, "a pool of its own"):
+            Worker([tasks.add], pool="default", data=self.data)
+
     def test_an_exception_fails_the_job_with_its_traceback_in_the_log(self) -> None:
         job = tasks.boom.submit("für nichts")
         with self.assertRaisesRegex(errors.JobFailed, "ValueError: für nichts"):
@@ -109,8 +121,8 @@ class Tasks(lab.Lab):
         self.assertEqual(job.flow["added"].result(SECONDS), 23)
 
     def test_a_result_that_is_no_json_fails_the_job_alone(self) -> None:
-        flow = self.client.submit({"jobs": {"a": {"handler": "tasks.add", "payload": "not json", "retries": 0},
-                                            "b": {"handler": "tasks.add", "payload": "[1e999, 1]", "retries": 0}}})
+        flow = self.client.submit({"defaults": {"pool": "python", "retries": 0}, "jobs": {
+            "a": {"handler": "tasks.add", "payload": "not json"}, "b": {"handler": "tasks.add", "payload": "[1e999, 1]"}}})
         self.client.wait(flow, timeout=SECONDS)
         states = lab.states(self.client.jobs(flow))
         self.assertEqual(states, {"a": "failed", "b": "failed"})
@@ -127,7 +139,7 @@ class Tasks(lab.Lab):
             self.assertEqual(job.logs(), wanted)
 
     def test_no_worker_has_it_and_why_says_so(self) -> None:
-        job = reeve.Flow("nobody").job("a", handler="no.such.task", payload="[]")
+        job = reeve.Flow("nobody").job("a", handler="no.such.task", payload="[]", pool="python")
         job.flow.submit()
         reason = job.why()
         self.assertIn("handler:no.such.task", reason["text"], reason)
@@ -135,9 +147,9 @@ class Tasks(lab.Lab):
 
     def test_a_flow_file_can_call_a_task(self) -> None:
         flow = self.client.submit({"jobs": {
-            "one": {"handler": "tasks.add", "payload": "[1, 2]"},
-            "two": {"handler": "tasks.echo", "payload": "{\"n\": ${jobs.one.outputs}}", "needs": "one"},
-            "each": {"handler": "tasks.add", "payload": "{\"x\": ${item}, \"y\": 1}", "foreach": [1, 2, 3]}}})
+            "one": {"handler": "tasks.add", "payload": "[1, 2]", "pool": "python"},
+            "two": {"handler": "tasks.echo", "payload": "{\"n\": ${jobs.one.outputs}}", "needs": "one", "pool": "python"},
+            "each": {"handler": "tasks.add", "payload": "{\"x\": ${item}, \"y\": 1}", "foreach": [1, 2, 3], "pool": "python"}}})
         self.client.wait(flow, timeout=SECONDS)
         self.assertEqual(self.client.result(flow + "/two"), [[], {"n": 3}])
         self.assertEqual(self.client.flow(flow)["state"], "succeeded")

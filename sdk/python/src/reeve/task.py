@@ -11,7 +11,8 @@
         six = add.submit(three, 3)    # runs when `three` is done, and gets its result
 
 Arguments and results are JSON; `serializer="pickle"` takes anything that pickle does. A task is found by its name, which is
-that of its module and its own: workers offer it as the capability `handler:NAME`, and a job waits until one does.
+that of its module and its own: workers of the pool `python` offer it as the capability `handler:NAME`, and a job waits until
+one does.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ else:
 
 R = TypeVar("R")
 PAYLOAD_BYTES_MAX = 65536  # what the wire takes
+POOL = "python"  # of tasks and of the workers that serve them: commands of other pools must not come to these
 _PICKLE, _RESULT, _ARGS = "$pickle", "$result", "$args"
 
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -101,6 +103,8 @@ class Task(Generic[P, R]):
         before = list(before) if isinstance(before, (list, tuple)) else [before]
         if before or needs:
             keys["needs"] = before + needs
+        if "topic" not in keys:
+            keys.setdefault("pool", POOL)
         name = flow.free_name(self.name.rpartition(".")[2].strip("<>"))
         job = flow.job(name, handler=self.name, payload=payload, **keys)
         if self.serializer == "pickle":

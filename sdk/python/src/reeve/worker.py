@@ -39,7 +39,7 @@ from ._supervise import supervise
 from ._tlv import Malformed, decode
 from ._transfer import fetch, store
 from ._version import BUILD
-from .task import Task, registry
+from .task import POOL, Task, registry
 
 AHEAD_MAX = 1000  # attempts that wait here for a thread
 AHEAD_SECONDS = 0.2  # of work that may wait here
@@ -57,13 +57,15 @@ ASYNC_TASKS_MAX = 64  # coroutines at a time
 class Worker:
     """Serves tasks until `stop` (or SIGTERM): see the head of this file."""
 
-    def __init__(self, tasks: Iterable[Task[Any, Any]], *, threads: int = 4, name: str = "", pool: str = "",
+    def __init__(self, tasks: Iterable[Task[Any, Any]], *, threads: int = 4, name: str = "", pool: str = POOL,
                  labels: Optional[Mapping[str, str]] = None, capabilities: Sequence[str] = (), server: Optional[str] = None,
                  token: Optional[str] = None, tenant: str = "", data: Optional[str] = None,
                  log: Optional[Callable[[str], None]] = None) -> None:
         self.tasks = {task.name: task for task in tasks}
         if not self.tasks:
             raise errors.Invalid("there is no task to serve")
+        if pool == "default":
+            raise errors.Invalid("a worker of tasks needs a pool of its own: commands of the pool `default` would come to it")
         self.name = name or "python-%s-%06x" % (socket.gethostname()[:40], random.randrange(1 << 24))
         self.place = worker_place(server, token, tenant, data)
         self._threads_wanted = threads
@@ -658,7 +660,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--threads", type=int, default=4, help="tasks at a time in each process (4)")
     parser.add_argument("--processes", type=int, default=1, help="processes side by side (1)")
     parser.add_argument("--name", default="", help="of the worker; a new one under the same name takes over at once")
-    parser.add_argument("--pool", default="", help="the pool it belongs to")
+    parser.add_argument("--pool", default=POOL, help="the pool it belongs to, for tasks alone (%s)" % POOL)
     parser.add_argument("--label", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--capability", action="append", default=[], metavar="NAME")
     parser.add_argument("--server", help="HOST:PORT, tls://HOST:PORT or unix:PATH; else REEVE_SERVER, else the data directory")
