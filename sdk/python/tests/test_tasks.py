@@ -142,7 +142,10 @@ class Tasks(lab.Lab):
         job = reeve.Flow("nobody").job("a", handler="no.such.task", payload="[]", pool="python")
         job.flow.submit()
         reason = job.why()
-        self.assertIn("handler:no.such.task", reason["text"], reason)
+        self.assertEqual(reason["text"], "no attached worker offers what it asks for: handler:no.such.task")
+        job.cancel()
+        job = tasks.add.options(pool="elsewhere").submit(1, 2)
+        self.assertEqual(job.why()["text"], "no worker of its pool is attached: elsewhere")
         job.cancel()
 
     def test_a_flow_file_can_call_a_task(self) -> None:

@@ -26,7 +26,7 @@ import ssl
 import sys
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from . import _wire as w
@@ -82,7 +82,7 @@ class Worker:
         self._untold: Dict[Key, Attempt] = {}
         self._done: Deque[Attempt] = deque()  # ended, to be said
         self._stopping: Dict[Key, Attempt] = {}
-        self._buried: Dict[Key, None] = {}
+        self._buried: "OrderedDict[Key, None]" = OrderedDict()  # over; an assignment that comes again starts nothing
         self._calls: Dict[int, Callable[[Frame], None]] = {}
         self._requests = Requests()
         self._out = bytearray()
@@ -545,7 +545,7 @@ class Worker:
         self._stopping.pop(attempt.key, None)
         self._buried[attempt.key] = None
         if len(self._buried) > BURIED_MAX:
-            del self._buried[next(iter(self._buried))]
+            self._buried.popitem(last=False)
 
     def _kill(self, now: float) -> None:
         for attempt in list(self._stopping.values()):
