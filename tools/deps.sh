@@ -14,7 +14,7 @@ has_node() {
 has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)
 [[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
-[[ ${1:-} == sdk ]] && packages+=(python3 mypy)
+[[ ${1:-} == sdk ]] && packages+=(python3 python3-setuptools python3-wheel mypy)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
 missing=()

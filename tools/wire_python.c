@@ -1,4 +1,5 @@
-/* wire_python.c: writes sdk/python/src/reeve/_wire.py from the tables of src/proto: what the Python SDK knows of the wire. */
+/* wire_python.c: writes sdk/python/src/reeve/_wire.py from the tables of src/proto: what the Python SDK knows of the
+ * wire. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

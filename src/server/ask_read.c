@@ -363,7 +363,8 @@ void ask_why(struct server *s, struct request *r) {
                               .limit = reason.limit,
                               .question = reason.question.v};
     show_reason(s, &reason, &got);
-    if (reason.block == BLOCK_CAPABILITY) got.text = show_asked(s, &job);
+    if (reason.block == BLOCK_CAPABILITY || reason.block == BLOCK_NO_WORKERS)
+        got.text = show_asked(s, &job, reason.block);
     struct wire_job_view shown;
     if (job_state_is_terminal(job.state)) show_job(s, &job, false, &shown);
     if (job_state_is_terminal(job.state) && shown.reason.len > 0) got.text = shown.reason;

@@ -1,5 +1,5 @@
-/* flowfile.c: see flowfile.h. Whoever sends JSON has put small files into it; others are blobs that are here already, and
- * their path is `sha256:` with the hash. */
+/* flowfile.c: see flowfile.h. Whoever sends JSON has put small files into it; others are blobs that are here already,
+ * and their path is `sha256:` with the hash. */
 #include "flowfile.h"
 
 #include "route.h"

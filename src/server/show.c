@@ -30,23 +30,26 @@ void show_reason(struct server *s, const struct why_job *reason, struct wire_rea
     ret->text = slice_str(gate_texts[q.gate]);
 }
 
-/* Which of them is missing depends on the worker that one looks at, so all are named. */
-struct slice show_asked(struct server *s, const struct job_view *job) {
+static void put_asked(struct buf *b, uint32_t *named, struct slice name) {
+    buf_put_slice(b, (*named)++ == 0 ? SLICE(": ") : SLICE(", "));
+    buf_put_slice(b, name);
+}
+
+/* Which capability is missing depends on the worker that one looks at, so all are named. */
+struct slice show_asked(struct server *s, const struct job_view *job, enum block block) {
     const struct demand *d = &job->options->demand;
     const struct name_item *names = d->capabilities.at;
     const struct label *labels = d->labels.at;
-    struct slice text = slice_str(block_text(BLOCK_CAPABILITY));
+    bool is_pool = block == BLOCK_NO_WORKERS;
+    struct slice text = slice_str(block_text(block));
     uint32_t named = 0;
     struct buf b;
     buf_init(&b, WIRE_TEXT_MAX);
     buf_put_slice(&b, text);
-    for (uint32_t i = 0; i < d->capabilities.count; i++) {
-        buf_put_slice(&b, named++ == 0 ? SLICE(": ") : SLICE(", "));
-        buf_put_slice(&b, names[i].name);
-    }
-    for (uint32_t i = 0; i < d->labels.count; i++) {
-        buf_put_slice(&b, named++ == 0 ? SLICE(": ") : SLICE(", "));
-        buf_put_slice(&b, labels[i].key);
+    if (is_pool) put_asked(&b, &named, d->pool.len > 0 ? d->pool : d->topic);
+    for (uint32_t i = 0; !is_pool && i < d->capabilities.count; i++) put_asked(&b, &named, names[i].name);
+    for (uint32_t i = 0; !is_pool && i < d->labels.count; i++) {
+        put_asked(&b, &named, labels[i].key);
         buf_put_u8(&b, '=');
         buf_put_slice(&b, labels[i].value);
     }

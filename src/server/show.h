@@ -15,8 +15,8 @@ void show_question(struct server *s, const struct question_view *v, struct wire_
 void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret);
 void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret); /* words alone */
 void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret);
-/* Of a job that no worker takes: what it asks for. */
-struct slice show_asked(struct server *s, const struct job_view *job);
+/* The text of BLOCK_CAPABILITY or BLOCK_NO_WORKERS, and what the job asks for that nobody has. */
+struct slice show_asked(struct server *s, const struct job_view *job, enum block block);
 void show_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret);
 void show_event(struct server *s, const struct effect *e, struct wire_event *ret);
 

@@ -118,6 +118,8 @@ static const struct wire_submitted_flow *submit_file(struct wireclient *c, struc
     return got->flows.at;
 }
 
+#define BLOB_OF_NOBODY "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
 static void a_flow_file_is_taken_as_json(void **state) {
     (void)state;
     struct wireclient c;
@@ -136,6 +138,8 @@ static void a_flow_file_is_taken_as_json(void **state) {
         {"{\"jobs\":{}}", "", "flow:1:9: a flow needs at least one job"},
         {"{\"jobs\"", "", "flow: line 1"},
         {"{\"jobs\":{\"a\":{\"script\":\"/etc/passwd\"}}}", "", "files cannot be named here"},
+        {"{\"jobs\":{\"a\":{\"script\":{\"file\":\"sha256:abc\"}}}}", "", "files cannot be named here"},
+        {"{\"jobs\":{\"a\":{\"script\":{\"file\":\"" BLOB_OF_NOBODY "\",\"name\":\"x.sh\"}}}}", "", "blob"},
         {"{\"jobs\":{\"a\":\"x\"}}", "[]", "params: expected an object"},
         {"{\"jobs\":{\"a\":\"x\"}}", "{\"z\":1}", "there is no parameter `z`"},
         {"{\"jobs\":{\"a\":{\"run\":\"x\",\"when\":\"1 +\"}}}", "", "flow:1:32: when:1: unexpected symbol"},

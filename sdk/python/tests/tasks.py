@@ -87,6 +87,7 @@ def never_again():
 def wait_for_key(key):
     """Returns the value when somebody has set it."""
     client = reeve.Client()
+    client.kv.incr("runs:" + key)
     for event in client.kv.watch(key):
         value = client.kv.get(key)
         if value is not None:
@@ -123,6 +124,20 @@ def talk(lines):
 @reeve.task(name="short-name")
 def renamed():
     return reeve.current().job
+
+
+@reeve.task(retries=0)
+def grows():
+    """Adds a job to its own flow, with the rights of its attempt and no others."""
+    context = reeve.current()
+    with context.client() as client:
+        flow = context.job.partition("/")[0]
+        client.kv.set("seen", context.job, flow=flow)
+        client.add_jobs(flow, {"jobs": {"added": {"handler": "tasks.add", "payload": "[20, 3]", "pool": "python"}}})
+        try:
+            client.request("token_ls", {})
+        except reeve.errors.Forbidden as e:
+            return str(e)
 
 
 class NotATask:

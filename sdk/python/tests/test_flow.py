@@ -28,6 +28,7 @@ class Flows(lab.Lab):
         self.assertEqual((view["state"], view["name"], view["job_count"]), ("succeeded", "etl", 3))
         self.assertEqual(extract.logs(), "now ${item}\n")
         self.assertEqual(f.logs("load"), "got 7\n")
+        self.assertEqual(f.logs(), "extract | now ${item}\nload | got 7\n")
         self.assertEqual(f.result(extract), {"n": 7})
         self.assertEqual(lab.states(f.jobs()), {"extract": "succeeded", "load": "succeeded", "done": "succeeded"})
         self.assertEqual(reeve.Flow.attach(f.id, self.client).name, "etl")

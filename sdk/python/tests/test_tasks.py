@@ -8,6 +8,7 @@ import lab
 import reeve
 import tasks
 from reeve import errors
+from reeve.worker import Worker
 
 SECONDS = lab.SECONDS
 
@@ -60,6 +61,17 @@ class Tasks(lab.Lab):
         f.submit().wait(SECONDS)
         self.assertEqual(told.logs(), "21\n")
 
+    def test_commands_never_come_to_a_worker_of_tasks(self) -> None:
+        self.plain_worker()
+        f = reeve.Flow("plain", defaults={"retries": 0})
+        for i in range(60):
+            f.job("j%d" % i, noop=True)
+        f.submit().wait(SECONDS)
+        workers = {attempt["worker"] for job in f.jobs() for attempt in self.client.job(job["job"])["attempts"]}
+        self.assertEqual({worker[:6] for worker in workers} & {"python"}, set())
+        with self.assertRaisesRegex(errors.Invalid, "a pool of its own"):
+            Worker([tasks.add], pool="default", data=self.data)
+
     def test_an_exception_fails_the_job_with_its_traceback_in_the_log(self) -> None:
         job = tasks.boom.submit("für nichts")
         with self.assertRaisesRegex(errors.JobFailed, "ValueError: für nichts"):
@@ -102,6 +114,20 @@ class Tasks(lab.Lab):
         self.assertEqual(job.wait(10)["state"], "cancelled")
         self.assertEqual([j.result(SECONDS) for j in tasks.add.map(range(8), y=0)], list(range(8)))
 
+    def test_a_task_may_ask_the_server_as_its_attempt(self) -> None:
+        job = tasks.grows.submit()
+        self.assertTrue(job.result(SECONDS))
+        self.assertEqual(self.client.kv.get("seen", flow=job.flow), job.id.encode())
+        self.assertEqual(job.flow["added"].result(SECONDS), 23)
+
+    def test_a_result_that_is_no_json_fails_the_job_alone(self) -> None:
+        flow = self.client.submit({"defaults": {"pool": "python", "retries": 0}, "jobs": {
+            "a": {"handler": "tasks.add", "payload": "not json"}, "b": {"handler": "tasks.add", "payload": "[1e999, 1]"}}})
+        self.client.wait(flow, timeout=SECONDS)
+        states = lab.states(self.client.jobs(flow))
+        self.assertEqual(states, {"a": "failed", "b": "failed"})
+        self.assertEqual(tasks.add.submit(1, 1).result(SECONDS), 2)
+
     def test_coroutines_run_on_one_loop(self) -> None:
         self.assertEqual(tasks.gather.submit(10).result(SECONDS), ["reeve-async", 45])
 
@@ -113,17 +139,20 @@ class Tasks(lab.Lab):
             self.assertEqual(job.logs(), wanted)
 
     def test_no_worker_has_it_and_why_says_so(self) -> None:
-        job = reeve.Flow("nobody").job("a", handler="no.such.task", payload="[]")
+        job = reeve.Flow("nobody").job("a", handler="no.such.task", payload="[]", pool="python")
         job.flow.submit()
         reason = job.why()
-        self.assertIn("handler:no.such.task", reason["text"], reason)
+        self.assertEqual(reason["text"], "no attached worker offers what it asks for: handler:no.such.task")
+        job.cancel()
+        job = tasks.add.options(pool="elsewhere").submit(1, 2)
+        self.assertEqual(job.why()["text"], "no worker of its pool is attached: elsewhere")
         job.cancel()
 
     def test_a_flow_file_can_call_a_task(self) -> None:
         flow = self.client.submit({"jobs": {
-            "one": {"handler": "tasks.add", "payload": "[1, 2]"},
-            "two": {"handler": "tasks.echo", "payload": "{\"n\": ${jobs.one.outputs}}", "needs": "one"},
-            "each": {"handler": "tasks.add", "payload": "{\"x\": ${item}, \"y\": 1}", "foreach": [1, 2, 3]}}})
+            "one": {"handler": "tasks.add", "payload": "[1, 2]", "pool": "python"},
+            "two": {"handler": "tasks.echo", "payload": "{\"n\": ${jobs.one.outputs}}", "needs": "one", "pool": "python"},
+            "each": {"handler": "tasks.add", "payload": "{\"x\": ${item}, \"y\": 1}", "foreach": [1, 2, 3], "pool": "python"}}})
         self.client.wait(flow, timeout=SECONDS)
         self.assertEqual(self.client.result(flow + "/two"), [[], {"n": 3}])
         self.assertEqual(self.client.flow(flow)["state"], "succeeded")
@@ -168,7 +197,7 @@ class Dying(lab.Lab):
         worker.says("holding 1")
         self.client.kv.set("later", "yes")
         self.assertEqual(job.result(SECONDS), "yes")
-        self.assertEqual(job.view()["attempt"], 1)
+        self.assertEqual((job.view()["attempt"], self.client.kv.get("runs:later")), (1, b"1"))
 
     def test_many_calls_through_kills_of_the_server_run_once_each(self) -> None:
         self.python_worker("tasks:noop", "--name", "busy")
@@ -177,6 +206,17 @@ class Dying(lab.Lab):
             type(self).restart_server()
         self.assertEqual(jobs[0].flow.wait(SECONDS)["state"], "succeeded")
         self.assertEqual({job["attempt"] for job in jobs[0].flow.jobs()}, {1})
+
+    def test_large_results_survive_kills_of_the_server(self) -> None:
+        self.python_worker("tasks", "--name", "mover")
+        with reeve.Flow("large") as f:
+            sizes = [tasks.length.submit(tasks.big.submit(300_000 + i)) for i in range(30)]
+        f.submit()
+        for _ in range(4):
+            type(self).restart_server()
+        f.wait(SECONDS)
+        self.assertEqual([size.result(SECONDS) for size in sizes], [300_000 + i for i in range(30)])
+        self.assertEqual({job["attempt"] for job in f.jobs()}, {1})
 
     def test_an_exclusive_function_does_not_outlive_the_lease(self) -> None:
         worker = self.python_worker("tasks:wait_for_key", "--name", "alone")

@@ -96,6 +96,22 @@ class Types(unittest.TestCase):
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_mistakes_of_users_are_found(self) -> None:
+        text = """import reeve
+@reeve.task(retries=3)
+def add(x: int, y: int) -> int:
+    return x + y
+good: int = add(1, 2)
+add("a", 2)
+reeve.Flow("x").job("a", ["true"], retries="many")
+reeve.Flow("x").job("a", "true", retrys=3)
+reeve.Flow("x").job("a", gate="ok?", timeout=5)
+"""
+        done = subprocess.run(["mypy", "--strict", "--enable-incomplete-feature=Unpack", "-c", text], env={**os.environ, "MYPYPATH": lab.SOURCE}, cwd=lab.SOURCE,
+                              capture_output=True, text=True)
+        found = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
+        self.assertEqual(found, ["6", "7", "8"], done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Deque, Dict, List, Mapping, Optional, TextIO, Tuple, cast
 
+from ._place import Place
 from .context import active
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Outbox:
 class Attempt:
     """One execution of a job here. The loop's thread owns it, but for what the thread that runs it leaves in `outcome`."""
 
-    __slots__ = ("outbox", "key", "id", "job", "fence", "task", "payload", "results", "is_exclusive", "phase", "since", "seconds",
+    __slots__ = ("outbox", "key", "id", "job", "fence", "task", "payload", "token", "place", "inputs", "results", "is_moving", "is_exclusive", "phase", "since", "seconds",
                  "started_ms", "is_told", "is_kept", "is_done_told", "is_stopping", "is_abandoned", "kill_at", "thread", "future", "end",
                  "pieces", "log_end", "log_sent", "log_acked", "log_cut", "log_max", "is_dirty", "result")
 
@@ -72,7 +73,11 @@ class Attempt:
         self.fence = 0
         self.task: Optional[Task[Any, Any]] = None
         self.payload = b""
-        self.results: Dict[str, Any] = {}
+        self.token = b""
+        self.place = Place()
+        self.inputs: List[Mapping[str, Any]] = []  # what parents left and is not here yet
+        self.results: Dict[str, bytes] = {}  # by the names of parents
+        self.is_moving = False  # a blob of it is on its way
         self.is_exclusive = False
         self.phase = "assigned"  # as the wire calls it: then running, then finished
         self.since = time.monotonic()

@@ -347,22 +347,20 @@ class Stream(Generic[T]):
 
 
 class Events(Stream[w.Event]):
-    """Everything that happens, from the last one heard on."""
+    """What happens, from the last one heard on; also what a server that was started again no longer has in memory."""
 
-    def __init__(self, targets: Sequence[object], from_start: bool, after: Optional[Tuple[int, int]]) -> None:
-        self._targets = _names(targets)
-        self._from_start = from_start
-        self._after = after or (0, 0)
+    def __init__(self, target: object, types: Sequence[str], from_start: bool, after: Optional[Tuple[int, int]]) -> None:
+        name = str(target)
+        self._message = {"job" if "/" in name else "flow": name, "type": _names(types)}
+        self._since = "%d.%d" % after if after else "0.0" if from_start else ""
 
     def ask(self) -> Ask:
-        lsn, ordinal = self._after
-        return Ask(w.Op.SUBSCRIBE, {"after_lsn": lsn, "after_ordinal": ordinal, "targets": self._targets,
-                                    "from_start": self._from_start and not lsn})
+        return Ask(w.Op.FOLLOW, {**self._message, "since": self._since})
 
     def hear(self, frame: Frame) -> List[w.Event]:
         events = cast(List[w.Event], frame.message["events"])
         if events:
-            self._after = events[-1]["lsn"], events[-1]["ordinal"]
+            self._since = "%d.%d" % (events[-1]["lsn"], events[-1]["ordinal"])
         return events
 
 

@@ -136,6 +136,8 @@ class Op:
     PLAYGROUND_DO = 169
     LOGIN_NEW = 175
     LOGIN_LINK = 176
+    TITAN_GET = 180
+    TITAN = 181
 
 
 # opcode: the word of the frame, the message in it
@@ -244,6 +246,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     169: ("playground_do", "playground_do"),
     175: ("login_new", "empty"),
     176: ("login_link", "login_link"),
+    180: ("titan_get", "titan_get"),
+    181: ("titan", "titan"),
 }
 
 
@@ -656,6 +660,7 @@ class Limit(TypedDict, total=False):
 class Drain(TypedDict, total=False):
     worker: str
     undo: bool
+    end: bool
 
 
 class DemandWatch(TypedDict, total=False):
@@ -879,6 +884,19 @@ class LoginLink(TypedDict, total=False):
     expires_ms: int
 
 
+class TitanGet(TypedDict, total=False):
+    what: str
+    names: Sequence[TitanName]
+
+
+class Titan(TypedDict, total=False):
+    lsn: int
+    jobs: Sequence[TitanJob]
+    text: bytes
+    worker: str
+    services: int
+
+
 class Run(TypedDict, total=False):
     argv: Sequence[Arg]
     shell: str
@@ -915,6 +933,8 @@ class Run(TypedDict, total=False):
     http: Sequence[Http]
     submit: Sequence[Step]
     poll: Sequence[Step]
+    interpreter: Sequence[Arg]
+    shared: bool
     handler: str
 
 
@@ -1305,6 +1325,19 @@ class Recovery(TypedDict, total=False):
     lost: int
     took_ms: int
     replayed_lsn: int
+
+
+class TitanName(TypedDict, total=False):
+    id: bytes
+
+
+class TitanJob(TypedDict, total=False):
+    id: bytes
+    target: str
+    status: str
+    attempts: int
+    service: str
+    log: str
 
 
 class Arg(TypedDict, total=False):
@@ -1839,6 +1872,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "drain": (
         (1, "worker", "text", ""),
         (2, "undo", "bool", ""),
+        (3, "end", "bool", ""),
     ),
     "demand_watch": (
         (1, "kind", "message", "worker_info"),
@@ -2026,6 +2060,17 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (3, "ticket", "text", ""),
         (4, "expires_ms", "int", ""),
     ),
+    "titan_get": (
+        (1, "what", "enum", "jobs worker stats stats_json services"),
+        (2, "names", "list", "titan_name"),
+    ),
+    "titan": (
+        (1, "lsn", "uint", ""),
+        (2, "jobs", "list", "titan_job"),
+        (3, "text", "bytes", ""),
+        (4, "worker", "text", ""),
+        (5, "services", "uint", ""),
+    ),
     "run": (
         (1, "argv", "list", "arg"),
         (2, "shell", "text", ""),
@@ -2062,6 +2107,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (55, "http", "list", "http"),
         (56, "submit", "list", "step"),
         (57, "poll", "list", "step"),
+        (60, "interpreter", "list", "arg"),
+        (61, "shared", "bool", ""),
         (65, "handler", "text", ""),
     ),
     "name": (
@@ -2413,6 +2460,17 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (7, "lost", "uint", ""),
         (8, "took_ms", "int", ""),
         (9, "replayed_lsn", "uint", ""),
+    ),
+    "titan_name": (
+        (1, "id", "bytes", ""),
+    ),
+    "titan_job": (
+        (1, "id", "bytes", ""),
+        (2, "target", "text", ""),
+        (3, "status", "text", ""),
+        (4, "attempts", "uint", ""),
+        (5, "service", "text", ""),
+        (6, "log", "text", ""),
     ),
     "arg": (
         (1, "text", "text", ""),

@@ -229,6 +229,11 @@ class AsyncClient:
             return (await self._run(ops.submit(flow, key or ops.new_key(), params, False)))["flow"]
         for data in flow.take_blobs():
             await self.put_blob(data)
+        if flow.id:
+            for part in flow.parts():
+                await self.add_jobs(flow, part)
+            flow.submitted(flow.id)
+            return flow.id
         flow.key = key or flow.key or ops.new_key()
         flow.submitted(await self._run(ops.submit_parts(flow.parts(), flow.key, params)))
         return flow.id
@@ -303,9 +308,9 @@ class AsyncClient:
     def follow(self, job: object, *, attempt: int = 0) -> AsyncIterator[bytes]:
         return self._stream(ops.Log(job, attempt))
 
-    def events(self, targets: Union[object, Sequence[object]] = (), *, from_start: bool = False,
+    def events(self, target: object = "", *, types: Sequence[str] = (), from_start: bool = False,
                after: Optional[Tuple[int, int]] = None) -> AsyncIterator[w.Event]:
-        return self._stream(ops.Events(ops.as_list(targets), from_start, after))
+        return self._stream(ops.Events(target, types, from_start, after))
 
     async def stats(self) -> Dict[str, int]:
         return await self._run(ops.stats())

@@ -16,6 +16,7 @@ import select
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
@@ -160,6 +161,13 @@ class Client:
         self._process = 0
         self._was_there = False
         self.kv = Store(self)
+
+    @classmethod
+    def at(cls, place: Place, token: str) -> "Client":
+        """At a place that is known, as another principal."""
+        client = cls()
+        client._place = replace(place, token=token, token_given=True)
+        return client
 
     def __enter__(self) -> "Client":
         self.connect()
@@ -349,10 +357,11 @@ class Client:
         """What a job writes, piece by piece, until its attempt is over."""
         return self._stream(ops.Log(job, attempt))
 
-    def events(self, targets: Union[object, Sequence[object]] = (), *, from_start: bool = False,
+    def events(self, target: object = "", *, types: Sequence[str] = (), from_start: bool = False,
                after: Optional[Tuple[int, int]] = None) -> Iterator[w.Event]:
-        """Everything that happens (to the targets), without end; `after` is (lsn, ordinal) of the last one known."""
-        return self._stream(ops.Events(ops.as_list(targets), from_start, after))
+        """Everything that happens (to a flow or job), without end; of some `types` (flow, job, worker, service), from the
+        beginning of the archive, or `after` the (lsn, ordinal) of the last one known."""
+        return self._stream(ops.Events(target, types, from_start, after))
 
     def stats(self) -> Dict[str, int]:
         return self._run(ops.stats())

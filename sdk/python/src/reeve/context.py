@@ -9,6 +9,7 @@ from .errors import Error
 
 if TYPE_CHECKING:
     from ._attempt import Attempt
+    from .client import Client
 
 active: "contextvars.ContextVar[Optional[Attempt]]" = contextvars.ContextVar("reeve_attempt", default=None)
 
@@ -46,6 +47,13 @@ class Context:
     def cancelled(self) -> bool:
         """It is to stop. Code that cannot be interrupted (a long call of a C library) looks here now and then."""
         return self._attempt.is_stopping
+
+    def client(self) -> "Client":
+        """A client of the server that gave us the job, with the rights of this attempt: its own flow, to which it may add jobs,
+        the store and blobs of its tenant. They end with it."""
+        from .client import Client
+
+        return Client.at(self._attempt.place, self._attempt.token.decode())
 
     def progress(self, percent: int, text: str = "") -> None:
         self._attempt.tell_progress(percent, text)

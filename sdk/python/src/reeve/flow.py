@@ -266,8 +266,17 @@ class Flow:
     def jobs(self) -> List[w.JobView]:
         return self.client.jobs(self)
 
-    def logs(self, job: Union[str, Job]) -> str:
-        return self.client.logs(_target(self, job)).decode(errors="replace")
+    def logs(self, job: Union[str, Job, None] = None) -> str:
+        """What a job wrote; without one what all of them did, each line with the name of its job before it."""
+        if job is not None:
+            return self.client.logs(_target(self, job)).decode(errors="replace")
+        lines: List[str] = []
+        for view in self.jobs():
+            if view["attempt"]:
+                name = view["job"].partition("/")[2]
+                text = self.client.logs(view["job"]).decode(errors="replace")
+                lines += ["%s | %s\n" % (name, line) for line in text.splitlines()]
+        return "".join(lines)
 
     def result(self, job: Union[str, Job]) -> Any:
         return self.client.result(_target(self, job))

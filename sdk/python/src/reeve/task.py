@@ -11,7 +11,8 @@
         six = add.submit(three, 3)    # runs when `three` is done, and gets its result
 
 Arguments and results are JSON; `serializer="pickle"` takes anything that pickle does. A task is found by its name, which is
-that of its module and its own: workers offer it as the capability `handler:NAME`, and a job waits until one does.
+that of its module and its own: workers of the pool `python` offer it as the capability `handler:NAME`, and a job waits until
+one does.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ else:
 
 R = TypeVar("R")
 PAYLOAD_BYTES_MAX = 65536  # what the wire takes
+POOL = "python"  # of tasks and of the workers that serve them: commands of other pools must not come to these
 _PICKLE, _RESULT, _ARGS = "$pickle", "$result", "$args"
+
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_from_json = json.JSONDecoder().decode
 
 registry: Dict[str, "Task[Any, Any]"] = {}  # every task of this process, by name
 
@@ -98,6 +103,8 @@ class Task(Generic[P, R]):
         before = list(before) if isinstance(before, (list, tuple)) else [before]
         if before or needs:
             keys["needs"] = before + needs
+        if "topic" not in keys:
+            keys.setdefault("pool", POOL)
         name = flow.free_name(self.name.rpartition(".")[2].strip("<>"))
         job = flow.job(name, handler=self.name, payload=payload, **keys)
         if self.serializer == "pickle":
@@ -145,7 +152,7 @@ def pack_call(args: Tuple[Any, ...], kwargs: Mapping[str, Any], serializer: str,
         body = _marked(dict(kwargs), needs)
         if args or not kwargs:
             body = {_ARGS: _marked(list(args), needs), **body}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _to_json(body)
     text = text.replace("${", "$\\u007b")  # the same JSON, and nothing in it is a template
     if len(text) * 4 > PAYLOAD_BYTES_MAX and len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise errors.Limit("the arguments take %d bytes, and a call at most %d: put large ones into a blob or the store, and pass "
@@ -179,10 +186,11 @@ def _filled(value: Any, results: Mapping[str, Any]) -> Any:
     return value
 
 
-def unpack_call(payload: bytes, serializer: str, results: Mapping[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+def unpack_call(payload: bytes, serializer: str, left: Mapping[str, bytes]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
     """What a payload asks for. A list is positional arguments, an object keywords (`$args` before them), anything else the
-    one argument; results of parents are filled in. Pickles are read only where the task itself says so."""
-    body = json.loads(payload) if payload else []
+    one argument; what parents left is filled in. Pickles are read only where the task itself says so."""
+    results = {name: unpack_result(data, serializer) if data else None for name, data in left.items()}
+    body = _from_json(payload.decode()) if payload else []
     if isinstance(body, dict) and _PICKLE in body:
         if serializer != "pickle":
             raise errors.Invalid("the arguments are a pickle, and this task does not read any")
@@ -199,11 +207,11 @@ def unpack_call(payload: bytes, serializer: str, results: Mapping[str, Any]) -> 
 def pack_result(value: Any, serializer: str) -> bytes:
     if serializer == "pickle":
         value = {_PICKLE: base64.b64encode(pickle.dumps(value)).decode()}
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _to_json(value).encode()
 
 
 def unpack_result(data: bytes, serializer: str) -> Any:
-    value = json.loads(data)
+    value = _from_json(data.decode())
     return unpickled(value) if serializer == "pickle" else value
 
 

@@ -15,7 +15,6 @@ Nothing is kept on disk: what had not ended when the process died runs again els
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import inspect
 import os
@@ -27,7 +26,7 @@ import ssl
 import sys
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from . import _wire as w
@@ -38,15 +37,15 @@ from ._protocol import Frame, Reader, Requests, hello, pack
 from ._runner import Runner
 from ._supervise import supervise
 from ._tlv import Malformed, decode
+from ._transfer import fetch, store
 from ._version import BUILD
-from .task import Task, registry, unpack_result
+from .task import POOL, Task, registry
 
 AHEAD_MAX = 1000  # attempts that wait here for a thread
 AHEAD_SECONDS = 0.2  # of work that may wait here
 DONE_MAX = 1000  # ends in one frame
 LOG_FRAME_BYTES = 256 << 10
 RESULT_BYTES_MAX = 65536  # larger ones are blobs
-BLOB_PART_BYTES = 1 << 20
 STARTED_SECONDS = 0.02  # one that is over by then says so with its end
 QUEUED_SECONDS = 10.0  # the server must not take it for lost
 STEP_SECONDS = 10.0  # for a welcome, an attach
@@ -58,13 +57,15 @@ ASYNC_TASKS_MAX = 64  # coroutines at a time
 class Worker:
     """Serves tasks until `stop` (or SIGTERM): see the head of this file."""
 
-    def __init__(self, tasks: Iterable[Task[Any, Any]], *, threads: int = 4, name: str = "", pool: str = "",
+    def __init__(self, tasks: Iterable[Task[Any, Any]], *, threads: int = 4, name: str = "", pool: str = POOL,
                  labels: Optional[Mapping[str, str]] = None, capabilities: Sequence[str] = (), server: Optional[str] = None,
                  token: Optional[str] = None, tenant: str = "", data: Optional[str] = None,
                  log: Optional[Callable[[str], None]] = None) -> None:
         self.tasks = {task.name: task for task in tasks}
         if not self.tasks:
             raise errors.Invalid("there is no task to serve")
+        if pool == "default":
+            raise errors.Invalid("a worker of tasks needs a pool of its own: commands of the pool `default` would come to it")
         self.name = name or "python-%s-%06x" % (socket.gethostname()[:40], random.randrange(1 << 24))
         self.place = worker_place(server, token, tenant, data)
         self._threads_wanted = threads
@@ -81,7 +82,7 @@ class Worker:
         self._untold: Dict[Key, Attempt] = {}
         self._done: Deque[Attempt] = deque()  # ended, to be said
         self._stopping: Dict[Key, Attempt] = {}
-        self._buried: Dict[Key, None] = {}
+        self._buried: "OrderedDict[Key, None]" = OrderedDict()  # over; an assignment that comes again starts nothing
         self._calls: Dict[int, Callable[[Frame], None]] = {}
         self._requests = Requests()
         self._out = bytearray()
@@ -199,17 +200,21 @@ class Worker:
         self._socket = None
         self._calls.clear()
         self._out.clear()
+        for attempt in self._attempts.values():
+            attempt.is_moving = False
 
     def _say_again(self) -> None:
         """Nothing is forgotten when it was said, only when it is acknowledged."""
         self._done.clear()
         for attempt in self._attempts.values():
             attempt.is_told = attempt.is_done_told = False
-            attempt.log_sent = attempt.log_acked
+            attempt.log_sent = attempt.pieces[0][0] if attempt.pieces else attempt.log_acked
             if attempt.is_kept:
                 self._keep(attempt)
             elif attempt.phase != "finished":
                 self._untold[attempt.key] = attempt
+                if attempt.inputs and not attempt.is_moving:
+                    self._fetch(attempt)
             if attempt.pieces and not attempt.is_dirty:
                 attempt.is_dirty = True
                 self._outbox.dirty.append(attempt)
@@ -294,14 +299,12 @@ class Worker:
         if key in self._attempts or key in self._buried:
             return
         attempt = Attempt(self._outbox, id, order["job"])
-        attempt.fence, attempt.is_exclusive = order["fence"], order["exclusive"]
+        attempt.place = self.place
+        attempt.fence, attempt.is_exclusive, attempt.token = order["fence"], order["exclusive"], order["token"]
         self._attempts[key] = attempt
-        run = decode("run", order["body"])
-        attempt.payload = run["stdin_text"]
-        attempt.log_max = run["log_bytes_max"] or LOG_BYTES_MAX
-        attempt.task = self.tasks.get(run["handler"])
-        if order["refusal"] or attempt.task is None:
-            attempt.finish(attempt.end_of("refused", reason=order["refusal"] or "this worker has no task `%s`" % run["handler"]))
+        refusal = order["refusal"] or self._prepare(attempt, order["body"])
+        if refusal:
+            attempt.finish(attempt.end_of("refused", reason=refusal))
             self._keep(attempt)
             return
         if attempt.is_exclusive:
@@ -309,37 +312,50 @@ class Worker:
         self._untold[key] = attempt
         if not self._untold_at:
             self._untold_at = attempt.since + STARTED_SECONDS
-        if order["inputs"]:
-            self._fetch(attempt, [one for one in order["inputs"]])
-        else:
-            self._runner.start(attempt)
+        attempt.inputs = list(order["inputs"])
+        self._fetch(attempt)
 
-    def _fetch(self, attempt: Attempt, inputs: List[Mapping[str, Any]]) -> None:
-        """What its parents left; large results are blobs that are fetched first."""
-        assert attempt.task is not None
-        while inputs:
-            one = inputs.pop()
+    def _prepare(self, attempt: Attempt, body: bytes) -> str:
+        """Which task it is, and with what. Not empty: why it cannot be run here."""
+        try:
+            run = decode("run", body)
+        except Malformed as e:
+            return str(e)
+        attempt.payload = run["stdin_text"]
+        attempt.log_max = run["log_bytes_max"] or LOG_BYTES_MAX
+        attempt.task = self.tasks.get(run["handler"])
+        return "" if attempt.task is not None else "this worker has no task `%s`" % run["handler"]
+
+    def _fetch(self, attempt: Attempt) -> None:
+        """What its parents left; large results are blobs that are fetched first, one after the other."""
+        while attempt.inputs:
+            one = attempt.inputs[-1]
             name = one["job"].rpartition("/")[2]
             if one["result"] or not one["result_hash"]:
-                attempt.results[name] = unpack_result(one["result"], attempt.task.serializer) if one["result"] else None
+                attempt.results[name] = one["result"]
+                attempt.inputs.pop()
                 continue
-            parts: List[bytes] = []
 
-            def heard(frame: Frame, name: str = name, parts: List[bytes] = parts) -> None:
-                if frame.op != w.Op.BLOB_DATA:
-                    why = "what %s left cannot be read: %s" % (name, frame.message.get("message", "busy"))
-                    attempt.finish(attempt.end_of("exit", exit_code=1, reason=why))
-                    self._keep(attempt)
-                    return
-                parts.append(frame.message["data"])
-                if not frame.more:
-                    assert attempt.task is not None
-                    attempt.results[name] = unpack_result(b"".join(parts), attempt.task.serializer)
-                    self._fetch(attempt, inputs)
+            def fetched(data: bytes, name: str = name) -> None:
+                attempt.is_moving = False
+                attempt.results[name] = data
+                attempt.inputs.pop()
+                self._fetch(attempt)
 
-            self._send(w.Op.BLOB_GET, {"hash": one["result_hash"]}, heard)
+            attempt.is_moving = True
+            fetch(self._send, one["result_hash"], fetched, lambda frame: self._not_moved(attempt, frame, "what its parents left"))
             return
         self._runner.start(attempt)
+
+    def _not_moved(self, attempt: Attempt, frame: Frame, what: str) -> None:
+        """A blob was refused: tried again when the server is only busy, else the attempt fails."""
+        attempt.is_moving = False
+        if frame.op == w.Op.BUSY:
+            self._again_at = time.monotonic() + (frame.message["retry_after_ms"] or 1000) / 1000
+            return
+        why = "%s cannot be moved: %s" % (what, frame.message.get("message", "the server answered something else"))
+        attempt.finish(attempt.end_of("exit", exit_code=1, reason=why))
+        self._keep(attempt)
 
     def _stop_attempt(self, stop: Mapping[str, Any]) -> None:
         id = stop["attempt"]
@@ -426,37 +442,15 @@ class Worker:
             attempt.end["result"] = attempt.result
             self._done.append(attempt)
             return
-        digest = hashlib.sha256(attempt.result).digest()
-        attempt.end["result_hash"] = digest
 
-        def begun(frame: Frame) -> None:
-            if self._blob_refused(attempt, frame):
-                return
-            if frame.message["stored"]:
-                self._done.append(attempt)
-                return
-            upload, data = frame.message["upload"], attempt.result
-            for at in range(0, len(data), BLOB_PART_BYTES):
-                part = {"upload": upload, "offset": at, "data": data[at:at + BLOB_PART_BYTES]}
-                self._send(w.Op.BLOB_PART, part, lambda frame: None)
-            self._send(w.Op.BLOB_END, {"upload": upload, "hash": digest}, stored)
+        def stored(digest: bytes) -> None:
+            attempt.is_moving = False
+            attempt.end["result_hash"] = digest
+            self._done.append(attempt)
 
-        def stored(frame: Frame) -> None:
-            if not self._blob_refused(attempt, frame):
-                self._done.append(attempt)
-
-        self._send(w.Op.BLOB_BEGIN, {"hash": digest, "bytes": len(attempt.result)}, begun)
-
-    def _blob_refused(self, attempt: Attempt, frame: Frame) -> bool:
-        if frame.op == w.Op.BLOB_STATE:
-            return False
-        if frame.op == w.Op.BUSY:
-            self._again_at = time.monotonic() + (frame.message["retry_after_ms"] or 1000) / 1000
-            return True
-        why = "its result cannot be stored: %s" % frame.message.get("message", "")
-        attempt.finish(attempt.end_of("exit", exit_code=1, reason=why))
-        self._done.append(attempt)
-        return True
+        if not attempt.is_moving:
+            attempt.is_moving = True
+            store(self._send, attempt.result, stored, lambda frame: self._not_moved(attempt, frame, "its result"))
 
     def _say_started(self, now: float) -> None:
         told = []
@@ -551,7 +545,7 @@ class Worker:
         self._stopping.pop(attempt.key, None)
         self._buried[attempt.key] = None
         if len(self._buried) > BURIED_MAX:
-            del self._buried[next(iter(self._buried))]
+            self._buried.popitem(last=False)
 
     def _kill(self, now: float) -> None:
         for attempt in list(self._stopping.values()):
@@ -666,7 +660,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--threads", type=int, default=4, help="tasks at a time in each process (4)")
     parser.add_argument("--processes", type=int, default=1, help="processes side by side (1)")
     parser.add_argument("--name", default="", help="of the worker; a new one under the same name takes over at once")
-    parser.add_argument("--pool", default="", help="the pool it belongs to")
+    parser.add_argument("--pool", default=POOL, help="the pool it belongs to, for tasks alone (%s)" % POOL)
     parser.add_argument("--label", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--capability", action="append", default=[], metavar="NAME")
     parser.add_argument("--server", help="HOST:PORT, tls://HOST:PORT or unix:PATH; else REEVE_SERVER, else the data directory")
