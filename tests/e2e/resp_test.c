@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "realcli.h"
 #include "realserver.h"
 
 #define PATIENCE_S 30
@@ -447,6 +448,24 @@ static void who_does_not_read_is_not_read(void **state) {
     close(other);
 }
 
+/* One key a few thousand times: gigabytes, if all were to be answered. */
+static void an_answer_has_its_limit(void **state) {
+    (void)state;
+    static char value[1000001];
+    memset(value, 'v', sizeof value - 1);
+    int fd = dial();
+    say(fd, "*3\r\n$3\r\nSET\r\n$4\r\nmuch\r\n$1000000\r\n");
+    say(fd, value);
+    say(fd, "\r\n");
+    hear(fd, "+OK\r\n");
+    say(fd, "*4001\r\n$4\r\nMGET\r\n");
+    for (int i = 0; i < 4000; i++) say(fd, "$4\r\nmuch\r\n");
+    hear(fd, "-ERR the answer is too large: ask for less at once\r\n");
+    say(fd, "DEL much\r\n");
+    hear(fd, ":1\r\n");
+    close(fd);
+}
+
 static void a_slow_subscriber_is_let_go_alone(void **state) {
     (void)state;
     static char message[60001];
@@ -493,6 +512,32 @@ static void a_public_listener_is_opened_only_by_name(void **state) {
     assert_has(said, "--resp-open yes");
 }
 
+static void up_opens_the_listener(void **state) {
+    (void)state;
+    struct realcli up;
+    char path[160], line[400], command[300] = "";
+    realcli_make(&up);
+    realcli_ok(&up, "up --listen 127.0.0.1:0 --resp=127.0.0.1:0 --detach", NULL);
+    snprintf(path, sizeof path, "%s/serve.log", up.data);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL) {
+        const char *end = strstr(line, " (RESP)"), *port = end != NULL ? strstr(line, "127.0.0.1:") : NULL;
+        if (port != NULL)
+            snprintf(command, sizeof command, "timeout 20 redis-cli -p %.*s SET up 1", (int)(end - port - 10),
+                     port + 10);
+    }
+    fclose(f);
+    f = popen(command, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    assert_int_equal(pclose(f), 0);
+    assert_string_equal(line, "OK\n");
+    struct ran got = realcli_ok(&up, "kv get up", NULL); /* the same store */
+    assert_has(got.out, "1");
+    realcli_stop(&up);
+}
+
 static void a_stranger_is_asked_for_little_and_not_for_long(void **state) {
     (void)state;
     char got[512];
@@ -528,8 +573,10 @@ int main(void) {
         cmocka_unit_test(what_was_answered_survives_kill),
         cmocka_unit_test(a_transaction_survives_whole_or_not_at_all),
         cmocka_unit_test(who_does_not_read_is_not_read),
+        cmocka_unit_test(an_answer_has_its_limit),
         cmocka_unit_test(a_slow_subscriber_is_let_go_alone),
         cmocka_unit_test(a_public_listener_is_opened_only_by_name),
+        cmocka_unit_test(up_opens_the_listener),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
