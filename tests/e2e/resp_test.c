@@ -558,6 +558,32 @@ static void a_stranger_is_asked_for_little_and_not_for_long(void **state) {
     close(fd);
 }
 
+static void a_pipeline_may_begin_with_auth(void **state) {
+    (void)state;
+    static char sent[100000], wanted[100000];
+    size_t len =
+        (size_t)snprintf(sent, sizeof sent, "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n", strlen(server.admin), server.admin);
+    size_t wanted_len = (size_t)snprintf(wanted, sizeof wanted, "+OK\r\n");
+    for (int i = 0; i < 4000; i++) {
+        len += (size_t)snprintf(sent + len, sizeof sent - len, "*1\r\n$4\r\nPING\r\n");
+        wanted_len += (size_t)snprintf(wanted + wanted_len, sizeof wanted - wanted_len, "+PONG\r\n");
+    }
+    int fd = dial_port();
+    say_bytes(fd, sent, len);
+    hear_bytes(fd, wanted, wanted_len, "auth and pings");
+    close(fd);
+    /* Without it, as much is not waited for. */
+    char got[512];
+    fd = dial_port();
+    memset(sent, 'x', sizeof sent);
+    memcpy(sent, "*9\r\n$16000\r\n", 12);
+    memcpy(sent + 16012, "\r\n$16000\r\n", 10);
+    say_bytes(fd, sent, 32000);
+    (void)hear_end(fd, got, sizeof got);
+    assert_string_equal(got, "-ERR say who you are first\r\n");
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replies_by_resp2_are_those_of_redis),
@@ -570,6 +596,7 @@ int main(void) {
         cmocka_unit_test(redis_cli_and_redis_benchmark_work),
         cmocka_unit_test(the_main_port_wants_a_token),
         cmocka_unit_test(a_stranger_is_asked_for_little_and_not_for_long),
+        cmocka_unit_test(a_pipeline_may_begin_with_auth),
         cmocka_unit_test(what_was_answered_survives_kill),
         cmocka_unit_test(a_transaction_survives_whole_or_not_at_all),
         cmocka_unit_test(who_does_not_read_is_not_read),
