@@ -558,6 +558,48 @@ static void a_stranger_is_asked_for_little_and_not_for_long(void **state) {
     close(fd);
 }
 
+/* The first line that `reeve ARGS` prints. */
+static void run_reeve(const char *args, char *line, int room) {
+    char command[400];
+    snprintf(command, sizeof command, "timeout 30 %s %s --data %s", realserver_binary(), args, server.data);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(line, room, f));
+    while (fgetc(f) != EOF) continue;
+    assert_int_equal(pclose(f), 0);
+    line[strcspn(line, "\n")] = 0;
+}
+
+static int dial_as(const char *token) {
+    char auth[300];
+    int fd = dial_port();
+    snprintf(auth, sizeof auth, "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n", strlen(token), token);
+    say(fd, auth);
+    hear(fd, "+OK\r\n");
+    return fd;
+}
+
+static void a_token_says_what_one_may_and_whose_keys_there_are(void **state) {
+    (void)state;
+    char looks[200], other[200];
+    run_reeve("token new looker --role viewer", looks, sizeof looks);
+    run_reeve("token new else --role submitter --tenant elsewhere", other, sizeof other);
+    int fd = dial(), viewer = dial_as(looks), elsewhere = dial_as(other);
+    say(fd, "SET seen 1\r\n");
+    hear(fd, "+OK\r\n");
+    say(viewer, "*3\r\n$3\r\nSET\r\n$4\r\nseen\r\n$1\r\n2\r\n*2\r\n$3\r\nGET\r\n$4\r\nseen\r\n");
+    hear(viewer, "-NOPERM this user has no permissions to run the 'set' command\r\n$1\r\n1\r\n");
+    say(elsewhere, "*2\r\n$3\r\nGET\r\n$4\r\nseen\r\n*1\r\n$6\r\nDBSIZE\r\n");
+    hear(elsewhere, "$-1\r\n:0\r\n");
+    say(elsewhere, "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n");
+    hear(elsewhere, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    say(fd, "PUBLISH c m\r\nDEL seen\r\n");
+    hear(fd, ":0\r\n:1\r\n"); /* channels are a tenant's too */
+    close(fd);
+    close(viewer);
+    close(elsewhere);
+}
+
 static void a_pipeline_may_begin_with_auth(void **state) {
     (void)state;
     static char sent[100000], wanted[100000];
@@ -596,6 +638,7 @@ int main(void) {
         cmocka_unit_test(redis_cli_and_redis_benchmark_work),
         cmocka_unit_test(the_main_port_wants_a_token),
         cmocka_unit_test(a_stranger_is_asked_for_little_and_not_for_long),
+        cmocka_unit_test(a_token_says_what_one_may_and_whose_keys_there_are),
         cmocka_unit_test(a_pipeline_may_begin_with_auth),
         cmocka_unit_test(what_was_answered_survives_kill),
         cmocka_unit_test(a_transaction_survives_whole_or_not_at_all),
