@@ -1,46 +1,6 @@
 /* dialect.c: see dialect.h. */
 #include "dialect.h"
 
-#include <string.h>
-
-static const struct dialect {
-    const char *state, *titan, *orion, *cordum, *corun;
-} dialects[] = {
-    {"waiting", "PENDING", "pending", "PENDING", "queued"},
-    {"held", "PENDING", "pending", "APPROVAL_REQUIRED", "queued"},
-    {"ready", "PENDING", "ready", "SCHEDULED", "queued"},
-    {"dispatched", "RUNNING", "running", "DISPATCHED", "running"},
-    {"running", "RUNNING", "running", "RUNNING", "running"},
-    {"checking", "RUNNING", "running", "RUNNING", "running"},
-    {"succeeded", "COMPLETED", "completed", "SUCCEEDED", "completed"},
-    {"failed", "DEAD", "failed", "FAILED", "failed"},
-    {"timed_out", "DEAD", "failed", "TIMEOUT", "failed"},
-    {"denied", "DEAD", "failed", "DENIED", "failed"},
-    {"quarantined", "DEAD", "failed", "OUTPUT_QUARANTINED", "failed"},
-    {"cancelled", "CANCELLED", "failed", "CANCELLED", "cancelled"},
-    {"skipped", "CANCELLED", "failed", "CANCELLED", "cancelled"},
-};
-
-bool dialect_is_known(const char *whose) {
-    static const char *const known[] = {"titan", "orion", "cordum", "corun"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(whose, known[i]) == 0) return true;
-    return false;
-}
-
-struct slice dialect_word(const char *whose, struct slice state, struct slice cause) {
-    if (whose == NULL) return state;
-    bool titan = strcmp(whose, "titan") == 0, orion = strcmp(whose, "orion") == 0;
-    /* A job that was dragged down is cancelled for Titan, not dead. */
-    if (titan && slice_eq(state, SLICE("failed")) && slice_eq(cause, SLICE("upstream"))) return SLICE("CANCELLED");
-    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
-        const struct dialect *d = &dialects[i];
-        if (!slice_eq(state, slice_str(d->state))) continue;
-        return slice_str(titan ? d->titan : orion ? d->orion : strcmp(whose, "cordum") == 0 ? d->cordum : d->corun);
-    }
-    return state;
-}
-
 /* Several of our states may be one of theirs. */
 void dialect_flow(const char *whose, struct arena *arena, struct wire_flow_view *v) {
     const struct wire_amount *own = v->states.at;
@@ -48,16 +8,16 @@ void dialect_flow(const char *whose, struct arena *arena, struct wire_flow_view 
     struct wire_amount *theirs = ARENA_ARRAY(arena, struct wire_amount, v->states.count + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < v->states.count; i++) {
-        struct slice word = dialect_word(whose, own[i].name, (struct slice){0});
+        struct slice word = stateword(whose, own[i].name, (struct slice){0});
         uint32_t at = 0;
         while (at < count && !slice_eq(theirs[at].name, word)) at++;
         if (at == count) theirs[count++].name = word;
         theirs[at].amount += own[i].amount;
     }
     v->states = (struct tlv_list){theirs, count};
-    v->state = dialect_word(whose, v->state, (struct slice){0});
+    v->state = stateword(whose, v->state, (struct slice){0});
 }
 
 void dialect_job(const char *whose, struct wire_job_view *v) {
-    v->state = dialect_word(whose, v->state, v->cause);
+    v->state = stateword(whose, v->state, v->cause);
 }

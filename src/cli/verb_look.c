@@ -13,7 +13,7 @@ static int64_t wall_ms(const struct cli *c) {
 
 static enum err check_dialect(struct cli *c) {
     const char *whose = cli_flag(c, "dialect");
-    if (whose == NULL || dialect_is_known(whose)) return ERR_OK;
+    if (whose == NULL || stateword_is_known(whose)) return ERR_OK;
     return cli_refuse(c, ERR_INVALID, "--dialect: expected titan, orion, cordum or corun, found `%s`", whose);
 }
 
@@ -89,7 +89,7 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
         out_slice(t, OUT_BOLD, v->flow);
         out_slice(t, OUT_PLAIN, v->name);
         out_slice(t, out_state_colour(v->state),
-                  v->paused ? SLICE("paused") : dialect_word(cli_flag(c, "dialect"), v->state, (struct slice){0}));
+                  v->paused ? SLICE("paused") : stateword(cli_flag(c, "dialect"), v->state, (struct slice){0}));
         out_cell(t, OUT_PLAIN, "%llu/%u", (unsigned long long)good, v->job_count);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->created_ms, age));
         out_cell(t, OUT_PLAIN, "%s", out_age(end, v->created_ms, took));
@@ -108,7 +108,7 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
             continue;
         }
         out_slice(t, OUT_BOLD, v->job);
-        out_slice(t, out_state_colour(v->state), dialect_word(cli_flag(c, "dialect"), v->state, v->cause));
+        out_slice(t, out_state_colour(v->state), stateword(cli_flag(c, "dialect"), v->state, v->cause));
         out_slice(t, OUT_PLAIN, v->cause);
         out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
         out_slice(t, OUT_PLAIN, v->worker);

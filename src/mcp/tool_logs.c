@@ -1,6 +1,6 @@
 /* tool_logs.c: how a job is, and what it wrote: in pages that fit into what a model reads at once. */
 #include "find.h"
-#include "titanword.h"
+#include "stateword.h"
 
 #define PAGE_STANDARD 16384u
 #define PAGE_MAX 131072u
@@ -10,7 +10,7 @@
 static void then_status(struct deed *c, const struct wire_job_view *v) {
     struct json *j = deed_result(c);
     deed_put_text(j, "job_id", deed_text(c, "job_id"));
-    deed_put_text(j, "status", v != NULL ? titanword(v->state, v->cause) : SLICE("NULL"));
+    deed_put_text(j, "status", v != NULL ? stateword("titan", v->state, v->cause) : SLICE("NULL"));
     if (v == NULL) {
         deed_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
     } else {
