@@ -16,6 +16,7 @@ from .context import active
 if TYPE_CHECKING:
     from .task import Task
 
+NOWHERE = Place()
 LOG_BYTES_MAX = 64 << 20  # of one attempt; what is more is counted and left out
 
 Key = Tuple[int, int, int]  # flow, ordinal of the job, number of the attempt
@@ -74,7 +75,7 @@ class Attempt:
         self.task: Optional[Task[Any, Any]] = None
         self.payload = b""
         self.token = b""
-        self.place = Place()
+        self.place = NOWHERE
         self.inputs: List[Mapping[str, Any]] = []  # what parents left and is not here yet
         self.results: Dict[str, bytes] = {}  # by the names of parents
         self.is_moving = False  # a blob of it is on its way
