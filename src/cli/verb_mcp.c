@@ -245,17 +245,17 @@ static void read_input(struct bridge *b) {
 }
 
 static void converse(struct bridge *b) {
-    while (!b->is_broken && (!b->is_over || b->in.len > 0 || running_count(b) > 0)) {
-        bool has_room = running_count(b) < RUNNING_MAX;
-        struct pollfd fds[3] = {{.fd = b->is_over || !has_room ? -1 : STDIN_FILENO, .events = POLLIN},
+    for (;;) {
+        take_lines(b); /* first: answers that came have made room for lines that are here already */
+        if (b->is_broken || (b->is_over && b->in.len == 0 && running_count(b) == 0)) return;
+        bool reads = !b->is_over && running_count(b) < RUNNING_MAX;
+        struct pollfd fds[3] = {{.fd = reads ? STDIN_FILENO : -1, .events = POLLIN},
                                 {.fd = b->c->client.fd, .events = POLLIN},
                                 {.fd = STDOUT_FILENO}};
         if (poll(fds, 3, -1) < 0 && errno != EINTR) return;
         if (fds[2].revents & POLLERR) return; /* nobody is left to read: the agent was killed */
         if (fds[1].revents != 0) hear_all(b);
         if (fds[0].revents != 0) read_input(b);
-        take_lines(b);
-        if (b->c->client.fd >= 0) hear_all(b); /* what came with the last read of a secured connection */
     }
 }
 

@@ -38,6 +38,7 @@ struct deed {
     const struct tool *tool;
     const struct mcp_world *world;
     struct arena *arena; /* lives as long as the call */
+    struct arena *trees; /* so does this, for JSON that came from outside: full, it is refused */
     struct slice text;   /* that the arguments were read from */
     const struct json_node *args;
     struct slice progress; /* token, as it was written; empty = nobody wants to hear of it */

@@ -138,6 +138,7 @@ static void tools_call(struct mcp_exchange *x, const struct rpc_message *m) {
     x->deed = (struct deed){.tool = tool,
                             .world = x->world,
                             .arena = &x->arena,
+                            .trees = &x->trees,
                             .text = x->text,
                             .args = args != NULL && args->kind == JSON_OBJECT ? args : NULL,
                             .progress = progress_of(x, m->params)};
@@ -188,10 +189,11 @@ void mcp_begin(struct mcp_exchange *x, const struct mcp_world *world, enum mcp_r
     struct why why = {{0}};
     *x = (struct mcp_exchange){.world = world, .revision = revision};
     arena_init(&x->arena, 16384, MCP_ARENA_BYTES_MAX);
+    arena_init(&x->trees, 16384, MCP_TREES_BYTES_MAX);
     buf_init(&x->said, MCP_SAID_BYTES_MAX);
     json_init(&x->json, &x->said);
     x->text = arena_slice(&x->arena, text);
-    enum err e = json_tree_read(x->text, world->limits, &x->arena, &root, &why);
+    enum err e = json_tree_read(x->text, world->limits, &x->trees, &root, &why);
     if (e != ERR_OK) {
         x->is_bad = true;
         say_error(x, (struct slice){0}, RPC_NOT_JSON, why.text);
@@ -239,4 +241,5 @@ void mcp_end(struct mcp_exchange *x) {
     if (x->is_calling) deed_close(&x->deed);
     buf_fini(&x->said);
     arena_fini(&x->arena);
+    arena_fini(&x->trees);
 }

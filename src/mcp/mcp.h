@@ -17,14 +17,17 @@
 
 #define MCP_BATCH_MAX 64u            /* messages in one */
 #define MCP_SAID_BYTES_MAX (8u << 20) /* a batch of long results */
-#define MCP_ARENA_BYTES_MAX ((size_t)256 << 20)
+/* Trees are made of what an agent sent, and refused when they are larger than this; whatever else is allocated is a
+ * small multiple of a tree, so its maximum is out of reach. */
+#define MCP_TREES_BYTES_MAX ((size_t)256 << 20)
+#define MCP_ARENA_BYTES_MAX ((size_t)4 << 30)
 
 enum mcp_revision { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_REVISION_COUNT };
 extern const char *const mcp_revision_words[MCP_REVISION_COUNT];
 bool mcp_revision_of(struct slice word, enum mcp_revision *ret);
 
 struct mcp_exchange {
-    struct arena arena;
+    struct arena arena, trees;
     const struct mcp_world *world;
     enum mcp_revision *revision; /* agreed on; initialize sets it */
     struct slice text;

@@ -2,6 +2,7 @@
 #include "pipeline.h"
 
 #include "find.h"
+#include "map.h"
 
 #define ARGS_MAX 256u
 #define GENERAL "GENERAL" /* a requirement that every worker meets */
@@ -134,30 +135,51 @@ enum err pipeline_read_file(struct deed *c, const struct json_node *root, struct
 
 /* ---- names ---- */
 
-enum err pipeline_link(struct deed *c, struct pipeline *p, struct why *why) {
-    for (uint32_t i = 0; i < p->step_count; i++) {
-        struct pipeline_step *s = &p->steps[i];
-        if (s->id.len == 0 || s->script.len == 0)
-            return why_set(why, ERR_INVALID, "a job needs an id, and the text of a script");
-        s->titan_id = find_id(c, s->id);
-        s->name = find_name(c, s->id);
-        for (uint32_t k = 0; k < i; k++)
-            if (slice_eq(p->steps[k].name, s->name))
-                return why_set(why, ERR_DUPLICATE_NAME, "two jobs have the id %.*s", SLICE_FMT(s->id));
-        if (s->hitl_message.len == 0) continue;
-        struct slice plain =
-            slice_of(s->titan_id.ptr + sizeof FIND_PREFIX - 1, s->titan_id.len + 1 - sizeof FIND_PREFIX);
-        s->gate_id = find_id(c, deed_format(c, FIND_GATE "%.*s", SLICE_FMT(plain)));
-        s->gate_name = find_name(c, s->gate_id);
-    }
+static struct slice name_of(const void *ctx, uint32_t value) {
+    return ((const struct pipeline *)ctx)->steps[value - 1].name;
+}
+
+static enum err step_link(struct deed *c, struct pipeline *p, uint32_t at, struct index *names, struct why *why) {
+    struct pipeline_step *s = &p->steps[at];
+    if (s->id.len == 0 || s->script.len == 0)
+        return why_set(why, ERR_INVALID, "a job needs an id, and the text of a script");
+    s->titan_id = find_id(c, s->id);
+    s->name = find_name(c, s->id);
+    if (index_get(names, s->name, name_of, p) != 0)
+        return why_set(why, ERR_DUPLICATE_NAME, "two jobs have the id %.*s", SLICE_FMT(s->id));
+    index_put(names, s->name, at + 1);
+    if (s->hitl_message.len == 0) return ERR_OK;
+    size_t prefix = sizeof FIND_PREFIX - 1;
+    struct slice plain = slice_of(s->titan_id.ptr + prefix, s->titan_id.len - prefix);
+    s->gate_id = find_id(c, deed_format(c, FIND_GATE "%.*s", SLICE_FMT(plain)));
+    s->gate_name = find_name(c, s->gate_id);
+    return ERR_OK;
+}
+
+/* Parents elsewhere are looked for one by one. */
+static enum err parents_link(struct deed *c, struct pipeline *p, const struct index *names, struct why *why) {
+    uint32_t elsewhere = 0;
     for (uint32_t i = 0; i < p->step_count; i++)
         for (uint32_t k = 0; k < p->steps[i].parent_count; k++) {
             struct pipeline_parent *parent = &p->steps[i].parents[k];
-            struct slice name = find_name(c, parent->id);
-            for (uint32_t n = 0; n < p->step_count && !parent->is_here; n++)
-                if (slice_eq(p->steps[n].name, name)) parent->is_here = true, parent->step = n;
+            uint32_t found = index_get(names, find_name(c, parent->id), name_of, p);
+            parent->is_here = found != 0;
+            parent->step = found != 0 ? found - 1 : 0;
+            if (found == 0 && ++elsewhere > PIPELINE_ELSEWHERE_MAX)
+                return why_set(why, ERR_LIMIT, "more than %u parents that are not among these jobs",
+                               PIPELINE_ELSEWHERE_MAX);
         }
     return ERR_OK;
+}
+
+enum err pipeline_link(struct deed *c, struct pipeline *p, struct why *why) {
+    struct index names;
+    enum err e = ERR_OK;
+    index_init(&names);
+    for (uint32_t i = 0; i < p->step_count && e == ERR_OK; i++) e = step_link(c, p, i, &names, why);
+    if (e == ERR_OK) e = parents_link(c, p, &names, why);
+    index_fini(&names);
+    return e;
 }
 
 /* ---- as a flow ---- */

@@ -5,6 +5,7 @@
 #include "tool.h"
 
 #define PIPELINE_STEPS_MAX 2000u
+#define PIPELINE_ELSEWHERE_MAX 64u /* parents in other flows: each is a search */
 
 struct pipeline_parent {
     struct slice id;

@@ -69,7 +69,7 @@ static void put_result(struct deed *c, struct json *j, struct slice result) {
     const struct json_node *root;
     struct why why;
     if (result.len == 0) return;
-    if (result.len > DEED_TEXT_BYTES || json_tree_read(result, c->world->limits, c->arena, &root, &why) != ERR_OK) {
+    if (result.len > DEED_TEXT_BYTES || json_tree_read(result, c->world->limits, c->trees, &root, &why) != ERR_OK) {
         deed_put_text(j, "result_begins", result);
         put_number(j, "result_bytes", result.len);
         return;

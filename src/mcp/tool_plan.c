@@ -185,7 +185,7 @@ void tool_plan(struct deed *c) {
                             .world = {.ctx = world, .hash = hash, .now_ms = c->world->wall_ms},
                             .jobs_max = (uint32_t)c->world->limits->submit_jobs_max};
     struct why why = {{0}};
-    enum err e = json_tree_read(text, c->world->limits, c->arena, &in.source.root, &why);
+    enum err e = json_tree_read(text, c->world->limits, c->trees, &in.source.root, &why);
     if (e == ERR_OK) e = given_read(c, &in, &why);
     if (e == ERR_OK) e = spec_read(&in, c->arena, &p->flow, &why);
     if (e != ERR_OK) {

@@ -150,7 +150,7 @@ static const struct json_node *jobs_of(struct deed *c) {
     const struct json_node *n = deed_arg(c, "jobs_json"), *root = NULL;
     struct why why = {{0}};
     if (n->kind != JSON_TEXT) return n;
-    enum err e = json_tree_read(n->text, c->world->limits, c->arena, &root, &why);
+    enum err e = json_tree_read(n->text, c->world->limits, c->trees, &root, &why);
     if (e == ERR_OK) return root;
     deed_refuse(c, e, "jobs_json: %s", why.text);
     return NULL;
@@ -236,7 +236,7 @@ void tool_submit_yaml(struct deed *c) {
         return;
     }
     enum err e = c->world->file(c->world->ctx, path, (struct slice){0}, c->arena, &text, &why);
-    if (e == ERR_OK) e = c->world->yaml(c->world->ctx, text, c->arena, &root, &why);
+    if (e == ERR_OK) e = c->world->yaml(c->world->ctx, text, c->trees, &root, &why);
     if (e == ERR_OK && root->kind != JSON_OBJECT) e = why_set(&why, ERR_INVALID, "expected a mapping with `jobs`");
     if (e != ERR_OK) {
         deed_refuse(c, e, "%.*s: %s", SLICE_FMT(path), why.text);

@@ -71,6 +71,20 @@ test("attack: arguments that are longer than anything they could mean", async ()
   assert.equal(line.errors, "");
 });
 
+test("attack: a text that would be a tree larger than memory allows", async () => {
+  const reeve = await server();
+  const jobs_json = `[${"1,".repeat(5_000_000)}1]`;
+  const params = { name: "submit_dag_pipeline", arguments: { dag_name: "d", jobs_json } };
+  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const direct = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${jobs_json}}}`;
+  const line = new Line(reeve);
+  for (const said of [JSON.parse(await line.raw(message)), await (await post(reeve, message)).json()])
+    assert.equal(JSON.parse(said.result.content[0].text).code, "limit");
+  for (const said of [JSON.parse(await line.raw(direct)), await (await post(reeve, direct)).json()])
+    assert.equal(said.error.code, -32700);
+  assert.equal(await line.close(), 0);
+});
+
 test("attack: a line that is longer than any message", async () => {
   const line = new Line(await server());
   line.send("x".repeat((16 << 20) + (1 << 20)));

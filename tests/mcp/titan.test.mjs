@@ -167,6 +167,8 @@ for (const how of ["stdio", "http"]) {
     const a = { job_id: "a", script_content: "x", parents: ["b"] };
     const b = { job_id: "b", script_content: "x", parents: ["a"] };
     await bad([a, b], "cycle", /./);
+    const parents = Array.from({ length: 65 }, (_, i) => `nobody-${i}`);
+    await bad([{ job_id: "a", script_content: "x", parents }], "limit", /64 parents/);
     assert.deepEqual((await call(c, "list", { name: id("bad-dag") })).flows, []);
   });
 
