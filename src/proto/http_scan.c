@@ -35,8 +35,8 @@ static bool is_plain(uint8_t byte) {
     return byte >= 0x20 && byte != 0x7f;
 }
 
-/* The same of eight bytes at once: no byte below 0x20 and none that is 0x7f, each by the borrow of a subtraction. A borrow
- * may go on into the next byte, but begins at one that is not plain. */
+/* The same of eight bytes at once: no byte below 0x20 and none that is 0x7f, each by the borrow of a subtraction. A
+ * borrow may go on into the next byte, but begins at one that is not plain. */
 static bool are_plain(const uint8_t *at) {
     const uint64_t ones = 0x0101010101010101u, tops = 0x80 * ones;
     uint64_t x, y;
