@@ -138,6 +138,8 @@ class Op:
     LOGIN_LINK = 176
     TITAN_GET = 180
     TITAN = 181
+    LIMIT_LS = 205
+    LIMIT_LIST = 206
 
 
 # opcode: the word of the frame, the message in it
@@ -248,6 +250,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     176: ("login_link", "login_link"),
     180: ("titan_get", "titan_get"),
     181: ("titan", "titan"),
+    205: ("limit_ls", "page"),
+    206: ("limit_list", "limit_list"),
 }
 
 
@@ -381,6 +385,7 @@ class List(TypedDict, total=False):
     text: str
     graph: bool
     items_of: str
+    job: str
 
 
 class Listed(TypedDict, total=False):
@@ -897,6 +902,12 @@ class Titan(TypedDict, total=False):
     services: int
 
 
+class LimitList(TypedDict, total=False):
+    lsn: int
+    cursor: bytes
+    limits: Sequence[LimitView]
+
+
 class Run(TypedDict, total=False):
     argv: Sequence[Arg]
     shell: str
@@ -1340,6 +1351,24 @@ class TitanJob(TypedDict, total=False):
     log: str
 
 
+class LimitView(TypedDict, total=False):
+    tenant: str
+    kind: str
+    name: str
+    set: bool
+    width: int
+    taken: int
+    rate_milli: int
+    burst: int
+    level_milli: int
+    running_max: int
+    running: int
+    queued_max: int
+    queued: int
+    bytes_max: int
+    bytes: int
+
+
 class Arg(TypedDict, total=False):
     text: str
 
@@ -1634,6 +1663,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (10, "text", "text", ""),
         (12, "graph", "bool", ""),
         (13, "items_of", "text", ""),
+        (14, "job", "text", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -2071,6 +2101,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "worker", "text", ""),
         (5, "services", "uint", ""),
     ),
+    "limit_list": (
+        (1, "lsn", "uint", ""),
+        (2, "cursor", "bytes", ""),
+        (3, "limits", "list", "limit_view"),
+    ),
     "run": (
         (1, "argv", "list", "arg"),
         (2, "shell", "text", ""),
@@ -2471,6 +2506,23 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "attempts", "uint", ""),
         (5, "service", "text", ""),
         (6, "log", "text", ""),
+    ),
+    "limit_view": (
+        (1, "tenant", "text", ""),
+        (2, "kind", "enum", "key rate tenant"),
+        (3, "name", "text", ""),
+        (4, "set", "bool", ""),
+        (5, "width", "uint", ""),
+        (6, "taken", "uint", ""),
+        (7, "rate_milli", "uint", ""),
+        (8, "burst", "uint", ""),
+        (9, "level_milli", "uint", ""),
+        (10, "running_max", "uint", ""),
+        (11, "running", "uint", ""),
+        (12, "queued_max", "uint", ""),
+        (13, "queued", "uint", ""),
+        (14, "bytes_max", "uint", ""),
+        (15, "bytes", "uint", ""),
     ),
     "arg": (
         (1, "text", "text", ""),
