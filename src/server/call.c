@@ -69,7 +69,7 @@ void call_read(struct server *s, const struct request *r, struct call *c, struct
 void call_show(struct server *s, const struct request *r, enum wire_op op, const void *message) {
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
-    c->is_made = web_make(s, r->session, r->id, op, message);
+    c->is_made = web_make(s, r->session, r->id, (uint8_t)op, message);
     if (!c->is_made) {
         buf_clear(&s->out);
         wire_put(&s->out, op, FRAME_ANSWER, r->id, message);

@@ -74,7 +74,7 @@ void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t 
 }
 
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
-    if (request == 0 || web_message(s, n, request, op, message)) return;
+    if (request == 0 || web_message(s, n, request, (uint8_t)op, message)) return;
     session_send(s, n, op, FRAME_ANSWER, request, message);
 }
 

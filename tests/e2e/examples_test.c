@@ -9,6 +9,8 @@
 
 #include "escape.h"
 #include "realcli.h"
+#include "realserver.h"
+#include "realworker.h"
 #include "webserver.h"
 
 static struct realcli *const r = &realcli_group;
@@ -232,6 +234,21 @@ static void ml_gate(void **state) {
 }
 
 /* Waits for a worker that offers what it asks for, and says so. */
+/* By a worker that was told what greets. */
+static void handlers(void **state) {
+    (void)state;
+    struct realserver s = {0};
+    struct realworker worker;
+    snprintf(s.data, sizeof s.data, "%s", r->data);
+    realworker_make(&worker, &s, "greeter");
+    worker.flags[0] = "--handler";
+    worker.flags[1] = "GREET=/bin/echo";
+    realworker_start(&worker, &s);
+    const char *id = run("handlers", "", NULL, 0);
+    assert_has(log_of(id, "greet"), "hello Ada");
+    realworker_kill(&worker);
+}
+
 static void gpu_routing(void **state) {
     (void)state;
     struct ran ran = realcli_ok(r, "submit examples/gpu-routing.yaml", NULL);
@@ -336,6 +353,7 @@ static const struct {
     {"exclusive", exclusive},
     {"external", external},
     {"gpu-routing", gpu_routing},
+    {"handlers", handlers},
     {"http", http},
     {"http.sh", http_client},
     {"limits", limits},
