@@ -23,32 +23,33 @@ pids=()
 leave() {
     for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
     for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    rm -rf "$dir/redis" "$dir/reeve"
+    rm -rf "$dir/redis" "$dir/reeve" "$dir/redis.log" "$dir/reeve.log"
     [[ -n $given ]] || rm -rf "$dir"
 }
 trap leave EXIT
 
-redis-server --port 0 --unixsocket "$dir/redis/socket" --dir "$dir/redis" --save '' --appendonly yes \
-    --appendfsync always --daemonize no >"$dir/redis.log" 2>&1 &
+port=$((20000 + RANDOM % 10000))
+redis-server --port "$port" --dir "$dir/redis" --save '' --appendonly yes --appendfsync always --daemonize no \
+    >"$dir/redis.log" 2>&1 &
 pids+=($!)
-"$reeve" serve --data "$dir/reeve" --listen 127.0.0.1:0 --resp-listen "unix:$dir/reeve/resp" >"$dir/reeve.log" 2>&1 &
+"$reeve" serve --data "$dir/reeve" --listen 127.0.0.1:0 --resp-listen 127.0.0.1:0 >"$dir/reeve.log" 2>&1 &
 pids+=($!)
+for ((i = 0; i < 200; i++)); do
+    own=$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\) (RESP).*/\1/p' "$dir/reeve.log")
+    [[ -n $own && $(redis-cli -p "$port" ping 2>/dev/null) == PONG ]] && break
+    sleep 0.05
+done
 
-# run SOCKET: "SET 123456" and so on.
+# run PORT: "SET 123456" and so on.
 run() {
-    redis-benchmark -s "$1" -t "$tests" -P 16 -c 50 -n "$requests" --csv 2>/dev/null |
+    redis-benchmark -p "$1" -t "$tests" -P 16 -c 50 -n "$requests" --csv 2>/dev/null |
         awk -F'"' 'NR > 1 { print $2, int($4) }'
 }
-for socket in "$dir/redis/socket" "$dir/reeve/resp"; do
-    for ((i = 0; i < 200; i++)); do
-        [[ $(redis-cli -s "$socket" ping 2>/dev/null) == PONG ]] && break
-        sleep 0.05
-    done
-    run "$socket" >/dev/null # both warm
-done
+run "$port" >/dev/null # both warm
+run "$own" >/dev/null
 for ((round = 0; round < rounds; round++)); do
-    run "$dir/redis/socket" | sed 's/^/redis /'
-    run "$dir/reeve/resp" | sed 's/^/reeve /'
+    run "$port" | sed 's/^/redis /'
+    run "$own" | sed 's/^/reeve /'
 done | awk '
     { if ($3 > best[$1, $2]) best[$1, $2] = $3; if (!($2 in seen)) { seen[$2] = 1; order[++count] = $2 } }
     END {

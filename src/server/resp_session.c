@@ -9,11 +9,11 @@
 
 #define ARGS_MAX 65536u
 #define STRANGER_ARGS_MAX 10u
-#define STRANGER_BYTES_MAX 16384u   /* what one who has not said who he is may make us hold */
-#define TURN_COMMANDS_MAX 1024u     /* of one connection in one pass: others want their turn */
-#define HELD_MAX ((size_t)16 << 20) /* replies that wait, before the connection has to */
-#define REPLY_MAX ((size_t)1 << 28)
-#define IN_KEPT (256u << 10) /* a buffer larger than this is given back when it is empty */
+#define STRANGER_BYTES_MAX 16384u    /* what one who has not said who he is may make us hold */
+#define TURN_COMMANDS_MAX 1024u      /* of one connection in one pass: others want their turn */
+#define HELD_MAX ((size_t)16 << 20)  /* replies that wait, before the connection has to */
+#define REPLY_MAX ((size_t)64 << 20) /* with those before it that wait: HELD_MAX at most */
+#define IN_KEPT (256u << 10)         /* a buffer larger than this is given back when it is empty */
 #define QUEUE_MAX ((size_t)16 << 20)
 #define PAUSE_BYTES (1u << 20)
 
@@ -91,7 +91,7 @@ static void get_ready(struct server *s, struct session *n) {
 void resp_received(struct server *s, struct session *n, struct slice bytes) {
     if (n->resp->ending) return;
     buf_put_slice(&n->in, bytes);
-    if (n->in.full || (n->state == SESSION_NEW && n->in.len > STRANGER_BYTES_MAX)) {
+    if (n->in.full) {
         session_refuse(s, n, 0, ERR_LIMIT, "the command is too long");
         return;
     }
@@ -230,7 +230,12 @@ static enum served serve_one(struct resp_ask *x, struct slice in, size_t *ret_us
         *ret_used = 0;
         return SERVED_LATER;
     }
+    size_t before = p->held.len;
     resp_command_serve(x);
+    if (p->held.full) { /* what it changed stays changed, as when a client hangs up before it reads */
+        buf_cut(&p->held, before);
+        resp_error(&x->out, "ERR the answer is too large: ask for less at once");
+    }
     return SERVED;
 }
 
@@ -267,6 +272,8 @@ static void serve_session(struct server *s, struct session *n) {
     if (waits && !p->stalled) get_ready(s, n);
     bool full = waits && n->in.len > PAUSE_BYTES;
     if (full != n->paused) session_pause(s, n, full);
+    if (n->state == SESSION_NEW && n->in.len > STRANGER_BYTES_MAX)
+        session_refuse(s, n, 0, ERR_LIMIT, "say who you are first");
 }
 
 void resp_serve(struct server *s) {

@@ -1,6 +1,6 @@
 /* titan_keys.h: keys of the store that are made from the state, as Titan's store has them: `job:<id>:status`,
- * `payload`, `priority`, `delay`, `worker`, `result`, and the sets `system:active_jobs` and `system:live_workers`. They
- * are read, never written. */
+ * `payload`, `priority`, `delay`, `worker`, `result`, and the sets `system:active_jobs` and `system:live_workers`.
+ * They are read, never written. */
 #ifndef REEVE_TITAN_KEYS_H
 #define REEVE_TITAN_KEYS_H
 
