@@ -304,12 +304,16 @@ void titan_say(struct server *s, struct session *n, struct slice text) {
 }
 
 void titan_sayf(struct server *s, struct session *n, const char *format, ...) {
-    char text[1200];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    titan_say(s, n, slice_str(text));
+    ENSURE(len >= 0);
+    char *text = arena_alloc(&n->titan->arena, (size_t)len + 1); /* which lives until it was said */
+    va_start(args, format);
+    (void)vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
+    titan_say(s, n, slice_of(text, (size_t)len));
 }
 
 bool titan_refused(struct server *s, struct session *n, uint8_t op, const void *message) {

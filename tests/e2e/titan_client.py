@@ -5,6 +5,7 @@ is one test; what Titan itself gets wrong is asked for as it should be.
 """
 
 import base64
+import hashlib
 import io
 import json
 import os
@@ -513,7 +514,9 @@ def case_timeouts_kill_the_tree():
 
 def case_output_of_any_size_in_order():
     lines = 300000
-    text = run("import sys\nfor i in range(%d): print('line', i, 'x' * 60)" % lines, name="big.py")
+    # a hundred lines a time: the store keeps at most 262,144 pieces of one log, and cuts the middle out of more
+    text = run("import sys\nfor k in range(0, %d, 100):\n  sys.stdout.write(''.join('line %%d %%s\\n' %% (i, 'x' * 60) "
+               "for i in range(k, k + 100)))" % lines, name="big.py")
     got = text.split("\n")
     equal(len(got), lines)
     equal([int(x.split()[1]) for x in got], list(range(lines)))
@@ -805,6 +808,19 @@ def case_after_the_kill():
     wait(a + "7")
     equal(open(n["order"]).read().split(), [str(i) for i in range(8)])  # in order, each once
     equal(status(n["dead"] + "b"), "CANCELLED")
+
+
+def case_files_outlive_the_sweep():
+    """The server was told to look for blobs without a name all the time."""
+    name, old = unique("f"), os.urandom(40000)
+    digest = hashlib.sha256(old).hexdigest()
+    equal(ask(UPLOAD, name + "|" + b64(old)), "UPLOAD_SUCCESS")
+    equal(ask(UPLOAD, name + "2|" + b64("kept")), "UPLOAD_SUCCESS")
+    assert digest in reeve("blob", "ls")
+    equal(ask(UPLOAD, name + "|" + b64("new")), "UPLOAD_SUCCESS")
+    until(lambda: digest in reeve("blob", "ls"), False)  # nothing names it any more, and it went
+    equal(ask(FETCH, name), b64("new"))
+    equal(ask(FETCH, name + "2"), b64("kept"))
 
 
 def case_dead_is_called_failed():

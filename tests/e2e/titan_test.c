@@ -114,12 +114,14 @@ static void what_was_accepted_outlives_the_server(void **state) {
 
 static void it_can_be_told_otherwise(void **state) {
     (void)state;
-    const char *const flags[] = {"--titan-dead-status", "FAILED", "--titan-job-seconds", "1"};
+    const char *const flags[] = {"--titan-dead-status", "FAILED", "--titan-job-seconds", "1",
+                                 "--blob-sweep-ms",     "10",     "--blob-grace-ms",     "1000"};
     assert_int_equal(realserver_stop(&server), 0);
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[8 + i] = flags[i];
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[4 + i] = flags[i];
     realserver_start(&server);
     play("dead_is_called_failed");
     play("timeouts_kill_the_tree");
+    play("files_outlive_the_sweep");
 }
 
 /* ---- settings ---- */
