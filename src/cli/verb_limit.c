@@ -1,4 +1,4 @@
-/* verb_limit.c: what may run at once and how often: keys, rates and whole tenants; what is set, and how much is taken. */
+/* verb_limit.c: what may run at once and how often: keys, rates and whole tenants; what is set, and what is taken. */
 #include "out.h"
 #include "spec_value.h"
 #include "verbs.h"
