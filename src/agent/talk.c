@@ -10,6 +10,7 @@
 
 #define SAY_BYTES (256u * 1024u)              /* of logs in one frame */
 #define UNSENT_BYTES_MAX (4u * 1024u * 1024u) /* beyond it logs wait until the connection has drained */
+#define ALONE_BYTES 16384u                    /* of one log: fewer wait while others are under way */
 #define DONE_MAX 1000u                        /* ends in one frame */
 #define ACK_MS 200                            /* an end that is not acknowledged by then goes to disk */
 
@@ -130,8 +131,16 @@ static bool say_pieces(struct agent *a, struct attempt *t) {
     return count > 0;
 }
 
-/* True when all of it is said. */
+/* A program that flushes each line would have each of them sent and stored on its own. The first goes at once; what
+ * follows while it is under way goes together, when it is acknowledged, when there is enough of it or at the end. */
+static bool waits_for_company(const struct attempt *t) {
+    const struct capture *c = &t->capture;
+    return t->phase != WIRE_HELD_FINISHED && c->sent > c->acked && c->end + c->open.len - c->sent < ALONE_BYTES;
+}
+
+/* True when all of it is said that is to be said now. */
 static bool say_log(struct agent *a, struct attempt *t) {
+    if (waits_for_company(t)) return true;
     capture_close_piece(&t->capture);
     while (t->capture.sent < t->capture.end) {
         if (a->out.len + a->w.net->ops->unsent(a->w.net, a->link.conn) > UNSENT_BYTES_MAX) return false;

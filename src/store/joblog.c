@@ -291,6 +291,7 @@ enum err joblogs_open(struct disk *disk, struct clock *clock, const struct joblo
         joblogs_close(l);
         return e;
     }
+    joblog_order_settle(l);
     joblog_cuts_settle(l);
     *ret = l;
     return ERR_OK;

@@ -27,6 +27,7 @@ struct log {
     uint8_t key[KEY_BYTES];
     struct vec extents; /* struct extent */
     uint32_t tail, dead;
+    bool mixed; /* while the packs are opened: extents are not in order, and some may be there twice */
     uint64_t end;
     uint64_t cut_begin, cut_end;
     uint64_t ticket;
@@ -77,7 +78,9 @@ uint32_t joblog_seek(const struct log *g, uint64_t offset);
 void joblog_head_encode(const struct log_head *h, struct buf *out);
 /* What the packs ask. */
 extern const struct pack_owner joblog_owner;
-/* After the start: what the last cut of a log named is dead, also where its entries were found again. */
+/* After the start: extents are put in order, and of two copies of one that was moved the second is dead. Then what the
+ * last cut of a log named is dead, also where its entries were found again. */
+void joblog_order_settle(struct joblogs *l);
 void joblog_cuts_settle(struct joblogs *l);
 
 #endif

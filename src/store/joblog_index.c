@@ -1,6 +1,9 @@
 /* joblog_index.c: which logs there are and where their extents lie; rebuilt at each start from the heads of all
  * entries. Must not: touch the disk. */
 #include "joblog_impl.h"
+
+#include <stdlib.h>
+
 #include "panic.h"
 
 /* ---- keys and extents ---- */
@@ -95,19 +98,15 @@ static bool head_decode(struct slice bytes, struct log_head *ret) {
 }
 
 /* Packs come in the order in which they were made, entries that were moved after those that were not: an extent may
- * belong before others that are known already. */
+ * belong before others that are known already. They are put in order when all are there. */
 static bool op_found(struct pack_owner *o, const struct pack_entry *e, struct pack_place place) {
     struct joblogs *l = (struct joblogs *)o;
     struct log_head h;
     if (e->kind != LOG_ENTRY || !head_decode(e->head, &h)) return false;
     uint32_t i = joblog_find(l, &h.key);
     struct log *g = i != 0 ? log_at(l, i) : joblog_enter(l, &h.key);
-    uint32_t at = joblog_seek(g, h.offset);
-    bool last = at == g->extents.count;
-    if (!last && extent_at(g, at)->offset < h.offset + h.bytes) return false; /* a second copy of one that was moved */
-    (void)vec_push(&g->extents);
-    if (!last) memmove(extent_at(g, at + 1), extent_at(g, at), (g->extents.count - 1 - at) * sizeof(struct extent));
-    *extent_at(g, at) = (struct extent){h.offset, h.bytes, place};
+    if (h.offset < g->end) g->mixed = true;
+    *(struct extent *)vec_push(&g->extents) = (struct extent){h.offset, h.bytes, place};
     if (h.offset + h.bytes > g->end) g->end = h.offset + h.bytes;
     if (h.cut_end > g->cut_end) {
         g->cut_begin = h.cut_begin;
@@ -136,6 +135,36 @@ static void op_moved(struct pack_owner *o, const struct pack_entry *e, struct pa
 }
 
 const struct pack_owner joblog_owner = {op_found, op_lives, op_moved};
+
+/* By offset; of two copies the one that was found first. */
+static int extent_order(const void *left, const void *right) {
+    const struct extent *a = left, *b = right;
+    if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
+    if (a->place.pack != b->place.pack) return a->place.pack < b->place.pack ? -1 : 1;
+    if (a->place.block != b->place.block) return a->place.block < b->place.block ? -1 : 1;
+    return a->place.at < b->place.at ? -1 : a->place.at > b->place.at;
+}
+
+void joblog_order_settle(struct joblogs *l) {
+    for (uint32_t i = 1; i <= l->pool.high; i++) {
+        struct log *g = log_at(l, i);
+        uint32_t kept = 0;
+        uint64_t end = 0;
+        if (!g->used || !g->mixed) continue;
+        qsort(g->extents.at, g->extents.count, sizeof(struct extent), extent_order);
+        for (uint32_t k = 0; k < g->extents.count; k++) {
+            struct extent x = *extent_at(g, k);
+            if (x.offset < end) {
+                packs_release(l->packs, x.place);
+                continue;
+            }
+            end = x.offset + x.bytes;
+            *extent_at(g, kept++) = x;
+        }
+        g->extents.count = kept;
+        g->mixed = false;
+    }
+}
 
 void joblog_cuts_settle(struct joblogs *l) {
     for (uint32_t i = 1; i <= l->pool.high; i++) {

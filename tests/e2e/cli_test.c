@@ -36,6 +36,19 @@ static void run_shows_output_and_exits_as_the_job(void **state) {
     assert_has(ran.err, "there is no program");
 }
 
+/* Each line is a write of its own, and there are more of them than extents that the store keeps of one log. */
+static void lines_that_are_flushed_one_by_one_are_all_kept(void **state) {
+    (void)state;
+    enum { LINES = 300000 };
+    struct ran ran = realcli_ok(r, "run -- python3 -u -c %s", "for i in range(300000): print(i)");
+    char *at = ran.out;
+    for (long i = 0; i < LINES; i++) {
+        if (strtol(at, &at, 10) != i || *at != '\n') fail_msg("line %ld is %.20s", i, at);
+        at++;
+    }
+    assert_int_equal(*at, 0);
+}
+
 static void run_is_tried_once_unless_said(void **state) {
     (void)state;
     char script[128];
@@ -428,6 +441,7 @@ static void down_and_up_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_shows_output_and_exits_as_the_job),
+        cmocka_unit_test(lines_that_are_flushed_one_by_one_are_all_kept),
         cmocka_unit_test(run_is_tried_once_unless_said),
         cmocka_unit_test(run_passes_input_and_environment),
         cmocka_unit_test(what_happened_is_told),

@@ -9,12 +9,19 @@
 static struct realcli *up = &realcli_group;
 
 static int setup(void **state) {
-    static const char *const helps[] = {"help --man",    "up --help",     "serve --help",
-                                        "worker --help", "scaler --help", "config"};
-    static const char *const files[] = {"docs/openapi.yaml",    "docs/limits.md",        "docs/formats/wire.md",
-                                        "docs/guides/flows.md", "docs/guides/agents.md", "docs/guides/python.md",
-                                        "docs/guides/titan.md", "src/core/job.h",        "src/proto/asset.c",
-                                        "docs/guides/worker.md"};
+    static const char *const helps[] = {"help --man",  "up --help",  "serve --help", "worker --help", "scaler --help",
+                                        "help deploy", "help stats", "help submit",  "config"};
+    static const char *const files[] = {"docs/openapi.yaml",
+                                        "docs/limits.md",
+                                        "docs/formats/wire.md",
+                                        "docs/guides/flows.md",
+                                        "docs/guides/agents.md",
+                                        "docs/guides/python.md",
+                                        "docs/guides/titan.md",
+                                        "src/core/job.h",
+                                        "src/proto/asset.c",
+                                        "docs/guides/worker.md",
+                                        "docs/adr/0089-titan-is-a-dialect.md"};
     realcli_group_setup(state);
     for (size_t i = 0; i < sizeof helps / sizeof helps[0]; i++) guidenames_know(realcli_ok(up, helps[i], NULL).out);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) guidenames_know_file(files[i]);
