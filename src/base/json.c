@@ -120,6 +120,20 @@ void json_key(struct json *j, const char *key) {
     json_key_slice(j, slice_str(key));
 }
 
+void json_key_own(struct json *j, const char *key) {
+    size_t len = strlen(key);
+    REQUIRE(j->depth > 0);
+    separate(j);
+    uint8_t *at = buf_space(j->out, len + 3);
+    if (at != NULL) {
+        at[0] = '"';
+        memcpy(at + 1, key, len);
+        at[len + 1] = '"';
+        at[len + 2] = ':';
+    }
+    j->comma &= ~comma_bit(j); /* its value follows without a comma */
+}
+
 void json_raw(struct json *j, struct slice value) {
     separate(j);
     buf_put_slice(j->out, value);

@@ -19,6 +19,7 @@ void json_object_end(struct json *j);
 void json_array(struct json *j);
 void json_array_end(struct json *j);
 void json_key(struct json *j, const char *key);
+void json_key_own(struct json *j, const char *key); /* one that is written in our source: it needs no escapes */
 void json_text(struct json *j, struct slice s);
 void json_str(struct json *j, const char *text);
 void json_u64(struct json *j, uint64_t v);

@@ -77,37 +77,33 @@ bool tlv_is_blank(const struct tlv_desc *d, const void *from) {
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, d->size - 1) == 0;
 }
 
+/* The field is left out; of a message that is empty but not blank the answer is no. */
+static inline bool is_absent(const struct tlv_field *f, const void *at) {
+    switch ((enum tlv_type)f->type) {
+    case TLV_BOOL:
+    case TLV_U8:
+    case TLV_ENUM: return *(const uint8_t *)at == 0;
+    case TLV_U16: return load_number(TLV_U16, at) == 0;
+    case TLV_U32: return load_number(TLV_U32, at) == 0;
+    case TLV_U64:
+    case TLV_I64: return load_number(TLV_U64, at) == 0;
+    case TLV_TEXT:
+    case TLV_BYTES:
+    case TLV_HASH: return load_slice(at).len == 0;
+    case TLV_U32S: return load_u32s(at).count == 0;
+    case TLV_LIST: return load_list(at).count == 0;
+    case TLV_MSG: return tlv_is_blank(f->sub, at);
+    case TLV_RAW: break;
+    }
+    return true;
+}
+
 /* Whether the message encodes to nothing. */
 static bool is_empty(const struct tlv_desc *d, const void *from) {
     for (uint32_t i = 0; i < d->field_count; i++) {
         const struct tlv_field *f = &d->fields[i];
         const void *at = field_in(f, from);
-        switch ((enum tlv_type)f->type) {
-        case TLV_BOOL:
-        case TLV_U8:
-        case TLV_U16:
-        case TLV_U32:
-        case TLV_U64:
-        case TLV_I64:
-        case TLV_ENUM:
-            if (load_number(f->type, at) != 0) return false;
-            break;
-        case TLV_TEXT:
-        case TLV_BYTES:
-        case TLV_HASH:
-            if (load_slice(at).len != 0) return false;
-            break;
-        case TLV_U32S:
-            if (load_u32s(at).count != 0) return false;
-            break;
-        case TLV_LIST:
-            if (load_list(at).count != 0) return false;
-            break;
-        case TLV_MSG:
-            if (!is_empty(f->sub, at)) return false;
-            break;
-        case TLV_RAW: break;
-        }
+        if (!is_absent(f, at) && (f->type != TLV_MSG || !is_empty(f->sub, at))) return false;
     }
     return true;
 }
@@ -194,7 +190,6 @@ static void put_message(const struct tlv_desc *d, const void *from, struct buf *
  * not be what made the buffer full. */
 static void put_part(struct buf *out, uint64_t key, const struct tlv_desc *d, const void *from) {
     size_t before = out->len;
-    if (tlv_is_blank(d, from)) return;
     if (out->max - out->len <= VARINT_BYTES_MAX && is_empty(d, from)) return;
     buf_put_varint(out, key);
     size_t start = open_body(out);
@@ -223,7 +218,6 @@ static void require_number(const struct tlv_field *f, uint64_t v) {
 
 static void put_slice(const struct tlv_field *f, uint64_t key, const void *at, struct buf *out) {
     struct slice s = load_slice(at);
-    if (s.len == 0) return;
     if (f->type == TLV_HASH) {
         REQUIRE(s.len == HASH_BYTES);
     } else {
@@ -236,6 +230,7 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
     const struct tlv_field *end = d->fields + d->field_count;
     for (const struct tlv_field *f = d->fields; f < end; f++) {
         const void *at = field_in(f, from);
+        if (is_absent(f, at)) continue;
         uint64_t key = (uint64_t)f->tag << 1;
         switch ((enum tlv_type)f->type) {
         case TLV_BOOL:
@@ -246,7 +241,6 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
         case TLV_I64:
         case TLV_ENUM: {
             uint64_t v = load_number(f->type, at);
-            if (v == 0) break;
             require_number(f, v);
             put_pair(out, key, v);
             break;
@@ -257,13 +251,13 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
         case TLV_U32S: {
             struct tlv_u32s numbers = load_u32s(at);
             REQUIRE(is_within(numbers.count, f->max));
-            if (numbers.count) put_numbers(out, key | 1, numbers);
+            put_numbers(out, key | 1, numbers);
             break;
         }
         case TLV_LIST: {
             struct tlv_list list = load_list(at);
             REQUIRE(is_within(list.count, f->max));
-            if (list.count) put_list(out, key | 1, f->sub, list);
+            put_list(out, key | 1, f->sub, list);
             break;
         }
         case TLV_MSG: put_part(out, key | 1, f->sub, at); break;
@@ -532,7 +526,7 @@ static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f,
         return why_set(why, ERR_INVALID, "%s.%s: a hash has 32 bytes", d->name, f->name);
     case TLV_U32S: return check_size(d, f, load_u32s(at).at, load_u32s(at).count, why);
     case TLV_LIST: return check_items(d, f, load_list(at), depth, why);
-    case TLV_MSG: return tlv_is_blank(f->sub, at) ? ERR_OK : check_message(f->sub, at, depth, why);
+    case TLV_MSG: return check_message(f->sub, at, depth, why);
     case TLV_U8:
     case TLV_U16:
     case TLV_U32:
@@ -545,13 +539,23 @@ static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f,
 
 /* Most fields cannot be wrong: numbers of a whole width, and what is not there. */
 static inline bool any_is_good(const struct tlv_field *f, const void *at) {
-    const uint32_t numbers = 1u << TLV_U8 | 1u << TLV_U16 | 1u << TLV_U32 | 1u << TLV_U64 | 1u << TLV_I64;
-    const uint32_t texts = 1u << TLV_TEXT | 1u << TLV_BYTES | 1u << TLV_HASH;
-    const uint32_t bytes = 1u << TLV_BOOL | 1u << TLV_ENUM;
-    uint32_t type = 1u << f->type;
-    if (type & texts) return load_slice(at).len == 0;
-    if (type & bytes) return *(const uint8_t *)at == 0;
-    return (type & numbers) || (f->type == TLV_LIST && load_list(at).count == 0);
+    switch ((enum tlv_type)f->type) {
+    case TLV_U8:
+    case TLV_U16:
+    case TLV_U32:
+    case TLV_U64:
+    case TLV_I64:
+    case TLV_RAW: return true;
+    case TLV_BOOL:
+    case TLV_ENUM: return *(const uint8_t *)at == 0;
+    case TLV_TEXT:
+    case TLV_BYTES:
+    case TLV_HASH: return load_slice(at).len == 0;
+    case TLV_LIST: return load_list(at).count == 0;
+    case TLV_MSG: return tlv_is_blank(f->sub, at);
+    case TLV_U32S: break;
+    }
+    return false;
 }
 
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why) {

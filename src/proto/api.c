@@ -149,7 +149,11 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
         if (routes[i].verb != wanted) continue;
         ret->route = &routes[i];
         ret->word_count = n;
-        for (uint32_t k = 0; k < n; k++) ret->words[k] = found[k];
+        ret->in_request = true;
+        for (uint32_t k = 0; k < n; k++) {
+            ret->words[k] = found[k];
+            ret->in_request &= found[k].ptr >= r->path.ptr && found[k].ptr < r->path.ptr + r->path.len;
+        }
     }
     return ERR_OK;
 }

@@ -52,6 +52,7 @@ struct api_match {
                                           * the search ended there, and not all are known */
     struct slice words[API_WORDS_MAX];   /* in braces, without escapes */
     uint32_t word_count;
+    bool in_request; /* the words lie in the request, and live as long; else in the arena: api_again makes them anew */
 };
 
 /* HEAD finds what GET finds. ERR_INVALID: the path has bad escapes. */

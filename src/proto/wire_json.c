@@ -172,7 +172,7 @@ static void put_items(const struct wire_json_out *x, const struct tlv_desc *sub,
 static void put_list(const struct wire_json_out *x, const struct tlv_field *f, const void *const *parts,
                      uint32_t count) {
     bool is_map = wire_json_is_map(f->sub);
-    json_key(x->json, f->name);
+    json_key_own(x->json, f->name);
     if (is_map)
         json_object(x->json);
     else
@@ -195,7 +195,7 @@ void wire_json_put(const struct wire_json_out *x, const struct tlv_desc *d, cons
         if (f->type == TLV_LIST) {
             put_list(x, f, parts, count);
         } else {
-            json_key(x->json, f->name);
+            json_key_own(x->json, f->name);
             put_value(x, f, (const uint8_t *)parts[part] + f->offset);
         }
     }

@@ -109,6 +109,7 @@ struct web {
     bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
     const struct api_route *route; /* of the request that was admitted; NULL = none */
+    struct api_match match;        /* how it was found */
     uint8_t orion; /* enum orion_call, in place of a route */
     uint32_t mcp;  /* the exchange with an agent that the request began, in webs.mcps; 0 = none */
     struct buf held;    /* frames of an answer that has more to come */

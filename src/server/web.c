@@ -159,7 +159,10 @@ static void serve(struct server *s, struct session *n) {
     }
     arena_reset(&s->webs.arena);
     struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
-    api_again(w->route, &w->in.request, &s->webs.arena, &match);
+    if (w->match.in_request)
+        match = w->match;
+    else
+        api_again(w->route, &w->in.request, &s->webs.arena, &match);
     enum err e = api_message(&match, &w->in.request, s->limits, &x, &message);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
