@@ -62,8 +62,9 @@ DESTDIR=$dir/root PREFIX=/opt/reeve tools/install.sh >/dev/null
 check "$(is grep -qx '# mine' "$dir/root/etc/reeve/reeve.yaml")" "make install: settings that are there stay"
 files="bin/reeve share/man/man1/reeve.1 share/bash-completion/completions/reeve share/zsh/site-functions/_reeve"
 files+=" share/fish/vendor_completions.d/reeve.fish share/doc/reeve/LICENSE share/doc/reeve/examples/etl.yaml share/doc/reeve/examples/python/etl.py"
-files+=" share/reeve/python/reeve/worker.py share/reeve/python/reeve/py.typed share/reeve/python/titan_sdk/__init__.py"
+files+=" share/reeve/python/reeve/worker.py share/reeve/python/titan_sdk/__init__.py"
 for file in $files; do check "$(is test -s "$dir/root/opt/reeve/$file")" "make install: $file"; done
+check "$(is test -e "$dir/root/opt/reeve/share/reeve/python/reeve/py.typed")" "make install: py.typed, which is empty"
 
 # ---- lived with ----
 

@@ -65,6 +65,7 @@ class JobKeys(TypedDict, total=False):
     env: Mapping[str, Any]
     stdin: Union[str, Mapping[str, Any]]
     workdir: str
+    shared: bool  # starts in a folder that jobs of the tenant have in common on a worker
     artifacts: Sequence[Any]
     inputs: Mapping[str, str]
     sandbox: Union[str, Mapping[str, Any]]
