@@ -196,8 +196,10 @@ class TitanClient:
         return _STATUS.get(view["state"], "PENDING")
 
     def fetch_logs(self, job_id: str) -> str:
+        """Its lines with a newline between them, so without one at the end, as Titan has it."""
         target = self._find(job_id)
-        return self.client.logs(target).decode(errors="replace") if target else ""
+        text = self.client.logs(target).decode(errors="replace") if target else ""
+        return text[:-1] if text.endswith("\n") else text
 
     def stop_service(self, service_id: str) -> str:
         if not service_id:
