@@ -400,7 +400,8 @@ def drain(m, w):
     os.mkfifo(fifo)
     w.run(b"DAG-last", b"last.sh", b"cat <" + fifo.encode() + b"\n")
     w.process.send_signal(signal.SIGTERM)
-    until(lambda: w.ask(0x06, b"new|last.sh|") == (0x51, b"ERROR_WORKER_SATURATED"), "it still takes jobs")
+    # A file that is not there: one that is taken before the signal is noticed fails, and reads nothing of the fifo.
+    until(lambda: w.ask(0x06, b"new|missing.sh|") == (0x51, b"ERROR_WORKER_SATURATED"), "it still takes jobs")
     with open(fifo, "w") as f:
         f.write("done\n")
     equal(m.ended(b"DAG-last"), b"DAG-last|COMPLETED|COMPLETED|0|done\n")
