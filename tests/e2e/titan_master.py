@@ -80,14 +80,14 @@ class Master:
                 self.calls.append((op, body))
                 self.lock.notify_all()
             reply = REPLIES.get(op, b"UNKNOWN_OPCODE")
+            with self.lock:  # before the answer: whoever has it may call again at once
+                if op in (0x15, 0x17, 0x12):
+                    self.open -= 1
             try:
                 for piece in (HEADER.pack(1, 0x50, 0, 0, len(reply)), reply):
                     sock.sendall(piece)
             except OSError:
                 pass
-            with self.lock:
-                if op in (0x15, 0x17, 0x12):
-                    self.open -= 1
 
     def wait(self, want, what):
         """Until want(calls) is something, which it returns."""
