@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test.sh: builds what the tests need and runs every suite. One line per suite with its number of tests and its share of
-# the time; the last line is "N passed, N failed". Not zero when a test failed or none ran.
+# test.sh: builds what the tests need and runs every suite. One line per suite as it ends, then each one's share of the
+# time; the last line is "N passed, N failed". Not zero when a test failed or none ran.
 #
 #   tools/test.sh            everything
 #   tools/test.sh unit tidy  only these suites
@@ -11,6 +11,10 @@ sim_seeds=${SIM_SEEDS:-500} # enough to meet each kind of fault; `make soak` goe
 # Fresh seeds with every commit, and the same ones again for the same commit.
 commit=$(git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 sim_from=${SIM_FROM:-$((16#$commit))}
+
+# No suite takes a third of this. One that hangs is ended and counted as failed, so that the others have their say.
+suite_seconds=${SUITE_SECONDS:-1200}
+within() { timeout --kill-after=20 "$suite_seconds" "$@"; }
 
 logs=build/test-logs
 mkdir -p "$logs"
@@ -32,8 +36,9 @@ wanted() {
 
 # build PRESET TARGET...: configures once, then builds the targets.
 build() {
-    local preset=$1
+    local preset=$1 start
     shift
+    start=$(now_ms)
     local log=$logs/build-$preset.log
     if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j2 --target "$@"; } >"$log" 2>&1; then
         grep -E 'error|FAILED|warning|undefined' "$log" | head -40 >&2 || true
@@ -41,6 +46,7 @@ build() {
         echo "$passed_total passed, $((failed_total + 1)) failed"
         exit 1
     fi
+    echo "built $preset in $((($(now_ms) - start) / 1000)) s"
 }
 
 # A log without what went well and without what ctest says about itself.
@@ -51,14 +57,23 @@ failures_only='
     /^ +Start | Passed |proc \(|^$/ { next }
     { print }'
 
-# record SUITE PASSED FAILED MS LOG
+# record SUITE PASSED FAILED MS LOG STATUS
 record() {
+    local failed=$3
+    if (($6 == 124 || $6 == 137)); then
+        failed=$((failed + 1))
+        echo "$1: ended after $suite_seconds s, it did not by itself"
+    elif (($6)); then
+        failed=$((failed ? failed : 1))
+    fi
+    set -- "$1" "$2" "$failed" "$4" "$5"
     suite_names+=("$1")
     suite_passed+=("$2")
     suite_failed+=("$3")
     suite_ms+=("$4")
     passed_total=$((passed_total + $2))
     failed_total=$((failed_total + $3))
+    printf '%-10s %6d passed %4d failed  %6d s\n' "$1" "$2" "$3" $(($4 / 1000))
     if (($3)); then
         echo "---- $1: failures (all of it in $5)"
         awk "$failures_only" "$5" | tail -60
@@ -81,16 +96,16 @@ count_tap='
 
 # run_ctest LABEL PRESET [SUITE]: the programs with that label, reported as SUITE.
 run_ctest() {
-    local label=$1 preset=$2 suite=${3:-$1} start passed failed
+    local label=$1 preset=$2 suite=${3:-$1} start passed failed status=0
     local log=$logs/$suite.log
     start=$(now_ms)
     # ThreadSanitizer of gcc 12 cannot place its shadow memory where newer kernels randomise addresses widely.
     local fixed_addresses=()
     if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then fixed_addresses=(setarch -R); fi
-    env CMOCKA_MESSAGE_OUTPUT=TAP "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j2 -L "^$label\$" \
-        >"$log" 2>&1 || true
+    CMOCKA_MESSAGE_OUTPUT=TAP within "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j2 -L "^$label\$" \
+        >"$log" 2>&1 </dev/null || status=$?
     read -r passed failed < <(awk "$count_tap" "$log")
-    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
+    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log" "$status"
 }
 
 # run_sim SUITE PROGRAM ARGS...: a program whose last line is "sim: N passed, N failed".
@@ -98,15 +113,13 @@ run_sim() {
     local suite=$1 start log=$logs/$1.log status=0 last
     shift
     start=$(now_ms)
-    "$@" >"$log" 2>&1 || status=$?
+    within "$@" >"$log" 2>&1 </dev/null || status=$?
     last=$(tail -n 1 "$log")
+    local passed=0 failed=1
     if [[ $last =~ ^sim:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
-        local passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
-        ((status == 0 || failed > 0)) || failed=1
-        record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
-    else
-        record "$suite" 0 1 $(($(now_ms) - start)) "$log"
+        passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
     fi
+    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log" "$status"
 }
 
 # run_tap SUITE PROGRAM ARGS...: a program that prints TAP without nesting.
@@ -114,11 +127,10 @@ run_tap() {
     local suite=$1 start log=$logs/$1.log status=0 passed failed
     shift
     start=$(now_ms)
-    "$@" >"$log" 2>&1 </dev/null || status=$?
+    within "$@" >"$log" 2>&1 </dev/null || status=$?
     passed=$(grep -c '^ok ' "$log" || true)
     failed=$(grep -c '^not ok ' "$log" || true)
-    ((status == 0 || failed > 0)) || failed=1
-    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log"
+    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log" "$status"
 }
 
 report() {
