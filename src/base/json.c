@@ -1,6 +1,7 @@
 /* json.c: JSON text straight into a buffer. No tree, no allocation of its own. */
 #include "json.h"
 
+#include "base64.h"
 #include "panic.h"
 #include "utf8.h"
 
@@ -181,18 +182,8 @@ void json_hex(struct json *j, struct slice s) {
 }
 
 void json_base64(struct json *j, struct slice s) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     separate(j);
     buf_put_u8(j->out, '"');
-    for (size_t i = 0; i < s.len; i += 3) {
-        size_t have = s.len - i < 3 ? s.len - i : 3;
-        uint32_t bits = (uint32_t)s.ptr[i] << 16;
-        if (have > 1) bits |= (uint32_t)s.ptr[i + 1] << 8;
-        if (have > 2) bits |= s.ptr[i + 2];
-        uint8_t quad[4] = {(uint8_t)digits[bits >> 18], (uint8_t)digits[(bits >> 12) & 63], '=', '='};
-        if (have > 1) quad[2] = (uint8_t)digits[(bits >> 6) & 63];
-        if (have > 2) quad[3] = (uint8_t)digits[bits & 63];
-        buf_put(j->out, quad, sizeof quad);
-    }
+    base64_put(j->out, s);
     buf_put_u8(j->out, '"');
 }

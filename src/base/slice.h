@@ -28,6 +28,18 @@ static inline bool slice_eq(struct slice a, struct slice b) {
 }
 
 /* Order by bytes, shorter first on a common prefix: -1, 0, 1. */
+/* Digits and nothing else, at most 19 of them; no digits are 0. */
+static inline bool slice_decimal(struct slice text, uint64_t *ret) {
+    uint64_t v = 0;
+    if (text.len > 19) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
+        v = v * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    *ret = v;
+    return true;
+}
+
 static inline int slice_cmp(struct slice a, struct slice b) {
     size_t common = a.len < b.len ? a.len : b.len;
     int order = common ? memcmp(a.ptr, b.ptr, common) : 0;

@@ -110,7 +110,6 @@ enum err verb_limit_rate(struct cli *c) {
         e = cli_refuse(c, ERR_INVALID, "expected how many a second, like 5 or 0.2, found %s", c->args[1]);
     if (e == ERR_OK) e = cli_flag_number(c, "burst", RATE_MILLI_MOST, &m.burst);
     m.rate_milli = milli;
-    if (m.clear) m.burst = 0;
     return e == ERR_OK ? send(c, &m) : e;
 }
 

@@ -70,9 +70,4 @@ CHECKED enum err titan_job_read(struct slice text, struct arena *arena, struct t
 struct slice titan_trim(struct slice text); /* without blanks and line ends around it */
 bool titan_number(struct slice text, int64_t *ret);
 
-/* Base64 as Java's basic decoder reads it: no blanks, padding may be left out. Into the arena. The refusal is worded as
- * there: `Illegal base64 character 2d`. */
-CHECKED enum err titan_base64(struct slice text, struct arena *arena, struct slice *ret, struct why *why);
-void titan_base64_put(struct buf *out, struct slice bytes); /* with padding, without line ends */
-
 #endif

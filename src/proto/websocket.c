@@ -1,7 +1,7 @@
 /* websocket.c: see websocket.h. */
 #include "websocket.h"
 
-#include "json.h"
+#include "base64.h"
 #include "panic.h"
 #include "sha1.h"
 #include "utf8.h"
@@ -32,7 +32,6 @@ bool websocket_key_is_good(struct slice key) {
 
 void websocket_accept(struct slice key, char ret[WEBSOCKET_ACCEPT_BYTES]) {
     struct buf text;
-    struct json j;
     uint8_t digest[SHA1_BYTES];
     buf_init(&text, 256);
     buf_put_slice(&text, key);
@@ -40,10 +39,9 @@ void websocket_accept(struct slice key, char ret[WEBSOCKET_ACCEPT_BYTES]) {
     ENSURE(!text.full);
     sha1(buf_slice(&text), digest);
     buf_clear(&text);
-    json_init(&j, &text);
-    json_base64(&j, slice_of(digest, sizeof digest)); /* with quotes around it */
-    ENSURE(text.len == WEBSOCKET_ACCEPT_BYTES + 1);
-    memcpy(ret, text.at + 1, WEBSOCKET_ACCEPT_BYTES - 1);
+    base64_put(&text, slice_of(digest, sizeof digest));
+    ENSURE(text.len == WEBSOCKET_ACCEPT_BYTES - 1);
+    memcpy(ret, text.at, text.len);
     ret[WEBSOCKET_ACCEPT_BYTES - 1] = 0;
     buf_fini(&text);
 }

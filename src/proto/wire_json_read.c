@@ -1,12 +1,11 @@
 /* wire_json_read.c: JSON, queries and paths into messages. See wire_json.h. */
 #include <stdio.h>
 
+#include "base64.h"
 #include "panic.h"
 #include "wire_json.h"
 
 #define HASH_BYTES 32u
-
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* ---- refusals ---- */
 
@@ -91,25 +90,11 @@ static enum err store_slice(struct wire_json_in *x, const struct tlv_field *f, s
 }
 
 static enum err store_base64(struct wire_json_in *x, const struct tlv_field *f, struct slice text, uint8_t *at) {
-    uint8_t *bytes = arena_try(x->arena, text.len / 4 * 3 + 3);
-    size_t len = 0;
-    uint32_t bits = 0, pad = 0;
-    if (bytes == NULL) return refuse(x, f, ERR_LIMIT, "too long");
-    bool good = text.len % 4 == 0;
-    for (size_t i = 0; good && i < text.len; i++) {
-        const char *digit = text.ptr[i] != 0 ? strchr(base64_digits, text.ptr[i]) : NULL;
-        if (text.ptr[i] == '=' && i + 2 >= text.len)
-            pad++;
-        else
-            good = digit != NULL && pad == 0;
-        if (!good) break;
-        bits = bits << 6 | (digit != NULL ? (uint32_t)(digit - base64_digits) : 0);
-        if (i % 4 != 3) continue;
-        for (uint32_t k = 0; k < 3; k++) bytes[len++] = (uint8_t)(bits >> (16 - 8 * k));
-        bits = 0;
-    }
-    if (!good) return refuse(x, f, ERR_INVALID, "that is not base64");
-    return store_slice(x, f, slice_of(bytes, len - pad), at);
+    struct slice bytes;
+    struct why inner = {{0}};
+    enum err e = text.len % 4 == 0 ? base64_read(text, x->arena, &bytes, &inner) : ERR_INVALID;
+    if (e == ERR_LIMIT) return refuse(x, f, ERR_LIMIT, "too long");
+    return e == ERR_OK ? store_slice(x, f, bytes, at) : refuse(x, f, ERR_INVALID, "that is not base64");
 }
 
 /* ---- JSON ---- */

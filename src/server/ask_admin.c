@@ -71,15 +71,6 @@ void ask_limit(struct server *s, struct request *r) {
     send_one(s, r, &cmd);
 }
 
-static bool number_of(struct slice text, uint64_t *ret) {
-    *ret = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i == 18) return false;
-        *ret = *ret * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    return true;
-}
-
 static struct wire_limit_view limit_shown(const struct limit_row *row) {
     const struct limit_view *v = &row->view;
     return (struct wire_limit_view){.tenant = row->tenant,
@@ -106,8 +97,8 @@ void ask_limit_ls(struct server *s, struct request *r) {
     struct limit_row row;
     uint64_t at = 0, last = 0;
     char cursor[24];
-    if (!number_of(m->cursor, &at)) {
-        call_fail(s, r, ERR_INVALID, "the cursor is none of ours");
+    if (!slice_decimal(m->cursor, &at)) {
+        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
         return;
     }
     arena_reset(&s->show);

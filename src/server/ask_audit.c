@@ -98,16 +98,6 @@ static void done(void *ctx) {
 
 /* ---- asking ---- */
 
-static bool number_read(struct slice text, uint64_t *ret) {
-    uint64_t v = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i >= 19) return false;
-        v = v * 10 + (text.ptr[i] - '0');
-    }
-    *ret = v;
-    return text.len > 0;
-}
-
 /* Flows that have left memory are in the journal still, so any number that was given to one will do. */
 static enum err flow_of(struct server *s, struct slice text, uint64_t *ret, struct why *why) {
     uint64_t first = 0, last = 0;
@@ -135,7 +125,7 @@ static enum err query_of(struct server *s, struct request *r, struct audit_query
         known =
             record_desc((enum record_kind)i) != NULL && slice_eq(m->kind, slice_str(record_word((enum record_kind)i)));
     if (!known) return why_set(why, ERR_INVALID, "there is no kind of record called %.*s", SLICE_FMT(m->kind));
-    if (m->cursor.len > 0 && !number_read(m->cursor, &upto))
+    if (m->cursor.len > 0 && !slice_decimal(m->cursor, &upto))
         return why_set(why, ERR_INVALID, "that cursor is none of this server's");
     if (m->cursor.len > 0 && upto < ret->upto_lsn) ret->upto_lsn = upto;
     if (r->session->who.tenant[0] != 0)

@@ -293,17 +293,6 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     return why_set(why, ERR_INVALID, "there is no such list");
 }
 
-static bool cursor_parse(struct slice text, uint64_t *ret) {
-    uint64_t v = 0;
-    if (text.len > 19) return false;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
-        v = v * 10 + (text.ptr[i] - '0');
-    }
-    *ret = v;
-    return true;
-}
-
 void ask_list(struct server *s, struct request *r) {
     const struct wire_list *m = r->message;
     struct why why = {{0}};
@@ -314,7 +303,7 @@ void ask_list(struct server *s, struct request *r) {
     arena_reset(&s->show);
     enum err e = ERR_OK;
     bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
-    if (!marked && !cursor_parse(m->cursor, &p.cursor))
+    if (!marked && !slice_decimal(m->cursor, &p.cursor))
         e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
     if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
         e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");

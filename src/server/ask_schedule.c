@@ -146,8 +146,10 @@ void ask_schedule_ls(struct server *s, struct request *r) {
     const struct wire_schedule_ls *m = r->message;
     struct page p = {.s = s, .r = r, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];
-    for (size_t i = 0; i < m->cursor.len && i < 19; i++)
-        p.after = p.after * 10 + (uint64_t)(m->cursor.ptr[i] - '0') % 10;
+    if (!slice_decimal(m->cursor, &p.after)) {
+        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
+        return;
+    }
     arena_reset(&s->show);
     p.list = ARENA_ARRAY(&s->show, struct wire_schedule_view, p.most);
     view_each_schedule(server_state(s), one, &p);

@@ -24,7 +24,8 @@ struct service_page {
     struct server *s;
     const struct session *n;
     struct wire_service_view *list;
-    uint32_t count, most, skip, next;
+    uint32_t count, most;
+    uint64_t skip, next;
 };
 
 /* How its last attempt ended, when nothing runs. */
@@ -79,20 +80,23 @@ static void show_service(struct server *s, const struct service_view *v, struct 
 static void one_service(void *ctx, const struct service_view *v) {
     struct service_page *p = ctx;
     if (p->n->who.tenant[0] != 0 && !slice_eq(v->tenant, slice_str(p->n->who.tenant))) return;
-    uint32_t at = p->next++;
+    uint64_t at = p->next++;
     if (at >= p->skip && p->count < p->most) show_service(p->s, v, &p->list[p->count++]);
 }
 
 void ask_service_ls(struct server *s, struct request *r) {
     const struct wire_page *m = r->message;
     struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
-    char cursor[16];
-    for (size_t i = 0; i < m->cursor.len && i < 9; i++) p.skip = p.skip * 10 + (uint32_t)(m->cursor.ptr[i] - '0') % 10;
+    char cursor[24];
+    if (!slice_decimal(m->cursor, &p.skip)) {
+        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
+        return;
+    }
     arena_reset(&s->show);
     p.list = ARENA_ARRAY(&s->show, struct wire_service_view, p.most);
     view_each_service(server_state(s), one_service, &p);
     struct wire_service_list got = {.lsn = engine_lsn(s->engine), .services = {p.list, p.count}};
-    snprintf(cursor, sizeof cursor, "%u", p.skip + p.count);
+    snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)(p.skip + p.count));
     if (p.next > p.skip + p.count) got.cursor = slice_str(cursor);
     call_show(s, r, WIRE_SERVICE_LIST, &got);
 }

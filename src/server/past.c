@@ -253,15 +253,6 @@ static void then_wait(struct server *s, struct request *r, struct past_wait *w, 
 
 /* ---- the jobs of one flow, page by page ---- */
 
-static bool number_of(struct slice text, uint64_t *ret) {
-    *ret = 0;
-    for (size_t i = 0; i < text.len && i < 12; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
-        *ret = *ret * 10 + (text.ptr[i] - '0');
-    }
-    return text.len <= 12;
-}
-
 static bool job_is_wanted(const struct wire_list *m, const struct wire_job_view *v) {
     const struct wire_name *states = m->states.at;
     struct slice name = job_text_of(v->job);
@@ -279,7 +270,7 @@ static void then_jobs(struct server *s, struct request *r, struct past_wait *w, 
     char text[24];
     (void)w;
     enum err e = decode(s, a, m->flow, &f, &why);
-    if (e != ERR_OK || !number_of(m->cursor, &cursor)) {
+    if (e != ERR_OK || !slice_decimal(m->cursor, &cursor)) {
         call_fail(s, r, e != ERR_OK ? e : ERR_INVALID, e != ERR_OK ? why.text : "that cursor is none of this server's");
         return;
     }
@@ -331,7 +322,7 @@ bool past_look(struct server *s, struct request *r, struct slice target) {
                                        job_text_of(target).len > 0,
                               .tenant = slice_str(r->session->who.tenant)};
     if (r->op == WIRE_LIST) {
-        (void)number_of(((const struct wire_list *)r->message)->cursor, &cursor);
+        (void)slice_decimal(((const struct wire_list *)r->message)->cursor, &cursor);
         q.part_first = (uint32_t)(cursor / CURSOR_PART);
         q.part_count = 2;
     }

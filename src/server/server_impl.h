@@ -108,8 +108,7 @@ struct web {
     uint64_t upload;   /* its body is a blob, and goes there as it comes; 0 = it is not */
     bool stuck;        /* the disk is not as fast as its body */
     uint32_t request;  /* id of the last frame */
-    const struct api_route *route; /* of the request that was admitted; NULL = none */
-    struct api_match match;        /* how it was found */
+    struct api_match match; /* of the request that was admitted; no route = none */
     uint8_t orion; /* enum orion_call, in place of a route */
     uint32_t mcp;  /* the exchange with an agent that the request began, in webs.mcps; 0 = none */
     struct buf held;    /* frames of an answer that has more to come */

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base64.h"
 #include "session.h"
 #include "titan_impl.h"
 #include "titan_job.h"
@@ -126,7 +127,7 @@ static void upload(struct server *s, struct session *n, struct slice body, const
         titan_say(s, n, slice_str(words->bad_name));
     else if (memchr(w->name.ptr, '/', w->name.len) != NULL)
         titan_sayf(s, n, "%s: %s/%.*s", words->failed, words->folder, SLICE_FMT(w->name));
-    else if (titan_base64(titan_trim(body), &n->titan->arena, &bytes, &why) != ERR_OK)
+    else if (base64_read(titan_trim(body), &n->titan->arena, &bytes, &why) != ERR_OK)
         titan_sayf(s, n, "%s: %s", words->failed, why.text);
     else
         titan_keep(s, n, bytes, kept_told);
@@ -150,7 +151,7 @@ struct fetch_work {
 static void fetch_say(struct server *s, struct session *n, const struct fetch_work *w) {
     struct buf text;
     buf_init(&text, FETCH_BYTES_MAX / 3 * 4 + 8);
-    titan_base64_put(&text, slice_of(w->bytes, (size_t)w->len));
+    base64_put(&text, slice_of(w->bytes, (size_t)w->len));
     titan_say(s, n, buf_slice(&text));
     buf_fini(&text);
 }

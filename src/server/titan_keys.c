@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base64.h"
 #include "titan_job.h"
 #include "titan_view.h"
 #include "view_store.h"
@@ -51,7 +52,7 @@ static void put_payload(struct server *s, struct buf *b, const struct job_view *
     }
     if (!archive) {
         buf_put_u8(b, '|');
-        titan_base64_put(b, run.script);
+        base64_put(b, run.script);
     }
     if (service) buf_printf(b, "|%u", run.port);
     buf_put_u8(b, '|');

@@ -5,6 +5,7 @@
  * Titan looks a file up when a job is dispatched; here it is what it was when the job was accepted. */
 #include <stdio.h>
 
+#include "base64.h"
 #include "session.h"
 #include "titan_files.h"
 #include "titan_flow.h"
@@ -178,7 +179,7 @@ static bool scripts_decode(struct server *s, struct session *n, struct titan_job
         struct titan_job *j = &jobs->at[i];
         struct why why = {{0}};
         if (j->kind != TITAN_KIND_SCRIPT && j->kind != TITAN_KIND_SERVICE) continue;
-        enum err e = titan_base64(j->base64, &n->titan->arena, &j->bytes, &why);
+        enum err e = base64_read(j->base64, &n->titan->arena, &j->bytes, &why);
         if (e == ERR_OK && j->bytes.len == 0) e = why_set(&why, ERR_INVALID, "there is nothing in it");
         if (e == ERR_OK) continue;
         titan_sayf(s, n, "ERROR: job %.*s: its file %.*s: %s", SLICE_FMT(j->id), SLICE_FMT(j->file), why.text);

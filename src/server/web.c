@@ -162,7 +162,7 @@ static void serve(struct server *s, struct session *n) {
     if (w->match.in_request)
         match = w->match;
     else
-        api_again(w->route, &w->in.request, &s->webs.arena, &match);
+        api_again(w->match.route, &w->in.request, &s->webs.arena, &match);
     enum err e = api_message(&match, &w->in.request, s->limits, &x, &message);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
@@ -173,7 +173,7 @@ static void serve(struct server *s, struct session *n) {
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->ranged = (match.route->op == WIRE_LOGS || match.route->op == WIRE_BLOB_GET) &&
                 web_range_take(&w->in.request, match.route->op, message, &w->range_most);
-    web_give(s, n, w->route->op, message);
+    web_give(s, n, w->match.route->op, message);
 }
 
 /* What the parser has come to. */
@@ -273,7 +273,7 @@ void web_finished(struct server *s, struct session *n) {
     w->ranged = false;
     w->body_bytes = 0;
     w->stream = WEB_STREAM_NONE;
-    w->route = NULL;
+    w->match.route = NULL;
     shrink(&w->held, 0);
     w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);

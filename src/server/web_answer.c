@@ -215,11 +215,11 @@ static void make(struct server *s, struct session *n, uint8_t op, const void *co
     const char *type = TYPE_JSON;
     struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
     struct api_said said = {.status = 200};
-    if (w->route->answer == API_ANSWER_TEXT && op == WIRE_EXPOSED) {
+    if (w->match.route->answer == API_ANSWER_TEXT && op == WIRE_EXPOSED) {
         type = TYPE_METRICS;
         buf_put_slice(&s->webs.json, ((const struct wire_metrics *)parts[0])->text);
     } else {
-        said = api_answer(w->route, op, parts, count, &x);
+        said = api_answer(w->match.route, op, parts, count, &x);
         buf_put_u8(&s->webs.json, '\n');
     }
     if (s->webs.json.full || w->held.full) {
@@ -262,7 +262,7 @@ bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op,
     const struct web *w = n->web;
     bool is_piece = op == WIRE_LOG_DATA || op == WIRE_BLOB_DATA;
     if (!is_awaited(n, request) || n->is_orion || w->streaming || w->held.len > 0 || is_piece) return false;
-    if (w->route == NULL || w->route->answer == API_ANSWER_STREAM || w->mcp != 0) return false;
+    if (w->match.route == NULL || w->match.route->answer == API_ANSWER_STREAM || w->mcp != 0) return false;
     arena_reset(&s->webs.arena);
     make(s, n, op, &message, 1);
     return true;

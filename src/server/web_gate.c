@@ -199,7 +199,6 @@ static bool check_route(struct server *s, struct session *n) {
                !web_is_json(r)) {
         web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
     } else {
-        n->web->route = m.route;
         n->web->match = m;
         return true;
     }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base64.h"
 #include "hand_impl.h"
 #include "titan_job.h"
 
@@ -67,7 +68,7 @@ static void stage(struct hand *h, struct hand_session *n, struct slice body) {
     } else if (!hand_stage_is_name(name)) {
         say(h, n, TITAN_ERROR, "JOB_FAILED Invalid file name (path traversal rejected)");
     } else {
-        enum err e = titan_base64(body, &h->frame, &bytes, &why);
+        enum err e = base64_read(body, &h->frame, &bytes, &why);
         if (e == ERR_OK) e = hand_stage_put(h, name, bytes, path, &why);
         sayf(h, n, e == ERR_OK ? TITAN_ACK : TITAN_ERROR, e == ERR_OK ? "FILE_SAVED: %s" : "JOB_FAILED %s",
              e == ERR_OK ? path : why.text);
@@ -122,7 +123,7 @@ static bool archive_take(struct hand *h, struct slice text, struct hand_run_orde
     if (!is_id(order->id)) (void)why_set(why, ERR_INVALID, "no id");
     if (is_id(order->id) && !is_entry(order->entry))
         (void)why_set(why, ERR_INVALID, "Invalid entry (path traversal rejected)");
-    if (why->text[0] != 0 || titan_base64(text, &h->frame, &order->bytes, why) != ERR_OK) return false;
+    if (why->text[0] != 0 || base64_read(text, &h->frame, &order->bytes, why) != ERR_OK) return false;
     if (is_zip(order->bytes)) return true;
     (void)why_set(why, ERR_INVALID, "it is no zip file");
     return false;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base64.h"
 #include "bytes.h"
 #include "hash.h"
 #include "panic.h"
@@ -289,7 +290,7 @@ static enum err file_put(struct remote *r, const struct proc_source *s, struct b
     struct buf bytes;
     buf_init(&bytes, FRAME_BYTES_MAX);
     enum err e = r->space->ops->read(r->space, s->space, s->file, &bytes, why);
-    if (e == ERR_OK) titan_base64_put(out, buf_slice(&bytes));
+    if (e == ERR_OK) base64_put(out, buf_slice(&bytes));
     if (e == ERR_LIMIT || (e == ERR_OK && out->full))
         e = why_set(why, ERR_LIMIT, "a worker of Titan's takes files up to 7.8 MB");
     buf_fini(&bytes);

@@ -1,5 +1,6 @@
 /* titan_fuzz.c: whatever comes by Titan's protocol is cut into frames or refused; what a frame has as jobs is refused
  * with a sentence, or is a flow that can be encoded; base64 that is read is written the same. */
+#include "base64.h"
 #include "panic.h"
 #include "titan.h"
 #include "titan_flow.h"
@@ -15,7 +16,7 @@ static void try_flow(struct titan_jobs *jobs, struct arena *arena) {
     for (uint32_t i = 0; i < jobs->count; i++) {
         struct titan_job *j = &jobs->at[i];
         ENSURE(j->file.len > 0);
-        if (titan_base64(j->base64, arena, &j->bytes, &why) != ERR_OK) j->bytes = SLICE("x");
+        if (base64_read(j->base64, arena, &j->bytes, &why) != ERR_OK) j->bytes = SLICE("x");
         if (j->bytes.len > 60000) j->bytes.len = 60000;
         for (uint32_t k = 0; k < j->parent_count; k++) j->parents[k].target = SLICE("f11/x");
     }
@@ -38,12 +39,12 @@ static void try_body(struct slice body, struct arena *arena) {
         ENSURE(why.text[0] != 0);
     jobs = (struct titan_jobs){&job, 1};
     if (titan_job_read(body, arena, &job, &why) == ERR_OK) try_flow(&jobs, arena);
-    if (titan_base64(body, arena, &bytes, &why) == ERR_OK) {
+    if (base64_read(body, arena, &bytes, &why) == ERR_OK) {
         struct buf text;
         buf_init(&text, 2 * body.len + 8);
-        titan_base64_put(&text, bytes);
+        base64_put(&text, bytes);
         struct slice again = {0};
-        ENSURE(titan_base64(buf_slice(&text), arena, &again, &why) == ERR_OK && slice_eq(again, bytes));
+        ENSURE(base64_read(buf_slice(&text), arena, &again, &why) == ERR_OK && slice_eq(again, bytes));
         buf_fini(&text);
     }
 }

@@ -162,35 +162,6 @@ static void a_job_alone(void **state) {
 
 /* ---- base64 ---- */
 
-static void base64_is_read_as_java_does(void **state) {
-    (void)state;
-    static const struct {
-        const char *text, *bytes, *refusal;
-    } cases[] = {
-        {"", "", NULL},
-        {"QQ==", "A", NULL},
-        {"QQ", "A", NULL},
-        {"QUI=", "AB", NULL},
-        {"QUJD", "ABC", NULL},
-        {"QUJDRA", "ABCD", NULL},
-        {"Q", NULL, "Last unit does not have enough valid bits"},
-        {"QQ=", NULL, "Input byte array has wrong 4-byte ending unit"},
-        {"=", NULL, "Input byte array has wrong 4-byte ending unit"},
-        {"QQ==QQ", NULL, "Input byte array has incorrect ending byte at 4"},
-        {"Q Q=", NULL, "Illegal base64 character 20"},
-        {"DAG-x", NULL, "Illegal base64 character 2d"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct slice got = {0};
-        enum err e = titan_base64(slice_str(cases[i].text), &arena, &got, &why);
-        assert_int_equal(e, cases[i].bytes != NULL ? ERR_OK : ERR_INVALID);
-        if (e == ERR_OK)
-            is(got, cases[i].bytes);
-        else
-            assert_string_equal(why.text, cases[i].refusal);
-    }
-}
-
 /* ---- as a flow ---- */
 
 static const struct titan_rules rules = {
@@ -248,7 +219,6 @@ int main(void) {
         cmocka_unit_test(parents_are_found_in_the_payload_or_elsewhere),
         cmocka_unit_test(what_is_no_dag_is_refused_with_a_reason),
         cmocka_unit_test(a_job_alone),
-        cmocka_unit_test(base64_is_read_as_java_does),
         cmocka_unit_test(a_submission_is_a_flow),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,5 @@
-/* titan_base64.c: files as text, as Java reads and writes them. See titan_job.h. */
-#include "titan_job.h"
+/* base64.c: see base64.h. */
+#include "base64.h"
 
 static int digit_of(uint8_t c) {
     if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -8,7 +8,7 @@ static int digit_of(uint8_t c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-enum err titan_base64(struct slice text, struct arena *arena, struct slice *ret, struct why *why) {
+enum err base64_read(struct slice text, struct arena *arena, struct slice *ret, struct why *why) {
     uint8_t *bytes = arena_try(arena, text.len / 4 * 3 + 4);
     uint32_t bits = 0, held = 0;
     size_t count = 0, at = 0;
@@ -35,7 +35,7 @@ enum err titan_base64(struct slice text, struct arena *arena, struct slice *ret,
     return ERR_OK;
 }
 
-void titan_base64_put(struct buf *out, struct slice bytes) {
+void base64_put(struct buf *out, struct slice bytes) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     uint8_t *to = buf_space(out, (bytes.len + 2) / 3 * 4);
     if (to == NULL) return;
