@@ -26,6 +26,7 @@ static const struct workload_entry workloads[] = {
     {"W8", "a chain of 1,000 no-ops, per step", w8_chain},
     {"W9", "1,000,000 queued, kill -9, restart to first dispatch", w9_restart},
     {"W10", "memory of a queued job; server and worker at rest", w10_memory},
+    {"W11", "a no-op of a tenant while another has 100,000 jobs queued", w11_fair},
     {"W13", "durable submit by HTTP, 64 connections, one in flight each", w13_http_submit},
     {"W14", "a job by HTTP, 64 connections, one in flight each", w14_http_get},
 };

@@ -72,6 +72,7 @@ enum err w7_graphs(struct bench *b, struct why *why);
 enum err w8_chain(struct bench *b, struct why *why);
 enum err w9_restart(struct bench *b, struct why *why);
 enum err w10_memory(struct bench *b, struct why *why);
+enum err w11_fair(struct bench *b, struct why *why);
 enum err w13_http_submit(struct bench *b, struct why *why);
 enum err w14_http_get(struct bench *b, struct why *why);
 

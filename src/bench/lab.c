@@ -142,14 +142,14 @@ void lab_server_kill(struct lab *l) {
 
 /* ---- workers ---- */
 
-enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why) {
+enum err lab_worker_start_as(struct lab *l, const char *token, uint32_t slots, struct why *why) {
     REQUIRE(l->worker_count < LAB_WORKERS_MAX);
     char data[BENCH_PATH_MAX + 16], number[16];
     double start = bench_now();
     uint64_t there = 0;
     snprintf(data, sizeof data, "%s/worker%u", l->dir, l->worker_count);
     snprintf(number, sizeof number, "%u", slots);
-    setenv("REEVE_TOKEN", l->worker, 1); /* an argument is seen by everyone */
+    setenv("REEVE_TOKEN", token, 1); /* an argument is seen by everyone */
     const char *const argv[] = {"reeve", "worker", "--server", l->address, "--data", data, slots > 0 ? "--slots" : NULL,
                                 number,  NULL};
     enum err e = spawn(l, argv, &l->workers[l->worker_count], why);
@@ -162,6 +162,10 @@ enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why) {
         pause_ms(LOOK_MS);
     }
     return e;
+}
+
+enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why) {
+    return lab_worker_start_as(l, l->worker, slots, why);
 }
 
 enum err lab_stop(struct lab *l, struct why *why) {
@@ -248,6 +252,18 @@ enum err lab_stat(struct lab *l, const char *name, uint64_t *ret, struct why *wh
             return ERR_OK;
         }
     return why_set(why, ERR_NOT_FOUND, "the server has no number `%s`", name);
+}
+
+enum err lab_token(struct lab *l, const char *tenant, const char *role, char ret[LAB_TOKEN_MAX], struct why *why) {
+    struct wire_name roles[] = {{slice_str(role)}};
+    struct wire_token_new m = {.name = slice_str(role), .tenant = slice_str(tenant), .roles = {roles, 1}};
+    struct client_frame f;
+    client_forget(&l->client);
+    enum err e = client_ask(&l->client, WIRE_TOKEN_NEW, &m, &f, why);
+    if (e != ERR_OK) return e;
+    const struct wire_token_given *given = f.message;
+    snprintf(ret, LAB_TOKEN_MAX, "%.*s", SLICE_FMT(given->token));
+    return ERR_OK;
 }
 
 /* ---- what it wrote ---- */

@@ -36,6 +36,11 @@ CHECKED enum err lab_connect(struct lab *l, struct why *why);      /* waits unti
 CHECKED enum err lab_is_alive(struct lab *l, struct why *why);     /* else: what the server said last */
 void lab_server_kill(struct lab *l);                               /* -9 */
 CHECKED enum err lab_worker_start(struct lab *l, uint32_t slots, struct why *why); /* attached; 0 = its default */
+/* The same for who has another token, of another tenant. */
+CHECKED enum err lab_worker_start_as(struct lab *l, const char *token, uint32_t slots, struct why *why);
+/* A new token of a tenant for one role. */
+CHECKED enum err lab_token(struct lab *l, const char *tenant, const char *role, char ret[LAB_TOKEN_MAX],
+                           struct why *why);
 CHECKED enum err lab_stop(struct lab *l, struct why *why); /* workers and server, by TERM */
 
 /* A number of `reeve stats`. */

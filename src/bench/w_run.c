@@ -48,51 +48,20 @@ static enum err chain_value(void *ctx, double *ret, struct why *why) {
     return e;
 }
 
-static bool has_success(const struct wire_events *m) {
-    const struct wire_event *events = m->events.at;
-    for (uint32_t i = 0; i < m->events.count; i++)
-        if (slice_eq(events[i].kind, SLICE("job")) && slice_eq(events[i].to, SLICE("succeeded"))) return true;
-    return false;
-}
-
-/* One submit; over when the event of its success has come. */
-static enum err trip(struct client *c, const struct wire_submit *m, struct why *why) {
-    struct client_frame got;
-    uint32_t request = 0;
-    enum err e = client_send(c, WIRE_SUBMIT, m, &request, why);
-    while (e == ERR_OK) {
-        e = client_next(c, -1, &got, why);
-        if (e == ERR_OK) e = client_refusal(&got, why);
-        if (e == ERR_OK && got.op == WIRE_EVENTS && has_success(got.message)) return ERR_OK;
-    }
-    return e;
-}
-
 static enum err trips_value(void *ctx, double *ret, struct why *why) {
     struct stepping *w = ctx;
     struct client *c = &w->lab->client;
     uint64_t count = bench_size(w->lab->bench, TRIPS), before = 0, after = 0;
-    struct wire_options options = {.kind = WIRE_JOB_NOOP};
-    struct wire_job job = {.name = SLICE("main")};
-    struct wire_flow flow = {.name = SLICE("bench"), .part = {{&options, 1}, {&job, 1}, false}};
-    struct wire_submit m = {{&flow, 1}};
     enum err e = lab_stat(w->lab, "journal_syncs", &before, why);
     double start = bench_now();
     for (uint64_t i = 0; i < count && e == ERR_OK; i++) {
-        client_forget(c);
-        e = trip(c, &m, why);
+        e = wait_trip(c, why);
     }
     *ret = (bench_now() - start) * 1e6 / (double)count;
     if (e == ERR_OK) e = lab_stat(w->lab, "journal_syncs", &after, why);
     w->syncs = after - before;
     w->flows += count;
     return e;
-}
-
-static enum err subscribe(struct lab *l, struct why *why) {
-    struct wire_subscribe m = {0};
-    uint32_t request = 0;
-    return client_send(&l->client, WIRE_SUBSCRIBE, &m, &request, why);
 }
 
 static void stepping_report(struct bench *b, const struct stepping *w, double value, double floor) {
@@ -110,7 +79,7 @@ enum err w4_round_trip(struct bench *b, struct why *why) {
     double value = 0, floor = 0;
     enum err e = lab_open(&l, b, why);
     if (e == ERR_OK) e = lab_worker_start(&l, 0, why);
-    if (e == ERR_OK) e = subscribe(&l, why);
+    if (e == ERR_OK) e = wait_subscribe(&l.client, why);
     if (e == ERR_OK) e = bench_rounds(b, &(struct pairing){step_floor, trips_value, &w}, &value, &floor, why);
     if (e == ERR_OK) e = lab_check(&l, w.flows, w.flows, why);
     lab_close(&l);

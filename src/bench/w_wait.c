@@ -56,3 +56,33 @@ enum err wait_submitted(struct lab *l, const struct buf *request, struct why *wh
     enum err e = wait_submit(l, request, id[0], why);
     return e == ERR_OK ? wait_flows(l, id, 1, why) : e;
 }
+
+enum err wait_subscribe(struct client *c, struct why *why) {
+    struct wire_subscribe m = {0};
+    uint32_t request = 0;
+    return client_send(c, WIRE_SUBSCRIBE, &m, &request, why);
+}
+
+static bool has_success(const struct wire_events *m) {
+    const struct wire_event *events = m->events.at;
+    for (uint32_t i = 0; i < m->events.count; i++)
+        if (slice_eq(events[i].kind, SLICE("job")) && slice_eq(events[i].to, SLICE("succeeded"))) return true;
+    return false;
+}
+
+enum err wait_trip(struct client *c, struct why *why) {
+    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    struct wire_job job = {.name = SLICE("main")};
+    struct wire_flow flow = {.name = SLICE("bench"), .part = {{&options, 1}, {&job, 1}, false}};
+    struct wire_submit m = {{&flow, 1}};
+    struct client_frame got;
+    uint32_t request = 0;
+    client_forget(c);
+    enum err e = client_send(c, WIRE_SUBMIT, &m, &request, why);
+    while (e == ERR_OK) {
+        e = client_next(c, -1, &got, why);
+        if (e == ERR_OK) e = client_refusal(&got, why);
+        if (e == ERR_OK && got.op == WIRE_EVENTS && has_success(got.message)) return ERR_OK;
+    }
+    return e;
+}

@@ -11,4 +11,8 @@ CHECKED enum err wait_submit(struct lab *l, const struct buf *request, char ret_
 CHECKED enum err wait_flows(struct lab *l, char (*ids)[WAIT_ID_BYTES], uint32_t count, struct why *why);
 CHECKED enum err wait_submitted(struct lab *l, const struct buf *request, struct why *why); /* both */
 
+/* One no-op, submitted and over when the event of its success has come; for who subscribed before. */
+CHECKED enum err wait_subscribe(struct client *c, struct why *why);
+CHECKED enum err wait_trip(struct client *c, struct why *why);
+
 #endif

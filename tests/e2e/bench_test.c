@@ -103,6 +103,7 @@ static void runs(void **state) {
     works("W6", 1);
     works("W7", 2);
     works("W8", 1);
+    works("W11", 2);
 }
 
 static void restarts(void **state) {
@@ -136,7 +137,7 @@ static void people_get_a_table(void **state) {
 
 static void bad_requests_are_refused(void **state) {
     (void)state;
-    realcli_refused(&r, "bench W11", 2, "there is no workload `W11`");
+    realcli_refused(&r, "bench W99", 2, "there is no workload `W99`");
     realcli_refused(&r, "bench --rounds 0", 2, "a number from 1 to 9");
     realcli_refused(&r, "bench --rounds", 2, "a value is missing");
     realcli_refused(&r, "bench --fast", 2, "there is no flag --fast");
