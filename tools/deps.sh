@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh [clang|package|browser|sdk]: installs the Debian packages that building and testing needs, with `clang` also those of fuzzing
-# and formatting, with `package` those of making a Debian package, with `browser` those of the tests in a browser, with `sdk` those of the Python SDK. Does
-# nothing when all are there.
+# deps.sh [WHAT]: installs the Debian packages that building and testing needs; of WHAT as well: `clang` for fuzzing and
+# formatting, `package` for making a Debian package, `browser` for tests in a browser, `sdk` for the Python SDK, `valgrind`
+# for counting instructions. Does nothing when all are there.
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
@@ -14,6 +14,7 @@ has_node() {
 has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)
 [[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
+[[ ${1:-} == valgrind ]] && packages+=(valgrind python3)
 [[ ${1:-} == sdk ]] && packages+=(python3 python3-setuptools python3-wheel mypy)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
@@ -36,8 +37,10 @@ else
 fi
 
 export DEBIAN_FRONTEND=noninteractive
+# A mirror that does not answer, or another apt that holds the lock, is given up at some point.
+apt=("${as_root[@]}" timeout 900 apt-get -o Acquire::http::Timeout=60 -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
 install() {
-    "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}" >/dev/null
+    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 # The package lists of a fresh machine may be absent or old: fetch them only when the first try fails.
-install 2>/dev/null || { "${as_root[@]}" apt-get update >/dev/null && install; }
+install 2>/dev/null || { "${apt[@]}" update >/dev/null && install; }

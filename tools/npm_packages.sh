@@ -7,7 +7,7 @@ stamp=node_modules/.reeve-lock
 cmp -s package-lock.json "$stamp" && exit 0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! npm ci --no-audit --no-fund --prefer-offline >"$log" 2>&1 </dev/null; then
+if ! timeout 600 npm ci --no-audit --no-fund --prefer-offline >"$log" 2>&1 </dev/null; then
     tail -30 "$log" >&2
     echo "$folder: its packages could not be fetched" >&2
     exit 1

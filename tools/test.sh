@@ -192,6 +192,12 @@ if wanted sdk; then
     run_tap sdk python3 sdk/python/tests/run.py
 fi
 
+# What a job costs, in instructions.
+if wanted instructions; then
+    tools/deps.sh valgrind
+    run_tap instructions python3 bench/instructions.py build/release/reeve
+fi
+
 # Agents: the official client of their protocol against the real program.
 if wanted mcp; then
     tools/npm_packages.sh tests/mcp

@@ -404,7 +404,7 @@ static void op_take(struct history *h, const struct history_turn *now, const str
     if (s->aside_untold) tell_aside(s, to);
     s->aside_untold = false;
     s->durable_lsn = now->durable_lsn;
-    if (s->is_writing && flusher_take(s->writer)) written(s, now->now_ms, to);
+    if ((s->is_writing || now->woken) && flusher_take(s->writer)) written(s, now->now_ms, to);
     if (s->is_reading && flusher_take(s->reader)) answered(s, to);
     if (s->is_rebuilding && flusher_take(s->rebuilder)) rebuilt(s, to);
     hand(s, now);

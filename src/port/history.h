@@ -94,6 +94,7 @@ struct history_turn {
     int64_t now_ms;  /* monotonic */
     int64_t wall_ms;
     uint64_t durable_lsn; /* of the journal */
+    bool woken; /* its descriptor may have been readable, also when what it told of was taken before */
 };
 
 struct history_taker { /* what `take` tells, each call valid while it lasts */

@@ -151,7 +151,7 @@ void project_turn(struct server *s) {
     struct history_stats now;
     if (h == NULL) return;
     struct clock *c = s->world.clock;
-    struct history_turn turn = {s->now_ms, c->wall(c).ms, engine_durable_lsn(s->engine)};
+    struct history_turn turn = {s->now_ms, c->wall(c).ms, engine_durable_lsn(s->engine), s->woken};
     struct history_taker to = {past_answered, noted, s};
     h->ops->stats(h, &now);
     if (now.lives != p->lives) start_over(s, &now);

@@ -266,12 +266,12 @@ void server_pass(struct server *s) {
     session_tell_gone(s);
     titan_fleet_turn(s);
     vault_turn(s);
-    s->woken = false;
     if (s->failed != ERR_OK) return;
     lanes_serve(s);
     resp_serve(s);
     judge_turn(s);
     project_turn(s);
+    s->woken = false;
     retain_turn(s);
     almanac_turn(s);
     if (s->world.guest != NULL) s->world.guest->turn(s->world.guest->ctx);

@@ -55,7 +55,7 @@ static void noted(void *ctx, enum history_note level, const char *text) {
 }
 
 static void take(struct lab *l, const struct history_taker *to) {
-    struct history_turn t = {now_ms(), 1000000, l->durable_lsn};
+    struct history_turn t = {now_ms(), 1000000, l->durable_lsn, true};
     l->h->ops->take(l->h, &t, to);
 }
 
@@ -101,6 +101,18 @@ static int teardown(void **state) {
     arena_fini(&l->arena);
     tmpdisk_remove(&l->tmp);
     return 0;
+}
+
+/* A thread says that it is through a moment after it is; who took its result in between must not be told for ever. */
+static void a_late_word_is_heard_once(void **state) {
+    struct lab *l = *state;
+    struct history_taker to = {answered, noted, l};
+    struct pollfd p = {l->h->ops->fd(l->h), POLLIN, 0};
+    uint64_t word = 1;
+    assert_int_equal(write(p.fd, &word, sizeof word), sizeof word);
+    assert_int_equal(poll(&p, 1, 0), 1);
+    take(l, &to);
+    assert_int_equal(poll(&p, 1, 0), 0);
 }
 
 static struct history_stats stats_of(struct lab *l) {
@@ -493,6 +505,7 @@ static void closing_does_not_wait_for_old_flows(void **state) {
 int main(void) {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(a_late_word_is_heard_once),
         TEST(what_was_put_is_there_after_closing),
         TEST(a_later_row_replaces_an_earlier_one_and_no_other),
         TEST(pages_have_each_flow_once_though_others_come),
