@@ -12,9 +12,15 @@ sim_seeds=${SIM_SEEDS:-500} # enough to meet each kind of fault; `make soak` goe
 commit=$(git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 sim_from=${SIM_FROM:-$((16#$commit))}
 
-# No suite takes a third of this. One that hangs is ended and counted as failed, so that the others have their say.
+# No suite takes a third of the first, nor all of them of the second. One that hangs is ended and counted as failed, so
+# that the others have their say, and so that there is a last line whatever happens.
 suite_seconds=${SUITE_SECONDS:-1200}
-within() { timeout --kill-after=20 "$suite_seconds" "$@"; }
+run_seconds=${RUN_SECONDS:-4500}
+within() {
+    local left=$((run_seconds - SECONDS))
+    ((left > 1)) || left=1
+    timeout --kill-after=20 $((left < suite_seconds ? left : suite_seconds)) "$@"
+}
 
 logs=build/test-logs
 mkdir -p "$logs"
@@ -40,7 +46,7 @@ build() {
     shift
     start=$(now_ms)
     local log=$logs/build-$preset.log
-    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j2 --target "$@"; } >"$log" 2>&1; then
+    if ! { cmake --preset "$preset" && within cmake --build --preset "$preset" -j2 --target "$@"; } >"$log" 2>&1; then
         grep -E 'error|FAILED|warning|undefined' "$log" | head -40 >&2 || true
         echo "test: the $preset build failed, see $log" >&2
         echo "$passed_total passed, $((failed_total + 1)) failed"
@@ -62,7 +68,7 @@ record() {
     local failed=$3
     if (($6 == 124 || $6 == 137)); then
         failed=$((failed + 1))
-        echo "$1: ended after $suite_seconds s, it did not by itself"
+        echo "$1: ended after $(($4 / 1000)) s, it did not by itself"
     elif (($6)); then
         failed=$((failed ? failed : 1))
     fi
