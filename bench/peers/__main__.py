@@ -21,7 +21,7 @@ from measure import count_syncs, measure, say
 from peer import all_peers
 from plot import svg
 from report import markdown
-from table import WORKLOADS, Plan
+from table import WORKLOADS, Plan, disk_speed
 
 LOSS = os.path.join(ROOT, "bench", "loss.py")
 LOSS_S = 600
@@ -103,7 +103,8 @@ def run(args):
                "machine": machine(args.data), "floors": floors(args.data, args.quick),
                "busy": f"The machine was busy with other things (load {load:.1f} before the run)."
                if load > BUSY_LOAD * os.cpu_count() else ""}
-    results["workloads"] = [measure(each, peers, args.data, args.rounds, args.quick) for each in workloads]
+    results["workloads"] = [measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]))
+                            for each in workloads]
     if not args.no_syncs:
         count_syncs(results["workloads"], peers, workloads, args.data, args.quick)
     results["systems"] = described(peers)

@@ -65,7 +65,7 @@ def drop(result, peer, reason):
     result["not_run"][peer.name] = reason
 
 
-def measure(workload, peers, disk, rounds, quick):
+def measure(workload, peers, disk, rounds, quick, disk_speed=1.0):
     rounds = min(rounds, workload.rounds_max)
     result = {"name": workload.name, "text": workload.text, "op": workload.op, "unit": workload.unit, "floor": workload.floor,
               "target": workload.target, "clients": workload.clients, "flight": workload.flight, "payload": workload.payload,
@@ -76,7 +76,7 @@ def measure(workload, peers, disk, rounds, quick):
         for i in range(rounds):
             for peer in list(ready):
                 try:
-                    got = asked(peer, Plan(workload, quick))
+                    got = asked(peer, Plan(workload, quick, disk=disk_speed))
                     keep(result, peer, got)
                     say(f"{workload.name} round {i + 1} of {rounds}: {peer.name} {figures.number(got[0].value)} {workload.unit}")
                 except TROUBLE as error:
@@ -94,7 +94,8 @@ def measure(workload, peers, disk, rounds, quick):
 def count_syncs(results, peers, workloads, disk, quick):
     """Into the rows that are there."""
     for each in peers:
-        rows = {workload.name: row for workload in workloads if workload.counted and each.does(workload)
+        rows = {workload.name: row for workload in workloads
+                if workload.counted and each.does(workload) and workload.name not in each.uncounted
                 for result in results if result["name"] == workload.name for row in result["rows"] if row["name"] == each.name}
         if not each.counts_syncs or not rows:
             continue

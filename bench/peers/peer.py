@@ -28,6 +28,7 @@ class Peer:
     settings = ""  # what differs from its defaults, and how it is asked
     only = None  # names of workloads, when it takes part in some of those that it has a method for
     counts_syncs = True  # there is a server whose syncs mean something
+    uncounted = frozenset()  # workloads whose syncs are not
     order = 50
 
     def __init__(self, lab):

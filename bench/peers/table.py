@@ -2,6 +2,7 @@
 from dataclasses import dataclass
 
 PAYLOAD_BYTES = 200
+USUAL_SYNCS = 3000.0  # a second
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Workload:
     quick: int = 0  # the same in a quick run
     counted: int = 0  # the same while syncs are counted; 0 = they are not
     rounds_max: int = 99
+    waits_for_disk: bool = False  # a slow disk makes `count` smaller, so that a run ends
 
     @property
     def more_is_better(self):
@@ -32,9 +34,10 @@ WORKLOADS = (
     Workload("W2", "durable submit, 64 connections, one in flight each", "submit", "/s", "T(64)", "≥ 0.8 T(64)",
              clients=64, payload=PAYLOAD_BYTES, seconds=1.0, counted=2000),
     Workload("W4", "a no-op through a worker, one in flight: submit to result", "round_trip", "µs", "2/F",
-             "≤ 2/F + 150 µs", count=300, quick=50, counted=100),
+             "≤ 2/F + 150 µs", count=300, quick=50, counted=100,
+             waits_for_disk=True),
     Workload("W5", "queued no-ops are drained by workers that are there already", "drain", "/s", "apply alone",
-             "≥ 200,000/s", count=5000, quick=500, counted=1000),
+             "≥ 200,000/s", count=5000, quick=500, counted=500, waits_for_disk=True),
     Workload("W6", "/bin/true, output captured", "processes", "/s", "S", "≥ 0.9 S", count=500, quick=50, counted=50),
     Workload("W7", "a flow of 10,000 no-ops: 1 → 9,998 → 1, per job", "fan", "µs", "apply alone", "≤ 10 µs", count=10000,
              quick=500),
@@ -45,18 +48,26 @@ WORKLOADS = (
 )
 
 
+def disk_speed(floors):
+    """Of the disk, by the floor F; at most 1."""
+    return next((min(1.0, each["value"] / USUAL_SYNCS) for each in floors if each.get("shape") == "F"), 1.0)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a peer is asked to do once."""
     workload: Workload
     quick: bool = False
     is_counted: bool = False  # the number that `counted` says, whatever time it takes
+    disk: float = 1.0  # how fast it is, 1 = a usual one
 
     @property
     def count(self):
         if self.is_counted:
             return self.workload.counted
-        return self.workload.quick if self.quick else self.workload.count
+        if self.quick:
+            return self.workload.quick
+        return max(self.workload.quick, int(self.workload.count * (self.disk if self.workload.waits_for_disk else 1.0)))
 
     @property
     def seconds(self):

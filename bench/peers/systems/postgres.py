@@ -30,7 +30,7 @@ def postgres_start(lab, folder):
     home = os.path.join(folder, "pg")
     os.mkdir(home)
     data, port, user = os.path.join(home, "data"), labs.free_port(), as_user(home)
-    done = subprocess.run([*user, binary("initdb"), "-D", data, "-A", "trust", "-U", "bench", "-E", "UTF8", "--locale", "C"],
+    done = subprocess.run([*user, binary("initdb"), "-D", data, "-A", "trust", "-U", "bench", "-E", "UTF8", "--locale", "C", "--no-sync"],
                           cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=2 * labs.PATIENCE_S, check=False)
     if done.returncode:
