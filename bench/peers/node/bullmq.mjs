@@ -13,12 +13,13 @@ export async function open(port) {
 export const add = (data) => queue.add("job", data);
 export const queued = () => queue.getWaitingCount();
 
-let filled, drainer;
+let filled, drainer, drains = 0;
 export async function fill(count) {
-  filled = new Queue("drain", { connection });
+  const name = `drain-${drains++}`;
+  filled = new Queue(name, { connection });
   for (let at = 0; at < count; at += 1000)
     await filled.addBulk(Array.from({ length: Math.min(1000, count - at) }, () => ({ name: "job", data: {} })));
-  drainer = new Worker("drain", noop, { connection, autorun: false, concurrency: 100 });
+  drainer = new Worker(name, noop, { connection, autorun: false, concurrency: 100 });
   await drainer.waitUntilReady();
 }
 

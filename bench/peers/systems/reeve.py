@@ -18,7 +18,8 @@ def bench(folder, workload, plan, trace=None):
     if not os.access(BINARY, os.X_OK):
         raise Failed(f"there is no {BINARY}: make build")
     argv = [BINARY, "bench", workload, "--json", "--rounds", "1", "--data", folder]
-    if plan.quick:
+    # While syncs are counted it goes on for as long as it should: a few at start and end must not matter.
+    if plan.quick and not (plan.is_counted and workload != "W5"):
         argv.append("--quick")
     if trace:
         argv = [program("strace"), "-f", "-y", "--seccomp-bpf", "-qq", "-e", "signal=none", "-e",
