@@ -1,6 +1,7 @@
 """Rounds: every system in turn, again and again; then once more, with fewer operations, while syncs are counted."""
 import subprocess
 import sys
+from dataclasses import asdict
 
 import figures
 from lab import Failed, Lab
@@ -67,10 +68,8 @@ def drop(result, peer, reason):
 
 def measure(workload, peers, disk, rounds, quick, disk_speed=1.0):
     rounds = min(rounds, workload.rounds_max)
-    result = {"name": workload.name, "text": workload.text, "op": workload.op, "unit": workload.unit, "floor": workload.floor,
-              "target": workload.target, "clients": workload.clients, "flight": workload.flight, "payload": workload.payload,
-              "seconds": Plan(workload, quick).seconds, "rounds": rounds, "more_is_better": workload.more_is_better, "rows": [],
-              "floors": [], "not_run": {}}
+    result = {**asdict(workload), "seconds": Plan(workload, quick).seconds, "rounds": rounds,
+              "more_is_better": workload.more_is_better, "rows": [], "floors": [], "not_run": {}}
     with Lab(disk, quick) as lab:
         ready = started(lab, peers, workload, result["not_run"])
         for i in range(rounds):

@@ -45,6 +45,16 @@ def verdict(row, more_is_better):
     return f"{row_name(row)}: {'met' if met else '**missed**'} ({'≥' if more_is_better else '≤'} {number(target)})"
 
 
+def beaten(workload):
+    """Whether Reeve is faster than the system that it has to be faster than."""
+    other = next((figures.median(row["values"]) for row in workload["rows"] if row["name"] == workload["beats"]), None)
+    reeve = reeve_of(workload)
+    if other is None or reeve is None:
+        return []
+    times = figures.ratio(reeve, other, workload["more_is_better"])
+    return [f"faster than {workload['beats']}: {'met' if times > 1 else '**missed**'} ({times:.3g} times)"]
+
+
 def workload_part(workload):
     more, unit = workload["more_is_better"], workload["unit"]
     floor, reeve = floor_of(workload), reeve_of(workload)
@@ -52,7 +62,7 @@ def workload_part(workload):
              f"Unit: {unit}{', more is better' if more else ', less is better'}."]
     if floor:
         lines[-1] += f" Floor {workload['floor']}: {number(floor)} {unit}."
-    said = [each for each in (verdict(row, more) for row in workload["rows"]) if each]
+    said = [each for each in (verdict(row, more) for row in workload["rows"]) if each] + beaten(workload)
     if said:
         lines += ["", f"Target {workload['target']}. " + "; ".join(said) + "."]
     lines += ["", f"| | median, {unit} | min … max | of the floor | of Reeve | durable | syncs per 1,000 | jobs or answers a round |",

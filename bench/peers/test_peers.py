@@ -104,6 +104,11 @@ class Report(unittest.TestCase):
     def test_the_target_is_that_of_the_median(self):
         self.assertIn("Reeve: met (≥ 900)", report.markdown(results()))
 
+    def test_who_has_to_be_beaten_is_compared(self):
+        got = dict(results()["workloads"][0], beats="Other")
+        got["rows"] = got["rows"] + [dict(got["rows"][0], name="Other", values=[1000.0], targets=[])]
+        self.assertIn("faster than Other: **missed** (0.95 times)", "\n".join(report.workload_part(got)))
+
     def test_what_is_lost_is_appended(self):
         self.assertTrue(report.markdown(results(), "## Lost\n\nnothing\n").endswith("## Lost\n\nnothing\n"))
 

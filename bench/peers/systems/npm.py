@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 
-import lab as labs
 from lab import BUILD, HERE, Agent, Failed, program
 from peer import Peer, micros, rate
 from postgres import postgres_start, postgres_version

@@ -52,7 +52,8 @@ class Slurm(Peer):
     name = "Slurm"
     durable = "all but the last seconds"
     sync = "its state is written from time to time, beside the answers"
-    settings = "`sbatch --array`, one node with 64 slots (it schedules once a second), `sched/backfill`, `task/none`, `proctrack/linuxproc`, no accounting"
+    settings = "`sbatch --array`, one node with 64 slots (it schedules once a second), `sched/backfill`, `task/none`, " \
+               "`proctrack/linuxproc`, no accounting; 8 s a round at most"
     order = 63
 
     def start(self):
@@ -68,7 +69,8 @@ class Slurm(Peer):
             f.write(CONF.format(slots=SLOTS, host=self.host, folder=self.folder, controller=self.controller, daemon=daemon))
         self.env = dict(os.environ, SLURM_CONF=self.conf)
         self.munge_start()
-        self.servers = [self.lab.serve([program("slurmctld"), "-D", "-i", "-f", self.conf], self.folder, self.controller, env=self.env)]
+        self.servers = [self.lab.serve([program("slurmctld"), "-D", "-i", "-f", self.conf], self.folder, self.controller,
+                                       env=self.env)]
         self.servers.append(self.lab.serve([program("slurmd"), "-D", "-f", self.conf, "-N", self.host], self.folder, daemon,
                                            env=self.env))
         labs.until(lambda: "idle" in self.call("sinfo", "-h", "-o", "%T"), "a node that is idle", pause=0.2)
