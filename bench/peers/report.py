@@ -74,7 +74,7 @@ def workload_part(workload):
             syncs += f" (own count {number(row['own_syncs_per_1000'])})"
         lines.append(f"| {row_name(row)} | {number(got['median'])} | {number(got['min'])} … {number(got['max'])} | "
                      f"{cell(got['of_floor'], lambda v: f'{v:.3g}')} | {cell(got['of_reeve'], lambda v: f'{v:.3g}')} | "
-                     f"{row['durable']} | {syncs.strip()} | {number(figures.median(row['operations']))} |")
+                     f"{row['durable']} | {syncs.strip()} | {cell(figures.median(row['operations']) or None)} |")
     for name, reason in workload["not_run"].items():
         lines.append(f"| {one_line(name)} | not run: {one_line(reason)} | | | | | | |")
     return lines + [""]
