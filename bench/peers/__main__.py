@@ -1,6 +1,6 @@
 """Reeve beside others, on the same machine, in the same run.
 
-    python3 bench/peers [--quick] [--rounds N] [--only W1,W2] [--systems reeve,redis] [--data DIR] [--out DIR] [--list]
+    python3 bench/peers [--quick] [--rounds N] [--minutes N] [--only W1,W2] [--systems reeve,redis] [--data DIR] [--out DIR] [--list]
 
 Writes RESULTS.md and results.svg into --out (bench/) and the raw figures into build/peers/results.json. `--render` only writes
 them again from there. Installs nothing from Debian (tools/deps.sh peers does); packages of npm go below build/peers.
@@ -25,6 +25,7 @@ from table import WORKLOADS, Plan, disk_speed
 
 LOSS = os.path.join(ROOT, "bench", "loss.py")
 LOSS_S = 600
+COUNTING_MINUTES = 2.0  # that the syncs take at the end
 BUSY_LOAD = 0.5  # of a processor: more than this before the run is somebody else
 
 
@@ -80,7 +81,7 @@ def loss_part():
 
 
 def command():
-    parts = [f"{name}={shlex.quote(os.environ[name])}" for name in ("RUNS", "QUICK", "ONLY", "BENCH_DATA") if os.environ.get(name)]
+    parts = [f"{name}={shlex.quote(os.environ[name])}" for name in ("RUNS", "MINUTES", "QUICK", "ONLY", "BENCH_DATA") if os.environ.get(name)]
     if os.environ.get("MAKELEVEL"):
         return " ".join(["make bench-peers", *parts])
     return "python3 bench/peers " + " ".join(map(shlex.quote, sys.argv[1:])).strip()
@@ -103,8 +104,12 @@ def run(args):
                "machine": machine(args.data), "floors": floors(args.data, args.quick),
                "busy": f"The machine was busy with other things (load {load:.1f} before the run)."
                if load > BUSY_LOAD * os.cpu_count() else ""}
-    results["workloads"] = [measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]))
-                            for each in workloads]
+    results["workloads"] = []
+    for i, each in enumerate(workloads):
+        # What one of them did not use the next ones have.
+        left = (args.minutes - COUNTING_MINUTES) * 60 - (time.monotonic() - began)
+        seconds = left * each.share / sum(one.share for one in workloads[i:])
+        results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds))
     if not args.no_syncs:
         count_syncs(results["workloads"], peers, workloads, args.data, args.quick)
     results["systems"] = described(peers)
@@ -125,6 +130,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--quick", action="store_true", help="small counts: whether it works, not how fast it is")
     p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--minutes", type=float, default=13, help="after about so many no more rounds begin")
     p.add_argument("--only", default="", help="workloads: W1,W2")
     p.add_argument("--systems", default="", help="parts of names: reeve,redis")
     p.add_argument("--data", default=os.environ.get("TMPDIR") or "/var/tmp", help="on which disk")

@@ -1,6 +1,7 @@
 """Rounds: every system in turn, again and again; then once more, with fewer operations, while syncs are counted."""
 import subprocess
 import sys
+import time
 from dataclasses import asdict
 
 import figures
@@ -66,13 +67,18 @@ def drop(result, peer, reason):
     result["not_run"][peer.name] = reason
 
 
-def measure(workload, peers, disk, rounds, quick, disk_speed=1.0):
-    rounds = min(rounds, workload.rounds_max)
-    result = {**asdict(workload), "seconds": Plan(workload, quick).seconds, "rounds": rounds,
+def measure(workload, peers, disk, rounds, quick, disk_speed=1.0, seconds=float("inf")):
+    """As many rounds as are asked for, or as begin in so many seconds; at least one."""
+    rounds, began = min(rounds, workload.rounds_max), time.monotonic()
+    result = {**asdict(workload), "seconds": Plan(workload, quick).seconds, "rounds": 0,
               "more_is_better": workload.more_is_better, "rows": [], "floors": [], "not_run": {}}
     with Lab(disk, quick) as lab:
         ready = started(lab, peers, workload, result["not_run"])
         for i in range(rounds):
+            if i and time.monotonic() - began > seconds:
+                say(f"{workload.name}: {i} of {rounds} rounds, its time is up")
+                break
+            result["rounds"] = i + 1
             for peer in list(ready):
                 try:
                     got = asked(peer, Plan(workload, quick, disk=disk_speed))

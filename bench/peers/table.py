@@ -22,6 +22,7 @@ class Workload:
     quick: int = 0  # the same in a quick run
     counted: int = 0  # the same while syncs are counted; 0 = they are not
     rounds_max: int = 99
+    share: float = 1.0  # of the time of a run, beside the others
     waits_for_disk: bool = False  # a slow disk makes `count` smaller, so that a run ends
 
     @property
@@ -36,17 +37,17 @@ WORKLOADS = (
              beats="Redis list, always", clients=64, payload=PAYLOAD_BYTES, seconds=1.0, counted=640),
     Workload("W4", "a no-op through a worker, one in flight: submit to result", "round_trip", "µs", "2/F",
              "≤ 2/F + 150 µs", count=300, quick=50, counted=50,
-             waits_for_disk=True),
+             waits_for_disk=True, share=0.7),
     Workload("W5", "queued no-ops are drained by workers that are there already", "drain", "/s", "apply alone",
-             "≥ 200,000/s", count=5000, quick=500, counted=300, waits_for_disk=True),
+             "≥ 200,000/s", count=5000, quick=500, counted=300, waits_for_disk=True, share=2.0),
     Workload("W6", "/bin/true, output captured", "processes", "/s", "S", "≥ 0.9 S", count=500, quick=50, counted=50,
-             rounds_max=3),
+             rounds_max=3, share=1.5),
     Workload("W7", "a flow of 10,000 no-ops: 1 → 9,998 → 1, per job", "fan", "µs", "apply alone", "≤ 10 µs", count=10000,
              quick=500),
     Workload("W8", "a chain of 1,000 no-ops, per step", "chain", "µs", "1/F", "≤ 1/F + 150 µs", count=1000, quick=100,
-             counted=100),
+             counted=100, share=0.5),
     Workload("W9", "1,000,000 queued, kill -9, restart to the first job given away", "restart", "s", "apply alone", "≤ 1 s",
-             payload=PAYLOAD_BYTES, count=1000000, quick=10000, rounds_max=3),
+             payload=PAYLOAD_BYTES, count=1000000, quick=10000, rounds_max=3, share=2.0),
 )
 
 

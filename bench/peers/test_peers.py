@@ -98,6 +98,12 @@ class Report(unittest.TestCase):
         self.assertEqual([row["name"] for row in got["rows"]], ["Reeve"])
         self.assertEqual(got["not_run"]["Fails later"], "lost 3 jobs")
 
+    def test_when_the_time_is_up_no_more_rounds_begin(self):
+        Steady.values = iter((800.0, 1200.0))
+        with tempfile.TemporaryDirectory() as disk:
+            got = measure.measure(WORKLOADS[0], [Steady], disk, 2, True, seconds=0.0)
+        self.assertEqual((got["rounds"], got["rows"][0]["values"]), (1, [800.0]))
+
     def test_a_row_has_median_spread_ratios_and_syncs(self):
         self.assertIn("| Reeve | 950 | 800 … 1,200 | 0.95 | 1 | yes | (own count 500) | 1,000 |", report.markdown(results()))
 
