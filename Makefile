@@ -44,7 +44,7 @@ bench: build ## the workloads W0 to W10, each beside its floor; docs/benchmarks.
 	@build/release/reeve bench $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 .PHONY: bench-peers
-bench-peers: program ## Reeve beside other systems in the same run, into bench/RESULTS.md: RUNS=5, QUICK=1, ONLY=W1,W2
+bench-peers: build ## Reeve beside other systems in the same run, into bench/RESULTS.md: RUNS=5, QUICK=1, ONLY=W1,W2
 	@tools/deps.sh peers || echo "bench-peers: what is missing is listed as not run"
 	@python3 bench/peers --rounds $(RUNS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(BENCH_DATA),--data $(BENCH_DATA))

@@ -25,7 +25,9 @@ from table import WORKLOADS, Plan, disk_speed
 
 LOSS = os.path.join(ROOT, "bench", "loss.py")
 LOSS_S = 600
-COUNTING_MINUTES = 2.0  # that the syncs take at the end
+LOSS_HEAD = "## W12: acknowledged, and lost after a crash or a power cut"
+LOSS_ROUNDS, LOSS_ROUNDS_QUICK, LOSS_MINUTES = 5, 1, 2.0
+COUNTING_MINUTES = 1.5  # that the syncs take at the end
 BUSY_LOAD = 0.5  # of a processor: more than this before the run is somebody else
 
 
@@ -68,16 +70,17 @@ def described(peers):
     return found
 
 
-def loss_part():
+def loss_part(quick):
     """What is lost after a crash is measured by another program; its table belongs here, too."""
     if not os.path.exists(LOSS):
         return ""
     try:
-        done = subprocess.run([sys.executable, LOSS, "--markdown"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                              timeout=LOSS_S, check=False)
+        done = subprocess.run([sys.executable, LOSS, "--markdown", "--rounds", str(LOSS_ROUNDS_QUICK if quick else LOSS_ROUNDS)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=LOSS_S, check=False)
     except subprocess.TimeoutExpired:
-        return f"## What is lost\n\nnot run: no end after {LOSS_S} s\n"
-    return done.stdout if done.returncode == 0 else f"## What is lost\n\nnot run: exit code {done.returncode}\n"
+        return f"{LOSS_HEAD}\n\nnot run: no end after {LOSS_S} s\n"
+    said = done.stdout.strip() or f"not run: exit code {done.returncode}"  # a loss is an exit code, too
+    return f"{LOSS_HEAD}\n\nBy `bench/loss.py`. {said}\n"
 
 
 def command():
@@ -107,7 +110,7 @@ def run(args):
     results["workloads"] = []
     for i, each in enumerate(workloads):
         # What one of them did not use the next ones have.
-        left = (args.minutes - COUNTING_MINUTES) * 60 - (time.monotonic() - began)
+        left = (args.minutes - COUNTING_MINUTES - (LOSS_MINUTES if os.path.exists(LOSS) else 0)) * 60 - (time.monotonic() - began)
         seconds = left * each.share / sum(one.share for one in workloads[i:])
         results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds))
     if not args.no_syncs:
@@ -130,7 +133,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--quick", action="store_true", help="small counts: whether it works, not how fast it is")
     p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--minutes", type=float, default=13, help="after about so many no more rounds begin")
+    p.add_argument("--minutes", type=float, default=14, help="after about so many no more rounds begin")
     p.add_argument("--only", default="", help="workloads: W1,W2")
     p.add_argument("--systems", default="", help="parts of names: reeve,redis")
     p.add_argument("--data", default=os.environ.get("TMPDIR") or "/var/tmp", help="on which disk")
@@ -157,7 +160,7 @@ def main():
             results = json.load(f)
     else:
         results = run(args)
-        results["loss"] = loss_part() if not (args.only or args.systems) else ""
+        results["loss"] = loss_part(args.quick) if not (args.only or args.systems) else ""
         os.makedirs(BUILD, exist_ok=True)
         with open(raw, "w", encoding="utf-8") as f:
             json.dump(results, f, indent=1)

@@ -32,22 +32,22 @@ class Workload:
 
 WORKLOADS = (
     Workload("W1", "durable submit, 1 connection, one at a time", "submit", "/s", "T(1)", "≥ 0.9 T(1)",
-             payload=PAYLOAD_BYTES, seconds=1.0, counted=200),
+             payload=PAYLOAD_BYTES, seconds=0.8, counted=200, share=1.3),
     Workload("W2", "durable submit, 64 connections, one in flight each", "submit", "/s", "T(64)", "≥ 0.8 T(64)",
-             beats="Redis list, always", clients=64, payload=PAYLOAD_BYTES, seconds=1.0, counted=640),
+             beats="Redis list, always", clients=64, payload=PAYLOAD_BYTES, seconds=0.8, counted=640, share=1.4),
     Workload("W4", "a no-op through a worker, one in flight: submit to result", "round_trip", "µs", "2/F",
              "≤ 2/F + 150 µs", count=300, quick=50, counted=50,
              waits_for_disk=True, share=0.7),
     Workload("W5", "queued no-ops are drained by workers that are there already", "drain", "/s", "apply alone",
-             "≥ 200,000/s", count=5000, quick=500, counted=300, waits_for_disk=True, share=2.0),
+             "≥ 200,000/s", count=5000, quick=500, counted=300, waits_for_disk=True, share=1.7),
     Workload("W6", "/bin/true, output captured", "processes", "/s", "S", "≥ 0.9 S", count=500, quick=50, counted=50,
-             rounds_max=3, share=1.5),
+             rounds_max=3, share=1.3),
     Workload("W7", "a flow of 10,000 no-ops: 1 → 9,998 → 1, per job", "fan", "µs", "apply alone", "≤ 10 µs", count=10000,
              quick=500),
     Workload("W8", "a chain of 1,000 no-ops, per step", "chain", "µs", "1/F", "≤ 1/F + 150 µs", count=1000, quick=100,
-             counted=100, share=0.5),
+             counted=100, share=0.4),
     Workload("W9", "1,000,000 queued, kill -9, restart to the first job given away", "restart", "s", "apply alone", "≤ 1 s",
-             payload=PAYLOAD_BYTES, count=1000000, quick=10000, rounds_max=3, share=2.0),
+             payload=PAYLOAD_BYTES, count=1000000, quick=10000, rounds_max=3, share=2.2),
 )
 
 
