@@ -32,7 +32,7 @@ def settings_of(workload):
     if workload["payload"]:
         parts.append(f"payload {workload['payload']} bytes")
     if workload["seconds"]:
-        parts.append(f"{workload['seconds']:g} s a round")
+        parts.append(f"{workload['seconds']:g} s a round (Reeve and the floor as in `reeve bench`)")
     parts.append(f"{workload['rounds']} round{'s' * (workload['rounds'] > 1)}")
     return "; ".join(parts)
 
