@@ -349,6 +349,7 @@ void titan_init(struct server *s) {
     vec_init(&all->ready, sizeof(conn_id));
     buf_init(&all->out, HEARD_BYTES_MAX);
     titan_book_init(&all->book);
+    titan_gates_init(&all->gates);
 }
 
 void titan_fini(struct server *s) {
@@ -358,4 +359,5 @@ void titan_fini(struct server *s) {
     vec_fini(&all->ready);
     buf_fini(&all->out);
     titan_book_fini(&all->book);
+    titan_gates_fini(&all->gates);
 }

@@ -9,6 +9,7 @@
 #include "session.h"
 #include "titan_files.h"
 #include "titan_flow.h"
+#include "titan_gates.h"
 #include "titan_impl.h"
 
 #define INLINE_BYTES_MAX 16384u         /* a script up to this is part of its job; a longer one is a blob */
@@ -52,6 +53,9 @@ static void submit(struct server *s, struct session *n) {
     struct titan_rules rules = {.backoff = s->options.titan->backoff,
                                 .dag_ms = s->options.titan->dag_seconds * 1000,
                                 .alone_ms = s->options.titan->job_seconds * 1000,
+                                .gates = s->options.titan->gates,
+                                .gate_ms_max = s->limits->delay_ms_max,
+                                .gate_id_bytes_max = titan_gate_id_bytes_max(s),
                                 .priority_max = s->limits->priority_max,
                                 .name_bytes_max = (size_t)s->limits->name_bytes_max};
     struct wire_flow flow;
