@@ -227,15 +227,13 @@ def case_other_scripts_are_scripts():
     assert gate not in reeve("approve"), "nobody but the script asks"
     decide(gate, "APPROVED")
     wait(b)
-    for how in ({"first": "hitl-gate-other"}, {"seconds": "soon"}, {"seconds": 0}, {"message": ""},
-                {"seconds": 10 ** 9}):
-        gate, b = gated(script="print('ran')", **how)
-        wait(b)
-        equal(logs(gate), "ran")
-    a = unique("my-gate")
-    submit(gate_job(a, [], script="print('ran')"))
-    wait(a)
-    equal(logs(a), "ran")
+    others = [("hitl-gate-" + unique("a"), how) for how in (
+        {"first": "hitl-gate-other"}, {"seconds": "soon"}, {"seconds": 0}, {"message": ""}, {"seconds": 10 ** 9})]
+    others.append((unique("my-gate"), {}))
+    submit(*[gate_job(gate, [], script="print('ran')", **how) for gate, how in others])
+    for gate, how in others:
+        wait(gate)
+        equal((logs(gate), how), ("ran", how))
 
 
 FORGED = """
