@@ -1,6 +1,6 @@
 /* tool_gate.c: what waits for a decision, and deciding it. A verdict is bound to the hash of what was shown: `approve`
- * wants it from the agent; Titan's two tools name a gate only, and take the hash of what is asked at that moment. A gate
- * that is a script and polls the store (ADR 0094) is decided by its key there. */
+ * wants it from the agent; Titan's two tools name a gate only, and take the hash of what is asked at that moment. A
+ * gate that is a script and polls the store (ADR 0094) is decided by its key there. */
 #include "find.h"
 
 #define PAGE_STANDARD 20u

@@ -63,8 +63,8 @@ struct asks {
     struct slice id, message;
 };
 
-/* True: it came by Titan's protocol. Labels anybody can write, but the principal `titan` is given by its listener; and a
- * job that a policy, a role or several people have to do with is not decided by a key. */
+/* True: it came by Titan's protocol. Labels anybody can write, but the principal `titan` is given by its listener; and
+ * a job that a policy, a role or several people have to do with is not decided by a key. */
 static bool gate_read(struct server *s, struct job_ref ref, struct asks *ret) {
     struct job_view job;
     struct flow_view flow;
@@ -292,7 +292,7 @@ static void one_mark(void *ctx, const struct item_view *v) {
     due_add(ctx, slice_of(v->key.ptr + prefix, v->key.len - prefix));
 }
 
-/* After a start: what was asked and not announced, what was decided and not taken, what was closed and is still shown. */
+/* After a start: what was asked and not announced, what was decided and not taken, what is over and still shown. */
 static void look_at_all(struct server *s) {
     struct question_view q;
     struct store_place place = {.tenant = tenant_of(s)};

@@ -1,5 +1,5 @@
-/* titan_gates.h: gates for people that came by Titan's protocol, in step with the keys by which Titan's clients know and
- * decide them. Such a gate is a gate of ours (proto/titan_flow.c); in the store of its tenant it has, as there,
+/* titan_gates.h: gates for people that came by Titan's protocol, in step with the keys by which Titan's clients know
+ * and decide them. Such a gate is a gate of ours (proto/titan_flow.c); in the store of its tenant it has, as there,
  *
  *     user:titan:hitl:queue        a set: gates that wait
  *     user:titan:hitl:status:ID    WAITING, then APPROVED, REJECTED, TIMEOUT, or CLEARED when it was called off

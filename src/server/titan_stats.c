@@ -135,8 +135,8 @@ static void run_read(struct stats *t, struct slice id, const struct job_view *jo
                                            .worker = job->worker};
 }
 
-/* No worker runs a gate, but Titan's dashboard knows of jobs by workers alone: it is shown with the one that had a parent
- * of it, or else with the first. */
+/* No worker runs a gate, but Titan's dashboard knows of jobs by workers alone: it is shown with the one that had a
+ * parent of it, or else with the first. */
 static void gate_read(struct stats *t, struct slice id, const struct job_view *gate) {
     uint32_t *parents = ARENA_ARRAY(&t->s->show, uint32_t, gate->parent_count + 1);
     uint32_t count = view_parents(server_state(t->s), gate->ref, parents, gate->parent_count);
