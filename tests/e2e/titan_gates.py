@@ -337,17 +337,38 @@ def case_it_was_approved():
     is_approved(n["gate"], n["b"])
 
 
-def case_it_is_answered_without_the_listener():
+def case_three_wait():
+    """One to be answered by us, one by its key, and one that has not been asked yet."""
+    ours, keyed = waiting(), waiting()
+    hold, a = file_of_test("hold"), unique("a")
+    gate, b = "hitl-gate-" + a, a + "b"
+    submit(job(a, "while [ ! -e %s ]; do sleep 0.02; done" % hold), gate_job(gate, [a]), job(b, "true", parents=[gate]))
+    decide(gate, "APPROVED")  # too early
+    wait(a, "RUNNING")
+    note(ours=ours, keyed=keyed, later=(gate, b), hold=hold)
+
+
+def case_things_happen_without_the_listener():
     """The keys stand still while nobody listens for Titan."""
-    gate = noted()["gate"]
-    reeve("reject", target(gate))
-    equal(reeve("kv", "get", "user:" + key("status", gate)).strip(), "WAITING")
-
-
-def case_it_was_rejected():
     n = noted()
-    equal((word(n["gate"]), n["gate"] in queue()), ("REJECTED", False))  # before anything else was asked
-    is_over(n["gate"], n["b"], "REJECTED")
+    status_key = "user:" + key("status", n["ours"][0])
+    reeve("reject", target(n["ours"][0]))
+    equal(reeve("kv", "get", status_key).strip(), "WAITING")
+    reeve("kv", "set", "user:" + key("status", n["keyed"][0]), "APPROVED")
+    target(n["keyed"][0])  # still waits
+    open(n["hold"], "w").close()
+    until(lambda: any(j.endswith(n["later"][0]) for j in asked()), True)
+
+
+def case_all_of_it_was_heard():
+    n = noted()
+    words = [(word(n[which][0]), n[which][0] in queue()) for which in ("ours", "keyed", "later")]
+    equal(words, [("REJECTED", False), ("APPROVED", False), ("WAITING", True)])  # before anything else was asked
+    is_over(*n["ours"], "REJECTED")
+    is_approved(*n["keyed"])
+    equal(status(n["later"][0]), "RUNNING")
+    decide(n["later"][0], "APPROVED")
+    is_approved(*n["later"])
 
 
 def case_gates_are_scripts():

@@ -108,18 +108,19 @@ static void a_kill_right_after_the_decision_loses_nothing(void **state) {
     play("it_was_approved");
 }
 
-/* What a crash between a verdict and its keys leaves, made for certain: nobody keeps them in step meanwhile. */
+/* What a crash between a question, a key or a verdict and what follows from it leaves, made for certain: nobody keeps
+ * them in step meanwhile. */
 static void keys_that_stayed_behind_catch_up(void **state) {
     (void)state;
-    play("it_waits");
+    play("three_wait");
     realserver_kill(&server);
     flags_set(false, "yes");
     realserver_start(&server);
-    play("it_is_answered_without_the_listener");
+    play("things_happen_without_the_listener");
     realserver_kill(&server);
     flags_set(true, "yes");
     realserver_start(&server);
-    play("it_was_rejected");
+    play("all_of_it_was_heard");
 }
 
 /* ---- settings ---- */
