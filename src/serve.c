@@ -269,6 +269,14 @@ static enum err orion_listen(struct serve *v, struct why *why) {
 
 #define SECONDS_MAX 31622400 /* a year, as delay_ms_max */
 
+static enum err titan_check(struct why *why, const char *what, const char *speaks, const char *address) {
+    if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN,
+                   "%s: %s can be reached from other machines, and %s asks nobody who he is: "
+                   "whoever reaches it may run anything on the workers (who insists says --titan-open yes)",
+                   what, address, speaks);
+}
+
 static enum err titan_read(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_titan_listen);
     const char *open = setting_text(&v->settings, SETTING_titan_open);
@@ -288,19 +296,20 @@ static enum err titan_read(struct serve *v, struct why *why) {
     if (strcmp(dead, "DEAD") != 0 && strcmp(dead, "FAILED") != 0)
         return why_set(why, ERR_INVALID, "titan_dead_status: %s is neither DEAD nor FAILED", dead);
     if (v->titan.tenant[0] == 0) return why_set(why, ERR_INVALID, "titan_tenant: a name is missing");
-    if (address[0] == 0 || is_open || !osloop_is_public(address)) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN,
-                   "titan_listen: %s can be reached from other machines, and Titan's protocol asks nobody who he is: "
-                   "whoever reaches it may run anything on the workers (who insists says --titan-open yes)",
-                   address);
+    v->titan.http_listen = setting_text(&v->settings, SETTING_titan_http_listen);
+    if (!is_open) e = titan_check(why, "titan_listen", "Titan's protocol", address);
+    if (!is_open && e == ERR_OK)
+        e = titan_check(why, "titan_http_listen", "the interface of Titan's dashboard", v->titan.http_listen);
+    return e;
 }
 
-static enum err titan_listen(struct serve *v, struct why *why) {
-    const char *address = setting_text(&v->settings, SETTING_titan_listen);
-    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+static enum err titan_listen(struct serve *v, enum setting_id where, const struct net_handler *handler,
+                             const char *what, struct why *why) {
+    const char *address = setting_text(&v->settings, where);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 40];
     if (address[0] == 0) return ERR_OK;
-    enum err e = osloop_listen(v->loop, address, server_titan_handler(v->server), got, why);
-    snprintf(text, sizeof text, "%s (Titan's protocol)", got);
+    enum err e = osloop_listen(v->loop, address, handler, got, why);
+    snprintf(text, sizeof text, "%s (%s)", got, what);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
     return e;
 }
@@ -487,7 +496,10 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
-    if (e == ERR_OK) e = titan_listen(v, why);
+    if (e == ERR_OK)
+        e = titan_listen(v, SETTING_titan_listen, server_titan_handler(v->server), "Titan's protocol", why);
+    if (e == ERR_OK)
+        e = titan_listen(v, SETTING_titan_http_listen, server_titan_web_handler(v->server), "Titan's dashboard", why);
     if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
         log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     if (e == ERR_OK) e = resp_listen(v, why);
@@ -531,6 +543,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     if (e == ERR_OK && strcmp(may, "yes") != 0 && strcmp(may, "no") != 0)
         e = why_set(why, ERR_INVALID, "may_start_workers: %s is neither yes nor no", may);
     if (e != ERR_OK) return e;
+    bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
     v->archive_days = (uint32_t)archive_days;
     e = osaside_open(v->loop, &v->aside, why);
     if (e != ERR_OK) return e;
@@ -563,7 +576,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
                                .orion = &v->orion,
-                               .titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 ? &v->titan : NULL,
+                               .titan = has_titan ? &v->titan : NULL,
                                .resp = &v->resp,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
