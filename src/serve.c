@@ -282,9 +282,12 @@ static enum err titan_read(struct serve *v, struct why *why) {
     const char *open = setting_text(&v->settings, SETTING_titan_open);
     const char *dead = setting_text(&v->settings, SETTING_titan_dead_status);
     const char *backoff = setting_text(&v->settings, SETTING_titan_retry_backoff);
+    const char *gates = setting_text(&v->settings, SETTING_titan_gates);
     bool is_open = strcmp(open, "yes") == 0, has_backoff = strcmp(backoff, "yes") == 0;
-    v->titan = (struct titan_options){
-        .tenant = setting_text(&v->settings, SETTING_titan_tenant), .dead_status = dead, .backoff = has_backoff};
+    v->titan = (struct titan_options){.tenant = setting_text(&v->settings, SETTING_titan_tenant),
+                                      .dead_status = dead,
+                                      .gates = strcmp(gates, "yes") == 0,
+                                      .backoff = has_backoff};
     enum err e = setting_number(&v->settings, SETTING_titan_dag_seconds, 1, SECONDS_MAX, &v->titan.dag_seconds, why);
     if (e == ERR_OK)
         e = setting_number(&v->settings, SETTING_titan_job_seconds, 1, SECONDS_MAX, &v->titan.job_seconds, why);
@@ -293,6 +296,8 @@ static enum err titan_read(struct serve *v, struct why *why) {
         return why_set(why, ERR_INVALID, "titan_open: %s is neither yes nor no", open);
     if (!has_backoff && strcmp(backoff, "no") != 0)
         return why_set(why, ERR_INVALID, "titan_retry_backoff: %s is neither yes nor no", backoff);
+    if (!v->titan.gates && strcmp(gates, "no") != 0)
+        return why_set(why, ERR_INVALID, "titan_gates: %s is neither yes nor no", gates);
     if (strcmp(dead, "DEAD") != 0 && strcmp(dead, "FAILED") != 0)
         return why_set(why, ERR_INVALID, "titan_dead_status: %s is neither DEAD nor FAILED", dead);
     if (v->titan.tenant[0] == 0) return why_set(why, ERR_INVALID, "titan_tenant: a name is missing");

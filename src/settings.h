@@ -37,6 +37,7 @@
     X(titan_tenant,    "default",         "whose jobs come by them; workers of that tenant run them") \
     X(titan_dead_status, "DEAD",          "what Titan's protocol calls a job that failed for good: DEAD, or FAILED as some of its clients want it") \
     X(titan_retry_backoff, "no",          "yes: its jobs wait between attempts as ours do; else they are tried again at once, as there") \
+    X(titan_gates,     "yes",             "no: its gates for people (hitl_gate.py) run as the scripts they are, on a worker; else they are gates of ours") \
     X(titan_dag_seconds, "86400",         "how long an attempt of a job of its DAGs may run")  \
     X(titan_job_seconds, "60",            "the same for a job that it sends alone")            \
     X(resp_listen,     "",                "address of a listener for Redis clients without a token, like 127.0.0.1:6379; none unless said") \

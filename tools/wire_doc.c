@@ -103,6 +103,7 @@ static const struct remark remarks[] = {
     {"titan_job.attempts", "so far; each has a log"},
     {"titan_job.service", "that it deploys, and that is to run"},
     {"titan_job.log", "FLOW/JOB whose attempts have its output"},
+    {"titan_job.note", "of a gate, which has no log: what it asks, and what became of that"},
     {"titan.worker", "the one with that port; empty: there is none"},
     {"titan.services", "that run on it"},
     {"run.interpreter", "what runs the script, in place of what its ending says"},

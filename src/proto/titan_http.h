@@ -59,9 +59,6 @@ struct slice titan_http_query(const struct http_request *r, const char *key, str
 
 /* ---- a DAG as the page sends it ---- */
 
-#define TITAN_GATE_PREFIX "hitl-gate-" /* and then the id of the job behind which it stands */
-#define TITAN_GATE_FILE "hitl_gate.py"
-
 struct titan_dag {
     struct slice name;
     struct titan_jobs jobs;    /* all of them named, gates among them */

@@ -2,6 +2,7 @@
 #include "titan_job.h"
 
 #include "map.h"
+#include "utf8.h"
 
 #define FIELDS_MAX 16u            /* of a command; the longest has five */
 #define REQUIREMENT_BYTES_MAX 20u /* shorter than this: where Titan itself has to guess */
@@ -225,6 +226,32 @@ static enum err body_read(struct slice text, struct slice job, struct titan_job 
     if (ret->file.len == 0 || slice_eq(ret->file, SLICE(".")) || slice_eq(ret->file, SLICE("..")))
         return refuse(why, job, "the name of its file is missing");
     return requirement_read(&f, left, skill, job, ret, why);
+}
+
+/* ---- gates ---- */
+
+/* Up to the first blank, which is taken off. */
+static bool cut_word(struct slice *text, struct slice *ret) {
+    const uint8_t *blank = text->len > 0 ? memchr(text->ptr, ' ', text->len) : NULL;
+    if (blank == NULL) return false;
+    *ret = slice_of(text->ptr, (size_t)(blank - text->ptr));
+    *text = slice_of(blank + 1, text->len - ret->len - 1);
+    return true;
+}
+
+bool titan_gate_read(const struct titan_job *job, struct titan_gate *ret) {
+    struct slice args = job->args, id, seconds, own = job->id;
+    int64_t wait_s = 0;
+    if (job->kind != TITAN_KIND_SCRIPT || !slice_eq(job->file, SLICE(TITAN_GATE_FILE))) return false;
+    if (starts(own, TITAN_DAG_PREFIX))
+        own = slice_of(own.ptr + sizeof TITAN_DAG_PREFIX - 1, own.len - sizeof TITAN_DAG_PREFIX + 1);
+    if (!starts(own, TITAN_GATE_PREFIX) || own.len == sizeof TITAN_GATE_PREFIX - 1) return false;
+    if (!cut_word(&args, &id) || !slice_eq(id, own)) return false;
+    if (!cut_word(&args, &seconds) || !titan_number(seconds, &wait_s)) return false;
+    struct slice message = titan_trim(args);
+    if (wait_s <= 0 || wait_s > INT64_MAX / 1000 || message.len == 0 || !utf8_is_valid(message)) return false;
+    *ret = (struct titan_gate){.id = id, .message = message, .wait_ms = wait_s * 1000};
+    return true;
 }
 
 /* ---- a job of a DAG ---- */

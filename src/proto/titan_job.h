@@ -72,6 +72,23 @@ CHECKED enum err titan_job_read(struct slice text, struct arena *arena, struct t
 CHECKED enum err titan_jobs_link(struct titan_jobs *all, struct arena *arena, struct why *why);
 
 struct slice titan_prefixed(struct slice id, struct arena *arena); /* DAG- and the id, unless it begins so */
+
+/* A job by which Titan's SDK lets a person decide (`hitl_message`): a script that would poll the store.
+ *
+ *     hitl-gate-JOB | RUN_PAYLOAD | hitl_gate.py | hitl-gate-JOB SECONDS MESSAGE | …
+ *
+ * Its own id comes first among its arguments, without the prefix of DAGs; that is how the keys of the store name it. */
+#define TITAN_GATE_FILE "hitl_gate.py"
+#define TITAN_GATE_PREFIX "hitl-gate-"
+
+struct titan_gate {
+    struct slice id;      /* as keys have it */
+    struct slice message; /* valid UTF-8, not empty */
+    int64_t wait_ms;      /* more than 0 */
+};
+/* False: it is not of exactly this form, and so a script like any other. */
+bool titan_gate_read(const struct titan_job *job, struct titan_gate *ret);
+
 struct slice titan_trim(struct slice text); /* without blanks and line ends around it */
 bool titan_number(struct slice text, int64_t *ret);
 

@@ -371,6 +371,7 @@ void titan_init(struct server *s) {
     buf_init(&all->out, HEARD_BYTES_MAX);
     titan_book_init(&all->book);
     titan_web_init(s);
+    titan_gates_init(&all->gates);
 }
 
 void titan_fini(struct server *s) {
@@ -380,4 +381,5 @@ void titan_fini(struct server *s) {
     vec_fini(&all->ready);
     buf_fini(&all->out);
     titan_book_fini(&all->book);
+    titan_gates_fini(&all->gates);
 }

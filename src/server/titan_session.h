@@ -13,6 +13,7 @@
 #include "net.h"
 #include "pool.h"
 #include "titan_book.h"
+#include "titan_gates.h"
 #include "vec.h"
 
 struct request;
@@ -24,6 +25,7 @@ struct session;
 struct titan_options {
     const char *tenant;
     const char *dead_status; /* of a job that failed for good */
+    bool gates;                       /* scripts that only wait for a person are gates (titan_gates.h) */
     bool backoff;            /* jobs wait between attempts; else they are tried again at once */
     const char *http_listen;          /* address of the listener for the dashboard's interface; empty = there is none */
     int64_t dag_seconds, job_seconds; /* how long an attempt may run: of a job of a DAG, of one alone */
@@ -63,6 +65,7 @@ struct titan {
     struct vec ready; /* conn_id */
     struct buf out;
     struct titan_book book;
+    struct titan_gates gates;
     bool has_topic; /* it was looked for (titan_fleet.h) */
 };
 

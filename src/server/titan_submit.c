@@ -9,6 +9,7 @@
 #include "session.h"
 #include "titan_files.h"
 #include "titan_flow.h"
+#include "titan_gates.h"
 #include "titan_impl.h"
 #include "titan_submit.h"
 
@@ -69,6 +70,9 @@ static void submit(struct server *s, struct session *n) {
     struct titan_rules rules = {.backoff = s->options.titan->backoff,
                                 .dag_ms = s->options.titan->dag_seconds * 1000,
                                 .alone_ms = s->options.titan->job_seconds * 1000,
+                                .gates = s->options.titan->gates,
+                                .gate_ms_max = s->limits->delay_ms_max,
+                                .gate_id_bytes_max = titan_gate_id_bytes_max(s),
                                 .priority_max = s->limits->priority_max,
                                 .name_bytes_max = (size_t)s->limits->name_bytes_max};
     struct wire_flow flow;
@@ -157,6 +161,13 @@ static const struct wire_kv_item *item_of(const struct wire_kv_items *m, struct 
     return NULL;
 }
 
+/* As titan_flow sees it: then it needs no script. */
+static bool is_gate(const struct server *s, const struct titan_job *j) {
+    struct titan_gate gate;
+    return s->options.titan->gates && titan_gate_read(j, &gate) && gate.wait_ms <= s->limits->delay_ms_max &&
+           gate.message.len <= WIRE_TEXT_MAX && gate.id.len <= titan_gate_id_bytes_max(s);
+}
+
 static void files_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     struct submission *w = work_of(n);
     (void)more;
@@ -165,6 +176,7 @@ static void files_told(struct server *s, struct session *n, uint8_t op, const vo
         struct titan_job *j = &w->jobs.at[w->named[i]];
         const struct wire_kv_item *item = item_of(message, titan_file_key(n, j->file));
         if (item != NULL && titan_file_hash(item->value, &n->titan->arena, &j->hash)) continue;
+        if (j->named && is_gate(s, j)) continue;
         if (w->no_file != NULL)
             titan_say(s, n, slice_str(w->no_file));
         else if (j->named)

@@ -454,6 +454,34 @@ def case_gates():
     refused(post("/api/hitl/approve/a%7Cb"), 400, ("status", "message"))
 
 
+def waits(gate):
+    return [p for p in get("/api/hitl/pending")[1] if p["job_id"] == gate]
+
+
+def case_a_dag_with_a_gate():
+    """A message of a job puts a gate behind it, for which its children wait; no script has to be uploaded for it."""
+    name, file = fresh("gated"), script("print('ran')")
+    a, b, gate = name + "a", name + "b", "hitl-gate-" + name + "a"
+    body = {"name": name, "jobs": [{"id": a, "filename": file, "hitl_message": "go | on?", "max_wait_seconds": 600},
+                                   {"id": b, "filename": file, "depends_on": [a]}]}
+    equal(post("/api/dag/submit", body), (200, {"status": "ok", "response": "DAG_ACCEPTED"}))
+    equal(until(lambda: waits(gate))[0]["message"], "go   on?")
+    got = statuses(name)
+    equal((got["DAG-" + a], got["DAG-" + b]), ("COMPLETED", "PENDING"))
+    equal(sorted(got), sorted(["DAG-" + a, "DAG-" + b, "DAG-" + gate]))
+    equal(post("/api/hitl/approve/" + gate)[0], 200)
+    ends(name, "COMPLETED")
+    # a decision about one run is none about the next
+    equal(post("/api/dag/redeploy/DAG-" + name)[0], 200)
+    until(lambda: waits(gate))
+    equal(post("/api/hitl/reject/" + gate)[0], 200)
+    ends(name, "FAILED")
+    equal(statuses(name)["DAG-" + b], "CANCELLED")
+    # what is too long for a gate would be a script, and there is none
+    body["jobs"][0]["max_wait_seconds"] = 10 ** 12
+    equal(refused(post("/api/dag/submit", body), 400)["error"], "File not found in perm_files: hitl_gate.py")
+
+
 def case_many_gates_wait():
     tag = fresh("many")
     for i in range(300):

@@ -82,6 +82,7 @@ CASE(bad_manifests)
 CASE(a_long_manifest)
 CASE(drafts)
 CASE(gates)
+CASE(a_dag_with_a_gate)
 CASE(many_gates_wait)
 CASE(workers)
 CASE(pages_lead_to_the_console)
@@ -163,6 +164,7 @@ int main(void) {
         cmocka_unit_test(a_long_manifest),
         cmocka_unit_test(drafts),
         cmocka_unit_test(gates),
+        cmocka_unit_test(a_dag_with_a_gate),
         cmocka_unit_test(many_gates_wait),
         cmocka_unit_test(workers),
         cmocka_unit_test(pages_lead_to_the_console),

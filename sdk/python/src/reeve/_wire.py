@@ -1349,6 +1349,7 @@ class TitanJob(TypedDict, total=False):
     attempts: int
     service: str
     log: str
+    note: str
 
 
 class LimitView(TypedDict, total=False):
@@ -2506,6 +2507,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "attempts", "uint", ""),
         (5, "service", "text", ""),
         (6, "log", "text", ""),
+        (7, "note", "text", ""),
     ),
     "limit_view": (
         (1, "tenant", "text", ""),
