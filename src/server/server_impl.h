@@ -62,7 +62,7 @@ struct session {
     enum session_state state;
     bool is_local, is_tls, goodbye;
     bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
-    bool is_dash;  /* came by the listener for the interface of Titan's dashboard (titan_web.h): also has a titan_talk */
+    bool is_dash;  /* came by the listener for Titan's dashboard (titan_web.h), and has a titan_talk beside its web */
     bool is_resp;  /* came by the listener for RESP (resp_session.h) */
     uint32_t uid;
     int64_t opened_ms;

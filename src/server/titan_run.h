@@ -1,4 +1,4 @@
-/* titan_run.h: what a flow is a run of, as far as Titan's SDK told it by its manifest, which comes after the submission.
+/* titan_run.h: what a flow is a run of, as far as Titan's SDK told it by its manifest, which comes after the flow.
  * Labels are made with a flow and stay; so it is kept in the flow's own namespace of the store, and goes with the flow.
  * Whoever shows or looks for labels of flows asks here. */
 #ifndef REEVE_TITAN_RUN_H
