@@ -24,7 +24,7 @@ struct making {
     struct why *why;
     struct wire_job *jobs;
     struct wire_options *options;
-    uint32_t option_count, job_count;
+    uint32_t option_count, job_count, gate_count;
     struct index names;
 };
 
@@ -170,6 +170,7 @@ static void run_make(struct making *m, const struct titan_job *j, struct wire_ru
     struct titan_gate gate;
     label[0] = (struct wire_pair){SLICE(TITAN_ID_LABEL), j->id};
     if (is_gate(m, j, &gate)) {
+        m->gate_count++;
         label[1] = (struct wire_pair){SLICE(TITAN_GATE_LABEL), gate.id};
         *ret = (struct wire_run){.message = gate.message, .labels = {label, 2}};
         return;
@@ -244,6 +245,15 @@ static enum err job_make(struct making *m, const struct titan_job *j) {
     return body_make(m, j, &to->body);
 }
 
+static struct tlv_list labels_make(struct making *m) {
+    struct wire_pair *labels = ARENA_ARRAY(m->arena, struct wire_pair, 2);
+    char *count = arena_alloc(m->arena, 16);
+    snprintf(count, 16, "%u", m->job_count);
+    labels[0] = (struct wire_pair){SLICE("dialect"), SLICE(TITAN_DIALECT)};
+    labels[1] = (struct wire_pair){SLICE(TITAN_JOBS_LABEL), slice_str(count)};
+    return (struct tlv_list){labels, m->gate_count > 0 ? 2 : 1};
+}
+
 enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rules, struct arena *arena,
                     struct wire_flow *ret, struct why *why) {
     struct making m = {.in = jobs,
@@ -252,8 +262,6 @@ enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rul
                        .why = why,
                        .jobs = ARENA_ARRAY(arena, struct wire_job, jobs->count + 1),
                        .options = ARENA_ARRAY(arena, struct wire_options, jobs->count + 1)};
-    struct wire_pair *label = ARENA_NEW(arena, struct wire_pair);
-    *label = (struct wire_pair){SLICE("dialect"), SLICE(TITAN_DIALECT)};
     enum err e = ERR_OK;
     index_init(&m.names);
     for (uint32_t i = 0; i < jobs->count && e == ERR_OK; i++) e = job_make(&m, &jobs->at[i]);
@@ -261,7 +269,7 @@ enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rul
     if (e != ERR_OK) return e;
     *ret = (struct wire_flow){
         .name = m.jobs[0].name,
-        .labels = {label, 1},
+        .labels = labels_make(&m),
         .part = {.options = {m.options, m.option_count}, .jobs = {m.jobs, m.job_count}},
     };
     return ERR_OK;

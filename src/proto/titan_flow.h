@@ -8,6 +8,7 @@
 #define TITAN_DIALECT "titan" /* label `dialect` of its flows */
 #define TITAN_ID_LABEL "titan.id"
 #define TITAN_GATE_LABEL "titan.gate" /* of a gate: its id, as the keys of the store have it */
+#define TITAN_JOBS_LABEL "titan.jobs" /* of a flow with gates: how many jobs were submitted; others were added later */
 #define TITAN_TOPIC "titan" /* of its jobs: leads to our workers and to Titan's own */
 
 struct titan_rules {

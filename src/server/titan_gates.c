@@ -6,6 +6,7 @@
 
 #include "server_impl.h"
 #include "titan_flow.h"
+#include "view_history.h"
 #include "view_store.h"
 
 #define KEYS "user:titan:hitl:"
@@ -63,8 +64,19 @@ struct asks {
     struct slice id, message;
 };
 
-/* True: it came by Titan's protocol. Labels anybody can write, but the principal `titan` is given by its listener; and
- * a job that a policy, a role or several people have to do with is not decided by a key. */
+/* Jobs that someone adds to a flow of Titan's come behind those that were submitted. */
+static bool was_submitted(struct server *s, struct job_ref ref) {
+    const struct label *labels = NULL;
+    uint32_t count = view_labels(server_state(s), ref.flow, &s->titan.gates.arena, &labels);
+    int64_t jobs = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (slice_eq(labels[i].key, SLICE(TITAN_JOBS_LABEL)) && titan_number(labels[i].value, &jobs))
+            return ref.ordinal < jobs;
+    return false;
+}
+
+/* True: it came by Titan's protocol. Labels of jobs anybody can write, but the principal `titan` is given by its
+ * listener; and a job that a policy, a role or several people have to do with is not decided by a key. */
 static bool gate_read(struct server *s, struct job_ref ref, struct asks *ret) {
     struct job_view job;
     struct flow_view flow;
@@ -74,7 +86,7 @@ static bool gate_read(struct server *s, struct job_ref ref, struct asks *ret) {
     const struct options *o = job.options;
     if (o->gates != GATE_BIT(GATE_APPROVAL) || o->quorum > 1 || o->four_eyes || o->approval_role.len > 0) return false;
     if (!view_flow(server_state(s), ref.flow, &flow) || !slice_eq(flow.principal, SLICE(TITAN_PRINCIPAL)) ||
-        !slice_eq(flow.tenant, tenant_of(s)))
+        !slice_eq(flow.tenant, tenant_of(s)) || !was_submitted(s, ref))
         return false;
     if (tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &s->titan.gates.arena, &run, &ignored) != ERR_OK)
         return false;

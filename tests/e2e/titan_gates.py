@@ -11,7 +11,7 @@ import sys
 import time
 
 import titan_client as t
-from titan_client import CANCEL, KV_GET, KV_SADD, KV_SET, KV_SMEMBERS, STATS_JSON, ask, equal, file_of_test, job, logs, \
+from titan_client import CANCEL, KV_GET, KV_SET, KV_SMEMBERS, STATS_JSON, ask, equal, file_of_test, job, logs, \
     reeve, resp, status, submit, unique, until, wait
 
 MESSAGE = "Review, before training: größer?"
@@ -250,25 +250,32 @@ jobs:
 """
 
 
+def forged_is_not_opened(flow, gate, others):
+    def questions():
+        return {j: number for j, number in asked().items() if j.startswith(flow + "/")}
+    until(lambda: len(questions()), 2 + others)
+    before = questions()
+    for name, forged in (("DAG-" + gate, gate), ("careful", gate + "c")):
+        reeve("kv", "set", "titan:gate:" + forged, "%d 1 1 0" % before[flow + "/" + name])
+        decide(forged, "APPROVED")
+        equal(word(forged), "APPROVED")  # a key like any other
+    equal(questions(), before)
+    reeve("cancel", flow)
+
+
 def case_other_gates_are_not_opened_by_keys():
     gate = "hitl-gate-" + unique("forged")
     path = file_of_test("forged") + ".yaml"
     with open(path, "w") as f:
         f.write(FORGED % (gate, gate, gate, gate, gate))
-    flow = json.loads(reeve("submit", path, "--json"))["flow"]
-
-    def questions():
-        return {j: number for j, number in asked().items() if j.startswith(flow + "/")}
-    until(lambda: len(questions()), 2)
-    both = questions()
-    for name, number in (("DAG-" + gate, gate), ("careful", gate + "c")):
-        question = both[flow + "/" + name]
-        reeve("kv", "set", "titan:gate:" + number, "%d 1 1 0" % question)
-        decide(number, "APPROVED")
-        equal(word(number), "APPROVED")  # a key like any other
-    ask(KV_SADD, key("queue") + "|" + gate)
-    equal(questions(), both)
-    reeve("cancel", flow)
+    forged_is_not_opened(json.loads(reeve("submit", path, "--json"))["flow"], gate, 0)
+    real, _ = waiting()
+    flow = target(real).split("/")[0]
+    gate += "2"
+    with open(path, "w") as f:
+        f.write(FORGED.replace("name: forged\nlabels: {dialect: titan}\n", "") % (gate, gate, gate, gate, gate))
+    reeve("add", flow, path)  # to a flow that did come by the protocol
+    forged_is_not_opened(flow, gate, 1)
 
 
 def case_other_tenants_have_other_keys():

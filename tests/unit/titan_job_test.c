@@ -306,6 +306,9 @@ static void gates_of_different_times_are_told_apart(void **state) {
     assert_int_equal(titan_flow(&jobs, &rules, &arena, &f, &why), ERR_OK);
     const struct wire_job *j = f.part.jobs.at;
     const struct wire_options *o = f.part.options.at;
+    const struct wire_pair *labels = f.labels.at;
+    is(labels[1].key, TITAN_JOBS_LABEL);
+    is(labels[1].value, "4");
     assert_int_equal(f.part.options.count, 3);
     assert_int_equal(o[j[0].options].approval_ms, 60000);
     assert_int_equal(o[j[1].options].kind, WIRE_JOB_SCRIPT);
