@@ -35,7 +35,8 @@
 #define ARGS_MAX 32
 #define SOCKET_PATH_MAX 100u /* the kernel takes 107 */
 #define LISTEN_STANDARD "127.0.0.1:7070"
-#define TITAN_STANDARD "127.0.0.1:9090" /* where its clients look */
+#define TITAN_STANDARD "127.0.0.1:9090"      /* where its clients look */
+#define TITAN_HTTP_STANDARD "127.0.0.1:5000" /* where its pages and its SDK look */
 #define RESP_STANDARD "127.0.0.1:6379"
 #define ORION_STANDARD "127.0.0.1:8080" /* where its front end looks */
 #define PLAYGROUND_SLOTS_MIN 4          /* the demo runs branches side by side */
@@ -51,6 +52,7 @@ struct up {
     const char *cors_origin;
     const char *orion;          /* address of the listener for Orion's interface; NULL = none */
     const char *titan;          /* the same for Titan's protocol */
+    const char *titan_http;     /* and for the interface of its dashboard */
     const char *resp;           /* address of the listener for Redis clients; NULL = none */
     struct up_playground *play; /* NULL = there is none */
     struct {
@@ -92,6 +94,12 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
         }
         if (strcmp(name, "--titan") == 0 || strncmp(name, "--titan=", 8) == 0) {
             u->titan = name[7] == '=' ? name + 8 : TITAN_STANDARD;
+            if (name[7] != '=' && u->titan_http == NULL) u->titan_http = TITAN_HTTP_STANDARD;
+            continue;
+        }
+        if (strcmp(name, "--titan-http") == 0 || strncmp(name, "--titan-http=", 13) == 0) {
+            u->titan_http = name[12] == '=' ? name + 13 : TITAN_HTTP_STANDARD;
+            if (strcmp(u->titan_http, "off") == 0) u->titan_http = "";
             continue;
         }
         if (strcmp(name, "--resp") == 0 || strncmp(name, "--resp=", 7) == 0) {
@@ -126,8 +134,8 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 static void usage(void) {
     printf(
         "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
-        "                [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--resp[=HOST:PORT]]\n"
-        "                [--cors-origin LIST]\n\n"
+        "                [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--titan-http[=HOST:PORT|off]]\n"
+        "                [--resp[=HOST:PORT]] [--cors-origin LIST]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
@@ -138,7 +146,8 @@ static void usage(void) {
         "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
         "                      30 s later, or when asked to, it is started again\n"
         "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
-        "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; 127.0.0.1:9090 unless said\n"
+        "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; unless said 127.0.0.1:9090, and then also\n"
+        "  --titan-http[=…]    the HTTP interface of Titan's dashboard; 127.0.0.1:5000 unless said, off = not\n"
         "  --resp[=HOST:PORT]  the shared store for Redis clients, too; 127.0.0.1:6379 unless said\n"
         "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
 }
@@ -166,6 +175,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
     if (p == PART_SERVER && u->titan != NULL) argv[n++] = "--titan-listen", argv[n++] = u->titan;
+    if (p == PART_SERVER && u->titan_http != NULL) argv[n++] = "--titan-http-listen", argv[n++] = u->titan_http;
     if (p == PART_SERVER && u->resp != NULL) argv[n++] = "--resp-listen", argv[n++] = u->resp;
     if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
@@ -246,13 +256,24 @@ static bool has_come(struct up *u) {
     return u->play->is_ready;
 }
 
+/* What it said last is why: a port that is taken, mostly. */
+static enum err not_started(const struct up *u, struct why *why) {
+    char path[PATH_BYTES + 16], line[300], last[300] = "";
+    snprintf(path, sizeof path, "%s/serve.log", u->data);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (line[0] != '\n') snprintf(last, sizeof last, "%s", line);
+    if (f != NULL) fclose(f);
+    last[strcspn(last, "\n")] = 0;
+    return why_set(why, ERR_IO, "the server did not start: %s (see %s)", last, path);
+}
+
 static enum err wait_ready(struct up *u, struct why *why) {
     int64_t until = now_ms() + READY_MS_MAX;
     while (!has_come(u)) {
         struct pollfd p = {.fd = u->signals, .events = POLLIN};
         reap(u);
-        if (u->parts[PART_SERVER].pid == 0)
-            return why_set(why, ERR_IO, "the server did not start: see %s/serve.log", u->data);
+        if (u->parts[PART_SERVER].pid == 0) return not_started(u, why);
         if (now_ms() > until) return why_set(why, ERR_IO, "the server is not ready: see %s/serve.log", u->data);
         (void)poll(&p, 1, 20);
         struct signalfd_siginfo s;

@@ -74,6 +74,7 @@ struct api_said {
 /* Writes the object for an answer that came in these parts, all of that opcode. Errors come out as api_error. */
 struct api_said api_answer(const struct api_route *route, uint8_t op, const void *const *parts, uint32_t count,
                            const struct wire_json_out *x);
+enum err api_err_of(struct slice word); /* the error that a message calls so */
 /* {"code": …, "message": …, "field": …, "retry_after": …}; status 0 = that of the error table. */
 struct api_said api_error(struct json *out, enum err e, uint16_t status, struct slice message, const char *field,
                           uint32_t retry_after_ms);

@@ -7,6 +7,7 @@
 #include "past.h"
 #include "session.h"
 #include "show.h"
+#include "titan_run.h"
 #include "view_history.h"
 
 #define CHUNK 1000u
@@ -43,7 +44,7 @@ static bool labels_are_there(struct server *s, const struct wire_list *m, flow_i
     const struct wire_pair *wanted = m->labels.at;
     const struct label *own = NULL;
     if (m->labels.count == 0) return true;
-    uint32_t count = view_labels(server_state(s), flow, &s->show, &own);
+    uint32_t count = titan_run_labels(server_state(s), flow, &s->show, &own);
     for (uint32_t i = 0; i < m->labels.count; i++) {
         bool has = false;
         for (uint32_t k = 0; k < count; k++)
@@ -70,7 +71,7 @@ static bool word_is_there(struct server *s, const struct flow_view *v, struct sl
     const struct label *labels = NULL;
     struct job_view job;
     if (has_word(v->name, word)) return true;
-    uint32_t count = view_labels(server_state(s), v->id, &s->show, &labels);
+    uint32_t count = titan_run_labels(server_state(s), v->id, &s->show, &labels);
     for (uint32_t i = 0; i < count; i++)
         if (has_word(labels[i].key, word) || has_word(labels[i].value, word)) return true;
     for (uint32_t i = 0; i < v->job_count && i < WORD_JOBS; i++)

@@ -3,6 +3,7 @@
 
 #include "orion_session.h"
 #include "session.h"
+#include "titan_web.h"
 #include "web_impl.h"
 #include "web_stream.h"
 
@@ -146,6 +147,10 @@ static void serve(struct server *s, struct session *n) {
         orion_serve(s, n);
         return;
     }
+    if (n->is_dash) {
+        titan_web_serve(s, n);
+        return;
+    }
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
@@ -185,7 +190,7 @@ static void step(struct server *s, struct session *n, bool has_more) {
     }
     if (w->in.state == HTTP_IN_HEAD) return;
     if (!w->looked) {
-        w->looked = n->is_orion ? orion_admit(s, n) : web_admit(s, n);
+        w->looked = n->is_orion ? orion_admit(s, n) : n->is_dash ? titan_web_admit(s, n) : web_admit(s, n);
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);

@@ -1349,6 +1349,9 @@ class TitanJob(TypedDict, total=False):
     attempts: int
     service: str
     log: str
+    note: str
+    dag: bytes
+    run: bytes
 
 
 class LimitView(TypedDict, total=False):
@@ -2091,7 +2094,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "expires_ms", "int", ""),
     ),
     "titan_get": (
-        (1, "what", "enum", "jobs worker stats stats_json services"),
+        (1, "what", "enum", "jobs worker stats stats_json services dags dag"),
         (2, "names", "list", "titan_name"),
     ),
     "titan": (
@@ -2506,6 +2509,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "attempts", "uint", ""),
         (5, "service", "text", ""),
         (6, "log", "text", ""),
+        (7, "note", "text", ""),
+        (8, "dag", "bytes", ""),
+        (9, "run", "bytes", ""),
     ),
     "limit_view": (
         (1, "tenant", "text", ""),
