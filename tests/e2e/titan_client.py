@@ -806,10 +806,12 @@ def case_a_load_brings_workers_and_its_end_sends_them_away():
     until(lambda: len(ports()), 1)
     gate, ids = file_of_test("gate"), [unique("load") for _ in range(6)]
     submit(*[job(i, "while [ ! -e %s ]; do sleep 0.02; done; echo ran" % gate) for i in ids])
-    until(lambda: [status(i) for i in ids].count("RUNNING"), 3)  # each on a worker of its own
-    equal((len(ports()), json.loads(ask(STATS_JSON))["queue_size"]), (3, 3))
-    equal(len(worker_directories()), 3)
-    open(gate, "w").close()
+    try:
+        until(lambda: [status(i) for i in ids].count("RUNNING"), 3)  # each on a worker of its own
+        equal((len(ports()), json.loads(ask(STATS_JSON))["queue_size"]), (3, 3))
+        equal(len(worker_directories()), 3)
+    finally:  # else nobody could end them
+        open(gate, "w").close()
     for i in ids:
         wait(i)
         equal(logs(i), "ran")
