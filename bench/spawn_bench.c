@@ -2,7 +2,8 @@
  * removed, two in flight, beside the floor S (floor.h), which does the same with nothing around; and in sandboxes.
  *
  * Usage: spawn_bench [COUNT]
- *        spawn_bench COUNT FLIGHT PROGRAM [ARG]...   the floor alone, of another program, so many at a time */
+ *        spawn_bench COUNT FLIGHT PROGRAM [ARG]...   the floor alone, of another program with our environment,
+ *                                                    so many at a time */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static void sandboxes_run(struct run *r, unsigned count, double floor, const cha
 }
 
 static int floor_alone(unsigned count, char **argv) {
-    struct floor_command command = {.argv = argv + 3, .flight = (uint32_t)strtoul(argv[2], NULL, 10)};
+    struct floor_command command = {.argv = argv + 3, .env = environ, .flight = (uint32_t)strtoul(argv[2], NULL, 10)};
     char root[] = "/tmp/reeve-bench-" SIX_X;
     struct why why = {{0}};
     double rate = 0;

@@ -5,7 +5,7 @@ flow, as a chain), beside what the machine can do at best.
 
 A server and a worker of the built program, with their defaults; a client as Titan's SDK, with a connection for each
 request. The clock runs from the first submit until the client has heard that the last job is COMPLETED. The floor is bash
-with the same script, in a session of its own, both outputs read, a directory made and removed: as many at a time as the
+with the same script and environment, in a session of its own, both outputs read, a directory made and removed: as many at a time as the
 worker has slots, or for the chain one after the other. Floors and values take turns; what is printed are medians.
 Wrong results (a job that ran not at all, or twice, or another's script) end it with exit code 1; a missed target does not.
 """
@@ -27,6 +27,7 @@ import titan_client as titan  # noqa: E402
 
 SCRIPT = "echo $1\n"
 SECONDS = 120  # for anything
+ENV = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}  # as jobs have it: bash reads locales
 
 
 def job(name, parents=()):
@@ -39,7 +40,7 @@ def wait_for(names):
     for name in reversed(names):
         while titan.status(name) != "COMPLETED":
             assert time.monotonic() < end, "%s is %s" % (name, titan.status(name))
-            time.sleep(0.001)
+            time.sleep(0.002)
 
 
 def check(names):
@@ -115,8 +116,8 @@ class Lab:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def floor(self, count, flight):
-        said = subprocess.run([os.path.join(self.build, "spawn_bench"), str(count), str(flight), "/bin/bash", self.script,
-                               "name"], check=True, capture_output=True, text=True, timeout=SECONDS).stdout
+        command = [os.path.join(self.build, "spawn_bench"), str(count), str(flight), "/bin/bash", self.script, "name"]
+        said = subprocess.run(command, env=ENV, check=True, capture_output=True, text=True, timeout=SECONDS).stdout
         return float(said)
 
 

@@ -34,8 +34,9 @@ CHECKED enum err floor_spawn(const char *dir, uint32_t count, double *ret, struc
 
 #define FLOOR_FLIGHT_MAX 64u
 struct floor_command {
-    char *const *argv; /* the first is its path; an empty environment */
-    uint32_t flight;   /* so many at a time */
+    char *const *argv; /* the first is its path */
+    char *const *env;
+    uint32_t flight; /* so many at a time */
 };
 /* The same with another program than /bin/true. */
 CHECKED enum err floor_spawn_of(const char *dir, const struct floor_command *c, uint32_t count, double *ret,

@@ -18,8 +18,7 @@ struct bare {
     char dir[BENCH_PATH_MAX + 16];
 };
 
-static bool start(struct bare *b, const char *root, char *const *argv, uint32_t number) {
-    static char *const env[] = {NULL};
+static bool start(struct bare *b, const char *root, const struct floor_command *c, uint32_t number) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     int theirs[2];
@@ -34,7 +33,7 @@ static bool start(struct bare *b, const char *root, char *const *argv, uint32_t 
         theirs[i] = pair[1];
         ENSURE(posix_spawn_file_actions_adddup2(&actions, pair[1], 1 + i) == 0);
     }
-    errno = posix_spawn(&b->pid, argv[0], &actions, &attr, argv, env);
+    errno = posix_spawn(&b->pid, c->argv[0], &actions, &attr, c->argv, c->env);
     bool good = errno == 0;
     for (int i = 0; i < 2; i++) close(theirs[i]);
     posix_spawn_file_actions_destroy(&actions);
@@ -58,7 +57,7 @@ enum err floor_spawn_of(const char *dir, const struct floor_command *c, uint32_t
     double began = bench_now();
     for (uint32_t i = 0; i < count + c->flight; i++) {
         bool good = i < c->flight || end(&flight[i % c->flight]);
-        if (good && i < count) good = start(&flight[i % c->flight], dir, c->argv, i);
+        if (good && i < count) good = start(&flight[i % c->flight], dir, c, i);
         if (!good) return why_set(why, ERR_IO, "%s: %s", c->argv[0], strerrordesc_np(errno));
     }
     *ret = count / (bench_now() - began);
@@ -66,6 +65,6 @@ enum err floor_spawn_of(const char *dir, const struct floor_command *c, uint32_t
 }
 
 enum err floor_spawn(const char *dir, uint32_t count, double *ret, struct why *why) {
-    static char path[] = "/bin/true", *const argv[] = {path, NULL};
-    return floor_spawn_of(dir, &(struct floor_command){argv, 2}, count, ret, why);
+    static char path[] = "/bin/true", *const argv[] = {path, NULL}, *const env[] = {NULL};
+    return floor_spawn_of(dir, &(struct floor_command){argv, env, 2}, count, ret, why);
 }
