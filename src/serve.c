@@ -226,6 +226,35 @@ static enum err check_public(struct serve *v, const char *what, const char *addr
         what, address, setting_text(&v->settings, SETTING_data));
 }
 
+/* ---- where it is ---- */
+
+/* "Any address" is none to dial: from here, this machine's own will do. */
+static void dialled(const char *address, char ret[OSLOOP_ADDRESS_MAX]) {
+    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
+    snprintf(ret, OSLOOP_ADDRESS_MAX, "%s%s",
+             any4   ? "127.0.0.1"
+             : any6 ? "[::1]"
+                    : "",
+             any4 || any6 ? strrchr(address, ':') : address);
+}
+
+/* Where the server is, for programs that know the data directory only. */
+static enum err address_write(const struct serve *v, const char *name, const char *address, struct why *why) {
+    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32], own[OSLOOP_ADDRESS_MAX];
+    snprintf(path, sizeof path, "%s/%s", setting_text(&v->settings, SETTING_data), name);
+    if (address == NULL) { /* there is none, whatever was before */
+        (void)unlink(path);
+        return ERR_OK;
+    }
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    FILE *f = fopen(tmp, "we");
+    if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
+    dialled(address, own);
+    fprintf(f, "%s%s\n", v->needs_tls ? "tls://" : "", own);
+    if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    return ERR_OK;
+}
+
 /* ---- Orion's interface ---- */
 
 static enum err orion_read(struct serve *v, struct why *why) {
@@ -257,12 +286,14 @@ static enum err orion_listen(struct serve *v, struct why *why) {
     const struct net_handler *handler = server_orion_handler(v->server);
     char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
     int fd = v->handover.orion;
-    if (address[0] == 0) return ERR_OK;
+    if (address[0] == 0) return address_write(v, "orion.address", NULL, why);
     enum err e =
         fd >= 0 ? osloop_listen_at(v->loop, fd, handler, got, why) : osloop_listen(v->loop, address, handler, got, why);
     snprintf(text, sizeof text, "%s (Orion's interface)", got);
-    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
-    return e;
+    if (e != ERR_OK) return e;
+    log_line(v, SERVER_INFO, "listening", text);
+    if (address_write(v, "orion.address", got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
+    return ERR_OK;
 }
 
 /* ---- Titan's protocol ---- */
@@ -442,29 +473,6 @@ static enum err loop_open(struct serve *v, struct why *why) {
 
 /* ---- listening ---- */
 
-/* "Any address" is none to dial: from here, this machine's own will do. */
-static void dialled(const char *address, char ret[OSLOOP_ADDRESS_MAX]) {
-    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
-    snprintf(ret, OSLOOP_ADDRESS_MAX, "%s%s",
-             any4   ? "127.0.0.1"
-             : any6 ? "[::1]"
-                    : "",
-             any4 || any6 ? strrchr(address, ':') : address);
-}
-
-/* Where the server is, for programs that know the data directory only. */
-static enum err address_write(const struct serve *v, const char *address, struct why *why) {
-    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32], own[OSLOOP_ADDRESS_MAX];
-    snprintf(path, sizeof path, "%s/address", setting_text(&v->settings, SETTING_data));
-    snprintf(tmp, sizeof tmp, "%s.tmp", path);
-    FILE *f = fopen(tmp, "we");
-    if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
-    dialled(address, own);
-    fprintf(f, "%s%s\n", v->needs_tls ? "tls://" : "", own);
-    if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
-    return ERR_OK;
-}
-
 static enum err listen_socket(struct serve *v, struct why *why) {
     const char *given = setting_text(&v->settings, SETTING_socket);
     char address[SETTING_TEXT_MAX + 32], got[OSLOOP_ADDRESS_MAX];
@@ -509,7 +517,7 @@ static enum err listen_all(struct serve *v, struct why *why) {
         log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     if (e == ERR_OK) e = resp_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
-    if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
+    if (e == ERR_OK && address_write(v, "address", got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
 }
 

@@ -27,6 +27,7 @@ enum api_answer {
     API_ANSWER_TEXT,    /* its field `text`, as it is */
     API_ANSWER_STREAM,  /* events, as long as the connection lives: by WebSocket or as server-sent events */
     API_ANSWER_TALE,    /* events of one flow, as the stream words them */
+    API_ANSWER_WATCH,   /* messages for as long as the connection lives, as server-sent events */
 };
 
 struct api_route {

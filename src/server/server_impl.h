@@ -137,14 +137,12 @@ struct webs {
 
 /* ---- logins of browsers (web_session.c) ---- */
 
-#define LOGINS_ENDED_MAX 1024u
 #define LOGIN_URL_BYTES 640u
 
 struct logins {
     struct tickets tickets;
     struct rate failures; /* of addresses */
     struct rate requests; /* of callers, by HTTP */
-    struct vec ended;     /* struct cookie: logged out before their time */
     uint64_t count, failed_count, limited_count;
 };
 

@@ -111,6 +111,7 @@ static bool is_patient(struct server *s, struct web *w) {
 static void expire(struct server *s, struct session *n) {
     struct web *w = n->web;
     if (is_patient(s, w)) {
+        if (web_stream_is_watch(w)) web_stream_ping(s, n, s->limits->http_idle_ms);
         web_deadline(s, w, web_now(s) + s->limits->http_idle_ms);
         return;
     }
@@ -173,7 +174,8 @@ static void serve(struct server *s, struct session *n) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
         return;
     }
-    if (match.route->answer == API_ANSWER_STREAM && !web_stream_check(s, n)) return;
+    bool streams = match.route->answer == API_ANSWER_STREAM || match.route->answer == API_ANSWER_WATCH;
+    if (streams && !web_stream_check(s, n)) return;
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->ranged = (match.route->op == WIRE_LOGS || match.route->op == WIRE_BLOB_GET) &&

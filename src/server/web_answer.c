@@ -300,6 +300,8 @@ void web_frames(struct server *s, struct session *n, struct slice frames) {
         bool last = !(f.flags & FRAME_MORE);
         if ((f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA) && w->mcp == 0)
             send_piece(s, n, &f, last);
+        else if (f.opcode == WIRE_KV_EVENT && w->stream != WEB_STREAM_NONE)
+            web_stream_tell(s, n, &f);
         else if (w->streaming && w->mcp == 0)
             break_off(s, n);
         else if (last)
