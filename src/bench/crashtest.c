@@ -24,8 +24,8 @@
 #define ROUND_MS_MAX 150u /* from the first request to the kill */
 #define ROUND_SECONDS_MAX 180
 #define PROGRESS_ROUNDS 10u
-#define SEGMENT_BYTES "4194304"
-#define COMPACT_BYTES "8388608"
+#define SEGMENT_BYTES "1048576"
+#define COMPACT_BYTES "2097152"
 
 enum victim { KILL_SERVER, KILL_WORKER, KILL_BOTH };
 

@@ -5,7 +5,8 @@
  *   --keep some   of the bytes any choice of sectors survives, of 512 or 4096 bytes; of a file's new size it is a throw;
  *                 of names a part: all before some moment, none after it, as file systems with a journal have it
  *   --seed N      which
- *   --names file  a synced file keeps its name, as ext4, XFS and Btrfs have it; else only a synced directory does
+ *   --names all   any sync keeps all names made before it, as ext4 and XFS have it, whose journal has them in order;
+ *                 else only one of their directory does
  *
  * `powercut settle STATE`: all is durable as it is. Both print one JSON object. */
 #include <dirent.h>
@@ -43,9 +44,9 @@ static struct {
     size_t count;
     struct inode inodes[SLOTS];
     const char *state;
-    bool keeps_some, names_by_file;
+    bool keeps_some, names_by_any;
     uint64_t random;
-    uint64_t sync_all;
+    uint64_t sync_all, sync_any; /* the log was so long when the last sync of everything, of anything, began */
     uint64_t writes_undone, bytes_undone, names_undone, sectors_kept;
 } g;
 
@@ -150,6 +151,7 @@ static void log_parse(void) {
         const struct powercut_record *r = &g.records[i].head;
         if (r->kind == POWERCUT_SYNC_ALL && r->offset > g.sync_all) g.sync_all = r->offset;
         if (r->kind != POWERCUT_SYNC) continue;
+        if (r->offset > g.sync_any) g.sync_any = r->offset;
         struct inode *n = inode_of(r->file);
         if (r->offset > n->synced) n->synced = r->offset;
     }
@@ -316,7 +318,7 @@ static void name_undo(const struct record *rec) {
 static bool name_is_durable(const struct record *rec) {
     const struct powercut_record *r = &rec->head;
     if (is_synced(r->dir, rec->at) || (r->dir2 != 0 && is_synced(r->dir2, rec->at))) return true;
-    return g.names_by_file && r->file != 0 && is_synced(r->file, rec->at);
+    return g.names_by_any && rec->at < g.sync_any;
 }
 
 static bool is_name(const struct record *r) {
@@ -354,7 +356,7 @@ static void settle(void) {
 int main(int argc, char **argv) {
     const char *dirs[8];
     int dir_count = 0;
-    if (argc < 3) die("usage: powercut cut STATE [--keep none|some] [--seed N] [--names file] DIR... | settle STATE");
+    if (argc < 3) die("usage: powercut cut STATE [--keep none|some] [--seed N] [--names all] DIR... | settle STATE");
     g.state = argv[2];
     for (int i = 3; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -363,7 +365,7 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--seed") == 0)
             g.random = strtoull(value, NULL, 10);
         else if (strcmp(argv[i], "--names") == 0)
-            g.names_by_file = strcmp(value, "file") == 0;
+            g.names_by_any = strcmp(value, "all") == 0;
         else if (dir_count < 8)
             dirs[dir_count++] = argv[i];
         i += argv[i][0] == '-';
