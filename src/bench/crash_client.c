@@ -8,7 +8,8 @@
 #include "osdigest.h"
 #include "panic.h"
 
-#define BODY_BYTES_MAX 8192u
+#define HEAVY_BYTES 700u
+#define BODY_BYTES_MAX (2u * HEAVY_BYTES * CRASH_HEAP_FLOWS)
 #define WAIT_MS 3000 /* for the end of a flow; a worker that was killed is back long before */
 
 /* ---- content ---- */
@@ -36,7 +37,7 @@ size_t crash_blob_bytes(const struct crash *c, uint64_t number) {
 }
 
 bool crash_is_work(const struct crash *c, uint64_t number) {
-    return (chance_of(c, number) & 3u) == 0;
+    return number < CRASH_HEAP && (chance_of(c, number) & 3u) == 0;
 }
 
 uint32_t crash_attempts(const struct crash *c, uint64_t number) {
@@ -73,37 +74,72 @@ static struct slice shell_body(const struct crash *c, uint64_t number, char job,
     return slice_of(out->at + from, out->len - from);
 }
 
-enum err crash_put_flow(struct crash_client *k, struct client *c, uint64_t number, bool *ret_repeated,
-                        struct why *why) {
+/* Of a job that does nothing: only its size counts. */
+static struct slice heavy_body(const struct crash *c, uint64_t number, struct buf *out) {
+    char text[HEAVY_BYTES];
+    size_t from = out->len;
+    struct wire_arg argv[] = {{slice_of(text, crash_text(c, number, sizeof text, text))}};
+    struct wire_run run = {.argv = {argv, 1}};
+    tlv_encode(&wire_run_desc, &run, out);
+    ENSURE(!out->full);
+    return slice_of(out->at + from, out->len - from);
+}
+
+static struct slice name_of(struct arena *arena, uint64_t number) {
+    char *name = arena_alloc(arena, 32);
+    snprintf(name, 32, "crash-%llu", (unsigned long long)number);
+    return slice_str(name);
+}
+
+static void flow_make(const struct crash *c, uint64_t number, struct arena *arena, struct buf *bodies,
+                      struct wire_flow *ret) {
     static const uint32_t first[] = {0};
-    const struct crash *crash = k->crash;
-    bool work = crash_is_work(crash, number);
-    char name[32];
+    bool work = crash_is_work(c, number);
+    struct wire_options *options = ARENA_NEW(arena, struct wire_options);
+    struct wire_job *jobs = ARENA_ARRAY(arena, struct wire_job, 2);
+    *options = (struct wire_options){.kind = work ? WIRE_JOB_COMMAND : WIRE_JOB_NOOP,
+                                     .attempts_max = crash_attempts(c, number),
+                                     .backoff_base_ms = 1,
+                                     .backoff_cap_ms = 1,
+                                     .backoff_jitter_ms = 1};
+    jobs[0] = (struct wire_job){.name = SLICE("a")};
+    jobs[1] = (struct wire_job){.name = SLICE("b"), .parents = {first, 1}};
+    for (uint32_t i = 0; work && i < 2; i++) jobs[i].body = shell_body(c, number, (char)('a' + i), bodies);
+    if (number >= CRASH_HEAP) jobs[0].body = heavy_body(c, number, bodies);
+    struct slice name = name_of(arena, number);
+    *ret = (struct wire_flow){.name = name, .key = name, .part = {{options, 1}, {jobs, work ? 2 : 1}, false}};
+}
+
+/* Each flow has an answer of its own. */
+static enum err flows_note(struct crash_client *k, uint64_t number, const struct client_frame *got, uint32_t count,
+                           uint32_t *ret_repeated, struct why *why) {
+    const struct wire_submitted *m = got->message;
+    const struct wire_submitted_flow *done = m->flows.at;
+    if (got->op != WIRE_SUBMITTED || m->flows.count != count)
+        return why_set(why, ERR_INVALID, "a submit was answered by something else");
+    for (uint32_t i = 0; i < count; i++) {
+        if (done[i].flow.len == 0)
+            return why_set(why, ERR_INVALID, "a flow was refused: %.*s", SLICE_FMT(done[i].message));
+        crash_note(k, CRASH_FLOW, number + i, done[i].flow, false);
+        *ret_repeated += done[i].repeated;
+    }
+    return ERR_OK;
+}
+
+enum err crash_put_flows(struct crash_client *k, struct client *c, uint64_t number, uint32_t *ret_repeated,
+                         struct why *why) {
+    uint32_t count = number < CRASH_HEAP ? 1 : CRASH_HEAP_FLOWS;
     struct buf bodies;
     struct client_frame got;
-    snprintf(name, sizeof name, "crash-%llu", (unsigned long long)number);
-    struct wire_options options = {.kind = work ? WIRE_JOB_COMMAND : WIRE_JOB_NOOP,
-                                   .attempts_max = crash_attempts(crash, number),
-                                   .backoff_base_ms = 1,
-                                   .backoff_cap_ms = 1,
-                                   .backoff_jitter_ms = 1};
-    struct wire_job jobs[] = {{.name = SLICE("a")}, {.name = SLICE("b"), .parents = {first, 1}}};
     buf_init(&bodies, BODY_BYTES_MAX);
     (void)buf_space(&bodies, BODY_BYTES_MAX); /* so that it stays where it is */
     buf_clear(&bodies);
-    for (uint32_t i = 0; work && i < 2; i++) jobs[i].body = shell_body(crash, number, (char)('a' + i), &bodies);
-    struct wire_flow flow = {
-        .name = slice_str(name), .key = slice_str(name), .part = {{&options, 1}, {jobs, 2}, false}};
-    struct wire_submit m = {{&flow, 1}};
+    struct wire_flow *flows = ARENA_ARRAY(&c->arena, struct wire_flow, count);
+    for (uint32_t i = 0; i < count; i++) flow_make(k->crash, number + i, &c->arena, &bodies, &flows[i]);
+    struct wire_submit m = {{flows, count}};
     enum err e = client_ask(c, WIRE_SUBMIT, &m, &got, why);
     buf_fini(&bodies);
-    if (e != ERR_OK) return e;
-    const struct wire_submitted_flow *done = ((const struct wire_submitted *)got.message)->flows.at;
-    if (got.op != WIRE_SUBMITTED || done->flow.len == 0)
-        return why_set(why, ERR_INVALID, "a flow was refused: %.*s", SLICE_FMT(done->message));
-    crash_note(k, CRASH_FLOW, number, done->flow, false);
-    *ret_repeated = done->repeated;
-    return ERR_OK;
+    return e == ERR_OK ? flows_note(k, number, &got, count, ret_repeated, why) : e;
 }
 
 /* The flow that was acknowledged last is waited for. */
@@ -154,16 +190,17 @@ static enum err put_key(struct crash_client *k, struct client *c, uint64_t numbe
     return ERR_OK;
 }
 
-/* ---- the thread ---- */
+/* ---- one after the other ---- */
 
 static enum err one_request(struct crash_client *k, struct client *c, struct why *why) {
     static const enum crash_kind kinds[] = {CRASH_FLOW, CRASH_FLOW, CRASH_FLOW, CRASH_BLOB, CRASH_KEY};
     uint64_t number = ++k->count * CRASH_CLIENTS + k->index;
-    bool repeated = false;
+    uint32_t repeated = 0;
     k->open_kind = kinds[crash_draw(&k->random) % (sizeof kinds / sizeof kinds[0])];
+    if (k->open_kind == CRASH_FLOW && crash_draw(&k->random) % 4 == 0) number = CRASH_HEAP + number * CRASH_HEAP_FLOWS;
     k->open_number = number;
     k->is_open = true;
-    enum err e = k->open_kind == CRASH_FLOW   ? crash_put_flow(k, c, number, &repeated, why)
+    enum err e = k->open_kind == CRASH_FLOW   ? crash_put_flows(k, c, number, &repeated, why)
                  : k->open_kind == CRASH_BLOB ? put_blob(k, c, number, why)
                                               : put_key(k, c, number, why);
     if (e != ERR_OK) return e;
@@ -171,6 +208,8 @@ static enum err one_request(struct crash_client *k, struct client *c, struct why
     bool waits = k->open_kind == CRASH_FLOW && crash_is_work(k->crash, number);
     return waits ? await_end(k, c, number, why) : ERR_OK;
 }
+
+/* ---- the thread ---- */
 
 void *crash_client_run(void *ctx) {
     struct crash_client *k = ctx;

@@ -15,6 +15,10 @@
 #define CRASH_CLIENTS 4u
 #define CRASH_ID_BYTES 24u
 #define CRASH_TEXT_MAX (200u << 10)
+/* Numbers from here on are of flows that come many in one request, which is more than the server syncs in its loop: their
+ * append is handed over, and other requests are served meanwhile. */
+#define CRASH_HEAP (UINT64_C(1) << 40)
+#define CRASH_HEAP_FLOWS 64u
 #define CRASH_ROUNDS_MAX 1000000u
 
 enum crash_kind {
@@ -85,9 +89,9 @@ size_t crash_output(const struct crash *c, uint64_t number, char job, char *ret)
 
 /* crash_client.c */
 void *crash_client_run(void *client); /* until the server is gone or `stop` */
-/* One request each; what is acknowledged is noted. */
-CHECKED enum err crash_put_flow(struct crash_client *k, struct client *c, uint64_t number, bool *ret_repeated,
-                                struct why *why);
+/* One request; all flows of it. What is acknowledged is noted. */
+CHECKED enum err crash_put_flows(struct crash_client *k, struct client *c, uint64_t number, uint32_t *ret_repeated,
+                                 struct why *why);
 void crash_note(struct crash_client *k, enum crash_kind kind, uint64_t number, struct slice id, bool succeeded);
 
 /* crash_check.c: after a restart. */
