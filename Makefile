@@ -2,7 +2,9 @@
 .DEFAULT_GOAL := help
 SEED ?= 1
 SOAK_SEEDS ?= 100000
+SOAK_ROUNDS ?= 1000
 FUZZ_SECONDS ?= 60
+RUNS ?= 5
 
 .PHONY: help
 help: ## this list
@@ -26,8 +28,10 @@ sim: build ## one simulated run: make sim SEED=7
 	@build/release/reeve-sim one $(SEED)
 
 .PHONY: soak
-soak: build ## many simulated runs: make soak SOAK_SEEDS=100000
+soak: build ## many simulated runs, then many kills and power cuts: make soak SOAK_SEEDS=100000 SOAK_ROUNDS=1000
 	@build/release/reeve-sim run --seeds $(SOAK_SEEDS) --from $(SEED)
+	@build/release/reeve crashtest --rounds $(SOAK_ROUNDS)
+	@build/release/reeve crashtest --rounds $(SOAK_ROUNDS) --power-cut
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60
@@ -41,6 +45,11 @@ bench-questions: build ## instructions of a tick with ten open questions and wit
 .PHONY: bench
 bench: build ## the workloads W0 to W10, each beside its floor; docs/benchmarks.md says how to read them
 	@build/release/reeve bench $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+.PHONY: bench-peers
+bench-peers: program ## Reeve beside other systems in the same run, into bench/RESULTS.md: RUNS=5, QUICK=1, ONLY=W1,W2
+	@tools/deps.sh peers || echo "bench-peers: what is missing is listed as not run"
+	@python3 bench/peers --rounds $(RUNS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 .PHONY: bench-parts
 bench-parts: build ## the benchmarks of single parts in turn

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # deps.sh [WHAT]: installs the Debian packages that building and testing needs; of WHAT as well: `clang` for fuzzing and
 # formatting, `package` for making a Debian package, `browser` for tests in a browser, `sdk` for the Python SDK, `valgrind`
-# for counting instructions. Does nothing when all are there.
+# for counting instructions, `peers` for the systems that `make bench-peers` compares with. Does nothing when all are there.
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
@@ -16,6 +16,8 @@ has_node || packages+=(nodejs npm)
 [[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
 [[ ${1:-} == valgrind ]] && packages+=(valgrind python3)
 [[ ${1:-} == sdk ]] && packages+=(python3 python3-setuptools python3-wheel mypy)
+[[ ${1:-} == peers ]] && packages+=(strace python3 beanstalkd redis-server postgresql-15 python3-celery python3-distributed
+    gearman-job-server parallel task-spooler slurmctld slurmd slurm-client munge)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 
 missing=()
@@ -43,4 +45,24 @@ install() {
     "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 # The package lists of a fresh machine may be absent or old: fetch them only when the first try fails.
-install 2>/dev/null || { "${apt[@]}" update >/dev/null && install; }
+install_all() { install 2>/dev/null || { "${apt[@]}" update >/dev/null && install; }; }
+
+if [[ ${1:-} != peers ]]; then
+    install_all
+    exit
+fi
+
+# Servers are wanted as programs, not as services: nothing is started while they are installed.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+fi
+install_all 2>/dev/null && exit
+# One that cannot be had must not keep the others away.
+wanted=("${missing[@]}")
+for package in "${wanted[@]}"; do
+    missing=("$package")
+    install || echo "deps: $package could not be installed" >&2
+done

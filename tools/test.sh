@@ -204,6 +204,9 @@ if wanted instructions; then
     run_tap instructions python3 bench/instructions.py build/release/reeve
 fi
 
+# The comparison with other systems: its figures, its tables and its plot, without the systems.
+wanted peers && run_tap peers python3 bench/peers/test_peers.py
+
 # Agents: the official client of their protocol against the real program.
 if wanted mcp; then
     tools/npm_packages.sh tests/mcp

@@ -104,6 +104,8 @@ static const struct remark remarks[] = {
     {"titan_job.service", "that it deploys, and that is to run"},
     {"titan_job.log", "FLOW/JOB whose attempts have its output"},
     {"titan_job.note", "of a gate, which has no log: what it asks, and what became of that"},
+    {"titan_job.dag", "the DAG that its flow is a run of, when a manifest told it"},
+    {"titan_job.run", "the run of an agent that its flow belongs to, when a manifest told it"},
     {"titan.worker", "the one with that port; empty: there is none"},
     {"titan.services", "that run on it"},
     {"run.interpreter", "what runs the script, in place of what its ending says"},

@@ -108,7 +108,7 @@ static void report_json(const struct bench *b, const struct figure *f) {
         printf(",\"floor\":%s,\"ratio\":%.3f", number_text(f->floor, text), ratio_of(f));
     else
         printf(",\"floor\":null,\"ratio\":null");
-    printf(",\"syncs\":%llu", (unsigned long long)f->syncs);
+    printf(",\"syncs\":%llu,\"operations\":%llu", (unsigned long long)f->syncs, (unsigned long long)f->operations);
     if (f->target > 0)
         printf(",\"target\":%s,\"met\":%s}\n", number_text(f->target, text), is_met(f) ? "true" : "false");
     else
@@ -148,7 +148,7 @@ static void help(void) {
            "  --data DIR   on which disk: a directory is made in DIR and removed again; TMPDIR, else /var/tmp\n"
            "  --rounds N   floor and measurement in turn, N times; the middle one counts; 5 unless said\n"
            "  --quick      a hundredth of the size, one round: whether it works, not how fast it is\n"
-           "  --json       one object per line: workload, value, unit, floor, ratio, syncs, target, met\n");
+           "  --json       one object per line: workload, value, unit, floor, ratio, syncs, operations, target, met\n");
 }
 
 static const struct workload_entry *workload_find(const char *name) {

@@ -27,9 +27,10 @@ struct figure {
     const char *unit;
     bool more_is_better;
     double value;
-    double floor;  /* in the same unit; 0 = there is none */
-    double target; /* in the same unit; 0 = only stated */
-    uint64_t syncs; /* of the journal, during one measurement: how often the server's own counter rose */
+    double floor;        /* in the same unit; 0 = there is none */
+    double target;       /* in the same unit; 0 = only stated */
+    uint64_t syncs;      /* of the journal, during one measurement: how often the server's own counter rose */
+    uint64_t operations; /* of that measurement: submits answered, or jobs ended; 0 = there is no such number */
 };
 
 struct workload_entry {

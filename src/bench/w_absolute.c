@@ -43,9 +43,13 @@ enum err absolute_rounds(struct absolute *w, struct bench *b, struct why *why) {
 }
 
 void absolute_report_seconds(const struct absolute *w, struct bench *b, const char *shape, double target) {
-    bench_report(
-        b, &(struct figure){
-               .shape = shape, .unit = "s", .value = w->value, .floor = w->floor, .target = target, .syncs = w->syncs});
+    bench_report(b, &(struct figure){.shape = shape,
+                                     .unit = "s",
+                                     .value = w->value,
+                                     .floor = w->floor,
+                                     .target = target,
+                                     .syncs = w->syncs,
+                                     .operations = w->jobs});
 }
 
 void absolute_report_rate(const struct absolute *w, struct bench *b, const char *shape, double target) {
@@ -55,7 +59,8 @@ void absolute_report_rate(const struct absolute *w, struct bench *b, const char 
                                      .value = (double)w->jobs / w->value,
                                      .floor = (double)w->jobs / w->floor,
                                      .target = target,
-                                     .syncs = w->syncs});
+                                     .syncs = w->syncs,
+                                     .operations = w->jobs});
 }
 
 void absolute_report_each(const struct absolute *w, struct bench *b, const char *shape, double target) {
@@ -65,5 +70,6 @@ void absolute_report_each(const struct absolute *w, struct bench *b, const char 
                                      .value = w->value * us,
                                      .floor = w->floor * us,
                                      .target = target,
-                                     .syncs = w->syncs});
+                                     .syncs = w->syncs,
+                                     .operations = w->jobs});
 }

@@ -45,6 +45,7 @@ static enum err submit_value(void *ctx, double *ret, struct why *why) {
     if (e == ERR_OK) e = rate(w, &w->load, &answers, ret, why);
     if (e == ERR_OK) e = lab_stat(w->submits.lab, "journal_syncs", &after, why);
     w->submits.flows += answers;
+    w->submits.answers = answers;
     w->submits.syncs = after - before;
     return e;
 }
@@ -88,7 +89,8 @@ enum err w13_http_submit(struct bench *b, struct why *why) {
                                          .value = value,
                                          .floor = floor,
                                          .target = SUBMIT_TARGET * floor,
-                                         .syncs = w.submits.syncs});
+                                         .syncs = w.submits.syncs,
+                                         .operations = w.submits.answers});
     return e;
 }
 

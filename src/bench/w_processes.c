@@ -63,6 +63,7 @@ enum err w6_processes(struct bench *b, struct why *why) {
                                          .value = value,
                                          .floor = floor,
                                          .target = 0.9 * floor,
-                                         .syncs = w.syncs});
+                                         .syncs = w.syncs,
+                                         .operations = w.count});
     return e;
 }

@@ -24,7 +24,7 @@ struct stepping {
     uint64_t syncs;
     uint64_t flows;
     double syncs_each; /* of one step, at least */
-    uint64_t jobs;     /* of the flow */
+    uint64_t jobs;     /* of the flow, or round trips */
 };
 
 static enum err step_floor(void *ctx, double *ret, struct why *why) {
@@ -51,7 +51,7 @@ static enum err chain_value(void *ctx, double *ret, struct why *why) {
 static enum err trips_value(void *ctx, double *ret, struct why *why) {
     struct stepping *w = ctx;
     struct client *c = &w->lab->client;
-    uint64_t count = bench_size(w->lab->bench, TRIPS), before = 0, after = 0;
+    uint64_t count = w->jobs, before = 0, after = 0;
     enum err e = lab_stat(w->lab, "journal_syncs", &before, why);
     double start = bench_now();
     for (uint64_t i = 0; i < count && e == ERR_OK; i++) {
@@ -70,12 +70,13 @@ static void stepping_report(struct bench *b, const struct stepping *w, double va
                                      .value = value,
                                      .floor = floor,
                                      .target = floor + OVERHEAD_US,
-                                     .syncs = w->syncs});
+                                     .syncs = w->syncs,
+                                     .operations = w->jobs});
 }
 
 enum err w4_round_trip(struct bench *b, struct why *why) {
     struct lab l;
-    struct stepping w = {.lab = &l, .syncs_each = 2};
+    struct stepping w = {.lab = &l, .syncs_each = 2, .jobs = bench_size(b, TRIPS)};
     double value = 0, floor = 0;
     enum err e = lab_open(&l, b, why);
     if (e == ERR_OK) e = lab_worker_start(&l, 0, why);

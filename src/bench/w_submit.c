@@ -51,6 +51,7 @@ static enum err submits_value(void *ctx, double *ret, struct why *why) {
     if (e == ERR_OK) e = rate(w, &w->load, &answers, ret, why);
     if (e == ERR_OK) e = lab_stat(w->lab, "journal_syncs", &after, why);
     w->flows += answers;
+    w->answers = answers;
     w->syncs = after - before;
     return e;
 }
@@ -76,7 +77,8 @@ static enum err submits_run(struct bench *b, uint32_t connections, double target
                                          .value = value,
                                          .floor = floor,
                                          .target = target * floor,
-                                         .syncs = w.syncs});
+                                         .syncs = w.syncs,
+                                         .operations = w.answers});
     return e;
 }
 

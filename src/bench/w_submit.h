@@ -15,7 +15,8 @@ struct submits {
     bool has_floor_load;
     struct lab *lab; /* NULL: only the floor */
     struct load load;
-    uint64_t flows, syncs;
+    uint64_t flows;
+    uint64_t syncs, answers; /* of the last measurement */
 };
 
 CHECKED enum err submits_open(struct submits *w, const char *dir, struct why *why);

@@ -53,7 +53,7 @@ static bool cut_first(struct slice *text, struct slice *ret) {
     return true;
 }
 
-static struct slice prefixed(struct slice id, struct arena *arena) {
+struct slice titan_prefixed(struct slice id, struct arena *arena) {
     size_t prefix = sizeof TITAN_DAG_PREFIX - 1;
     if (starts(id, TITAN_DAG_PREFIX)) return id;
     uint8_t *longer = arena_space(arena, prefix + id.len + 1);
@@ -266,7 +266,8 @@ static void parents_read(struct slice text, struct arena *arena, struct titan_jo
         while (id.len > 0 && (id.ptr[0] <= ' ' || id.ptr[0] == '[' || id.ptr[0] == ']')) id.ptr++, id.len--;
         while (id.len > 0 && (id.ptr[id.len - 1] <= ' ' || id.ptr[id.len - 1] == ']')) id.len--;
         if (id.len > 0)
-            ret->parents[ret->parent_count++] = (struct titan_parent){.id = prefixed(id, arena), .at = TITAN_ELSEWHERE};
+            ret->parents[ret->parent_count++] =
+                (struct titan_parent){.id = titan_prefixed(id, arena), .at = TITAN_ELSEWHERE};
         from = i + 1;
     }
 }
@@ -293,7 +294,7 @@ static enum err dag_job_read(struct slice job, struct arena *arena, struct titan
     if (!cut_last(&text, &number) || !titan_number(number, &ret->priority))
         return refuse(why, job, "its priority is not a number");
     if (!cut_first(&text, &id) || id.len == 0) return refuse(why, job, "it has no id, or nothing behind it");
-    ret->id = prefixed(id, arena);
+    ret->id = titan_prefixed(id, arena);
     return body_read(text, job, ret, why);
 }
 
@@ -346,6 +347,11 @@ static enum err circle_check(const struct titan_jobs *all, struct arena *arena, 
                    SLICE_FMT(all->at[stuck].id));
 }
 
+enum err titan_jobs_link(struct titan_jobs *all, struct arena *arena, struct why *why) {
+    parents_find(all);
+    return circle_check(all, arena, why);
+}
+
 enum err titan_dag_read(struct slice text, struct arena *arena, struct titan_jobs *ret, struct why *why) {
     uint32_t most = 1;
     for (size_t i = 0; i < text.len; i++) most += text.ptr[i] == ';';
@@ -359,8 +365,7 @@ enum err titan_dag_read(struct slice text, struct arena *arena, struct titan_job
         if (e != ERR_OK) return e;
     }
     if (all.count == 0) return why_set(why, ERR_INVALID, "there is no job in it");
-    parents_find(&all);
-    enum err e = circle_check(&all, arena, why);
+    enum err e = titan_jobs_link(&all, arena, why);
     if (e == ERR_OK) *ret = all;
     return e;
 }

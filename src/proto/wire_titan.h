@@ -12,6 +12,8 @@ enum wire_titan_what {
     WIRE_TITAN_STATS,      /* as text */
     WIRE_TITAN_STATS_JSON, /* as JSON */
     WIRE_TITAN_SERVICES,   /* the ids of all, as Java writes a set */
+    WIRE_TITAN_DAGS,       /* all DAGs with their jobs, as JSON */
+    WIRE_TITAN_DAG,        /* the jobs of the one that `names` has */
     WIRE_TITAN_WHAT_COUNT
 };
 
@@ -37,6 +39,7 @@ struct wire_titan_job {
     struct slice service; /* that it deploys and that is to run; empty = there is none */
     struct slice log;     /* FLOW/JOB whose attempts have its output: of a service another job than itself */
     struct slice note;    /* of a gate, which has none: what it asks, and what became of that */
+    struct slice dag, run; /* what a manifest told of its flow: the DAG, and the run of an agent */
 };
 
 struct wire_titan {

@@ -5,6 +5,7 @@
 #include "call.h"
 #include "session.h"
 #include "show.h"
+#include "titan_run.h"
 #include "titan_view.h"
 #include "view_history.h"
 
@@ -32,6 +33,11 @@ const char *titan_status_word(const struct server *s, const struct job_view *job
 
 static struct slice tenant_of(const struct server *s) {
     return slice_str(s->options.titan->tenant);
+}
+
+static struct slice told_of(struct server *s, flow_id flow, const char *key) {
+    struct slice told = titan_run_told(server_state(s), flow, key);
+    return told.len <= WIRE_TITAN_ID_MAX ? arena_slice(&s->show, told) : (struct slice){0};
 }
 
 /* What a gate has to say: no worker runs it, and it has no log. */
@@ -67,7 +73,9 @@ static void one_job(struct server *s, struct slice id, struct wire_titan_job *re
     *ret = (struct wire_titan_job){.id = arena_slice(&s->show, bytes_slice(entry.id)),
                                    .target = show_job_name(s, &job),
                                    .status = slice_str(titan_status_word(s, &job)),
-                                   .attempts = job.attempt};
+                                   .attempts = job.attempt,
+                                   .dag = told_of(s, entry.job.flow, TITAN_FLOW_DAG),
+                                   .run = told_of(s, entry.job.flow, TITAN_FLOW_RUN)};
     ret->log = ret->target;
     if (job.options->kind == JOB_GATE) ret->note = gate_note(s, &job, titan_status_word(s, &job));
     struct service_view service;
@@ -83,6 +91,15 @@ static void jobs_of(struct server *s, const struct wire_titan_get *m, struct wir
     struct wire_titan_job *jobs = ARENA_ARRAY(&s->show, struct wire_titan_job, m->names.count + 1);
     for (uint32_t i = 0; i < m->names.count; i++) one_job(s, names[i].id, &jobs[i]);
     ret->jobs = (struct tlv_list){jobs, m->names.count};
+}
+
+static void dag_of(struct server *s, const struct wire_titan_get *m, struct wire_titan *ret) {
+    const struct wire_titan_name *name = m->names.at;
+    struct slice *ids = NULL;
+    uint32_t count = m->names.count > 0 ? titan_dag_ids(s, name->id, &ids) : 0;
+    struct wire_titan_job *jobs = ARENA_ARRAY(&s->show, struct wire_titan_job, count + 1);
+    for (uint32_t i = 0; i < count; i++) one_job(s, ids[i], &jobs[i]);
+    ret->jobs = (struct tlv_list){jobs, count};
 }
 
 /* ---- workers ---- */
@@ -124,6 +141,8 @@ void ask_titan(struct server *s, struct request *r) {
     case WIRE_TITAN_STATS: got.text = titan_stats_text(s); break;
     case WIRE_TITAN_STATS_JSON: got.text = titan_stats_as_json(s); break;
     case WIRE_TITAN_SERVICES: got.text = titan_service_ids(s); break;
+    case WIRE_TITAN_DAGS: got.text = titan_dags_as_json(s); break;
+    case WIRE_TITAN_DAG: dag_of(s, m, &got); break;
     case WIRE_TITAN_WHAT_COUNT: break;
     }
     struct call *c = call_open(s, r, 1);

@@ -381,6 +381,10 @@ const struct net_handler *server_titan_handler(struct server *s) {
     return &s->titan.handler;
 }
 
+const struct net_handler *server_titan_web_handler(struct server *s) {
+    return &s->titan.web_handler;
+}
+
 conn_id server_titan_pending(struct server *s) {
     return titan_fleet_pending(s);
 }

@@ -40,7 +40,15 @@ static const char *expect_number(const char *at, bool may_be_null, bool must_be_
     return end;
 }
 
-/* Workload, perhaps shape, value, unit, floor, ratio, syncs, target, met; in this order. */
+/* Those that submit or run jobs say how many: what a sync is shared by. */
+static bool has_operations(const char *workload) {
+    static const char *const without[] = {"W0", "W9", "W10", "W11", "W14"};
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++)
+        if (strcmp(workload, without[i]) == 0) return false;
+    return true;
+}
+
+/* Workload, perhaps shape, value, unit, floor, ratio, syncs, operations, target, met; in this order. */
 static void line_is_well_formed(const char *line, const char *workload, bool positive) {
     char head[64];
     snprintf(head, sizeof head, "{\"workload\":\"%s\",", workload);
@@ -53,6 +61,7 @@ static void line_is_well_formed(const char *line, const char *workload, bool pos
     at = expect_number(expect(at, "\",\"floor\":", line), true, true, line);
     at = expect_number(expect(at, ",\"ratio\":", line), true, true, line);
     at = expect_number(expect(at, ",\"syncs\":", line), false, false, line);
+    at = expect_number(expect(at, ",\"operations\":", line), false, has_operations(workload), line);
     at = expect_number(expect(at, ",\"target\":", line), true, true, line);
     at = expect(at, ",\"met\":", line);
     at += strcspn(at, "}");

@@ -1,0 +1,162 @@
+"""Reeve beside others, on the same machine, in the same run.
+
+    python3 bench/peers [--quick] [--rounds N] [--only W1,W2] [--systems reeve,redis] [--data DIR] [--out DIR] [--list]
+
+Writes RESULTS.md and results.svg into --out (bench/) and the raw figures into build/peers/results.json. `--render` only writes
+them again from there. Installs nothing from Debian (tools/deps.sh peers does); packages of npm go below build/peers.
+"""
+import argparse
+import json
+import os
+import platform
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import figures
+from lab import BUILD, ROOT, Failed, Lab
+from measure import count_syncs, measure, say
+from peer import all_peers
+from plot import svg
+from report import markdown
+from table import WORKLOADS, Plan, disk_speed
+
+LOSS = os.path.join(ROOT, "bench", "loss.py")
+LOSS_S = 600
+BUSY_LOAD = 0.5  # of a processor: more than this before the run is somebody else
+
+
+def first_line(path, pattern):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return next((line.split(":", 1)[1].strip() for line in f if line.startswith(pattern)), "unknown")
+    except OSError:
+        return "unknown"
+
+
+def filesystem_of(folder):
+    done = subprocess.run(["df", "--output=fstype,source", folder], stdout=subprocess.PIPE, text=True, check=False, timeout=30)
+    return " on ".join(done.stdout.splitlines()[-1].split()) if done.stdout else "unknown"
+
+
+def machine(disk):
+    memory_kib = int(first_line("/proc/meminfo", "MemTotal").split()[0])
+    with open("/etc/os-release", encoding="utf-8") as f:
+        system = next((line.split("=", 1)[1].strip().strip('"') for line in f if line.startswith("PRETTY_NAME")), "unknown")
+    return {"processors": f"{os.cpu_count()} × {first_line('/proc/cpuinfo', 'model name')}", "memory": f"{memory_kib / 2**20:.1f} GiB",
+            "system": system, "kernel": platform.release(), "file system": filesystem_of(disk),
+            "load before the run": f"{os.getloadavg()[0]:.2f}"}
+
+
+def floors(disk, quick):
+    import reeve  # systems/reeve.py
+    with Lab(disk) as lab:
+        return reeve.bench(lab.folder, "W0", Plan(WORKLOADS[0], quick))
+
+
+def described(peers):
+    found = []
+    for each in peers:
+        try:
+            version = each(None).version()
+        except (Failed, OSError, subprocess.SubprocessError) as error:
+            version = f"not run: {error}"
+        found.append({"name": each.name, "version": version, "sync": each.sync, "settings": each.settings})
+    return found
+
+
+def loss_part():
+    """What is lost after a crash is measured by another program; its table belongs here, too."""
+    if not os.path.exists(LOSS):
+        return ""
+    try:
+        done = subprocess.run([sys.executable, LOSS, "--markdown"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              timeout=LOSS_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"## What is lost\n\nnot run: no end after {LOSS_S} s\n"
+    return done.stdout if done.returncode == 0 else f"## What is lost\n\nnot run: exit code {done.returncode}\n"
+
+
+def command():
+    parts = [f"{name}={shlex.quote(os.environ[name])}" for name in ("RUNS", "QUICK", "ONLY", "BENCH_DATA") if os.environ.get(name)]
+    if os.environ.get("MAKELEVEL"):
+        return " ".join(["make bench-peers", *parts])
+    return "python3 bench/peers " + " ".join(map(shlex.quote, sys.argv[1:])).strip()
+
+
+def wanted(args):
+    names = args.only.upper().split(",") if args.only else [each.name for each in WORKLOADS]
+    words = [word.lower() for word in args.systems.split(",")] if args.systems else [""]
+    workloads = [each for each in WORKLOADS if each.name in names]
+    peers = [each for each in all_peers() if any(word in each.name.lower() for word in words)]
+    if not workloads or not peers:
+        raise SystemExit("bench/peers: nothing is left to do; --list shows what there is")
+    return workloads, peers
+
+
+def run(args):
+    workloads, peers = wanted(args)
+    began, load = time.monotonic(), os.getloadavg()[0]
+    results = {"command": command(), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "quick": args.quick,
+               "machine": machine(args.data), "floors": floors(args.data, args.quick),
+               "busy": f"The machine was busy with other things (load {load:.1f} before the run)."
+               if load > BUSY_LOAD * os.cpu_count() else ""}
+    results["workloads"] = [measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]))
+                            for each in workloads]
+    if not args.no_syncs:
+        count_syncs(results["workloads"], peers, workloads, args.data, args.quick)
+    results["systems"] = described(peers)
+    results["minutes"] = (time.monotonic() - began) / 60
+    return results
+
+
+def write(results, out):
+    os.makedirs(out, exist_ok=True)
+    with open(os.path.join(out, "RESULTS.md"), "w", encoding="utf-8") as f:
+        f.write(markdown(results, results.get("loss", "")))
+    with open(os.path.join(out, "results.svg"), "w", encoding="utf-8") as f:
+        f.write(svg(results))
+    say(f"bench/peers: written: {out}/RESULTS.md and results.svg, in {figures.number(results['minutes'])} minutes")
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--quick", action="store_true", help="small counts: whether it works, not how fast it is")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--only", default="", help="workloads: W1,W2")
+    p.add_argument("--systems", default="", help="parts of names: reeve,redis")
+    p.add_argument("--data", default=os.environ.get("TMPDIR") or "/var/tmp", help="on which disk")
+    p.add_argument("--out", default=os.path.join(ROOT, "bench"))
+    p.add_argument("--no-syncs", action="store_true", help="do not count syncs")
+    p.add_argument("--list", action="store_true")
+    p.add_argument("--render", action="store_true")
+    return p.parse_args()
+
+
+def main():
+    args = arguments()
+    if args.rounds < 1:
+        raise SystemExit("bench/peers: --rounds: at least one")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is ended on the way out
+    raw = os.path.join(BUILD, "results.json")
+    if args.list:
+        for workload in WORKLOADS:
+            print(f"{workload.name:4} {workload.text}")
+            print("     " + ", ".join(each.name for each in all_peers() if each.does(workload)))
+        return
+    if args.render:
+        with open(raw, encoding="utf-8") as f:
+            results = json.load(f)
+    else:
+        results = run(args)
+        results["loss"] = loss_part() if not (args.only or args.systems) else ""
+        os.makedirs(BUILD, exist_ok=True)
+        with open(raw, "w", encoding="utf-8") as f:
+            json.dump(results, f, indent=1)
+    write(results, args.out)
+
+
+if __name__ == "__main__":
+    main()
