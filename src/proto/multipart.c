@@ -10,7 +10,7 @@
 #define FORM_DATA "form-data"
 
 static struct slice after(struct slice s, size_t bytes) {
-    return slice_of(s.ptr + bytes, s.len - bytes);
+    return bytes > 0 ? slice_of(s.ptr + bytes, s.len - bytes) : s;
 }
 
 static bool begins(struct slice s, const char *with) {

@@ -47,7 +47,7 @@ static enum err number_of(struct reading *r, const struct json_node *job, const 
 static struct slice base_name(struct slice path) {
     size_t from = path.len;
     while (from > 0 && path.ptr[from - 1] != '/' && path.ptr[from - 1] != '\\') from--;
-    return slice_of(path.ptr + from, path.len - from);
+    return from > 0 ? slice_of(path.ptr + from, path.len - from) : path;
 }
 
 /* On the wire of Titan a bar would end the field. */
