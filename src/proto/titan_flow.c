@@ -41,9 +41,9 @@ static bool is_of_dag(const struct titan_job *j) {
     return j->id.len >= prefix && memcmp(j->id.ptr, TITAN_DAG_PREFIX, prefix) == 0;
 }
 
-static bool is_gate(const struct making *m, const struct titan_job *j, struct titan_gate *ret) {
-    return m->rules->gates && titan_gate_read(j, ret) && ret->wait_ms <= m->rules->gate_ms_max &&
-           ret->message.len <= WIRE_TEXT_MAX && ret->id.len <= m->rules->gate_id_bytes_max;
+bool titan_is_gate(const struct titan_rules *rules, const struct titan_job *j, struct titan_gate *ret) {
+    return rules->gates && titan_gate_read(j, ret) && ret->wait_ms <= rules->gate_ms_max &&
+           ret->message.len <= WIRE_TEXT_MAX && ret->id.len <= rules->gate_id_bytes_max;
 }
 
 static bool ends(struct slice text, const char *with) {
@@ -129,7 +129,7 @@ static bool options_equal(const struct wire_options *a, const struct wire_option
 static uint32_t options_add(struct making *m, const struct titan_job *j) {
     struct wire_options *o = &m->options[m->option_count];
     struct titan_gate gate;
-    if (is_gate(m, j, &gate))
+    if (titan_is_gate(m->rules, j, &gate))
         gate_options_make(j, &gate, o);
     else
         options_make(m, j, o);
@@ -169,7 +169,7 @@ static void run_make(struct making *m, const struct titan_job *j, struct wire_ru
     struct wire_pair *label = ARENA_ARRAY(m->arena, struct wire_pair, 2);
     struct titan_gate gate;
     label[0] = (struct wire_pair){SLICE(TITAN_ID_LABEL), j->id};
-    if (is_gate(m, j, &gate)) {
+    if (titan_is_gate(m->rules, j, &gate)) {
         m->gate_count++;
         label[1] = (struct wire_pair){SLICE(TITAN_GATE_LABEL), gate.id};
         *ret = (struct wire_run){.message = gate.message, .labels = {label, 2}};

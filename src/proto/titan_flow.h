@@ -21,6 +21,9 @@ struct titan_rules {
     size_t name_bytes_max;
 };
 
+/* Is it a gate of ours under these rules? Then it needs no script. */
+bool titan_is_gate(const struct titan_rules *rules, const struct titan_job *j, struct titan_gate *ret);
+
 /* Jobs whose bytes or hashes, and whose parents elsewhere, are filled in. */
 CHECKED enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rules, struct arena *arena,
                             struct wire_flow *ret, struct why *why);

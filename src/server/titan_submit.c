@@ -66,8 +66,8 @@ static void about_put(struct session *n, struct wire_flow *flow) {
     flow->labels = (struct tlv_list){labels, count + about->label_count};
 }
 
-static void submit(struct server *s, struct session *n) {
-    struct titan_rules rules = {.backoff = s->options.titan->backoff,
+static struct titan_rules rules_of(struct server *s) {
+    return (struct titan_rules){.backoff = s->options.titan->backoff,
                                 .dag_ms = s->options.titan->dag_seconds * 1000,
                                 .alone_ms = s->options.titan->job_seconds * 1000,
                                 .gates = s->options.titan->gates,
@@ -75,6 +75,10 @@ static void submit(struct server *s, struct session *n) {
                                 .gate_id_bytes_max = titan_gate_id_bytes_max(s),
                                 .priority_max = s->limits->priority_max,
                                 .name_bytes_max = (size_t)s->limits->name_bytes_max};
+}
+
+static void submit(struct server *s, struct session *n) {
+    struct titan_rules rules = rules_of(s);
     struct wire_flow flow;
     struct why why = {{0}};
     if (titan_flow(&work_of(n)->jobs, &rules, &n->titan->arena, &flow, &why) != ERR_OK) {
@@ -161,22 +165,17 @@ static const struct wire_kv_item *item_of(const struct wire_kv_items *m, struct 
     return NULL;
 }
 
-/* As titan_flow sees it: then it needs no script. */
-static bool is_gate(const struct server *s, const struct titan_job *j) {
-    struct titan_gate gate;
-    return s->options.titan->gates && titan_gate_read(j, &gate) && gate.wait_ms <= s->limits->delay_ms_max &&
-           gate.message.len <= WIRE_TEXT_MAX && gate.id.len <= titan_gate_id_bytes_max(s);
-}
-
 static void files_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     struct submission *w = work_of(n);
     (void)more;
+    struct titan_rules rules = rules_of(s);
+    struct titan_gate gate;
     if (titan_refused(s, n, op, message)) return;
     for (uint32_t i = 0; i < w->named_count; i++) {
         struct titan_job *j = &w->jobs.at[w->named[i]];
         const struct wire_kv_item *item = item_of(message, titan_file_key(n, j->file));
         if (item != NULL && titan_file_hash(item->value, &n->titan->arena, &j->hash)) continue;
-        if (j->named && is_gate(s, j)) continue;
+        if (j->named && titan_is_gate(&rules, j, &gate)) continue;
         if (w->no_file != NULL)
             titan_say(s, n, slice_str(w->no_file));
         else if (j->named)
