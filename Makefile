@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SEED ?= 1
 SOAK_SEEDS ?= 100000
+SOAK_ROUNDS ?= 1000
 FUZZ_SECONDS ?= 60
 RUNS ?= 5
 
@@ -27,8 +28,10 @@ sim: build ## one simulated run: make sim SEED=7
 	@build/release/reeve-sim one $(SEED)
 
 .PHONY: soak
-soak: build ## many simulated runs: make soak SOAK_SEEDS=100000
+soak: build ## many simulated runs, then many kills and power cuts: make soak SOAK_SEEDS=100000 SOAK_ROUNDS=1000
 	@build/release/reeve-sim run --seeds $(SOAK_SEEDS) --from $(SEED)
+	@build/release/reeve crashtest --rounds $(SOAK_ROUNDS)
+	@build/release/reeve crashtest --rounds $(SOAK_ROUNDS) --power-cut
 
 .PHONY: fuzz
 fuzz: ## every fuzz target in turn: make fuzz FUZZ_SECONDS=60

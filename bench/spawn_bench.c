@@ -1,7 +1,9 @@
 /* spawn_bench.c: what it costs to run /bin/true as a job: through nursery and keeper, with a workspace made and
  * removed, two in flight, beside the floor S (floor.h), which does the same with nothing around; and in sandboxes.
  *
- * Usage: spawn_bench [COUNT] */
+ * Usage: spawn_bench [COUNT]
+ *        spawn_bench COUNT FLIGHT PROGRAM [ARG]...   the floor alone, of another program with our environment,
+ *                                                    so many at a time */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +103,22 @@ static void sandboxes_run(struct run *r, unsigned count, double floor, const cha
     }
 }
 
+static int floor_alone(unsigned count, char **argv) {
+    struct floor_command command = {.argv = argv + 3, .env = environ, .flight = (uint32_t)strtoul(argv[2], NULL, 10)};
+    char root[] = "/tmp/reeve-bench-" SIX_X;
+    struct why why = {{0}};
+    double rate = 0;
+    ENSURE(mkdtemp(root) != NULL);
+    enum err e = floor_spawn_of(root, &command, count, &rate, &why);
+    (void)rmdir(root);
+    if (e != ERR_OK) fprintf(stderr, "spawn_bench: %s\n", why.text);
+    printf("%.2f\n", rate);
+    return e == ERR_OK ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 2000;
+    if (argc > 3) return floor_alone(count, argv);
     char root[] = "/tmp/reeve-bench-" SIX_X, bare[300], space[300];
     struct run r = {.count = 0};
     struct why why;

@@ -50,10 +50,9 @@ enum trace_cause adapter_cause(enum job_cause c) {
 
 enum trace_gate adapter_gate(enum gate g) {
     static const enum trace_gate words[] = {
-        [GATE_CONDITION] = TG_CONDITION, [GATE_RENDER] = TG_RENDER,     [GATE_POLICY] = TG_POLICY,
-        [GATE_APPROVAL] = TG_APPROVAL,   [GATE_EXTERNAL] = TG_EXTERNAL, [GATE_OUTPUT] = TG_OUTPUT,
-        [GATE_SERVICE] = TG_SERVICE,
-        [GATE_EXPANSION] = TG_EXPANSION,
+        [GATE_CONDITION] = TG_CONDITION, [GATE_RENDER] = TG_RENDER,       [GATE_POLICY] = TG_POLICY,
+        [GATE_APPROVAL] = TG_APPROVAL,   [GATE_EXTERNAL] = TG_EXTERNAL,   [GATE_OUTPUT] = TG_OUTPUT,
+        [GATE_SERVICE] = TG_SERVICE,     [GATE_EXPANSION] = TG_EXPANSION,
     };
     REQUIRE(g < GATE_COUNT);
     return words[g];
@@ -94,10 +93,8 @@ enum trace_flow_state adapter_flow_state(enum flow_state s) {
 
 enum trace_unwinding adapter_unwinding(enum unwinding u) {
     static const enum trace_unwinding words[] = {
-        [UNWIND_NONE] = TZ_NONE,
-        [UNWIND_DUE] = TZ_STOPPING,
-        [UNWIND_STOPPING] = TZ_STOPPING,
-        [UNWIND_COMPENSATING] = TZ_COMPENSATING,
+        [UNWIND_NONE] = TZ_NONE,         [UNWIND_DUE] = TZ_STOPPING,
+        [UNWIND_STOPPING] = TZ_STOPPING, [UNWIND_COMPENSATING] = TZ_COMPENSATING,
         [UNWIND_DONE] = TZ_DONE,
     };
     REQUIRE(u < UNWIND_COUNT);
@@ -144,8 +141,7 @@ static enum trace_due due(uint8_t d) {
 static struct trace_amount *amounts(struct arena *arena, const struct tlv_list *list) {
     struct trace_amount *ret = ARENA_ARRAY(arena, struct trace_amount, list->count + 1);
     const struct resource *from = list->at;
-    for (uint32_t i = 0; i < list->count; i++)
-        ret[i] = (struct trace_amount){bytes(from[i].name), from[i].amount};
+    for (uint32_t i = 0; i < list->count; i++) ret[i] = (struct trace_amount){bytes(from[i].name), from[i].amount};
     return ret;
 }
 
@@ -228,8 +224,7 @@ static uint32_t undo_message_bytes(const struct rec_job *job) {
     return bytes_count;
 }
 
-static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list,
-                                    const struct tlv_list *profiles) {
+static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *list, const struct tlv_list *profiles) {
     struct trace_job *ret = ARENA_ARRAY(arena, struct trace_job, list->count + 1);
     const struct rec_job *from = list->at;
     const struct options *options = profiles->at;
@@ -344,10 +339,8 @@ static void backfill(struct arena *arena, const struct rec_schedule_backfill *r,
     const struct rec_slot *from = r->slots.at;
     int64_t *slots = ARENA_ARRAY(arena, int64_t, r->slots.count + 1);
     for (uint32_t i = 0; i < r->slots.count; i++) slots[i] = from[i].slot_ms;
-    e->as.slot = (struct trace_slot){.tenant = bytes(r->head.tenant),
-                                     .name = bytes(r->name),
-                                     .slots = slots,
-                                     .slot_count = r->slots.count};
+    e->as.slot = (struct trace_slot){
+        .tenant = bytes(r->head.tenant), .name = bytes(r->name), .slots = slots, .slot_count = r->slots.count};
 }
 
 static void worker(struct arena *arena, const struct rec_worker *r, struct trace_entry *e) {
@@ -437,8 +430,7 @@ static void memo(const struct record *r, struct trace_entry *e) {
                                          .from_flow = b->as_REC_MEMO_HIT.from_flow,
                                          .from_ordinal = b->as_REC_MEMO_HIT.from_ordinal};
     else
-        e->as.memo =
-            (struct trace_memo){.tenant = bytes(b->head.tenant), .key = bytes(b->as_REC_MEMO_DROPPED.key)};
+        e->as.memo = (struct trace_memo){.tenant = bytes(b->head.tenant), .key = bytes(b->as_REC_MEMO_DROPPED.key)};
 }
 
 static enum trace_kind kind_of(enum record_kind kind) {
@@ -529,16 +521,14 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_WORKER_GONE: e->as.worker.worker = bytes(b->as_REC_WORKER_GONE.worker); break;
     case REC_ASSIGNED: assigned(&b->as_REC_ASSIGNED, e); break;
     case REC_STARTED:
-        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STARTED.flow,
-                                               .ordinal = b->as_REC_STARTED.ordinal,
-                                               .attempt = b->as_REC_STARTED.attempt};
+        e->as.attempt = (struct trace_attempt){
+            .flow = b->as_REC_STARTED.flow, .ordinal = b->as_REC_STARTED.ordinal, .attempt = b->as_REC_STARTED.attempt};
         break;
     case REC_STOPPING:
-        e->as.attempt =
-            (struct trace_attempt){.flow = b->as_REC_STOPPING.flow,
-                                   .ordinal = b->as_REC_STOPPING.ordinal,
-                                   .attempt = b->as_REC_STOPPING.attempt,
-                                   .stop = adapter_stop((enum stop_cause)b->as_REC_STOPPING.stop)};
+        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STOPPING.flow,
+                                               .ordinal = b->as_REC_STOPPING.ordinal,
+                                               .attempt = b->as_REC_STOPPING.attempt,
+                                               .stop = adapter_stop((enum stop_cause)b->as_REC_STOPPING.stop)};
         break;
     case REC_ENDED: ended(&b->as_REC_ENDED, e); break;
     case REC_DUE:
@@ -546,8 +536,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         break;
     case REC_VERDICT: answered(&b->as_REC_VERDICT, e); break;
     case REC_KEY_EXPIRED:
-        e->as.key =
-            (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
+        e->as.key = (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
     case REC_STORE_SET:
     case REC_STORE_DELETED:
@@ -601,109 +590,4 @@ const char *adapter_record(struct cursor *c, struct arena *arena, struct trace_e
     ret->principal = bytes(r.body.head.principal);
     body(arena, &r, ret);
     return NULL;
-}
-
-/* ---- for people ---- */
-
-static void schedule_text(const struct trace_entry *e, const char *word, char *out, size_t len) {
-    if (e->kind == TR_SCHEDULE) {
-        const struct trace_schedule *s = &e->as.schedule;
-        snprintf(out, len, "schedule %.*s every %ld after %ld until %ld, catch-up %d, overlap %d",
-                 (int)s->name.len, s->name.at, (long)s->every_ms, (long)s->after_ms, (long)s->end_ms,
-                 (int)s->catch_up, (int)s->overlap);
-    } else {
-        const struct trace_slot *s = &e->as.slot;
-        snprintf(out, len, "%s %.*s: what %d, %lu until %ld, on=%d", word, (int)s->name.len, s->name.at,
-                 (int)s->what, (unsigned long)s->count, (long)s->slot_ms, s->on);
-    }
-}
-
-const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len) {
-    static const char *const words[] = {
-        [TR_OPENED] = "opened",       [TR_SUBMITTED] = "submitted",
-        [TR_ADDED] = "added",         [TR_CANCELLED] = "cancelled",
-        [TR_PAUSED] = "paused",       [TR_RETRIED] = "retried",
-        [TR_DISCARDED] = "discarded", [TR_RERUN] = "rerun",
-        [TR_FORGOTTEN] = "forgotten", [TR_CONTINUED] = "continued",
-        [TR_WORKER] = "worker",       [TR_WORKER_DRAIN] = "drain",
-        [TR_WORKER_GONE] = "gone",    [TR_ASSIGNED] = "assigned",
-        [TR_STARTED] = "started",     [TR_STOPPING] = "stopping",
-        [TR_ENDED] = "ended",         [TR_DUE] = "due",
-        [TR_VERDICT] = "verdict",     [TR_KEY_EXPIRED] = "key expired",
-        [TR_OTHER] = "other",         [TR_LIMIT] = "limit",
-        [TR_STORE] = "store",         [TR_SERVICE] = "service",
-        [TR_HEALTH] = "health",       [TR_EXPANDED] = "expanded",
-        [TR_POLICY] = "policy",       [TR_REVOKED] = "revoked",
-        [TR_SCHEDULE] = "schedule",
-        [TR_SCHEDULE_REMOVED] = "schedule removed",
-        [TR_SCHEDULE_PAUSED] = "schedule paused",
-        [TR_SCHEDULE_SLOT] = "slot",
-        [TR_SCHEDULE_BACKFILL] = "backfill",
-        [TR_MEMO_KEPT] = "kept",
-        [TR_MEMO_HIT] = "hit",
-        [TR_MEMO_DROPPED] = "dropped",
-    };
-    static const char *const outcomes[] = {[TO_OK] = "ok",
-                                           [TO_EXIT] = "exit",
-                                           [TO_LOST] = "lost",
-                                           [TO_STOPPED] = "stopped",
-                                           [TO_REFUSED] = "refused"};
-    unsigned long flow = 0;
-    if (!trace_is_record(e->kind)) return "no record";
-    const char *word = words[e->kind];
-    if (e->kind == TR_ASSIGNED || e->kind == TR_STARTED || e->kind == TR_STOPPING || e->kind == TR_ENDED) {
-        const struct trace_attempt *a = &e->as.attempt;
-        flow = a->flow;
-        snprintf(out, len, "%s %lu/%u#%u %.*s%s", word, flow, a->ordinal, a->attempt, (int)a->worker.len,
-                 a->worker.len ? (const char *)a->worker.at : "",
-                 e->kind == TR_ENDED ? outcomes[a->outcome] : "");
-    } else if (e->kind == TR_SUBMITTED || e->kind == TR_ADDED) {
-        flow = e->as.jobs.flow;
-        int at = snprintf(out, len, "%s flow %lu, %u jobs%s", word, flow, e->as.jobs.job_count,
-                          e->as.jobs.more ? ", more" : "");
-        if (e->kind == TR_SUBMITTED && e->as.jobs.schedule.len)
-            snprintf(out + at, len - (size_t)at, ", slot %ld (%d) of %.*s", (long)e->as.jobs.slot_ms,
-                     (int)e->as.jobs.fire, (int)e->as.jobs.schedule.len, e->as.jobs.schedule.at);
-    } else if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) {
-        schedule_text(e, word, out, len);
-    } else if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE) {
-        snprintf(out, len, "%s %.*s incarnation %lu", word, (int)e->as.worker.worker.len,
-                 e->as.worker.worker.at, (unsigned long)e->as.worker.incarnation);
-    } else if (e->kind == TR_MEMO_KEPT || e->kind == TR_MEMO_HIT || e->kind == TR_MEMO_DROPPED) {
-        flow = e->as.memo.flow;
-        snprintf(out, len, "%s %lu/%u from %lu/%u until %ld", word, flow, e->as.memo.ordinal,
-                 (unsigned long)e->as.memo.from_flow, e->as.memo.from_ordinal, (long)e->as.memo.expires_ms);
-    } else if (e->kind == TR_DUE) {
-        flow = e->as.due.flow;
-        snprintf(out, len, "due %lu/%u (%d)", flow, e->as.due.ordinal, (int)e->as.due.due);
-    } else if (e->kind == TR_VERDICT) {
-        flow = e->as.verdict.flow;
-        snprintf(out, len, "verdict %d on question %lu.%u about %lu/%u", (int)e->as.verdict.verdict,
-                 (unsigned long)e->as.verdict.question, e->as.verdict.revision, flow, e->as.verdict.ordinal);
-    } else if (e->kind == TR_EXPANDED) {
-        flow = e->as.expanded.flow;
-        snprintf(out, len, "expanded %lu/%u into %u", flow, e->as.expanded.ordinal, e->as.expanded.count);
-    } else if (e->kind == TR_LIMIT) {
-        const struct trace_limit *l = &e->as.limit;
-        snprintf(out, len, "limit %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s",
-                 (int)l->tenant.len, (const char *)l->tenant.at, (int)l->name.len,
-                 l->name.len ? (const char *)l->name.at : "", l->width,
-                 (unsigned long)l->rate_milli, (unsigned long)l->burst, l->running, (unsigned long)l->queued,
-                 l->clear ? ", cleared" : "");
-    } else if (e->kind == TR_SERVICE) {
-        snprintf(out, len, "service %.*s %.*s is to be %d", (int)e->as.service.tenant.len, e->as.service.tenant.at,
-                 (int)e->as.service.name.len, e->as.service.name.at, (int)e->as.service.desired);
-    } else if (e->kind == TR_HEALTH) {
-        snprintf(out, len, "health %lu/%u#%u %s", (unsigned long)e->as.health.flow, e->as.health.ordinal,
-                 e->as.health.attempt, e->as.health.healthy ? "good" : "bad");
-    } else if (e->kind == TR_POLICY) {
-        snprintf(out, len, "policy is at version %lu", (unsigned long)e->as.policy.version);
-    } else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED ||
-               e->kind == TR_STORE || e->kind == TR_OTHER) {
-        snprintf(out, len, "%s", word);
-    } else {
-        flow = e->as.job.flow;
-        snprintf(out, len, "%s %lu/%u", word, flow, e->as.job.ordinal);
-    }
-    return out;
 }

@@ -6,6 +6,7 @@
 #include "cert.h"
 #include "child.h"
 #include "cli.h"
+#include "crashtest.h"
 #include "journal_verbs.h"
 #include "osclock.h"
 #include "osconfine.h"
@@ -41,6 +42,10 @@ static enum err bench(int count, char **args, struct why *why) {
     return bench_run(count, args, REEVE_VERSION, why);
 }
 
+static enum err crashtest(int count, char **args, struct why *why) {
+    return crashtest_run(count, args, REEVE_VERSION, why);
+}
+
 /* Whoever starts us may have closed some of the three; what we open next must not be taken for them. */
 static void streams_open(void) {
     int fd = -1;
@@ -71,6 +76,7 @@ int main(int argc, char **argv) {
                                                 [CLI_JOURNAL_DUMP] = journal_dump,
                                                 [CLI_JOURNAL_AT] = journal_at,
                                                 [CLI_JOURNAL_COMPACT] = journal_compact,
-                                                [CLI_BENCH] = bench}};
+                                                [CLI_BENCH] = bench,
+                                                [CLI_CRASHTEST] = crashtest}};
     return cli_main(&world, argc, argv);
 }

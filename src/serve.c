@@ -226,6 +226,35 @@ static enum err check_public(struct serve *v, const char *what, const char *addr
         what, address, setting_text(&v->settings, SETTING_data));
 }
 
+/* ---- where it is ---- */
+
+/* "Any address" is none to dial: from here, this machine's own will do. */
+static void dialled(const char *address, char ret[OSLOOP_ADDRESS_MAX]) {
+    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
+    snprintf(ret, OSLOOP_ADDRESS_MAX, "%s%s",
+             any4   ? "127.0.0.1"
+             : any6 ? "[::1]"
+                    : "",
+             any4 || any6 ? strrchr(address, ':') : address);
+}
+
+/* Where the server is, for programs that know the data directory only. */
+static enum err address_write(const struct serve *v, const char *name, const char *address, struct why *why) {
+    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32], own[OSLOOP_ADDRESS_MAX];
+    snprintf(path, sizeof path, "%s/%s", setting_text(&v->settings, SETTING_data), name);
+    if (address == NULL) { /* there is none, whatever was before */
+        (void)unlink(path);
+        return ERR_OK;
+    }
+    snprintf(tmp, sizeof tmp, "%s.tmp", path);
+    FILE *f = fopen(tmp, "we");
+    if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
+    dialled(address, own);
+    fprintf(f, "%s%s\n", v->needs_tls ? "tls://" : "", own);
+    if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    return ERR_OK;
+}
+
 /* ---- Orion's interface ---- */
 
 static enum err orion_read(struct serve *v, struct why *why) {
@@ -257,26 +286,39 @@ static enum err orion_listen(struct serve *v, struct why *why) {
     const struct net_handler *handler = server_orion_handler(v->server);
     char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
     int fd = v->handover.orion;
-    if (address[0] == 0) return ERR_OK;
+    if (address[0] == 0) return address_write(v, "orion.address", NULL, why);
     enum err e =
         fd >= 0 ? osloop_listen_at(v->loop, fd, handler, got, why) : osloop_listen(v->loop, address, handler, got, why);
     snprintf(text, sizeof text, "%s (Orion's interface)", got);
-    if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
-    return e;
+    if (e != ERR_OK) return e;
+    log_line(v, SERVER_INFO, "listening", text);
+    if (address_write(v, "orion.address", got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
+    return ERR_OK;
 }
 
 /* ---- Titan's protocol ---- */
 
 #define SECONDS_MAX 31622400 /* a year, as delay_ms_max */
 
+static enum err titan_check(struct why *why, const char *what, const char *speaks, const char *address) {
+    if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN,
+                   "%s: %s can be reached from other machines, and %s asks nobody who he is: "
+                   "whoever reaches it may run anything on the workers (who insists says --titan-open yes)",
+                   what, address, speaks);
+}
+
 static enum err titan_read(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_titan_listen);
     const char *open = setting_text(&v->settings, SETTING_titan_open);
     const char *dead = setting_text(&v->settings, SETTING_titan_dead_status);
     const char *backoff = setting_text(&v->settings, SETTING_titan_retry_backoff);
+    const char *gates = setting_text(&v->settings, SETTING_titan_gates);
     bool is_open = strcmp(open, "yes") == 0, has_backoff = strcmp(backoff, "yes") == 0;
-    v->titan = (struct titan_options){
-        .tenant = setting_text(&v->settings, SETTING_titan_tenant), .dead_status = dead, .backoff = has_backoff};
+    v->titan = (struct titan_options){.tenant = setting_text(&v->settings, SETTING_titan_tenant),
+                                      .dead_status = dead,
+                                      .gates = strcmp(gates, "yes") == 0,
+                                      .backoff = has_backoff};
     enum err e = setting_number(&v->settings, SETTING_titan_dag_seconds, 1, SECONDS_MAX, &v->titan.dag_seconds, why);
     if (e == ERR_OK)
         e = setting_number(&v->settings, SETTING_titan_job_seconds, 1, SECONDS_MAX, &v->titan.job_seconds, why);
@@ -285,22 +327,25 @@ static enum err titan_read(struct serve *v, struct why *why) {
         return why_set(why, ERR_INVALID, "titan_open: %s is neither yes nor no", open);
     if (!has_backoff && strcmp(backoff, "no") != 0)
         return why_set(why, ERR_INVALID, "titan_retry_backoff: %s is neither yes nor no", backoff);
+    if (!v->titan.gates && strcmp(gates, "no") != 0)
+        return why_set(why, ERR_INVALID, "titan_gates: %s is neither yes nor no", gates);
     if (strcmp(dead, "DEAD") != 0 && strcmp(dead, "FAILED") != 0)
         return why_set(why, ERR_INVALID, "titan_dead_status: %s is neither DEAD nor FAILED", dead);
     if (v->titan.tenant[0] == 0) return why_set(why, ERR_INVALID, "titan_tenant: a name is missing");
-    if (address[0] == 0 || is_open || !osloop_is_public(address)) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN,
-                   "titan_listen: %s can be reached from other machines, and Titan's protocol asks nobody who he is: "
-                   "whoever reaches it may run anything on the workers (who insists says --titan-open yes)",
-                   address);
+    v->titan.http_listen = setting_text(&v->settings, SETTING_titan_http_listen);
+    if (!is_open) e = titan_check(why, "titan_listen", "Titan's protocol", address);
+    if (!is_open && e == ERR_OK)
+        e = titan_check(why, "titan_http_listen", "the interface of Titan's dashboard", v->titan.http_listen);
+    return e;
 }
 
-static enum err titan_listen(struct serve *v, struct why *why) {
-    const char *address = setting_text(&v->settings, SETTING_titan_listen);
-    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
+static enum err titan_listen(struct serve *v, enum setting_id where, const struct net_handler *handler,
+                             const char *what, struct why *why) {
+    const char *address = setting_text(&v->settings, where);
+    char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 40];
     if (address[0] == 0) return ERR_OK;
-    enum err e = osloop_listen(v->loop, address, server_titan_handler(v->server), got, why);
-    snprintf(text, sizeof text, "%s (Titan's protocol)", got);
+    enum err e = osloop_listen(v->loop, address, handler, got, why);
+    snprintf(text, sizeof text, "%s (%s)", got, what);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
     return e;
 }
@@ -428,29 +473,6 @@ static enum err loop_open(struct serve *v, struct why *why) {
 
 /* ---- listening ---- */
 
-/* "Any address" is none to dial: from here, this machine's own will do. */
-static void dialled(const char *address, char ret[OSLOOP_ADDRESS_MAX]) {
-    bool any4 = strncmp(address, "0.0.0.0:", 8) == 0, any6 = strncmp(address, "[::]:", 5) == 0;
-    snprintf(ret, OSLOOP_ADDRESS_MAX, "%s%s",
-             any4   ? "127.0.0.1"
-             : any6 ? "[::1]"
-                    : "",
-             any4 || any6 ? strrchr(address, ':') : address);
-}
-
-/* Where the server is, for programs that know the data directory only. */
-static enum err address_write(const struct serve *v, const char *address, struct why *why) {
-    char path[SETTING_TEXT_MAX + 32], tmp[SETTING_TEXT_MAX + 32], own[OSLOOP_ADDRESS_MAX];
-    snprintf(path, sizeof path, "%s/address", setting_text(&v->settings, SETTING_data));
-    snprintf(tmp, sizeof tmp, "%s.tmp", path);
-    FILE *f = fopen(tmp, "we");
-    if (f == NULL) return why_set(why, ERR_IO, "%s: %s", tmp, strerrordesc_np(errno));
-    dialled(address, own);
-    fprintf(f, "%s%s\n", v->needs_tls ? "tls://" : "", own);
-    if (fclose(f) != 0 || rename(tmp, path) != 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
-    return ERR_OK;
-}
-
 static enum err listen_socket(struct serve *v, struct why *why) {
     const char *given = setting_text(&v->settings, SETTING_socket);
     char address[SETTING_TEXT_MAX + 32], got[OSLOOP_ADDRESS_MAX];
@@ -487,12 +509,15 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
-    if (e == ERR_OK) e = titan_listen(v, why);
+    if (e == ERR_OK)
+        e = titan_listen(v, SETTING_titan_listen, server_titan_handler(v->server), "Titan's protocol", why);
+    if (e == ERR_OK)
+        e = titan_listen(v, SETTING_titan_http_listen, server_titan_web_handler(v->server), "Titan's dashboard", why);
     if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
         log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     if (e == ERR_OK) e = resp_listen(v, why);
     /* a disk without room for it keeps nobody from finishing what was accepted */
-    if (e == ERR_OK && address_write(v, got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
+    if (e == ERR_OK && address_write(v, "address", got, why) != ERR_OK) log_line(v, SERVER_WARN, "address", why->text);
     return e;
 }
 
@@ -531,6 +556,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     if (e == ERR_OK && strcmp(may, "yes") != 0 && strcmp(may, "no") != 0)
         e = why_set(why, ERR_INVALID, "may_start_workers: %s is neither yes nor no", may);
     if (e != ERR_OK) return e;
+    bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
     v->archive_days = (uint32_t)archive_days;
     e = osaside_open(v->loop, &v->aside, why);
     if (e != ERR_OK) return e;
@@ -563,7 +589,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
                                .orion = &v->orion,
-                               .titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 ? &v->titan : NULL,
+                               .titan = has_titan ? &v->titan : NULL,
                                .resp = &v->resp,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);

@@ -32,10 +32,12 @@
     X(orion_work_ms,   "50..199",         "how long a task of it works, in ms; 2000..4999 to watch it") \
     X(cors_origin,     "",                "origins of pages that may use it from elsewhere, with commas, like http://localhost:3000") \
     X(titan_listen,    "",                "address of a listener for Titan's protocol, like 127.0.0.1:9090; none unless said") \
-    X(titan_open,      "no",              "yes: that listener may be reached from other machines, though whoever reaches it may run anything") \
-    X(titan_tenant,    "default",         "whose jobs come by it; workers of that tenant run them") \
-    X(titan_dead_status, "DEAD",          "what it calls a job that failed for good: DEAD, or FAILED as some of its clients want it") \
+    X(titan_http_listen, "",              "address of a listener for the HTTP interface of Titan's dashboard, like 127.0.0.1:5000; none unless said") \
+    X(titan_open,      "no",              "yes: those listeners may be reached from other machines, though whoever reaches them may run anything") \
+    X(titan_tenant,    "default",         "whose jobs come by them; workers of that tenant run them") \
+    X(titan_dead_status, "DEAD",          "what Titan's protocol calls a job that failed for good: DEAD, or FAILED as some of its clients want it") \
     X(titan_retry_backoff, "no",          "yes: its jobs wait between attempts as ours do; else they are tried again at once, as there") \
+    X(titan_gates,     "yes",             "no: its gates for people (hitl_gate.py) run as the scripts they are, on a worker; else they are gates of ours") \
     X(titan_dag_seconds, "86400",         "how long an attempt of a job of its DAGs may run")  \
     X(titan_job_seconds, "60",            "the same for a job that it sends alone")            \
     X(resp_listen,     "",                "address of a listener for Redis clients without a token, like 127.0.0.1:6379; none unless said") \
@@ -56,7 +58,7 @@ enum setting_id {
 #define X(name, standard, text) SETTING_##name,
     SETTING_TABLE(X)
 #undef X
-    SETTING_COUNT
+        SETTING_COUNT
 };
 
 enum setting_source { FROM_STANDARD, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };

@@ -29,16 +29,19 @@
 #include "up_playground.h"
 
 #define PATH_BYTES 512u
+#define LINE_BYTES 128u
 #define READY_MS_MAX 20000
 #define EARLY_MS 10000 /* an end before this is a failure to start */
 #define WAIT_MS_MAX 30000
 #define ARGS_MAX 32
 #define SOCKET_PATH_MAX 100u /* the kernel takes 107 */
 #define LISTEN_STANDARD "127.0.0.1:7070"
-#define TITAN_STANDARD "127.0.0.1:9090" /* where its clients look */
+#define TITAN_STANDARD "127.0.0.1:9090"      /* where its clients look */
+#define TITAN_HTTP_STANDARD "127.0.0.1:5000" /* where its pages and its SDK look */
 #define RESP_STANDARD "127.0.0.1:6379"
 #define ORION_STANDARD "127.0.0.1:8080" /* where its front end looks */
-#define PLAYGROUND_SLOTS_MIN 4          /* the demo runs branches side by side */
+#define ORION_ANYWHERE "127.0.0.1:0"
+#define PLAYGROUND_SLOTS_MIN 4 /* the demo runs branches side by side */
 
 enum part { PART_SERVER, PART_WORKER, PART_COUNT };
 static const char *const part_words[PART_COUNT] = {"serve", "worker"};
@@ -50,7 +53,9 @@ struct up {
     bool detach, help, playground;
     const char *cors_origin;
     const char *orion;          /* address of the listener for Orion's interface; NULL = none */
+    bool orion_anywhere;        /* nobody said where: another port will do */
     const char *titan;          /* the same for Titan's protocol */
+    const char *titan_http;     /* and for the interface of its dashboard */
     const char *resp;           /* address of the listener for Redis clients; NULL = none */
     struct up_playground *play; /* NULL = there is none */
     struct {
@@ -92,6 +97,12 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
         }
         if (strcmp(name, "--titan") == 0 || strncmp(name, "--titan=", 8) == 0) {
             u->titan = name[7] == '=' ? name + 8 : TITAN_STANDARD;
+            if (name[7] != '=' && u->titan_http == NULL) u->titan_http = TITAN_HTTP_STANDARD;
+            continue;
+        }
+        if (strcmp(name, "--titan-http") == 0 || strncmp(name, "--titan-http=", 13) == 0) {
+            u->titan_http = name[12] == '=' ? name + 13 : TITAN_HTTP_STANDARD;
+            if (strcmp(u->titan_http, "off") == 0) u->titan_http = "";
             continue;
         }
         if (strcmp(name, "--resp") == 0 || strncmp(name, "--resp=", 7) == 0) {
@@ -110,6 +121,10 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
         *to = args[++i];
     }
     if (strlen(data) + 32 > sizeof u->data) return why_set(why, ERR_LIMIT, "--data: the path is too long");
+    if (u->orion != NULL && strcmp(u->orion, "no") == 0)
+        u->orion = NULL;
+    else if (u->playground && u->orion == NULL)
+        u->orion = ORION_STANDARD, u->orion_anywhere = true;
     snprintf(u->data, sizeof u->data, "%s", data);
     snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
     int64_t idle_ms = 0;
@@ -126,8 +141,8 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 static void usage(void) {
     printf(
         "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
-        "                [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--resp[=HOST:PORT]]\n"
-        "                [--cors-origin LIST]\n\n"
+        "                [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--titan-http[=HOST:PORT|off]]\n"
+        "                [--resp[=HOST:PORT]] [--cors-origin LIST]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
@@ -136,9 +151,11 @@ static void usage(void) {
         "  --idle DURATION     and one leaves that had nothing to do for so long; 60s unless said\n"
         "  --detach, -d        in the background; `reeve down` ends it\n"
         "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
-        "                      30 s later, or when asked to, it is started again\n"
+        "                      30 s later, or when asked to, it is started again. With Orion's interface on port\n"
+        "                      8080, or another if that is taken; --orion=no does without\n"
         "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
-        "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; 127.0.0.1:9090 unless said\n"
+        "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; unless said 127.0.0.1:9090, and then also\n"
+        "  --titan-http[=…]    the HTTP interface of Titan's dashboard; 127.0.0.1:5000 unless said, off = not\n"
         "  --resp[=HOST:PORT]  the shared store for Redis clients, too; 127.0.0.1:6379 unless said\n"
         "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
 }
@@ -166,6 +183,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
     if (p == PART_SERVER && u->titan != NULL) argv[n++] = "--titan-listen", argv[n++] = u->titan;
+    if (p == PART_SERVER && u->titan_http != NULL) argv[n++] = "--titan-http-listen", argv[n++] = u->titan_http;
     if (p == PART_SERVER && u->resp != NULL) argv[n++] = "--resp-listen", argv[n++] = u->resp;
     if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
@@ -246,13 +264,24 @@ static bool has_come(struct up *u) {
     return u->play->is_ready;
 }
 
+/* What it said last is why: a port that is taken, mostly. */
+static enum err not_started(const struct up *u, struct why *why) {
+    char path[PATH_BYTES + 16], line[300], last[300] = "";
+    snprintf(path, sizeof path, "%s/serve.log", u->data);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (line[0] != '\n') snprintf(last, sizeof last, "%s", line);
+    if (f != NULL) fclose(f);
+    last[strcspn(last, "\n")] = 0;
+    return why_set(why, ERR_IO, "the server did not start: %s (see %s)", last, path);
+}
+
 static enum err wait_ready(struct up *u, struct why *why) {
     int64_t until = now_ms() + READY_MS_MAX;
     while (!has_come(u)) {
         struct pollfd p = {.fd = u->signals, .events = POLLIN};
         reap(u);
-        if (u->parts[PART_SERVER].pid == 0)
-            return why_set(why, ERR_IO, "the server did not start: see %s/serve.log", u->data);
+        if (u->parts[PART_SERVER].pid == 0) return not_started(u, why);
         if (now_ms() > until) return why_set(why, ERR_IO, "the server is not ready: see %s/serve.log", u->data);
         (void)poll(&p, 1, 20);
         struct signalfd_siginfo s;
@@ -278,16 +307,24 @@ static void say_link(const struct up *u) {
     client_close(&c);
 }
 
-static void say_where(const struct up *u) {
-    char address[128] = "?", path[PATH_BYTES + 16];
-    const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
-    snprintf(path, sizeof path, "%s/address", u->data);
+/* The first line of a file in the data directory; "?" = there is none. */
+static void line_of(const struct up *u, const char *name, char ret[LINE_BYTES]) {
+    char path[PATH_BYTES + 32];
+    snprintf(ret, LINE_BYTES, "?");
+    snprintf(path, sizeof path, "%s/%s", u->data, name);
     FILE *f = fopen(path, "re");
-    if (f != NULL) {
-        if (fgets(address, sizeof address, f) != NULL) address[strcspn(address, "\n")] = 0;
-        fclose(f);
-    }
+    if (f == NULL) return;
+    if (fgets(ret, LINE_BYTES, f) != NULL) ret[strcspn(ret, "\n")] = 0;
+    fclose(f);
+}
+
+static void say_where(const struct up *u) {
+    char address[LINE_BYTES], orion[LINE_BYTES];
+    const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
+    line_of(u, "address", address);
+    line_of(u, "orion.address", orion);
     printf("A server on %s and a worker are there; what they say is in %s/*.log.\n\n", address, u->data);
+    if (u->orion != NULL) printf("Orion's interface is on %s.\n\n", orion);
     say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
     printf("  reeve run -- echo hello       one command as a job\n"
@@ -419,7 +456,9 @@ static void tell(int fd, enum err e, const struct why *why) {
 static enum err play_open(struct up *u, struct why *why) {
     static struct up_playground play;
     if (!u->playground) return ERR_OK;
-    enum err e = up_playground_open(&play, u->data, u->listen != NULL ? u->listen : LISTEN_STANDARD, u->orion, why);
+    struct up_playground_where where = {u->data, u->listen != NULL ? u->listen : LISTEN_STANDARD, u->orion,
+                                        u->orion_anywhere ? ORION_ANYWHERE : NULL};
+    enum err e = up_playground_open(&play, &where, why);
     play.understudy.origins = u->cors_origin;
     if (e == ERR_OK) u->play = &play;
     return e;

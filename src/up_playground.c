@@ -55,16 +55,17 @@ static enum err socket_open(const char *address, int *ret, struct why *why) {
 
 /* ---- life ---- */
 
-enum err up_playground_open(struct up_playground *p, const char *data, const char *listen, const char *orion,
-                            struct why *why) {
+enum err up_playground_open(struct up_playground *p, const struct up_playground_where *where, struct why *why) {
     *p = (struct up_playground){.handover = {.listen = -1, .orion = -1, .control = -1, .mark = -1}, .control = -1};
-    enum err e = socket_open(listen, &p->handover.listen, why);
-    if (e == ERR_OK && orion != NULL) e = socket_open(orion, &p->handover.orion, why);
+    enum err e = socket_open(where->listen, &p->handover.listen, why);
+    if (e == ERR_OK && where->orion != NULL) e = socket_open(where->orion, &p->handover.orion, why);
+    if (e == ERR_CONFLICT && p->handover.listen >= 0 && where->orion_else != NULL)
+        e = socket_open(where->orion_else, &p->handover.orion, why);
     if (e != ERR_OK) return e;
     p->handover.mark = memfd_create("reeve-mark", MFD_CLOEXEC);
     if (p->handover.mark < 0 || ftruncate(p->handover.mark, sizeof(struct playground_mark)) != 0)
         return why_set(why, ERR_IO, "memory: %s", strerrordesc_np(errno));
-    understudy_init(&p->understudy, data, p->handover.listen, p->handover.orion);
+    understudy_init(&p->understudy, where->data, p->handover.listen, p->handover.orion);
     p->understudy.now = (struct wire_playground){.server = SLICE("starting"), .since_ms = wall_ms()};
     return handover_map(p->handover.mark, &p->mark, why);
 }

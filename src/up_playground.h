@@ -21,9 +21,13 @@ struct up_playground {
     int64_t again_ms; /* monotonic: when it is to be started */
 };
 
-/* `orion` may be NULL. */
-CHECKED enum err up_playground_open(struct up_playground *p, const char *data, const char *listen, const char *orion,
-                                    struct why *why);
+struct up_playground_where {
+    const char *data, *listen;
+    const char *orion;      /* NULL = nowhere */
+    const char *orion_else; /* when that is taken; NULL = then it cannot start */
+};
+
+CHECKED enum err up_playground_open(struct up_playground *p, const struct up_playground_where *where, struct why *why);
 CHECKED enum err up_playground_before(struct up_playground *p, struct why *why); /* a start of the server: the line */
 void up_playground_child(struct up_playground *p);              /* in it, before exec */
 void up_playground_started(struct up_playground *p, pid_t pid); /* in us */

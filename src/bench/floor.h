@@ -32,4 +32,14 @@ CHECKED enum err floor_http_start(struct floor_server *s, struct slice answer, s
 /* Processes per second. */
 CHECKED enum err floor_spawn(const char *dir, uint32_t count, double *ret, struct why *why);
 
+#define FLOOR_FLIGHT_MAX 64u
+struct floor_command {
+    char *const *argv; /* the first is its path */
+    char *const *env;
+    uint32_t flight; /* so many at a time */
+};
+/* The same with another program than /bin/true. */
+CHECKED enum err floor_spawn_of(const char *dir, const struct floor_command *c, uint32_t count, double *ret,
+                                struct why *why);
+
 #endif

@@ -31,8 +31,24 @@ static void pause_ms(long ms) {
 
 /* ---- processes ---- */
 
-/* What they say goes to DIR/log; they do not outlive us. */
-static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct why *why) {
+struct child {
+    const char *const *argv;
+    const char *data, *state; /* its directory, and where is noted what a power cut undoes there */
+    const char *token;        /* NULL = it needs none */
+};
+
+/* In the child: threads of ours may be reading the environment. */
+static void environment_set(const struct lab_power *p, const struct child *c) {
+    if (c->token != NULL) setenv("REEVE_TOKEN", c->token, 1); /* an argument is seen by everyone */
+    if (p->shim == NULL) return;
+    setenv("LD_PRELOAD", p->shim, 1);
+    setenv("POWERCUT_STATE", c->state, 1);
+    setenv("POWERCUT_DIRS", c->data, 1);
+    if (p->lies) setenv("POWERCUT_LIE", "1", 1);
+}
+
+/* A group of processes of its own. What they say goes to DIR/log; they do not outlive us. */
+static enum err spawn(struct lab *l, const struct child *c, pid_t *ret, struct why *why) {
     char log[BENCH_PATH_MAX + 16];
     char self[BENCH_PATH_MAX];
     snprintf(log, sizeof log, "%s/log", l->dir);
@@ -42,6 +58,7 @@ static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setpgid(0, 0);
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600), null = open("/dev/null", O_RDWR);
@@ -49,12 +66,26 @@ static enum err spawn(struct lab *l, const char *const *argv, pid_t *ret, struct
         dup2(null, 0);
         dup2(fd, 1);
         dup2(fd, 2);
-        execv(self, (char *const *)(uintptr_t)argv);
+        environment_set(&l->power, c);
+        execv(self, (char *const *)(uintptr_t)c->argv);
         _exit(127);
     }
     if (pid < 0) return why_set(why, ERR_IO, "fork: %s", strerrordesc_np(errno));
+    setpgid(pid, pid); /* whichever of us is first */
     *ret = pid;
     return ERR_OK;
+}
+
+/* Waits until a group has no process any more. Orphans come to us (PR_SET_CHILD_SUBREAPER), if we asked for them. */
+static enum err group_end(pid_t group, const char *who, struct why *why) {
+    double start = bench_now();
+    for (;;) {
+        pid_t pid = waitpid(-group, NULL, WNOHANG);
+        if (pid < 0 && errno == ECHILD) return ERR_OK;
+        if (bench_now() - start > STOP_SECONDS_MAX)
+            return why_set(why, ERR_UNKNOWN, "what the %s started does not end", who);
+        if (pid == 0) pause_ms(LOOK_MS);
+    }
 }
 
 static void reap(pid_t *pid, int number) {
@@ -93,9 +124,10 @@ static bool line_of(const struct lab *l, const char *name, char *ret, size_t byt
 
 enum err lab_server_start(struct lab *l, struct why *why) {
     const char *listen = l->address[0] != 0 ? l->address : "127.0.0.1:0";
-    const char *compact = l->is_compacted ? NULL : "--compact-bytes";
-    const char *const argv[] = {"reeve", "serve", "--data", l->data, "--listen", listen, compact, "0", NULL};
-    return spawn(l, argv, &l->server, why);
+    const char *argv[6 + LAB_FLAGS_MAX + 1] = {"reeve", "serve", "--data", l->data, "--listen", listen};
+    for (uint32_t i = 0; i < LAB_FLAGS_MAX; i++) argv[6 + i] = l->flags[i];
+    struct child c = {argv, l->data, l->power.server, NULL};
+    return spawn(l, &c, &l->server, why);
 }
 
 enum err lab_is_alive(struct lab *l, struct why *why) {
@@ -140,20 +172,41 @@ void lab_server_kill(struct lab *l) {
     reap(&l->server, SIGKILL);
 }
 
+enum err lab_server_fell(struct lab *l, struct why *why) {
+    pid_t group = l->server;
+    if (group > 0) kill(-group, SIGKILL);
+    lab_server_kill(l);
+    return group > 0 ? group_end(group, "server", why) : ERR_OK;
+}
+
 /* ---- workers ---- */
+
+static enum err worker_spawn(struct lab *l, uint32_t index, const char *token, uint32_t slots, struct why *why) {
+    char data[BENCH_PATH_MAX + 16], number[16];
+    snprintf(data, sizeof data, "%s/worker%u", l->dir, index);
+    snprintf(number, sizeof number, "%u", slots);
+    const char *const argv[] = {"reeve", "worker", "--server", l->address, "--data", data, slots > 0 ? "--slots" : NULL,
+                                number,  NULL};
+    struct child c = {argv, data, l->power.worker, token};
+    return spawn(l, &c, &l->workers[index], why);
+}
+
+enum err lab_worker_again(struct lab *l, uint32_t index, struct why *why) {
+    REQUIRE(index < l->worker_count && l->workers[index] == 0);
+    return worker_spawn(l, index, l->worker, 0, why);
+}
+
+enum err lab_worker_kill(struct lab *l, uint32_t index, struct why *why) {
+    pid_t group = l->workers[index];
+    reap(&l->workers[index], SIGKILL);
+    return group > 0 ? group_end(group, "worker", why) : ERR_OK; /* its keepers end by themselves, and their jobs */
+}
 
 enum err lab_worker_start_as(struct lab *l, const char *token, uint32_t slots, struct why *why) {
     REQUIRE(l->worker_count < LAB_WORKERS_MAX);
-    char data[BENCH_PATH_MAX + 16], number[16];
     double start = bench_now();
     uint64_t there = 0;
-    snprintf(data, sizeof data, "%s/worker%u", l->dir, l->worker_count);
-    snprintf(number, sizeof number, "%u", slots);
-    setenv("REEVE_TOKEN", token, 1); /* an argument is seen by everyone */
-    const char *const argv[] = {"reeve", "worker", "--server", l->address, "--data", data, slots > 0 ? "--slots" : NULL,
-                                number,  NULL};
-    enum err e = spawn(l, argv, &l->workers[l->worker_count], why);
-    unsetenv("REEVE_TOKEN");
+    enum err e = worker_spawn(l, l->worker_count, token, slots, why);
     if (e == ERR_OK) l->worker_count++;
     while (e == ERR_OK && there < l->worker_count) {
         if (bench_now() - start > START_SECONDS_MAX)
@@ -196,8 +249,8 @@ static void abandon(int number) {
     _exit(128 + number);
 }
 
-static enum err open_with(struct lab *l, struct bench *b, bool is_compacted, struct why *why) {
-    *l = (struct lab){.bench = b, .is_compacted = is_compacted};
+enum err lab_make(struct lab *l, struct bench *b, struct why *why) {
+    *l = (struct lab){.bench = b};
     open_lab = l;
     signal(SIGINT, abandon);
     signal(SIGTERM, abandon);
@@ -211,16 +264,21 @@ static enum err open_with(struct lab *l, struct bench *b, bool is_compacted, str
         return e;
     }
     snprintf(l->data, sizeof l->data, "%s/data", l->dir);
-    enum err e = lab_server_start(l, why);
-    return e == ERR_OK ? lab_connect(l, why) : e;
+    return ERR_OK;
 }
 
 enum err lab_open(struct lab *l, struct bench *b, struct why *why) {
-    return open_with(l, b, true, why);
+    enum err e = lab_make(l, b, why);
+    if (e == ERR_OK) e = lab_server_start(l, why);
+    return e == ERR_OK ? lab_connect(l, why) : e;
 }
 
 enum err lab_open_uncompacted(struct lab *l, struct bench *b, struct why *why) {
-    return open_with(l, b, false, why);
+    enum err e = lab_make(l, b, why);
+    l->flags[0] = "--compact-bytes";
+    l->flags[1] = "0";
+    if (e == ERR_OK) e = lab_server_start(l, why);
+    return e == ERR_OK ? lab_connect(l, why) : e;
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {

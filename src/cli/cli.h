@@ -32,6 +32,7 @@ enum cli_outside {
     CLI_JOURNAL_AT,
     CLI_JOURNAL_COMPACT,
     CLI_BENCH,
+    CLI_CRASHTEST,
     CLI_OUTSIDE_COUNT
 };
 

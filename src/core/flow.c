@@ -7,6 +7,7 @@
 #include "memo.h"
 #include "panic.h"
 #include "quota.h"
+#include "retention.h"
 #include "saga.h"
 #include "service.h"
 #include "timer.h"
@@ -56,6 +57,8 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
     vec_init(&f->seen, sizeof(struct foreign_seen));
     f->head = keep(&f->arena, head);
     map_put(&s->flow_by_id, id, index);
+    f->shelf = SHELF_NONE;
+    flow_shelve(s, f);
     if (id > s->flow_last) s->flow_last = id;
     return index;
 }

@@ -179,6 +179,7 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     struct flow *f = flow_at(s, l->flow);
     f->rules = o->rules;
     f->state = o->state;
+    flow_shelve(s, f);
     f->paused = o->paused;
     f->more = o->more;
     f->cancelling = o->cancelling;

@@ -20,6 +20,24 @@ static struct ended_list *list_of(struct state *s, const struct flow *f) {
     return &s->ended[f->ended];
 }
 
+static enum shelf shelf_of(const struct flow *f) {
+    bool is_kept = f->state != FLOW_RUNNING && f->ended == ENDED_NO;
+    return is_kept ? SHELF_KEPT : (enum shelf)f->state;
+}
+
+static void move_to(struct state *s, struct flow *f, enum shelf shelf) {
+    if (f->shelf == shelf) return;
+    if (f->shelf != SHELF_NONE) numset_del(&s->shelves[f->shelf], f->id);
+    if (shelf != SHELF_NONE) numset_put(&s->shelves[shelf], f->id);
+    f->shelf = (uint8_t)shelf;
+}
+
+void flow_shelve(struct state *s, struct flow *f) {
+    _Static_assert((int)SHELF_CANCELLED == (int)FLOW_CANCELLED && (int)SHELF_KEPT == (int)FLOW_STATE_COUNT,
+                   "a shelf for each state");
+    move_to(s, f, shelf_of(f));
+}
+
 static void append(struct state *s, uint32_t flow, enum ended kind) {
     struct flow *f = flow_at(s, flow);
     struct ended_list *list = &s->ended[kind];
@@ -32,9 +50,10 @@ static void append(struct state *s, uint32_t flow, enum ended kind) {
         list->head = flow;
     list->tail = flow;
     list->count++;
+    flow_shelve(s, f);
 }
 
-void ended_leave(struct state *s, uint32_t flow) {
+static void unlist(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->ended == ENDED_NO) return;
     struct ended_list *list = list_of(s, f);
@@ -51,9 +70,14 @@ void ended_leave(struct state *s, uint32_t flow) {
     list->count--;
 }
 
+void ended_leave(struct state *s, uint32_t flow) {
+    unlist(s, flow);
+    flow_shelve(s, flow_at(s, flow));
+}
+
 void ended_enter(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    ended_leave(s, flow);
+    unlist(s, flow);
     f->settled = s->now;
     f->settled_lsn = s->lsn + 1; /* of the record being applied */
     bool dead = f->dead_count > 0 && !MUTANT(dead_letter_forgotten);
@@ -101,7 +125,8 @@ void ended_restore(struct state *s) {
 void flow_hide(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->state != FLOW_RUNNING);
-    ended_leave(s, flow);
+    unlist(s, flow);
+    move_to(s, f, SHELF_NONE);
     if (s->flow_recent == flow) s->flow_recent = 0;
     map_del(&s->flow_by_id, f->id);
     map_put(&s->leaving_by_id, f->id, flow);

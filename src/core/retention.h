@@ -15,6 +15,8 @@ void ended_enter(struct state *s, uint32_t flow);
 void ended_leave(struct state *s, uint32_t flow);
 /* A dead letter came to a flow or went from it. */
 void ended_dead_moved(struct state *s, uint32_t flow);
+/* Its state changed: it is found among others of its kind from now on. */
+void flow_shelve(struct state *s, struct flow *f);
 /* After loading a snapshot: the lists, from the facts. */
 void ended_restore(struct state *s);
 

@@ -56,6 +56,7 @@ void state_init(struct state *s, uint32_t shard) {
     map_init(&s->schedule_by_revision);
     map_init(&s->leaving_by_id);
     map_init(&s->flow_by_id);
+    for (uint32_t i = 0; i < SHELF_COUNT; i++) numset_init(&s->shelves[i]);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
     index_init(&s->profile_by_key);
@@ -116,6 +117,7 @@ void state_fini(struct state *s) {
     pool_fini(&s->runs);
     pool_fini(&s->questions);
     map_fini(&s->flow_by_id);
+    for (uint32_t i = 0; i < SHELF_COUNT; i++) numset_fini(&s->shelves[i]);
     map_fini(&s->question_by_id);
     map_fini(&s->worker_by_number);
     index_fini(&s->profile_by_key);
@@ -137,6 +139,7 @@ size_t state_bytes(const struct state *s) {
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
+    for (uint32_t i = 0; i < SHELF_COUNT; i++) bytes += numset_bytes(&s->shelves[i]);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
     bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);

@@ -20,6 +20,7 @@
 #include "ids.h"
 #include "job.h"
 #include "map.h"
+#include "numset.h"
 #include "options.h"
 #include "pool.h"
 #include "record.h"
@@ -146,6 +147,9 @@ enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, S
              SWEEP_COUNT };
 /* Where a flow that is over waits for leaving memory. */
 enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
+/* Where a flow is found by its number: by its state, or apart when it is over and waits for a service to let it go. */
+enum shelf { SHELF_RUNNING, SHELF_SUCCEEDED, SHELF_FAILED, SHELF_CANCELLED, SHELF_KEPT, SHELF_COUNT,
+             SHELF_NONE = SHELF_COUNT };
 
 struct flow {
     uint64_t id;        /* 0 in a free slot */
@@ -179,6 +183,7 @@ struct flow {
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */
     uint8_t ended;       /* index: enum ended */
+    uint8_t shelf;       /* index: enum shelf */
     uint32_t ended_next, ended_prev; /* index: that list */
     uint32_t dead_count; /* index: dead letters in it */
     wall_time settled;   /* index: time and LSN of its end, or of the last dead letter's; after a restore not before */
@@ -444,6 +449,7 @@ struct state {
     struct map leaving_by_id; /* flows that are no longer in flow_by_id and not yet freed */
     struct u32vec buried;     /* flows that are gone (their id is 0) and have memory to give back */
     struct ended_list { uint32_t head, tail, count; } ended[ENDED_COUNT];
+    struct numset shelves[SHELF_COUNT]; /* numbers of the flows in flow_by_id */
     struct index schedule_by_name;
     struct map schedule_by_revision;
     struct index memo_by_key;

@@ -229,13 +229,20 @@ bool view_question(const struct state *s, question_id id, struct question_view *
 
 static void fill_worker(const struct state *s, const struct live *l, uint32_t index, struct worker_view *ret) {
     const struct worker *w = worker_at(s, index);
+    struct live_worker now = l ? live_worker_get(l, s, index) : (struct live_worker){0};
     *ret = (struct worker_view){.number = w->number,
                                 .id = bytes_slice(w->id),
                                 .incarnation = w->incarnation,
                                 .info = &w->info,
                                 .draining = w->draining,
-                                .attached = l && live_worker_get(l, s, index).attached,
-                                .active = w->active};
+                                .attached = now.attached,
+                                .active = w->active,
+                                .cpu_percent = now.cpu_percent,
+                                .gpu_percent = now.gpu_percent,
+                                .cpu_milli = w->cpu_milli,
+                                .gpus = w->gpus,
+                                .memory_bytes = w->memory_bytes,
+                                .resources = w->resources};
 }
 
 bool view_worker(const struct state *s, const struct live *l, uint32_t number, struct worker_view *ret) {

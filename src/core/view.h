@@ -84,6 +84,10 @@ struct worker_view {
     const struct worker_info *info;
     bool draining, attached;
     uint32_t active; /* attempts it holds */
+    uint32_t cpu_percent, gpu_percent; /* by its last heartbeat */
+    uint32_t cpu_milli, gpus;  /* of what `info` offers, given to attempts */
+    uint64_t memory_bytes;     /* likewise */
+    const uint64_t *resources; /* likewise, beside info->resources */
 };
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);

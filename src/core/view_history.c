@@ -2,7 +2,6 @@
 #include "view_history.h"
 
 #include "flow.h"
-#include "heap.h"
 #include "job.h"
 #include "note.h"
 #include "objects.h"
@@ -80,18 +79,20 @@ void view_each_ended(const struct state *s, uint64_t after_lsn, view_ended_fn ea
     }
 }
 
-uint32_t view_flows_below(const struct state *s, uint64_t before, uint64_t *ret, uint32_t max) {
-    struct heap kept; /* the lowest on top */
-    heap_init(&kept, NULL, NULL);
-    for (uint32_t i = 1; i <= s->flows.high; i++) {
-        const struct flow *f = flow_at(s, i);
-        if (f->id == 0 || f->id >= before || flow_is_leaving(f)) continue;
-        if (kept.count == max && (int64_t)f->id < heap_bound(&kept)) continue;
-        if (kept.count == max) (void)heap_pop(&kept);
-        heap_push(&kept, (int64_t)f->id, f->id);
-    }
-    uint32_t count = kept.count;
-    for (uint32_t i = count; i-- > 0;) ret[i] = heap_pop(&kept).ref;
-    heap_fini(&kept);
+uint64_t view_flow_below(const struct state *s, uint64_t before, uint32_t shelves) {
+    uint64_t best = 0, found = 0;
+    for (uint32_t i = 0; i < SHELF_COUNT; i++)
+        if ((shelves & 1u << i) && numset_below(&s->shelves[i], before, &found) && found > best) best = found;
+    return best;
+}
+
+uint32_t view_ended_after(const struct state *s, uint64_t after_lsn, uint64_t *ret, uint32_t max) {
+    uint32_t count = 0;
+    for (enum ended kind = ENDED_CLEAN; kind < ENDED_COUNT; kind++)
+        for (uint32_t i = s->ended[kind].tail; i && flow_at(s, i)->settled_lsn > after_lsn;
+             i = flow_at(s, i)->ended_prev) {
+            if (count == max) return max + 1;
+            ret[count++] = flow_at(s, i)->id;
+        }
     return count;
 }

@@ -4,6 +4,7 @@
 #define REEVE_VIEW_HISTORY_H
 
 #include "arena.h"
+#include "effect.h"
 #include "ids.h"
 #include "record.h"
 #include "wtime.h"
@@ -35,8 +36,14 @@ bool view_ended(const struct state *s, flow_id flow, uint64_t *ret_lsn);
 typedef void (*view_ended_fn)(void *ctx, flow_id flow, uint64_t lsn);
 void view_each_ended(const struct state *s, uint64_t after_lsn, view_ended_fn each, void *ctx);
 
+/* Their numbers, in no order, and how many; more than `max`: too many. */
+uint32_t view_ended_after(const struct state *s, uint64_t after_lsn, uint64_t *ret, uint32_t max);
 
-/* The highest numbers of flows in memory that are below `before`, highest first; how many. Looks at every flow. */
-uint32_t view_flows_below(const struct state *s, uint64_t before, uint64_t *ret, uint32_t max);
+/* The highest number below `before` of a flow in memory that is on one of these shelves; 0 = none. Costs the same
+ * however many there are. */
+#define VIEW_SHELF(state) (1u << (state))  /* enum flow_state */
+#define VIEW_KEPT (1u << FLOW_STATE_COUNT) /* over, and kept by a service: in no list of ended ones yet */
+#define VIEW_ALL (2u * VIEW_KEPT - 1u)
+uint64_t view_flow_below(const struct state *s, uint64_t before, uint32_t shelves);
 
 #endif

@@ -195,6 +195,7 @@ static void check_end(struct state *s, uint32_t flow) {
     if (state == (enum flow_state)f->state) return;
     saga_reserve(s, f, state);
     f->state = (uint8_t)state;
+    flow_shelve(s, f);
     f->finished = state == FLOW_RUNNING ? (wall_time){0} : s->now;
     count_end(s, f);
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = state};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hword.h"
 #include "panic.h"
 
 #define APPLICATION_ID 0x52454548 /* "REEH" */
@@ -146,6 +147,9 @@ static const char settings_write[] =
     "PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;"
     "PRAGMA temp_store = MEMORY;";
 
+static const char settings_read[] =
+    "PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY;" HWORD_SETUP "PRAGMA query_only = 1;";
+
 enum err hdb_open(struct hdb *d, const char *path, enum hdb_mode mode, struct why *why) {
     bool is_new = false;
     int flags = mode == HDB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
@@ -154,7 +158,7 @@ enum err hdb_open(struct hdb *d, const char *path, enum hdb_mode mode, struct wh
     enum err e = code == SQLITE_OK ? ERR_OK : hdb_error(d, code, why);
     if (e == ERR_OK) {
         (void)sqlite3_busy_timeout(d->db, BUSY_MS);
-        e = hdb_run(d, mode == HDB_WRITE ? settings_write : "PRAGMA cache_size = -4096; PRAGMA query_only = 1;", why);
+        e = hdb_run(d, mode == HDB_WRITE ? settings_write : settings_read, why);
     }
     if (e == ERR_OK && mode == HDB_WRITE) e = schema_check(d, &is_new, why);
     if (e == ERR_OK && is_new) e = schema_make(d, why);

@@ -6,52 +6,15 @@
 #include <zstd.h>
 
 #include "buf.h"
+#include "hword.h"
 #include "panic.h"
 
 #define MATCH_BYTES_MAX 65536u
 #define FOUND_BYTES_MAX ((size_t)8 << 20) /* a page of long names may be short */
+#define NEAR_LOOKED_MAX 1000u
 
 #define COLUMNS "f.id, f.lsn, f.tenant, f.name, f.state, f.labels, f.head"
 enum column { COLUMN_ID, COLUMN_LSN, COLUMN_TENANT, COLUMN_NAME, COLUMN_STATE, COLUMN_LABELS, COLUMN_HEAD };
-
-/* ---- words ---- */
-
-static bool is_space(uint8_t c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Has anything that the index sees: a letter or a digit. */
-static bool has_word(struct slice text) {
-    for (size_t i = 0; i < text.len; i++) {
-        uint8_t c = text.ptr[i];
-        if (c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
-    }
-    return false;
-}
-
-/* A phrase of the index's language: in quotes nothing has a meaning of its own. */
-static void put_phrase(struct buf *out, const char *before, struct slice text, bool is_beginning) {
-    buf_printf(out, "%s%s\"", out->len > 0 ? " AND " : "", before);
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] == '"') buf_put_u8(out, '"');
-        buf_put_u8(out, text.ptr[i] == 0 ? ' ' : text.ptr[i]);
-    }
-    buf_printf(out, is_beginning ? "\" *" : "\"");
-}
-
-/* What the index of words is asked; empty when it cannot help. */
-static void match_of(const struct history_query *q, struct buf *out) {
-    for (size_t at = 0; at < q->text.len;) {
-        size_t end = at;
-        while (end < q->text.len && !is_space(q->text.ptr[end])) end++;
-        struct slice word = slice_of(q->text.ptr + at, end - at);
-        if (has_word(word)) put_phrase(out, "", word, end == q->text.len);
-        for (at = end; at < q->text.len && is_space(q->text.ptr[at]);) at++;
-    }
-    if (has_word(q->name)) put_phrase(out, "name : ^ ", q->name, true);
-    for (uint32_t i = 0; i < q->label_count; i++)
-        if (has_word(q->labels[i])) put_phrase(out, "labels : ", q->labels[i], false);
-}
 
 /* ---- what no index tells ---- */
 
@@ -59,11 +22,14 @@ static bool begins(struct slice text, struct slice with) {
     return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
 }
 
-static bool has_line(struct slice lines, struct slice line) {
+/* Labels are lines "key=value"; of the wanted one the whole line, or the key. */
+static bool has_label(struct slice lines, struct slice wanted, bool is_key) {
     while (lines.len > 0) {
         const uint8_t *end = memchr(lines.ptr, '\n', lines.len);
         size_t len = end != NULL ? (size_t)(end - lines.ptr) : lines.len;
-        if (slice_eq(slice_of(lines.ptr, len), line)) return true;
+        struct slice line = slice_of(lines.ptr, len);
+        if (is_key ? begins(line, wanted) && len > wanted.len && line.ptr[wanted.len] == '=' : slice_eq(line, wanted))
+            return true;
         size_t step = end != NULL ? len + 1 : len;
         lines = slice_of(lines.ptr + step, lines.len - step);
     }
@@ -76,8 +42,8 @@ static bool is_wanted(const struct history_query *q, sqlite3_stmt *row) {
     if (!begins(hdb_column(row, COLUMN_NAME), q->name)) return false;
     for (uint32_t i = 0; i < q->state_count; i++) state_fits |= slice_eq(hdb_column(row, COLUMN_STATE), q->states[i]);
     for (uint32_t i = 0; state_fits && i < q->label_count; i++)
-        if (!has_line(hdb_column(row, COLUMN_LABELS), q->labels[i])) return false;
-    return state_fits;
+        if (!has_label(hdb_column(row, COLUMN_LABELS), q->labels[i], false)) return false;
+    return state_fits && (q->label_key.len == 0 || has_label(hdb_column(row, COLUMN_LABELS), q->label_key, true));
 }
 
 /* ---- times ---- */
@@ -105,25 +71,41 @@ static enum err first_since(struct hdb *d, int64_t ms, uint64_t *ret, struct why
 
 /* ---- pages ---- */
 
-/* The statement that walks along the best index there is: ?1 what it looks for, ?2 and ?3 the numbers. */
-static const char *walk_of(const struct history_query *q, struct slice match, struct slice *ret_key) {
-    *ret_key = match;
-    if (match.len > 0)
-        return "SELECT " COLUMNS " FROM word CROSS JOIN flow f ON f.id = word.rowid WHERE word MATCH ?1"
-               " AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC";
-    *ret_key = q->tenant;
+struct plan { /* ?1 and ?4 what is looked for, ?2 and ?3 the numbers */
+    const char *sql;
+    struct slice key, other;
+};
+
+#define IN_RANGE " AND f.id < ?2 AND f.id >= ?3"
+
+/* Along the best index there is that is not of words. */
+static struct plan plan_of(const struct history_query *q) {
     if (q->tenant.len > 0 && !slice_eq(q->tenant, SLICE("default")))
-        return "SELECT " COLUMNS " FROM flow f WHERE tenant = ?1 AND tenant <> 'default' AND id < ?2 AND id >= ?3"
-               " ORDER BY id DESC";
-    if (q->state_count == 1) *ret_key = q->states[0];
+        return (struct plan){"SELECT " COLUMNS " FROM flow f WHERE tenant = ?1 AND tenant <> 'default'" IN_RANGE
+                             " ORDER BY f.id DESC",
+                             q->tenant,
+                             {0}};
     if (q->state_count == 1)
-        return "SELECT " COLUMNS " FROM flow f WHERE state = ?1 AND id < ?2 AND id >= ?3 ORDER BY id DESC";
-    *ret_key = (struct slice){0};
-    return "SELECT " COLUMNS " FROM flow f WHERE id < ?2 AND id >= ?3 AND ?1 IS NOT NULL ORDER BY id DESC";
+        return (struct plan){
+            "SELECT " COLUMNS " FROM flow f WHERE state = ?1" IN_RANGE " ORDER BY f.id DESC", q->states[0], {0}};
+    if (q->state_count == 2 && !slice_eq(q->states[0], q->states[1])) /* two walks, merged as they go */
+        return (struct plan){"SELECT " COLUMNS " FROM flow f WHERE state = ?1" IN_RANGE " UNION ALL SELECT " COLUMNS
+                             " FROM flow f WHERE state = ?4" IN_RANGE " ORDER BY 1 DESC",
+                             q->states[0], q->states[1]};
+    return (struct plan){
+        "SELECT " COLUMNS " FROM flow f WHERE ?1 IS NOT NULL" IN_RANGE " ORDER BY f.id DESC", {0}, {0}};
 }
 
-static enum err walk(struct hdb *d, sqlite3_stmt *rows, const struct history_query *q, struct arena *arena,
-                     struct history_answer *ret, struct why *why) {
+static struct plan plan_of_words(struct slice match) {
+    return (struct plan){"SELECT " COLUMNS " FROM word CROSS JOIN flow f ON f.id = word.rowid WHERE word MATCH ?1"
+                         " AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC",
+                         match,
+                         {0}};
+}
+
+/* At most `looked_max` rows are looked at. */
+static enum err walk(struct hdb *d, sqlite3_stmt *rows, const struct history_query *q, uint32_t looked_max,
+                     struct arena *arena, struct history_answer *ret, struct why *why) {
     uint32_t most = q->most > 0 ? q->most : 1, looked = 0, count = 0;
     struct history_found *found = ARENA_ARRAY(arena, struct history_found, most);
     size_t bytes = 0;
@@ -134,8 +116,8 @@ static enum err walk(struct hdb *d, sqlite3_stmt *rows, const struct history_que
         e = hdb_step(d, rows, &row, why);
         if (e != ERR_OK || !row) break;
         uint64_t id = (uint64_t)sqlite3_column_int64(rows, COLUMN_ID);
-        bool full = count == most || bytes > FOUND_BYTES_MAX || looked == HFIND_LOOKED_MAX;
-        if (full && (looked == HFIND_LOOKED_MAX || is_wanted(q, rows))) {
+        bool full = count == most || bytes > FOUND_BYTES_MAX || looked == looked_max;
+        if (full && (looked == looked_max || is_wanted(q, rows))) {
             ret->next = count == most || bytes > FOUND_BYTES_MAX ? found[count - 1].flow : last;
             break;
         }
@@ -151,31 +133,63 @@ static enum err walk(struct hdb *d, sqlite3_stmt *rows, const struct history_que
     return e;
 }
 
+struct range {
+    uint64_t from, before;
+};
+
+static enum err follow(struct hdb *d, const struct plan *p, struct range r, const struct history_query *q,
+                       uint32_t looked_max, struct arena *arena, struct history_answer *ret, struct why *why) {
+    sqlite3_stmt *rows = NULL;
+    enum err e = hdb_prepare(d, p->sql, &rows, why);
+    if (e == ERR_OK) {
+        hdb_bind_text(rows, 1, p->key);
+        (void)sqlite3_bind_int64(rows, 2, (int64_t)r.before);
+        (void)sqlite3_bind_int64(rows, 3, (int64_t)r.from);
+        if (p->other.len > 0) hdb_bind_text(rows, 4, p->other);
+        e = walk(d, rows, q, looked_max, arena, ret, why);
+    }
+    (void)sqlite3_finalize(rows);
+    return e;
+}
+
+static enum err range_of(struct hdb *d, const struct history_query *q, struct range *ret, struct why *why) {
+    uint64_t bound = 0;
+    enum err e = ERR_OK;
+    *ret = (struct range){q->from, q->before != 0 ? q->before : INT64_MAX};
+    if (q->since_ms > 0) e = first_since(d, q->since_ms, &bound, why);
+    if (e == ERR_OK && bound > ret->from) ret->from = bound;
+    if (e == ERR_OK && q->until_ms > 0) e = first_since(d, q->until_ms, &bound, why);
+    if (e == ERR_OK && q->until_ms > 0 && bound < ret->before) ret->before = bound;
+    return e;
+}
+
+/* What a row tells itself is looked for among the newest rows first (of a state, if one is wanted): when many have it,
+ * they have a page of it, and the index of words is the wrong one. It would go through all that have the word, whatever
+ * their state; and of a beginning it gathers all rows before it gives the first. */
+static bool is_near_first(const struct history_query *q) {
+    return q->text.len == 0 && (q->name.len > 0 || q->label_count > 0 || q->label_key.len > 0);
+}
+
 static enum err list(struct hdb *d, const struct history_query *q, struct arena *arena, struct history_answer *ret,
                      struct why *why) {
     struct buf match;
-    struct slice key;
-    sqlite3_stmt *rows = NULL;
-    uint64_t from = q->from, before = q->before != 0 ? q->before : INT64_MAX, bound = 0;
-    enum err e = ERR_OK;
-    if (q->since_ms > 0) e = first_since(d, q->since_ms, &bound, why);
-    if (e == ERR_OK && bound > from) from = bound;
-    if (e == ERR_OK && q->until_ms > 0) e = first_since(d, q->until_ms, &bound, why);
-    if (e == ERR_OK && q->until_ms > 0 && bound < before) before = bound;
+    struct range r;
+    enum err e = range_of(d, q, &r, why);
     if (e != ERR_OK) return e;
-    if (q->text.len > 0 && !has_word(q->text))
+    if (q->text.len > 0 && !hword_has(q->text))
         return why_set(why, ERR_INVALID, "words are searched for: letters or digits, not signs alone");
     buf_init(&match, MATCH_BYTES_MAX);
-    match_of(q, &match);
-    if (match.full) e = why_set(why, ERR_LIMIT, "so many words cannot be searched for at once");
-    if (e == ERR_OK) e = hdb_prepare(d, walk_of(q, buf_slice(&match), &key), &rows, why);
-    if (e == ERR_OK) {
-        hdb_bind_text(rows, 1, key);
-        (void)sqlite3_bind_int64(rows, 2, (int64_t)before);
-        (void)sqlite3_bind_int64(rows, 3, (int64_t)from);
-        e = walk(d, rows, q, arena, ret, why);
+    e = hword_match(d, q, &match, why);
+    struct plan plain = plan_of(q), words = plan_of_words(buf_slice(&match));
+    bool near = is_near_first(q);
+    if (e == ERR_OK && match.full) e = why_set(why, ERR_LIMIT, "so many words cannot be searched for at once");
+    if (e == ERR_OK && near) e = follow(d, &plain, r, q, NEAR_LOOKED_MAX, arena, ret, why);
+    bool found = near && (ret->count == q->most || ret->next == 0);
+    if (e == ERR_OK && !found) {
+        ret->count = 0;
+        ret->next = 0;
+        e = follow(d, match.len > 0 ? &words : &plain, r, q, HFIND_LOOKED_MAX, arena, ret, why);
     }
-    (void)sqlite3_finalize(rows);
     buf_fini(&match);
     return e;
 }

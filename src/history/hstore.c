@@ -315,7 +315,7 @@ static void written(struct hstore *s, int64_t now_ms, const struct history_taker
     s->is_writing = false;
     if (w->set_aside) {
         tell_aside(s, to);
-        s->is_damaged = false; /* what the reader found was in that file too */
+        s->is_damaged = false;     /* what the reader found was in that file too */
         hload_clear(&s->loads[0]); /* the owner starts over */
         hload_clear(&s->loads[1]);
     }
@@ -351,6 +351,8 @@ static bool op_ask(struct history *h, const struct history_query *query) {
     q->query.tenant = arena_slice(&q->arena, query->tenant);
     q->query.name = arena_slice(&q->arena, query->name);
     q->query.text = arena_slice(&q->arena, query->text);
+    q->query.job = arena_slice(&q->arena, query->job);
+    q->query.label_key = arena_slice(&q->arena, query->label_key);
     copy_list(&q->arena, &q->query.states, query->state_count);
     copy_list(&q->arena, &q->query.labels, query->label_count);
     u32vec_push(&s->asked, index);

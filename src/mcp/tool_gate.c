@@ -1,5 +1,6 @@
 /* tool_gate.c: what waits for a decision, and deciding it. A verdict is bound to the hash of what was shown: `approve`
- * wants it from the agent; Titan's two tools name a gate only, and take the hash of what is asked at that moment. */
+ * wants it from the agent; Titan's two tools name a gate only, and take the hash of what is asked at that moment. A
+ * gate that is a script and polls the store (ADR 0094) is decided by its key there. */
 #include "find.h"
 
 #define PAGE_STANDARD 20u
@@ -88,6 +89,8 @@ struct decision {
     bool approve, tried_gate;
     struct wire_list list;
     struct wire_verdict verdict;
+    struct wire_kv_entry entry; /* of a gate that polls */
+    struct wire_kv_change change;
 };
 
 static bool hash_read(struct slice text, struct deed *c, struct slice *ret) {
@@ -167,12 +170,38 @@ static void search(struct deed *c, struct slice cursor) {
     deed_ask(c, WIRE_LIST, &d->list, then_searched);
 }
 
+/* What a gate that polls is called in its key; empty: the job is none, or over. */
+static struct slice polled_id(const struct wire_job_view *v) {
+    static const char *const open[] = {"waiting", "ready", "dispatched", "running"};
+    struct slice prefix = SLICE(FIND_PREFIX), gate = SLICE(FIND_GATE);
+    const uint8_t *slash = memchr(v->job.ptr, '/', v->job.len);
+    bool is_open = false;
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) is_open |= slice_eq(v->state, slice_str(open[i]));
+    if (!is_open || slash == NULL || !slice_eq(v->kind, SLICE("script"))) return (struct slice){0};
+    struct slice name = slice_of(slash + 1, v->job.len - (size_t)(slash + 1 - v->job.ptr));
+    if (name.len > prefix.len && memcmp(name.ptr, prefix.ptr, prefix.len) == 0)
+        name = slice_of(name.ptr + prefix.len, name.len - prefix.len);
+    return name.len > gate.len && memcmp(name.ptr, gate.ptr, gate.len) == 0 ? name : (struct slice){0};
+}
+
+static void write_key(struct deed *c, struct slice polled) {
+    struct decision *d = c->own;
+    d->entry = (struct wire_kv_entry){deed_format(c, "user:titan:hitl:status:%.*s", SLICE_FMT(polled)),
+                                      d->approve ? SLICE("APPROVED") : SLICE("REJECTED")};
+    d->change = (struct wire_kv_change){.op = WIRE_KV_SET, .entries = {&d->entry, 1}};
+    deed_ask(c, WIRE_KV_CHANGE, &d->change, then_decided);
+}
+
 static void then_gate(struct deed *c, const struct wire_job_view *v) {
     struct decision *d = c->own;
     struct slice id = deed_text(c, "gate_id");
+    struct slice polled = v != NULL ? polled_id(v) : (struct slice){0};
     if (v != NULL && (slice_eq(v->kind, SLICE("gate")) || v->question != 0)) {
         d->job = arena_slice(c->arena, v->job);
         search(c, (struct slice){0});
+    } else if (polled.len > 0) {
+        d->job = arena_slice(c->arena, v->job);
+        write_key(c, polled);
     } else if (!d->tried_gate) { /* the job that the gate stands behind may have been named */
         d->tried_gate = true;
         find_job(c, deed_format(c, FIND_GATE "%.*s", SLICE_FMT(id)), then_gate);

@@ -7,10 +7,16 @@
 
 /* ---- status, in Titan's words ---- */
 
+/* A gate that waits is a script that runs, there. */
+static struct slice status_of(const struct wire_job_view *v) {
+    bool asks = slice_eq(v->kind, SLICE("gate")) && slice_eq(v->state, SLICE("held"));
+    return asks ? SLICE("RUNNING") : stateword("titan", v->state, v->cause);
+}
+
 static void then_status(struct deed *c, const struct wire_job_view *v) {
     struct json *j = deed_result(c);
     deed_put_text(j, "job_id", deed_text(c, "job_id"));
-    deed_put_text(j, "status", v != NULL ? stateword("titan", v->state, v->cause) : SLICE("NULL"));
+    deed_put_text(j, "status", v != NULL ? status_of(v) : SLICE("NULL"));
     if (v == NULL) {
         deed_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
     } else {

@@ -42,10 +42,12 @@ struct history_query {
     struct slice tenant;
     struct slice name; /* begins with */
     struct slice text; /* words in names, labels and errors; the last may be a beginning */
+    struct slice job;  /* words of the name of one of its jobs */
     const struct slice *states; /* one of these */
     uint32_t state_count;
     const struct slice *labels; /* all of these: "key=value" */
     uint32_t label_count;
+    struct slice label_key; /* has a label of that name, whatever its value */
     int64_t since_ms, until_ms; /* created */
     bool parts;                 /* with the parts of the flow, which is then the only one asked for */
     uint32_t part_first;

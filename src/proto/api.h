@@ -27,6 +27,7 @@ enum api_answer {
     API_ANSWER_TEXT,    /* its field `text`, as it is */
     API_ANSWER_STREAM,  /* events, as long as the connection lives: by WebSocket or as server-sent events */
     API_ANSWER_TALE,    /* events of one flow, as the stream words them */
+    API_ANSWER_WATCH,   /* messages for as long as the connection lives, as server-sent events */
 };
 
 struct api_route {
@@ -74,6 +75,7 @@ struct api_said {
 /* Writes the object for an answer that came in these parts, all of that opcode. Errors come out as api_error. */
 struct api_said api_answer(const struct api_route *route, uint8_t op, const void *const *parts, uint32_t count,
                            const struct wire_json_out *x);
+enum err api_err_of(struct slice word); /* the error that a message calls so */
 /* {"code": …, "message": …, "field": …, "retry_after": …}; status 0 = that of the error table. */
 struct api_said api_error(struct json *out, enum err e, uint16_t status, struct slice message, const char *field,
                           uint32_t retry_after_ms);

@@ -28,7 +28,7 @@ struct api_said api_error(struct json *out, enum err e, uint16_t status, struct 
     return said;
 }
 
-static enum err err_of(struct slice word) {
+enum err api_err_of(struct slice word) {
     for (uint32_t i = 0; i < ERR_COUNT; i++)
         if (slice_eq(word, slice_str(err_word((enum err)i)))) return (enum err)i;
     return ERR_UNKNOWN;
@@ -80,7 +80,7 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
     REQUIRE(count > 0);
     if (op == WIRE_ERROR) {
         const struct wire_error *m = parts[0];
-        return api_error(x->json, err_of(m->code), 0, m->message, NULL, m->retry_after_ms);
+        return api_error(x->json, api_err_of(m->code), 0, m->message, NULL, m->retry_after_ms);
     }
     if (op == WIRE_BUSY) {
         const struct wire_busy *m = parts[0];
@@ -95,7 +95,7 @@ struct api_said api_answer(const struct api_route *route, uint8_t op, const void
         const struct wire_submitted *m = parts[0];
         const struct wire_submitted_flow *flow = m->flows.at;
         if (m->flows.count == 1 && flow->code.len > 0)
-            return api_error(x->json, err_of(flow->code), 0, flow->message, NULL, flow->retry_after_ms);
+            return api_error(x->json, api_err_of(flow->code), 0, flow->message, NULL, flow->retry_after_ms);
         bool is_new = m->flows.count != 1 || (!flow->repeated && flow->flow.len > 0);
         said.status = is_new ? 201 : 200; /* one that was only checked has no id */
     }

@@ -2,7 +2,8 @@
  *
  * An id is a label of its job, and made fit it is its name. What Titan does for every job is written out: four
  * executions, at once; a time for jobs of a DAG and another for others; Titan's interpreters. Jobs of a DAG start in
- * the folder that they share on a worker, but their scripts lie in a private one: same names never mix. */
+ * the folder that they share on a worker, but their scripts lie in a private one: same names never mix. A script that
+ * would only wait for a person is a gate, which needs no worker. */
 #include "titan_flow.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct making {
     struct why *why;
     struct wire_job *jobs;
     struct wire_options *options;
-    uint32_t option_count, job_count;
+    uint32_t option_count, job_count, gate_count;
     struct index names;
 };
 
@@ -38,6 +39,11 @@ static bool is_archive(const struct titan_job *j) {
 static bool is_of_dag(const struct titan_job *j) {
     size_t prefix = sizeof TITAN_DAG_PREFIX - 1;
     return j->id.len >= prefix && memcmp(j->id.ptr, TITAN_DAG_PREFIX, prefix) == 0;
+}
+
+bool titan_is_gate(const struct titan_rules *rules, const struct titan_job *j, struct titan_gate *ret) {
+    return rules->gates && titan_gate_read(j, ret) && ret->wait_ms <= rules->gate_ms_max &&
+           ret->message.len <= WIRE_TEXT_MAX && ret->id.len <= rules->gate_id_bytes_max;
 }
 
 static bool ends(struct slice text, const char *with) {
@@ -77,6 +83,13 @@ static struct slice handler_capability(struct arena *arena, struct slice type) {
     return slice_of(name, before.len + type.len);
 }
 
+static void gate_options_make(const struct titan_job *j, const struct titan_gate *gate, struct wire_options *ret) {
+    *ret = (struct wire_options){.kind = WIRE_JOB_GATE,
+                                 .approval_ms = gate->wait_ms,
+                                 .delay_from_submit = j->delay_ms > 0,
+                                 .delay_ms = j->delay_ms > 0 ? j->delay_ms : 0};
+}
+
 static void options_make(struct making *m, const struct titan_job *j, struct wire_options *ret) {
     int64_t priority = j->priority < 0                        ? 0
                        : j->priority > m->rules->priority_max ? m->rules->priority_max
@@ -106,16 +119,20 @@ static bool options_equal(const struct wire_options *a, const struct wire_option
     const struct wire_name *x = a->demand.capabilities.at, *y = b->demand.capabilities.at;
     if (a->demand.capabilities.count != b->demand.capabilities.count || a->demand.topic.len != b->demand.topic.len)
         return false;
-    for (uint32_t i = 1; i < a->demand.capabilities.count; i++)
+    for (uint32_t i = 0; i < a->demand.capabilities.count; i++)
         if (!slice_eq(x[i].name, y[i].name)) return false;
     return a->kind == b->kind && a->priority == b->priority && a->delay_ms == b->delay_ms &&
-           a->run_timeout_ms == b->run_timeout_ms && a->affinity == b->affinity && slice_eq(x->name, y->name);
+           a->run_timeout_ms == b->run_timeout_ms && a->affinity == b->affinity && a->approval_ms == b->approval_ms;
 }
 
 /* Each different set once. */
 static uint32_t options_add(struct making *m, const struct titan_job *j) {
     struct wire_options *o = &m->options[m->option_count];
-    options_make(m, j, o);
+    struct titan_gate gate;
+    if (titan_is_gate(m->rules, j, &gate))
+        gate_options_make(j, &gate, o);
+    else
+        options_make(m, j, o);
     for (uint32_t i = m->option_count; i > 0; i--)
         if (options_equal(&m->options[i - 1], o)) return i - 1;
     return m->option_count++;
@@ -149,8 +166,15 @@ static struct slice folder_of(struct slice path) {
 }
 
 static void run_make(struct making *m, const struct titan_job *j, struct wire_run *ret) {
-    struct wire_pair *label = ARENA_NEW(m->arena, struct wire_pair);
-    *label = (struct wire_pair){SLICE(TITAN_ID_LABEL), j->id};
+    struct wire_pair *label = ARENA_ARRAY(m->arena, struct wire_pair, 2);
+    struct titan_gate gate;
+    label[0] = (struct wire_pair){SLICE(TITAN_ID_LABEL), j->id};
+    if (titan_is_gate(m->rules, j, &gate)) {
+        m->gate_count++;
+        label[1] = (struct wire_pair){SLICE(TITAN_GATE_LABEL), gate.id};
+        *ret = (struct wire_run){.message = gate.message, .labels = {label, 2}};
+        return;
+    }
     *ret = (struct wire_run){.argv = args_of(m->arena, j->args),
                              .script = j->bytes,
                              .script_name = j->file,
@@ -221,6 +245,15 @@ static enum err job_make(struct making *m, const struct titan_job *j) {
     return body_make(m, j, &to->body);
 }
 
+static struct tlv_list labels_make(struct making *m) {
+    struct wire_pair *labels = ARENA_ARRAY(m->arena, struct wire_pair, 2);
+    char *count = arena_alloc(m->arena, 16);
+    snprintf(count, 16, "%u", m->job_count);
+    labels[0] = (struct wire_pair){SLICE("dialect"), SLICE(TITAN_DIALECT)};
+    labels[1] = (struct wire_pair){SLICE(TITAN_JOBS_LABEL), slice_str(count)};
+    return (struct tlv_list){labels, m->gate_count > 0 ? 2 : 1};
+}
+
 enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rules, struct arena *arena,
                     struct wire_flow *ret, struct why *why) {
     struct making m = {.in = jobs,
@@ -229,8 +262,6 @@ enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rul
                        .why = why,
                        .jobs = ARENA_ARRAY(arena, struct wire_job, jobs->count + 1),
                        .options = ARENA_ARRAY(arena, struct wire_options, jobs->count + 1)};
-    struct wire_pair *label = ARENA_NEW(arena, struct wire_pair);
-    *label = (struct wire_pair){SLICE("dialect"), SLICE(TITAN_DIALECT)};
     enum err e = ERR_OK;
     index_init(&m.names);
     for (uint32_t i = 0; i < jobs->count && e == ERR_OK; i++) e = job_make(&m, &jobs->at[i]);
@@ -238,7 +269,7 @@ enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rul
     if (e != ERR_OK) return e;
     *ret = (struct wire_flow){
         .name = m.jobs[0].name,
-        .labels = {label, 1},
+        .labels = labels_make(&m),
         .part = {.options = {m.options, m.option_count}, .jobs = {m.jobs, m.job_count}},
     };
     return ERR_OK;

@@ -7,14 +7,22 @@
 
 #define TITAN_DIALECT "titan" /* label `dialect` of its flows */
 #define TITAN_ID_LABEL "titan.id"
+#define TITAN_GATE_LABEL "titan.gate" /* of a gate: its id, as the keys of the store have it */
+#define TITAN_JOBS_LABEL "titan.jobs" /* of a flow with gates: how many jobs were submitted; others were added later */
 #define TITAN_TOPIC "titan" /* of its jobs: leads to our workers and to Titan's own */
 
 struct titan_rules {
     bool backoff; /* wait between attempts as we do; else at once */
     int64_t dag_ms, alone_ms; /* how long an attempt may run: of a job of a DAG, of one alone */
+    bool gates;               /* jobs of the form of a gate are gates of ours; else scripts */
+    int64_t gate_ms_max;      /* one that would wait longer, or that keys of the store cannot name, is a script */
+    size_t gate_id_bytes_max;
     int64_t priority_max;
     size_t name_bytes_max;
 };
+
+/* Is it a gate of ours under these rules? Then it needs no script. */
+bool titan_is_gate(const struct titan_rules *rules, const struct titan_job *j, struct titan_gate *ret);
 
 /* Jobs whose bytes or hashes, and whose parents elsewhere, are filled in. */
 CHECKED enum err titan_flow(const struct titan_jobs *jobs, const struct titan_rules *rules, struct arena *arena,

@@ -2,6 +2,7 @@
 #include "titan_job.h"
 
 #include "map.h"
+#include "utf8.h"
 
 #define FIELDS_MAX 16u            /* of a command; the longest has five */
 #define REQUIREMENT_BYTES_MAX 20u /* shorter than this: where Titan itself has to guess */
@@ -52,7 +53,7 @@ static bool cut_first(struct slice *text, struct slice *ret) {
     return true;
 }
 
-static struct slice prefixed(struct slice id, struct arena *arena) {
+struct slice titan_prefixed(struct slice id, struct arena *arena) {
     size_t prefix = sizeof TITAN_DAG_PREFIX - 1;
     if (starts(id, TITAN_DAG_PREFIX)) return id;
     uint8_t *longer = arena_space(arena, prefix + id.len + 1);
@@ -227,6 +228,32 @@ static enum err body_read(struct slice text, struct slice job, struct titan_job 
     return requirement_read(&f, left, skill, job, ret, why);
 }
 
+/* ---- gates ---- */
+
+/* Up to the first blank, which is taken off. */
+static bool cut_word(struct slice *text, struct slice *ret) {
+    const uint8_t *blank = text->len > 0 ? memchr(text->ptr, ' ', text->len) : NULL;
+    if (blank == NULL) return false;
+    *ret = slice_of(text->ptr, (size_t)(blank - text->ptr));
+    *text = slice_of(blank + 1, text->len - ret->len - 1);
+    return true;
+}
+
+bool titan_gate_read(const struct titan_job *job, struct titan_gate *ret) {
+    struct slice args = job->args, id, seconds, own = job->id;
+    int64_t wait_s = 0;
+    if (job->kind != TITAN_KIND_SCRIPT || !slice_eq(job->file, SLICE(TITAN_GATE_FILE))) return false;
+    if (starts(own, TITAN_DAG_PREFIX))
+        own = slice_of(own.ptr + sizeof TITAN_DAG_PREFIX - 1, own.len - sizeof TITAN_DAG_PREFIX + 1);
+    if (!starts(own, TITAN_GATE_PREFIX) || own.len == sizeof TITAN_GATE_PREFIX - 1) return false;
+    if (!cut_word(&args, &id) || !slice_eq(id, own)) return false;
+    if (!cut_word(&args, &seconds) || !titan_number(seconds, &wait_s)) return false;
+    struct slice message = titan_trim(args);
+    if (wait_s <= 0 || wait_s > INT64_MAX / 1000 || message.len == 0 || !utf8_is_valid(message)) return false;
+    *ret = (struct titan_gate){.id = id, .message = message, .wait_ms = wait_s * 1000};
+    return true;
+}
+
 /* ---- a job of a DAG ---- */
 
 static void parents_read(struct slice text, struct arena *arena, struct titan_job *ret) {
@@ -239,7 +266,8 @@ static void parents_read(struct slice text, struct arena *arena, struct titan_jo
         while (id.len > 0 && (id.ptr[0] <= ' ' || id.ptr[0] == '[' || id.ptr[0] == ']')) id.ptr++, id.len--;
         while (id.len > 0 && (id.ptr[id.len - 1] <= ' ' || id.ptr[id.len - 1] == ']')) id.len--;
         if (id.len > 0)
-            ret->parents[ret->parent_count++] = (struct titan_parent){.id = prefixed(id, arena), .at = TITAN_ELSEWHERE};
+            ret->parents[ret->parent_count++] =
+                (struct titan_parent){.id = titan_prefixed(id, arena), .at = TITAN_ELSEWHERE};
         from = i + 1;
     }
 }
@@ -266,7 +294,7 @@ static enum err dag_job_read(struct slice job, struct arena *arena, struct titan
     if (!cut_last(&text, &number) || !titan_number(number, &ret->priority))
         return refuse(why, job, "its priority is not a number");
     if (!cut_first(&text, &id) || id.len == 0) return refuse(why, job, "it has no id, or nothing behind it");
-    ret->id = prefixed(id, arena);
+    ret->id = titan_prefixed(id, arena);
     return body_read(text, job, ret, why);
 }
 
@@ -319,6 +347,11 @@ static enum err circle_check(const struct titan_jobs *all, struct arena *arena, 
                    SLICE_FMT(all->at[stuck].id));
 }
 
+enum err titan_jobs_link(struct titan_jobs *all, struct arena *arena, struct why *why) {
+    parents_find(all);
+    return circle_check(all, arena, why);
+}
+
 enum err titan_dag_read(struct slice text, struct arena *arena, struct titan_jobs *ret, struct why *why) {
     uint32_t most = 1;
     for (size_t i = 0; i < text.len; i++) most += text.ptr[i] == ';';
@@ -332,8 +365,7 @@ enum err titan_dag_read(struct slice text, struct arena *arena, struct titan_job
         if (e != ERR_OK) return e;
     }
     if (all.count == 0) return why_set(why, ERR_INVALID, "there is no job in it");
-    parents_find(&all);
-    enum err e = circle_check(&all, arena, why);
+    enum err e = titan_jobs_link(&all, arena, why);
     if (e == ERR_OK) *ret = all;
     return e;
 }

@@ -50,6 +50,7 @@ struct titan_job {
     struct slice base64; /* script, service: the file */
     struct slice bytes;  /* its content, or the hash of a blob that has it: filled in by whoever keeps files */
     struct slice hash;
+    bool named;    /* script, service: nothing was sent, the file is one that was uploaded before */
     uint32_t port;       /* services */
     struct slice requirement;
     int64_t priority, delay_ms;
@@ -66,6 +67,27 @@ struct titan_jobs {
 /* Slices point into the text or the arena. A cycle among the jobs is ERR_CYCLE. */
 CHECKED enum err titan_dag_read(struct slice text, struct arena *arena, struct titan_jobs *ret, struct why *why);
 CHECKED enum err titan_job_read(struct slice text, struct arena *arena, struct titan_job *ret, struct why *why);
+
+/* Finds each parent among the jobs, by its id. As above for a cycle. */
+CHECKED enum err titan_jobs_link(struct titan_jobs *all, struct arena *arena, struct why *why);
+
+struct slice titan_prefixed(struct slice id, struct arena *arena); /* DAG- and the id, unless it begins so */
+
+/* A job by which Titan's SDK lets a person decide (`hitl_message`): a script that would poll the store.
+ *
+ *     hitl-gate-JOB | RUN_PAYLOAD | hitl_gate.py | hitl-gate-JOB SECONDS MESSAGE | …
+ *
+ * Its own id comes first among its arguments, without the prefix of DAGs; that is how the keys of the store name it. */
+#define TITAN_GATE_FILE "hitl_gate.py"
+#define TITAN_GATE_PREFIX "hitl-gate-"
+
+struct titan_gate {
+    struct slice id;      /* as keys have it */
+    struct slice message; /* valid UTF-8, not empty */
+    int64_t wait_ms;      /* more than 0 */
+};
+/* False: it is not of exactly this form, and so a script like any other. */
+bool titan_gate_read(const struct titan_job *job, struct titan_gate *ret);
 
 struct slice titan_trim(struct slice text); /* without blanks and line ends around it */
 bool titan_number(struct slice text, int64_t *ret);

@@ -5,7 +5,7 @@
 
 /* clang-format off */
 static const char *const what_words[WIRE_LIST_COUNT] = {"flows", "jobs", "dead", "questions", "workers",
-                                                        "running"};
+                                                        "running", "worker"};
 
 static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_flow_view, flow, .max = WIRE_TARGET_MAX),
@@ -112,6 +112,14 @@ static const struct tlv_field worker_view_fields[] = {
     TLV_FIELD(13, TLV_LIST, wire_worker_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(14, TLV_I64, wire_worker_view, seen_ms),
     TLV_FIELD(15, TLV_TEXT, wire_worker_view, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(16, TLV_U32, wire_worker_view, cpu_milli),
+    TLV_FIELD(17, TLV_U32, wire_worker_view, cpu_milli_taken),
+    TLV_FIELD(18, TLV_U64, wire_worker_view, memory_bytes),
+    TLV_FIELD(19, TLV_U64, wire_worker_view, memory_bytes_taken),
+    TLV_FIELD(20, TLV_U32, wire_worker_view, gpus),
+    TLV_FIELD(21, TLV_U32, wire_worker_view, gpus_taken),
+    TLV_FIELD(22, TLV_LIST, wire_worker_view, resources, .max = 64, .sub = &wire_amount_desc),
+    TLV_FIELD(23, TLV_LIST, wire_worker_view, resources_taken, .max = 64, .sub = &wire_amount_desc),
 };
 const struct tlv_desc wire_worker_view_desc = TLV_DESC("worker_view", wire_worker_view, worker_view_fields);
 
@@ -157,6 +165,7 @@ static const struct tlv_field list_fields[] = {
     TLV_FIELD(12, TLV_BOOL, wire_list, graph),
     TLV_FIELD(13, TLV_TEXT, wire_list, items_of, .max = WIRE_NAME_MAX),
     TLV_FIELD(14, TLV_TEXT, wire_list, job, .max = WIRE_NAME_MAX),
+    TLV_FIELD(15, TLV_TEXT, wire_list, label, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_list_desc = TLV_DESC("list", wire_list, list_fields);
 

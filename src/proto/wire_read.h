@@ -81,6 +81,11 @@ struct wire_worker_view {
     struct tlv_list labels;       /* of wire_pair */
     int64_t seen_ms;
     struct slice tenant; /* that it serves; empty = all */
+    /* What it offers to attempts that ask for a share, and what of it is taken. */
+    uint32_t cpu_milli, cpu_milli_taken;
+    uint64_t memory_bytes, memory_bytes_taken;
+    uint32_t gpus, gpus_taken;
+    struct tlv_list resources, resources_taken; /* of wire_amount */
 };
 
 /* ---- messages ---- */
@@ -103,6 +108,7 @@ enum wire_list_what {
     WIRE_LIST_QUESTIONS,
     WIRE_LIST_WORKERS,
     WIRE_LIST_RUNNING, /* the jobs that the worker `name` holds */
+    WIRE_LIST_WORKER,  /* the worker `name` alone */
     WIRE_LIST_COUNT
 };
 
@@ -119,6 +125,7 @@ struct wire_list {
     bool graph;            /* of jobs: with parents and attempts, without results */
     struct slice items_of; /* of jobs: the items of this foreach job in place of the flow's own */
     struct slice job; /* of flows: only such as have a job of this name; what has left memory may only look like it */
+    struct slice label; /* of flows: only such as have a label of that name, whatever its value */
 };
 
 struct wire_listed {

@@ -1,7 +1,7 @@
 /* wire_titan.c: the tables behind wire_titan.h. Tags are format: a new field takes a new one, at the end. */
 #include "wire_titan.h"
 
-static const char *const what_words[] = {"jobs", "worker", "stats", "stats_json", "services"};
+static const char *const what_words[] = {"jobs", "worker", "stats", "stats_json", "services", "dags", "dag"};
 
 /* clang-format off */
 static const struct tlv_field titan_name_fields[] = {
@@ -22,6 +22,9 @@ static const struct tlv_field titan_job_fields[] = {
     TLV_FIELD(4, TLV_U32, wire_titan_job, attempts),
     TLV_FIELD(5, TLV_TEXT, wire_titan_job, service, .max = WIRE_NAME_MAX),
     TLV_FIELD(6, TLV_TEXT, wire_titan_job, log, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(7, TLV_TEXT, wire_titan_job, note, .max = WIRE_TITAN_NOTE_MAX),
+    TLV_FIELD(8, TLV_BYTES, wire_titan_job, dag, .max = WIRE_TITAN_ID_MAX),
+    TLV_FIELD(9, TLV_BYTES, wire_titan_job, run, .max = WIRE_TITAN_ID_MAX),
 };
 const struct tlv_desc wire_titan_job_desc = TLV_DESC("titan_job", wire_titan_job, titan_job_fields);
 

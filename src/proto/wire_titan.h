@@ -12,10 +12,13 @@ enum wire_titan_what {
     WIRE_TITAN_STATS,      /* as text */
     WIRE_TITAN_STATS_JSON, /* as JSON */
     WIRE_TITAN_SERVICES,   /* the ids of all, as Java writes a set */
+    WIRE_TITAN_DAGS,       /* all DAGs with their jobs, as JSON */
+    WIRE_TITAN_DAG,        /* the jobs of the one that `names` has */
     WIRE_TITAN_WHAT_COUNT
 };
 
 #define WIRE_TITAN_ID_MAX 1024u
+#define WIRE_TITAN_NOTE_MAX 8192u
 #define WIRE_TITAN_NAMES_MAX 100000u
 #define WIRE_TITAN_STATS_MAX (64u << 20)
 
@@ -35,6 +38,8 @@ struct wire_titan_job {
     uint32_t attempts;    /* so far: each has a log */
     struct slice service; /* that it deploys and that is to run; empty = there is none */
     struct slice log;     /* FLOW/JOB whose attempts have its output: of a service another job than itself */
+    struct slice note;    /* of a gate, which has none: what it asks, and what became of that */
+    struct slice dag, run; /* what a manifest told of its flow: the DAG, and the run of an agent */
 };
 
 struct wire_titan {

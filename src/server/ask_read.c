@@ -265,6 +265,18 @@ static enum err list_running(struct page *p, struct why *why) {
     return ERR_OK;
 }
 
+static enum err list_worker(struct page *p, struct why *why) {
+    struct worker_view v;
+    uint32_t worker = view_worker_by_id(server_state(p->s), p->m->name);
+    bool found = worker != 0 && view_worker(server_state(p->s), engine_live(p->s->engine), worker, &v);
+    if (!found || (v.info->tenant.len > 0 && !sees(p->r->session, v.info->tenant)))
+        return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_worker_view, 1);
+    show_worker(p->s, &v, p->list);
+    p->count = 1;
+    return ERR_OK;
+}
+
 static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *why) {
     struct server *s = p->s;
     flow_id flow = {0};
@@ -287,6 +299,10 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     case WIRE_LIST_RUNNING:
         e = list_running(p, why);
         ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
+    case WIRE_LIST_WORKER:
+        e = list_worker(p, why);
+        ret->workers = (struct tlv_list){p->list, p->count};
         return e;
     case WIRE_LIST_COUNT: break;
     }
@@ -311,7 +327,7 @@ void ask_list(struct server *s, struct request *r) {
         flowlist_ask(s, r, p.cursor, p.most);
         return;
     }
-    if (e == ERR_OK && (m->labels.count > 0 || m->text.len > 0))
+    if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0))
         e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
     if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
         e = target_flow(s, r->session, m->flow, &p.only, &why);

@@ -5,12 +5,14 @@
 #include "call.h"
 #include "session.h"
 #include "show.h"
+#include "titan_run.h"
 #include "titan_view.h"
+#include "view_history.h"
 
 const char *titan_status_word(const struct server *s, const struct job_view *job) {
     switch (job->state) {
+    case JOB_HELD: return job->options->kind == JOB_GATE ? "RUNNING" : "PENDING"; /* there, a script would run */
     case JOB_WAITING:
-    case JOB_HELD:
     case JOB_READY: return "PENDING";
     case JOB_DISPATCHED:
     case JOB_RUNNING:
@@ -33,6 +35,36 @@ static struct slice tenant_of(const struct server *s) {
     return slice_str(s->options.titan->tenant);
 }
 
+static struct slice told_of(struct server *s, flow_id flow, const char *key) {
+    struct slice told = titan_run_told(server_state(s), flow, key);
+    return told.len <= WIRE_TITAN_ID_MAX ? arena_slice(&s->show, told) : (struct slice){0};
+}
+
+/* What a gate has to say: no worker runs it, and it has no log. */
+static struct slice gate_note(struct server *s, const struct job_view *job, const char *status) {
+    struct wire_run run;
+    struct why ignored;
+    struct attempt_view *notes = NULL;
+    struct buf b;
+    if (job->state == JOB_WAITING ||
+        tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK)
+        return (struct slice){0};
+    uint32_t count = view_attempts(server_state(s), job->ref, &s->show, &notes);
+    struct slice reason = count > 0 ? notes[count - 1].reason : (struct slice){0};
+    bool no_answer = job->cause == CAUSE_NO_VERDICT;
+    buf_init(&b, WIRE_TITAN_NOTE_MAX);
+    buf_printf(&b, "%.*s\n%s", SLICE_FMT(run.message),
+               job->state == JOB_HELD        ? "waits for a decision"
+               : job->state == JOB_SUCCEEDED ? "approved"
+               : no_answer                   ? "nobody decided in time"
+               : job->state == JOB_DENIED    ? "rejected"
+                                             : status);
+    if (reason.len > 0 && !no_answer) buf_printf(&b, ": %.*s", SLICE_FMT(reason));
+    struct slice text = arena_slice(&s->show, buf_slice(&b));
+    buf_fini(&b);
+    return text;
+}
+
 static void one_job(struct server *s, struct slice id, struct wire_titan_job *ret) {
     struct titan_entry entry;
     struct job_view job;
@@ -41,8 +73,11 @@ static void one_job(struct server *s, struct slice id, struct wire_titan_job *re
     *ret = (struct wire_titan_job){.id = arena_slice(&s->show, bytes_slice(entry.id)),
                                    .target = show_job_name(s, &job),
                                    .status = slice_str(titan_status_word(s, &job)),
-                                   .attempts = job.attempt};
+                                   .attempts = job.attempt,
+                                   .dag = told_of(s, entry.job.flow, TITAN_FLOW_DAG),
+                                   .run = told_of(s, entry.job.flow, TITAN_FLOW_RUN)};
     ret->log = ret->target;
+    if (job.options->kind == JOB_GATE) ret->note = gate_note(s, &job, titan_status_word(s, &job));
     struct service_view service;
     if (job.options->kind != JOB_SERVICE || !view_service(server_state(s), tenant_of(s), job.name, &service)) return;
     if (service.desired == SERVICE_RUNNING) ret->service = job.name;
@@ -56,6 +91,15 @@ static void jobs_of(struct server *s, const struct wire_titan_get *m, struct wir
     struct wire_titan_job *jobs = ARENA_ARRAY(&s->show, struct wire_titan_job, m->names.count + 1);
     for (uint32_t i = 0; i < m->names.count; i++) one_job(s, names[i].id, &jobs[i]);
     ret->jobs = (struct tlv_list){jobs, m->names.count};
+}
+
+static void dag_of(struct server *s, const struct wire_titan_get *m, struct wire_titan *ret) {
+    const struct wire_titan_name *name = m->names.at;
+    struct slice *ids = NULL;
+    uint32_t count = m->names.count > 0 ? titan_dag_ids(s, name->id, &ids) : 0;
+    struct wire_titan_job *jobs = ARENA_ARRAY(&s->show, struct wire_titan_job, count + 1);
+    for (uint32_t i = 0; i < count; i++) one_job(s, ids[i], &jobs[i]);
+    ret->jobs = (struct tlv_list){jobs, count};
 }
 
 /* ---- workers ---- */
@@ -97,6 +141,8 @@ void ask_titan(struct server *s, struct request *r) {
     case WIRE_TITAN_STATS: got.text = titan_stats_text(s); break;
     case WIRE_TITAN_STATS_JSON: got.text = titan_stats_as_json(s); break;
     case WIRE_TITAN_SERVICES: got.text = titan_service_ids(s); break;
+    case WIRE_TITAN_DAGS: got.text = titan_dags_as_json(s); break;
+    case WIRE_TITAN_DAG: dag_of(s, m, &got); break;
     case WIRE_TITAN_WHAT_COUNT: break;
     }
     struct call *c = call_open(s, r, 1);

@@ -1,21 +1,13 @@
-/* auth.c: see auth.h. The file is eight bytes of magic, a CRC-32C and one described message; it is replaced as a
- * whole. */
+/* auth.c: see auth.h. */
 #include "auth.h"
 
 #include <stdio.h>
 
 #include "arena.h"
-#include "diskio.h"
-#include "hash.h"
+#include "logout.h"
 #include "panic.h"
-#include "tlv.h"
+#include "smallfile.h"
 #include "wire.h"
-
-#define FILE_NAME "tokens"
-#define FILE_NEW "tokens.tmp"
-#define MAGIC "REEVETK1"
-#define HEAD_BYTES 12u
-#define FILE_BYTES_MAX (16u << 20)
 
 const char *const role_words[ROLE_COUNT] = {
 #define X(role, word, text) [role] = word,
@@ -147,26 +139,12 @@ static const struct tlv_field tokens_fields[] = {
 };
 static const struct tlv_desc tokens_desc = TLV_DESC("tokens", file_tokens, tokens_fields);
 
-static enum err file_replace(struct disk *d, const char *name, const char *tmp, struct slice bytes, struct why *why) {
-    disk_file f;
-    struct why ignored;
-    (void)!d->ops->remove(d, tmp, &ignored);
-    enum err e = d->ops->open(d, tmp, DISK_CREATE, &f, why);
-    if (e != ERR_OK) return e;
-    e = diskio_write(d, f, 0, bytes.ptr, bytes.len, why);
-    if (e == ERR_OK) e = d->ops->sync(d, f, why);
-    d->ops->close(d, f);
-    if (e == ERR_OK) e = d->ops->rename(d, tmp, name, why);
-    if (e == ERR_OK) e = d->ops->sync_dir(d, "", why);
-    return e;
-}
+static const struct smallfile file = {"tokens", "REEVETK1", &tokens_desc,
+                                      "the file of tokens is damaged: remove it to have new ones made"};
 
 static enum err save(struct auth *a, struct why *why) {
     struct arena arena;
-    struct buf body, out;
-    arena_init(&arena, 4096, FILE_BYTES_MAX);
-    buf_init(&body, FILE_BYTES_MAX);
-    buf_init(&out, FILE_BYTES_MAX);
+    arena_init(&arena, 4096, SMALLFILE_BYTES_MAX);
     uint32_t count = a->tokens.count;
     struct file_token *list = ARENA_ARRAY(&arena, struct file_token, count ? count : 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -180,13 +158,7 @@ static enum err save(struct auth *a, struct why *why) {
                                       .expires_ms = t->caller.expires_ms};
     }
     struct file_tokens all = {{list, count}, slice_of(a->secret, sizeof a->secret)};
-    tlv_encode(&tokens_desc, &all, &body);
-    buf_put(&out, MAGIC, 8);
-    buf_put_u32(&out, crc32c(0, body.at, body.len));
-    buf_put_slice(&out, buf_slice(&body));
-    enum err e = file_replace(a->disk, FILE_NAME, FILE_NEW, buf_slice(&out), why);
-    buf_fini(&body);
-    buf_fini(&out);
+    enum err e = smallfile_save(&file, a->disk, &all, why);
     arena_fini(&arena);
     return e;
 }
@@ -197,17 +169,11 @@ static void copy_text(char *to, size_t bytes, struct slice from) {
     to[from.len] = 0;
 }
 
-static enum err parse(struct auth *a, struct slice bytes, struct why *why) {
+static enum err load(struct auth *a, struct why *why) {
     struct arena arena;
-    struct file_tokens all;
-    struct cursor c = cursor_of(bytes);
-    struct slice magic = cursor_bytes(&c, 8);
-    uint32_t crc = cursor_u32(&c);
-    struct slice body = slice_of(c.at, cursor_left(&c));
-    if (c.bad || !slice_eq(magic, SLICE(MAGIC)) || crc32c(0, body.ptr, body.len) != crc)
-        return why_set(why, ERR_CORRUPT, "the file of tokens is damaged: remove it to have new ones made");
-    arena_init(&arena, 4096, FILE_BYTES_MAX * 4);
-    enum err e = tlv_decode(&tokens_desc, body, TLV_STRICT, &arena, &all, why);
+    struct file_tokens all = {0};
+    arena_init(&arena, 4096, SMALLFILE_BYTES_MAX * 4);
+    enum err e = smallfile_load(&file, a->disk, &arena, &all, why);
     const struct file_token *list = all.tokens.at;
     for (uint32_t i = 0; e == ERR_OK && i < all.tokens.count; i++) {
         struct token *t = vec_push(&a->tokens);
@@ -221,26 +187,6 @@ static enum err parse(struct auth *a, struct slice bytes, struct why *why) {
     }
     if (e == ERR_OK && all.secret.len == sizeof a->secret) memcpy(a->secret, all.secret.ptr, sizeof a->secret);
     arena_fini(&arena);
-    return e == ERR_OK ? ERR_OK : why_wrap(why, ERR_CORRUPT, FILE_NAME);
-}
-
-static enum err load(struct auth *a, struct why *why) {
-    disk_file f;
-    uint64_t bytes = 0;
-    size_t got = 0;
-    enum err e = a->disk->ops->open(a->disk, FILE_NAME, DISK_READ, &f, why);
-    if (e != ERR_OK) return e;
-    struct buf all;
-    buf_init(&all, FILE_BYTES_MAX);
-    e = a->disk->ops->size(a->disk, f, &bytes, why);
-    if (e == ERR_OK && bytes > FILE_BYTES_MAX) e = why_set(why, ERR_CORRUPT, "the file of tokens is too long");
-    if (e == ERR_OK) {
-        uint8_t *to = buf_space(&all, (size_t)bytes);
-        e = diskio_read(a->disk, f, 0, to, (size_t)bytes, &got, why);
-    }
-    a->disk->ops->close(a->disk, f);
-    if (e == ERR_OK) e = parse(a, slice_of(all.at, got), why);
-    buf_fini(&all);
     return e;
 }
 
@@ -268,14 +214,14 @@ static const struct token *mint(struct auth *a, const struct caller *c, wall_tim
 }
 
 /* A token on its own in a file, for programs of the same user. */
-static enum err give_file(struct auth *a, const char *file, const char *name, uint32_t roles, struct why *why) {
+static enum err give_file(struct auth *a, const char *name, const char *whose, uint32_t roles, struct why *why) {
     struct caller c = {.roles = roles};
     char text[AUTH_TOKEN_BYTES + 1];
-    snprintf(c.name, sizeof c.name, "%s", name);
+    snprintf(c.name, sizeof c.name, "%s", whose);
     (void)mint(a, &c, a->clock->wall(a->clock), text);
     size_t len = strlen(text);
     text[len] = '\n';
-    return file_replace(a->disk, file, FILE_NEW, slice_of(text, len + 1), why);
+    return smallfile_replace(a->disk, name, slice_of(text, len + 1), why);
 }
 
 static void secret_make(struct auth *a) {
@@ -295,6 +241,7 @@ enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struc
                    struct why *why) {
     *a = (struct auth){.disk = disk, .clock = clock, .hasher = hasher};
     vec_init(&a->tokens, sizeof(struct token));
+    vec_init(&a->ended, sizeof(struct cookie));
     enum err e = load(a, why);
     *ret_first = e == ERR_NOT_FOUND;
     if (e == ERR_OK && !has_secret(a)) { /* a file of an earlier version */
@@ -308,12 +255,14 @@ enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struc
         /* Last: a first start that is interrupted before is a first start again, and nobody is locked out. */
         if (e == ERR_OK) e = save(a, why);
     }
+    if (e == ERR_OK) e = logout_load(a, why);
     if (e != ERR_OK) auth_close(a);
     return e;
 }
 
 void auth_close(struct auth *a) {
     vec_fini(&a->tokens);
+    vec_fini(&a->ended);
 }
 
 /* ---- tokens ---- */

@@ -60,6 +60,7 @@ struct auth {
     struct clock *clock;
     struct hasher *hasher;
     struct vec tokens; /* struct token */
+    struct vec ended;  /* sessions of browsers: logout.h */
     struct { /* the token that was looked at last, and its hash: by HTTP the same comes again and again */
         uint8_t text[AUTH_RECENT_BYTES], hash[DIGEST_BYTES];
         size_t len;

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "logout.h"
 #include "proof.h"
 
 #define PREFIX "rvs_"
 #define CSRF_PREFIX "rvx_" /* another text is proved, so one cannot be used as the other */
 #define UID_PREFIX "uid:"
+#define PORT_DIGITS_MAX 5u
 
 /* ---- who ---- */
 
@@ -53,7 +55,8 @@ enum err cookie_read(const struct auth *a, struct slice text, wall_time now, str
     c.number = number;
     if (!good || !proof_is_same(text, ours, write_it(a, PREFIX, &c, ours)))
         return why_set(why, ERR_UNAUTHENTICATED, "the cookie is not of this server: log in again");
-    if (c.expires_ms <= now.ms) return why_set(why, ERR_UNAUTHENTICATED, "the session is over: log in again");
+    if (c.expires_ms <= now.ms || logout_has(a, &c))
+        return why_set(why, ERR_UNAUTHENTICATED, "the session is over: log in again");
     *ret = c;
     return ERR_OK;
 }
@@ -73,11 +76,28 @@ bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const st
 
 /* ---- heads ---- */
 
+static struct slice port_of(struct slice host) {
+    size_t at = host.len;
+    while (at > 0 && host.ptr[at - 1] >= '0' && host.ptr[at - 1] <= '9') at--;
+    bool is_port = at > 0 && host.ptr[at - 1] == ':' && host.len - at > 0 && host.len - at <= PORT_DIGITS_MAX;
+    return is_port ? slice_of(host.ptr + at, host.len - at) : (struct slice){0};
+}
+
+void cookie_name(const struct http_request *r, char ret[COOKIE_NAME_BYTES]) {
+    const struct slice *host = http_header(r, "host");
+    struct slice port = host != NULL ? port_of(*host) : (struct slice){0};
+    snprintf(ret, COOKIE_NAME_BYTES, "%s%s%.*s", COOKIE_NAME, port.len > 0 ? "_" : "", SLICE_FMT(port));
+}
+
 /* RFC 6265, 4.2.1: pairs with "; " between them. */
 bool cookie_find(const struct http_request *r, struct slice *ret) {
     const struct slice *header = http_header(r, "cookie");
-    struct slice left = header != NULL ? *header : (struct slice){0}, name = SLICE(COOKIE_NAME "=");
+    struct slice left = header != NULL ? *header : (struct slice){0}, name;
+    char own[COOKIE_NAME_BYTES], text[COOKIE_NAME_BYTES + 1];
     uint32_t count = 0;
+    cookie_name(r, own);
+    snprintf(text, sizeof text, "%s=", own);
+    name = slice_str(text);
     while (left.len > 0) {
         const uint8_t *end = memchr(left.ptr, ';', left.len);
         struct slice pair = slice_of(left.ptr, end != NULL ? (size_t)(end - left.ptr) : left.len);

@@ -1,6 +1,7 @@
 /* cookie.h: the session of a browser. It is a text that only this server can have made (proof.h): whose token it stands
  * for, until when, and a number of its own. Nothing is stored, so it survives a restart, and whoever has the secret of
- * the data directory can check it; what it may do is looked up with each request, so it ends with its token.
+ * the data directory can check it; what it may do is looked up with each request, so it ends with its token. That
+ * someone logged out is stored (logout.h).
  *
  * A page of someone else can make a browser send it along, but cannot read anything of ours. So changes must also show
  * the `csrf` that our own page was told. */
@@ -11,6 +12,7 @@
 #include "http.h"
 
 #define COOKIE_NAME "reeve_session"
+#define COOKIE_NAME_BYTES 24u
 #define COOKIE_WHO_BYTES 24u   /* with the zero, as all of these */
 #define COOKIE_BYTES 160u
 #define COOKIE_CSRF_BYTES 96u
@@ -28,13 +30,16 @@ bool cookie_who(const struct caller *c, char ret[COOKIE_WHO_BYTES]);
 CHECKED enum err cookie_caller(struct auth *a, const char *who, wall_time now, struct caller *ret, struct why *why);
 
 void cookie_make(const struct auth *a, const struct cookie *c, char ret[COOKIE_BYTES]);
-/* ERR_UNAUTHENTICATED: it is not ours, or too old. */
+/* ERR_UNAUTHENTICATED: it is not ours, too old, or over. */
 CHECKED enum err cookie_read(const struct auth *a, struct slice text, wall_time now, struct cookie *ret,
                              struct why *why);
 void cookie_csrf(const struct auth *a, const struct cookie *c, char ret[COOKIE_CSRF_BYTES]);
 /* Whether the request shows it. */
 bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const struct http_request *r);
 
+/* Browsers keep cookies by host, not by port: two servers on one host are told apart by the port that they are called
+ * by. "reeve_session_7070", or "reeve_session" for one that is called without. */
+void cookie_name(const struct http_request *r, char ret[COOKIE_NAME_BYTES]);
 /* The value in the head of a request. False: there is none, or more than one. */
 bool cookie_find(const struct http_request *r, struct slice *ret);
 

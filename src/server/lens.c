@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "titan_run.h"
 #include "view_history.h"
 
 #define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
@@ -31,7 +32,7 @@ static int64_t shown_ms(wall_time t) {
 
 static struct tlv_list labels_of(const struct lens *l, flow_id flow) {
     const struct label *labels = NULL;
-    uint32_t count = view_labels(l->state, flow, l->arena, &labels);
+    uint32_t count = titan_run_labels(l->state, flow, l->arena, &labels);
     struct wire_pair *pairs = ARENA_ARRAY(l->arena, struct wire_pair, count + 1);
     for (uint32_t i = 0; i < count; i++) pairs[i] = (struct wire_pair){labels[i].key, labels[i].value};
     return (struct tlv_list){pairs, count};

@@ -1,6 +1,6 @@
 /* metric.h: the numbers of the server, one table: what each is called in /metrics and in GET /api/v1/stats, what it
  * counts, how long it lasts and where it stands in a sample. The exposition, the list of stats and docs/metrics.md come
- * from it. A new number is a member of `struct sample`, filled in sample.c, and a line in metric.c.
+ * from it. A new number is a member of `struct sample`, filled in ask_stats.c, and a line in metric.c.
  *
  * Nothing here is counted for the sake of a metric alone but what the process does (syncs, answers): all else is read
  * from the state or from the tally that the journal's records make (tally.h), so that no restart makes it drift. */

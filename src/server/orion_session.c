@@ -93,15 +93,9 @@ struct api_said orion_refusal(struct json *j, enum err e, uint16_t status, struc
     return (struct api_said){status != 0 ? status : usual, retry_after_ms / 1000 + (retry_after_ms % 1000 != 0)};
 }
 
-static enum err err_of(struct slice word) {
-    for (uint32_t i = 0; i < ERR_COUNT; i++)
-        if (slice_eq(word, slice_str(err_word((enum err)i)))) return (enum err)i;
-    return ERR_UNKNOWN;
-}
-
 static struct api_said answer_submitted(struct json *j, const struct wire_submitted *m) {
     const struct wire_submitted_flow *flow = m->flows.at;
-    if (flow->code.len > 0) return orion_refusal(j, err_of(flow->code), 0, flow->message, flow->retry_after_ms);
+    if (flow->code.len > 0) return orion_refusal(j, api_err_of(flow->code), 0, flow->message, flow->retry_after_ms);
     orion_accepted(j, flow->flow, flow->job_count);
     return (struct api_said){.status = flow->repeated ? 200 : 201};
 }
@@ -129,7 +123,7 @@ void orion_answer(struct server *s, struct session *n, uint8_t op, const void *m
     json_init(&j, &s->webs.json);
     if (op == WIRE_ERROR) {
         const struct wire_error *m = message;
-        said = orion_refusal(&j, err_of(m->code), 0, m->message, m->retry_after_ms);
+        said = orion_refusal(&j, api_err_of(m->code), 0, m->message, m->retry_after_ms);
     } else if (op == WIRE_BUSY) {
         const struct wire_busy *m = message;
         said = orion_refusal(&j, ERR_BUSY, s->draining ? 503 : 429, m->reason, m->retry_after_ms);

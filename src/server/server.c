@@ -19,6 +19,7 @@
 #include "session.h"
 #include "tale.h"
 #include "titan_fleet.h"
+#include "titan_gates.h"
 #include "upload.h"
 #include "web.h"
 
@@ -65,6 +66,7 @@ void server_command(struct server *s, conn_id conn, uint32_t request, const stru
     engine_command(s->engine, cmd);
     s->command_count++;
     if (g != NULL) g->decided(g->ctx, conn, request, cmd);
+    titan_gates_wrote(s, cmd);
 }
 
 void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret) {
@@ -73,6 +75,7 @@ void server_ask(struct server *s, conn_id conn, const struct command *cmd, struc
     engine_ask(s->engine, cmd, ret);
     s->command_count++;
     if (g != NULL) g->decided(g->ctx, conn, 0, cmd);
+    titan_gates_wrote(s, cmd);
 }
 
 /* Asking the file system costs a call; it is asked again after a while, or when a good part of the answer is used. */
@@ -118,12 +121,16 @@ static void release(struct server *s) {
             feed_event(s, &e);
             playground_event(s, &e.as.event);
             orion_stream_event(s, &e);
+            titan_gates_event(s, &e.as.event);
             break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
         case EFFECT_SLOTS_WANTED: almanac_want(s, &e.as.slots); break;
-        case EFFECT_QUESTION: judge_question(s, &e.as.question); break;
+        case EFFECT_QUESTION:
+            judge_question(s, &e.as.question);
+            titan_gates_question(s, &e.as.question);
+            break;
         case EFFECT_CHANGED:
         case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
         }
@@ -267,6 +274,7 @@ void server_pass(struct server *s) {
     titan_fleet_turn(s);
     vault_turn(s);
     if (s->failed != ERR_OK) return;
+    titan_gates_turn(s); /* before those who have seen what there is to do for it */
     lanes_serve(s);
     resp_serve(s);
     judge_turn(s);
@@ -318,6 +326,7 @@ mono_time server_next(struct server *s) {
     next = earlier(next, retain_next(s));
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
+    next = earlier(next, titan_gates_next(s));
     next = earlier(next, project_next(s));
     next = earlier(next, demand_next(s));
     next = earlier(next, herald_next(s));
@@ -370,6 +379,10 @@ const struct net_handler *server_orion_handler(struct server *s) {
 
 const struct net_handler *server_titan_handler(struct server *s) {
     return &s->titan.handler;
+}
+
+const struct net_handler *server_titan_web_handler(struct server *s) {
+    return &s->titan.web_handler;
 }
 
 conn_id server_titan_pending(struct server *s) {

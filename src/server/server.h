@@ -113,6 +113,7 @@ const struct net_handler *server_handler(struct server *s);
 conn_id server_titan_pending(struct server *s); /* titan_fleet.h */
 const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
 const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
+const struct net_handler *server_titan_web_handler(struct server *s); /* of that for its dashboard's interface */
 const struct net_handler *server_resp_handler(struct server *s); /* of the listener for RESP */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);

@@ -62,6 +62,7 @@ struct session {
     enum session_state state;
     bool is_local, is_tls, goodbye;
     bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
+    bool is_dash;  /* came by the listener for Titan's dashboard (titan_web.h), and has a titan_talk beside its web */
     bool is_resp;  /* came by the listener for RESP (resp_session.h) */
     uint32_t uid;
     int64_t opened_ms;
@@ -110,6 +111,7 @@ struct web {
     uint32_t request;  /* id of the last frame */
     struct api_match match; /* of the request that was admitted; no route = none */
     uint8_t orion; /* enum orion_call, in place of a route */
+    uint8_t titan; /* enum titan_call, the same for is_dash */
     uint32_t mcp;  /* the exchange with an agent that the request began, in webs.mcps; 0 = none */
     struct buf held;    /* frames of an answer that has more to come */
     int64_t since_ms;   /* the request began, or its body */
@@ -135,14 +137,12 @@ struct webs {
 
 /* ---- logins of browsers (web_session.c) ---- */
 
-#define LOGINS_ENDED_MAX 1024u
 #define LOGIN_URL_BYTES 640u
 
 struct logins {
     struct tickets tickets;
     struct rate failures; /* of addresses */
     struct rate requests; /* of callers, by HTTP */
-    struct vec ended;     /* struct cookie: logged out before their time */
     uint64_t count, failed_count, limited_count;
 };
 

@@ -49,10 +49,10 @@ void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
 
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
     if (n->resp != NULL) return; /* no message of the wire is for it */
-    if (n->web != NULL)
-        web_frames(s, n, frames);
-    else if (n->titan != NULL)
+    if (n->titan != NULL && (!n->is_dash || n->titan->busy))
         titan_heard(s, n, frames);
+    else if (n->web != NULL)
+        web_frames(s, n, frames);
     else if (n->attach == ATTACH_ASKED)
         buf_put_slice(&n->early, frames);
     else
@@ -248,11 +248,12 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
 static bool sniffed(struct server *s, struct session *n, struct slice first) {
     enum sniff what = sniff(first);
     char text[120];
-    if (what == SNIFF_NATIVE && !n->is_orion) return true;
+    bool only_http = n->is_orion || n->is_dash;
+    if (what == SNIFF_NATIVE && !only_http) return true;
     if (what == SNIFF_HTTP) web_open(s, n);
-    if (what == SNIFF_RESP && !n->is_orion) resp_open(s, n);
+    if (what == SNIFF_RESP && !only_http) resp_open(s, n);
     if (what == SNIFF_MORE || what == SNIFF_HTTP || n->resp != NULL) return false;
-    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", n->is_orion ? "" : "native v2, RESP and ",
+    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", only_http ? "" : "native v2, RESP and ",
              sniff_word(what));
     session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
     return false;

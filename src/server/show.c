@@ -140,6 +140,23 @@ void show_question(struct server *s, const struct question_view *v, struct wire_
     ret->body = job.body;
 }
 
+static struct tlv_list show_amounts(struct server *s, const struct tlv_list *from) {
+    struct wire_amount *list = ARENA_ARRAY(&s->show, struct wire_amount, from->count + 1);
+    const struct resource *items = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i] = (struct wire_amount){items[i].name, items[i].amount};
+    return (struct tlv_list){list, from->count};
+}
+
+/* Those of `offered` that are taken of it. */
+static struct tlv_list show_taken(struct server *s, const struct tlv_list *offered, const uint64_t *taken) {
+    struct wire_amount *list = ARENA_ARRAY(&s->show, struct wire_amount, offered->count + 1);
+    const struct resource *items = offered->at;
+    uint32_t count = 0;
+    for (uint32_t i = 0; taken != NULL && i < offered->count; i++)
+        if (taken[i] > 0) list[count++] = (struct wire_amount){items[i].name, taken[i]};
+    return (struct tlv_list){list, count};
+}
+
 void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret) {
     *ret = (struct wire_worker_view){.worker = v->id,
                                      .incarnation = v->incarnation,
@@ -152,14 +169,17 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .active = v->active,
                                      .capabilities = show_names(s, &v->info->capabilities),
                                      .labels = show_labels(s, &v->info->labels),
-                                     .tenant = v->info->tenant};
-}
-
-static struct tlv_list show_amounts(struct server *s, const struct tlv_list *from) {
-    struct wire_amount *list = ARENA_ARRAY(&s->show, struct wire_amount, from->count + 1);
-    const struct resource *items = from->at;
-    for (uint32_t i = 0; i < from->count; i++) list[i] = (struct wire_amount){items[i].name, items[i].amount};
-    return (struct tlv_list){list, from->count};
+                                     .tenant = v->info->tenant,
+                                     .cpu_percent = v->cpu_percent,
+                                     .gpu_percent = v->gpu_percent,
+                                     .cpu_milli = v->info->cpu_milli,
+                                     .cpu_milli_taken = v->cpu_milli,
+                                     .memory_bytes = v->info->memory_bytes,
+                                     .memory_bytes_taken = v->memory_bytes,
+                                     .gpus = v->info->gpus,
+                                     .gpus_taken = v->gpus,
+                                     .resources = show_amounts(s, &v->info->resources),
+                                     .resources_taken = show_taken(s, &v->info->resources, v->resources)};
 }
 
 void show_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret) {

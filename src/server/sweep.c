@@ -5,6 +5,7 @@
 
 #include "server_impl.h"
 #include "titan_files.h"
+#include "titan_web_dag.h"
 #include "view_store.h"
 
 #define STEPS_PER_PASS 512u /* jobs, kept results or keys: well below a millisecond */
@@ -143,7 +144,7 @@ static void mark_key(void *ctx, const struct item_view *item) {
     size_t prefix = strlen(KEY_PREFIX);
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
-    bool is_file = k->server->sweep.of_files; /* whose values say which blob they are */
+    bool is_file = k->server->sweep.prefix > 0; /* whose values say which blob they are */
     if (is_file ? item->value.len < 2 * DIGEST_BYTES : item->key.len != prefix + 2 * DIGEST_BYTES) return;
     snprintf(text, sizeof text, "%.*s", (int)(2 * DIGEST_BYTES), is_file ? item->value.ptr : item->key.ptr + prefix);
     for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
@@ -164,16 +165,18 @@ static void walk_keys(struct server *s) {
         enter(s, SWEEP_DURABLE);
         return;
     }
-    struct slice prefix = x->of_files ? SLICE(TITAN_FILE_PREFIX) : SLICE(KEY_PREFIX);
-    struct store_page page = {.prefix = prefix, .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
+    static const char *const prefixes[] = {KEY_PREFIX, TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX};
+    struct store_page page = {
+        .prefix = slice_str(prefixes[x->prefix]), .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
     struct store_place place = {.tenant = k.tenant};
     bool more = view_items(server_state(s), engine_now(s->engine), place, &page, mark_key, &k, &last);
     struct bytes *after = more ? bytes_new(last) : NULL;
     bytes_free(x->key_after);
     x->key_after = after;
     if (more) return;
-    if (x->of_files) x->at = at;
-    x->of_files = !x->of_files;
+    if (++x->prefix < sizeof prefixes / sizeof prefixes[0]) return;
+    x->at = at;
+    x->prefix = 0;
 }
 
 /* ---- turns ---- */

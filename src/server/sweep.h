@@ -31,7 +31,7 @@ struct sweep {
     uint64_t flow;           /* the one it is in the middle of; by the next turn it may be gone */
     uint32_t ordinal, child; /* in it; of a foreach job */
     struct bytes *key_after; /* in the tenant's store */
-    bool of_files;           /* the keys that name files are walked, not those that name blobs */
+    uint32_t prefix;         /* of the keys that are walked: those whose name is a hash, then those whose value is */
     uint64_t lsn;            /* of the state that was walked last */
     uint64_t dropped, total_dropped;
 };

@@ -133,6 +133,13 @@ static void upload(struct server *s, struct session *n, struct slice body, const
         titan_keep(s, n, bytes, kept_told);
 }
 
+void titan_file_put(struct server *s, struct session *n, struct slice name, struct slice bytes) {
+    struct upload_work *w = ARENA_NEW(&n->titan->arena, struct upload_work);
+    *w = (struct upload_work){&script_words, name};
+    n->titan->work = w;
+    titan_keep(s, n, bytes, kept_told);
+}
+
 void titan_upload(struct server *s, struct session *n, struct slice body) {
     upload(s, n, body, &asset_words);
 }

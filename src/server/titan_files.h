@@ -8,7 +8,9 @@
 
 /* Stores a blob; WIRE_BLOB_KEPT when it is durable. */
 void titan_keep(struct server *s, struct session *n, struct slice bytes, titan_told_fn then);
-struct slice titan_file_key(struct session *n, struct slice name); /* in the arena of the talk */
+/* A file by a name that may be one; said as DEPLOY_SCRIPT is. */
+void titan_file_put(struct server *s, struct session *n, struct slice name, struct slice bytes);
+struct slice titan_file_key(struct session *n, struct slice name);                /* in the arena of the talk */
 bool titan_file_hash(struct slice value, struct arena *arena, struct slice *ret); /* what such a key says */
 
 #endif

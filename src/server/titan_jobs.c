@@ -113,6 +113,7 @@ static void logs_told(struct server *s, struct session *n, uint8_t op, const voi
     w->attempts = job->attempts;
     n->titan->work = w;
     n->titan->text.max = LOG_BYTES_MAX;
+    buf_put_slice(&n->titan->text, job->note);
     logs_next(s, n);
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base64.h"
-#include "titan_job.h"
+#include "titan_flow.h"
 #include "titan_view.h"
 #include "view_store.h"
 
@@ -34,11 +34,24 @@ static void put_file(struct buf *b, const struct wire_run *run, bool is_archive)
     buf_put_slice(b, run->entry);
 }
 
+static void put_gate(struct buf *b, const struct job_view *job, const struct wire_run *run, struct slice id) {
+    const struct wire_pair *labels = run->labels.at;
+    buf_printf(b, "RUN_PAYLOAD|" TITAN_GATE_FILE "|");
+    for (uint32_t i = 0; i < run->labels.count; i++)
+        if (slice_eq(labels[i].key, SLICE(TITAN_GATE_LABEL))) buf_put_slice(b, labels[i].value);
+    buf_printf(b, " %lld %.*s||" TITAN_GENERAL "|%.*s", (long long)(job->options->approval_ms / 1000),
+               SLICE_FMT(run->message), SLICE_FMT(id));
+}
+
 /* As the master keeps it: what was sent, and the id behind it. A large script is a blob, and not in it. */
 static void put_payload(struct server *s, struct buf *b, const struct job_view *job, struct slice id) {
     struct wire_run run;
     struct why ignored;
     if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK) return;
+    if (job->options->kind == JOB_GATE) {
+        put_gate(b, job, &run, id);
+        return;
+    }
     bool service = job->options->kind == JOB_SERVICE, archive = job->options->kind == JOB_ARCHIVE || run.is_archive;
     const struct name_item *requirement = job->options->demand.capabilities.at;
     buf_printf(b, "%s",

@@ -8,6 +8,8 @@
 #include "session.h"
 #include "titan_fleet.h"
 #include "titan_impl.h"
+#include "titan_web.h"
+#include "web_impl.h"
 
 #define TALKS_MAX 100000u
 #define ARENA_CHUNK_BYTES 4096u
@@ -33,29 +35,39 @@ static void deadline(struct server *s, struct titan_talk *t, int64_t at_ms) {
         heap_remove(h, t->position);
 }
 
-static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
-    struct server *s = ctx;
-    s->handler.opened(ctx, conn, peer);
-    struct session *n = session_of(s, conn);
-    uint32_t index = n != NULL ? pool_alloc(&s->titan.talks) : 0;
+void titan_be(const struct server *s, struct session *n) {
+    n->state = SESSION_OPEN;
+    n->who.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER) | ROLE_BIT(ROLE_OPERATOR);
+    snprintf(n->who.name, sizeof n->who.name, "%s", TITAN_PRINCIPAL);
+    snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.titan->tenant);
+}
+
+struct titan_talk *titan_talk_open(struct server *s, struct session *n) {
+    uint32_t index = pool_alloc(&s->titan.talks);
     if (index == 0) {
-        if (n != NULL) session_end(s, n);
-        return;
+        session_end(s, n);
+        return NULL;
     }
     struct titan_talk *t = pool_at(&s->titan.talks, index);
-    t->conn = conn;
+    t->conn = n->conn;
     t->index = index;
     t->since_ms = now_of(s);
     arena_init(&t->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&t->heard, HEARD_BYTES_MAX);
     buf_init(&t->later, IN_BYTES_MAX);
     buf_init(&t->text, HEARD_BYTES_MAX);
-    n->in.max = IN_BYTES_MAX;
     n->titan = t;
-    n->state = SESSION_OPEN;
-    n->who.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER) | ROLE_BIT(ROLE_OPERATOR);
-    snprintf(n->who.name, sizeof n->who.name, "%s", TITAN_PRINCIPAL);
-    snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.titan->tenant);
+    return t;
+}
+
+static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
+    struct server *s = ctx;
+    s->handler.opened(ctx, conn, peer);
+    struct session *n = session_of(s, conn);
+    struct titan_talk *t = n != NULL ? titan_talk_open(s, n) : NULL;
+    if (t == NULL) return;
+    n->in.max = IN_BYTES_MAX;
+    titan_be(s, n);
     deadline(s, t, t->since_ms + s->limits->titan_idle_ms);
 }
 
@@ -222,6 +234,7 @@ void titan_heard(struct server *s, struct session *n, struct slice frames) {
 static void told(struct server *s, struct session *n, const struct frame *f) {
     struct titan_talk *t = n->titan;
     struct why why = {{0}};
+    if (f->opcode == WIRE_GOODBYE && n->is_dash) web_goodbye(s, n);
     if (!t->busy || f->request != t->request) return; /* of a frame that was answered */
     void *message = arena_alloc(&s->arena, wire_info(f->opcode)->desc->size);
     enum err e = wire_take(f, &s->arena, message, &why);
@@ -249,7 +262,7 @@ static void heard_serve(struct server *s, struct session *n) {
         told(s, n, &f);
     }
     buf_fini(&heard);
-    if (session_of(s, conn) == n && !t->busy) frames_serve(s, n);
+    if (session_of(s, conn) == n && !t->busy && !n->is_dash) frames_serve(s, n);
 }
 
 void titan_turn(struct server *s) {
@@ -279,23 +292,31 @@ static void frame_drop(struct session *n) {
     buf_init(&t->later, IN_BYTES_MAX);
 }
 
-static void finish(struct server *s, struct session *n) {
-    struct titan_talk *t = n->titan;
-    frame_drop(n);
+void titan_talk_reset(struct titan_talk *t) {
     arena_reset(&t->arena);
     buf_fini(&t->text);
     buf_init(&t->text, HEARD_BYTES_MAX);
     t->busy = false;
     t->has_served = true;
-    t->work = NULL;
+    t->work = t->page = NULL;
     t->told = NULL;
+    t->said = NULL;
     t->since_ms = 0;
+}
+
+static void finish(struct server *s, struct session *n) {
+    frame_drop(n);
+    titan_talk_reset(n->titan);
     if (n->paused) session_pause(s, n, false);
 }
 
 void titan_say(struct server *s, struct session *n, struct slice text) {
     struct buf out;
     REQUIRE(n->titan->busy);
+    if (n->titan->said != NULL) {
+        n->titan->said(s, n, text);
+        return;
+    }
     buf_init(&out, TITAN_HEADER_BYTES + text.len);
     titan_reply_put(&out, text);
     session_send_raw(s, n, buf_slice(&out));
@@ -349,6 +370,8 @@ void titan_init(struct server *s) {
     vec_init(&all->ready, sizeof(conn_id));
     buf_init(&all->out, HEARD_BYTES_MAX);
     titan_book_init(&all->book);
+    titan_web_init(s);
+    titan_gates_init(&all->gates);
 }
 
 void titan_fini(struct server *s) {
@@ -358,4 +381,5 @@ void titan_fini(struct server *s) {
     vec_fini(&all->ready);
     buf_fini(&all->out);
     titan_book_fini(&all->book);
+    titan_gates_fini(&all->gates);
 }

@@ -58,6 +58,7 @@ struct run {
     const char *status;
     int64_t took_ms, ended_ms; /* 0 = it has not */
     uint32_t worker;
+    bool is_gate; /* which keeps no worker busy */
 };
 
 struct node {
@@ -114,7 +115,7 @@ static void count_state(struct stats *t, const struct job_view *job) {
         t->ready++;
     else if (job->state == JOB_WAITING && job->parents_open > 0)
         t->blocked++;
-    else if (job->state == JOB_WAITING || job->state == JOB_HELD)
+    else if (job->state == JOB_WAITING || (job->state == JOB_HELD && job->options->kind != JOB_GATE))
         t->delayed++;
     if (job->dead_letter) t->dead++;
 }
@@ -134,6 +135,30 @@ static void run_read(struct stats *t, struct slice id, const struct job_view *jo
                                            .worker = job->worker};
 }
 
+/* No worker runs a gate, but Titan's dashboard knows of jobs by workers alone: it is shown with the one that had a
+ * parent of it, or else with the first. */
+static void gate_read(struct stats *t, struct slice id, const struct job_view *gate) {
+    uint32_t *parents = ARENA_ARRAY(&t->s->show, uint32_t, gate->parent_count + 1);
+    uint32_t count = view_parents(server_state(t->s), gate->ref, parents, gate->parent_count);
+    struct job_view parent;
+    struct flow_view flow;
+    if (t->node_count == 0 || !view_flow(server_state(t->s), gate->ref.flow, &flow)) return;
+    struct run run = {.id = id, .status = titan_status_word(t->s, gate), .is_gate = true};
+    int64_t from = flow.created.ms;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!view_job(server_state(t->s), (struct job_ref){gate->ref.flow, parents[i]}, &parent)) continue;
+        if (parent.since.ms > from) from = parent.since.ms;
+        for (uint32_t k = 0; k < t->node_count; k++)
+            if (t->nodes[k].view.number == parent.worker) run.worker = parent.worker;
+    }
+    if (run.worker == 0) run.worker = t->nodes[0].view.number;
+    bool over = job_state_is_terminal(gate->state);
+    int64_t until = over ? gate->since.ms : t->now_ms;
+    run.took_ms = until > from ? until - from : 0;
+    run.ended_ms = over ? until : 0;
+    t->runs[t->run_count++] = run;
+}
+
 static void jobs_read(struct stats *t) {
     const struct vec *entries = &t->s->titan.book.entries;
     struct job_view job;
@@ -143,8 +168,14 @@ static void jobs_read(struct stats *t) {
         const struct titan_entry *e = vec_at(entries, i);
         if (!view_job(server_state(t->s), e->job, &job)) continue;
         count_state(t, &job);
-        bool has_run = job_state_is_terminal(job.state) || job_state_is_active(job.state);
-        if (has_run && job.worker != 0 && i + HISTORY_MAX >= entries->count) run_read(t, bytes_slice(e->id), &job);
+        bool is_over = job_state_is_terminal(job.state), is_new = i + HISTORY_MAX >= entries->count;
+        bool has_run = is_over || job_state_is_active(job.state);
+        bool was_asked =
+            job.options->kind == JOB_GATE && (job.state == JOB_HELD || (is_over && job.cause != CAUSE_UPSTREAM));
+        if (was_asked && is_new)
+            gate_read(t, bytes_slice(e->id), &job);
+        else if (has_run && job.worker != 0 && is_new)
+            run_read(t, bytes_slice(e->id), &job);
     }
 }
 
@@ -156,7 +187,7 @@ static void stats_read(struct server *s, struct stats *t) {
     jobs_read(t);
     for (uint32_t i = 0; i < t->node_count; i++)
         for (uint32_t k = 0; k < t->run_count; k++)
-            if (t->runs[k].worker == t->nodes[i].view.number && t->runs[k].ended_ms == 0)
+            if (t->runs[k].worker == t->nodes[i].view.number && t->runs[k].ended_ms == 0 && !t->runs[k].is_gate)
                 t->nodes[i].active = t->runs[k].id;
 }
 

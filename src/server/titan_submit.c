@@ -9,7 +9,9 @@
 #include "session.h"
 #include "titan_files.h"
 #include "titan_flow.h"
+#include "titan_gates.h"
 #include "titan_impl.h"
+#include "titan_submit.h"
 
 #define INLINE_BYTES_MAX 16384u         /* a script up to this is part of its job; a longer one is a blob */
 #define INLINE_ALL_BYTES_MAX (4u << 20) /* of all in one submission, so that it fits a record */
@@ -25,6 +27,7 @@ struct submission {
     uint32_t foreign_count;
     uint32_t blob_at; /* the job whose script is next */
     size_t inline_bytes;
+    struct titan_about about; /* no name = nothing more is known of it */
 };
 
 static struct submission *work_of(const struct session *n) {
@@ -48,18 +51,41 @@ static void submitted_told(struct server *s, struct session *n, uint8_t op, cons
         titan_say(s, n, slice_str(work_of(n)->accepted));
 }
 
-static void submit(struct server *s, struct session *n) {
-    struct titan_rules rules = {.backoff = s->options.titan->backoff,
+/* Its name has to be one of a flow; its label says what it is. */
+static void about_put(struct session *n, struct wire_flow *flow) {
+    const struct titan_about *about = &work_of(n)->about;
+    const struct wire_pair *own = flow->labels.at;
+    uint32_t count = flow->labels.count;
+    struct wire_pair *labels = ARENA_ARRAY(&n->titan->arena, struct wire_pair, count + about->label_count);
+    uint8_t *name = arena_copy(&n->titan->arena, about->name.ptr, about->name.len);
+    for (size_t i = 0; i < about->name.len; i++)
+        if (name[i] < 0x20 || name[i] == 0x7f || name[i] == '/') name[i] = '_';
+    for (uint32_t i = 0; i < count; i++) labels[i] = own[i];
+    for (uint32_t i = 0; i < about->label_count; i++) labels[count + i] = about->labels[i];
+    flow->name = slice_of(name, about->name.len);
+    flow->labels = (struct tlv_list){labels, count + about->label_count};
+}
+
+static struct titan_rules rules_of(struct server *s) {
+    return (struct titan_rules){.backoff = s->options.titan->backoff,
                                 .dag_ms = s->options.titan->dag_seconds * 1000,
                                 .alone_ms = s->options.titan->job_seconds * 1000,
+                                .gates = s->options.titan->gates,
+                                .gate_ms_max = s->limits->delay_ms_max,
+                                .gate_id_bytes_max = titan_gate_id_bytes_max(s),
                                 .priority_max = s->limits->priority_max,
                                 .name_bytes_max = (size_t)s->limits->name_bytes_max};
+}
+
+static void submit(struct server *s, struct session *n) {
+    struct titan_rules rules = rules_of(s);
     struct wire_flow flow;
     struct why why = {{0}};
     if (titan_flow(&work_of(n)->jobs, &rules, &n->titan->arena, &flow, &why) != ERR_OK) {
         titan_sayf(s, n, "ERROR: %s", why.text);
         return;
     }
+    if (work_of(n)->about.name.len > 0) about_put(n, &flow);
     struct wire_submit m = {.flows = {&flow, 1}};
     titan_ask(s, n, WIRE_SUBMIT, &m, submitted_told);
 }
@@ -142,13 +168,18 @@ static const struct wire_kv_item *item_of(const struct wire_kv_items *m, struct 
 static void files_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     struct submission *w = work_of(n);
     (void)more;
+    struct titan_rules rules = rules_of(s);
+    struct titan_gate gate;
     if (titan_refused(s, n, op, message)) return;
     for (uint32_t i = 0; i < w->named_count; i++) {
         struct titan_job *j = &w->jobs.at[w->named[i]];
         const struct wire_kv_item *item = item_of(message, titan_file_key(n, j->file));
         if (item != NULL && titan_file_hash(item->value, &n->titan->arena, &j->hash)) continue;
+        if (j->named && titan_is_gate(&rules, j, &gate)) continue;
         if (w->no_file != NULL)
             titan_say(s, n, slice_str(w->no_file));
+        else if (j->named)
+            titan_sayf(s, n, "ERROR: " TITAN_NO_FILE "%.*s", SLICE_FMT(j->file));
         else
             titan_sayf(s, n, "ERROR: job %.*s: there is no file %.*s here: upload it first", SLICE_FMT(j->id),
                        SLICE_FMT(j->file));
@@ -178,7 +209,7 @@ static bool scripts_decode(struct server *s, struct session *n, struct titan_job
     for (uint32_t i = 0; i < jobs->count; i++) {
         struct titan_job *j = &jobs->at[i];
         struct why why = {{0}};
-        if (j->kind != TITAN_KIND_SCRIPT && j->kind != TITAN_KIND_SERVICE) continue;
+        if ((j->kind != TITAN_KIND_SCRIPT && j->kind != TITAN_KIND_SERVICE) || j->named) continue;
         enum err e = base64_read(j->base64, &n->titan->arena, &j->bytes, &why);
         if (e == ERR_OK && j->bytes.len == 0) e = why_set(&why, ERR_INVALID, "there is nothing in it");
         if (e == ERR_OK) continue;
@@ -197,10 +228,17 @@ static void begin(struct session *n, struct titan_jobs jobs, const char *accepte
     for (uint32_t i = 0; i < jobs.count; i++) parents += jobs.at[i].parent_count;
     w->foreign = ARENA_ARRAY(a, struct titan_parent *, parents + 1);
     for (uint32_t i = 0; i < jobs.count; i++) {
-        if (is_archive(&jobs.at[i])) w->named[w->named_count++] = i;
+        if (is_archive(&jobs.at[i]) || jobs.at[i].named) w->named[w->named_count++] = i;
         for (uint32_t k = 0; k < jobs.at[i].parent_count; k++)
             if (jobs.at[i].parents[k].at == TITAN_ELSEWHERE) w->foreign[w->foreign_count++] = &jobs.at[i].parents[k];
     }
+}
+
+void titan_submit_jobs(struct server *s, struct session *n, struct titan_jobs jobs, const struct titan_about *about) {
+    if (!scripts_decode(s, n, &jobs)) return;
+    begin(n, jobs, "DAG_ACCEPTED");
+    work_of(n)->about = *about;
+    files_ask(s, n);
 }
 
 void titan_submit_dag(struct server *s, struct session *n, struct slice body) {
@@ -210,9 +248,7 @@ void titan_submit_dag(struct server *s, struct session *n, struct slice body) {
         titan_sayf(s, n, "ERROR: %s", why.text);
         return;
     }
-    if (!scripts_decode(s, n, &jobs)) return;
-    begin(n, jobs, "DAG_ACCEPTED");
-    files_ask(s, n);
+    titan_submit_jobs(s, n, jobs, &(struct titan_about){0});
 }
 
 /* An id that nobody else has. */

@@ -15,6 +15,9 @@ bool titan_serves(const struct server *s, const struct worker_view *w); /* jobs 
 struct slice titan_stats_text(struct server *s);
 struct slice titan_stats_as_json(struct server *s);
 struct slice titan_service_ids(struct server *s); /* [a, b] */
+/* titan_dags.c */
+struct slice titan_dags_as_json(struct server *s);                              /* empty = it is too long */
+uint32_t titan_dag_ids(struct server *s, struct slice dag, struct slice **ret); /* of its jobs; 0 = there is none */
 uint32_t titan_services_on(struct server *s, uint32_t worker);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "orion_session.h"
 #include "session.h"
+#include "titan_web.h"
 #include "web_impl.h"
 #include "web_stream.h"
 
@@ -110,6 +111,7 @@ static bool is_patient(struct server *s, struct web *w) {
 static void expire(struct server *s, struct session *n) {
     struct web *w = n->web;
     if (is_patient(s, w)) {
+        if (web_stream_is_watch(w)) web_stream_ping(s, n, s->limits->http_idle_ms);
         web_deadline(s, w, web_now(s) + s->limits->http_idle_ms);
         return;
     }
@@ -146,6 +148,10 @@ static void serve(struct server *s, struct session *n) {
         orion_serve(s, n);
         return;
     }
+    if (n->is_dash) {
+        titan_web_serve(s, n);
+        return;
+    }
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
@@ -168,7 +174,8 @@ static void serve(struct server *s, struct session *n) {
         web_say_error(s, n, e, 0, why.text, x.field, NULL);
         return;
     }
-    if (match.route->answer == API_ANSWER_STREAM && !web_stream_check(s, n)) return;
+    bool streams = match.route->answer == API_ANSWER_STREAM || match.route->answer == API_ANSWER_WATCH;
+    if (streams && !web_stream_check(s, n)) return;
     if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
     w->ranged = (match.route->op == WIRE_LOGS || match.route->op == WIRE_BLOB_GET) &&
@@ -185,7 +192,7 @@ static void step(struct server *s, struct session *n, bool has_more) {
     }
     if (w->in.state == HTTP_IN_HEAD) return;
     if (!w->looked) {
-        w->looked = n->is_orion ? orion_admit(s, n) : web_admit(s, n);
+        w->looked = n->is_orion ? orion_admit(s, n) : n->is_dash ? titan_web_admit(s, n) : web_admit(s, n);
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);

@@ -4,6 +4,7 @@
 #include "orion_session.h"
 #include "panic.h"
 #include "session.h"
+#include "titan_web.h"
 #include "web_impl.h"
 #include "web_stream.h"
 
@@ -75,8 +76,9 @@ void web_say_error(struct server *s, struct session *n, enum err e, uint16_t sta
                    const char *field, const char *allow) {
     struct json j = web_json(s);
     uint32_t retry_ms = err_is_retryable(e) ? 1000 : 0;
-    struct api_said said = n->is_orion ? orion_refusal(&j, e, status, slice_str(text), retry_ms)
-                                       : api_error(&j, e, status, slice_str(text), field, retry_ms);
+    struct api_said said = n->is_orion  ? orion_refusal(&j, e, status, slice_str(text), retry_ms)
+                           : n->is_dash ? titan_web_refusal(&j, e, status, slice_str(text), retry_ms)
+                                        : api_error(&j, e, status, slice_str(text), field, retry_ms);
     send_json(s, n, &said, allow);
 }
 
@@ -243,6 +245,10 @@ static void answer(struct server *s, struct session *n, const struct frame *f) {
         orion_answer(s, n, f->opcode, parts[0]);
         return;
     }
+    if (n->is_dash) {
+        titan_web_broken(s, n, f->opcode, parts[0]);
+        return;
+    }
     if (w->mcp != 0) {
         web_mcp_answer(s, n, f->opcode, parts, count);
         return;
@@ -261,7 +267,8 @@ static bool is_awaited(const struct session *n, uint32_t request) {
 bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message) {
     const struct web *w = n->web;
     bool is_piece = op == WIRE_LOG_DATA || op == WIRE_BLOB_DATA;
-    if (!is_awaited(n, request) || n->is_orion || w->streaming || w->held.len > 0 || is_piece) return false;
+    if (!is_awaited(n, request) || n->is_orion || n->is_dash || w->streaming || w->held.len > 0 || is_piece)
+        return false;
     if (w->match.route == NULL || w->match.route->answer == API_ANSWER_STREAM || w->mcp != 0) return false;
     arena_reset(&s->webs.arena);
     make(s, n, op, &message, 1);
@@ -293,6 +300,8 @@ void web_frames(struct server *s, struct session *n, struct slice frames) {
         bool last = !(f.flags & FRAME_MORE);
         if ((f.opcode == WIRE_LOG_DATA || f.opcode == WIRE_BLOB_DATA) && w->mcp == 0)
             send_piece(s, n, &f, last);
+        else if (f.opcode == WIRE_KV_EVENT && w->stream != WEB_STREAM_NONE)
+            web_stream_tell(s, n, &f);
         else if (w->streaming && w->mcp == 0)
             break_off(s, n);
         else if (last)

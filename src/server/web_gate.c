@@ -53,13 +53,18 @@ static struct slice public_host(const struct server *s) {
     return uri_split(url, &authority, &path, &query) ? host_of(authority) : none;
 }
 
-static bool is_ours(const struct server *s, struct slice authority) {
+static bool is_listened_at(struct slice host, const char *address) {
+    struct slice listen = host_of(slice_str(address != NULL ? address : ""));
+    bool any = slice_eq(listen, SLICE("0.0.0.0")) || slice_eq(listen, SLICE("[::]")) || listen.len == 0;
+    return any ? is_address(host) : text_is(host, listen);
+}
+
+static bool is_ours(const struct server *s, const struct session *n, struct slice authority) {
     struct slice host = host_of(authority), public = public_host(s);
     if (public.len > 0 && text_is(host, public)) return true;
-    struct slice listen = host_of(slice_str(s->options.listen != NULL ? s->options.listen : ""));
-    bool any = slice_eq(listen, SLICE("0.0.0.0")) || slice_eq(listen, SLICE("[::]")) || listen.len == 0;
-    return is_listed(host, "localhost,127.0.0.1,[::1]") || (listen.len > 0 && text_is(host, listen)) ||
-           is_listed(host, s->options.http_hosts) || (any && is_address(host));
+    return is_listed(host, "localhost,127.0.0.1,[::1]") || is_listened_at(host, s->options.listen) ||
+           (n->is_dash && is_listened_at(host, s->options.titan->http_listen)) ||
+           is_listed(host, s->options.http_hosts);
 }
 
 static struct slice authority_of(const struct http_request *r) {
@@ -78,7 +83,7 @@ static bool is_same_origin(const struct session *n, struct slice origin, struct 
 
 bool web_knows_host(const struct server *s, const struct session *n) {
     struct slice authority = authority_of(&n->web->in.request);
-    return n->is_local || is_ours(s, authority) || (authority.len == 0 && n->web->in.request.minor == 0);
+    return n->is_local || is_ours(s, n, authority) || (authority.len == 0 && n->web->in.request.minor == 0);
 }
 
 bool web_is_own_page(const struct session *n, struct slice origin) {
@@ -92,7 +97,7 @@ static bool check_names(struct server *s, struct session *n) {
     char text[400];
     /* Pages cannot come by Unix socket. HTTP/1.0 knows no host; a page would not speak it. */
     if (n->is_local) return true;
-    if (!is_ours(s, authority) && (authority.len > 0 || r->minor == 1)) {
+    if (!is_ours(s, n, authority) && (authority.len > 0 || r->minor == 1)) {
         snprintf(text, sizeof text, "this server is not called %.*s here: http_hosts names what it may be called",
                  (int)(authority.len < 128 ? authority.len : 128), (const char *)authority.ptr);
         web_say_error(s, n, ERR_FORBIDDEN, 421, text, NULL, NULL);

@@ -5,12 +5,14 @@
 #include "cookie.h"
 #include "hash.h"
 #include "json_tree.h"
+#include "logout.h"
 #include "panic.h"
 #include "route.h"
 #include "session.h"
 #include "uri.h"
 #include "vouch.h"
 #include "web_impl.h"
+#include "web_stream.h"
 
 #define PATH API_PREFIX "/session"
 #define LOGIN_PATH "/login"
@@ -24,13 +26,11 @@ void web_session_init(struct server *s) {
     int64_t rate = s->limits->http_rate;
     rate_init(&l->failures, FAILURE_NS, s->limits->login_failures);
     rate_init(&l->requests, rate < NS_PER_S ? NS_PER_S / rate : 1, s->limits->http_burst);
-    vec_init(&l->ended, sizeof(struct cookie));
 }
 
 void web_session_fini(struct server *s) {
     rate_fini(&s->logins.failures);
     rate_fini(&s->logins.requests);
-    vec_fini(&s->logins.ended);
 }
 
 /* ---- how often ---- */
@@ -69,14 +69,6 @@ bool web_check_rate(struct server *s, struct session *n) {
 
 /* ---- cookies ---- */
 
-static bool is_ended(const struct server *s, const struct cookie *c) {
-    for (uint32_t i = 0; i < s->logins.ended.count; i++) {
-        const struct cookie *e = vec_at(&s->logins.ended, i);
-        if (e->number == c->number && e->expires_ms == c->expires_ms) return true;
-    }
-    return false;
-}
-
 static wall_time wall_now(const struct server *s) {
     return s->world.clock->wall(s->world.clock);
 }
@@ -86,7 +78,6 @@ enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text
     const struct http_request *r = &n->web->in.request;
     struct cookie *c = &n->web->cookie;
     enum err e = cookie_read(&s->auth, text, wall_now(s), c, why);
-    if (e == ERR_OK && is_ended(s, c)) e = why_set(why, ERR_UNAUTHENTICATED, "the session is over: log in again");
     if (e == ERR_OK) e = vouch_cookie(s, n, c->who, tenant, why);
     bool reads = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
     if (e == ERR_OK && !reads && !cookie_csrf_is_shown(&s->auth, c, r))
@@ -103,10 +94,12 @@ static void cookie_line(const struct server *s, const struct session *n, const c
                         char ret[COOKIE_LINE_BYTES]) {
     struct slice url = bytes_slice(s->reached_at);
     const struct slice *host = http_header(&n->web->in.request, "host");
+    char name[COOKIE_NAME_BYTES];
     bool secure = n->is_tls;
+    cookie_name(&n->web->in.request, name);
     if (!secure && host != NULL && url.len == host->len + 8 && memcmp(url.ptr, "https://", 8) == 0)
         secure = memcmp(url.ptr + 8, host->ptr, host->len) == 0;
-    snprintf(ret, COOKIE_LINE_BYTES, COOKIE_NAME "=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", value,
+    snprintf(ret, COOKIE_LINE_BYTES, "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", name, value,
              (long long)seconds, secure ? "; Secure" : "");
 }
 
@@ -137,7 +130,7 @@ bool web_admit_login(struct server *s, struct session *n) {
     uint64_t bytes = 0;
     for (size_t i = 0; length != NULL && i < length->len && bytes <= LOGIN_BYTES_MAX; i++)
         bytes = bytes * 10 + (uint64_t)(length->ptr[i] - '0'); /* digits: the parser has looked */
-    n->state = SESSION_NEW; /* whoever it was before */
+    n->state = SESSION_NEW;                                    /* whoever it was before */
     n->who = (struct caller){0};
     n->job = (struct attempt_effect){0};
     if (length == NULL)
@@ -212,18 +205,17 @@ static void login(struct server *s, struct session *n) {
     say_session(s, n, line);
 }
 
-/* The cookie is no longer ours, should someone have kept it; until a restart, for nothing is stored. */
+/* The cookie is no longer ours, should someone have kept it. */
 static void logout(struct server *s, struct session *n) {
     char line[COOKIE_LINE_BYTES];
-    struct vec *ended = &s->logins.ended;
-    int64_t now = wall_now(s).ms;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < ended->count; i++) {
-        struct cookie *c = vec_at(ended, i);
-        if (c->expires_ms > now) *(struct cookie *)vec_at(ended, kept++) = *c;
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    if (n->web->cookie.who[0] != 0) e = logout_add(&s->auth, &n->web->cookie, wall_now(s), &why);
+    if (e != ERR_OK) {
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+        return;
     }
-    ended->count = kept < LOGINS_ENDED_MAX ? kept : LOGINS_ENDED_MAX - 1;
-    if (n->web->cookie.who[0] != 0) *(struct cookie *)vec_push(ended) = n->web->cookie;
+    if (n->web->cookie.who[0] != 0) web_stream_end_session(s, &n->web->cookie);
     cookie_line(s, n, "", 0, line);
     struct http_head h = {.status = 204, .length = HTTP_NO_BODY, .cookie = line};
     web_put_head(s, n, &h);

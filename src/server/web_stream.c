@@ -39,6 +39,8 @@ bool web_stream_check(struct server *s, struct session *n) {
     const struct http_request *r = &w->in.request;
     bool upgrades = names(http_header(r, "upgrade"), "websocket");
     const char *why = upgrades ? check_upgrade(r) : NULL;
+    if (upgrades && w->match.route->answer == API_ANSWER_WATCH)
+        why = "this is told as server-sent events, not by WebSocket";
     w->stream = upgrades ? WEB_STREAM_SOCKET : WEB_STREAM_SSE;
     if (r->verb == HTTP_VERB_GET && why == NULL) return true;
     if (why != NULL)
@@ -87,6 +89,31 @@ bool web_stream_is_open(const struct web *w) {
     return w->stream != WEB_STREAM_NONE && w->streaming;
 }
 
+bool web_stream_is_watch(const struct web *w) {
+    return web_stream_is_open(w) && w->match.route != NULL && w->match.route->answer == API_ANSWER_WATCH;
+}
+
+void web_stream_tell(struct server *s, struct session *n, const struct frame *f) {
+    const struct tlv_desc *d = wire_info(f->opcode)->desc;
+    struct why why;
+    if (!n->web->streaming) web_stream_begin(s, n);
+    arena_reset(&s->webs.arena);
+    void *message = arena_alloc(&s->webs.arena, d->size);
+    const void *parts[1] = {message};
+    ENSURE(wire_take(f, &s->webs.arena, message, &why) == ERR_OK);
+    struct json j = web_json(s);
+    struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
+    json_object(&j);
+    wire_json_put(&x, d, parts, 1, NULL);
+    json_object_end(&j);
+    ENSURE(!s->webs.json.full);
+    buf_clear(&s->webs.out);
+    buf_put_slice(&s->webs.out, SLICE("data: "));
+    buf_put_slice(&s->webs.out, buf_slice(&s->webs.json));
+    buf_put_slice(&s->webs.out, SLICE("\n\n"));
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+}
+
 /* ---- ends ---- */
 
 void web_stream_last_word(struct server *s, struct session *n, enum websocket_code code, const char *why) {
@@ -103,6 +130,15 @@ void web_stream_end(struct server *s, struct session *n, enum websocket_code cod
     w->busy = w->streaming = false;
     w->ending = true;
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+}
+
+void web_stream_end_session(struct server *s, const struct cookie *c) {
+    for (uint32_t i = 1; i <= s->webs.all.high; i++) {
+        const struct web *w = pool_at(&s->webs.all, i);
+        struct session *n = w->conn.v != 0 && web_stream_is_open(w) ? session_of(s, w->conn) : NULL;
+        if (n != NULL && w->cookie.number == c->number && w->cookie.expires_ms == c->expires_ms)
+            web_stream_end(s, n, WEBSOCKET_POLICY, "the session is over");
+    }
 }
 
 /* ---- what a client says ---- */

@@ -388,6 +388,98 @@ static void parts_of_logs_and_blobs_are_had_by_range(void **state) {
     assert_int_equal((uint8_t)got.body[0], (uint8_t)(70000 * 7 + 70000 / 251));
 }
 
+/* ---- a worker, by its name ---- */
+
+static void a_worker_is_shown_with_what_it_offers(void **state) {
+    (void)state;
+    struct realworker offers;
+    realworker_make(&offers, &server, "offers");
+    offers.flags[0] = "--cpu";
+    offers.flags[1] = "4";
+    offers.flags[2] = "--resource";
+    offers.flags[3] = "licences=3";
+    realworker_start(&offers, &server);
+    wait_for_text("/api/v1/workers", "licences");
+    struct webgot got = ask("GET", "/api/v1/workers", NULL, 200);
+    char id[64], path[128];
+    const char *at = strstr(got.body, "licences"); /* only it has some */
+    while (strncmp(at, "\"worker\":\"", 10) != 0) at--;
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(at + 10, "\""), at + 10);
+    snprintf(path, sizeof path, "/api/v1/workers/%s", id);
+    got = ask("GET", path, NULL, 200);
+    assert_string_equal(webgot_text(&client, &got, "worker"), id);
+    assert_has(got.body, "\"cpu_milli\":4000");
+    assert_has(got.body, "\"resources\":{\"licences\":3}");
+    assert_has_not(got.body, "taken");
+    const char *flow = submit("{\"jobs\": {\"a\": {\"resources\": {\"cpu\": 1.5, \"custom\": {\"licences\": 2}}, "
+                              "\"run\": [\"sleep\", \"100\"]}}}");
+    wait_for_text(path, "\"resources_taken\":{\"licences\":2}");
+    got = ask("GET", path, NULL, 200);
+    assert_has(got.body, "\"cpu_milli_taken\":1500");
+    (void)ask("POST", path_of("/api/v1/flows/@/cancel", flow), "{}", 200);
+    wait_for(flow);
+    path[strlen(path) - 1] = 0;
+    (void)ask("GET", path, NULL, 404); /* not by its beginning */
+    (void)realworker_stop(&offers);
+}
+
+/* ---- the store, as it changes ---- */
+
+static void changes_of_the_store_are_told(void **state) {
+    (void)state;
+    struct webclient all, one;
+    webclient_open(&all, server.address, server.admin);
+    webclient_ask_only(&all, "GET", "/api/v1/store/events?key=app/&prefix=true", NULL);
+    const char *head = webclient_until(&all, "\"gap\":true");
+    assert_has(head, "HTTP/1.1 200");
+    assert_has(head, "Content-Type: text/event-stream");
+    webclient_open(&one, server.address, server.admin);
+    webclient_ask_only(&one, "GET", "/api/v1/store/events?key=app/b", NULL);
+    (void)webclient_until(&one, "\"gap\":true");
+    (void)ask("POST", "/api/v1/store", "{\"op\": \"set\", \"entries\": [{\"key\": \"app/a\", \"value\": \"1\"}]}", 200);
+    (void)ask("POST", "/api/v1/store", "{\"op\": \"set\", \"entries\": [{\"key\": \"other\", \"value\": \"1\"}]}", 200);
+    (void)ask("POST", "/api/v1/store", "{\"op\": \"set\", \"entries\": [{\"key\": \"app/b\", \"value\": \"1\"}]}", 200);
+    (void)ask("POST", "/api/v1/store", "{\"op\": \"delete\", \"entries\": [{\"key\": \"app/a\"}]}", 200);
+    (void)ask("POST", "/api/v1/store", "{\"op\": \"increase\", \"key\": \"app/n\", \"number\": 2}", 200);
+    const char *told = webclient_until(&all, "\"key\":\"app/n\"");
+    assert_has_not(told, "other");
+    const char *set = strstr(told, "\"key\":\"app/a\",\"version\":");
+    assert_non_null(set);
+    const char *gone = strstr(set, "\"key\":\"app/a\"}\n\n"); /* without a version */
+    assert_non_null(gone);
+    assert_true(strstr(told, "\"key\":\"app/b\"") < gone);
+    told = webclient_until(&one, "\"key\":\"app/b\"");
+    assert_has_not(told, "app/a");
+    webclient_close(&all);
+    webclient_close(&one);
+    (void)ask("GET", "/api/v1/store/events", NULL, 400); /* of which key? */
+    webclient_open(&one, server.address, server.admin);
+    webclient_ask_only(&one, "HEAD", "/api/v1/store/events?prefix=true", NULL);
+    assert_int_equal(webclient_next_head(&one).status, 405);
+    webclient_close(&one);
+}
+
+/* ---- flows by a label, whatever its value ---- */
+
+static void flows_are_listed_by_the_name_of_a_label(void **state) {
+    (void)state;
+    const char *first = submit("{\"labels\": {\"run_of\": \"x\"}, \"jobs\": {\"a\": {\"noop\": true}}}");
+    const char *second = submit("{\"labels\": {\"run_of\": \"y\"}, \"jobs\": {\"a\": {\"gate\": {}}}}");
+    const char *not = submit("{\"labels\": {\"run_of_it\": \"x\"}, \"jobs\": {\"a\": {\"noop\": true}}}");
+    wait_for(first);
+    struct webgot got = ask("GET", "/api/v1/flows?label=run_of", NULL, 200);
+    assert_has(got.body, first);
+    assert_has(got.body, second);
+    assert_true(strstr(got.body, second) < strstr(got.body, first)); /* newest first, running or not */
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "\"flow\":\"%s\"", not );
+    assert_has_not(got.body, quoted);
+    got = ask("GET", "/api/v1/flows?label=run_of&states=running", NULL, 200);
+    assert_has(got.body, second);
+    assert_has_not(got.body, first);
+    (void)ask("GET", "/api/v1/workers?label=run_of", NULL, 400);
+}
+
 #define API_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -400,6 +492,9 @@ int main(void) {
         API_TEST(a_body_of_any_length_becomes_a_blob),
         API_TEST(a_blob_that_was_answered_survives_a_kill),
         API_TEST(parts_of_logs_and_blobs_are_had_by_range),
+        API_TEST(a_worker_is_shown_with_what_it_offers),
+        API_TEST(changes_of_the_store_are_told),
+        API_TEST(flows_are_listed_by_the_name_of_a_label),
         API_TEST(a_worker_is_started_by_http),
         API_TEST(a_server_that_may_not_starts_none),
     };

@@ -348,6 +348,7 @@ static void a_session_ends_with_its_token_not_with_the_server(void **state) {
     assert_int_equal(status_of(&own, gone.cookie, "GET", SESSION, "", NULL), 401); /* whoever has kept it */
     realserver_kill(&own);
     realserver_start(&own);
+    assert_int_equal(status_of(&own, gone.cookie, "GET", SESSION, "", NULL), 401); /* also later */
     assert_int_equal(status_of(&own, b.cookie, "POST", "/api/v1/flows", b.csrf, FLOW), 201);
     struct webclient c;
     webclient_open(&c, own.address, own.admin);
@@ -399,6 +400,73 @@ static void who_may_listen(void **state) {
     time_t until = time(NULL) + WEBCLIENT_WAIT_MS / 1000;
     while (!webclient_is_closed(&c)) assert_true(time(NULL) < until);
     webclient_close(&c);
+}
+
+/* A page that was left open hears nothing more. */
+static void a_logout_ends_what_the_page_listens_to(void **state) {
+    (void)state;
+    struct browser b, other;
+    struct webclient listening, still;
+    char text[512];
+    log_in(&server, server.admin, &b);
+    log_in(&server, server.admin, &other);
+    snprintf(text, sizeof text, "GET " EVENTS " HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", b.cookie);
+    webclient_open(&listening, server.address, NULL);
+    webclient_send(&listening, text);
+    (void)webclient_until(&listening, "event: hello");
+    snprintf(text, sizeof text, "GET " EVENTS " HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", other.cookie);
+    webclient_open(&still, server.address, NULL);
+    webclient_send(&still, text);
+    (void)webclient_until(&still, "event: hello");
+    assert_int_equal(status_of(&server, b.cookie, "DELETE", SESSION, b.csrf, NULL), 204);
+    time_t until = time(NULL) + WEBCLIENT_WAIT_MS / 1000;
+    while (!webclient_is_closed(&listening)) assert_true(time(NULL) < until);
+    assert_int_equal(status_of(&server, other.cookie, "POST", "/api/v1/flows", other.csrf, FLOW), 201);
+    (void)webclient_until(&still, "event: flow");
+    webclient_close(&listening);
+    webclient_close(&still);
+}
+
+/* Two servers on one host: a browser sends both cookies to both, and each finds its own. */
+static void two_servers_on_one_host_do_not_log_each_other_out(void **state) {
+    (void)state;
+    struct realserver own;
+    struct {
+        const struct realserver *server;
+        char cookie[256];
+    } at[2] = {{.server = &server}, {.server = &own}};
+    char text[1400], both[600];
+    realserver_make(&own);
+    realserver_start(&own);
+    for (int i = 0; i < 2; i++) {
+        struct webclient c;
+        char body[160];
+        snprintf(body, sizeof body, "{\"token\": \"%s\"}", at[i].server->admin);
+        snprintf(text, sizeof text,
+                 "POST " SESSION " HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+                 "Content-Length: %zu\r\n\r\n%s",
+                 at[i].server->address, strlen(body), body);
+        webclient_open(&c, at[i].server->address, NULL);
+        webclient_send(&c, text);
+        struct webgot got = webclient_next(&c);
+        assert_int_equal(got.status, 200);
+        const char *line = header_of(&c, &got, "Set-Cookie"), *port = strrchr(at[i].server->address, ':') + 1;
+        snprintf(at[i].cookie, sizeof at[i].cookie, "%.*s", (int)strcspn(line, ";"), line);
+        snprintf(text, sizeof text, "reeve_session_%s=", port);
+        assert_memory_equal(line, text, strlen(text));
+        webclient_close(&c);
+    }
+    snprintf(both, sizeof both, "%s; %s", at[0].cookie, at[1].cookie);
+    for (int i = 0; i < 2; i++) {
+        struct webclient c;
+        snprintf(text, sizeof text, "GET " SESSION " HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", at[i].server->address,
+                 both);
+        webclient_open(&c, at[i].server->address, NULL);
+        webclient_send(&c, text);
+        assert_int_equal(webclient_next(&c).status, 200);
+        webclient_close(&c);
+    }
+    realserver_remove(&own);
 }
 
 /* ---- links ---- */
@@ -663,6 +731,8 @@ int main(void) {
         cmocka_unit_test(cookies_that_are_not_ours),
         cmocka_unit_test(a_session_ends_with_its_token_not_with_the_server),
         cmocka_unit_test(who_may_listen),
+        cmocka_unit_test(a_logout_ends_what_the_page_listens_to),
+        cmocka_unit_test(two_servers_on_one_host_do_not_log_each_other_out),
         cmocka_unit_test(a_link_lets_one_browser_in),
         cmocka_unit_test(a_link_is_as_strong_as_who_asked_for_it),
         cmocka_unit_test(the_link_is_opened_in_a_browser),

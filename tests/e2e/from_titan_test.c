@@ -21,6 +21,11 @@ static int setup(void **state) {
                                         "src/core/job.h",
                                         "src/proto/asset.c",
                                         "docs/guides/worker.md",
+                                        "tests/e2e/titan_test.c",
+                                        "tests/e2e/titan_scenario_test.c",
+                                        "tests/e2e/titan_fleet_test.c",
+                                        "tests/e2e/titan_hand_test.c",
+                                        "tests/e2e/service_test.c",
                                         "docs/adr/0089-titan-is-a-dialect.md"};
     realcli_group_setup(state);
     for (size_t i = 0; i < sizeof helps / sizeof helps[0]; i++) guidenames_know(realcli_ok(up, helps[i], NULL).out);

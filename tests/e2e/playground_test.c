@@ -224,10 +224,16 @@ static void a_browser_stays_through_it(void **state) {
     struct webclient c;
     char body[200], cookie[300], csrf[200];
     snprintf(body, sizeof body, "{\"token\":\"%s\"}", token);
+    char request[600];
+    snprintf(request, sizeof request,
+             "POST /api/v1/session HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n\r\n%s",
+             address, strlen(body), body);
     webclient_open(&c, address, NULL);
-    struct webgot got = webclient_ask(&c, "POST", "/api/v1/session", body);
+    webclient_send(&c, request);
+    struct webgot got = webclient_next(&c);
     assert_int_equal(got.status, 200);
-    const char *at = strstr(got.head, "reeve_session=");
+    const char *at = strstr(got.head, "reeve_session_");
     assert_non_null(at);
     snprintf(cookie, sizeof cookie, "%.*s", (int)strcspn(at, ";\r"), at);
     snprintf(csrf, sizeof csrf, "%s", webgot_text(&c, &got, "csrf"));
@@ -243,6 +249,65 @@ static void a_browser_stays_through_it(void **state) {
     assert_int_equal(browse_status("POST", PATH "/recover", cookie, csrf), 200);
     wait_until("\"server\":\"running\"");
     assert_int_equal(browse_status("GET", "/api/v1/session", cookie, NULL), 200);
+}
+
+/* Who logged out before the server died does not get in by its supervisor, nor by its successor. */
+static void a_logout_outlives_the_server(void **state) {
+    (void)state;
+    struct webclient c;
+    char body[200], request[600], cookie[300], csrf[200];
+    snprintf(body, sizeof body, "{\"token\":\"%s\"}", token);
+    snprintf(request, sizeof request,
+             "POST /api/v1/session HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n\r\n%s",
+             address, strlen(body), body);
+    webclient_open(&c, address, NULL);
+    webclient_send(&c, request);
+    struct webgot got = webclient_next(&c);
+    const char *at = strstr(got.head, "reeve_session_");
+    assert_non_null(at);
+    snprintf(cookie, sizeof cookie, "%.*s", (int)strcspn(at, ";\r"), at);
+    snprintf(csrf, sizeof csrf, "%s", webgot_text(&c, &got, "csrf"));
+    webclient_close(&c);
+    assert_int_equal(browse_status("DELETE", "/api/v1/session", cookie, csrf), 204);
+    pull();
+    assert_int_equal(browse_status("POST", PATH "/recover", cookie, csrf), 401);
+    recover();
+    assert_int_equal(browse_status("GET", "/api/v1/session", cookie, NULL), 401);
+}
+
+/* Its front end finds what it looks for: the interface is open, and stays open through a kill. */
+static void orions_interface_is_there_too(void **state) {
+    (void)state;
+    char orion[64];
+    struct webclient c;
+    read_line("orion.address", orion, sizeof orion);
+    assert_memory_equal(orion, "127.0.0.1:", 10);
+    webclient_open(&c, orion, NULL);
+    webclient_send(&c, "POST /api/v1/dag HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: once\r\n"
+                       "Content-Length: 32\r\n\r\n[{\"id\": \"a\", \"payload\": \"work\"}]");
+    assert_int_equal(webclient_next(&c).status, 201);
+    webclient_close(&c);
+    pull();
+    webclient_open(&c, orion, NULL);
+    struct webgot got = webclient_ask(&c, "GET", "/admin/status", NULL);
+    assert_int_equal(got.status, 200);
+    webclient_close(&c);
+    recover();
+    /* another one beside it finds another port, unless it is told to do without */
+    struct realcli own, playing = up;
+    char other[64], path[200];
+    realcli_make(&own);
+    realcli_ok(&own, "up --playground --listen 127.0.0.1:0 --detach", NULL);
+    up = own;
+    read_line("orion.address", other, sizeof other);
+    assert_string_not_equal(orion, other);
+    realcli_ok(&own, "down", NULL);
+    realcli_ok(&own, "up --playground --orion=no --listen 127.0.0.1:0 --detach", NULL);
+    snprintf(path, sizeof path, "%s/orion.address", own.data);
+    assert_int_equal(access(path, F_OK), -1);
+    realcli_stop(&own);
+    up = playing;
 }
 
 static void a_server_that_is_killed_from_outside_comes_back_too(void **state) {
@@ -296,6 +361,8 @@ int main(void) {
         TEST(a_killed_server_loses_nothing_and_its_port_stays_open),
         TEST(while_it_is_dead_the_supervisor_speaks),
         TEST(a_browser_stays_through_it),
+        TEST(a_logout_outlives_the_server),
+        TEST(orions_interface_is_there_too),
         TEST(a_server_that_is_killed_from_outside_comes_back_too),
         TEST(elsewhere_there_is_no_plug),
         TEST(slots_are_enough_to_see_something),

@@ -15,6 +15,7 @@
 
 static struct realserver server;
 static struct realworker worker;
+static struct realcli aside; /* of a test that needs another server; ended also when it fails */
 static char address[64], resp_address[64];
 
 /* A port that nobody listens at: it has to be the same after the server was killed. */
@@ -45,21 +46,26 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
+    if (aside.data[0] != 0) realcli_stop(&aside);
     if (worker.pid != 0) realworker_kill(&worker); /* what a failed test left running is not waited for */
     (void)realserver_stop(&server);
     realserver_remove(&server);
     return 0;
 }
 
-static void play(const char *which) {
+static void play_with(const char *which, const char *at, const char *data) {
     char command[512], said[8192];
-    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_client.py %s %s %s %s 2>&1", which, address,
-             server.data, realserver_binary());
+    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_client.py %s %s %s %s 2>&1", which, at, data,
+             realserver_binary());
     FILE *f = popen(command, "re");
     assert_non_null(f);
     size_t len = fread(said, 1, sizeof said - 1, f);
     said[len] = 0;
     if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+}
+
+static void play(const char *which) {
+    play_with(which, address, server.data);
 }
 
 #define CASE(name)                   \
@@ -153,6 +159,16 @@ static void up_opens_it_too(void **state) {
     realcli_stop(&own);
 }
 
+static void up_brings_workers_with_the_load(void **state) {
+    (void)state;
+    char args[160], at[64];
+    choose_address(at);
+    realcli_make(&aside);
+    snprintf(args, sizeof args, "up --listen 127.0.0.1:0 --titan=%s --workers 1..3 --slots 1 --idle 1s --detach", at);
+    realcli_ok(&aside, args, NULL);
+    play_with("a_load_brings_workers_and_its_end_sends_them_away", at, aside.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames),
@@ -192,6 +208,7 @@ int main(void) {
         cmocka_unit_test(it_can_be_told_otherwise),
         cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
         cmocka_unit_test(up_opens_it_too),
+        cmocka_unit_test(up_brings_workers_with_the_load),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -8,8 +8,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_flow(struct titan_jobs *jobs, struct arena *arena) {
-    static const struct titan_rules rules = {
-        .dag_ms = 1000, .alone_ms = 1000, .priority_max = 1000, .name_bytes_max = 128};
+    static const struct titan_rules rules = {.dag_ms = 1000,
+                                             .alone_ms = 1000,
+                                             .gates = true,
+                                             .gate_ms_max = 1000000,
+                                             .gate_id_bytes_max = 64,
+                                             .priority_max = 1000,
+                                             .name_bytes_max = 128};
     struct wire_flow flow;
     struct why why = {{0}};
     struct buf out;

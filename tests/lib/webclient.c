@@ -69,6 +69,16 @@ static bool read_more(struct webclient *c) {
     return true;
 }
 
+const char *webclient_until(struct webclient *c, const char *text) {
+    for (;;) {
+        char *all = arena_alloc(&c->arena, c->in.len + 1);
+        if (c->in.len > 0) memcpy(all, c->in.at, c->in.len);
+        all[c->in.len] = 0;
+        if (strstr(all, text) != NULL) return all;
+        if (!read_more(c)) fail_msg("%s never came: %s", text, all);
+    }
+}
+
 bool webclient_is_closed(struct webclient *c) {
     return !read_more(c);
 }

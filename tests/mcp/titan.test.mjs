@@ -111,6 +111,7 @@ for (const how of ["stdio", "http"]) {
     const gate = await gateOf(c, id("make"));
     assert.equal(gate.message, "go on?");
     assert.equal((await call(c, "get_job_status", { job_id: id("load") })).status, "PENDING");
+    assert.equal((await call(c, "get_job_status", { job_id: `hitl-gate-${id("make")}` })).status, "RUNNING"); // as its script would be
     assert.equal((await call(c, "why", { job: id("load") })).code, "parents");
     const yes = await call(c, "approve_hitl_gate", { gate_id: `hitl-gate-${id("make")}` });
     assert.equal(yes.status, "approved");

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cookie.h"
+#include "logout.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "ticket.h"
@@ -91,6 +91,94 @@ static void who_may_have_one(void **state) {
     assert_int_equal(cookie_caller(&auth, id, now, &got, &why), ERR_UNAUTHENTICATED);
 }
 
+/* Who logs out is out, also of a server that is started later; others stay in. */
+static void who_logs_out_stays_out(void **state) {
+    (void)state;
+    struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 50, .number = 1}, b = a, got;
+    char one[COOKIE_BYTES], two[COOKIE_BYTES];
+    bool first = false;
+    b.number = 2;
+    cookie_make(&auth, &a, one);
+    cookie_make(&auth, &b, two);
+    assert_int_equal(logout_add(&auth, &a, now, &why), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cookie_read(&auth, slice_str(one), now, &got, &why), ERR_UNAUTHENTICATED);
+        assert_int_equal(cookie_read(&auth, slice_str(two), now, &got, &why), ERR_OK);
+        auth_close(&auth);
+        assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why), ERR_OK);
+        assert_false(first);
+    }
+    /* what would be over by itself is not kept, nor what is of a token that is gone */
+    struct cookie c = {.who = "uid:0", .expires_ms = now.ms + 500, .number = 3};
+    struct cookie gone = {.who = "0123456789a", .expires_ms = now.ms + 500, .number = 4};
+    assert_int_equal(logout_add(&auth, &gone, now, &why), ERR_OK);
+    assert_int_equal(auth.ended.count, 2);
+    assert_int_equal(logout_add(&auth, &c, (wall_time){now.ms + 60}, &why), ERR_OK);
+    assert_int_equal(auth.ended.count, 1);
+}
+
+/* There is room for so many. Then all sessions of the one who logs out end together, and nobody else's. */
+static void many_that_log_out_are_kept_as_one(void **state) {
+    (void)state;
+    struct cookie c = {.who = "uid:0", .expires_ms = now.ms + 50}, other = {.who = "uid:7", .expires_ms = now.ms + 50};
+    other.number = 1;
+    for (c.number = 1; c.number <= LOGOUTS_MAX; c.number++) *(struct cookie *)vec_push(&auth.ended) = c;
+    assert_false(logout_has(&auth, &c)); /* one that did not log out */
+    struct cookie late = c;
+    late.expires_ms += 100;
+    assert_int_equal(logout_add(&auth, &late, now, &why), ERR_OK);
+    assert_int_equal(auth.ended.count, 1);
+    assert_true(logout_has(&auth, &c) && logout_has(&auth, &late));
+    assert_false(logout_has(&auth, &other));
+    late.expires_ms++; /* came in later */
+    assert_false(logout_has(&auth, &late));
+}
+
+static void a_damaged_file_of_sessions_is_refused(void **state) {
+    (void)state;
+    struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 50, .number = 1};
+    bool first = false;
+    disk_file f;
+    assert_int_equal(logout_add(&auth, &a, now, &why), ERR_OK);
+    auth_close(&auth);
+    assert_int_equal(disk.disk->ops->open(disk.disk, "sessions", DISK_WRITE, &f, &why), ERR_OK);
+    size_t written = 0;
+    assert_int_equal(disk.disk->ops->write(disk.disk, f, 14, "x", 1, &written, &why), ERR_OK);
+    disk.disk->ops->close(disk.disk, f);
+    assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why), ERR_CORRUPT);
+    assert_non_null(strstr(why.text, "sessions"));
+    assert_int_equal(disk.disk->ops->remove(disk.disk, "sessions", &why), ERR_OK);
+    assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why), ERR_OK);
+}
+
+/* Browsers keep cookies by host: the port is in the name. */
+static void servers_on_one_host_have_cookies_of_their_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *host, *name;
+    } cases[] = {{"localhost:7070", "reeve_session_7070"},
+                 {"[::1]:80", "reeve_session_80"},
+                 {"localhost", "reeve_session"},
+                 {"[::1]", "reeve_session"},
+                 {"reeve.example.org", "reeve_session"},
+                 {"a:", "reeve_session"},
+                 {"a:123456", "reeve_session"},
+                 {"", "reeve_session"},
+                 {"7070", "reeve_session"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct http_header headers[] = {{SLICE("Host"), slice_str(cases[i].host)},
+                                        {SLICE("Cookie"), SLICE("reeve_session=a; reeve_session_7070=b")}};
+        struct http_request r = {.headers = headers, .header_count = 2};
+        char name[COOKIE_NAME_BYTES];
+        struct slice v = {0};
+        cookie_name(&r, name);
+        assert_string_equal(name, cases[i].name);
+        bool has = cookie_find(&r, &v);
+        assert_int_equal(has, strcmp(name, "reeve_session_80") != 0);
+        if (has) assert_true(slice_eq(v, strcmp(name, "reeve_session") == 0 ? SLICE("a") : SLICE("b")));
+    }
+}
+
 static bool found(const char *value, struct slice *ret) {
     struct http_header header = {SLICE("Cookie"), slice_str(value)};
     struct http_request r = {.headers = &header, .header_count = 1};
@@ -140,8 +228,15 @@ static void a_ticket_is_good_once_and_soon(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_cookie_says_who_and_until_when), TEST(what_pages_show_is_another_text), TEST(who_may_have_one),
-        TEST(it_is_found_among_others),         TEST(a_ticket_is_good_once_and_soon),
+        TEST(a_cookie_says_who_and_until_when),
+        TEST(what_pages_show_is_another_text),
+        TEST(who_may_have_one),
+        TEST(it_is_found_among_others),
+        TEST(a_ticket_is_good_once_and_soon),
+        TEST(who_logs_out_stays_out),
+        TEST(many_that_log_out_are_kept_as_one),
+        TEST(a_damaged_file_of_sessions_is_refused),
+        TEST(servers_on_one_host_have_cookies_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,6 +255,24 @@ static void every_filter_finds_what_it_should(void **state) {
     assert_int_equal(count_all(l, (struct history_query){.text = SLICE("NO table kund")}), 100);
     assert_int_equal(count_all(l, (struct history_query){.text = SLICE("load7")}), 12); /* load7, load70 and so on */
     assert_int_equal(count_all(l, (struct history_query){.text = SLICE("table: \"kunden\" *")}), 100);
+    /* a beginning that more words have than are asked for one by one; capitals; one behind another piece of a word */
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("load")}), 700);
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("LOAD69")}), 11);
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("team=t")}), 700);
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("team=t3")}), 70);
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("team-t3")}), 70);
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("extract t3")}), 70);
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("t3 ")}), 70); /* a whole word */
+    assert_int_equal(count_all(l, (struct history_query){.text = SLICE("tea ")}), 0);
+    assert_int_equal(count_all(l, (struct history_query){.job = SLICE("load7")}), 1);
+    assert_int_equal(count_all(l, (struct history_query){.job = SLICE("kunden")}), 0); /* is no name of a job */
+    assert_int_equal(count_all(l, (struct history_query){.label_key = SLICE("team")}), 700);
+    assert_int_equal(count_all(l, (struct history_query){.label_key = SLICE("tea")}), 0);
+    assert_int_equal(count_all(l, (struct history_query){.label_key = SLICE("prod")}), 0);
+    struct slice ended[] = {SLICE("failed"), SLICE("cancelled")};
+    assert_int_equal(count_all(l, (struct history_query){.states = ended, .state_count = 2}), 100);
+    struct history_query near = {.states = &failed, .state_count = 1, .labels = &prod, .label_count = 1};
+    assert_int_equal(count_all(l, near), 50);
     assert_int_equal(count_all(l, (struct history_query){.since_ms = 1000}), 601);
     assert_int_equal(count_all(l, (struct history_query){.since_ms = 1001, .until_ms = 2000}), 99);
     assert_int_equal(count_all(l, (struct history_query){.since_ms = 100000}), 0);

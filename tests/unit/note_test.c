@@ -220,10 +220,9 @@ static void what_is_not_there_has_nothing_to_tell(void **state) {
     assert_false(view_ended(s, (flow_id){flow}, &lsn));
 }
 
-/* Against the whole list, for pages of every size. */
-static void pages_of_flows_go_downwards_and_leave_none_out(void **state) {
+static void flows_are_found_downwards_by_number_and_state(void **state) {
     struct rig *r = *state;
-    uint64_t page[24], all[24];
+    uint64_t all[24];
     uint32_t count = 0;
     assert_ok(rig_attach(r, "w1", 1, 1));
     for (uint32_t i = 0; i < 20; i++) {
@@ -236,16 +235,25 @@ static void pages_of_flows_go_downwards_and_leave_none_out(void **state) {
     flow_id walked;
     for (uint32_t at = view_flow_next(s, 0, &walked); at != 0; at = view_flow_next(s, at, &walked)) count++;
     assert_int_equal(count, 13);
-    assert_int_equal(view_flows_below(s, UINT64_MAX, all, 24), 13);
-    for (uint32_t size = 1; size <= 14; size++) {
-        uint64_t below = UINT64_MAX;
-        uint32_t seen = 0, got;
-        while ((got = view_flows_below(s, below, page, size)) > 0) {
-            for (uint32_t i = 0; i < got; i++) assert_int_equal(page[i], all[seen++]);
-            below = page[got - 1];
-        }
-        assert_int_equal(seen, 13);
-    }
+    uint64_t at = UINT64_MAX;
+    for (count = 0; (at = view_flow_below(s, at, VIEW_ALL)) != 0; count++) all[count] = at;
+    assert_int_equal(count, 13);
+    for (uint32_t i = 0; i < 13; i++) assert_int_equal(all[i], i < 3 ? 23 - i : 20 - 2 * (i - 3));
+    assert_int_equal(view_flow_below(s, 4, VIEW_ALL), 2);
+    assert_int_equal(view_flow_below(s, 2, VIEW_ALL), 0);
+    /* by state: three have not run */
+    assert_int_equal(view_flow_below(s, UINT64_MAX, VIEW_SHELF(FLOW_RUNNING)), 23);
+    assert_int_equal(view_flow_below(s, 21, VIEW_SHELF(FLOW_RUNNING)), 0);
+    assert_int_equal(view_flow_below(s, UINT64_MAX, VIEW_SHELF(FLOW_SUCCEEDED) | VIEW_SHELF(FLOW_FAILED)), 20);
+    assert_int_equal(view_flow_below(s, UINT64_MAX, VIEW_SHELF(FLOW_CANCELLED) | VIEW_KEPT), 0);
+    assert_ok(rig_cancel(r, (struct job_ref){{22}, UINT32_MAX}));
+    assert_int_equal(view_flow_below(s, UINT64_MAX, VIEW_SHELF(FLOW_CANCELLED)), 22);
+    assert_int_equal(view_flow_below(s, 23, VIEW_SHELF(FLOW_RUNNING)), 21);
+    uint64_t lsn = 0;
+    assert_true(view_ended(s, (flow_id){20}, &lsn));
+    assert_int_equal(view_ended_after(s, lsn - 1, all, 24), 2); /* the last that ran, and the cancelled one */
+    assert_int_equal(view_ended_after(s, lsn - 1, all, 1), 2);
+    assert_int_equal(view_ended_after(s, 0, all, 24), 11);
 }
 
 int main(void) {
@@ -259,7 +267,7 @@ int main(void) {
         RIG_TEST(flows_that_ended_since_a_record_come_in_its_order),
         RIG_TEST(notes_that_cannot_be_are_refused),
         RIG_TEST(what_is_not_there_has_nothing_to_tell),
-        RIG_TEST(pages_of_flows_go_downwards_and_leave_none_out),
+        RIG_TEST(flows_are_found_downwards_by_number_and_state),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     arena_fini(&arena);

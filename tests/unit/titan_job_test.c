@@ -162,10 +162,54 @@ static void a_job_alone(void **state) {
 
 /* ---- base64 ---- */
 
+/* ---- gates ---- */
+
+static const struct {
+    const char *text;
+    bool is_gate;
+} shapes[] = {
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 172800 Go on?|QQ==|GENERAL|1|0|[a]", true},
+    {"DAG-hitl-gate-a|RUN_PAYLOAD|perm_files/hitl_gate.py|hitl-gate-a 172800 Go on?|QQ==|1|0|[]", true},
+    {"hitl-gate-a|GPU|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 172800 Go on?|QQ==|3|100|[]|AFFINITY", true},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.sh|hitl-gate-a 172800 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|my_hitl_gate.py|hitl-gate-a 172800 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|DEPLOY_PAYLOAD|hitl_gate.py|QQ==|81|1|0|[]", false},
+    {"hitl-gate-a|RUN_ARCHIVE|p.zip/hitl_gate.py|hitl-gate-a 172800 Go on?|1|0|[]", false},
+    {"gate-a|RUN_PAYLOAD|hitl_gate.py|gate-a 172800 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-|RUN_PAYLOAD|hitl_gate.py|hitl-gate- 172800 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-b 172800 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|DAG-hitl-gate-a 172800 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a soon Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 0 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a -5 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 999999999999999999 Go on?|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 172800|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 172800 \xff|QQ==|1|0|[]", false},
+    {"hitl-gate-a|RUN_PAYLOAD|hitl_gate.py||QQ==|1|0|[]", false},
+};
+
+static void a_gate_has_exactly_one_form(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct titan_job j = dag_job(shapes[i].text);
+        struct titan_gate gate;
+        if (titan_gate_read(&j, &gate) != shapes[i].is_gate) fail_msg("%s", shapes[i].text);
+        if (!shapes[i].is_gate) continue;
+        is(gate.id, "hitl-gate-a");
+        is(gate.message, "Go on?");
+        assert_int_equal(gate.wait_ms, 172800000);
+    }
+}
+
 /* ---- as a flow ---- */
 
-static const struct titan_rules rules = {
-    .dag_ms = 86400000, .alone_ms = 60000, .priority_max = 1000, .name_bytes_max = 128};
+static const struct titan_rules rules = {.dag_ms = 86400000,
+                                         .alone_ms = 60000,
+                                         .priority_max = 1000,
+                                         .name_bytes_max = 128,
+                                         .gates = true,
+                                         .gate_ms_max = 31622400000,
+                                         .gate_id_bytes_max = 100};
 
 static struct wire_run run_of(const struct wire_job *j) {
     struct wire_run run;
@@ -213,13 +257,75 @@ static void a_submission_is_a_flow(void **state) {
     assert_int_equal(run.interpreter.count, 0);
 }
 
+static struct wire_options options_of(const char *text, const struct titan_rules *r, struct wire_run *ret) {
+    struct titan_job *j = ARENA_NEW(&arena, struct titan_job);
+    struct titan_jobs jobs = {j, 1};
+    struct wire_flow f;
+    *j = dag_job(text);
+    j->bytes = SLICE("A");
+    assert_int_equal(titan_flow(&jobs, r, &arena, &f, &why), ERR_OK);
+    *ret = run_of(f.part.jobs.at);
+    return *(const struct wire_options *)f.part.options.at;
+}
+
+static void a_gate_needs_no_worker(void **state) {
+    (void)state;
+    struct wire_run run;
+    struct titan_rules other = rules;
+    struct wire_options o = options_of(shapes[0].text, &rules, &run);
+    const struct wire_pair *labels = run.labels.at;
+    assert_int_equal(o.kind, WIRE_JOB_GATE);
+    assert_int_equal(o.approval_ms, 172800000);
+    assert_int_equal(o.demand.capabilities.count, 0);
+    assert_int_equal(run.script.len, 0);
+    is(run.message, "Go on?");
+    is(labels[0].value, "DAG-hitl-gate-a");
+    is(labels[1].key, TITAN_GATE_LABEL);
+    is(labels[1].value, "hitl-gate-a");
+    other.gates = false;
+    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
+    other = rules;
+    other.gate_ms_max = 172799999; /* longer than anything may wait here */
+    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
+    other = rules;
+    other.gate_id_bytes_max = 10; /* no key could name it */
+    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
+}
+
+/* Options are shared by equal jobs; a gate beside a script must not take its. */
+static void gates_of_different_times_are_told_apart(void **state) {
+    (void)state;
+    struct titan_jobs jobs = {0};
+    struct wire_flow f;
+    const char *text =
+        "hitl-gate-a|RUN_PAYLOAD|hitl_gate.py|hitl-gate-a 60 x|QQ==|1|0|[];s|RUN_PAYLOAD|f.py||QQ==|1|0|[];"
+        "hitl-gate-b|RUN_PAYLOAD|hitl_gate.py|hitl-gate-b 61 x|QQ==|1|0|[];"
+        "hitl-gate-c|RUN_PAYLOAD|hitl_gate.py|hitl-gate-c 60 y|QQ==|1|0|[]";
+    assert_int_equal(titan_dag_read(slice_str(text), &arena, &jobs, &why), ERR_OK);
+    for (uint32_t i = 0; i < jobs.count; i++) jobs.at[i].bytes = SLICE("A");
+    assert_int_equal(titan_flow(&jobs, &rules, &arena, &f, &why), ERR_OK);
+    const struct wire_job *j = f.part.jobs.at;
+    const struct wire_options *o = f.part.options.at;
+    const struct wire_pair *labels = f.labels.at;
+    is(labels[1].key, TITAN_JOBS_LABEL);
+    is(labels[1].value, "4");
+    assert_int_equal(f.part.options.count, 3);
+    assert_int_equal(o[j[0].options].approval_ms, 60000);
+    assert_int_equal(o[j[1].options].kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(o[j[2].options].approval_ms, 61000);
+    assert_int_equal(j[3].options, j[0].options);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_is_read),
         cmocka_unit_test(parents_are_found_in_the_payload_or_elsewhere),
         cmocka_unit_test(what_is_no_dag_is_refused_with_a_reason),
         cmocka_unit_test(a_job_alone),
+        cmocka_unit_test(a_gate_has_exactly_one_form),
         cmocka_unit_test(a_submission_is_a_flow),
+        cmocka_unit_test(a_gate_needs_no_worker),
+        cmocka_unit_test(gates_of_different_times_are_told_apart),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,7 +5,7 @@ import { textOf, usePages, type Paged } from "../api/pages";
 import { Link, setQuery } from "../router";
 import { Ago, dateText, Empty, FlowLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
 import { Meter, useQueryField } from "../ui/show";
-import { Table, type Column } from "../ui/table";
+import { PagedTable, Table, type Column } from "../ui/table";
 import { groupRuns, RUN_LABEL, type AgentRun } from "./agents/group";
 
 const flowColumns: Column<FlowView>[] = [
@@ -44,13 +44,25 @@ const runColumns = (open: string): Column<AgentRun>[] => [
   { head: "Latest", class: "nowrap", cell: (run) => <Ago ms={run.latestMs} /> },
 ];
 
-/** How far back the page has looked: flows are asked for newest first, whatever their labels. */
+/** All flows of a run: it may have more than were looked at for the list. */
+function RunFlows({ id }: { id: string }) {
+  const pages = usePages<Schemas["listed"], FlowView>({
+    path: "/flows",
+    query: { most: 100, labels: [`${RUN_LABEL}=${id}`] },
+    rowsOf: (answer) => answer.flows,
+    cursorOf: (answer) => textOf(answer.cursor),
+    wakes: (event) => event.type === "flow",
+  });
+  return <PagedTable label={`Flows of ${id}`} columns={flowColumns} pages={pages} keyOf={(flow) => flow.flow ?? ""} empty="No flows." />;
+}
+
+/** How far back the page has looked: flows with the label are asked for newest first. */
 function Reach({ pages }: { pages: Paged<FlowView> }) {
   const oldest = pages.rows?.at(-1)?.created_ms;
   if (pages.more === undefined || oldest === undefined) return null;
   return (
     <p class="more faint">
-      Flows since {dateText(oldest)} were looked at. <button type="button" disabled={pages.loading} onClick={pages.more}>Look further back</button>
+      Flows of runs since {dateText(oldest)} are counted. <button type="button" disabled={pages.loading} onClick={pages.more}>Look further back</button>
     </p>
   );
 }
@@ -61,7 +73,7 @@ export default function AgentsPage({ place }: PageProps) {
   const field = useQueryField("text", text);
   const pages = usePages<Schemas["listed"], FlowView>({
     path: "/flows",
-    query: { most: 500 },
+    query: { most: 500, label: RUN_LABEL },
     rowsOf: (answer) => answer.flows,
     cursorOf: (answer) => textOf(answer.cursor),
     wakes: (event) => event.type === "flow",
@@ -81,7 +93,7 @@ export default function AgentsPage({ place }: PageProps) {
           label="Agent runs" columns={runColumns(open)} rows={runs} keyOf={(run) => run.id} current={open || undefined}
           below={(run) => (open === run.id ? (
             <>
-              <Table label={`Flows of ${run.id}`} columns={flowColumns} rows={run.flows} keyOf={(flow) => flow.flow ?? ""} />
+              <RunFlows id={run.id} />
               <p><Link href={all(run)}>All flows of this run</Link></p>
             </>
           ) : null)}

@@ -1,5 +1,5 @@
 // The shared store: keys by prefix, and the one that is looked at.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import type { PageProps } from "../app";
 import type { Schemas } from "../api/client";
@@ -13,6 +13,7 @@ import { PagedTable, type Column } from "../ui/table";
 import { AddKey } from "./store/add";
 import { previewOf, type Item } from "./store/change";
 import { KeyView } from "./store/key";
+import { useKeyChanges } from "./store/watch";
 import "./store/store.css";
 
 const nameOf = (item: Item) => textOf(item.key) ?? "";
@@ -32,8 +33,11 @@ const columns: Column<Item>[] = [
 ];
 
 /** Asked for by its name, so that a link to it shows it whatever page of the list it is on. */
-function Selected({ name, flow, reload }: { name: string; flow: string; reload: () => void }) {
+function Selected({ name, flow, reload, round }: { name: string; flow: string; reload: () => void; round: number }) {
   const got = useGet<Schemas["kv_items"]>("/store", { keys: [name], flow: flow || undefined });
+  useEffect(() => {
+    if (round > 0) got.reload();
+  }, [round]);
   const item = got.data?.items?.[0];
   const both = () => {
     got.reload();
@@ -46,6 +50,7 @@ function Selected({ name, flow, reload }: { name: string; flow: string; reload: 
 
 export default function StorePage({ place }: PageProps) {
   const [adding, setAdding] = useState(false);
+  const [round, setRound] = useState(0); // rises when keys changed
   const prefix = place.query.get("prefix") ?? "";
   const flow = place.query.get("flow") ?? "";
   const selected = place.query.get("key");
@@ -58,12 +63,16 @@ export default function StorePage({ place }: PageProps) {
     cursorOf: (answer) => textOf(answer.after),
     cursorName: "after",
   });
+  const live = useKeyChanges(selected === null || selected.startsWith(prefix) ? prefix : "", flow, () => {
+    pages.reload();
+    setRound((last) => last + 1);
+  });
   return (
     <Page title="Store" actions={may("operator", "submitter") ? <button type="button" class="primary" onClick={() => setAdding(true)}>Set a key…</button> : null}>
       <div class="filters">
         <label class="wide">Keys that begin with<input type="search" {...prefixField} placeholder="app/" /></label>
         <label>Of flow (empty: shared)<input type="search" {...flowField} /></label>
-        <button type="button" onClick={pages.reload}>Look again</button>
+        <p class="totals" role="status" data-live={live}>{live ? "● live" : "○ not connected"}</p>
       </div>
       <div class={selected === null ? "kv" : "kv two"}>
         <div>
@@ -72,7 +81,7 @@ export default function StorePage({ place }: PageProps) {
             empty={prefix === "" ? <>The store is empty. Jobs and people set keys: <code>reeve kv set KEY VALUE</code></> : "No key begins so."}
           />
         </div>
-        {selected === null ? null : <Selected key={selected} name={selected} flow={flow} reload={pages.reload} />}
+        {selected === null ? null : <Selected key={selected} name={selected} flow={flow} reload={pages.reload} round={round} />}
       </div>
       <AddKey open={adding} flow={flow} prefix={prefix} onClose={() => setAdding(false)} reload={pages.reload} />
     </Page>

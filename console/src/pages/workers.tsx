@@ -5,7 +5,7 @@ import type { PageProps } from "../app";
 import { pathOf, post, type Schemas, type WorkerView } from "../api/client";
 import { textOf, usePages } from "../api/pages";
 import { may } from "../api/session";
-import { Ago, Page } from "../ui/parts";
+import { Ago, bytesText, Page } from "../ui/parts";
 import { Meter, Tags, useQueryField } from "../ui/show";
 import { PagedTable, type Column } from "../ui/table";
 import { act } from "../ui/toast";
@@ -25,6 +25,17 @@ function Load({ worker }: { worker: WorkerView }) {
   const told = parts.filter(([, percent]) => percent !== undefined && percent > 0);
   if (told.length === 0) return <span class="faint">idle</span>;
   return <>{told.map(([name, percent]) => <span key={name} class="load">{name} <Meter warn share={(percent ?? 0) / 100} label={`${name} ${percent} %`} /> {percent} %</span>)}</>;
+}
+
+/** What jobs that ask for a share are given of. */
+function Offers({ worker }: { worker: WorkerView }) {
+  const cpus = (milli: number | undefined) => ((milli ?? 0) / 1000).toLocaleString();
+  const parts: string[] = [];
+  if (worker.cpu_milli) parts.push(`${cpus(worker.cpu_milli_taken)} of ${cpus(worker.cpu_milli)} CPU`);
+  if (worker.memory_bytes) parts.push(`${bytesText(worker.memory_bytes_taken ?? 0)} of ${bytesText(worker.memory_bytes)}`);
+  if (worker.gpus) parts.push(`${worker.gpus_taken ?? 0} of ${worker.gpus} GPU`);
+  for (const [name, amount] of Object.entries(worker.resources ?? {})) parts.push(`${worker.resources_taken?.[name] ?? 0} of ${amount} ${name}`);
+  return <>{parts.join(" · ")}</>;
 }
 
 const columns: Column<WorkerView>[] = [
@@ -53,6 +64,7 @@ const columns: Column<WorkerView>[] = [
     ),
   },
   { head: "Load", cell: (worker) => (worker.attached ? <Load worker={worker} /> : "") },
+  { head: "Given away", class: "nowrap", cell: (worker) => <Offers worker={worker} /> },
   { head: "Pool", cell: (worker) => worker.pool },
   { head: "Can", cell: (worker) => <Tags of={worker.capabilities} /> },
   { head: "Labels", cell: (worker) => <Tags of={worker.labels} /> },

@@ -68,6 +68,7 @@ class Titan(lab.Lab):
         flow = self.client.flows(name="gated")[0]["flow"]
         self.assertEqual([one["job"] for one in self.client.questions(flow=flow)], [flow + "/DAG-hitl-gate-ask"])
         self.assertEqual(self.titan.get_job_status("then"), "PENDING")
+        self.assertEqual(self.titan.get_job_status("hitl-gate-ask"), "RUNNING")  # as its script would be
         self.client.approve(flow + "/DAG-hitl-gate-ask")
         self.assertTrue(self.titan._wait_for_dag([then], 1, SECONDS))
 

@@ -52,10 +52,11 @@ export function said(process, text) {
 export class Reeve {
   files = 0; // written so far
 
-  /** Starts a server with a worker; `flags` are further ones of `reeve up`. */
-  static async start({ flags = [], slots = 4 } = {}) {
+  /** Starts a server with a worker; `flags` are further ones of `reeve up`. A `data` directory that is given is kept. */
+  static async start({ flags = [], slots = 4, data } = {}) {
     const reeve = new Reeve();
-    reeve.data = await mkdtemp(join(tmpdir(), "reeve-browser-"));
+    reeve.isKept = data !== undefined;
+    reeve.data = data ?? (await mkdtemp(join(tmpdir(), "reeve-browser-")));
     reeve.port = await freePort();
     reeve.url = `http://127.0.0.1:${reeve.port}`;
     const args = ["up", "--data", reeve.data, "--listen", `127.0.0.1:${reeve.port}`, "--slots", String(slots), ...flags];
@@ -153,7 +154,7 @@ export class Reeve {
       for (const pid of pids) kill(pid);
       await over;
     }
-    await rm(this.data, { recursive: true, force: true, maxRetries: 10 });
+    if (!this.isKept) await rm(this.data, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -168,11 +168,15 @@ spec("the store is browsed and changed, and not over the head of another", async
   await key.getByRole("button", { name: "Save" }).click();
   await page.getByText("shop/colour is set").waitFor();
   assert.equal((await value("shop/colour")).value, "green");
-  await reeve.cli("kv", "set", "shop/colour", "red");
   await key.getByLabel("Value").fill("black");
+  await reeve.cli("kv", "set", "shop/colour", "red");
+  await key.getByText("It was changed meanwhile").waitFor(); // and what was typed is still there
+  assert.equal(await key.getByLabel("Value").inputValue(), "black");
   await key.getByRole("button", { name: "Save" }).click();
   await page.locator(".toast.bad").waitFor();
   assert.equal((await value("shop/colour")).value, "red");
+  await key.getByRole("button", { name: "Show that" }).click();
+  assert.equal(await key.getByLabel("Value").inputValue(), "red");
   await page.getByRole("button", { name: "Set a key…" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Key").fill("shop/visits");
@@ -192,6 +196,25 @@ spec("the store is browsed and changed, and not over the head of another", async
   await confirmed(page, "Delete");
   await row(page, "shop/visits").waitFor({ state: "detached" });
   assert.deepEqual((await reeve.json("kv", "ls", "shop/")).map((item) => item.kind).length, 1);
+});
+
+spec("keys that others change are shown as they are, without asking", async ({ reeve, open }) => {
+  await reeve.cli("kv", "set", "live/one", "first");
+  const page = await open("/store?prefix=live/&key=live/one");
+  const key = page.getByRole("article", { name: "Key live/one" });
+  await page.locator("[data-live=true]").waitFor();
+  await reeve.cli("kv", "set", "live/one", "second");
+  await row(page, "live/one").getByText("second").waitFor();
+  await page.waitForFunction(() => document.querySelector(".kv-text")?.value === "second");
+  await reeve.cli("kv", "set", "live/two", "new here");
+  await row(page, "live/two").getByText("new here").waitFor();
+  await reeve.cli("kv", "add", "live/set", "a");
+  await row(page, "live/set").getByText("1 members").waitFor();
+  await reeve.cli("kv", "del", "live/two");
+  await row(page, "live/two").waitFor({ state: "detached" });
+  await reeve.cli("kv", "del", "live/one");
+  await page.getByText("There is no key").waitFor();
+  await key.waitFor({ state: "detached" });
 });
 
 spec("members of a set are added and removed", async ({ reeve, open }) => {
@@ -233,7 +256,10 @@ spec("flows of one agent run are one row", async ({ reeve, open }) => {
   await run.getByRole("button", { name: "run-42" }).click();
   for (const flow of flows) await row(page, flow).waitFor();
   assert.equal(new URL(page.url()).searchParams.get("run"), "run-42");
+  const asked = page.waitForResponse((answer) => answer.url().includes("/flows?") && answer.url().includes("label=agent_run_id"));
   await page.reload();
+  const listed = await (await asked).json(); // nobody else's flows come to the page
+  assert.ok(listed.flows.every((flow) => flow.labels?.agent_run_id !== undefined));
   await row(page, flows[0]).waitFor();
   await page.getByRole("link", { name: "All flows of this run" }).click();
   for (const flow of flows) await page.locator("main").getByText(flow, { exact: true }).first().waitFor();

@@ -1,5 +1,5 @@
 // One key of the store: what it holds, and changing it.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Schemas } from "../../api/client";
 import { textOf, usePages } from "../../api/pages";
@@ -19,23 +19,36 @@ interface KeyProps {
 
 const nameOf = (item: Item) => textOf(item.key) ?? "";
 
+/** What is typed stays when someone else changes the key meanwhile; then it is said. */
 function TextValue({ item, flow, reload }: KeyProps) {
   const value = item.value ?? "";
-  const [text, setText] = useState(typeof value === "string" ? value : "");
+  const shown = typeof value === "string" ? value : "";
+  const [draft, setDraft] = useState({ text: shown, from: shown, version: item.version ?? 0 });
+  const take = () => setDraft({ text: shown, from: shown, version: item.version ?? 0 });
+  const isDirty = draft.text !== draft.from;
+  const isOld = draft.version !== (item.version ?? 0);
+  useEffect(() => {
+    if (isOld && !isDirty) take();
+  }, [item.version, isDirty]);
   if (typeof value !== "string") return <><p class="hint">Bytes that are no text, in base64:</p><pre class="kv-value">{value.base64}</pre></>;
   if (!may("operator", "submitter")) return <pre class="kv-value">{prettyText(value)}</pre>;
+  const setText = (text: string) => setDraft((last) => ({ ...last, text }));
   const save = async () => {
-    const change = { ...setChange(item.key ?? "", text, item.version ?? 0, undefined), keep_expiry: true };
-    if ((await act(() => send(flow, change), `${nameOf(item)} is set`)) !== undefined) reload();
+    const change = { ...setChange(item.key ?? "", draft.text, draft.version, undefined), keep_expiry: true };
+    const done = await act(() => send(flow, change), `${nameOf(item)} is set`);
+    if (done === undefined) return;
+    setDraft((last) => ({ ...last, from: last.text }));
+    reload();
   };
-  const laidOut = prettyText(text);
+  const laidOut = prettyText(draft.text);
   return (
     <>
-      <label>Value<textarea class="kv-text" rows={Math.min(20, text.split("\n").length + 2)} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+      <label>Value<textarea class="kv-text" rows={Math.min(20, draft.text.split("\n").length + 2)} value={draft.text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+      {isOld && isDirty ? <p class="hint" role="alert">It was changed meanwhile, to version {item.version}. <button type="button" class="small" onClick={take}>Show that</button></p> : null}
       <div class="row">
-        <button type="button" class="primary" disabled={text === value} onClick={() => void save()}>Save</button>
-        {laidOut !== text ? <button type="button" onClick={() => setText(laidOut)}>Lay out the JSON</button> : null}
-        {text !== value ? <button type="button" onClick={() => setText(value)}>Undo</button> : null}
+        <button type="button" class="primary" disabled={!isDirty} onClick={() => void save()}>Save</button>
+        {laidOut !== draft.text ? <button type="button" onClick={() => setText(laidOut)}>Lay out the JSON</button> : null}
+        {isDirty ? <button type="button" onClick={take}>Undo</button> : null}
       </div>
     </>
   );
@@ -69,6 +82,11 @@ function SetValue({ item, flow, reload }: KeyProps) {
     cursorOf: (answer) => textOf(answer.after),
     cursorName: "after",
   });
+  const seen = useRef(item.version);
+  useEffect(() => {
+    if (seen.current !== item.version) pages.reload();
+    seen.current = item.version;
+  }, [item.version]);
   const change = async (op: "add" | "remove", which: Bytes) => {
     if ((await act(() => send(flow, { op, key: item.key, members: [which] }))) === undefined) return;
     setMember("");
@@ -121,7 +139,6 @@ export function KeyView({ item, flow, reload }: KeyProps) {
     reload();
   };
   const mayChange = may("operator", "submitter");
-  const key = `${nameOf(item)} ${item.version}`;
   return (
     <article class="card kv-key" aria-label={`Key ${nameOf(item)}`}>
       <header class="row">
@@ -130,7 +147,7 @@ export function KeyView({ item, flow, reload }: KeyProps) {
       </header>
       {item.kind === "number" ? <NumberValue item={item} flow={flow} reload={reload} /> : null}
       {item.kind === "set" ? <SetValue item={item} flow={flow} reload={reload} /> : null}
-      {item.kind === "text" ? <TextValue key={key} item={item} flow={flow} reload={reload} /> : null}
+      {item.kind === "text" ? <TextValue item={item} flow={flow} reload={reload} /> : null}
       <Facts of={[["Kind", item.kind], ["Version", item.version], ["Ends", item.expires_ms ? <Ago ms={item.expires_ms} /> : "never"]]} />
       {mayChange ? <Expiry item={item} flow={flow} reload={reload} /> : null}
       {mayChange ? <div class="row"><button type="button" class="danger" onClick={() => void remove()}>Delete</button></div> : null}

@@ -386,6 +386,7 @@ class List(TypedDict, total=False):
     graph: bool
     items_of: str
     job: str
+    label: str
 
 
 class Listed(TypedDict, total=False):
@@ -1072,6 +1073,14 @@ class WorkerView(TypedDict, total=False):
     labels: Sequence[Pair]
     seen_ms: int
     tenant: str
+    cpu_milli: int
+    cpu_milli_taken: int
+    memory_bytes: int
+    memory_bytes_taken: int
+    gpus: int
+    gpus_taken: int
+    resources: Sequence[Amount]
+    resources_taken: Sequence[Amount]
 
 
 Event = TypedDict(
@@ -1349,6 +1358,9 @@ class TitanJob(TypedDict, total=False):
     attempts: int
     service: str
     log: str
+    note: str
+    dag: bytes
+    run: bytes
 
 
 class LimitView(TypedDict, total=False):
@@ -1651,7 +1663,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (3, "jobs", "list", "job_view"),
     ),
     "list": (
-        (1, "what", "enum", "flows jobs dead questions workers running"),
+        (1, "what", "enum", "flows jobs dead questions workers running worker"),
         (2, "most", "uint", ""),
         (3, "cursor", "bytes", ""),
         (4, "flow", "text", ""),
@@ -1664,6 +1676,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (12, "graph", "bool", ""),
         (13, "items_of", "text", ""),
         (14, "job", "text", ""),
+        (15, "label", "text", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -2091,7 +2104,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "expires_ms", "int", ""),
     ),
     "titan_get": (
-        (1, "what", "enum", "jobs worker stats stats_json services"),
+        (1, "what", "enum", "jobs worker stats stats_json services dags dag"),
         (2, "names", "list", "titan_name"),
     ),
     "titan": (
@@ -2260,6 +2273,14 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "labels", "list", "pair"),
         (14, "seen_ms", "int", ""),
         (15, "tenant", "text", ""),
+        (16, "cpu_milli", "uint", ""),
+        (17, "cpu_milli_taken", "uint", ""),
+        (18, "memory_bytes", "uint", ""),
+        (19, "memory_bytes_taken", "uint", ""),
+        (20, "gpus", "uint", ""),
+        (21, "gpus_taken", "uint", ""),
+        (22, "resources", "list", "amount"),
+        (23, "resources_taken", "list", "amount"),
     ),
     "event": (
         (1, "lsn", "uint", ""),
@@ -2506,6 +2527,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "attempts", "uint", ""),
         (5, "service", "text", ""),
         (6, "log", "text", ""),
+        (7, "note", "text", ""),
+        (8, "dag", "bytes", ""),
+        (9, "run", "bytes", ""),
     ),
     "limit_view": (
         (1, "tenant", "text", ""),

@@ -193,6 +193,8 @@ class TitanClient:
         view = self.client.job(target, details=False)
         if view["cause"] == "upstream":  # dragged down by another
             return "CANCELLED"
+        if view["state"] == "held" and view["kind"] == "gate":  # there, a script would run and poll
+            return "RUNNING"
         return _STATUS.get(view["state"], "PENDING")
 
     def fetch_logs(self, job_id: str) -> str:

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""The recipes of docs/guides/developing.md: their patches are applied to a copy of the tree, all together; what they touch
+is compiled as the build would, linked with the rest of the build, and what they add is used. Prints TAP.
+
+    recipes.py BUILD_DIRECTORY
+"""
+
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GUIDE = "docs/guides/developing.md"
+SECONDS = 120  # for anything
+
+
+def run(*command, **how):
+    got = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS * 5, **how)
+    assert got.returncode == 0, "%s\n%s" % (" ".join(command)[:300], got.stdout[-3000:])
+    return got.stdout
+
+
+# ---- a copy with the patches
+
+def copy_tree(tree):
+    for part in ("src", "console"):
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(tree, part), ignore=shutil.ignore_patterns("node_modules", "dist"))
+    for path in ("docs/openapi.yaml", "docs/guides/flows.schema.json"):
+        os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, path), os.path.join(tree, path))
+
+
+def recipes():
+    """Name and patch of each."""
+    with open(os.path.join(ROOT, GUIDE)) as file:
+        text = file.read()
+    text = text[text.index("\n## Recipes\n"):]
+    return re.findall(r"\n### ([^\n]+)\n.*?\n```diff\n(.*?)```\n", text[:text.index("\n## ", 1)], re.S)
+
+
+def patch(tree, text):
+    """The files that it touches."""
+    run("patch", "-p1", "--no-backup-if-mismatch", "-s", input=text, cwd=tree)
+    return re.findall(r"^\+\+\+ b/(\S+)", text, re.M)
+
+
+# ---- what they touch, built
+
+class Build:
+    """Objects and archives of a build that is there, and new ones of the files that were changed."""
+
+    def __init__(self, build, tree, place):
+        self.build, self.tree, self.place = os.path.abspath(build), tree, place
+        with open(os.path.join(self.build, "compile_commands.json")) as file:
+            every = [(os.path.relpath(e["file"], ROOT), shlex.split(e["command"])) for e in json.load(file)]
+        self.commands = {path: words for path, words in every if self.is_of_the_program(self.object_of(words))}
+
+    @staticmethod
+    def object_of(words):
+        return words[words.index("-o") + 1]
+
+    @staticmethod
+    def is_of_the_program(name):
+        return re.search(r"CMakeFiles/reeve(_[a-z]+)?\.dir/src/", name) is not None
+
+    def outdated(self, changed):
+        """Sources that are changed, or include what is."""
+        wanted = {os.path.join(ROOT, path) for path in changed}
+        found, name = set(), None
+        objects = {self.object_of(words): path for path, words in self.commands.items()}
+        for line in run("ninja", "-C", self.build, "-t", "deps").splitlines():
+            if line.startswith("    "):
+                if os.path.normpath(os.path.join(self.build, line.strip())) in wanted and name in objects:
+                    found.add(objects[name])
+            else:
+                name = line.split(":")[0]
+        new = {p for p in changed if p.endswith(".c") and p not in self.commands}
+        return sorted(found | new)
+
+    def neighbour_of(self, path):
+        return next(p for p in self.commands if os.path.dirname(p) == os.path.dirname(path))
+
+    def compile(self, path):
+        """Its object; a new file as its neighbours are."""
+        like = path if path in self.commands else self.neighbour_of(path)
+        words = [w.replace(os.path.join(ROOT, ""), os.path.join(self.tree, "")).replace(like, path)
+                 for w in self.commands[like]]
+        out = self.object_of(words)
+        os.makedirs(os.path.dirname(os.path.join(self.place, out)), exist_ok=True)
+        run(*words, cwd=self.place)
+        return out
+
+    def link(self, objects):
+        command = run("ninja", "-C", self.build, "-t", "commands", "-s", "reeve").strip()
+        for word in shlex.split(command):
+            source, to = os.path.join(self.build, word), os.path.join(self.place, word)
+            if word.endswith((".a", ".o")) and not os.path.isabs(word) and os.path.exists(source) and not os.path.exists(to):
+                os.makedirs(os.path.dirname(to), exist_ok=True)
+                shutil.copy(source, to)
+        for layer in {re.search(r"CMakeFiles/(\w+)\.dir", o).group(1) for o in objects}:
+            if layer != "reeve":
+                run("ar", "r", "lib%s.a" % layer, *[o for o in objects if "/%s.dir/" % layer in o], cwd=self.place)
+        run("sh", "-c", command, cwd=self.place)
+        return os.path.join(self.place, "reeve")
+
+    def program(self, changed):
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as some:
+            objects = list(some.map(self.compile, self.outdated([p for p in changed if p.startswith("src/")])))
+        return self.link(objects)
+
+
+def build_program(build, tree, place, changed):
+    return Build(build, tree, place).program(changed)
+
+
+# ---- what was built, used
+
+class Lab:
+    def __init__(self, program, place):
+        self.program, self.data = program, os.path.join(place, "data")
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            self.titan = s.getsockname()[1]
+        self.log = open(os.path.join(place, "log"), "wb")
+        self.processes = []
+        try:
+            self.begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self):
+        self.start("serve", "--listen", "127.0.0.1:0", "--titan-listen", "127.0.0.1:%d" % self.titan)
+        self.until(lambda: os.path.exists(os.path.join(self.data, "address")), "the server does not start")
+        self.address, self.token = self.text("address"), self.text("admin.token")
+        for name, label in (("spare", "last_resort=yes"), ("usual", "last_resort=no")):
+            self.start("worker", "--name", name, "--label", label, data=os.path.join(self.data, name))
+        self.until(lambda: self.cli("workers").count(" here ") == 2, "the workers do not come")
+
+    def start(self, verb, *args, data=None):
+        self.processes.append(subprocess.Popen([self.program, verb, "--data", data or self.data, *args], stderr=self.log,
+                                               env=dict(os.environ, REEVE_DATA=self.data)))
+
+    def text(self, name):
+        with open(os.path.join(self.data, name)) as file:
+            return file.read().strip()
+
+    def until(self, fact, otherwise):
+        end = time.monotonic() + SECONDS
+        while not fact():
+            assert time.monotonic() < end and self.processes[0].poll() is None, otherwise
+            time.sleep(0.05)
+
+    def cli(self, *args, **how):
+        return run(self.program, *args, env=dict(os.environ, REEVE_DATA=self.data), **how)
+
+    def get(self, path):
+        request = urllib.request.Request("http://%s%s" % (self.address, path),
+                                         headers={"Authorization": "Bearer " + self.token, "Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            return answer.headers.get_content_type(), answer.read()
+
+    def ask(self, opcode, text):
+        with socket.create_connection(("127.0.0.1", self.titan), timeout=SECONDS) as c:
+            c.sendall(struct.pack(">BBBBI", 1, opcode, 0, 0, len(text)) + text.encode())
+            answer = c.makefile("rb")
+            return answer.read(struct.unpack(">BBBBI", answer.read(8))[4]).decode()
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self.log.close()
+
+
+def submit(lab, text):
+    return lab.cli("submit", "-", "--wait", input=text).split()[0]
+
+
+def a_kind_of_job(lab, tree):
+    flow = submit(lab, json.dumps({"jobs": {"a": {"python": "print(6 * 7)"}}}))
+    assert lab.cli("logs", flow + "/a").strip() == "42"
+
+
+def an_opcode_of_titans(lab, tree):
+    assert (lab.ask(0x64, "k"), lab.ask(0x60, "k|v"), lab.ask(0x64, "k")) == ("0", "OK", "1")
+
+
+def a_page_of_the_console(lab, tree):
+    packages = [p for p in (os.path.join(ROOT, "console/node_modules"), os.path.join(ROOT, "build/console/tree/console/node_modules"))
+                if os.path.isdir(p)]
+    if not packages:
+        print("# the console was not built here: its types are not checked")
+        return
+    os.symlink(packages[0], os.path.join(tree, "console/node_modules"))
+    run("npm", "run", "--silent", "check", cwd=os.path.join(tree, "console"))
+    assert lab.get("/numbers")[0] == "text/html"
+
+
+def a_rule_of_placement(lab, tree):
+    flow = submit(lab, json.dumps({"jobs": {"j%d" % i: {"sleep": "300ms"} for i in range(4)}}))
+    jobs = [json.loads(line) for line in lab.cli("ls", flow, "--json").splitlines()]
+    where = [job["worker"].rsplit("-", 1)[0] for job in jobs]
+    assert where == ["usual"] * 4, where
+
+
+def a_metric(lab, tree):
+    with socket.create_connection(("127.0.0.1", lab.titan), timeout=SECONDS):
+        lab.until(lambda: b"\nreeve_titan_connections 1\n" in lab.get("/metrics")[1], "it is not counted")
+    assert json.loads(lab.cli("stats", "--json"))["titan_connections"] in (0, 1)
+
+
+def a_verb(lab, tree):
+    assert re.search(r"^ +ping +whether the server answers$", lab.cli("help"), re.M), lab.cli("help")
+    assert lab.cli("ping").endswith(" answers\n")
+
+
+CHECKS = {"A kind of job": a_kind_of_job, "An opcode of Titan's": an_opcode_of_titans,
+          "A page of the console": a_page_of_the_console, "A rule of placement": a_rule_of_placement,
+          "A metric": a_metric, "A verb": a_verb}
+
+
+def same(got, wanted):
+    assert got == wanted, "got %r, wanted %r" % (got, wanted)
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def check(self, name, fn, *args):
+        self.count += 1
+        try:
+            got = fn(*args)
+            print("ok %d - %s" % (self.count, name), flush=True)
+            return got
+        except Exception as wrong:  # whatever it is, it is told, and the others have their turn
+            self.failed += 1
+            print("not ok %d - %s" % (self.count, name))
+            print("\n".join("# " + line for line in str(wrong or repr(wrong)).split("\n")), flush=True)
+            return None
+
+
+def main(build):
+    tap, work = Tap(), tempfile.mkdtemp(prefix="reeve-recipes-")
+    tree, place = os.path.join(work, "tree"), os.path.join(work, "build")
+    os.makedirs(place)
+    try:
+        copy_tree(tree)
+        found = recipes()
+        tap.check("each recipe has a check, and each check its recipe", same, [name for name, _ in found], list(CHECKS))
+        changed = []
+        for name, text in found:
+            changed += tap.check("%s: its patch applies" % name, patch, tree, text) or []
+        program = tap.check("all of them build", build_program, build, tree, place, changed) if not tap.failed else None
+        lab = tap.check("it runs", Lab, program, work) if program else None
+        if lab:
+            try:
+                for name, _ in found:
+                    tap.check("%s: it is there" % name, CHECKS[name], lab, tree)
+            finally:
+                lab.close()
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print("1..%d" % tap.count)
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
