@@ -26,7 +26,7 @@ from table import WORKLOADS, Plan, disk_speed
 LOSS = os.path.join(ROOT, "bench", "loss.py")
 LOSS_S = 600
 LOSS_HEAD = "## W12: acknowledged, and lost after a crash or a power cut"
-LOSS_ROUNDS, LOSS_ROUNDS_QUICK, LOSS_MINUTES = 5, 1, 2.0
+LOSS_ROUNDS, LOSS_ROUNDS_QUICK, LOSS_MINUTES = 3, 1, 2.0
 COUNTING_MINUTES = 1.5  # that the syncs take at the end
 BUSY_LOAD = 0.5  # of a processor: more than this before the run is somebody else
 
