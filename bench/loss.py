@@ -144,12 +144,14 @@ class Beanstalkd(Peer):
 
     def all(self):
         """Takes everything out; it comes back when the connection ends."""
-        line, found = self.connect(), set()
-        while True:
-            answer = line.ask(b"reserve-with-timeout 0\r\n")
-            if not answer.startswith(b"RESERVED"):
-                break
-            found.add(int(line.take(int(answer.split()[2])).split(b"-")[1]))
+        line, found, more = self.connect(), set(), True
+        while more:
+            line.socket.sendall(b"reserve-with-timeout 0\r\n" * 500)
+            for _ in range(500):
+                answer = line.file.readline()
+                more = answer.startswith(b"RESERVED")
+                if more:
+                    found.add(int(line.take(int(answer.split()[2])).split(b"-")[1]))
         line.close()
         return found
 
