@@ -11,6 +11,7 @@ as on ext4 and XFS. Reeve itself is held to more (sectors, names by their direct
 A peer that is not installed is a row that says so. Needs build/release (make build) for the power cuts.
 """
 import argparse
+import functools
 import glob
 import json
 import os
@@ -143,12 +144,14 @@ class Beanstalkd(Peer):
 
     def all(self):
         """Takes everything out; it comes back when the connection ends."""
-        line, found = self.connect(), set()
-        while True:
-            answer = line.ask(b"reserve-with-timeout 0\r\n")
-            if not answer.startswith(b"RESERVED"):
-                break
-            found.add(int(line.take(int(answer.split()[2])).split(b"-")[1]))
+        line, found, more = self.connect(), set(), True
+        while more:
+            line.socket.sendall(b"reserve-with-timeout 0\r\n" * 500)
+            for _ in range(500):
+                answer = line.file.readline()
+                more = answer.startswith(b"RESERVED")
+                if more:
+                    found.add(int(line.take(int(answer.split()[2])).split(b"-")[1]))
         line.close()
         return found
 
@@ -425,21 +428,21 @@ def main():
     parser.add_argument("--build", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../build/release"))
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
-    rows = [(p.name, p.what, [measure(p, power, args) for power in (False, True)]) for p in PEERS
-            if args.only is None or args.only.lower() in p.name.lower()]
-    if args.only is None or args.only.lower() in "reeve":
-        rows.append(("Reeve", "flows, blobs, keys and logs; also torn sectors and names", [reeve(False, args), reeve(True, args)]))
-    if args.json:
-        for name, what, (kill, power) in rows:
-            print(json.dumps({"name": name, "what": what, "kill": kill, "power_cut": power}))
-        return
     heads = ("system", "how it acknowledges", "lost by kill -9", "lost by a power cut")
     if args.markdown:
         print(f"{args.rounds} rounds each, {CONNECTIONS} connections, one job in flight each, seed {args.seed}.\n")
         print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
-    for name, what, results in rows:
-        cells = (name, what, *map(cell, results))
-        print("| " + " | ".join(cells) + " |" if args.markdown else "   ".join(cells))
+    rows = [(p.name, p.what, functools.partial(measure, p)) for p in PEERS]
+    rows.append(("Reeve", "flows, blobs, keys and logs; also torn sectors and names", reeve))
+    for name, what, run in rows:
+        if args.only is not None and args.only.lower() not in name.lower():
+            continue
+        kill, power = (run(power, args) for power in (False, True))
+        cells = (name, what, cell(kill), cell(power))
+        if args.json:
+            print(json.dumps({"name": name, "what": what, "kill": kill, "power_cut": power}))
+        else:
+            print("| " + " | ".join(cells) + " |" if args.markdown else "   ".join(cells))
         sys.stdout.flush()
 
 

@@ -230,8 +230,8 @@ enum err crash_check_round(struct crash *c, struct why *why) {
 
 /* ---- in the end ---- */
 
-/* Notes of its runs: "a 1", one line each. No attempt twice; and when no worker died meanwhile, or it may run only once,
- * no job twice. */
+/* Notes of its runs: "a 1", one line each. No attempt twice; and no job twice when no worker died meanwhile, or it may
+ * run only once. */
 static void runs_check(struct crash *c, const struct crash_item *flow, bool succeeded) {
     char path[BENCH_PATH_MAX + 40], line[32];
     uint32_t runs[2] = {0};

@@ -15,8 +15,8 @@
 #define CRASH_CLIENTS 4u
 #define CRASH_ID_BYTES 24u
 #define CRASH_TEXT_MAX (200u << 10)
-/* Numbers from here on are of flows that come many in one request, which is more than the server syncs in its loop: their
- * append is handed over, and other requests are served meanwhile. */
+/* Numbers from here on are of flows that come many in one request, which is more than the server syncs in its loop:
+ * their append is handed over, and other requests are served meanwhile. */
 #define CRASH_HEAP (UINT64_C(1) << 40)
 #define CRASH_HEAP_FLOWS 64u
 #define CRASH_ROUNDS_MAX 1000000u

@@ -23,6 +23,7 @@
 #define ROUNDS_STANDARD 50u
 #define ROUND_MS_MAX 150u /* from the first request to the kill */
 #define ROUND_SECONDS_MAX 180
+#define CHECK_SECONDS_MAX 3600 /* of all, in the end */
 #define PROGRESS_ROUNDS 10u
 #define SEGMENT_BYTES "1048576"
 #define COMPACT_BYTES "2097152"
@@ -30,10 +31,13 @@
 enum victim { KILL_SERVER, KILL_WORKER, KILL_BOTH };
 
 static volatile sig_atomic_t too_long;
+static struct crash crash; /* one at a time; too large for a stack, and the alarm has to find it */
 
+/* A server that does not answer any more is ended, so that nobody waits for it. */
 static void on_alarm(int number) {
     (void)number;
     too_long = 1;
+    if (crash.lab.server > 0) kill(crash.lab.server, SIGKILL);
 }
 
 static void pause_us(uint64_t us) {
@@ -167,8 +171,10 @@ static enum err rounds_run(struct crash *c, struct why *why) {
             c->round--;
         }
     }
+    alarm(CHECK_SECONDS_MAX);
+    if (e == ERR_OK) e = crash_check_all(c, why);
     alarm(0);
-    return e == ERR_OK ? crash_check_all(c, why) : e;
+    return e;
 }
 
 static void crash_init(struct crash *c) {
@@ -207,12 +213,12 @@ static void help(void) {
         "usage: reeve crashtest [--rounds N] [--power-cut] [--seed N] [--data DIR] [--json] [--lie]\n\n"
         "Starts this program as server and worker in a directory of its own and kills them (-9) at random moments,\n"
         "while clients submit flows, put blobs and set keys. After each kill all that was acknowledged is looked for\n"
-        "and compared to the last byte; in the end it is counted how often each job ran. Exit 0: nothing was lost, and\n"
-        "nothing ran twice.\n\n"
+        "and compared to the last byte; in the end it is counted how often each job ran. Exit 0: nothing was lost,\n"
+        "and nothing ran twice.\n\n"
         "  --rounds N   how often; 50 unless said\n"
         "  --power-cut  most kills also take what was not synced from the disks, all of it or any part (needs\n"
         "               powercut.so and powercut beside this program, as in build/release)\n"
-        "  --lie        with a power cut: syncs are answered and not done, so losses must be found: a test of the test\n"
+        "  --lie        with a power cut: syncs are answered and not done: losses must be found, a test of the test\n"
         "  --seed N     for moments, victims and contents; drawn and told unless said\n"
         "  --data DIR   on which disk: a directory is made in DIR and removed again; TMPDIR, else /var/tmp\n"
         "  --json       the result as one object\n");
@@ -258,7 +264,7 @@ static enum err args_read(struct crash *c, int count, char **args, bool *ret_pow
 }
 
 enum err crashtest_run(int count, char **args, const char *build, struct why *why) {
-    static struct crash c; /* too large for a stack */
+    struct crash *c = &crash;
     const char *tmp = getenv("TMPDIR");
     struct timespec now;
     bool power = false;
@@ -268,20 +274,20 @@ enum err crashtest_run(int count, char **args, const char *build, struct why *wh
             return ERR_OK;
         }
     clock_gettime(CLOCK_REALTIME, &now);
-    c.seed = (uint64_t)now.tv_nsec + 1;
-    c.bench =
+    c->seed = (uint64_t)now.tv_nsec + 1;
+    c->bench =
         (struct bench){.build = build, .disk = tmp != NULL && tmp[0] != 0 ? tmp : "/var/tmp", .name = "crashtest"};
-    enum err e = args_read(&c, count, args, &power, why);
-    if (e == ERR_OK && access(c.bench.disk, W_OK) != 0)
-        e = why_set(why, ERR_NOT_FOUND, "%s: %s", c.bench.disk, strerrordesc_np(errno));
+    enum err e = args_read(c, count, args, &power, why);
+    if (e == ERR_OK && access(c->bench.disk, W_OK) != 0)
+        e = why_set(why, ERR_NOT_FOUND, "%s: %s", c->bench.disk, strerrordesc_np(errno));
     if (e != ERR_OK) return e;
-    crash_init(&c);
-    e = begin(&c, power, why);
-    if (e == ERR_OK) e = rounds_run(&c, why);
-    if (e != ERR_OK) fprintf(stderr, "seed %llu\n", (unsigned long long)c.seed);
-    if (e == ERR_OK) crash_report(&c);
-    if (e == ERR_OK && !crash_is_good(&c))
+    crash_init(c);
+    e = begin(c, power, why);
+    if (e == ERR_OK) e = rounds_run(c, why);
+    if (e != ERR_OK) fprintf(stderr, "seed %llu\n", (unsigned long long)c->seed);
+    if (e == ERR_OK) crash_report(c);
+    if (e == ERR_OK && !crash_is_good(c))
         e = why_set(why, ERR_CORRUPT, "acknowledged things were lost, or things ran that should not have; see above");
-    crash_fini(&c);
+    crash_fini(c);
     return e;
 }

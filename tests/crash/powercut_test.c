@@ -1,8 +1,8 @@
-/* powercut_test.c: the disk that loses power (tools/powercut) forgets what was not synced and nothing else: the tests that
- * stand on it would be worth nothing otherwise.
+/* powercut_test.c: the disk that loses power (tools/powercut) forgets what was not synced and nothing else: the tests
+ * that stand on it would be worth nothing otherwise.
  *
- * The program is its own victim: `powercut_test --victim WHAT DIR` changes files, through the shim, and ends. It is built
- * without sanitizers only, which want to be loaded first themselves. */
+ * The program is its own victim: `powercut_test --victim WHAT DIR` changes files, through the shim, and ends. Without
+ * sanitizers only, which want to be loaded first themselves. */
 #include "test.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* crashtest_test.c: `reeve crashtest` on its command line: a few rounds, what it prints, what it refuses, and that nothing
- * is left behind. Many rounds, and power cuts, are run with the release build (crash/kills, crash/power). */
+/* crashtest_test.c: `reeve crashtest` on its command line: a few rounds, what it prints, what it refuses, and that
+ * nothing is left behind. Many rounds, and power cuts, are run with the release build (crash/kills, crash/power). */
 #include "test.h"
 
 #include <dirent.h>

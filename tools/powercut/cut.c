@@ -2,7 +2,7 @@
  * Whoever wrote there must be dead. Then everything that is left is durable, and the log is empty.
  *
  *   --keep none   nothing of it survives (unless said otherwise)
- *   --keep some   of the bytes any choice of sectors survives, of 512 or 4096 bytes; of a file's new size it is a throw;
+ *   --keep some   of the bytes any choice of sectors survives, of 512 or 4096 bytes; of a file's size the old or new;
  *                 of names a part: all before some moment, none after it, as file systems with a journal have it
  *   --seed N      which
  *   --names all   any sync keeps all names made before it, as ext4 and XFS have it, whose journal has them in order;

@@ -1,6 +1,6 @@
-/* shim.c: the functions that change files, in place of the C library's (LD_PRELOAD). Each does what it is asked for, and
- * notes before how to undo it (note.h). What is synced is noted too; `powercut cut` then takes back all the rest, as a
- * power cut would.
+/* shim.c: the functions that change files, in place of the C library's (LD_PRELOAD). Each does what it is asked for,
+ * and notes before how to undo it (note.h). What is synced is noted too; `powercut cut` then takes back all the rest,
+ * as a power cut would.
  *
  * Not seen, and so never taken back: what the C library writes by itself (stdio), shared mappings, system calls made
  * without it. That makes the test milder, never wrong. */
