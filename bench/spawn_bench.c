@@ -105,9 +105,11 @@ static void sandboxes_run(struct run *r, unsigned count, double floor, const cha
 
 static int floor_alone(unsigned count, char **argv) {
     struct floor_command command = {.argv = argv + 3, .env = environ, .flight = (uint32_t)strtoul(argv[2], NULL, 10)};
-    char root[] = "/tmp/reeve-bench-" SIX_X;
+    const char *where = getenv("TMPDIR");
+    char root[300];
     struct why why = {{0}};
     double rate = 0;
+    snprintf(root, sizeof root, "%s/reeve-bench-" SIX_X, where != NULL ? where : "/tmp");
     ENSURE(mkdtemp(root) != NULL);
     enum err e = floor_spawn_of(root, &command, count, &rate, &why);
     (void)rmdir(root);

@@ -1,5 +1,5 @@
-/* titan_scenario_test.c: the nine scenarios of Titan's developer guide, each against the built program: a server and two
- * workers, asked over Titan's protocol by a client that was written from the description of Titan alone
+/* titan_scenario_test.c: the nine scenarios of Titan's developer guide, each against the built program: a server and
+ * two workers, asked over Titan's protocol by a client that was written from the description of Titan alone
  * (titan_scenarios.py). */
 #include "test.h"
 
