@@ -1,5 +1,5 @@
-/* w_fair.c: W11: one tenant has 100,000 jobs queued; another asks for one now and then and has slots free. How long does
- * the second wait?
+/* w_fair.c: W11: one tenant has 100,000 jobs queued; another asks for one now and then and has slots free. How long
+ * does the second wait?
  *
  * The design speaks of one a second; here it asks as soon as the last one is over and PAUSE_MS have passed, which is
  * harder and gives a hundred times as many waits to take the worst from. What is measured is more than the wait: from
