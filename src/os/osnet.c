@@ -293,10 +293,7 @@ void osnet_write(struct conn *c) {
 
 void osnet_flush(struct osloop *l) {
     uint32_t count = l->dirty.count; /* what its callbacks make dirty is of the next turn */
-    /* The last first. Whoever asked is answered before others hear what follows from it, but these others have
-     * something to do: a worker with its order, who waits for the end of a job. Each write wakes a process, and where
-     * processors are few the one woken first runs first. */
-    for (uint32_t i = count; i-- > 0;) {
+    for (uint32_t i = 0; i < count; i++) {
         struct conn *c = conn_of(l, (conn_id){*(uint64_t *)vec_at(&l->dirty, i)});
         if (c == NULL) continue;
         c->dirty = false;
