@@ -43,7 +43,7 @@ bench-questions: build ## instructions of a tick with ten open questions and wit
 	@tools/question_bench.sh build/release/question_bench
 
 .PHONY: bench
-bench: build ## the workloads W0 to W10, each beside its floor; docs/benchmarks.md says how to read them
+bench: build ## the workloads W0 to W11, W13 and W14, each beside its floor; docs/benchmarks.md says how to read them
 	@build/release/reeve bench $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 .PHONY: bench-peers
@@ -51,6 +51,16 @@ bench-peers: build ## Reeve beside other systems in the same run, into bench/RES
 	@tools/deps.sh peers || echo "bench-peers: what is missing is listed as not run"
 	@python3 bench/peers --rounds $(RUNS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+.PHONY: bench-growth
+bench-growth: build ## what a job costs however much there is: curves, into bench/GROWTH.md and bench/growth.svg (takes long)
+	@tools/deps.sh valgrind
+	@python3 bench/growth.py build/release/reeve
+
+.PHONY: bench-record
+bench-record: build ## what a job costs in instructions becomes the record that the tests compare with
+	@tools/deps.sh valgrind
+	@python3 bench/instructions.py build/release/reeve --record
 
 .PHONY: bench-parts
 bench-parts: build ## the benchmarks of single parts in turn

@@ -275,8 +275,7 @@ enum err crashtest_run(int count, char **args, const char *build, struct why *wh
         }
     clock_gettime(CLOCK_REALTIME, &now);
     c->seed = (uint64_t)now.tv_nsec + 1;
-    c->bench =
-        (struct bench){.build = build, .disk = tmp != NULL && tmp[0] != 0 ? tmp : "/var/tmp", .name = "crashtest"};
+    c->bench = (struct bench){.build = build, .disk = tmp != NULL && tmp[0] != 0 ? tmp : "/var/tmp"};
     enum err e = args_read(c, count, args, &power, why);
     if (e == ERR_OK && access(c->bench.disk, W_OK) != 0)
         e = why_set(why, ERR_NOT_FOUND, "%s: %s", c->bench.disk, strerrordesc_np(errno));

@@ -28,11 +28,11 @@ CHECKED enum err load_open(struct load *l, const char *address, uint32_t count, 
 void load_close(struct load *l);
 
 struct load_plan {
-    struct buf *request;    /* one frame, or with `http` a request of HTTP */
+    struct buf *request; /* one frame, or with `http` a request of HTTP */
     bool http;
-    uint8_t answer;         /* opcode that is expected; anything else is a failure. By HTTP: 2xx */
-    uint32_t flight;        /* requests under way on each connection */
-    uint64_t answers_max;   /* when it is over; 0 = by time */
+    uint8_t answer;       /* opcode that is expected; anything else is a failure. By HTTP: 2xx */
+    uint32_t flight;      /* requests under way on each connection */
+    uint64_t answers_max; /* when it is over; 0 = by time */
     double seconds;
     struct bench *progress; /* NULL = not shown */
     const char *what;

@@ -3,8 +3,6 @@
 
 #include "request.h"
 
-#define ROUNDS_MAX 3u /* they take long, and a fresh server each time is steadier than a floor of milliseconds */
-
 void absolute_init(struct absolute *w) {
     buf_init(&w->request, REQUEST_BYTES_MAX);
 }
@@ -26,8 +24,7 @@ static enum err one_round(struct absolute *w, struct lab *l, double *ret_floor, 
 
 enum err absolute_rounds(struct absolute *w, struct bench *b, struct why *why) {
     struct series values = {.count = 0}, floors = {.count = 0};
-    uint32_t rounds = b->rounds < ROUNDS_MAX ? b->rounds : ROUNDS_MAX;
-    for (uint32_t i = 0; i < rounds; i++) {
+    for (uint32_t i = 0; i < b->rounds; i++) {
         struct lab l;
         double floor = 0;
         enum err e = lab_open(&l, b, why);
@@ -37,39 +34,39 @@ enum err absolute_rounds(struct absolute *w, struct bench *b, struct why *why) {
         series_add(&values, w->seconds);
         series_add(&floors, floor);
     }
-    w->value = series_median(&values);
+    w->value = spread_of(&values);
     w->floor = series_median(&floors);
     return ERR_OK;
 }
 
 void absolute_report_seconds(const struct absolute *w, struct bench *b, const char *shape, double target) {
-    bench_report(b, &(struct figure){.shape = shape,
-                                     .unit = "s",
-                                     .value = w->value,
-                                     .floor = w->floor,
-                                     .target = target,
-                                     .syncs = w->syncs,
-                                     .operations = w->jobs});
+    figure_report(b, &(struct figure){.shape = shape,
+                                      .unit = "s",
+                                      .value = w->value,
+                                      .floor = w->floor,
+                                      .target = target,
+                                      .syncs = w->syncs,
+                                      .operations = w->jobs});
 }
 
 void absolute_report_rate(const struct absolute *w, struct bench *b, const char *shape, double target) {
-    bench_report(b, &(struct figure){.shape = shape,
-                                     .unit = "/s",
-                                     .more_is_better = true,
-                                     .value = (double)w->jobs / w->value,
-                                     .floor = (double)w->jobs / w->floor,
-                                     .target = target,
-                                     .syncs = w->syncs,
-                                     .operations = w->jobs});
+    figure_report(b, &(struct figure){.shape = shape,
+                                      .unit = "/s",
+                                      .more_is_better = true,
+                                      .value = spread_under((double)w->jobs, w->value),
+                                      .floor = (double)w->jobs / w->floor,
+                                      .target = target,
+                                      .syncs = w->syncs,
+                                      .operations = w->jobs});
 }
 
 void absolute_report_each(const struct absolute *w, struct bench *b, const char *shape, double target) {
     double us = 1e6 / (double)w->jobs;
-    bench_report(b, &(struct figure){.shape = shape,
-                                     .unit = "us",
-                                     .value = w->value * us,
-                                     .floor = w->floor * us,
-                                     .target = target,
-                                     .syncs = w->syncs,
-                                     .operations = w->jobs});
+    figure_report(b, &(struct figure){.shape = shape,
+                                      .unit = "us",
+                                      .value = spread_times(w->value, us),
+                                      .floor = w->floor * us,
+                                      .target = target,
+                                      .syncs = w->syncs,
+                                      .operations = w->jobs});
 }

@@ -13,7 +13,8 @@ struct absolute {
     double seconds;
     uint64_t syncs_before; /* whoever prepares something first sets it when the clock starts */
 
-    double value, floor; /* results: medians, in seconds */
+    struct spread value; /* results: seconds */
+    double floor;        /* median, in seconds */
     uint64_t syncs;      /* of the last round */
 };
 

@@ -12,14 +12,11 @@
 #include "request.h"
 #include "w_wait.h"
 
-#define FLOWS 100u
 #define FLOW_JOBS 1000u
 #define TRIPS 300u
 #define PAUSE_MS 10
-#define ROUNDS_MAX 3u
 #define WAITS_MAX 4096u
 #define TARGET_MS 5.0
-#define SLOTS 1000u
 
 struct waits {
     double at[WAITS_MAX];
@@ -48,10 +45,10 @@ static enum err one_wait(struct client *c, struct waits *w, struct why *why) {
 
 struct fairness {
     struct lab lab;
-    struct client other;  /* of the tenant that wants little */
-    struct waits queued;  /* while nobody works for the first tenant */
-    struct waits drained; /* while its queue is worked off */
-    uint64_t flows, trips, syncs;
+    struct client other;                         /* of the tenant that wants little */
+    struct waits queued;                         /* while nobody works for the first tenant */
+    struct waits drained;                        /* while its queue is worked off */
+    uint64_t flows, trips, syncs, syncs_drained; /* of one round */
 };
 
 /* The first tenant is the standard one; the other has a worker and a client of its own. */
@@ -76,7 +73,7 @@ static enum err queue_up(struct fairness *f, const struct buf *request, struct w
 /* Until the last job of the first tenant is over. */
 static enum err beside_work(struct fairness *f, struct why *why) {
     uint64_t over = 0, all = f->flows * FLOW_JOBS;
-    enum err e = lab_worker_start(&f->lab, SLOTS, why);
+    enum err e = lab_worker_start(&f->lab, bench_with(f->lab.bench)->slots, why);
     while (e == ERR_OK && over < all + f->trips) {
         e = one_wait(&f->other, &f->drained, why);
         if (e == ERR_OK) f->trips++;
@@ -97,36 +94,54 @@ static enum err one_round(struct fairness *f, const struct buf *request, struct 
     if (e == ERR_OK) e = lab_stat(&f->lab, "journal_syncs", &after, why);
     f->syncs = after - before;
     if (e == ERR_OK) e = beside_work(f, why);
+    if (e == ERR_OK) e = lab_stat(&f->lab, "journal_syncs", &before, why);
+    f->syncs_drained = before - after;
+    return e;
+}
+
+/* p99 of each round, in ms. */
+struct fair_series {
+    struct series queued, drained;
+};
+
+static enum err rounds_of(struct bench *b, struct fairness *f, const struct buf *request, struct fair_series *ret,
+                          struct why *why) {
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < b->rounds && e == ERR_OK; i++) {
+        f->other.fd = -1;
+        f->queued.count = f->drained.count = 0;
+        bench_progress(b, "rounds", i, b->rounds);
+        e = lab_open(&f->lab, b, why);
+        if (e == ERR_OK) e = meet(f, why);
+        if (e == ERR_OK) e = one_round(f, request, why);
+        if (f->other.fd >= 0) client_close(&f->other);
+        if (e == ERR_OK) e = lab_check(&f->lab, f->flows + f->trips, f->flows * FLOW_JOBS + f->trips, why);
+        lab_close(&f->lab);
+        if (e != ERR_OK) return e;
+        series_add(&ret->queued, waits_p99(&f->queued));
+        series_add(&ret->drained, waits_p99(&f->drained));
+    }
     return e;
 }
 
 enum err w11_fair(struct bench *b, struct why *why) {
     static struct fairness f;
     const struct request_job noop = {.kind = WIRE_JOB_NOOP};
+    struct fair_series p99 = {0};
     struct buf request;
-    uint32_t rounds = b->rounds < ROUNDS_MAX ? b->rounds : ROUNDS_MAX;
-    enum err e = ERR_OK;
-    f = (struct fairness){.flows = bench_size(b, FLOWS)};
+    f = (struct fairness){.flows = bench_size(b, bench_with(b)->jobs / FLOW_JOBS)};
     buf_init(&request, REQUEST_BYTES_MAX);
     request_flow(&request, FLOW_JOBS, REQUEST_FLAT, &noop);
-    for (uint32_t i = 0; i < rounds && e == ERR_OK; i++) {
-        f.other.fd = -1;
-        bench_progress(b, "rounds", i, rounds);
-        e = lab_open(&f.lab, b, why);
-        if (e == ERR_OK) e = meet(&f, why);
-        if (e == ERR_OK) e = one_round(&f, &request, why);
-        if (f.other.fd >= 0) client_close(&f.other);
-        if (e == ERR_OK) e = lab_check(&f.lab, f.flows + f.trips, f.flows * FLOW_JOBS + f.trips, why);
-        lab_close(&f.lab);
-    }
+    enum err e = rounds_of(b, &f, &request, &p99, why);
     buf_fini(&request);
     if (e != ERR_OK) return e;
     struct figure shown = {.shape = "p99, others queued", .unit = "ms", .target = TARGET_MS, .syncs = f.syncs};
-    shown.value = waits_p99(&f.queued);
-    bench_report(b, &shown);
+    shown.value = spread_of(&p99.queued);
+    figure_report(b, &shown);
     shown.shape = "p99, others are run";
-    shown.value = waits_p99(&f.drained);
+    shown.value = spread_of(&p99.drained);
     shown.target = 0;
-    bench_report(b, &shown);
+    shown.syncs = f.syncs_drained;
+    figure_report(b, &shown);
     return ERR_OK;
 }

@@ -5,7 +5,6 @@
 #include "request.h"
 #include "w_submit.h"
 
-#define CONNECTIONS 64u
 #define SECONDS 1.0
 #define SUBMIT_TARGET 0.6
 #define GET_TARGET 0.7
@@ -28,8 +27,10 @@ static void put_request(const struct web *w, struct buf *out, const char *verb, 
 }
 
 static enum err rate(struct web *w, struct load *l, uint64_t *ret_answers, double *ret, struct why *why) {
-    struct load_plan plan = {
-        .request = &w->request, .http = true, .flight = 1, .seconds = w->submits.bench->quick ? SECONDS / 20 : SECONDS};
+    struct load_plan plan = {.request = &w->request,
+                             .http = true,
+                             .flight = w->submits.flight,
+                             .seconds = w->submits.bench->quick ? SECONDS / 20 : SECONDS};
     double took = 0;
     enum err e = load_run(l, &plan, ret_answers, &took, why);
     *ret = (double)*ret_answers / took;
@@ -59,11 +60,12 @@ static void web_close(struct web *w) {
 }
 
 static enum err web_open(struct web *w, struct lab *l, struct bench *b, struct why *why) {
-    w->submits = (struct submits){.bench = b, .connections = CONNECTIONS, .lab = l};
+    const struct workload_settings *with = bench_with(b);
+    w->submits = (struct submits){.bench = b, .connections = with->connections, .flight = with->flight, .lab = l};
     buf_init(&w->request, REQUEST_BYTES_MAX);
     buf_init(&w->answer, REQUEST_BYTES_MAX);
     enum err e = lab_open(l, b, why);
-    if (e == ERR_OK) e = load_open(&w->load, l->address, CONNECTIONS, NULL, b->build, why);
+    if (e == ERR_OK) e = load_open(&w->load, l->address, with->connections, NULL, b->build, why);
     w->has_load = e == ERR_OK;
     return e;
 }
@@ -71,7 +73,8 @@ static enum err web_open(struct web *w, struct lab *l, struct bench *b, struct w
 enum err w13_http_submit(struct bench *b, struct why *why) {
     struct lab l;
     struct web w = {0};
-    double value = 0, floor = 0;
+    struct spread value = {0};
+    double floor = 0;
     enum err e = web_open(&w, &l, b, why);
     if (e == ERR_OK) e = submits_open(&w.submits, l.dir, why);
     if (e == ERR_OK) {
@@ -83,14 +86,14 @@ enum err w13_http_submit(struct bench *b, struct why *why) {
     if (e == ERR_OK) e = lab_check(&l, w.submits.flows, 0, why);
     lab_close(&l);
     if (e == ERR_OK)
-        bench_report(b, &(struct figure){.shape = "",
-                                         .unit = "/s",
-                                         .more_is_better = true,
-                                         .value = value,
-                                         .floor = floor,
-                                         .target = SUBMIT_TARGET * floor,
-                                         .syncs = w.submits.syncs,
-                                         .operations = w.submits.answers});
+        figure_report(b, &(struct figure){.shape = "",
+                                          .unit = "/s",
+                                          .more_is_better = true,
+                                          .value = value,
+                                          .floor = floor,
+                                          .target = SUBMIT_TARGET * floor,
+                                          .syncs = w.submits.syncs,
+                                          .operations = w.submits.answers});
     return e;
 }
 
@@ -138,11 +141,12 @@ enum err w14_http_get(struct bench *b, struct why *why) {
     struct lab l;
     struct web w = {0};
     char path[128];
-    double value = 0, floor = 0;
+    struct spread value = {0};
+    double floor = 0;
     enum err e = web_open(&w, &l, b, why);
     if (e == ERR_OK) e = make_job(&w, path, why);
     if (e == ERR_OK) e = floor_http_start(&w.floor, buf_slice(&w.answer), why);
-    if (e == ERR_OK) e = load_open(&w.floor_load, w.floor.address, CONNECTIONS, NULL, "", why);
+    if (e == ERR_OK) e = load_open(&w.floor_load, w.floor.address, w.submits.connections, NULL, "", why);
     w.has_floor_load = e == ERR_OK;
     if (e == ERR_OK) {
         put_request(&w, &w.request, "GET", path, "");
@@ -151,11 +155,11 @@ enum err w14_http_get(struct bench *b, struct why *why) {
     web_close(&w);
     lab_close(&l);
     if (e == ERR_OK)
-        bench_report(b, &(struct figure){.shape = "",
-                                         .unit = "/s",
-                                         .more_is_better = true,
-                                         .value = value,
-                                         .floor = floor,
-                                         .target = GET_TARGET * floor});
+        figure_report(b, &(struct figure){.shape = "",
+                                          .unit = "/s",
+                                          .more_is_better = true,
+                                          .value = value,
+                                          .floor = floor,
+                                          .target = GET_TARGET * floor});
     return e;
 }

@@ -4,9 +4,6 @@
 #include "request.h"
 #include "w_wait.h"
 
-#define PROCESSES 5000u
-#define ROUNDS_MAX 3u
-
 struct processes {
     struct lab *lab;
     struct buf request;
@@ -45,25 +42,24 @@ static void request_make(struct processes *w) {
 
 enum err w6_processes(struct bench *b, struct why *why) {
     struct lab l;
-    struct processes w = {.lab = &l, .count = (uint32_t)bench_size(b, PROCESSES)};
-    struct bench few = *b; /* each round takes long */
-    double value = 0, floor = 0;
-    if (few.rounds > ROUNDS_MAX) few.rounds = ROUNDS_MAX;
+    struct processes w = {.lab = &l, .count = (uint32_t)bench_size(b, bench_with(b)->jobs)};
+    struct spread value = {0};
+    double floor = 0;
     request_make(&w);
     enum err e = lab_open(&l, b, why);
-    if (e == ERR_OK) e = lab_worker_start(&l, 0, why);
-    if (e == ERR_OK) e = bench_rounds(&few, &(struct pairing){spawn_floor, spawn_value, &w}, &value, &floor, why);
+    if (e == ERR_OK) e = lab_worker_start(&l, bench_with(b)->slots, why);
+    if (e == ERR_OK) e = bench_rounds(b, &(struct pairing){spawn_floor, spawn_value, &w}, &value, &floor, why);
     if (e == ERR_OK) e = lab_check(&l, w.flows, w.flows * w.count, why);
     lab_close(&l);
     buf_fini(&w.request);
     if (e == ERR_OK)
-        bench_report(b, &(struct figure){.shape = "",
-                                         .unit = "/s",
-                                         .more_is_better = true,
-                                         .value = value,
-                                         .floor = floor,
-                                         .target = 0.9 * floor,
-                                         .syncs = w.syncs,
-                                         .operations = w.count});
+        figure_report(b, &(struct figure){.shape = "",
+                                          .unit = "/s",
+                                          .more_is_better = true,
+                                          .value = value,
+                                          .floor = floor,
+                                          .target = 0.9 * floor,
+                                          .syncs = w.syncs,
+                                          .operations = w.count});
     return e;
 }

@@ -10,21 +10,18 @@
 #include "load.h"
 #include "request.h"
 
-#define JOBS 1000000u
-#define BATCH_JOBS 1000u
-#define BATCHES_FLIGHT 8u
 #define PATIENCE_SECONDS 120.0
-#define ROUNDS_MAX 3u
 
 static enum err queue(struct lab *l, struct buf *request, uint64_t batches, struct why *why) {
+    const struct workload_settings *with = bench_with(l->bench);
     struct load load;
     uint64_t answers = 0;
     double took = 0;
-    enum err e = load_open(&load, l->address, 1, l->admin, l->bench->build, why);
+    enum err e = load_open(&load, l->address, with->connections, l->admin, l->bench->build, why);
     if (e != ERR_OK) return e;
     struct load_plan plan = {.request = request,
                              .answer = WIRE_SUBMITTED,
-                             .flight = BATCHES_FLIGHT,
+                             .flight = with->flight,
                              .answers_max = batches,
                              .progress = l->bench,
                              .what = "batches queued"};
@@ -35,9 +32,11 @@ static enum err queue(struct lab *l, struct buf *request, uint64_t batches, stru
 
 /* ---- the worker ---- */
 
-static enum err attach(struct client *c, uint64_t incarnation, struct why *why) {
-    struct wire_attach m = {
-        .worker = SLICE("bench-worker"), .incarnation = incarnation, .info = {.slots = 1}, .load = {.credit = 1}};
+static enum err attach(struct client *c, uint64_t incarnation, uint32_t slots, struct why *why) {
+    struct wire_attach m = {.worker = SLICE("bench-worker"),
+                            .incarnation = incarnation,
+                            .info = {.slots = slots},
+                            .load = {.credit = slots}};
     struct client_frame f;
     enum err e = client_ask(c, WIRE_ATTACH, &m, &f, why);
     while (e == ERR_OK) {
@@ -60,13 +59,13 @@ static enum err first_dispatch(struct lab *l, uint64_t incarnation, struct why *
         nanosleep(&ms, NULL);
     }
     if (e != ERR_OK) return e;
-    e = attach(&c, incarnation, why);
+    e = attach(&c, incarnation, bench_with(l->bench)->slots, why);
     client_close(&c);
     return e;
 }
 
 static enum err restarts(struct lab *l, struct series *times, struct why *why) {
-    uint32_t rounds = l->bench->rounds < ROUNDS_MAX ? l->bench->rounds : ROUNDS_MAX;
+    uint32_t rounds = l->bench->rounds;
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < rounds && e == ERR_OK; i++) {
         bench_progress(l->bench, "restarts", i, rounds);
@@ -84,27 +83,32 @@ static enum err shape_run(struct bench *b, struct buf *request, uint64_t batches
     struct lab l;
     struct series times = {.count = 0};
     double floor = 0;
+    uint64_t syncs = 0;
     enum err e = lab_open_uncompacted(&l, b, why);
     if (e == ERR_OK) e = queue(&l, request, batches, why);
     if (e == ERR_OK) e = restarts(&l, &times, why);
     if (e == ERR_OK) e = lab_connect(&l, why);
+    if (e == ERR_OK) e = lab_stat(&l, "journal_syncs", &syncs, why); /* of the last start */
     if (e == ERR_OK) e = lab_check(&l, flows, times.count - 1, why); /* each worker but the last lost its one attempt */
     if (e == ERR_OK) e = lab_fold(&l, &floor, why);
     lab_close(&l);
     if (e == ERR_OK)
-        bench_report(b, &(struct figure){
-                            .shape = shape, .unit = "s", .value = series_median(&times), .floor = floor, .target = 1});
+        figure_report(
+            b,
+            &(struct figure){
+                .shape = shape, .unit = "s", .value = spread_of(&times), .floor = floor, .target = 1, .syncs = syncs});
     return e;
 }
 
 enum err w9_restart(struct bench *b, struct why *why) {
     const struct request_job job = {WIRE_JOB_NOOP, request_spec()};
-    uint64_t batches = bench_size(b, JOBS / BATCH_JOBS);
+    uint32_t each = bench_with(b)->jobs_per_request;
+    uint64_t batches = bench_size(b, bench_with(b)->jobs / each);
     struct buf request;
     buf_init(&request, REQUEST_BYTES_MAX);
-    request_singles(&request, BATCH_JOBS, 0, &job);
-    enum err e = shape_run(b, &request, batches, batches * BATCH_JOBS, "1,000,000 x 1", why);
-    request_flow(&request, BATCH_JOBS, REQUEST_FLAT, &job);
+    request_singles(&request, each, 0, &job);
+    enum err e = shape_run(b, &request, batches, batches * each, "1,000,000 x 1", why);
+    request_flow(&request, each, REQUEST_FLAT, &job);
     if (e == ERR_OK) e = shape_run(b, &request, batches, batches, "1,000 x 1,000", why);
     buf_fini(&request);
     return e;

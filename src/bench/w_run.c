@@ -1,20 +1,24 @@
 /* w_run.c: no-ops through workers: W4 (one at a time), W5 (a queue is drained), W7 (graphs), W8 (a chain). */
 #include "floor.h"
 #include "lab.h"
+#include "panic.h"
 #include "request.h"
 #include "w_absolute.h"
 #include "w_wait.h"
 
 #define SECONDS 1.0
-#define TRIPS 500u
 #define OVERHEAD_US 150.0 /* that the targets allow beside the syncs */
-#define WIDE_SLOTS 1000u
-#define DRAIN_FLOWS 500u
+#define DRAIN_FLOWS_MAX 500u
 #define DRAIN_FLOW_JOBS 1000u
-#define GRAPH_JOBS 10000u
-#define CHAIN_JOBS 1000u
 
 static const struct request_job noop = {.kind = WIRE_JOB_NOOP};
+
+static enum err workers_start(struct lab *l, struct why *why) {
+    const struct workload_settings *with = bench_with(l->bench);
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < with->workers && e == ERR_OK; i++) e = lab_worker_start(l, with->slots, why);
+    return e;
+}
 
 /* ---- W4, W8: compared with the sync ---- */
 
@@ -23,8 +27,9 @@ struct stepping {
     struct buf request;
     uint64_t syncs;
     uint64_t flows;
-    double syncs_each; /* of one step, at least */
-    uint64_t jobs;     /* of the flow, or round trips */
+    double syncs_each;  /* of one step, at least */
+    struct series bare; /* H, in microseconds */
+    uint64_t jobs;      /* of the flow, or round trips */
 };
 
 static enum err step_floor(void *ctx, double *ret, struct why *why) {
@@ -61,41 +66,49 @@ static enum err trips_value(void *ctx, double *ret, struct why *why) {
     if (e == ERR_OK) e = lab_stat(w->lab, "journal_syncs", &after, why);
     w->syncs = after - before;
     w->flows += count;
+    double bare = 0;
+    if (e == ERR_OK) e = floor_hops(w->lab->dir, w->lab->bench->quick ? SECONDS / 20 : SECONDS, &bare, why);
+    series_add(&w->bare, bare * 1e6);
     return e;
 }
 
-static void stepping_report(struct bench *b, const struct stepping *w, double value, double floor) {
-    bench_report(b, &(struct figure){.shape = "",
-                                     .unit = "us",
-                                     .value = value,
-                                     .floor = floor,
-                                     .target = floor + OVERHEAD_US,
-                                     .syncs = w->syncs,
-                                     .operations = w->jobs});
+static void stepping_report(struct bench *b, const struct stepping *w, struct spread value, double floor) {
+    figure_report(b, &(struct figure){.shape = "",
+                                      .unit = "us",
+                                      .value = value,
+                                      .floor = floor,
+                                      .target = floor + OVERHEAD_US,
+                                      .syncs = w->syncs,
+                                      .operations = w->jobs});
 }
 
 enum err w4_round_trip(struct bench *b, struct why *why) {
     struct lab l;
-    struct stepping w = {.lab = &l, .syncs_each = 2, .jobs = bench_size(b, TRIPS)};
-    double value = 0, floor = 0;
+    struct stepping w = {.lab = &l, .syncs_each = 2, .jobs = bench_size(b, bench_with(b)->jobs)};
+    struct spread value = {0};
+    double floor = 0;
     enum err e = lab_open(&l, b, why);
-    if (e == ERR_OK) e = lab_worker_start(&l, 0, why);
+    if (e == ERR_OK) e = workers_start(&l, why);
     if (e == ERR_OK) e = wait_subscribe(&l.client, why);
     if (e == ERR_OK) e = bench_rounds(b, &(struct pairing){step_floor, trips_value, &w}, &value, &floor, why);
     if (e == ERR_OK) e = lab_check(&l, w.flows, w.flows, why);
     lab_close(&l);
-    if (e == ERR_OK) stepping_report(b, &w, value, floor);
-    return e;
+    if (e != ERR_OK) return e;
+    stepping_report(b, &w, value, floor);
+    figure_report(
+        b, &(struct figure){.shape = "the same hops, bare", .unit = "us", .value = spread_of(&w.bare), .floor = floor});
+    return ERR_OK;
 }
 
 enum err w8_chain(struct bench *b, struct why *why) {
     struct lab l;
-    struct stepping w = {.lab = &l, .syncs_each = 1, .jobs = bench_size(b, CHAIN_JOBS)};
-    double value = 0, floor = 0;
+    struct stepping w = {.lab = &l, .syncs_each = 1, .jobs = bench_size(b, bench_with(b)->jobs)};
+    struct spread value = {0};
+    double floor = 0;
     buf_init(&w.request, REQUEST_BYTES_MAX);
     request_flow(&w.request, (uint32_t)w.jobs, REQUEST_CHAIN, &noop);
     enum err e = lab_open(&l, b, why);
-    if (e == ERR_OK) e = lab_worker_start(&l, 0, why);
+    if (e == ERR_OK) e = workers_start(&l, why);
     if (e == ERR_OK) e = bench_rounds(b, &(struct pairing){step_floor, chain_value, &w}, &value, &floor, why);
     if (e == ERR_OK) e = lab_check(&l, w.flows, w.flows * w.jobs, why);
     lab_close(&l);
@@ -106,13 +119,8 @@ enum err w8_chain(struct bench *b, struct why *why) {
 
 /* ---- W7: graphs ---- */
 
-static enum err two_workers(struct lab *l, struct why *why) {
-    enum err e = lab_worker_start(l, WIDE_SLOTS, why);
-    return e == ERR_OK ? lab_worker_start(l, WIDE_SLOTS, why) : e;
-}
-
 static enum err graph(struct lab *l, struct absolute *w, struct why *why) {
-    enum err e = two_workers(l, why);
+    enum err e = workers_start(l, why);
     if (e == ERR_OK) e = lab_stat(l, "journal_syncs", &w->syncs_before, why);
     double start = bench_now();
     if (e == ERR_OK) e = wait_submitted(l, &w->request, why);
@@ -121,7 +129,7 @@ static enum err graph(struct lab *l, struct absolute *w, struct why *why) {
 }
 
 enum err w7_graphs(struct bench *b, struct why *why) {
-    uint64_t jobs = bench_size(b, GRAPH_JOBS);
+    uint64_t jobs = bench_size(b, bench_with(b)->jobs);
     struct absolute w = {.run = graph, .jobs = jobs, .flows = 1, .ends = jobs};
     absolute_init(&w);
     request_flow(&w.request, (uint32_t)jobs, REQUEST_FAN, &noop);
@@ -144,10 +152,11 @@ static enum err pause_tenant(struct lab *l, enum wire_op op, struct why *why) {
 }
 
 static enum err drain(struct lab *l, struct absolute *w, struct why *why) {
-    static char flows[DRAIN_FLOWS][WAIT_ID_BYTES];
+    static char flows[DRAIN_FLOWS_MAX][WAIT_ID_BYTES];
     uint64_t early = 0;
     enum err e = pause_tenant(l, WIRE_PAUSE, why);
-    if (e == ERR_OK) e = two_workers(l, why);
+    if (e == ERR_OK) e = workers_start(l, why);
+    REQUIRE(w->flows <= DRAIN_FLOWS_MAX);
     for (uint32_t i = 0; i < w->flows && e == ERR_OK; i++) {
         e = wait_submit(l, &w->request, flows[i], why);
         bench_progress(l->bench, "flows queued", i + 1, w->flows);
@@ -163,7 +172,7 @@ static enum err drain(struct lab *l, struct absolute *w, struct why *why) {
 }
 
 enum err w5_drain(struct bench *b, struct why *why) {
-    uint64_t flows = bench_size(b, DRAIN_FLOWS);
+    uint64_t flows = bench_size(b, bench_with(b)->jobs / DRAIN_FLOW_JOBS);
     struct absolute w = {.run = drain, .jobs = flows * DRAIN_FLOW_JOBS, .flows = flows};
     w.ends = w.jobs;
     absolute_init(&w);

@@ -6,9 +6,6 @@
 
 #define SECONDS 1.0
 #define ANSWER_BYTES 48u /* as long as that of the server */
-#define BATCH_JOBS 1000u
-#define BATCHES 100u
-#define BATCHES_FLIGHT 8u
 
 /* ---- W1, W2 ---- */
 
@@ -30,7 +27,7 @@ void submits_close(struct submits *w) {
 static enum err rate(struct submits *w, struct load *l, uint64_t *ret_answers, double *ret, struct why *why) {
     struct load_plan plan = {.request = &w->request,
                              .answer = WIRE_SUBMITTED,
-                             .flight = 1,
+                             .flight = w->flight,
                              .seconds = w->bench->quick ? SECONDS / 20 : SECONDS};
     double took = 0;
     enum err e = load_run(l, &plan, ret_answers, &took, why);
@@ -56,13 +53,15 @@ static enum err submits_value(void *ctx, double *ret, struct why *why) {
     return e;
 }
 
-static enum err submits_run(struct bench *b, uint32_t connections, double target, struct why *why) {
+static enum err submits_run(struct bench *b, double target, struct why *why) {
+    const struct workload_settings *with = bench_with(b);
     struct lab l;
-    struct submits w = {.bench = b, .connections = connections, .lab = &l};
-    double value = 0, floor = 0;
+    struct submits w = {.bench = b, .connections = with->connections, .flight = with->flight, .lab = &l};
+    struct spread value = {0};
+    double floor = 0;
     enum err e = lab_open(&l, b, why);
     if (e == ERR_OK) e = submits_open(&w, l.dir, why);
-    if (e == ERR_OK) e = load_open(&w.load, l.address, connections, l.admin, b->build, why);
+    if (e == ERR_OK) e = load_open(&w.load, l.address, with->connections, l.admin, b->build, why);
     if (e == ERR_OK) {
         e = bench_rounds(b, &(struct pairing){submits_floor, submits_value, &w}, &value, &floor, why);
         load_close(&w.load);
@@ -71,36 +70,37 @@ static enum err submits_run(struct bench *b, uint32_t connections, double target
     if (e == ERR_OK) e = lab_check(&l, w.flows, 0, why);
     lab_close(&l);
     if (e == ERR_OK)
-        bench_report(b, &(struct figure){.shape = "",
-                                         .unit = "/s",
-                                         .more_is_better = true,
-                                         .value = value,
-                                         .floor = floor,
-                                         .target = target * floor,
-                                         .syncs = w.syncs,
-                                         .operations = w.answers});
+        figure_report(b, &(struct figure){.shape = "",
+                                          .unit = "/s",
+                                          .more_is_better = true,
+                                          .value = value,
+                                          .floor = floor,
+                                          .target = target * floor,
+                                          .syncs = w.syncs,
+                                          .operations = w.answers});
     return e;
 }
 
 enum err w1_submit_one(struct bench *b, struct why *why) {
-    return submits_run(b, 1, 0.9, why);
+    return submits_run(b, 0.9, why);
 }
 
 enum err w2_submit_many(struct bench *b, struct why *why) {
-    return submits_run(b, 64, 0.8, why);
+    return submits_run(b, 0.8, why);
 }
 
 /* ---- W3 ---- */
 
 static enum err batches(struct lab *l, struct absolute *w, struct why *why) {
+    const struct workload_settings *with = bench_with(l->bench);
     struct load load;
     uint64_t answers = 0;
-    enum err e = load_open(&load, l->address, 1, l->admin, l->bench->build, why);
+    enum err e = load_open(&load, l->address, with->connections, l->admin, l->bench->build, why);
     if (e != ERR_OK) return e;
     struct load_plan plan = {.request = &w->request,
                              .answer = WIRE_SUBMITTED,
-                             .flight = BATCHES_FLIGHT,
-                             .answers_max = bench_size(l->bench, BATCHES),
+                             .flight = with->flight,
+                             .answers_max = bench_size(l->bench, with->jobs / with->jobs_per_request),
                              .progress = l->bench,
                              .what = "batches"};
     e = load_run(&load, &plan, &answers, &w->seconds, why);
@@ -109,15 +109,16 @@ static enum err batches(struct lab *l, struct absolute *w, struct why *why) {
 }
 
 enum err w3_submit_batches(struct bench *b, struct why *why) {
-    uint64_t count = bench_size(b, BATCHES);
+    uint32_t each = bench_with(b)->jobs_per_request;
+    uint64_t count = bench_size(b, bench_with(b)->jobs / each);
     const struct request_job job = {WIRE_JOB_NOOP, request_spec()};
-    struct absolute w = {.run = batches, .jobs = count * BATCH_JOBS, .flows = count * BATCH_JOBS};
+    struct absolute w = {.run = batches, .jobs = count * each, .flows = count * each};
     absolute_init(&w);
-    request_singles(&w.request, BATCH_JOBS, 0, &job);
+    request_singles(&w.request, each, 0, &job);
     enum err e = absolute_rounds(&w, b, why);
     if (e == ERR_OK) absolute_report_seconds(&w, b, "flows of 1", 0.5);
     w.flows = count;
-    request_flow(&w.request, BATCH_JOBS, REQUEST_FLAT, &job);
+    request_flow(&w.request, each, REQUEST_FLAT, &job);
     if (e == ERR_OK) e = absolute_rounds(&w, b, why);
     if (e == ERR_OK) absolute_report_seconds(&w, b, "flows of 1,000", 0.5);
     absolute_fini(&w);

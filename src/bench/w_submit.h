@@ -8,7 +8,7 @@
 
 struct submits {
     struct bench *bench;
-    uint32_t connections;
+    uint32_t connections, flight;
     struct buf request;
     struct floor_server floor;
     struct load floor_load;

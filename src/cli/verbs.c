@@ -315,7 +315,7 @@ const struct cli_verb cli_verbs[] = {
     {"journal at", "--data DIR --lsn N", "the state after record N: its digest", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_AT, true},
     {"journal compact", "--data DIR [--lsn N] [--archive-days N]", "fold closed segments, pack the archive", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_COMPACT, true},
 
-    {"bench", "[W0...W14] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` lists the workloads. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
+    {"bench", "[W0...W14] [--list] [--json]", "measure this program beside what the machine can do at best", "`reeve bench --help` names the workloads, `--list` their settings, too. Server and workers are started for it in a directory of their own.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"crashtest", "[--rounds N] [--power-cut] [--json]", "kill this program again and again, and count what is lost: nothing", "Server and worker are started for it in a directory of their own; `reeve crashtest --help` lists the options. Exit 0 only if nothing that was acknowledged is missing and nothing ran twice.", NULL, NULL, 0, 255, CLI_CRASHTEST, true},
     {"shell", "", "type verbs one after the other, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers; the history is kept in ~/.reeve_history (REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "every setting, and where its value comes from", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},

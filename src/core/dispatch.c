@@ -1,6 +1,8 @@
 /* dispatch.c: see dispatch.h. */
 #include "dispatch.h"
 
+#include <string.h>
+
 #include "class.h"
 #include "expand.h"
 #include "panic.h"
@@ -9,8 +11,9 @@
 #include "timer.h"
 
 #define SHARE_UNIT ((uint64_t)1 << 32)
+#define UNFIT_MAX 4u /* workers of a class that came up in vain, before all of them are looked through */
 
-struct candidate { /* a worker that fits a class */
+struct candidate { /* a worker with a free slot */
     uint32_t worker;
     struct load load;
 };
@@ -22,8 +25,9 @@ struct contender { /* a class that has ready jobs */
     int64_t since_ms; /* of its first job */
     uint64_t flow;
     uint32_t ordinal;
-    struct candidate *heap; /* best worker first; NULL = not looked yet */
+    struct candidate *heap; /* best worker first, whether it fits or not; NULL = not looked yet */
     uint32_t heap_count;
+    uint32_t unfit; /* how many of them did not fit */
 };
 
 /* The contenders of one tenant and one priority. Whoever is served raises the share of its tenant: were the share a key
@@ -42,8 +46,9 @@ struct round {
     const struct limits *limits;
     wall_time now;
     struct arena *arena;
-    uint32_t *free_workers;
+    struct candidate *free; /* best worker first */
     uint32_t free_count;
+    uint32_t class_count;
     struct group **heap; /* best group first */
     uint32_t heap_count;
     uint32_t worker; /* of the assignment under way */
@@ -60,6 +65,10 @@ static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) 
         heap[at] = heap[child];
     }
     heap[at] = moving;
+}
+
+static void candidate_heap(struct candidate *heap, uint32_t count) {
+    for (uint32_t i = count / 2; i-- > 0;) candidate_sink(heap, count, i);
 }
 
 static bool came_first(const struct contender *a, const struct contender *b) {
@@ -145,9 +154,11 @@ static void read_group(struct round *r, struct group *g) {
 
 static uint32_t collect_workers(struct round *r) {
     const struct state *s = r->state;
-    r->free_workers = ARENA_ARRAY(r->arena, uint32_t, s->workers.count);
+    r->free = ARENA_ARRAY(r->arena, struct candidate, s->workers.count);
     for (uint32_t i = 1; i <= s->workers.high; i++)
-        if (place_free_slots(s, r->live, i)) r->free_workers[r->free_count++] = i;
+        if (place_free_slots(s, r->live, i))
+            r->free[r->free_count++] = (struct candidate){i, place_load(s, r->live, r->limits, i)};
+    candidate_heap(r->free, r->free_count);
     return r->free_count;
 }
 
@@ -197,7 +208,7 @@ static void sort(struct contender **list, uint32_t count) {
 
 static void collect_groups(struct round *r) {
     struct contender **list = NULL;
-    uint32_t count = collect_classes(r, &list);
+    uint32_t count = r->class_count = collect_classes(r, &list);
     sort(list, count);
     r->heap = ARENA_ARRAY(r->arena, struct group *, count ? count : 1);
     for (uint32_t i = 0; i < count;) {
@@ -236,15 +247,24 @@ static uint32_t first_job(struct round *r, uint32_t class_) {
     return 0;
 }
 
+/* Whether a worker fits costs several times as much as where it stands, and mostly the first one does: it is asked of
+ * whoever comes up. Loads have grown since, and are read anew then, too. */
 static void look_for_workers(struct round *r, struct contender *x) {
-    const struct class_ *c = class_at(r->state, x->class_);
+    x->heap_count = r->free_count;
+    x->heap = r->free;
+    if (r->class_count == 1) return; /* nobody else needs it */
     x->heap = ARENA_ARRAY(r->arena, struct candidate, r->free_count);
-    for (uint32_t i = 0; i < r->free_count; i++) {
-        uint32_t worker = r->free_workers[i];
-        if (place_fit(r->state, r->live, r->limits, c, worker) != FIT_YES) continue;
-        x->heap[x->heap_count++] = (struct candidate){worker, place_load(r->state, r->live, r->limits, worker)};
-    }
-    for (uint32_t i = x->heap_count / 2; i-- > 0;) candidate_sink(x->heap, x->heap_count, i);
+    memcpy(x->heap, r->free, sizeof *x->heap * r->free_count);
+}
+
+/* Where few fit, asking all of them once is cheaper than bringing each one up. */
+static void sift_workers(struct round *r, struct contender *x) {
+    const struct class_ *c = class_at(r->state, x->class_);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < x->heap_count; i++)
+        if (place_fit(r->state, r->live, r->limits, c, x->heap[i].worker) == FIT_YES) x->heap[kept++] = x->heap[i];
+    x->heap_count = kept;
+    candidate_heap(x->heap, kept);
 }
 
 /* The best worker for the class as things stand now, or 0. */
@@ -254,6 +274,10 @@ static uint32_t best_worker(struct round *r, struct contender *x) {
     while (x->heap_count) {
         struct candidate *top = &x->heap[0];
         if (place_fit(r->state, r->live, r->limits, c, top->worker) != FIT_YES) {
+            if (++x->unfit == UNFIT_MAX) {
+                sift_workers(r, x);
+                continue;
+            }
             *top = x->heap[--x->heap_count];
         } else {
             struct load now = place_load(r->state, r->live, r->limits, top->worker);

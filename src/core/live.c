@@ -30,10 +30,15 @@ struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t 
     return w;
 }
 
-struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker) {
-    if (worker >= l->workers.count) return (struct live_worker){0};
+const struct live_worker *live_worker_look(const struct live *l, const struct state *s, uint32_t worker) {
+    if (worker >= l->workers.count) return NULL;
     const struct live_worker *w = vec_at(&l->workers, worker);
-    return w->number == worker_at(s, worker)->number ? *w : (struct live_worker){0};
+    return w->number == worker_at(s, worker)->number ? w : NULL;
+}
+
+struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker) {
+    const struct live_worker *w = live_worker_look(l, s, worker);
+    return w != NULL ? *w : (struct live_worker){0};
 }
 
 uint64_t *live_share(struct live *l, uint32_t tenant) {

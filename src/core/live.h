@@ -45,7 +45,9 @@ void live_init(struct live *l);
 void live_fini(struct live *l);
 /* Entry of a known worker; fresh when its pool slot changed hands. */
 struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t worker);
-/* The same for readers: zeroes when nothing is known. */
+/* The same for readers: NULL when nothing is known. */
+const struct live_worker *live_worker_look(const struct live *l, const struct state *s, uint32_t worker);
+/* Or zeroes. */
 struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker);
 uint64_t *live_share(struct live *l, uint32_t tenant);
 void live_set_lease(struct live *l, struct live_worker *w, mono_time until);

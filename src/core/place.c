@@ -69,22 +69,25 @@ static bool can_now(const struct worker *w, const struct demand *d) {
 
 uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t worker) {
     const struct worker *w = worker_at(s, worker);
-    struct live_worker lw = live_worker_get(l, s, worker);
-    if (w->id == NULL || !lw.attached || w->draining) return 0;
-    uint32_t slots = lw.credit < w->info.slots ? lw.credit : w->info.slots;
+    const struct live_worker *lw = live_worker_look(l, s, worker);
+    if (w->id == NULL || lw == NULL || !lw->attached || w->draining) return 0;
+    uint32_t slots = lw->credit < w->info.slots ? lw->credit : w->info.slots;
     if (MUTANT(slots_ignored)) slots++;
     return slots > w->active ? slots - w->active : 0;
 }
 
 struct load place_load(const struct state *s, const struct live *l, const struct limits *limits, uint32_t worker) {
     const struct worker *w = worker_at(s, worker);
-    struct live_worker lw = live_worker_get(l, s, worker);
+    static const struct live_worker unknown = {0};
+    const struct live_worker *lw = live_worker_look(l, s, worker);
     uint64_t slots = w->info.slots;
     REQUIRE(slots > 0);
-    struct load load = {.served = lw.served};
-    load.millionths = (uint64_t)w->active * 1000000u / slots + lw.cpu_percent * 10000ull + lw.gpu_percent * 10000ull;
+    if (lw == NULL) lw = &unknown;
+    struct load load = {.served = lw->served};
+    load.millionths = (uint64_t)w->active * 1000000u / slots + lw->cpu_percent * 10000ull + lw->gpu_percent * 10000ull;
     load.overloaded = (int64_t)w->active * 100 >= limits->overload_slots_percent * (int64_t)slots ||
-                      lw.cpu_percent >= limits->overload_cpu_percent || lw.gpu_percent >= limits->overload_gpu_percent;
+                      lw->cpu_percent >= limits->overload_cpu_percent ||
+                      lw->gpu_percent >= limits->overload_gpu_percent;
     return load;
 }
 
@@ -114,7 +117,8 @@ enum fit place_fit(const struct state *s, const struct live *l, const struct lim
     uint32_t index = pool_find(s, w->info.pool);
     const struct pool_ *pool = index ? pool_entry(s, index) : NULL;
     if (pool && (pool->state != POOL_ACTIVE || pool->paused)) return FIT_POOL_CLOSED;
-    if (!live_worker_get(l, s, worker).attached || w->draining) return FIT_AWAY;
+    const struct live_worker *lw = live_worker_look(l, s, worker);
+    if (lw == NULL || !lw->attached || w->draining) return FIT_AWAY;
     if (!serves_tenant(&w->info, bytes_slice(tenant_at(s, c->tenant)->name))) return FIT_TENANT;
     if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return FIT_CAPABILITY;
     if (!could_ever(&w->info, d)) return FIT_CAPABILITY;

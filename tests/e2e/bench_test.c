@@ -48,7 +48,8 @@ static bool has_operations(const char *workload) {
     return true;
 }
 
-/* Workload, perhaps shape, value, unit, floor, ratio, syncs, operations, target, met; in this order. */
+/* Workload, perhaps shape, value, unit, rounds with the least and the most, floor, ratio, syncs, operations, target, met, version,
+ * settings; in this order. */
 static void line_is_well_formed(const char *line, const char *workload, bool positive) {
     char head[64];
     snprintf(head, sizeof head, "{\"workload\":\"%s\",", workload);
@@ -58,14 +59,23 @@ static void line_is_well_formed(const char *line, const char *workload, bool pos
     at = expect(at, ",\"unit\":\"", line);
     at = strchr(at, '"');
     assert_non_null(at);
-    at = expect_number(expect(at, "\",\"floor\":", line), true, true, line);
+    at = expect(at, "\",\"rounds\":1", line);
+    at = expect_number(expect(at, ",\"min\":", line), false, positive, line);
+    at = expect_number(expect(at, ",\"max\":", line), false, positive, line);
+    at = expect_number(expect(at, ",\"floor\":", line), true, true, line);
     at = expect_number(expect(at, ",\"ratio\":", line), true, true, line);
     at = expect_number(expect(at, ",\"syncs\":", line), false, false, line);
     at = expect_number(expect(at, ",\"operations\":", line), false, has_operations(workload), line);
     at = expect_number(expect(at, ",\"target\":", line), true, true, line);
     at = expect(at, ",\"met\":", line);
-    at += strcspn(at, "}");
-    (void)expect(at, "}", line);
+    at += strcspn(at, ",");
+    at = expect(at, ",\"version\":\"", line);
+    at += strcspn(at, "\"");
+    at = expect_number(expect(at, "\",\"settings\":{\"payload_bytes\":", line), false, false, line);
+    at = expect_number(expect(at, ",\"connections\":", line), false, true, line);
+    at = expect_number(expect(at, ",\"in_flight\":", line), false, true, line);
+    if (strstr(at, ",\"sync\":\"") == NULL || strcmp(line + strlen(line) - 2, "}}") != 0)
+        fail_msg("settings are expected at the end of: %s", line);
 }
 
 static void nothing_is_left(void) {
@@ -107,7 +117,7 @@ static void submits(void **state) {
 
 static void runs(void **state) {
     (void)state;
-    works("W4", 1);
+    works("W4", 2);
     works("W5", 1);
     works("W6", 1);
     works("W7", 2);
@@ -153,9 +163,38 @@ static void ended_early_it_leaves_nothing(void **state) {
     nothing_is_left();
 }
 
+/* Of several rounds the middle one counts; how far they lie apart is said. */
+static void rounds_have_a_spread(void **state) {
+    (void)state;
+    double value = 0, least = 0, most = 0;
+    char unit[8];
+    struct ran ran = realcli_ok(&r, "bench --quick --rounds 3 --json W1", NULL);
+    const char *at = strstr(ran.out, "\"value\":");
+    assert_non_null(at);
+    int got = sscanf(at, "\"value\":%lf,\"unit\":\"%7[^\"]\",\"rounds\":3,\"min\":%lf,\"max\":%lf", &value, unit,
+                     &least, &most);
+    assert_int_equal(got, 4);
+    assert_true(least <= value && value <= most && least < most);
+    ran = realcli_ok(&r, "bench --quick --rounds 2 W1", NULL);
+    assert_non_null(strstr(ran.out, ".."));
+}
+
+static void settings_are_listed(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(&r, "bench --list", NULL);
+    assert_non_null(strstr(ran.out, "payload 200 bytes, connections 64, in flight on each 1"));
+    assert_non_null(strstr(ran.out, "synced before each answer"));
+    ran = realcli_ok(&r, "bench --list --json", NULL);
+    int lines = 0;
+    for (const char *at = ran.out; (at = strstr(at, "{\"workload\":\"W")) != NULL; at++) lines++;
+    assert_int_equal(lines, 14);
+    assert_non_null(strstr(ran.out, "\"workers\":2,\"slots\":1000"));
+}
+
 static void people_get_a_table(void **state) {
     (void)state;
     struct ran ran = realcli_ok(&r, "bench --quick w1", NULL); /* names in any case */
+    assert_non_null(strstr(ran.out, "rounds: 1, disk: "));
     assert_non_null(strstr(ran.out, "target >= "));
     assert_non_null(strstr(ran.out, " syncs"));
     ran = realcli_ok(&r, "bench --help", NULL);
@@ -181,6 +220,8 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(titans_workload_has_right_results),
         cmocka_unit_test(ended_early_it_leaves_nothing),
+        cmocka_unit_test(rounds_have_a_spread),
+        cmocka_unit_test(settings_are_listed),
         cmocka_unit_test(people_get_a_table),
         cmocka_unit_test(bad_requests_are_refused),
     };

@@ -72,6 +72,41 @@ static void capabilities_and_labels(void **state) {
     assert_on(r, flow, "right");
 }
 
+/* Most workers are of another pool, and all of them idle: the least busy of those that fit is found behind them, by two
+ * classes in one round as well. */
+static void few_of_many_fit(void **state) {
+    enum { OTHERS = 12, OURS = 3, SLOTS = 4, FLOWS = OURS * SLOTS };
+    struct rig *r = *state;
+    struct options o = rig_options();
+    uint64_t flows[FLOWS];
+    uint32_t given[OURS] = {0};
+    char name[8];
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        snprintf(name, sizeof name, "x%u", i % 100);
+        attach(r, name, &(struct worker_info){.pool = SLICE("other"), .slots = 9});
+    }
+    for (uint32_t i = 0; i < OURS; i++) {
+        snprintf(name, sizeof name, "d%u", i % 10);
+        attach(r, name, &(struct worker_info){.slots = SLOTS});
+    }
+    for (uint32_t i = 0; i < OURS; i++) flows[i] = submit(r, &o);
+    assert_ok(rig_pool(r, "default", POOL_INACTIVE, false, NULL));
+    for (uint32_t i = OURS; i < FLOWS; i++) {
+        o.priority = i % 2 + 1; /* a class each */
+        flows[i] = submit(r, &o);
+        assert_on(r, flows[i], "");
+    }
+    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, NULL));
+    for (uint32_t i = 0; i < FLOWS; i++) {
+        const char *worker = rig_worker_of(r, flows[i], 0);
+        assert_int_equal(worker[0], 'd');
+        given[worker[1] - '0']++;
+        for (uint32_t d = 0; d < OURS && i == OURS - 1; d++) assert_int_equal(given[d], 1);
+    }
+    for (uint32_t d = 0; d < OURS; d++) assert_int_equal(given[d], SLOTS);
+    rig_check_digests(r);
+}
+
 static void a_pool_may_say_what_it_offers(void **state) {
     struct rig *r = *state;
     struct name_item cuda[] = {{SLICE("cuda")}};
@@ -517,6 +552,7 @@ int main(void) {
         RIG_TEST(pool),
         RIG_TEST(topic),
         RIG_TEST(capabilities_and_labels),
+        RIG_TEST(few_of_many_fit),
         RIG_TEST(a_pool_may_say_what_it_offers),
         RIG_TEST(a_worker_serves_one_tenant),
         RIG_TEST(resources_are_counted),
