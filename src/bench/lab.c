@@ -238,6 +238,7 @@ static void abandon(int number) {
     struct lab *l = open_lab;
     if (l != NULL && l->dir[0] != 0) {
         for (uint32_t i = 0; i < l->worker_count; i++) reap(&l->workers[i], SIGKILL);
+        if (l->server > 0) kill(-l->server, SIGKILL); /* also what it started: it would go on writing */
         reap(&l->server, SIGKILL);
         pid_t pid = fork();
         if (pid == 0) {
@@ -289,6 +290,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 void lab_close(struct lab *l) {
     disconnect(l);
     for (uint32_t i = 0; i < l->worker_count; i++) reap(&l->workers[i], SIGKILL);
+    if (l->server > 0) kill(-l->server, SIGKILL);
     reap(&l->server, SIGKILL);
     if (l->dir[0] != 0) (void)nftw(l->dir, remove_one, 64, FTW_DEPTH | FTW_PHYS);
     open_lab = NULL;
