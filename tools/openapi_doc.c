@@ -251,11 +251,11 @@ static void put_paths(void) {
 }
 
 static void put_components(void) {
-    printf(
-        "components:\n  securitySchemes:\n    token: {type: http, scheme: bearer}\n"
-        "    cookie: {type: apiKey, in: cookie, name: reeve_session, description: with _PORT behind it when the server is called by one}\n  responses:\n    error:\n"
-        "      description: refused; the status says how, code is a word of the table of errors\n      content:\n"
-        "        application/json:\n          schema: {$ref: \"#/components/schemas/error\"}\n  schemas:\n");
+    printf("components:\n  securitySchemes:\n    token: {type: http, scheme: bearer}\n"
+           "    cookie: {type: apiKey, in: cookie, name: reeve_session, "
+           "description: with _PORT behind it when the server is called by one}\n  responses:\n    error:\n"
+           "      description: refused; the status says how, code is a word of the table of errors\n      content:\n"
+           "        application/json:\n          schema: {$ref: \"#/components/schemas/error\"}\n  schemas:\n");
     printf("    error:\n      type: object\n      required: [code, message]\n      properties:\n"
            "        code: {type: string, enum: [");
     for (uint32_t i = 1; i < ERR_COUNT; i++) printf("%s%s", i > 1 ? ", " : "", err_word((enum err)i));

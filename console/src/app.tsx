@@ -1,6 +1,6 @@
 // The frame around every page: who is looking, where one can go, whether the server is there.
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { useGet, useStreamState } from "./api/hooks";
 import { logOut, useSession } from "./api/session";
@@ -81,8 +81,11 @@ function useOpenQuestions(): number {
 function Navigation({ place, session }: { place: Place; session: Session }) {
   const waiting = useOpenQuestions();
   const here = place.words[0] ?? "";
+  const list = useRef<HTMLElement>(null);
+  // On a narrow screen the pages lie side by side, and not all are seen.
+  useEffect(() => list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
   return (
-    <nav aria-label="Pages">
+    <nav aria-label="Pages" ref={list}>
       {pages.map((page) =>
         page.label === undefined || (page.path === "playground" && !session.playground) ? null : (
           <Link key={page.path} href={`/${page.path}`} aria-current={here === page.path ? "page" : undefined} title={`g ${page.key}`}>

@@ -27,7 +27,8 @@ static const struct tlv_desc sessions_desc = TLV_DESC("sessions", file_sessions,
 
 static const struct smallfile file = {
     "sessions", "REEVESE1", &sessions_desc,
-    "the file of ended sessions is damaged: without it, cookies of browsers that logged out are good until they expire"};
+    "the file of ended sessions is damaged: without it, cookies of browsers that logged out are good until "
+    "they expire"};
 
 enum err logout_load(struct auth *a, struct why *why) {
     struct arena arena;

@@ -30,7 +30,7 @@ void webclient_send(struct webclient *c, const char *text); /* may be more than 
 void webclient_send_bytes(struct webclient *c, struct slice bytes);
 struct webgot webclient_next(struct webclient *c);          /* the answer to the request that was sent first */
 struct webgot webclient_next_head(struct webclient *c);     /* to a HEAD: no body follows */
-/* Of an answer without an end: everything that came, from its head on, once it has this text; fails when it never does. */
+/* Of an answer without an end: everything that came, from its head on, once it has this text. */
 const char *webclient_until(struct webclient *c, const char *text);
 bool webclient_is_closed(struct webclient *c);              /* by the peer, soon */
 /* One request with Host, token and, where there is a body, its type and length. */

@@ -72,7 +72,7 @@ export default function StorePage({ place }: PageProps) {
       <div class="filters">
         <label class="wide">Keys that begin with<input type="search" {...prefixField} placeholder="app/" /></label>
         <label>Of flow (empty: shared)<input type="search" {...flowField} /></label>
-        <p class="totals" role="status" data-live={live}>{live ? "● live" : "○ not connected"}</p>
+        <p class="kv-live faint" role="status" data-live={live}>{live ? "" : "○ changes are not heard of now"}</p>
       </div>
       <div class={selected === null ? "kv" : "kv two"}>
         <div>

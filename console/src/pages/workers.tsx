@@ -35,11 +35,11 @@ function Offers({ worker }: { worker: WorkerView }) {
   if (worker.memory_bytes) parts.push(`${bytesText(worker.memory_bytes_taken ?? 0)} of ${bytesText(worker.memory_bytes)}`);
   if (worker.gpus) parts.push(`${worker.gpus_taken ?? 0} of ${worker.gpus} GPU`);
   for (const [name, amount] of Object.entries(worker.resources ?? {})) parts.push(`${worker.resources_taken?.[name] ?? 0} of ${amount} ${name}`);
-  return <>{parts.join(" · ")}</>;
+  return <>{parts.map((part) => <div key={part} class="offer">{part}</div>)}</>;
 }
 
 const columns: Column<WorkerView>[] = [
-  { head: "Worker", class: "nowrap", cell: (worker) => <span class="mono strong">{worker.worker}</span> },
+  { head: "Worker", class: "nowrap", cell: (worker) => <><span class="mono strong">{worker.worker}</span><div class="faint">{worker.build}</div></> },
   {
     head: "State",
     class: "nowrap",
@@ -63,12 +63,11 @@ const columns: Column<WorkerView>[] = [
       </span>
     ),
   },
-  { head: "Load", cell: (worker) => (worker.attached ? <Load worker={worker} /> : "") },
-  { head: "Given away", class: "nowrap", cell: (worker) => <Offers worker={worker} /> },
-  { head: "Pool", cell: (worker) => worker.pool },
+  { head: "Load", class: "nowrap", cell: (worker) => (worker.attached ? <Load worker={worker} /> : "") },
+  { head: "Given away", cell: (worker) => <Offers worker={worker} /> },
+  { head: "Pool", class: "nowrap", cell: (worker) => worker.pool },
   { head: "Can", cell: (worker) => <Tags of={worker.capabilities} /> },
   { head: "Labels", cell: (worker) => <Tags of={worker.labels} /> },
-  { head: "Build", cell: (worker) => worker.build },
 ];
 
 function DrainButton({ worker, reload }: { worker: WorkerView; reload: () => void }) {

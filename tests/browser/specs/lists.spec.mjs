@@ -202,7 +202,7 @@ spec("keys that others change are shown as they are, without asking", async ({ r
   await reeve.cli("kv", "set", "live/one", "first");
   const page = await open("/store?prefix=live/&key=live/one");
   const key = page.getByRole("article", { name: "Key live/one" });
-  await page.locator("[data-live=true]").waitFor();
+  await page.locator("[data-live=true]").waitFor({ state: "attached" });
   await reeve.cli("kv", "set", "live/one", "second");
   await row(page, "live/one").getByText("second").waitFor();
   await page.waitForFunction(() => document.querySelector(".kv-text")?.value === "second");
