@@ -39,7 +39,7 @@ bool web_stream_check(struct server *s, struct session *n) {
     const struct http_request *r = &w->in.request;
     bool upgrades = names(http_header(r, "upgrade"), "websocket");
     const char *why = upgrades ? check_upgrade(r) : NULL;
-    if (upgrades && w->match.route->answer == API_ANSWER_WATCH)
+    if (upgrades && w->match.route != NULL && w->match.route->answer == API_ANSWER_WATCH)
         why = "this is told as server-sent events, not by WebSocket";
     w->stream = upgrades ? WEB_STREAM_SOCKET : WEB_STREAM_SSE;
     if (r->verb == HTTP_VERB_GET && why == NULL) return true;
