@@ -34,6 +34,8 @@
 #include "titan_session.h"
 
 #define DRAIN_MS_MAX 10000
+#define SEGMENT_BYTES_MIN 131072              /* of a batch twice what a record has beside a submit */
+#define SEGMENT_BYTES_MAX (UINT32_MAX - 4095) /* offsets in it have 32 bits */
 #define HEAP_STEP_BYTES (256 << 10)
 #define HEAP_BUFFER_BYTES (128 << 10)
 #define HEAP_TRIM_BYTES (2 << 20)
@@ -545,10 +547,13 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
     enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_archive_days, 0, 36500, &archive_days, why);
-    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_segment_bytes, 0, INT64_C(1) << 32, &segment_bytes, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_segment_bytes, 0, SEGMENT_BYTES_MAX, &segment_bytes, why);
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
     if (e == ERR_OK && segment_bytes % 4096 != 0)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
+    if (e == ERR_OK && segment_bytes != 0 && segment_bytes < SEGMENT_BYTES_MIN)
+        e = why_set(why, ERR_INVALID, "segment_bytes: %lld is less than %d", (long long)segment_bytes,
+                    SEGMENT_BYTES_MIN);
     const char *open = setting_text(&v->settings, SETTING_metrics_open);
     if (e == ERR_OK && strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
         e = why_set(why, ERR_INVALID, "metrics_open: %s is neither yes nor no", open);

@@ -49,7 +49,7 @@
     X(archive_days,    "30",              "how long trimmed journal segments are kept")                        \
     X(history_days,    "365",             "how long finished flows are kept in the history; 0 = for ever")            \
     X(history_bytes,   "10737418240",     "about how much of the disk the history may take; 0 = no limit")            \
-    X(segment_bytes,   "0",               "size of a journal segment; 0 = the standard")                       \
+    X(segment_bytes,   "0",               "size of a journal segment, which holds any batch; 0 = the standard")  \
     X(compact_bytes,   "268435456",       "bytes appended to the journal between two compactions; 0 = never")  \
     X(connections_max, "10000",           "connections at a time")
 /* clang-format on */

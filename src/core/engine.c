@@ -17,7 +17,7 @@
 
 #define TIMERS_PER_PASS 4096u    /* records made by time alone before other work gets its turn */
 #define FORGOTTEN_PER_PASS 1024u /* flows that leave before other work gets its turn */
-#define MEMOS_PER_PASS 4096u /* looks at kept results before other work gets its turn */
+#define MEMOS_PER_PASS 4096u     /* looks at kept results before other work gets its turn */
 #define ARENA_CHUNK_BYTES 65536
 #define ARENA_BYTES_MAX ((size_t)1 << 33)
 
@@ -43,6 +43,9 @@ struct engine {
     struct vec decided;         /* of struct record */
     struct loader *loader;      /* while a snapshot is being restored */
 };
+
+/* What a record has beside the bytes that are counted as a submit; and no other record is larger than both. */
+#define RECORD_SPARE_BYTES 65536
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits) {
     struct arena birth;
@@ -235,8 +238,15 @@ void engine_begin(struct engine *e, const struct inputs *in) {
     e->was_working = e->state.working_head != 0;
 }
 
+void engine_limits_fit(struct limits *l, uint64_t batch_bytes) {
+    if ((uint64_t)l->batch_bytes_max > batch_bytes) l->batch_bytes_max = (int64_t)batch_bytes;
+    int64_t submit =
+        l->batch_bytes_max > 2 * RECORD_SPARE_BYTES ? l->batch_bytes_max - RECORD_SPARE_BYTES : l->batch_bytes_max / 2;
+    if (l->submit_bytes_max > submit) l->submit_bytes_max = submit;
+}
+
 static size_t largest_record(const struct engine *e) {
-    return (size_t)e->limits.submit_bytes_max + 65536;
+    return (size_t)e->limits.submit_bytes_max + RECORD_SPARE_BYTES;
 }
 
 bool engine_is_full(const struct engine *e) {
@@ -248,8 +258,7 @@ bool engine_is_full(const struct engine *e) {
 bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
     const struct buf *b = &e->records[e->filling];
     uint64_t held = e->first_lsn ? e->state.lsn - e->first_lsn + 1 : 0;
-    return b->len + bytes + largest_record(e) <= b->max &&
-           held + records <= (uint64_t)e->limits.batch_records_max;
+    return b->len + bytes + largest_record(e) <= b->max && held + records <= (uint64_t)e->limits.batch_records_max;
 }
 
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {

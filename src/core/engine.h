@@ -68,6 +68,9 @@ bool engine_effect(struct engine *e, struct effect *ret);
 /* Whom a change or a message is for; how many they are. */
 uint32_t engine_watchers(const struct engine *e, const struct effect *effect, watch_fn each, void *ctx);
 
+/* Makes batches no larger than this, and submits so that a batch holds the largest: whichever of the settings is the
+ * smallest wins. */
+void engine_limits_fit(struct limits *l, uint64_t batch_bytes);
 /* True when the open batch is so large that the caller should append before it feeds more commands. */
 bool engine_is_full(const struct engine *e);
 /* True when commands that write at most so much fit into the open batch, so that they become durable all or none. */
@@ -82,8 +85,8 @@ bool engine_has_work(const struct engine *e);
 wall_time engine_next_due(const struct engine *e);
 mono_time engine_next_lease(const struct engine *e);
 
-wall_time engine_now(const struct engine *e);        /* of the present pass: what a reader of the store has to use */
-uint64_t engine_lsn(const struct engine *e);         /* of the last record applied */
+wall_time engine_now(const struct engine *e); /* of the present pass: what a reader of the store has to use */
+uint64_t engine_lsn(const struct engine *e);  /* of the last record applied */
 uint64_t engine_durable_lsn(const struct engine *e);
 const struct state *engine_state(const struct engine *e);
 const struct live *engine_live(const struct engine *e);

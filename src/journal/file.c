@@ -15,8 +15,14 @@
 #define ARCHIVE_DAYS 30u /* a month of audit and of looking back */
 
 void file_options_default(struct file_options *o) {
-    *o = (struct file_options){.segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES,
-                                .archive_days = ARCHIVE_DAYS};
+    *o = (struct file_options){
+        .segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES, .archive_days = ARCHIVE_DAYS};
+}
+
+uint64_t file_batch_bytes_max(uint64_t segment_bytes) {
+    uint64_t bytes = segment_bytes != 0 ? segment_bytes : SEGMENT_BYTES;
+    REQUIRE(bytes > BLOCK_FIRST_OFFSET + BLOCK_HEADER_BYTES);
+    return bytes - BLOCK_FIRST_OFFSET - BLOCK_HEADER_BYTES;
 }
 
 static enum err die(struct file *f, enum err e) {

@@ -15,6 +15,9 @@ struct file_options {
 
 void file_options_default(struct file_options *o);
 
+/* How much the records of one batch may have in segments of this size; 0 = of the standard size. */
+uint64_t file_batch_bytes_max(uint64_t segment_bytes);
+
 CHECKED enum err file_open(struct disk *disk, struct clock *clock, const struct file_options *o,
                            struct journal **ret, struct why *why);
 

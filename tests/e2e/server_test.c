@@ -861,6 +861,37 @@ static void the_journal_is_folded_while_it_grows(void **state) {
     wireclient_close(&c);
 }
 
+/* Small segments make small submits: what a segment cannot hold is refused, and the server lives. */
+static void what_no_segment_holds_is_refused(void **state) {
+    (void)state;
+    enum { JOBS = 30 };
+    static uint8_t body[60000];
+    static char names[JOBS][8];
+    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    struct wire_job jobs[JOBS];
+    struct wireclient c;
+    realserver_kill(&server);
+    server.flags[0] = "--segment-bytes";
+    server.flags[1] = "1048576";
+    realserver_start(&server);
+    open_admin(&c);
+    for (int i = 0; i < JOBS; i++) {
+        snprintf(names[i], sizeof names[i], "j%d", i);
+        jobs[i] = (struct wire_job){.name = slice_str(names[i]), .body = slice_of(body, sizeof body)};
+    }
+    struct wire_flow flow = {.name = SLICE("wide"), .part = {.options = {&options, 1}, .jobs = {jobs, JOBS}}};
+    struct wire_submit m = {{&flow, 1}};
+    const struct wire_submitted *got = wireclient_ask(&c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+    const struct wire_submitted_flow *refused = got->flows.at;
+    assert_int_equal(got->flows.count, 1);
+    assert_true(slice_eq(refused->code, SLICE("limit")));
+    wireclient_forget(&c);
+    flow.part.jobs.count = JOBS / 3;
+    got = wireclient_ask(&c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+    assert_int_equal(((const struct wire_submitted_flow *)got->flows.at)->code.len, 0);
+    wireclient_close(&c);
+}
+
 static void a_terminated_server_answers_and_seals(void **state) {
     (void)state;
     struct wireclient c;
@@ -902,6 +933,7 @@ int main(void) {
         TEST(what_makes_no_sense_is_refused),
         TEST(finished_flows_leave_in_time_and_the_history_has_them),
         TEST(the_journal_is_folded_while_it_grows),
+        TEST(what_no_segment_holds_is_refused),
         TEST(a_terminated_server_answers_and_seals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
