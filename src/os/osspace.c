@@ -2,7 +2,11 @@
  *
  * A job may leave a million files, and the loop must not wait for their end: a directory with more than a few is moved
  * aside under a fresh name, which is one rename, and a thread removes what lies there. After a crash it lies there
- * still, and goes at the next start. Must not: follow a link that a job has made. */
+ * still, and goes at the next start. Must not: follow a link that a job has made.
+ *
+ * Making and removing directories is what a file system is slow at (ext4: as much as starting a small program). So one
+ * that its job left empty and as it was made is kept under another name, and is the next job's: two renames in place of
+ * two directories made and removed. */
 #include "osspace.h"
 
 #include <dirent.h>
@@ -23,12 +27,14 @@
 
 #define ROOT_MAX 512u
 #define SMALL_COUNT 16u
+#define SPARE_MAX 64u /* kept for others: about as many as run at once */
 #define WALK_FILES 32 /* descriptors while removing */
 
 struct osspace {
     struct space space; /* first: the port's pointer is ours */
     char root[ROOT_MAX], trash[ROOT_MAX + 8];
     uint64_t serial;
+    uint32_t spare_count; /* they are called .spare0, .spare1, … */
     pthread_t remover;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t more;
@@ -112,33 +118,72 @@ static void op_path(struct space *s, const char *name, const char *inside, char 
     ENSURE(len > 0 && (unsigned)len < SPACE_PATH_MAX);
 }
 
-/* Most jobs leave next to nothing: that is gone sooner than a thread is woken. False: there is more. */
-static bool small_remove(const char *path) {
-    DIR *dir = opendir(path);
-    if (dir == NULL) return false;
+static void spare_path(const struct osspace *o, uint32_t number, char ret[SPACE_PATH_MAX]) {
+    snprintf(ret, SPACE_PATH_MAX, "%s/.spare%u", o->root, number);
+}
+
+/* Ours alone, as it was made. A job may have given it to someone else. */
+static bool is_as_made(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700;
+}
+
+/* Takes the files out of a directory. False: there is more, or something else than files and `work`. */
+static bool files_remove(DIR *dir, bool *ret_has_work) {
     uint32_t count = 0;
-    bool is_clear = true;
-    for (struct dirent *entry = readdir(dir); entry != NULL && is_clear; entry = readdir(dir)) {
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        is_clear = ++count <= SMALL_COUNT &&
-                   unlinkat(dirfd(dir), entry->d_name, entry->d_type == DT_DIR ? AT_REMOVEDIR : 0) == 0;
+        if (entry->d_type == DT_DIR && ret_has_work != NULL && strcmp(entry->d_name, "work") == 0)
+            *ret_has_work = true;
+        else if (++count > SMALL_COUNT || unlinkat(dirfd(dir), entry->d_name, 0) != 0)
+            return false;
     }
+    return true;
+}
+
+/* Most jobs leave next to nothing: that is gone sooner than a thread is woken. False: there is more. */
+static bool small_remove(struct osspace *o, const char *path) {
+    DIR *dir = opendir(path), *work = NULL;
+    if (dir == NULL) return false;
+    bool has_work = false, is_clear = files_remove(dir, &has_work);
+    int fd = is_clear && has_work ? openat(dirfd(dir), "work", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (fd >= 0 && (work = fdopendir(fd)) == NULL) (void)close(fd);
+    if (is_clear && has_work) is_clear = work != NULL && files_remove(work, NULL);
+    bool is_spare = is_clear && has_work && o->spare_count < SPARE_MAX && is_as_made(fd) && is_as_made(dirfd(dir));
+    if (is_clear && has_work && !is_spare) is_clear = unlinkat(dirfd(dir), "work", AT_REMOVEDIR) == 0;
+    if (work != NULL) (void)closedir(work);
     (void)closedir(dir);
-    return is_clear && rmdir(path) == 0;
+    if (!is_spare) return is_clear && rmdir(path) == 0;
+    char to[SPACE_PATH_MAX];
+    spare_path(o, o->spare_count, to);
+    if (rename(path, to) != 0) return false;
+    o->spare_count++;
+    return true;
 }
 
 static void op_remove(struct space *s, const char *name) {
     char path[SPACE_PATH_MAX];
     op_path(s, name, "", path);
-    if (!small_remove(path)) move_aside(of(s), path);
+    if (!small_remove(of(s), path)) move_aside(of(s), path);
 }
 
 /* ---- making, writing, reading ---- */
+
+/* One that another job left as it was made. An empty directory in its place, of an earlier life, is replaced. */
+static bool spare_take(struct osspace *o, const char *path) {
+    char from[SPACE_PATH_MAX];
+    if (o->spare_count == 0) return false;
+    spare_path(o, o->spare_count - 1, from);
+    if (rename(from, path) != 0) return false;
+    o->spare_count--;
+    return true;
+}
 
 static enum err op_make(struct space *s, const char *name, struct why *why) {
     char path[SPACE_PATH_MAX];
     REQUIRE(strchr(name, '/') == NULL && name[0] != '.');
     op_path(s, name, "", path);
+    if (spare_take(of(s), path)) return ERR_OK;
     if (mkdir(path, 0700) != 0) {
         if (errno != EEXIST) return fail(why, "mkdir", path);
         move_aside(of(s), path); /* of an earlier life */
@@ -255,8 +300,13 @@ static const struct space_ops ops = {
 static enum err leftovers_remove(struct osspace *o, struct why *why) {
     DIR *dir = opendir(o->root);
     if (dir == NULL) return fail(why, "open directory", o->root);
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
-        if (entry->d_name[0] != '.') op_remove(&o->space, entry->d_name);
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        char path[SPACE_PATH_MAX];
+        bool is_spare = strncmp(entry->d_name, ".spare", 6) == 0; /* who knows what became of it meanwhile */
+        if (entry->d_name[0] == '.' && !is_spare) continue;
+        op_path(&o->space, entry->d_name, "", path);
+        move_aside(o, path);
+    }
     (void)closedir(dir);
     return ERR_OK;
 }
