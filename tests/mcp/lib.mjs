@@ -4,9 +4,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { resolve } from "node:path";
 
-import { Reeve, root } from "../browser/lib/reeve.mjs";
+import { Reeve, root, stopAll } from "../browser/lib/reeve.mjs";
 
-export { Reeve, root };
+export { Reeve, root, stopAll };
 export const program = resolve(root, process.env.REEVE ?? "build/release/reeve");
 
 /** The environment of an agent's program: nothing of ours but what is said. */

@@ -1,5 +1,5 @@
 // The server that most tests share.
-import { closeAll, connect, Reeve } from "./lib.mjs";
+import { closeAll, connect, Reeve, stopAll } from "./lib.mjs";
 
 let starting;
 const clients = new Map();
@@ -17,5 +17,5 @@ export async function client(how) {
 
 export async function stop() {
   await closeAll();
-  if (starting) await (await starting).stop();
+  await stopAll();
 }

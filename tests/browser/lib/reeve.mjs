@@ -49,6 +49,13 @@ export function said(process, text) {
   });
 }
 
+const running = new Set();
+
+/** Ends whatever a test that failed has left running: its pipes would keep this process alive for ever. */
+export async function stopAll() {
+  for (const reeve of [...running]) await reeve.stop();
+}
+
 export class Reeve {
   files = 0; // written so far
 
@@ -61,6 +68,7 @@ export class Reeve {
     reeve.url = `http://127.0.0.1:${reeve.port}`;
     const args = ["up", "--data", reeve.data, "--listen", `127.0.0.1:${reeve.port}`, "--slots", String(slots), ...flags];
     reeve.process = spawn(program, args, { cwd: root, env: environment(), stdio: ["ignore", "pipe", "pipe"] });
+    running.add(reeve);
     await said(reeve.process, "are there");
     reeve.token = (await readFile(join(reeve.data, "admin.token"), "utf8")).trim();
     return reeve;
@@ -147,6 +155,7 @@ export class Reeve {
 
   /** At once: a worker that was asked to end would wait for what runs. Its jobs die with it. */
   async stop() {
+    running.delete(this);
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const over = new Promise((done) => this.process.on("exit", done));
       const pids = [...(await this.children()), ...(await this.started())];

@@ -1,12 +1,11 @@
 // spec(): one fact about the console, shown in a real browser against a real server.
 import { closePage, openPage } from "./browser.mjs";
-import { Reeve } from "./reeve.mjs";
+import { Reeve, stopAll } from "./reeve.mjs";
 
 export const specs = [];
 const SPEC_MS = 90_000;
 
 let shared; // most specs use one server; they name what they make so that it is theirs
-const started = new Set();
 
 /**
  * run gets { reeve, open, fresh }: the shared server; open(path, options) → a page of it, logged in, closed and checked
@@ -14,12 +13,6 @@ const started = new Set();
  */
 export function spec(name, run, { timeout = SPEC_MS } = {}) {
   specs.push({ name, timeout, run: () => runOne(run) });
-}
-
-async function startServer(options) {
-  const reeve = await Reeve.start(options);
-  started.add(reeve);
-  return reeve;
 }
 
 /** What a page looked like and said when its spec failed. */
@@ -35,9 +28,9 @@ async function runOne(run) {
   const pages = [];
   const own = [];
   const given = {
-    reeve: (shared ??= await startServer()),
+    reeve: (shared ??= await Reeve.start()),
     fresh: async (options) => {
-      const reeve = await startServer(options);
+      const reeve = await Reeve.start(options);
       own.push(reeve);
       return reeve;
     },
@@ -63,5 +56,5 @@ async function runOne(run) {
 }
 
 export async function stopServers() {
-  await Promise.all([...started].map((reeve) => reeve.stop()));
+  await stopAll();
 }
