@@ -48,8 +48,8 @@ static bool has_operations(const char *workload) {
     return true;
 }
 
-/* Workload, perhaps shape, value, unit, rounds with the least and the most, floor, ratio, syncs, operations, target, met,
- * version, settings; in this order. */
+/* Workload, perhaps shape, value, unit, rounds with the least and the most, floor, ratio, syncs, operations, target,
+ * met, version, settings; in this order. */
 static void line_is_well_formed(const char *line, const char *workload, bool positive) {
     char head[64];
     snprintf(head, sizeof head, "{\"workload\":\"%s\",", workload);

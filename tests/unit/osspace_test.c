@@ -1,4 +1,4 @@
-/* osspace_test.c: directories of jobs on a real disk: empty when a job gets them, gone or somebody else's afterwards. */
+/* osspace_test.c: directories of jobs on a real disk: empty when a job gets them, gone or another's afterwards. */
 #include "test.h"
 
 #include <dirent.h>

@@ -48,13 +48,8 @@ async function runOne(run) {
     for (const page of pages) told.push(await autopsy(page));
     throw new Error([error.message, ...told].join("\n"), { cause: error });
   } finally {
-    for (const reeve of own) {
-      started.delete(reeve);
-      await reeve.stop();
-    }
+    for (const reeve of own) await reeve.stop();
   }
 }
 
-export async function stopServers() {
-  await stopAll();
-}
+export const stopServers = stopAll;
