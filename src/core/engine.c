@@ -239,10 +239,12 @@ void engine_begin(struct engine *e, const struct inputs *in) {
 }
 
 void engine_limits_fit(struct limits *l, uint64_t batch_bytes) {
-    if ((uint64_t)l->batch_bytes_max > batch_bytes) l->batch_bytes_max = (int64_t)batch_bytes;
-    int64_t submit =
-        l->batch_bytes_max > 2 * RECORD_SPARE_BYTES ? l->batch_bytes_max - RECORD_SPARE_BYTES : l->batch_bytes_max / 2;
-    if (l->submit_bytes_max > submit) l->submit_bytes_max = submit;
+    if ((uint64_t)l->batch_bytes_max > batch_bytes) {
+        l->batch_bytes_max = (int64_t)batch_bytes;
+        if (l->submit_bytes_max > l->batch_bytes_max / 2) l->submit_bytes_max = l->batch_bytes_max / 2; /* and others */
+    }
+    int64_t largest = l->batch_bytes_max - RECORD_SPARE_BYTES;
+    if (largest > 0 && l->submit_bytes_max > largest) l->submit_bytes_max = largest;
 }
 
 static size_t largest_record(const struct engine *e) {
