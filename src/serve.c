@@ -13,6 +13,8 @@
 
 #include "buf.h"
 #include "console_assets.h"
+#include "engine.h"
+#include "file.h"
 #include "handover.h"
 #include "hstore.h"
 #include "json.h"
@@ -579,6 +581,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .zones = oszones(),
                                  .log = log_line,
                                  .log_ctx = v};
+    engine_limits_fit(&v->settings.limits, file_batch_bytes_max((uint64_t)segment_bytes));
     struct server_options o = {.limits = v->settings.limits,
                                .shard = (uint32_t)shard,
                                .archive_days = (uint32_t)archive_days,

@@ -239,12 +239,13 @@ void engine_begin(struct engine *e, const struct inputs *in) {
 }
 
 void engine_limits_fit(struct limits *l, uint64_t batch_bytes) {
+    REQUIRE(batch_bytes > RECORD_SPARE_BYTES && l->batch_bytes_max > RECORD_SPARE_BYTES);
+    int64_t submit = l->batch_bytes_max - RECORD_SPARE_BYTES;
     if ((uint64_t)l->batch_bytes_max > batch_bytes) {
         l->batch_bytes_max = (int64_t)batch_bytes;
-        if (l->submit_bytes_max > l->batch_bytes_max / 2) l->submit_bytes_max = l->batch_bytes_max / 2; /* and others */
+        submit = (l->batch_bytes_max - RECORD_SPARE_BYTES) / 2; /* so that a batch holds more than one */
     }
-    int64_t largest = l->batch_bytes_max - RECORD_SPARE_BYTES;
-    if (largest > 0 && l->submit_bytes_max > largest) l->submit_bytes_max = largest;
+    if (l->submit_bytes_max > submit) l->submit_bytes_max = submit;
 }
 
 static size_t largest_record(const struct engine *e) {

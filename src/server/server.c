@@ -513,7 +513,6 @@ static struct server *server_new(const struct server_world *world, const struct 
     s->world = *world;
     s->options = *o;
     s->limits = &s->options.limits;
-    engine_limits_fit(&s->options.limits, file_batch_bytes_max(o->segment_bytes));
     s->build = bytes_new(slice_str(o->build));
     session_handler(s, &s->handler);
     orion_init(s);

@@ -886,7 +886,7 @@ static void what_no_segment_holds_is_refused(void **state) {
     assert_int_equal(got->flows.count, 1);
     assert_true(slice_eq(refused->code, SLICE("limit")));
     wireclient_forget(&c);
-    flow.part.jobs.count = JOBS / 3;
+    flow.part.jobs.count = JOBS / 5;
     got = wireclient_ask(&c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
     assert_int_equal(((const struct wire_submitted_flow *)got->flows.at)->code.len, 0);
     wireclient_close(&c);

@@ -311,6 +311,8 @@ static void name_undo(const struct record *rec) {
     case POWERCUT_SYNC:
     case POWERCUT_SYNC_ALL: return;
     }
+    /* The directory it was in may have got another name, and that one may be durable: then it is gone with its path. */
+    if (rc != 0 && errno == ENOENT) return;
     if (rc != 0) die("undo of a name: %s: %s", path, strerrordesc_np(errno));
     g.names_undone++;
 }
