@@ -149,6 +149,7 @@ static void an_earlier_life_leaves_nothing(void **state) {
     put(l, ".spare0", "work/meanwhile");
     osspace_close(l->space);
     lab_open(l);
+    assert_int_equal(access(path_of(l, ".spare0", "work/meanwhile"), F_OK), -1);
     make(l, "b");
     is_fresh(l, "b");
     make(l, "c");
