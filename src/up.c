@@ -318,13 +318,25 @@ static void line_of(const struct up *u, const char *name, char ret[LINE_BYTES]) 
     fclose(f);
 }
 
+/* Where a listener was asked for; the server would not be there without it. */
+static void say_listener(const char *what, const char *address) {
+    if (address == NULL || address[0] == 0) return;
+    const char *port = strrchr(address, ':');
+    bool is_chosen = port != NULL && strcmp(port, ":0") == 0; /* by the system */
+    printf("%s on %s%s.\n", what, address, is_chosen ? ", a free port that serve.log names" : "");
+}
+
 static void say_where(const struct up *u) {
     char address[LINE_BYTES], orion[LINE_BYTES];
     const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
     line_of(u, "address", address);
     line_of(u, "orion.address", orion);
     printf("A server on %s and a worker are there; what they say is in %s/*.log.\n\n", address, u->data);
-    if (u->orion != NULL) printf("Orion's interface is on %s.\n\n", orion);
+    say_listener("Orion's interface is", u->orion != NULL ? orion : NULL);
+    say_listener("Titan's protocol is", u->titan);
+    say_listener("The interface of Titan's dashboard is", u->titan_http);
+    say_listener("Redis clients find the shared store", u->resp);
+    if (u->orion != NULL || u->titan != NULL || u->titan_http != NULL || u->resp != NULL) printf("\n");
     say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
     printf("  reeve run -- echo hello       one command as a job\n"

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include "spec_value.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
+#define RECONNECT_MS 100 /* between two looks for a server that is gone */
 
 enum err cli_refuse(struct cli *c, enum err e, const char *format, ...) {
     va_list args;
@@ -230,6 +232,19 @@ enum err cli_connect(struct cli *c) {
     if (where.data == NULL) where.data = environment("REEVE_DATA");
     if (where.data == NULL) where.data = ".reeve";
     return client_open(&c->client, &where, c->why);
+}
+
+bool cli_is_back(struct cli *c, enum err e, const volatile sig_atomic_t *stop) {
+    if (e == ERR_OK || !c->client.is_lost) return false;
+    if (!c->json) fprintf(stderr, "reeve %s: the server is gone; waiting for it to come back\n", c->verb->words);
+    int64_t until_ms = c->world->clock->mono(c->world->clock).ms + CLIENT_PATIENCE_MS;
+    client_close(&c->client);
+    do {
+        (void)poll(NULL, 0, RECONNECT_MS);
+        if (stop != NULL && *stop) return false;
+        e = cli_connect(c);
+    } while (e == ERR_UNKNOWN && c->world->clock->mono(c->world->clock).ms < until_ms);
+    return e == ERR_OK;
 }
 
 /* ---- the connection of a shell, lent to its verbs ---- */

@@ -89,6 +89,10 @@ struct cli {
 
 /* Finds the server and says hello; done already for verbs that need one. */
 CHECKED enum err cli_connect(struct cli *c);
+/* Whether waiting may go on after this error: the connection broke, as by a killed server, and one answers again within
+ * CLIENT_PATIENCE_MS. Requests under way are forgotten, so ask again. False: `why` says what there is to say; also once
+ * *stop is set (NULL: never). */
+bool cli_is_back(struct cli *c, enum err e, const volatile sig_atomic_t *stop);
 /* Runs the verb that the words begin with; its exit code. */
 int cli_run(const struct cli_world *world, struct cli *host, int argc, char **argv);
 /* The verb, and how many of the words name it; NULL = there is none. */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "panic.h"
@@ -216,6 +215,7 @@ enum err client_send(struct client *c, enum wire_op op, const void *message, uin
                     c->frame_bytes_max);
     if (e == ERR_OK) e = send_all(c, buf_slice(&out), why);
     buf_fini(&out);
+    c->is_lost |= e == ERR_UNKNOWN;
     if (e != ERR_OK) return e;
     *ret_request = c->request_last;
     c->open_requests++;
@@ -287,6 +287,7 @@ enum err client_next(struct client *c, int wait_ms, struct client_frame *ret, st
         if (e != ERR_OK || ret->op != 0) return e;
         compact(c);
         e = read_more(c, wait_ms, &some, why);
+        c->is_lost |= e == ERR_UNKNOWN;
         if (e != ERR_OK || (!some && wait_ms >= 0)) return e;
         if (!some) return ERR_OK; /* a signal: the caller may want to look at something */
     }
@@ -322,8 +323,7 @@ enum err client_answer(struct client *c, uint32_t request, struct client_frame *
 }
 
 static void wait_ms(uint32_t ms) {
-    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
-    nanosleep(&t, NULL);
+    (void)poll(NULL, 0, (int)ms);
 }
 
 enum err client_ask(struct client *c, enum wire_op op, const void *message, struct client_frame *ret, struct why *why) {

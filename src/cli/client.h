@@ -28,6 +28,7 @@ struct client {
     uint8_t server_wire; /* version of frames */
     char tenant[64];     /* that we act for */
     uint32_t open_requests; /* asked, and not answered to the end */
+    bool is_lost;           /* the connection broke: no answer comes any more */
 };
 
 struct client_frame {

@@ -131,6 +131,7 @@ struct following {
     uint32_t events_request, logs_request, cancel_request;
     uint32_t attempt;       /* the last that was heard of */
     uint32_t attempt_shown; /* the last whose output is, or was, shown */
+    uint64_t shown_bytes;   /* of it */
     bool ended;
     bool is_left; /* to itself: nobody waits any more */
 };
@@ -149,9 +150,17 @@ static enum err hear(struct following *w, const struct client_frame *f) {
     if (e != ERR_OK) return e;
     if (f->request == w->events_request && f->op == WIRE_EVENTS) hear_events(w, f->message);
     if (f->request != w->logs_request || f->op != WIRE_LOG_DATA) return ERR_OK;
-    logs_print(w->c, f->message, false);
+    const struct wire_log_data *m = f->message;
+    const struct wire_log_piece *pieces = m->pieces.at;
+    for (uint32_t i = 0; i < m->pieces.count; i++) w->shown_bytes = pieces[i].offset + pieces[i].data.len;
+    logs_print(w->c, m, false);
     if (!(f->flags & FRAME_MORE)) w->logs_request = 0;
     return ERR_OK;
+}
+
+static enum err show_output(struct following *w) {
+    struct wire_logs m = {.job = w->job, .attempt = w->attempt_shown, .offset = w->shown_bytes, .follow = true};
+    return client_send(&w->c->client, WIRE_LOGS, &m, &w->logs_request, w->c->why);
 }
 
 static enum err step(struct following *w) {
@@ -165,29 +174,30 @@ static enum err step(struct following *w) {
         e = client_send(&c->client, WIRE_CANCEL, &m, &w->cancel_request, c->why);
     }
     if (e == ERR_OK && w->logs_request == 0 && w->attempt > w->attempt_shown) {
-        struct wire_logs m = {.job = w->job, .attempt = ++w->attempt_shown, .follow = true};
+        w->attempt_shown++;
+        w->shown_bytes = 0;
         if (w->attempt_shown > 1) fprintf(stderr, "reeve run: attempt %u\n", w->attempt_shown);
-        e = client_send(&c->client, WIRE_LOGS, &m, &w->logs_request, c->why);
+        e = show_output(w);
     }
     return e;
 }
 
-/* Until the job is over and all of its output shown. */
-static enum err follow(struct cli *c, struct slice job) {
-    struct following w = {.c = c, .job = job};
-    struct wire_name name = {job};
+/* Until the job is over and all of its output shown. After a break it goes on where it was. */
+static enum err follow(struct following *w) {
+    struct cli *c = w->c;
+    struct wire_name name = {w->job};
     struct wire_subscribe m = {.targets = {&name, 1}, .state_first = true};
-    struct sigaction act = {.sa_handler = interrupt};
-    interrupted = 0;
-    sigaction(SIGINT, &act, NULL);
-    enum err e = client_send(&c->client, WIRE_SUBSCRIBE, &m, &w.events_request, c->why);
+    bool had_output = w->logs_request != 0;
+    w->cancel_request = w->logs_request = 0;
+    enum err e = client_send(&c->client, WIRE_SUBSCRIBE, &m, &w->events_request, c->why);
+    if (e == ERR_OK && had_output) e = show_output(w);
     while (e == ERR_OK) {
         struct client_frame f;
-        e = step(&w);
-        if (w.is_left) c->exit_code = EXIT_SIGNAL + SIGINT;
-        if (e != ERR_OK || w.is_left || (w.ended && w.logs_request == 0 && w.attempt == w.attempt_shown)) break;
+        e = step(w);
+        if (w->is_left) c->exit_code = EXIT_SIGNAL + SIGINT;
+        if (e != ERR_OK || w->is_left || (w->ended && w->logs_request == 0 && w->attempt == w->attempt_shown)) break;
         e = client_next(&c->client, -1, &f, c->why);
-        if (e == ERR_OK && f.op != 0) e = hear(&w, &f);
+        if (e == ERR_OK && f.op != 0) e = hear(w, &f);
         client_forget(&c->client);
     }
     return e;
@@ -233,6 +243,13 @@ enum err verb_run_command(struct cli *c) {
             printf("%.*s\n", SLICE_FMT(job));
         return ERR_OK;
     }
-    e = follow(c, job);
-    return e == ERR_OK && c->exit_code == 0 ? finish(c, job) : e;
+    struct following w = {.c = c, .job = job};
+    struct sigaction act = {.sa_handler = interrupt};
+    interrupted = 0;
+    sigaction(SIGINT, &act, NULL);
+    do {
+        e = follow(&w);
+        if (e == ERR_OK && !w.is_left) e = finish(c, job);
+    } while (cli_is_back(c, e, &interrupted));
+    return e;
 }

@@ -15,8 +15,13 @@ struct waiting {
     uint32_t wait_request, events_request, get_request;
     uint32_t get_next;                     /* target that is asked about */
     uint32_t *done, *jobs, *bad, *running; /* per target, as last seen */
+    bool any;      /* one of them is enough */
+    bool is_again; /* the server was gone in between */
     bool draws, dirty, over, timed_out, any_bad;
     int64_t drawn_ms;
+    int64_t until_ms;   /* 0 = however long it takes */
+    struct slice *said; /* what is over and was told: a server that came back tells it once more */
+    uint32_t said_count;
 };
 
 static int64_t now_ms(const struct cli *c) {
@@ -72,7 +77,15 @@ static void wipe(const struct waiting *w) {
 
 /* ---- frames ---- */
 
+static bool was_said(const struct waiting *w, struct slice job) {
+    for (uint32_t i = 0; i < w->said_count; i++)
+        if (slice_eq(w->said[i], job)) return true;
+    return false;
+}
+
 static void say_over(struct waiting *w, const struct wire_job_view *v) {
+    if (w->is_again && was_said(w, v->job)) return;
+    if (w->said_count < w->targets.count) w->said[w->said_count++] = arena_slice(&w->c->arena, v->job);
     bool good = slice_eq(v->state, SLICE("succeeded")) || slice_eq(v->state, SLICE("skipped"));
     if (!good) w->any_bad = true;
     if (w->c->json) {
@@ -127,32 +140,48 @@ static enum err look(struct waiting *w) {
     return client_send(&w->c->client, WIRE_GET, &m, &w->get_request, w->c->why);
 }
 
-static enum err begin(struct waiting *w, bool any, int64_t timeout_ms) {
+static enum err begin(struct waiting *w) {
     struct cli *c = w->c;
-    struct wire_wait m = {.targets = w->targets, .any = any, .timeout_ms = timeout_ms};
+    struct wire_wait m = {.targets = w->targets, .any = w->any};
     struct wire_subscribe s = {.targets = w->targets};
-    size_t n = w->targets.count;
-    w->done = ARENA_ARRAY(&c->arena, uint32_t, n);
-    w->jobs = ARENA_ARRAY(&c->arena, uint32_t, n);
-    w->bad = ARENA_ARRAY(&c->arena, uint32_t, n);
-    w->running = ARENA_ARRAY(&c->arena, uint32_t, n);
     enum err e = ERR_OK;
+    if (w->until_ms != 0) m.timeout_ms = w->until_ms > now_ms(c) ? w->until_ms - now_ms(c) : 1;
+    w->get_request = w->get_next = 0;
+    w->dirty = true;
     if (w->draws) e = client_send(&c->client, WIRE_SUBSCRIBE, &s, &w->events_request, c->why);
     if (e == ERR_OK) e = client_send(&c->client, WIRE_WAIT, &m, &w->wait_request, c->why);
     return e;
 }
 
-enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t timeout_ms, bool quiet, bool *ret_bad) {
-    struct waiting w = {.c = c, .targets = targets, .dirty = true};
-    w.draws = c->is_terminal && !quiet && !c->json;
-    enum err e = begin(&w, any, timeout_ms);
-    while (e == ERR_OK && !w.over) {
+/* Until it is over, or the connection is. */
+static enum err watch(struct waiting *w) {
+    struct cli *c = w->c;
+    enum err e = begin(w);
+    while (e == ERR_OK && !w->over) {
         struct client_frame f;
-        e = look(&w);
-        if (e == ERR_OK) e = client_next(&c->client, w.draws && w.dirty ? REDRAW_MS : -1, &f, c->why);
-        if (e == ERR_OK && f.op != 0) e = hear(&w, &f);
+        e = look(w);
+        if (e == ERR_OK) e = client_next(&c->client, w->draws && w->dirty ? REDRAW_MS : -1, &f, c->why);
+        if (e == ERR_OK && f.op != 0) e = hear(w, &f);
     }
-    wipe(&w);
+    wipe(w);
+    return e;
+}
+
+enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t timeout_ms, bool quiet, bool *ret_bad) {
+    struct waiting w = {.c = c, .targets = targets, .any = any};
+    uint32_t n = targets.count;
+    w.draws = c->is_terminal && !quiet && !c->json;
+    if (timeout_ms != 0) w.until_ms = now_ms(c) + timeout_ms;
+    w.done = ARENA_ARRAY(&c->arena, uint32_t, n);
+    w.jobs = ARENA_ARRAY(&c->arena, uint32_t, n);
+    w.bad = ARENA_ARRAY(&c->arena, uint32_t, n);
+    w.running = ARENA_ARRAY(&c->arena, uint32_t, n);
+    w.said = ARENA_ARRAY(&c->arena, struct slice, n);
+    enum err e = watch(&w);
+    while (cli_is_back(c, e, NULL)) {
+        w.is_again = true;
+        e = watch(&w);
+    }
     if (e == ERR_OK && w.timed_out) c->exit_code = EXIT_TIMED_OUT;
     *ret_bad = w.any_bad;
     return e;

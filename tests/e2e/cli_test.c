@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "realcli.h"
+#include "realserver.h"
 
 static struct realcli *const r = &realcli_group;
 
@@ -428,6 +429,29 @@ static void what_dies_is_started_again(void **state) {
     realcli_refused(&own, "ls", 8, "no server runs");
 }
 
+/* What is waited for kills the server, once its beginning was seen; then what waits sees the rest, once each. */
+static void waiting_outlives_a_killed_server(void **state) {
+    (void)state;
+    static const char script[] =
+        "cd $D && kill_it='kill -9 $(pgrep -f -P $(cat up.pid) reeve.serve)' && export kill_it || exit 90\n"
+        "seen() { echo \"until grep -q $1 $D/shown; do sleep 0.01; done; cd $D; $kill_it\"; }\n"
+        "$R run --data $D -- sh -c \"echo one; $(seen one); echo two; exit 3\" >shown 2>said\n"
+        "[ $? = 3 ] && [ \"$(tr '\\n' ' ' <shown)\" = 'one two ' ] && grep -q 'waiting for it' said || exit 91\n"
+        "first=$($R run --data $D -d true); : >shown\n"
+        "second=$($R run --data $D -d -- sh -c \"$(seen $first); sleep 0.1\")\n"
+        "$R wait --data $D $first $second >shown 2>said && grep -q 'waiting for it' said || exit 92\n"
+        "[ $(grep -c $first shown) = 1 ] && [ $(grep -c $second shown) = 1 ] || exit 93\n"
+        "$R wait --data $D --timeout 1ms $($R run --data $D -d sleep 5) && exit 94\n"
+        ":\n";
+    char command[256];
+    realcli_up(&own);
+    assert_int_equal(setenv("D", own.data, 1) + setenv("R", realserver_binary(), 1), 0);
+    snprintf(command, sizeof command, "timeout 60 sh %s; code=$?; tail -n 9 %s/shown %s/said >&2; exit $code",
+             realcli_file(&own, "script", script), own.data, own.data);
+    int status = system(command);
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* Ended and started again, both are as before. */
 static void down_and_up_again(void **state) {
     (void)state;
@@ -460,6 +484,7 @@ int main(void) {
         cmocka_unit_test(help_completion_and_manual),
         cmocka_unit_test(wrong_words),
         cmocka_unit_test_setup_teardown(what_dies_is_started_again, make_own, stop_own),
+        cmocka_unit_test_setup_teardown(waiting_outlives_a_killed_server, make_own, stop_own),
         cmocka_unit_test(down_and_up_again),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

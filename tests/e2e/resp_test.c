@@ -517,7 +517,8 @@ static void up_opens_the_listener(void **state) {
     struct realcli up;
     char path[160], line[400], command[300] = "";
     realcli_make(&up);
-    realcli_ok(&up, "up --listen 127.0.0.1:0 --resp=127.0.0.1:0 --detach", NULL);
+    struct ran ran = realcli_ok(&up, "up --listen 127.0.0.1:0 --resp=127.0.0.1:0 --detach", NULL);
+    assert_has(ran.out, "Redis clients find the shared store on 127.0.0.1:0, a free port");
     snprintf(path, sizeof path, "%s/serve.log", up.data);
     FILE *f = fopen(path, "re");
     assert_non_null(f);

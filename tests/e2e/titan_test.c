@@ -149,7 +149,8 @@ static void up_opens_it_too(void **state) {
     char path[160], line[400];
     bool found = false;
     realcli_make(&own);
-    realcli_ok(&own, "up --listen 127.0.0.1:0 --titan=127.0.0.1:0 --detach", NULL);
+    struct ran ran = realcli_ok(&own, "up --listen 127.0.0.1:0 --titan=127.0.0.1:0 --detach", NULL);
+    assert_has(ran.out, "Titan's protocol is on 127.0.0.1:0");
     snprintf(path, sizeof path, "%s/serve.log", own.data);
     FILE *f = fopen(path, "re");
     assert_non_null(f);
