@@ -15,8 +15,8 @@ struct waiting {
     uint32_t wait_request, events_request, get_request;
     uint32_t get_next;                     /* target that is asked about */
     uint32_t *done, *jobs, *bad, *running; /* per target, as last seen */
-    bool any;      /* one of them is enough */
-    bool is_again; /* the server was gone in between */
+    bool any;                              /* one of them is enough */
+    bool is_again;                         /* the server was gone in between */
     bool draws, dirty, over, timed_out, any_bad;
     int64_t drawn_ms;
     int64_t until_ms;   /* 0 = however long it takes */
