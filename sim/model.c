@@ -322,7 +322,9 @@ static bool is_fatal_exit(const struct trace_job *spec, uint32_t code) {
 
 /* ---- what is done outside ---- */
 
+/* Nothing is open outside any more, so the time that it had does not end a job whose output is being judged. */
 static void told(struct model *m, struct model_flow *f, struct model_job *j, uint8_t word) {
+    j->begun = 0;
     if (word == 1)
         attempt_succeeded(m, f, j);
     else
