@@ -206,6 +206,7 @@ void talk_say(struct agent *a) {
 static void hear_assign(struct agent *a, const struct wire_assign *m) {
     const struct wire_assignment *orders = m->assignments.at;
     if (!talk_epoch(a, m->epoch)) return;
+    a->is_detaching = false; /* it crossed our goodbye: that comes again when this is done */
     for (uint32_t i = 0; i < m->assignments.count; i++) run_assign(a, &orders[i]);
 }
 

@@ -181,6 +181,9 @@ void ask_detach(struct server *s, struct request *r) {
     call_command(s, r, c, 0, &cmd);
     if (r->session->worker_number != 0) map_del(&s->session_by_worker, r->session->worker_number);
     r->session->worker_number = 0;
+    /* An order may have crossed the goodbye. What it led to is told after another `attach`: here its log is nobody's,
+     * and its end must not be taken without its log. */
+    r->session->attach = ATTACH_NONE;
     server_log(s, SERVER_INFO, "worker_gone", "%.*s detached", SLICE_FMT(bytes_slice(r->session->worker)));
 }
 

@@ -1,5 +1,5 @@
-/* given_away_test.c: a worker that comes back with an attempt that has been given away meanwhile, against the built
- * server. Both cases were found by the simulator. */
+/* given_away_test.c: a worker that comes back with an attempt that has been given away meanwhile, or goes while one is
+ * being given to it, against the built server. All cases were found by the simulator. */
 #include "test.h"
 
 #include <stdio.h>
@@ -40,9 +40,13 @@ static const void *next(struct wireclient *w, enum wire_op op) {
     return NULL;
 }
 
-/* Worker w1 is given an exclusive job, goes, and comes back as a new incarnation without it: so the attempt ends as
- * lost, and there is a second one. Returns the first. */
-static struct wire_attempt give_and_lose(struct wireclient *w) {
+static struct wire_attempt assigned(struct wireclient *w) {
+    const struct wire_assign *a = next(w, WIRE_ASSIGN);
+    return ((const struct wire_assignment *)a->assignments.at)->attempt;
+}
+
+/* Worker w1 is given an exclusive job. */
+static struct wire_attempt give(struct wireclient *w) {
     struct wireclient c;
     wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
     struct wire_options options = {.kind = WIRE_JOB_COMMAND,
@@ -57,13 +61,28 @@ static struct wire_attempt give_and_lose(struct wireclient *w) {
     (void)wireclient_ask(&c, WIRE_SUBMIT, &submit, WIRE_SUBMITTED);
     wireclient_close(&c);
     send_attach(w, 1, NULL, 0);
-    const struct wire_assign *a = next(w, WIRE_ASSIGN);
-    struct wire_attempt attempt = ((const struct wire_assignment *)a->assignments.at)->attempt;
+    return assigned(w);
+}
+
+/* It goes, and comes back as a new incarnation without it: so the attempt ends as lost, and there is a second one.
+ * Returns the first. */
+static struct wire_attempt give_and_lose(struct wireclient *w) {
+    struct wire_attempt attempt = give(w);
     wireclient_close(w);
     send_attach(w, 2, NULL, 0);
-    a = next(w, WIRE_ASSIGN);
-    assert_int_equal(((const struct wire_assignment *)a->assignments.at)->attempt.attempt, 2);
+    assert_int_equal(assigned(w).attempt, 2);
     return attempt;
+}
+
+/* Ten bytes of output, and that it is over; what is said to that. */
+static const void *tell_log_and_end(struct wireclient *w, struct wire_attempt attempt, enum wire_op answer) {
+    struct wire_log_piece piece = {.data = SLICE("hello log\n")};
+    struct wire_log_batch batch = {.attempt = attempt, .pieces = {&piece, 1}};
+    struct wire_log log = {{&batch, 1}};
+    assert_true(wireclient_tell(w, WIRE_LOG, &log));
+    struct wire_end end = {.attempt = attempt, .outcome = WIRE_OUTCOME_OK, .log_bytes = 10};
+    struct wire_done done = {{&end, 1}};
+    return wireclient_ask(w, WIRE_DONE, &done, answer);
 }
 
 /* Its log is not wanted any more, so it is not missed either: else the worker would try for ever. */
@@ -71,16 +90,28 @@ static void an_end_that_comes_too_late_is_refused_for_good(void **state) {
     (void)state;
     struct wireclient w;
     struct wire_attempt attempt = give_and_lose(&w);
-    struct wire_log_piece piece = {.data = SLICE("hello log\n")};
-    struct wire_log_batch batch = {.attempt = attempt, .pieces = {&piece, 1}};
-    struct wire_log log = {{&batch, 1}};
-    assert_true(wireclient_tell(&w, WIRE_LOG, &log));
-    struct wire_end end = {.attempt = attempt, .outcome = WIRE_OUTCOME_OK, .log_bytes = 10};
-    struct wire_done done = {{&end, 1}};
-    const struct wire_done_ack *ack = wireclient_ask(&w, WIRE_DONE, &done, WIRE_DONE_ACK);
+    const struct wire_done_ack *ack = tell_log_and_end(&w, attempt, WIRE_DONE_ACK);
     const struct wire_end_ack *one = ack->acks.at;
     assert_int_equal(ack->acks.count, 1);
     assert_true(slice_eq(one->code, SLICE("stale")));
+    wireclient_close(&w);
+}
+
+/* The worker's goodbye and an order crossed. Its log is taken only from whoever is attached, so is its end. */
+static void an_end_behind_a_goodbye_waits_for_the_next_attach(void **state) {
+    (void)state;
+    struct wireclient w;
+    struct wire_attempt attempt = give(&w);
+    struct wire_detach detach = {.reason = SLICE("drained")};
+    (void)wireclient_ask(&w, WIRE_DETACH, &detach, WIRE_ACCEPTED);
+    const struct wire_error *refused = tell_log_and_end(&w, attempt, WIRE_ERROR);
+    assert_true(slice_eq(refused->code, SLICE("wrong_state")));
+    wireclient_close(&w);
+    struct wire_held held = {.attempt = attempt, .phase = WIRE_HELD_FINISHED};
+    send_attach(&w, 1, &held, 1);
+    (void)next(&w, WIRE_ATTACHED);
+    const struct wire_done_ack *ack = tell_log_and_end(&w, attempt, WIRE_DONE_ACK);
+    assert_int_equal(((const struct wire_end_ack *)ack->acks.at)->code.len, 0);
     wireclient_close(&w);
 }
 
@@ -104,6 +135,7 @@ static void what_is_not_its_own_is_dropped_before_attached(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_end_that_comes_too_late_is_refused_for_good, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_end_behind_a_goodbye_waits_for_the_next_attach, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_its_own_is_dropped_before_attached, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
