@@ -34,7 +34,7 @@ HOW_FAST = (
     ("W6", "", "`/bin/true` as a job, output kept"),
     ("W11", "p99, others queued", "a tenant's small job while another's 100,000 wait, 99 of 100"),
     ("W9", "1,000,000 x 1", "kill -9 with a million flows queued, until the first job is given away again"),
-    ("W10", "per job", "memory of a queued job beside its text"),
+    ("W10", "job in a flow", "memory of a queued job beside its text of 200 bytes"),
 )
 HOW = """*ratio* says how near it comes to the floor, measured in turn with it: 1 = as good, whichever way the unit runs. *syncs* is how often the server's own counter of them rose during one measurement of so many *operations* (submits answered, jobs ended).
 What the floors are, and what limits each: [docs/benchmarks.md](../docs/benchmarks.md)."""

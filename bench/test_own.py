@@ -10,9 +10,11 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "peers"))
-sys.path.insert(1, os.path.join(os.path.dirname(HERE), "sdk", "python", "tests"))
+sys.path.insert(0, HERE)
+sys.path.insert(1, os.path.join(HERE, "peers"))
+sys.path.insert(2, os.path.join(os.path.dirname(HERE), "sdk", "python", "tests"))
 
+import own  # noqa: E402
 import sections  # noqa: E402
 
 WITH = '{"payload_bytes":200,"connections":1,"in_flight":1,"jobs_per_request":1,"jobs":null,"workers":0,"sync":"before each answer"}'
@@ -144,6 +146,15 @@ class Run(unittest.TestCase):
         self.assertIn("not ok 2 - README.md", done.stdout)
         tree.run("--render")
         self.assertEqual(tree.run("--check").returncode, 0)
+
+
+class Words(unittest.TestCase):
+    def test_the_short_table_names_figures_that_the_program_has(self):
+        folder = os.path.join(os.path.dirname(HERE), "src", "bench")
+        source = "".join(sections.read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".c"))
+        for workload, shape, _ in own.HOW_FAST:
+            self.assertIn(f'"{workload}"', source)
+            self.assertIn(f'"{shape}"', source)
 
 
 class Sections(unittest.TestCase):

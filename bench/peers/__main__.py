@@ -85,13 +85,14 @@ def run(args):
     results = {"command": command(), "date": machine.today(), "quick": args.quick, "whole": is_whole(args),
                "machine": machine.machine(args.data), "busy": machine.busy(), "floors": floors(args.data, args.quick)}
     results["workloads"] = []
+    counting = began + (args.minutes - (LOSS_MINUTES if os.path.exists(LOSS) else 0)) * 60
+    end = counting - COUNTING_MINUTES * 60
     for i, each in enumerate(workloads):
         # What one of them did not use the next ones have.
-        left = (args.minutes - COUNTING_MINUTES - (LOSS_MINUTES if os.path.exists(LOSS) else 0)) * 60 - (time.monotonic() - began)
-        seconds = left * each.share / sum(one.share for one in workloads[i:])
-        results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds))
+        seconds = (end - time.monotonic()) * each.share / sum(one.share for one in workloads[i:])
+        results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds, end))
     if not args.no_syncs:
-        count_syncs(results["workloads"], peers, workloads, args.data, args.quick)
+        count_syncs(results["workloads"], peers, workloads, args.data, args.quick, counting)
     results["systems"] = described(peers)
     results["minutes"] = (time.monotonic() - began) / 60
     return results
@@ -123,7 +124,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--quick", action="store_true", help="small counts: whether it works, not how fast it is")
     p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--minutes", type=float, default=14, help="after about so many no more rounds begin")
+    p.add_argument("--minutes", type=float, default=14, help="after about so many nothing more begins; who had no turn is listed as not run")
     p.add_argument("--only", default="", help="workloads: W1,W2")
     p.add_argument("--systems", default="", help="parts of names: reeve,redis")
     p.add_argument("--data", default=machine.disk(), help="on which disk")
