@@ -164,5 +164,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except sections.Broken as error:
+    except (sections.Broken, Failed) as error:
         raise SystemExit(f"bench/peers: {error}") from None
