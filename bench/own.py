@@ -49,7 +49,7 @@ def amount(line, key):
 
 
 def name_of(line):
-    return line["workload"] + (f", {line['shape']}" if line.get("shape") else "")
+    return line["workload"] + (f" ({line['shape']})" if line.get("shape") else "")
 
 
 def target_of(line):
@@ -76,24 +76,27 @@ def row(line):
     counted = per_thousand(line["syncs"] or None, line["operations"])
     cells = [name_of(line), amount(line, "value"), f"{number(line['min'])} … {number(line['max'])}", amount(line, "floor"),
              "" if line["ratio"] is None else f"{line['ratio']:.2f}", target_of(line), verdict(line),
-             number(line["syncs"]) if line["syncs"] else "", number(line["operations"]) if line["operations"] else "",
-             "" if counted is None else number(counted)]
+             some(line["syncs"]), some(line["operations"]), some(counted)]
     return "| " + " | ".join(cells) + " |"
+
+
+def some(value):
+    return number(value) if value else ""
 
 
 def settings_row(workload):
     with_ = workload["settings"]
     slots = "" if not with_["workers"] else f" × {number(with_['slots'])}" if with_.get("slots") else ", slots by default"
     jobs = "as many as there is time for" if with_["jobs"] is None else number(with_["jobs"])
-    cells = [workload["workload"], workload["text"], f"{with_['payload_bytes']} B", number(with_["connections"]), number(with_["in_flight"]),
-             number(with_["jobs_per_request"]), jobs, f"{with_['workers']}{slots}", with_["sync"], with_.get("other", "")]
+    cells = [workload["workload"], workload["text"], *(some(with_[key]) for key in ("payload_bytes", "connections", "in_flight", "jobs_per_request")),
+             jobs, f"{some(with_['workers'])}{slots}", with_["sync"], with_.get("other", "")]
     return "| " + " | ".join(cells) + " |"
 
 
 def told(lines):
     asked = [line for line in lines if line["met"] is not None]
     missed = [name_of(line) for line in asked if not line["met"]]
-    return f"{len(asked) - len(missed)} of {len(asked)} targets are met" + (f"; missed: {'; '.join(missed)}" if missed else "") + "."
+    return f"{len(asked) - len(missed)} of {len(asked)} targets are met" + (f"; missed: {', '.join(missed)}" if missed else "") + "."
 
 
 def results_part(record):
@@ -104,7 +107,7 @@ def results_part(record):
            "| | value | least … most | floor | ratio | target | | syncs | operations | syncs per 1,000 |",
            "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |", *map(row, lines), "",
            "### Settings", "", "Server and workers are the program with its defaults, asked by TCP with a token.", "",
-           "| | what | payload | connections | in flight on each | jobs in a request | jobs in a round | workers × slots | synced | besides |",
+           "| | what | payload, bytes | connections | in flight on each | jobs in a request | jobs in a round | workers × slots | synced | besides |",
            "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |", *map(settings_row, record["workloads"])]
     return "\n".join(out)
 
