@@ -67,7 +67,7 @@ def rests(process):
 class Server:
     """With `counts` under callgrind, which sleeps until `resume` or for ever; without it as it is."""
 
-    def __init__(self, program, folder, counts=True, from_start=True):
+    def __init__(self, program, folder, counts=True, from_start=True, flags=()):
         self.program, self.folder, self.data = program, folder, os.path.join(folder, "data")
         self.counts = counts
         self.log = open(os.path.join(folder, "log"), "wb")
@@ -76,7 +76,7 @@ class Server:
         self.light = tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else folder)
         valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={self.out}",
                     f"--instr-atstart={'yes' if from_start else 'no'}"]
-        serve = [program, "serve", "--data", self.data, "--listen", "127.0.0.1:0"]
+        serve = [program, "serve", "--data", self.data, "--listen", "127.0.0.1:0", *flags]
         self.process = subprocess.Popen((valgrind if counts else []) + serve, stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log)
         until(self.answers, "the server")
@@ -165,7 +165,7 @@ class Server:
 
 class Crowd:
     """Many workers in one process: connections that attach, and end at once what they are given. They beat only when they
-    are told to, so that what is counted does not depend on how long it took: a lease lasts for half a minute."""
+    are told to, so that what is counted does not depend on how long it took; leases have to last for as long."""
 
     def __init__(self, server, count, slots):
         self.slots, self.leases = slots, 0
