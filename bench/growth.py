@@ -37,7 +37,7 @@ LEASE = ("--lease-ms", "3600000")  # nobody beats while it is measured, and on a
 QUEUED = 1000
 ROUNDS = 3
 ROUNDS_JOBS_MAX = 100000  # more are measured once
-INSTRUCTIONS_JOBS_MAX = 100000  # a million take a quarter of an hour under callgrind
+INSTRUCTIONS_JOBS_MAX = 100000  # a million take minutes under callgrind
 
 
 def trips_cost(lab, crowd):

@@ -1,4 +1,4 @@
-"""What `make bench` writes, and where; without measuring anything. Prints TAP.
+"""What `make bench` and `make bench-growth` write, and where; without measuring anything. Prints TAP.
 
     python3 bench/test_own.py
 """
@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.dom.minidom
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(1, os.path.join(HERE, "peers"))
 sys.path.insert(2, os.path.join(os.path.dirname(HERE), "sdk", "python", "tests"))
 
+import growth_draw  # noqa: E402
 import own  # noqa: E402
 import sections  # noqa: E402
 
@@ -146,6 +148,33 @@ class Run(unittest.TestCase):
         self.assertIn("not ok 2 - README.md", done.stdout)
         tree.run("--render")
         self.assertEqual(tree.run("--check").returncode, 0)
+
+
+class Growth(unittest.TestCase):
+    """The curves of make bench-growth."""
+    record = {"version": "reeve 9.9", "date": "2000-01-01", "minutes": 8.5, "busy": "", "machine": {"kernel": "1"},
+              "curves": {name: {"text": f"text of {name}", "points": [{"at": 1, "instructions": 26000, "cpu_us": 5.5, "wall_us": 20.0},
+                                                                      {"at": 1000, "cpu_us": 6.5}]}
+                         for name in ("jobs", "attached", "spread", "questions", "beat")}}
+
+    def test_the_table_says_when_and_where_and_leaves_the_words_around_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "GROWTH.md")
+            sections.write(path, "before\n%sold\n%safter\n" % sections.marks("growth"))
+            growth_draw.table(self.record, path)
+            text = sections.read(path)
+        self.assertRegex(text, r"^before\n(.*\n)+after\n$")
+        self.assertNotIn("old", text)
+        self.assertIn("on 2000-01-01 in 8.5 minutes: reeve 9.9.", text)
+        self.assertIn("| `beat`: text of beat | 1 | 26,000 | 5.5 | 20.0 |", text)
+        self.assertIn("| `beat`: text of beat | 1,000 |  | 6.5 |  |", text)
+
+    def test_the_drawing_is_xml_with_a_line_for_each_curve(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "growth.svg")
+            growth_draw.draw(self.record, path)
+            document = xml.dom.minidom.parse(path)
+        self.assertEqual(len(document.getElementsByTagName("polyline")), 2 * len(self.record["curves"]))
 
 
 class Words(unittest.TestCase):
