@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""own.py [--rounds N] [--data DIR] [--quick] [--only W1,W2]: `make bench`: the workloads of `reeve bench`, shown as they end and written down.
+"""own.py [--rounds N] [--data DIR] [--quick] [--only W1,W2]: `make bench`: the workloads of `reeve bench`, shown as they
+end and written down.
 
-A whole run writes bench/own.json, and from it the section of bench/RESULTS.md and the short table of README.md; `--render`
-only does the latter, and `--check` says whether they are what the record gives. With --quick or --only nothing is written:
-less must not take the place of more. Who is interrupted, or fails, leaves everything as it was.
+A whole run writes bench/own.json, and from it the section of bench/RESULTS.md and the short table of README.md;
+`--render` only does the latter, and `--check` says whether they are what the record gives. With --quick or --only nothing
+is written: less must not take the place of more. Who is interrupted, or fails, leaves everything as it was.
 """
 import argparse
 import json
@@ -21,7 +22,9 @@ import machine  # noqa: E402
 import sections  # noqa: E402
 from figures import number, per_thousand  # noqa: E402
 
-RECORD, RESULTS, README = (os.path.join(ROOT, *path) for path in (("bench", "own.json"), ("bench", "RESULTS.md"), ("README.md",)))
+RECORD = os.path.join(HERE, "own.json")
+RESULTS = os.path.join(HERE, "RESULTS.md")
+README = os.path.join(ROOT, "README.md")
 UNITS = {"us": "µs"}
 # What README.md tells, in plain words: workload and shape.
 HOW_FAST = (
@@ -70,14 +73,18 @@ def human(line):
     return words.rstrip()
 
 
+def table_row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
 # ---- what is written ----
 
 def row(line):
     counted = per_thousand(line["syncs"] or None, line["operations"])
-    cells = [name_of(line), amount(line, "value"), f"{number(line['min'])} … {number(line['max'])}", amount(line, "floor"),
-             "" if line["ratio"] is None else f"{line['ratio']:.2f}", target_of(line), verdict(line),
-             some(line["syncs"]), some(line["operations"]), some(counted)]
-    return "| " + " | ".join(cells) + " |"
+    spread = f"{number(line['min'])} … {number(line['max'])}"
+    ratio = "" if line["ratio"] is None else f"{line['ratio']:.2f}"
+    return table_row([name_of(line), amount(line, "value"), spread, amount(line, "floor"), ratio, target_of(line),
+                      verdict(line), some(line["syncs"]), some(line["operations"]), some(counted)])
 
 
 def some(value):
@@ -85,51 +92,61 @@ def some(value):
 
 
 def settings_row(workload):
-    with_ = workload["settings"]
-    slots = "" if not with_["workers"] else f" × {number(with_['slots'])}" if with_.get("slots") else ", slots by default"
-    jobs = "as many as there is time for" if with_["jobs"] is None else number(with_["jobs"])
-    cells = [workload["workload"], workload["text"], *(some(with_[key]) for key in ("payload_bytes", "connections", "in_flight", "jobs_per_request")),
-             jobs, f"{some(with_['workers'])}{slots}", with_["sync"], with_.get("other", "")]
-    return "| " + " | ".join(cells) + " |"
+    given = workload["settings"]
+    counts = [some(given[key]) for key in ("payload_bytes", "connections", "in_flight", "jobs_per_request")]
+    jobs = "as many as there is time for" if given["jobs"] is None else number(given["jobs"])
+    workers = some(given["workers"])
+    if workers:
+        workers += f" × {number(given['slots'])}" if given.get("slots") else ", slots by default"
+    return table_row([workload["workload"], workload["text"], *counts, jobs, workers, given["sync"], given.get("other", "")])
 
 
 def told(lines):
     asked = [line for line in lines if line["met"] is not None]
     missed = [name_of(line) for line in asked if not line["met"]]
-    return f"{len(asked) - len(missed)} of {len(asked)} targets are met" + (f"; missed: {', '.join(missed)}" if missed else "") + "."
+    met = f"{len(asked) - len(missed)} of {len(asked)} targets are met"
+    return met + (f"; missed: {', '.join(missed)}." if missed else ".")
+
+
+def headed(columns, aligned):
+    """The head of a table; `aligned` has a letter for each column, r = right."""
+    return [table_row(columns), table_row({"l": "---", "r": "---:"}[each] for each in aligned)]
 
 
 def results_part(record):
-    lines, busy = record["figures"], f" **{record['busy']}**" if record["busy"] else ""
-    out = ["## Reeve's own workloads", "",
-           f"Written by `make bench` on {record['date']} in {record['minutes']:.1f} minutes. {record['version']}, tree {record['tree']}; "
-           f"rounds: {record['rounds']}, the median counts.{busy}", "", told(lines), "", HOW, "", *machine.machine_table(record["machine"]),
-           "| | value | least … most | floor | ratio | target | | syncs | operations | syncs per 1,000 |",
-           "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |", *map(row, lines), "",
-           "### Settings", "", "Server and workers are the program with its defaults, asked by TCP with a token.", "",
-           "| | what | payload, bytes | connections | in flight on each | jobs in a request | jobs in a round | workers × slots | synced | besides |",
-           "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |", *map(settings_row, record["workloads"])]
-    return "\n".join(out)
+    busy = f" **{record['busy']}**" if record["busy"] else ""
+    figures = headed(["", "value", "least … most", "floor", "ratio", "target", "", "syncs", "operations", "syncs per 1,000"],
+                     "lrrrrrlrrr")
+    settings = headed(["", "what", "payload, bytes", "connections", "in flight on each", "jobs in a request",
+                       "jobs in a round", "workers × slots", "synced", "besides"], "llrrrrrlll")
+    return "\n".join([
+        "## Reeve's own workloads", "",
+        f"Written by `make bench` on {record['date']} in {record['minutes']:.1f} minutes. {record['version']}, "
+        f"tree {record['tree']}; rounds: {record['rounds']}, the median counts.{busy}", "",
+        told(record["figures"]), "", HOW, "", *machine.machine_table(record["machine"]),
+        *figures, *map(row, record["figures"]), "",
+        "### Settings", "", "Server and workers are the program with its defaults, asked by TCP with a token.", "",
+        *settings, *map(settings_row, record["workloads"])])
 
 
 def readme_part(record):
     found = {(line["workload"], line.get("shape", "")): line for line in record["figures"]}
-    out = ["| | what | measured | the machine at best | target | |", "| --- | --- | ---: | ---: | ---: | --- |"]
+    out = headed(["", "what", "measured", "the machine at best", "target", ""], "llrrrl")
     for workload, shape, words in HOW_FAST:
         line = found.get((workload, shape))
-        if line is None:
-            out.append(f"| {workload} | {words} | not measured | | | |")
-            continue
-        out.append(f"| {workload} | {words} | {amount(line, 'value')} | {amount(line, 'floor')} | {target_of(line)} | {verdict(line)} |")
-    out += ["", f"{record['date'].split()[0]}, {record['machine']['processors']}, {record['machine']['file system'].split()[0]}." +
-            (f" {record['busy']}" if record["busy"] else "")]
-    return "\n".join(out)
+        told_of = ["not measured", "", "", ""]
+        if line is not None:
+            told_of = [amount(line, "value"), amount(line, "floor"), target_of(line), verdict(line)]
+        out.append(table_row([workload, words, *told_of]))
+    where = f"{record['machine']['processors']}, {record['machine']['file system'].split()[0]}"
+    return "\n".join([*out, "", f"{record['date'].split()[0]}, {where}. {record['busy']}".strip()])
 
 
 def documents(record):
     """(path, section, text) of what the record gives."""
     if record is None:
-        return [(path, "own", f"Not measured yet: `{sections.RESULTS['own']}` writes it.") for path in (RESULTS, README)]
+        nothing = f"Not measured yet: `{sections.RESULTS['own']}` writes it."
+        return [(RESULTS, "own", nothing), (README, "own", nothing)]
     return [(RESULTS, "own", results_part(record)), (README, "own", readme_part(record))]
 
 
@@ -138,10 +155,13 @@ def recorded():
     return json.loads(text) if text else None
 
 
+def there(path):
+    return sections.read(path, sections.empty_results() if path == RESULTS else "")
+
+
 def render(record):
     """Both documents are made before the first is written."""
-    made = [(path, sections.replaced(sections.read(path, sections.empty_results() if path == RESULTS else ""), name, part, path))
-            for path, name, part in documents(record)]
+    made = [(path, sections.replaced(there(path), name, part, path)) for path, name, part in documents(record)]
     for path, text in made:
         sections.write(path, text)
     print("bench: written: " + ", ".join(os.path.relpath(path, ROOT) for path, _ in made))
@@ -151,11 +171,11 @@ def check():
     """TAP: whether the documents are what the record gives."""
     failed = 0
     for count, (path, name, part) in enumerate(documents(recorded()), 1):
-        _, there, _ = sections.cut(sections.read(path), name, path)
-        is_same = there.strip("\n") == part.strip("\n")
+        _, text, _ = sections.cut(there(path), name, path)
+        is_same = text.strip("\n") == part.strip("\n")
         failed += not is_same
-        print(f"{'ok' if is_same else 'not ok'} {count} - {os.path.relpath(path, ROOT)} has the figures of bench/own.json" +
-              ("" if is_same else "\n# `python3 bench/own.py --render` writes them again"))
+        said = f"{count} - {os.path.relpath(path, ROOT)} has the figures of bench/own.json"
+        print(f"ok {said}" if is_same else f"not ok {said}\n# `python3 bench/own.py --render` writes them again")
     return 1 if failed else 0
 
 
@@ -183,16 +203,18 @@ def measured(argv):
 
 
 def tree():
-    done = subprocess.run(["git", "describe", "--always", "--dirty= with changes"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(["git", "describe", "--always", "--dirty= with changes"], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
     return done.stdout.strip() or "unknown"
 
 
 def run(program, args):
     names = args.only.upper().split(",") if args.only else []
     workloads, began = listed(program), time.monotonic()
-    record = {"date": machine.today(), "version": f"reeve {workloads[0]['version']}", "tree": tree(), "rounds": args.rounds,
-              "machine": machine.machine(args.data), "busy": machine.busy()}
-    print(f"{record['version']}, rounds: {1 if args.quick else args.rounds}, disk: {args.data}. {record['busy']}".strip(), flush=True)
+    record = {"date": machine.today(), "version": f"reeve {workloads[0]['version']}", "tree": tree(),
+              "rounds": args.rounds, "machine": machine.machine(args.data), "busy": machine.busy()}
+    rounds = 1 if args.quick else args.rounds
+    print(f"{record['version']}, rounds: {rounds}, disk: {args.data}. {record['busy']}".strip(), flush=True)
     argv = [program, "bench", "--json", "--data", args.data, *names]
     record["figures"] = measured(argv + (["--quick"] if args.quick else ["--rounds", str(args.rounds)]))
     seen = {line["workload"] for line in record["figures"]}
@@ -203,7 +225,8 @@ def run(program, args):
 
 
 def arguments():
-    p = argparse.ArgumentParser(prog="bench/own.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(prog="bench/own.py", description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--data", default=machine.disk(), help="on which disk")
     p.add_argument("--quick", action="store_true", help="whether it works, not how fast it is")
@@ -222,7 +245,7 @@ def main():
         render(recorded())
         return 0
     for path, name, _ in documents(None):  # now and not when the figures are there
-        sections.cut(sections.read(path, sections.empty_results() if path == RESULTS else ""), name, path)
+        sections.cut(there(path), name, path)
     record = run(os.environ.get("REEVE_BINARY") or os.path.join(ROOT, "build", "release", "reeve"), args)
     if record is not None:
         sections.write(RECORD, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
