@@ -43,22 +43,22 @@ bench-questions: build ## instructions of a tick with ten open questions and wit
 	@tools/question_bench.sh build/release/question_bench
 
 .PHONY: bench
-bench: build ## the workloads W0 to W11, W13 and W14, each beside its floor; docs/benchmarks.md says how to read them
-	@build/release/reeve bench $(if $(BENCH_DATA),--data $(BENCH_DATA))
+bench: program ## the workloads W0 to W11, W13 and W14, each beside its floor, into bench/RESULTS.md: RUNS=5; QUICK=1 and ONLY=W1,W2 only print
+	@python3 bench/own.py --rounds $(RUNS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 .PHONY: bench-peers
-bench-peers: build ## Reeve beside other systems in the same run, into bench/RESULTS.md: RUNS=5, QUICK=1, ONLY=W1,W2
+bench-peers: build ## Reeve beside other systems in the same run, into bench/RESULTS.md: RUNS=5; QUICK=1 and ONLY=W1,W2 into build/peers
 	@tools/deps.sh peers || echo "bench-peers: what is missing is listed as not run"
 	@python3 bench/peers --rounds $(RUNS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 .PHONY: bench-growth
-bench-growth: build ## what a job costs however much there is: curves, into bench/GROWTH.md and bench/growth.svg (takes long)
+bench-growth: program ## what a job costs however much there is: curves, into bench/GROWTH.md and bench/growth.svg: ten minutes; QUICK=1 only prints
 	@tools/deps.sh valgrind
-	@python3 bench/growth.py build/release/reeve
+	@python3 bench/growth.py build/release/reeve $(if $(QUICK),--quick)
 
 .PHONY: bench-record
-bench-record: build ## what a job costs in instructions becomes the record that the tests compare with
+bench-record: program ## what a job costs in instructions becomes the record that the tests compare with
 	@tools/deps.sh valgrind
 	@python3 bench/instructions.py build/release/reeve --record
 

@@ -1,5 +1,12 @@
 """growth_draw.py: the curves of growth.py as a drawing and as a table."""
 import math
+import os
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers"))
+
+from machine import machine_table  # noqa: E402
+import sections  # noqa: E402
 
 WIDTH, HEIGHT = 300, 190
 LEFT, TOP, GAP_X, GAP_Y = 62, 58, 78, 84
@@ -7,7 +14,6 @@ ROWS = (("instructions", "thousand instructions of the loop", 1000), ("cpu_us", 
 PANELS = (("jobs", ("jobs",)), ("workers", ("attached", "spread", "beat")), ("questions", ("questions",)))
 LINES = {"jobs": "#2a6fb0", "attached": "#2a6fb0", "spread": "#c2571a", "beat": "#5b8c3a", "questions": "#2a6fb0"}
 NAMES = {"jobs": "", "attached": "one at a time", "spread": "1,000 at once, shared", "beat": "a heartbeat", "questions": ""}
-BEGIN, END = "<!-- written by growth.py -->\n", "<!-- end -->\n"
 
 
 def short(n):
@@ -62,20 +68,16 @@ def draw(record, path):
             out += panel(record, names, key, scale, x, y)
             out.append(f'<text x="{x + WIDTH / 2}" y="{y + HEIGHT + 34}" text-anchor="middle" fill="#555">{titles[name]}</text>')
     out.append("</svg>")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("\n".join(out) + "\n")
+    sections.write(path, "\n".join(out) + "\n")
 
 
 def table(record, path):
     """Between two marks of a document; the words around them are written by hand."""
-    lines = [f"Measured: {record['version']}, {record['processors']} processors.\n", "\n",
-             "| curve | at | instructions | processor, µs | wall, µs |\n", "| --- | ---: | ---: | ---: | ---: |\n"]
+    busy = f" **{record['busy']}**" if record["busy"] else ""
+    lines = [f"Written by `make bench-growth` on {record['date']} in {record['minutes']:.1f} minutes: {record['version']}.{busy}", "",
+             *machine_table(record["machine"]), "| curve | at | instructions | processor, µs | wall, µs |", "| --- | ---: | ---: | ---: | ---: |"]
     for name, curve in record["curves"].items():
         for p in curve["points"]:
             cells = [f"{p[k]:,}" if k in p else "" for k in ("instructions", "cpu_us", "wall_us")]
-            lines.append(f"| `{name}`: {curve['text']} | {p['at']:,} | " + " | ".join(cells) + " |\n")
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
-    head, rest = text.split(BEGIN)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(head + BEGIN + "".join(lines) + END + rest.split(END)[1])
+            lines.append(f"| `{name}`: {curve['text']} | {p['at']:,} | " + " | ".join(cells) + " |")
+    sections.put(path, "growth", "\n".join(lines))

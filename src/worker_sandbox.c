@@ -1,17 +1,26 @@
 /* worker_sandbox.c: see worker_sandbox.h. */
 #include "worker_sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "osproc.h"
 #include "ossandbox.h"
 #include "wire_run.h"
+
+#define PROBE_NAME "probe-"
+#define PROBE_FILLED \
+    "XX"             \
+    "XX"             \
+    "XX" /* by mkdtemp */
 
 /* The path as it really is; NULL when there is no such thing, or no room. */
 static const char *path_keep(struct worker_sandbox *s, const char *path) {
@@ -52,16 +61,38 @@ static enum err uids_give(struct worker_options *o, struct proc *proc, struct wh
     return ERR_OK;
 }
 
+/* ---- trying it ---- */
+
+/* Whoever tries holds a lock on its directory, so one without is of a worker that was killed while it tried. */
+static void probes_sweep(const char *data) {
+    char path[PATH_MAX];
+    DIR *all = opendir(data);
+    for (struct dirent *d = all != NULL ? readdir(all) : NULL; d != NULL; d = readdir(all)) {
+        if (strncmp(d->d_name, PROBE_NAME, strlen(PROBE_NAME)) != 0) continue;
+        if (snprintf(path, sizeof path, "%s/%s", data, d->d_name) >= (int)sizeof path) continue;
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) ossandbox_probe_remove(path);
+        (void)close(fd);
+    }
+    if (all != NULL) (void)closedir(all);
+}
+
+/* In the directory of the worker: it is swept when the next one starts there, whatever became of this one. */
 static bool probe(const struct worker_options *o, struct why *ret) {
-    char dir[] = "/tmp/reeve-probe-XX"
-                 "XX"
-                 "XX";                   /* filled in by mkdtemp */
+    char dir[PATH_MAX];
     if (ret->text[0] != 0) return false; /* no uids */
-    if (mkdtemp(dir) == NULL) {
+    probes_sweep(o->data);
+    int length = snprintf(dir, sizeof dir, "%s/" PROBE_NAME "%s", o->data, PROBE_FILLED);
+    if (length >= (int)sizeof dir || mkdtemp(dir) == NULL) {
         (void)why_set(ret, ERR_IO, "%s: %s", dir, strerrordesc_np(errno));
         return false;
     }
-    return ossandbox_probe(dir, o->uid_first, ret) == ERR_OK;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB);
+    enum err e = ossandbox_probe(dir, o->uid_first, ret);
+    if (fd >= 0) (void)close(fd);
+    return e == ERR_OK;
 }
 
 static enum err offer(struct agent_options *a, struct why *why) {

@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
     liblua5.4-dev libsqlite3-dev libarchive-dev libcurl4-openssl-dev tzdata iproute2
-    node-llhttp curl redis-tools python3-redis)
+    node-llhttp curl redis-tools python3 python3-redis)
 # The console is built by node, Debian's or one that is here already.
 has_node() {
     command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null
@@ -14,9 +14,9 @@ has_node() {
 has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)
 [[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
-[[ ${1:-} == valgrind ]] && packages+=(valgrind python3)
-[[ ${1:-} == sdk ]] && packages+=(python3 python3-setuptools python3-wheel mypy)
-[[ ${1:-} == peers ]] && packages+=(strace python3 beanstalkd redis-server postgresql-15 python3-celery python3-distributed
+[[ ${1:-} == valgrind ]] && packages+=(valgrind)
+[[ ${1:-} == sdk ]] && packages+=(python3-setuptools python3-wheel mypy)
+[[ ${1:-} == peers ]] && packages+=(strace beanstalkd redis-server postgresql-15 python3-celery python3-distributed
     gearman-job-server parallel task-spooler slurmctld slurmd slurm-client munge)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)
 

@@ -204,8 +204,8 @@ if wanted instructions; then
     run_tap instructions python3 bench/instructions.py build/release/reeve
 fi
 
-# The comparison with other systems: its figures, its tables and its plot, without the systems.
-wanted peers && run_tap peers python3 bench/peers/test_peers.py
+# What the benchmarks write: figures, tables and plots, of ours and beside other systems, without measuring anything.
+wanted peers && run_tap peers sh -c 'python3 bench/test_own.py; own=$?; python3 bench/peers/test_peers.py && exit $own'
 
 # Agents: the official client of their protocol against the real program.
 if wanted mcp; then

@@ -2,13 +2,13 @@
 
     python3 bench/peers [--quick] [--rounds N] [--minutes N] [--only W1,W2] [--systems reeve,redis] [--data DIR] [--out DIR] [--list]
 
-Writes RESULTS.md and results.svg into --out (bench/) and the raw figures into build/peers/results.json. `--render` only writes
-them again from there. Installs nothing from Debian (tools/deps.sh peers does); packages of npm go below build/peers.
+Writes its section of RESULTS.md and results.svg into --out (bench/; a quick run, or one that has not everything, into build/peers,
+so that it does not take the place of more) and the raw figures into build/peers/results.json. `--render` only writes them again
+from there. Installs nothing from Debian (tools/deps.sh peers does); packages of npm go below build/peers.
 """
 import argparse
 import json
 import os
-import platform
 import shlex
 import signal
 import subprocess
@@ -16,6 +16,8 @@ import sys
 import time
 
 import figures
+import machine
+import sections
 from lab import BUILD, ROOT, Failed, Lab
 from measure import count_syncs, measure, say
 from peer import all_peers
@@ -28,29 +30,6 @@ LOSS_S = 600
 LOSS_HEAD = "## W12: acknowledged, and lost after a crash or a power cut"
 LOSS_ROUNDS, LOSS_ROUNDS_QUICK, LOSS_MINUTES = 3, 1, 2.0
 COUNTING_MINUTES = 1.5  # that the syncs take at the end
-BUSY_LOAD = 0.5  # of a processor: more than this before the run is somebody else
-
-
-def first_line(path, pattern):
-    try:
-        with open(path, encoding="utf-8") as f:
-            return next((line.split(":", 1)[1].strip() for line in f if line.startswith(pattern)), "unknown")
-    except OSError:
-        return "unknown"
-
-
-def filesystem_of(folder):
-    done = subprocess.run(["df", "--output=fstype,source", folder], stdout=subprocess.PIPE, text=True, check=False, timeout=30)
-    return " on ".join(done.stdout.splitlines()[-1].split()) if done.stdout else "unknown"
-
-
-def machine(disk):
-    memory_kib = int(first_line("/proc/meminfo", "MemTotal").split()[0])
-    with open("/etc/os-release", encoding="utf-8") as f:
-        system = next((line.split("=", 1)[1].strip().strip('"') for line in f if line.startswith("PRETTY_NAME")), "unknown")
-    return {"processors": f"{os.cpu_count()} × {first_line('/proc/cpuinfo', 'model name')}", "memory": f"{memory_kib / 2**20:.1f} GiB",
-            "system": system, "kernel": platform.release(), "file system": filesystem_of(disk),
-            "load before the run": f"{os.getloadavg()[0]:.2f}"}
 
 
 def floors(disk, quick):
@@ -102,30 +81,42 @@ def wanted(args):
 
 def run(args):
     workloads, peers = wanted(args)
-    began, load = time.monotonic(), os.getloadavg()[0]
-    results = {"command": command(), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "quick": args.quick,
-               "machine": machine(args.data), "floors": floors(args.data, args.quick),
-               "busy": f"The machine was busy with other things (load {load:.1f} before the run)."
-               if load > BUSY_LOAD * os.cpu_count() else ""}
+    began = time.monotonic()
+    results = {"command": command(), "date": machine.today(), "quick": args.quick, "whole": is_whole(args),
+               "machine": machine.machine(args.data), "busy": machine.busy(), "floors": floors(args.data, args.quick)}
     results["workloads"] = []
+    counting = began + (args.minutes - (LOSS_MINUTES if os.path.exists(LOSS) else 0)) * 60
+    end = counting - COUNTING_MINUTES * 60
     for i, each in enumerate(workloads):
         # What one of them did not use the next ones have.
-        left = (args.minutes - COUNTING_MINUTES - (LOSS_MINUTES if os.path.exists(LOSS) else 0)) * 60 - (time.monotonic() - began)
-        seconds = left * each.share / sum(one.share for one in workloads[i:])
-        results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds))
+        seconds = (end - time.monotonic()) * each.share / sum(one.share for one in workloads[i:])
+        results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds, end))
     if not args.no_syncs:
-        count_syncs(results["workloads"], peers, workloads, args.data, args.quick)
+        count_syncs(results["workloads"], peers, workloads, args.data, args.quick, counting)
     results["systems"] = described(peers)
     results["minutes"] = (time.monotonic() - began) / 60
     return results
 
 
+def is_whole(args):
+    return not (args.quick or args.only or args.systems)
+
+
+def folder_of(whole):
+    return os.path.join(ROOT, "bench") if whole else BUILD
+
+
+def check_place(out):
+    """Whether there is a place for the results: said now and not when they are there."""
+    path = os.path.join(out, "RESULTS.md")
+    sections.cut(sections.read(path, sections.empty_results()), "peers", path)
+
+
 def write(results, out):
     os.makedirs(out, exist_ok=True)
-    with open(os.path.join(out, "RESULTS.md"), "w", encoding="utf-8") as f:
-        f.write(markdown(results, results.get("loss", "")))
-    with open(os.path.join(out, "results.svg"), "w", encoding="utf-8") as f:
-        f.write(svg(results))
+    part = sections.deeper(markdown(results, results.get("loss", "")))
+    sections.put(os.path.join(out, "RESULTS.md"), "peers", part, sections.empty_results())
+    sections.write(os.path.join(out, "results.svg"), svg(results))
     say(f"bench/peers: written: {out}/RESULTS.md and results.svg, in {figures.number(results['minutes'])} minutes")
 
 
@@ -133,11 +124,11 @@ def arguments():
     p = argparse.ArgumentParser(prog="bench/peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--quick", action="store_true", help="small counts: whether it works, not how fast it is")
     p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--minutes", type=float, default=14, help="after about so many no more rounds begin")
+    p.add_argument("--minutes", type=float, default=14, help="after about so many nothing more begins; who had no turn is listed as not run")
     p.add_argument("--only", default="", help="workloads: W1,W2")
     p.add_argument("--systems", default="", help="parts of names: reeve,redis")
-    p.add_argument("--data", default=os.environ.get("TMPDIR") or "/var/tmp", help="on which disk")
-    p.add_argument("--out", default=os.path.join(ROOT, "bench"))
+    p.add_argument("--data", default=machine.disk(), help="on which disk")
+    p.add_argument("--out", help="bench/ for a whole run, build/peers for others")
     p.add_argument("--no-syncs", action="store_true", help="do not count syncs")
     p.add_argument("--list", action="store_true")
     p.add_argument("--render", action="store_true")
@@ -158,14 +149,20 @@ def main():
     if args.render:
         with open(raw, encoding="utf-8") as f:
             results = json.load(f)
-    else:
-        results = run(args)
-        results["loss"] = loss_part(args.quick) if not (args.only or args.systems) else ""
-        os.makedirs(BUILD, exist_ok=True)
-        with open(raw, "w", encoding="utf-8") as f:
-            json.dump(results, f, indent=1)
-    write(results, args.out)
+        write(results, args.out or folder_of(results["whole"]))
+        return
+    out = args.out or folder_of(is_whole(args))
+    check_place(out)
+    results = run(args)
+    results["loss"] = loss_part(args.quick) if not (args.only or args.systems) else ""
+    os.makedirs(BUILD, exist_ok=True)
+    with open(raw, "w", encoding="utf-8") as f:
+        json.dump(results, f, indent=1)
+    write(results, out)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (sections.Broken, Failed) as error:
+        raise SystemExit(f"bench/peers: {error}") from None

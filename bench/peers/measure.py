@@ -67,8 +67,8 @@ def drop(result, peer, reason):
     result["not_run"][peer.name] = reason
 
 
-def measure(workload, peers, disk, rounds, quick, disk_speed=1.0, seconds=float("inf")):
-    """As many rounds as are asked for, or as begin in so many seconds; at least one."""
+def measure(workload, peers, disk, rounds, quick, disk_speed=1.0, seconds=float("inf"), end=float("inf")):
+    """As many rounds as are asked for, or as begin in so many seconds; at least one, but for who has not begun it at `end`."""
     rounds, began = min(rounds, workload.rounds_max), time.monotonic()
     result = {**asdict(workload), "seconds": Plan(workload, quick).seconds, "rounds": 0,
               "more_is_better": workload.more_is_better, "rows": [], "floors": [], "not_run": {}}
@@ -80,6 +80,10 @@ def measure(workload, peers, disk, rounds, quick, disk_speed=1.0, seconds=float(
                 break
             result["rounds"] = i + 1
             for peer in list(ready):
+                if i == 0 and time.monotonic() > end:
+                    drop(result, peer, "the time of the run was up")
+                    ready.remove(peer)
+                    continue
                 try:
                     got = asked(peer, Plan(workload, quick, disk=disk_speed))
                     keep(result, peer, got)
@@ -96,9 +100,12 @@ def measure(workload, peers, disk, rounds, quick, disk_speed=1.0, seconds=float(
     return result
 
 
-def count_syncs(results, peers, workloads, disk, quick):
+def count_syncs(results, peers, workloads, disk, quick, end=float("inf")):
     """Into the rows that are there."""
     for each in peers:
+        if time.monotonic() > end:
+            say(f"{each.name}: syncs not counted: the time of the run was up")
+            continue
         rows = {workload.name: row for workload in workloads
                 if workload.counted and each.does(workload) and workload.name not in each.uncounted
                 for result in results if result["name"] == workload.name for row in result["rows"] if row["name"] == each.name}

@@ -1,6 +1,7 @@
 """bench/RESULTS.md from the figures of a run."""
 import figures
 from figures import number
+from machine import machine_table
 
 
 def cell(value, form=number):
@@ -85,10 +86,8 @@ def one_line(text):
 
 
 def machine_part(results):
-    machine = results["machine"]
-    lines = ["## The machine", "", "| | |", "| --- | --- |"]
-    lines += [f"| {name} | {value} |" for name, value in machine.items()]
-    lines += ["", "Floors, measured before all: " + ", ".join(f"{each['shape']} {number(each['value'])} {each['unit']}"
+    lines = ["## The machine", "", *machine_table(results["machine"])]
+    lines += ["Floors, measured before all: " + ", ".join(f"{each['shape']} {number(each['value'])} {each['unit']}"
                                                              for each in results["floors"]) + ".", ""]
     return lines
 
@@ -109,7 +108,7 @@ the measurement. After each submit workload the jobs in the queue were counted: 
 def markdown(results, more=""):
     quick = " **A quick run: it shows that everything works, not how fast it is.**" if results["quick"] else ""
     busy = f" **{results['busy']}**" if results["busy"] else ""
-    lines = ["# Beside others: figures", "",
+    lines = ["# Beside others", "",
              f"Written by `{results['command']}` on {results['date']} in {results['minutes']:.1f} minutes; not edited by hand. "
              f"All systems ran on the same machine, on the same disk, in turn within each round; the median of the rounds counts.{quick}{busy}", "", HOW, "",
              "![The same as bars](results.svg)", ""]

@@ -104,6 +104,12 @@ class Report(unittest.TestCase):
             got = measure.measure(WORKLOADS[0], [Steady], disk, 2, True, seconds=0.0)
         self.assertEqual((got["rounds"], got["rows"][0]["values"]), (1, [800.0]))
 
+    def test_who_had_no_turn_when_the_run_was_over_is_named(self):
+        Steady.values = iter((800.0,))
+        with tempfile.TemporaryDirectory() as disk:
+            got = measure.measure(WORKLOADS[0], [Steady], disk, 1, True, end=0.0)
+        self.assertEqual((got["rows"], got["not_run"]), ([], {"Reeve": "the time of the run was up"}))
+
     def test_a_row_has_median_spread_ratios_and_syncs(self):
         self.assertIn("| Reeve | 950 | 800 … 1,200 | 0.95 | 1 | yes | (own count 500) | 1,000 |", report.markdown(results()))
 

@@ -293,8 +293,12 @@ enum err ossandbox_probe(const char *dir, uint32_t uid, struct why *why) {
     *status = SIGKILL;
     enum err e = probe(&s, status, why);
     (void)munmap(status, sizeof *status);
-    (void)nftw(space, entry_remove, WALK_FILES, FTW_DEPTH | FTW_PHYS);
+    ossandbox_probe_remove(space);
     return e;
+}
+
+void ossandbox_probe_remove(const char *dir) {
+    (void)nftw(dir, entry_remove, WALK_FILES, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *ossandbox_extent(void) {

@@ -55,6 +55,7 @@ void ossandbox_enter(const struct ossandbox *s, int *ret_status);
 
 /* Whether a sandbox can be kept here, all of it; tries it, with `dir` as the space. Before there are threads. */
 CHECKED enum err ossandbox_probe(const char *dir, uint32_t uid, struct why *why);
+void ossandbox_probe_remove(const char *dir); /* what is left of one that was killed */
 /* What Landlock adds here, for people. */
 const char *ossandbox_extent(void);
 

@@ -3,11 +3,14 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -215,6 +218,37 @@ static void one_directory_has_one_worker(void **state) {
     wireclient_close(&c);
 }
 
+static int make_dir(char path[192], const char *name) {
+    snprintf(path, 192, "%s/worker/%s", server.data, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* While it starts it tries sandboxes in directories of its own, and holds a lock on them. */
+static void what_one_left_that_was_killed_at_its_start_is_removed(void **state) {
+    (void)state;
+    struct wireclient c;
+    char path[192], dead[192], alive[192];
+    const char *const more[] = {NULL};
+    (void)close(make_dir(path, ""));
+    (void)close(make_dir(dead, "probe-dead"));
+    (void)close(make_dir(path, "probe-dead/tmp"));
+    int fd = make_dir(alive, "probe-alive");
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    pid_t worker = worker_start(server.worker, more);
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    until(&c, submit(&c, "true", "", ""), "succeeded"); /* it is up */
+    assert_int_not_equal(access(dead, F_OK), 0);
+    assert_int_equal(rmdir(alive), 0);
+    (void)close(fd);
+    snprintf(path, sizeof path, "%s/worker/probe-*", server.data);
+    glob_t found;
+    assert_int_equal(glob(path, 0, NULL, &found), GLOB_NOMATCH); /* its own is gone, too */
+    assert_int_equal(kill(worker, SIGTERM), 0);
+    assert_int_equal(exit_of(worker), 0);
+    wireclient_close(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_runs_what_it_offers_with_what_it_passes_on, setup, teardown),
@@ -223,6 +257,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_server_that_comes_back_elsewhere_is_found_by_its_directory, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_options_are_refused_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(one_directory_has_one_worker, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_one_left_that_was_killed_at_its_start_is_removed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
