@@ -15,8 +15,12 @@ bool wire_json_is_plain(const struct tlv_desc *sub) {
 }
 
 const struct tlv_field *wire_json_field(const struct tlv_desc *d, struct slice name) {
-    for (uint32_t i = 0; i < d->field_count; i++)
-        if (d->fields[i].type != TLV_RAW && slice_eq(name, slice_str(d->fields[i].name))) return &d->fields[i];
+    if (name.len == 0) return NULL;
+    for (uint32_t i = 0; i < d->field_count; i++) {
+        const struct tlv_field *f = &d->fields[i];
+        if (f->name[0] != (char)name.ptr[0]) continue; /* most are told apart by a letter */
+        if (f->type != TLV_RAW && slice_eq(name, slice_str(f->name))) return f;
+    }
     return NULL;
 }
 
