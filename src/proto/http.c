@@ -146,17 +146,26 @@ static uint8_t lower(uint8_t c) {
 }
 
 bool http_text_is(struct slice text, const char *word) {
-    size_t i = 0;
-    for (; i < text.len && word[i] != 0; i++)
+    if (text.len != strlen(word)) return false;
+    if (text.len == 0 || memcmp(text.ptr, word, text.len) == 0) return true; /* as most write it */
+    for (size_t i = 0; i < text.len; i++)
         if (lower(text.ptr[i]) != lower((uint8_t)word[i])) return false;
-    return i == text.len && word[i] == 0;
+    return true;
 }
 
 /* What was asked for is in small letters, and in a name, which is a token, nothing but the large one differs from a
  * small letter by that bit. */
 static bool is_named(const struct http_header *h, const char *name, size_t len) {
+    const uint64_t small = 0x2020202020202020u;
+    uint64_t x, y;
+    size_t i = 0;
     if (h->name.len != len) return false;
-    for (size_t i = 0; i < len; i++)
+    for (; i + 8 <= len; i += 8) {
+        memcpy(&x, h->name.ptr + i, sizeof x);
+        memcpy(&y, name + i, sizeof y);
+        if ((x | small) != y) return false;
+    }
+    for (; i < len; i++)
         if ((h->name.ptr[i] | 0x20) != (uint8_t)name[i]) return false;
     return true;
 }

@@ -124,9 +124,7 @@ static void frame_take_byte(struct http_in *in, uint8_t byte) {
                "the size of a chunk does not end with its line");
         break;
     case HTTP_CHUNK_DATA: break;
-    case HTTP_CHUNK_DATA_CR:
-        expect(in, byte, '\r', HTTP_CHUNK_DATA_LF, "a chunk is longer than its size");
-        break;
+    case HTTP_CHUNK_DATA_CR: expect(in, byte, '\r', HTTP_CHUNK_DATA_LF, "a chunk is longer than its size"); break;
     case HTTP_CHUNK_DATA_LF:
         expect(in, byte, '\n', HTTP_CHUNK_SIZE, "a carriage return without its line feed");
         in->digits = 0;

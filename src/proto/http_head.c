@@ -70,8 +70,10 @@ static void line_refuse(struct http_in *in, const uint8_t *at) {
             return;
         }
     struct slice line = slice_of(at, (size_t)(end - at) - 1);
-    const uint8_t *first = memchr(line.ptr, ' ', line.len), *last = first != NULL ? memrchr(line.ptr, ' ', line.len) : NULL;
-    if (first == last || memchr(first + 1, ' ', (size_t)(last - first - 1)) != NULL || memchr(at, '\t', line.len) != NULL) {
+    const uint8_t *first = memchr(line.ptr, ' ', line.len),
+                  *last = first != NULL ? memrchr(line.ptr, ' ', line.len) : NULL;
+    if (first == last || memchr(first + 1, ' ', (size_t)(last - first - 1)) != NULL ||
+        memchr(at, '\t', line.len) != NULL) {
         http_refuse(in, 400, ERR_INVALID, "the first line is not of the form METHOD TARGET HTTP/1.1");
         return;
     }
@@ -114,8 +116,8 @@ static const uint8_t *line_read(struct http_in *in, const uint8_t *at, const uin
     const uint8_t *after = target != NULL ? skip_visible(++target, end) : end;
     size_t len = sizeof version - 1;
     bool fits = target != NULL && after > target && (size_t)(end - after) >= len + 3 &&
-                memcmp(after, version, len) == 0 && (after[len] == '1' || after[len] == '0') && after[len + 1] == '\r' &&
-                after[len + 2] == '\n';
+                memcmp(after, version, len) == 0 && (after[len] == '1' || after[len] == '0') &&
+                after[len + 1] == '\r' && after[len + 2] == '\n';
     if (!fits) {
         line_refuse(in, at);
         return end;

@@ -101,7 +101,7 @@ static void put_status(struct buf *out, uint16_t status) {
 #define NO_POLICY "default-src 'none'; frame-ancestors 'none'"
 #define CACHE_NAME "Cache-Control: "
 #define POLICY_NAME "Content-Security-Policy: "
-#define LAST_LINES                                \
+#define LAST_LINES                                  \
     "Cross-Origin-Resource-Policy: same-origin\r\n" \
     "Referrer-Policy: no-referrer\r\n"              \
     "X-Content-Type-Options: nosniff\r\n"           \

@@ -59,7 +59,8 @@ void ask_get(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct flow_view flow;
     struct call *c;
-    enum err e = target_find(s, r->session, m->target, &t, &why);
+    struct job_view job;
+    enum err e = target_look(s, r->session, m->target, &t, &job, &why);
     if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
     bool only_job = e == ERR_OK && !t.whole && web_tells_item(r->session, r->id);
     if (e != ERR_OK || (!only_job && !view_flow(server_state(s), t.job.flow, &flow))) {
@@ -72,8 +73,7 @@ void ask_get(struct server *s, struct request *r) {
     g.left = !t.whole ? 1 : m->details ? flow.job_count : 0;
     got_room(&g);
     if (!only_job) show_flow(s, &flow, &g.m.flow);
-    struct job_view job;
-    if (!t.whole && view_job(server_state(s), t.job, &job))
+    if (!t.whole && (job.ref.flow.v != 0 || view_job(server_state(s), t.job, &job)))
         show_job(s, &job, m->details, &g.list[g.count++]);
     else if (g.left > 0 && t.whole)
         view_each_job(server_state(s), flow.id, got_job, &g);

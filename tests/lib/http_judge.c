@@ -64,8 +64,7 @@ static bool read_theirs(struct slice message, llhttp_t *core, struct theirs *ret
     llhttp_init(core, HTTP_REQUEST, &settings);
     core->data = ret;
     llhttp_errno_t got = llhttp_execute(core, (const char *)message.ptr, message.len);
-    return got == HPE_PAUSED && ret->whole &&
-           llhttp_get_error_pos(core) == (const char *)message.ptr + message.len;
+    return got == HPE_PAUSED && ret->whole && llhttp_get_error_pos(core) == (const char *)message.ptr + message.len;
 }
 
 static void theirs_fini(struct theirs *t) {
@@ -84,7 +83,8 @@ bool http_judge_takes(struct slice message) {
 static bool says_close(const struct http_request *r) {
     for (uint32_t i = 0; i < r->header_count; i++) {
         struct slice value = r->headers[i].value;
-        bool is_one = http_text_is(r->headers[i].name, "connection") || http_text_is(r->headers[i].name, "proxy-connection");
+        bool is_one =
+            http_text_is(r->headers[i].name, "connection") || http_text_is(r->headers[i].name, "proxy-connection");
         for (size_t at = 0; is_one && at + 5 <= value.len; at++)
             if (http_text_is(slice_of(value.ptr + at, 5), "close")) return true;
     }

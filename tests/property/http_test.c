@@ -9,7 +9,8 @@
 #define ROUNDS 20000
 #define CHANGES 3
 
-static const char *const methods[] = {"GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "TRACE", "CONNECT", "FROB"};
+static const char *const methods[] = {"GET",   "POST",    "PUT",   "DELETE",  "HEAD",
+                                      "PATCH", "OPTIONS", "TRACE", "CONNECT", "FROB"};
 static const char *const targets[] = {"/",
                                       "/api/v1/flows?name=a%20b&x=[1]",
                                       "*",
@@ -48,15 +49,16 @@ static const char *const headers[] = {"Host: a\r\n",
                                       "Transfer-Encoding: chunked\r\n",
                                       "Transfer-Encoding: chunked \r\n",
                                       "Transfer-Encoding: gzip, chunked\r\n"};
-static const char *const framed[][2] = {{"", ""},
-                                        {"Content-Length: 5\r\n", "hello"},
-                                        {"content-length: 12\r\n", "GET / HTTP/1"},
-                                        {"Transfer-Encoding: Chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"},
-                                        {"Transfer-Encoding: chunked\r\n", "00A\r\n0123456789\r\n1\r\nx\r\n000\r\n\r\n"},
-                                        {"Transfer-Encoding: chunked\r\n", "5;a=b\r\nhello\r\n0\r\n\r\n"},
-                                        {"Transfer-Encoding: chunked\r\n", "0\r\nX: y\r\n\r\n"},
-                                        {"Transfer-Encoding: chunked\r\n", "5 \r\nhello\r\n0\r\n\r\n"},
-                                        {"Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\n"}};
+static const char *const framed[][2] = {
+    {"", ""},
+    {"Content-Length: 5\r\n", "hello"},
+    {"content-length: 12\r\n", "GET / HTTP/1"},
+    {"Transfer-Encoding: Chunked\r\n", "5\r\nhello\r\n0\r\n\r\n"},
+    {"Transfer-Encoding: chunked\r\n", "00A\r\n0123456789\r\n1\r\nx\r\n000\r\n\r\n"},
+    {"Transfer-Encoding: chunked\r\n", "5;a=b\r\nhello\r\n0\r\n\r\n"},
+    {"Transfer-Encoding: chunked\r\n", "0\r\nX: y\r\n\r\n"},
+    {"Transfer-Encoding: chunked\r\n", "5 \r\nhello\r\n0\r\n\r\n"},
+    {"Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\n"}};
 #define PICK(random, list) (list)[test_random_below(random, sizeof(list) / sizeof *(list))]
 
 static void put(struct buf *out, const char *text) {
