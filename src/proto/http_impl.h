@@ -12,8 +12,8 @@ void http_refuse_limit(struct http_in *in, uint16_t status, const char *what, co
 
 /* ---- http_head.c ---- */
 
-/* A head that is all there, with the empty line at its end, and in which each line feed has its carriage return: in->head
- * into in->request. Refused, or the body is next. */
+/* A head that is all there, with the empty line at its end, and in which each line feed has its carriage return:
+ * in->head into in->request. Refused, or the body is next. */
 void http_head_read(struct http_in *in);
 
 /* ---- http_body.c ---- */

@@ -1,5 +1,5 @@
-/* http_judge.h: llhttp as the judge of our reader of requests (ADR 0103). Whatever ours takes, llhttp must take, too, as
- * one message with the same end, method, target, headers and body. Ours may refuse more. */
+/* http_judge.h: llhttp as the judge of our reader of requests (ADR 0103). Whatever ours takes, llhttp must take, too,
+ * as one message with the same end, method, target, headers and body. Ours may refuse more. */
 #ifndef REEVE_HTTP_JUDGE_H
 #define REEVE_HTTP_JUDGE_H
 
