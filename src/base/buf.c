@@ -93,10 +93,13 @@ void buf_put_str(struct buf *b, struct slice s) {
 }
 
 void buf_put_decimal(struct buf *b, uint64_t v) {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
     uint8_t digits[20]; /* of 2^64 - 1 */
     size_t at = sizeof digits;
-    do digits[--at] = (uint8_t)('0' + v % 10);
-    while ((v /= 10) != 0);
+    for (; v >= 10; v /= 100) memcpy(digits + (at -= 2), pairs + v % 100 * 2, 2); /* a division for two digits */
+    if (v > 0 || at == sizeof digits) digits[--at] = (uint8_t)('0' + v);
     buf_put(b, digits + at, sizeof digits - at);
 }
 

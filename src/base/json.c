@@ -70,8 +70,19 @@ static bool is_plain(uint8_t c) {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+/* The same of eight bytes at once: the highest bit, or a borrow that sets it. A borrow may go on into the next byte,
+ * but begins at one that is not plain. */
+static bool are_plain(const uint8_t *at) {
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t x;
+    memcpy(&x, at, sizeof x);
+    uint64_t quote = x ^ ('"' * ones), slash = x ^ ('\\' * ones);
+    return ((x | (x - 0x20 * ones) | (quote - ones) | (slash - ones)) & (0x80 * ones)) == 0;
+}
+
 static size_t plain_run(struct slice s) {
     size_t run = 0;
+    while (run + 8 <= s.len && are_plain(s.ptr + run)) run += 8;
     while (run < s.len && is_plain(s.ptr[run])) run++;
     return run;
 }
@@ -124,9 +135,10 @@ void json_key(struct json *j, const char *key) {
 void json_key_own(struct json *j, const char *key) {
     size_t len = strlen(key);
     REQUIRE(j->depth > 0);
-    separate(j);
-    uint8_t *at = buf_space(j->out, len + 3);
+    bool goes_on = j->comma & comma_bit(j);
+    uint8_t *at = buf_space(j->out, len + 3 + goes_on);
     if (at != NULL) {
+        if (goes_on) *at++ = ',';
         at[0] = '"';
         memcpy(at + 1, key, len);
         at[len + 1] = '"';

@@ -19,7 +19,20 @@ size_t utf8_sequence(struct slice s) {
     return len;
 }
 
+/* How many bytes at the front are ASCII, for all we see eight at a time: most texts are nothing else. */
+static size_t ascii_run(struct slice s) {
+    size_t run = 0;
+    uint64_t x;
+    for (; run + 8 <= s.len; run += 8) {
+        memcpy(&x, s.ptr + run, sizeof x);
+        if (x & 0x8080808080808080u) break;
+    }
+    return run;
+}
+
 bool utf8_is_valid(struct slice s) {
+    size_t plain = ascii_run(s);
+    if (plain > 0) s = slice_of(s.ptr + plain, s.len - plain);
     while (s.len > 0) {
         size_t len = utf8_sequence(s);
         if (len == 0) return false;

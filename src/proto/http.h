@@ -1,6 +1,6 @@
-/* http.h: HTTP/1.1 requests from a stream that arrives in pieces. The parser is llhttp, which is told nothing that two
- * readers could understand in two ways: each byte of a head is looked at first (http_scan.h), and what leaves a choice
- * about where a message ends is refused (RFC 9112, 6.3 and 11.2), not repaired.
+/* http.h: HTTP/1.1 requests from a stream that arrives in pieces. Nothing is repaired: what some reader between the
+ * client and us might take for another end of line, of the head or of the message is refused (RFC 9112, 6.3 and 11.2).
+ * Whatever is taken here, llhttp takes, too, and understands in the same way: tests ask it (ADR 0103).
  *
  *     http_in_feed     takes bytes; stops when the head is there, when the message is whole, and when it is refused
  *     in->state        which of these it is
@@ -13,7 +13,6 @@
 
 #include "buf.h"
 #include "err.h"
-#include "http_scan.h"
 #include "limit.h"
 #include "vec.h"
 
@@ -47,6 +46,7 @@ struct http_request {
     uint8_t minor; /* of HTTP/1.x */
     const struct http_header *headers;
     uint32_t header_count;
+    uint64_t names; /* bits: which names may be among the headers (http_name_bit) */
     bool keep_alive;    /* the peer can use the connection for another request */
     bool wants_continue; /* it waits for `100 Continue` before it sends the body */
     struct slice body;  /* when the message is whole */
@@ -59,7 +59,15 @@ enum http_in_state {
     HTTP_IN_BAD, /* refused: `status`, `err` and `why` say what to answer */
 };
 
-#define HTTP_CORE_WORDS 16u
+enum http_chunk { /* what is expected of a chunked body */
+    HTTP_CHUNK_SIZE,
+    HTTP_CHUNK_SIZE_LF,
+    HTTP_CHUNK_DATA,
+    HTTP_CHUNK_DATA_CR,
+    HTTP_CHUNK_DATA_LF,
+    HTTP_CHUNK_LAST_CR,
+    HTTP_CHUNK_LAST_LF,
+};
 
 struct http_in {
     const struct limits *limits;
@@ -72,11 +80,15 @@ struct http_in {
     enum err err;
     struct why why;
 
-    struct http_scan scan;
-    uint8_t blank; /* of the empty line that may stand before a request: bytes that were there */
+    uint8_t blank;       /* of the empty line that may stand before a request: bytes that were there */
+    bool has_line;       /* the first line is there */
+    uint32_t line_bytes; /* of the line of the head that has not ended yet */
+    bool is_chunked;
+    enum http_chunk chunk;
+    uint8_t digits;      /* of the size of the chunk */
+    uint64_t left_bytes; /* of the body, or of the chunk */
     struct buf head, body;
     struct vec headers; /* struct http_header */
-    uint64_t core[HTTP_CORE_WORDS]; /* llhttp's */
 };
 
 void http_in_init(struct http_in *in, const struct limits *limits);
@@ -85,9 +97,24 @@ void http_in_next(struct http_in *in);
 size_t http_in_feed(struct http_in *in, struct slice bytes); /* how many of them belong to this message */
 bool http_in_is_idle(const struct http_in *in);              /* nothing of a message has come yet */
 
-/* The value of the only header of that name (case does not matter); NULL when there is none, or more than one. */
-const struct slice *http_header(const struct http_request *r, const char *name);
-uint32_t http_header_count(const struct http_request *r, const char *name);
+/* Each request is asked for two dozen headers, of which it has a few. A bit tells most of the others at once: by the
+ * length of the name and its first letter, which the compiler knows of a literal. */
+static inline uint64_t http_name_bit(const void *name, size_t len) {
+    return (uint64_t)1 << (((*(const uint8_t *)name | 0x20u) + len * 5) & 63);
+}
+const struct slice *http_header_find(const struct http_request *r, const char *name, size_t len);
+uint32_t http_headers_named(const struct http_request *r, const char *name, size_t len);
+
+/* The value of the only header of that name, which is written in small letters here (in the request case does not
+ * matter); NULL when there is none, or more than one. */
+static inline const struct slice *http_header(const struct http_request *r, const char *name) {
+    size_t len = strlen(name);
+    return r->names & http_name_bit(name, len) ? http_header_find(r, name, len) : NULL;
+}
+static inline uint32_t http_header_count(const struct http_request *r, const char *name) {
+    size_t len = strlen(name);
+    return r->names & http_name_bit(name, len) ? http_headers_named(r, name, len) : 0;
+}
 bool http_text_is(struct slice text, const char *word); /* but for case */
 
 #endif

@@ -44,7 +44,6 @@ static const struct {
 };
 
 const char *http_reason(uint16_t status) {
-    if (status == 200) return "OK";
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].status == status) return reasons[i].reason;
     return "Other";
@@ -88,11 +87,40 @@ static void put_date(struct buf *out, const struct http_head *h) {
     put_line(out, d->line);
 }
 
-void http_head_put(struct buf *out, const struct http_head *h) {
-    char status[8] = {(char)('0' + h->status / 100 % 10), (char)('0' + h->status / 10 % 10),
-                      (char)('0' + h->status % 10), ' ', 0};
+static void put_status(struct buf *out, uint16_t status) {
+    char text[8] = {(char)('0' + status / 100 % 10), (char)('0' + status / 10 % 10), (char)('0' + status % 10), ' ', 0};
+    if (status == 200) {
+        put_line(out, "HTTP/1.1 200 OK\r\n");
+        return;
+    }
     put_line(out, "HTTP/1.1 ");
-    put_pair(out, status, http_reason(h->status));
+    put_pair(out, text, http_reason(status));
+}
+
+#define NO_CACHE "no-store"
+#define NO_POLICY "default-src 'none'; frame-ancestors 'none'"
+#define CACHE_NAME "Cache-Control: "
+#define POLICY_NAME "Content-Security-Policy: "
+#define LAST_LINES                                  \
+    "Cross-Origin-Resource-Policy: same-origin\r\n" \
+    "Referrer-Policy: no-referrer\r\n"              \
+    "X-Content-Type-Options: nosniff\r\n"           \
+    "\r\n"
+
+/* What keeps browsers from more than showing it; of all but pages and files it is the same text. */
+static void put_guards(struct buf *out, const struct http_head *h) {
+    if (h->cache == NULL && h->policy == NULL) {
+        put_line(out, CACHE_NAME NO_CACHE "\r\n" POLICY_NAME NO_POLICY "\r\n" LAST_LINES);
+        return;
+    }
+    if (h->policy != NULL) put_line(out, "Cross-Origin-Opener-Policy: same-origin\r\n");
+    put_pair(out, CACHE_NAME, h->cache != NULL ? h->cache : NO_CACHE);
+    put_pair(out, POLICY_NAME, h->policy != NULL ? h->policy : NO_POLICY);
+    put_line(out, LAST_LINES);
+}
+
+void http_head_put(struct buf *out, const struct http_head *h) {
+    put_status(out, h->status);
     put_date(out, h);
     if (h->type != NULL) put_pair(out, "Content-Type: ", h->type);
     if (h->length >= 0) put_number(out, "Content-Length: ", (uint64_t)h->length);
@@ -109,14 +137,7 @@ void http_head_put(struct buf *out, const struct http_head *h) {
     if (h->etag != NULL) put_pair(out, "ETag: ", h->etag);
     if (h->location != NULL) put_pair(out, "Location: ", h->location);
     if (h->cookie != NULL) put_pair(out, "Set-Cookie: ", h->cookie);
-    if (h->policy != NULL) put_line(out, "Cross-Origin-Opener-Policy: same-origin\r\n");
-    put_pair(out, "Cache-Control: ", h->cache != NULL ? h->cache : "no-store");
-    put_pair(out,
-             "Content-Security-Policy: ", h->policy != NULL ? h->policy : "default-src 'none'; frame-ancestors 'none'");
-    put_line(out, "Cross-Origin-Resource-Policy: same-origin\r\n"
-                  "Referrer-Policy: no-referrer\r\n"
-                  "X-Content-Type-Options: nosniff\r\n"
-                  "\r\n");
+    put_guards(out, h);
 }
 
 void http_continue_put(struct buf *out) {

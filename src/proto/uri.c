@@ -22,8 +22,8 @@ static struct slice cut_at(struct slice *s, char byte) {
 
 bool uri_split(struct slice target, struct slice *ret_authority, struct slice *ret_path, struct slice *ret_query) {
     struct slice authority = {0};
-    size_t scheme = begins(target, "http://") ? 7 : begins(target, "https://") ? 8 : 0;
-    if (slice_eq(target, SLICE("*"))) scheme = 0;
+    bool rooted = target.len > 0 && target.ptr[0] == '/'; /* as nearly all are */
+    size_t scheme = rooted ? 0 : begins(target, "http://") ? 7 : begins(target, "https://") ? 8 : 0;
     if (scheme > 0) {
         struct slice rest = after(target, scheme);
         authority = rest;
@@ -32,7 +32,6 @@ bool uri_split(struct slice target, struct slice *ret_authority, struct slice *r
         target = after(rest, authority.len);
         if (authority.len == 0) return false;
     }
-    bool rooted = target.len > 0 && target.ptr[0] == '/';
     if (!rooted && scheme == 0 && !slice_eq(target, SLICE("*"))) return false;
     if (target.len > 0 && memchr(target.ptr, '#', target.len) != NULL) return false;
     *ret_path = cut_at(&target, '?');

@@ -15,8 +15,12 @@ bool wire_json_is_plain(const struct tlv_desc *sub) {
 }
 
 const struct tlv_field *wire_json_field(const struct tlv_desc *d, struct slice name) {
-    for (uint32_t i = 0; i < d->field_count; i++)
-        if (d->fields[i].type != TLV_RAW && slice_eq(name, slice_str(d->fields[i].name))) return &d->fields[i];
+    if (name.len == 0) return NULL;
+    for (uint32_t i = 0; i < d->field_count; i++) {
+        const struct tlv_field *f = &d->fields[i];
+        if (f->name[0] != (char)name.ptr[0]) continue; /* most are told apart by a letter */
+        if (f->type != TLV_RAW && slice_eq(name, slice_str(f->name))) return f;
+    }
     return NULL;
 }
 
@@ -126,7 +130,10 @@ static void put_value(const struct wire_json_out *x, const struct tlv_field *f, 
 
 /* ---- messages ---- */
 
-static bool is_there(const struct tlv_field *f, const void *at) {
+static bool any_is_there(const struct tlv_desc *d, const void *at);
+
+/* Asked of each field of each message, and of most of them the answer is no: so it is no call. */
+static inline bool is_there(const struct tlv_field *f, const void *at) {
     switch ((enum tlv_type)f->type) {
     case TLV_BOOL:
     case TLV_U8:
@@ -144,13 +151,15 @@ static bool is_there(const struct tlv_field *f, const void *at) {
         memcpy(&numbers, at, sizeof numbers);
         return numbers.count > 0;
     }
-    case TLV_MSG:
-        if (tlv_is_blank(f->sub, at)) return false;
-        for (uint32_t i = 0; i < f->sub->field_count; i++)
-            if (is_there(&f->sub->fields[i], (const uint8_t *)at + f->sub->fields[i].offset)) return true;
-        return false;
+    case TLV_MSG: return !tlv_is_blank(f->sub, at) && any_is_there(f->sub, at);
     case TLV_RAW: break;
     }
+    return false;
+}
+
+static bool any_is_there(const struct tlv_desc *d, const void *at) {
+    for (uint32_t i = 0; i < d->field_count; i++)
+        if (is_there(&d->fields[i], (const uint8_t *)at + d->fields[i].offset)) return true;
     return false;
 }
 

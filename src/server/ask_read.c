@@ -9,6 +9,7 @@
 #include "session.h"
 #include "show.h"
 #include "target.h"
+#include "web.h"
 
 #define JOBS_PER_FRAME 1000u
 #define PAGE_STANDARD 100u
@@ -58,9 +59,11 @@ void ask_get(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct flow_view flow;
     struct call *c;
-    enum err e = target_find(s, r->session, m->target, &t, &why);
+    struct job_view job;
+    enum err e = target_look(s, r->session, m->target, &t, &job, &why);
     if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
-    if (e != ERR_OK || !view_flow(server_state(s), t.job.flow, &flow)) {
+    bool only_job = e == ERR_OK && !t.whole && web_tells_item(r->session, r->id);
+    if (e != ERR_OK || (!only_job && !view_flow(server_state(s), t.job.flow, &flow))) {
         call_fail(s, r, e != ERR_OK ? e : ERR_NOT_FOUND, why.text);
         return;
     }
@@ -69,9 +72,8 @@ void ask_get(struct server *s, struct request *r) {
     struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(s->engine)}};
     g.left = !t.whole ? 1 : m->details ? flow.job_count : 0;
     got_room(&g);
-    show_flow(s, &flow, &g.m.flow);
-    struct job_view job;
-    if (!t.whole && view_job(server_state(s), t.job, &job))
+    if (!only_job) show_flow(s, &flow, &g.m.flow);
+    if (!t.whole && (job.ref.flow.v != 0 || view_job(server_state(s), t.job, &job)))
         show_job(s, &job, m->details, &g.list[g.count++]);
     else if (g.left > 0 && t.whole)
         view_each_job(server_state(s), flow.id, got_job, &g);

@@ -85,14 +85,15 @@ static void note_beginning(void *ctx, const struct job_view *job) {
     if (b->count++ == 0) b->found = job->ref;
 }
 
-static enum err job_in(struct server *s, flow_id flow, struct slice name, struct job_ref *ret, struct why *why) {
-    struct job_view v;
+static enum err job_in(struct server *s, flow_id flow, struct slice name, struct job_ref *ret,
+                       struct job_view *ret_seen, struct why *why) {
     struct beginning b = {.text = name};
     if (name.len == 0) return why_set(why, ERR_INVALID, "the name of a job is missing after the slash");
-    if (view_job_by_name(server_state(s), flow, name, &v)) {
-        *ret = v.ref;
+    if (view_job_by_name(server_state(s), flow, name, ret_seen)) {
+        *ret = ret_seen->ref;
         return ERR_OK;
     }
+    ret_seen->ref = (struct job_ref){0};
     view_each_job(server_state(s), flow, note_beginning, &b);
     if (b.count == 0) return why_set(why, ERR_NOT_FOUND, "the flow has no job %.*s", SLICE_FMT(name));
     if (b.count > 1) return why_set(why, ERR_INVALID, "%.*s fits %u jobs: type more of it", SLICE_FMT(name), b.count);
@@ -105,15 +106,16 @@ bool target_service(struct server *s, const struct session *n, struct slice name
     return n->job.job.flow.v == 0 && view_service(server_state(s), tenant, name, ret);
 }
 
-enum err target_find(struct server *s, const struct session *n, struct slice text, struct target *ret,
-                     struct why *why) {
+enum err target_look(struct server *s, const struct session *n, struct slice text, struct target *ret,
+                     struct job_view *ret_seen, struct why *why) {
     struct target t = {.whole = true};
+    ret_seen->ref = (struct job_ref){0};
     const uint8_t *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
     size_t flow_len = slash != NULL ? (size_t)(slash - text.ptr) : text.len;
     enum err e = target_flow(s, n, slice_of(text.ptr, flow_len), &t.job.flow, why);
     if (e == ERR_OK && slash != NULL) {
         t.whole = false;
-        e = job_in(s, t.job.flow, slice_of(slash + 1, text.len - flow_len - 1), &t.job, why);
+        e = job_in(s, t.job.flow, slice_of(slash + 1, text.len - flow_len - 1), &t.job, ret_seen, why);
     }
     struct service_view service;
     if (e == ERR_NOT_FOUND && slash == NULL && target_service(s, n, text, &service) && service.runner.flow.v != 0) {
@@ -122,6 +124,12 @@ enum err target_find(struct server *s, const struct session *n, struct slice tex
     }
     if (e == ERR_OK) *ret = t;
     return e;
+}
+
+enum err target_find(struct server *s, const struct session *n, struct slice text, struct target *ret,
+                     struct why *why) {
+    struct job_view unused;
+    return target_look(s, n, text, ret, &unused, why);
 }
 
 enum err target_job(struct server *s, const struct session *n, struct slice text, struct job_view *ret,

@@ -17,6 +17,9 @@ CHECKED enum err target_flow(struct server *s, const struct session *n, struct s
 bool target_numbers(struct server *s, struct slice text, uint64_t *ret_first, uint64_t *ret_last);
 CHECKED enum err target_find(struct server *s, const struct session *n, struct slice text, struct target *ret,
                              struct why *why);
+/* The same. Of a job that is named in full, *ret_seen is what was seen of it on the way; else its ref is zero. */
+CHECKED enum err target_look(struct server *s, const struct session *n, struct slice text, struct target *ret,
+                             struct job_view *ret_seen, struct why *why);
 /* The same, and it must be a job. A flow of one job will do. */
 CHECKED enum err target_job(struct server *s, const struct session *n, struct slice text, struct job_view *ret,
                             struct why *why);

@@ -23,6 +23,8 @@ void web_frames(struct server *s, struct session *n, struct slice frames);
 bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message);
 void web_made(struct server *s, struct session *n, uint32_t request, struct slice made);
 bool web_message(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message);
+/* The answer to this request tells one item of a list and nothing else of its message: the rest need not be made. */
+bool web_tells_item(const struct session *n, uint32_t request);
 /* The last answer, when the session is ended from outside. */
 void web_refuse(struct server *s, struct session *n, enum err e, const char *text);
 

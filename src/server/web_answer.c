@@ -264,6 +264,11 @@ static bool is_awaited(const struct session *n, uint32_t request) {
     return n->web != NULL && n->web->busy && n->web->request == request;
 }
 
+bool web_tells_item(const struct session *n, uint32_t request) {
+    if (!is_awaited(n, request) || n->is_orion || n->is_dash || n->web->mcp != 0) return false;
+    return n->web->match.route != NULL && n->web->match.route->answer == API_ANSWER_ITEM;
+}
+
 bool web_make(struct server *s, struct session *n, uint32_t request, uint8_t op, const void *message) {
     const struct web *w = n->web;
     bool is_piece = op == WIRE_LOG_DATA || op == WIRE_BLOB_DATA;

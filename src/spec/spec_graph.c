@@ -288,6 +288,7 @@ static uint32_t options_place(struct graph *g, const struct wire_options *o) {
 }
 
 static enum err encode_run(struct graph *g, const struct spec_job *job, struct slice *ret) {
+    if (tlv_is_blank(&wire_run_desc, &job->r)) return ERR_OK; /* nothing to run */
     buf_clear(&g->bytes);
     tlv_encode(&wire_run_desc, &job->r, &g->bytes);
     if (g->bytes.full || g->bytes.len > WIRE_BODY_MAX)

@@ -362,9 +362,9 @@ static enum err check_limits(struct spec *s, const struct spec_job *job) {
 }
 
 /* Lengths that the wire allows; everything else that could not be sent is a mistake of ours. */
-static enum err check_lengths(struct spec *s, const struct spec_job *job) {
+static enum err check_lengths(struct spec *s, const struct spec_job *job, bool runs_nothing) {
     struct why inner = {{0}};
-    enum err e = tlv_check(&wire_run_desc, &job->r, &inner);
+    enum err e = runs_nothing ? ERR_OK : tlv_check(&wire_run_desc, &job->r, &inner);
     if (e == ERR_OK) e = tlv_check(&wire_options_desc, &job->o, &inner);
     return e == ERR_OK ? ERR_OK : spec_refuse(s, job->at, e, "%s", inner.text);
 }
@@ -383,6 +383,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);
     if (job->when != NULL) job->o.gates |= GATE_BIT(GATE_CONDITION);
     if (job->given & GIVEN_APPROVAL) job->o.gates |= GATE_BIT(GATE_APPROVAL);
-    if (e == ERR_OK) e = spec_job_templates(s, job, is_undo);
-    return e == ERR_OK ? check_lengths(s, job) : e;
+    bool runs_nothing = tlv_is_blank(&wire_run_desc, &job->r); /* so it has no texts either */
+    if (e == ERR_OK && !runs_nothing) e = spec_job_templates(s, job, is_undo);
+    return e == ERR_OK ? check_lengths(s, job, runs_nothing) : e;
 }

@@ -295,8 +295,9 @@ enum err spec_object_read(struct spec *s, const struct spec_object *o, const str
     enum err e = need_object(s, node, o->name);
     for (const struct json_node *n = node->first; e == ERR_OK && n != NULL; n = n->next) {
         const struct spec_field *f = NULL;
+        char first = n->key.len > 0 ? (char)n->key.ptr[0] : 0; /* most keys are told apart by it */
         for (uint32_t i = 0; i < o->count && f == NULL; i++)
-            if (slice_eq(n->key, slice_str(o->fields[i].key))) f = &o->fields[i];
+            if (o->fields[i].key[0] == first && slice_eq(n->key, slice_str(o->fields[i].key))) f = &o->fields[i];
         if (f == NULL) return unknown_key(s, o, n, where);
         if (f->where != 0 && where != 0 && !(f->where & where))
             return spec_refuse(s, n->key_at, ERR_INVALID, "`%s` cannot stand in %s", f->key,

@@ -54,7 +54,7 @@ static void pages_are_the_index(void **state) {
 
 static struct http_head head_for(const struct asset *a, const char *name, const char *value) {
     struct http_header header = {slice_str(name), slice_str(value)};
-    struct http_request r = {.headers = &header, .header_count = 1};
+    struct http_request r = {.headers = &header, .header_count = 1, .names = UINT64_MAX};
     struct http_head h;
     asset_head(a, &r, &h);
     return h;

@@ -58,7 +58,7 @@ static void what_pages_show_is_another_text(void **state) {
     cookie_make(&auth, &a, text);
     assert_null(strstr(text, one)); /* who has seen the one does not know the other */
     struct http_header header = {SLICE("Reeve-CSRF"), slice_str(one)};
-    struct http_request r = {.headers = &header, .header_count = 1};
+    struct http_request r = {.headers = &header, .header_count = 1, .names = UINT64_MAX};
     assert_true(cookie_csrf_is_shown(&auth, &a, &r));
     assert_false(cookie_csrf_is_shown(&auth, &b, &r));
     r.header_count = 0;
@@ -168,7 +168,7 @@ static void servers_on_one_host_have_cookies_of_their_own(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct http_header headers[] = {{SLICE("Host"), slice_str(cases[i].host)},
                                         {SLICE("Cookie"), SLICE("reeve_session=a; reeve_session_7070=b")}};
-        struct http_request r = {.headers = headers, .header_count = 2};
+        struct http_request r = {.headers = headers, .header_count = 2, .names = UINT64_MAX};
         char name[COOKIE_NAME_BYTES];
         struct slice v = {0};
         cookie_name(&r, name);
@@ -181,7 +181,7 @@ static void servers_on_one_host_have_cookies_of_their_own(void **state) {
 
 static bool found(const char *value, struct slice *ret) {
     struct http_header header = {SLICE("Cookie"), slice_str(value)};
-    struct http_request r = {.headers = &header, .header_count = 1};
+    struct http_request r = {.headers = &header, .header_count = 1, .names = UINT64_MAX};
     return cookie_find(&r, ret);
 }
 

@@ -1,7 +1,11 @@
 /* json_test.c: commas, escapes, and text that is not text. */
 #include "test.h"
 
+#include <stdio.h>
+
 #include "json.h"
+#include "json_tree.h"
+#include "utf8.h"
 
 struct fixture {
     struct buf out;
@@ -102,6 +106,49 @@ static void depth_is_bounded(void **state) {
     buf_fini(&x.out);
 }
 
+/* Texts are looked at eight bytes at a time: each byte, at each place of such a piece, comes back as it was. */
+static void each_byte_is_seen_everywhere(void **state) {
+    (void)state;
+    struct limits limits;
+    struct arena arena;
+    limits_default(&limits);
+    arena_init(&arena, 4096, 65536);
+    for (unsigned c = 0; c < 256; c++)
+        for (size_t at = 0; at < 24; at++) {
+            struct fixture x;
+            const struct json_node *node;
+            struct why why;
+            uint8_t text[24];
+            memset(text, 'a', sizeof text);
+            text[at] = (uint8_t)c;
+            struct slice s = slice_of(text, sizeof text);
+            assert_int_equal(utf8_is_valid(s), c < 0x80);
+            begin(&x);
+            json_text(&x.j, s);
+            arena_reset(&arena);
+            if (json_tree_read(buf_slice(&x.out), &limits, &arena, &node, &why) != ERR_OK)
+                fail_msg("byte %u at %zu: %s", c, at, why.text);
+            if (c < 0x80 && !slice_eq(node->text, s)) fail_msg("byte %u at %zu", c, at);
+            buf_fini(&x.out);
+        }
+    arena_fini(&arena);
+}
+
+static void numbers_have_all_their_digits(void **state) {
+    (void)state;
+    struct buf out;
+    char text[32];
+    buf_init(&out, 64);
+    for (uint64_t base = 1, n = 0; n < 20; n++, base *= 10)
+        for (uint64_t v = base > 2 ? base - 2 : 0; v < base + 12; v++) {
+            buf_clear(&out);
+            buf_put_decimal(&out, v);
+            snprintf(text, sizeof text, "%llu", (unsigned long long)v);
+            if (!slice_eq(buf_slice(&out), slice_str(text))) fail_msg("%s", text);
+        }
+    buf_fini(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commas_are_its_business),
@@ -109,6 +156,8 @@ int main(void) {
         cmocka_unit_test(bad_utf8_is_replaced_byte_by_byte),
         cmocka_unit_test(bytes_as_hex_and_base64),
         cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(each_byte_is_seen_everywhere),
+        cmocka_unit_test(numbers_have_all_their_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
