@@ -201,12 +201,35 @@ static void put_part(struct buf *out, uint64_t key, const struct tlv_desc *d, co
         buf_cut(out, before);
 }
 
-static void put_list(struct buf *out, uint64_t key, const struct tlv_desc *sub, struct tlv_list list) {
+static const struct tlv_field *raw_field(const struct tlv_desc *d) {
+    const struct tlv_field *last = &d->fields[d->field_count - 1];
+    REQUIRE(last->type == TLV_RAW);
+    return last;
+}
+
+/* What was not looked into has its bytes and nothing else. */
+static void put_lazy(const struct tlv_desc *d, const void *from, struct buf *out) {
+    struct slice raw = load_slice(field_in(raw_field(d), from));
+    if (raw.ptr == NULL) {
+        put_message(d, from, out);
+        return;
+    }
+    buf_put_varint(out, raw.len);
+    buf_put_slice(out, raw);
+}
+
+static void put_list(struct buf *out, uint64_t key, const struct tlv_field *f, struct tlv_list list) {
     REQUIRE(list.at != NULL);
     buf_put_varint(out, key);
     size_t start = open_body(out);
     buf_put_varint(out, list.count);
-    for (uint32_t i = 0; i < list.count; i++) put_message(sub, (const uint8_t *)list.at + (size_t)i * sub->size, out);
+    for (uint32_t i = 0; i < list.count; i++) {
+        const void *item = (const uint8_t *)list.at + (size_t)i * f->sub->size;
+        if (f->lazy)
+            put_lazy(f->sub, item, out);
+        else
+            put_message(f->sub, item, out);
+    }
     close_body(out, start);
 }
 
@@ -257,7 +280,7 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
         case TLV_LIST: {
             struct tlv_list list = load_list(at);
             REQUIRE(is_within(list.count, f->max));
-            put_list(out, key | 1, f->sub, list);
+            put_list(out, key | 1, f, list);
             break;
         }
         case TLV_MSG: put_part(out, key | 1, f->sub, at); break;
@@ -370,9 +393,7 @@ static enum err decode_numbers(const struct decoder *x, const struct tlv_desc *d
 
 /* Sets the TLV_RAW member, which the message must have. */
 static void keep_raw(const struct tlv_desc *d, struct slice in, void *into) {
-    const struct tlv_field *last = &d->fields[d->field_count - 1];
-    REQUIRE(last->type == TLV_RAW);
-    memcpy((uint8_t *)into + last->offset, &in, sizeof in);
+    memcpy((uint8_t *)into + raw_field(d)->offset, &in, sizeof in);
 }
 
 static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,

@@ -59,7 +59,9 @@ struct tlv_field {
     uint16_t tag; /* 1 and up, ascending in the table (TLV_RAW: 0, last) */
     uint8_t type;
     uint8_t form; /* enum tlv_form */
-    bool lazy; /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else */
+    /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else. An item that has one is written
+     * as those bytes: who changes an item clears it. */
+    bool lazy;
     uint32_t offset;
     uint32_t max;
     const char *name;

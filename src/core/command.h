@@ -88,6 +88,7 @@ struct cmd_submit {
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs;
+    const struct slice *set_keys; /* for each option set bytes that say the same, however it was written; NULL = none */
     bool check; /* say whether it would be accepted; nothing is recorded */
 };
 

@@ -285,9 +285,21 @@ struct derived {
     uint32_t *child;  /* of the children of foreach jobs */
 };
 
-/* The option sets, and behind them those that are derived. */
-static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret,
-                               struct derived *ret_derived) {
+/* An option set as it is recorded: checked, or as it was when it was checked before. */
+static enum err complete_set(struct decision *d, const struct options *given, const struct slice *key,
+                             struct options *ret) {
+    const struct optset *known = key != NULL ? optsets_find(&d->live->sets, *key) : NULL;
+    if (known == NULL) {
+        d->new_sets += key != NULL;
+        return decide_options(d, given, ret);
+    }
+    *ret = known->complete;
+    return ERR_OK;
+}
+
+/* The option sets, and behind them those that are derived. `keys` may be NULL. */
+static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, const struct slice *keys,
+                               struct tlv_list *ret, struct derived *ret_derived) {
     uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
     uint32_t *runner = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
     uint32_t *child = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
@@ -306,7 +318,7 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
     struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
     uint64_t names = d->state->quotas.count;
     for (uint32_t i = 0; i < jobs->profile_count; i++) {
-        enum err e = decide_options(d, &jobs->profiles[i], &sets[i]);
+        enum err e = complete_set(d, &jobs->profiles[i], keys != NULL ? &keys[i] : NULL, &sets[i]);
         if (e != ERR_OK) return e;
         names += sets[i].demand.keys.count + sets[i].demand.rates.count;
         if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
@@ -333,7 +345,9 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     }
     struct derived derived = {0};
     if (e == ERR_OK) e = check_space(d, jobs);
-    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &derived);
+    /* Others than a submit change what they were given before it comes here: bytes would say something else. */
+    const struct slice *keys = cmd->kind == CMD_SUBMIT ? cmd->as.submit.set_keys : NULL;
+    if (e == ERR_OK) e = build_profiles(d, jobs, keys, ret_profiles, &derived);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
     if (e != ERR_OK) return e;
@@ -459,6 +473,17 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->jobs = jobs;
     d->reply->flow.v = rec->flow;
     return ERR_OK;
+}
+
+void decide_keep_sets(struct decision *d, struct live *live, const struct cmd_submit *c) {
+    for (uint32_t i = 0; i < c->jobs.profile_count; i++) {
+        const struct options *given = &c->jobs.profiles[i];
+        struct options complete;
+        if (optsets_find(&live->sets, c->set_keys[i]) || !optsets_want(&live->sets, c->set_keys[i], given)) continue;
+        enum err e = decide_options(d, given, &complete);
+        ENSURE(e == ERR_OK); /* a moment ago it was */
+        optsets_keep(&live->sets, c->set_keys[i], given, &complete);
+    }
 }
 
 enum err decide_add(struct decision *d, const struct command *cmd) {

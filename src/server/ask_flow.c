@@ -4,6 +4,7 @@
 #include "adder.h"
 #include "call.h"
 #include "flowfile.h"
+#include "panic.h"
 #include "past.h"
 #include "route.h"
 #include "session.h"
@@ -189,20 +190,41 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "job %.*s", SLICE_FMT(w->name));
 }
 
-static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct cmd_jobs *ret,
-                        struct why *why) {
+/* What the engine may know the set by. */
+static struct slice key_of(struct server *s, const struct request *r, const struct wire_options *w) {
+    if (w->raw.ptr != NULL) return w->raw;
+    buf_clear(&s->out);
+    tlv_encode(&wire_options_desc, w, &s->out);
+    ENSURE(!s->out.full);
+    return arena_slice(r->arena, buf_slice(&s->out));
+}
+
+/* Sets that came before need not be made anew. `keys`: of each set; NULL = nobody asks for them. */
+static void set_of(struct server *s, const struct request *r, const struct wire_options *w, struct slice *key,
+                   struct options *ret) {
+    if (key != NULL) *key = key_of(s, r, w);
+    const struct options *known = key != NULL ? engine_set(s->engine, *key) : NULL;
+    if (known != NULL)
+        *ret = *known;
+    else
+        options_of(r->arena, w, ret);
+}
+
+static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct slice *keys,
+                        struct cmd_jobs *ret, struct why *why) {
     uint32_t profile_count = part->options.count;
     struct options *profiles = ARENA_ARRAY(r->arena, struct options, profile_count ? profile_count : 1);
     struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, part->jobs.count ? part->jobs.count : 1);
     const struct wire_options *options = part->options.at;
     const struct wire_job *list = part->jobs.at;
-    for (uint32_t i = 0; i < profile_count; i++) options_of(r->arena, &options[i], &profiles[i]);
+    for (uint32_t i = 0; i < profile_count; i++)
+        set_of(s, r, &options[i], keys != NULL ? &keys[i] : NULL, &profiles[i]);
     /* Who sends jobs without options means the usual ones. */
     struct wire_jobs filled = *part;
     struct wire_options usual = {0};
     if (profile_count == 0) {
         filled.options = (struct tlv_list){&usual, 1};
-        options_of(r->arena, &usual, &profiles[0]);
+        set_of(s, r, &usual, keys, &profiles[0]);
         profile_count = 1;
     }
     for (uint32_t i = 0; i < part->jobs.count; i++) {
@@ -242,7 +264,9 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
         c->key_hash = hash_of(s, r->arena, buf_slice(&body));
         buf_fini(&body);
     }
-    return jobs_of(s, r, &flow->part, &c->jobs, why);
+    struct slice *keys = ARENA_ARRAY(r->arena, struct slice, flow->part.options.count + 1);
+    c->set_keys = keys;
+    return jobs_of(s, r, &flow->part, keys, &c->jobs, why);
 }
 
 void ask_submit(struct server *s, struct request *r) {
@@ -273,7 +297,7 @@ void ask_add(struct server *s, struct request *r) {
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
     if (e != ERR_OK) e = past_explain(s, m->flow, e, &why);
     if (e == ERR_OK && m->spec.len > 0) e = flowfile_read_jobs(s, r, m, &part, &why);
-    if (e == ERR_OK) e = jobs_of(s, r, &part, &cmd.as.add.jobs, &why);
+    if (e == ERR_OK) e = jobs_of(s, r, &part, NULL, &cmd.as.add.jobs, &why);
     struct job_ref adder = r->session->job.job;
     if (e == ERR_OK && adder.flow.v != 0) e = adder_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
     cmd.as.add.adder = adder;
