@@ -77,6 +77,10 @@ void buf_put_u64(struct buf *b, uint64_t v) {
 }
 
 void buf_put_varint(struct buf *b, uint64_t v) {
+    if (v < 0x80 && b->len < b->slots && !b->full) { /* mostly */
+        b->at[b->len++] = (uint8_t)v;
+        return;
+    }
     uint8_t bytes[VARINT_BYTES_MAX];
     size_t len = 0;
     while (v >= 0x80) {

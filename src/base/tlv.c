@@ -508,6 +508,22 @@ enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mod
     return decode_message(&x, d, in, ret);
 }
 
+uint64_t tlv_tags(struct slice in) {
+    const uint8_t *p = in.ptr;
+    const uint8_t *end = in.len ? p + in.len : p;
+    uint64_t tags = 0;
+    while (p < end) {
+        uint64_t key;
+        uint64_t value;
+        p = read_varint(p, end, &key);
+        if (p) p = read_varint(p, end, &value);
+        if (!p || ((key & 1) && value > (size_t)(end - p))) return 0;
+        if (key & 1) p += value;
+        if (key >> 1 < 64) tags |= UINT64_C(1) << (key >> 1);
+    }
+    return tags;
+}
+
 /* ---- checking ---- */
 
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why);

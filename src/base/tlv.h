@@ -91,6 +91,9 @@ enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN, TLV_LAZY /* strict in what it read
 CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode,
                             struct arena *arena, void *ret, struct why *why);
 
+/* Which tags below 64 a message has, not looking into them, as bits; bytes that are no message have none. */
+uint64_t tlv_tags(struct slice in);
+
 /* All its bytes are zero, so it encodes to nothing. (The reverse need not hold: an empty slice may point somewhere.) */
 bool tlv_is_blank(const struct tlv_desc *d, const void *from);
 

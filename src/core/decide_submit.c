@@ -267,7 +267,7 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
     struct graph_job *nodes = ARENA_ARRAY(d->arena, struct graph_job, jobs->job_count ? jobs->job_count : 1);
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
-        struct slice *local = ARENA_ARRAY(d->arena, struct slice, spec->parent_count ? spec->parent_count : 1);
+        struct slice *local = spec->parent_count ? ARENA_ARRAY(d->arena, struct slice, spec->parent_count) : NULL;
         uint32_t n = 0;
         for (uint32_t k = 0; k < spec->parent_count; k++)
             if (!is_foreign(d, &spec->parents[k], own)) local[n++] = spec->parents[k].name;
@@ -300,9 +300,8 @@ static enum err complete_set(struct decision *d, const struct options *given, co
 /* The option sets, and behind them those that are derived. `keys` may be NULL. */
 static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, const struct slice *keys,
                                struct tlv_list *ret, struct derived *ret_derived) {
-    uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
-    uint32_t *runner = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
-    uint32_t *child = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+    uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, 3 * ((size_t)jobs->profile_count + 1));
+    uint32_t *runner = undo + jobs->profile_count + 1, *child = runner + jobs->profile_count + 1;
     uint32_t count = jobs->profile_count;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
@@ -315,7 +314,7 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         return refuse(d, ERR_LIMIT,
                       "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
-    struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
+    struct options *sets = arena_space(d->arena, sizeof *sets * ((size_t)count + 1)); /* all are filled */
     uint64_t names = d->state->quotas.count;
     for (uint32_t i = 0; i < jobs->profile_count; i++) {
         enum err e = complete_set(d, &jobs->profiles[i], keys != NULL ? &keys[i] : NULL, &sets[i]);
@@ -417,7 +416,9 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
 enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret) {
     if (count > d->limits->labels_max)
         return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
-    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
+    *ret = (struct tlv_list){0};
+    if (count == 0) return ERR_OK;
+    struct label *copy = ARENA_ARRAY(d->arena, struct label, count);
     for (uint32_t i = 0; i < count; i++) {
         enum err e = decide_name(d, labels[i].key, "a label");
         if (e != ERR_OK) return e;

@@ -157,13 +157,15 @@ static enum err check_body(struct server *s, const struct request *r, struct sli
                            const struct options *o, struct why *why) {
     struct wire_run run;
     struct why ignored;
+    bool is_asked = job != NULL && o->gates != 0;
+    if (!is_asked && (tlv_tags(body) & WIRE_RUN_BLOB_TAGS) == 0) return ERR_OK; /* mostly */
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, r->arena, &run, &ignored) != ERR_OK)
         return ERR_OK; /* opaque to us: its worker will say what it thinks of it */
     enum err e = blob_there(s, r, run.script_hash, "script", why);
     if (e == ERR_OK) e = blob_there(s, r, run.stdin_hash, "standard input", why);
     const struct wire_file *files = run.files.at;
     for (uint32_t i = 0; e == ERR_OK && i < run.files.count; i++) e = blob_there(s, r, files[i].hash, "file", why);
-    return e == ERR_OK && job != NULL && o->gates != 0 ? judge_check(s, job, o, &run, why) : e;
+    return e == ERR_OK && is_asked ? judge_check(s, job, o, &run, why) : e;
 }
 
 static enum err job_of(struct server *s, const struct request *r, const struct wire_jobs *part,
