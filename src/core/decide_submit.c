@@ -297,6 +297,19 @@ static enum err complete_set(struct decision *d, const struct options *given, co
     return ERR_OK;
 }
 
+static enum err complete_sets(struct decision *d, const struct cmd_jobs *jobs, const struct slice *keys,
+                              const struct derived *derived, struct options *sets) {
+    for (uint32_t i = 0; i < jobs->profile_count; i++) {
+        uint32_t undo = derived->undo[i], child = derived->child[i], runner = derived->runner[i];
+        enum err e = complete_set(d, &jobs->profiles[i], keys != NULL ? &keys[i] : NULL, &sets[i]);
+        if (e != ERR_OK) return e;
+        if (undo) decide_undo_options(d, &sets[i], &sets[undo - 1]);
+        if (child) decide_child_options(&sets[i], &sets[child - 1]);
+        if (runner) decide_runner_options(&sets[i], &sets[runner - 1]);
+    }
+    return ERR_OK;
+}
+
 /* The option sets, and behind them those that are derived. `keys` may be NULL. */
 static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, const struct slice *keys,
                                struct tlv_list *ret, struct derived *ret_derived) {
@@ -314,20 +327,19 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         return refuse(d, ERR_LIMIT,
                       "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
-    struct options *sets = arena_space(d->arena, sizeof *sets * ((size_t)count + 1)); /* all are filled */
-    uint64_t names = d->state->quotas.count;
-    for (uint32_t i = 0; i < jobs->profile_count; i++) {
-        enum err e = complete_set(d, &jobs->profiles[i], keys != NULL ? &keys[i] : NULL, &sets[i]);
+    *ret_derived = (struct derived){undo, runner, child};
+    const struct optset *single = keys != NULL && count == 1 ? optsets_find(&d->live->sets, keys[0]) : NULL;
+    struct options *sets = (void *)(uintptr_t)(single != NULL ? &single->complete : NULL); /* nobody changes it */
+    if (sets == NULL) {
+        sets = arena_space(d->arena, sizeof *sets * ((size_t)count + 1)); /* all are filled */
+        enum err e = complete_sets(d, jobs, keys, ret_derived, sets);
         if (e != ERR_OK) return e;
-        names += sets[i].demand.keys.count + sets[i].demand.rates.count;
-        if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
-        if (child[i]) decide_child_options(&sets[i], &sets[child[i] - 1]);
-        if (runner[i]) decide_runner_options(&sets[i], &sets[runner[i] - 1]);
     }
+    uint64_t names = d->state->quotas.count;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) names += sets[i].demand.keys.count + sets[i].demand.rates.count;
     if (names > (uint64_t)d->limits->limit_names_max)
         return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, count};
-    *ret_derived = (struct derived){undo, runner, child};
     return ERR_OK;
 }
 

@@ -188,7 +188,7 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
         ret->undo_hash = hash_of(s, r->arena, w->undo_body);
     enum err e = parents_of(s, r, part, w, ret, why);
     if (e == ERR_OK) e = check_body(s, r, w->body, ret, &profiles[w->options], why);
-    if (e == ERR_OK) e = check_body(s, r, w->undo_body, NULL, NULL, why);
+    if (e == ERR_OK && w->undo_body.len > 0) e = check_body(s, r, w->undo_body, NULL, NULL, why);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "job %.*s", SLICE_FMT(w->name));
 }
 
@@ -201,39 +201,37 @@ static struct slice key_of(struct server *s, const struct request *r, const stru
     return arena_slice(r->arena, buf_slice(&s->out));
 }
 
-/* Sets that came before need not be made anew. `keys`: of each set; NULL = nobody asks for them. */
-static void set_of(struct server *s, const struct request *r, const struct wire_options *w, struct slice *key,
-                   struct options *ret) {
-    if (key != NULL) *key = key_of(s, r, w);
-    const struct options *known = key != NULL ? engine_set(s->engine, *key) : NULL;
-    if (known != NULL)
-        *ret = *known;
-    else
-        options_of(r->arena, w, ret);
+/* The option sets of a part; of a single one that came before, the engine's own. `keys`: of each set, at least one;
+ * NULL = nobody asks for them. */
+static const struct options *sets_of(struct server *s, const struct request *r, const struct wire_options *list,
+                                     uint32_t count, struct slice *keys) {
+    struct options *sets = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (keys != NULL) keys[i] = key_of(s, r, &list[i]);
+        const struct options *known = keys != NULL ? engine_set(s->engine, keys[i]) : NULL;
+        if (known != NULL && count == 1) return known;
+        if (sets == NULL) sets = ARENA_ARRAY(r->arena, struct options, count);
+        if (known != NULL)
+            sets[i] = *known;
+        else
+            options_of(r->arena, &list[i], &sets[i]);
+    }
+    return sets;
 }
 
 static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct slice *keys,
                         struct cmd_jobs *ret, struct why *why) {
-    uint32_t profile_count = part->options.count;
-    struct options *profiles = ARENA_ARRAY(r->arena, struct options, profile_count ? profile_count : 1);
-    struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, part->jobs.count ? part->jobs.count : 1);
-    const struct wire_options *options = part->options.at;
-    const struct wire_job *list = part->jobs.at;
-    for (uint32_t i = 0; i < profile_count; i++)
-        set_of(s, r, &options[i], keys != NULL ? &keys[i] : NULL, &profiles[i]);
-    /* Who sends jobs without options means the usual ones. */
+    static const struct wire_options usual; /* who sends jobs without options means these */
     struct wire_jobs filled = *part;
-    struct wire_options usual = {0};
-    if (profile_count == 0) {
-        filled.options = (struct tlv_list){&usual, 1};
-        set_of(s, r, &usual, keys, &profiles[0]);
-        profile_count = 1;
-    }
+    if (part->options.count == 0) filled.options = (struct tlv_list){(void *)(uintptr_t)&usual, 1};
+    const struct options *profiles = sets_of(s, r, filled.options.at, filled.options.count, keys);
+    struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, part->jobs.count ? part->jobs.count : 1);
+    const struct wire_job *list = part->jobs.at;
     for (uint32_t i = 0; i < part->jobs.count; i++) {
         enum err e = job_of(s, r, &filled, profiles, &list[i], &jobs[i], why);
         if (e != ERR_OK) return e;
     }
-    *ret = (struct cmd_jobs){profiles, profile_count, jobs, part->jobs.count, part->more};
+    *ret = (struct cmd_jobs){profiles, filled.options.count, jobs, part->jobs.count, part->more};
     return ERR_OK;
 }
 
@@ -282,7 +280,8 @@ void ask_submit(struct server *s, struct request *r) {
     if (c == NULL) return;
     for (uint32_t i = 0; i < m->flows.count; i++) {
         struct command cmd;
-        struct why why = {{0}};
+        struct why why;
+        why.text[0] = 0;
         enum err e = ask_flow_command(s, r, &flows[i], &cmd, &why);
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);

@@ -230,7 +230,7 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
     conn_id conn = n->conn;
     for (;;) {
         struct frame f;
-        struct why why = {{0}};
+        struct why why;
         size_t need = 0;
         size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
         enum err e = frame_take(&left, most, &f, &need, &why);
