@@ -399,8 +399,8 @@ static void keep_raw(const struct tlv_desc *d, struct slice in, void *into) {
     memcpy((uint8_t *)into + raw_field(d)->offset, &in, sizeof in);
 }
 
-static enum err decode_list(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
-                            struct slice body, void *at) {
+static enum err decode_list(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f, struct slice body,
+                            void *at) {
     const uint8_t *end = body.ptr + body.len;
     uint64_t count;
     const uint8_t *p = read_varint(body.ptr, end, &count);
@@ -431,8 +431,8 @@ static enum err decode_list(struct decoder *x, const struct tlv_desc *d, const s
     return ERR_OK;
 }
 
-static enum err decode_body(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
-                            struct slice body, void *at) {
+static enum err decode_body(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f, struct slice body,
+                            void *at) {
     if (body.len == 0) return refuse(x, ERR_INVALID, d, f, "an empty value is written out");
     switch ((enum tlv_type)f->type) {
     case TLV_HASH:

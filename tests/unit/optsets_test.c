@@ -35,8 +35,8 @@ static const struct options *recorded(const struct rig *r, uint64_t flow) {
 
 static enum err limit(struct rig *r, const char *tenant, uint64_t queued) {
     struct command cmd = {.kind = CMD_LIMIT};
-    cmd.as.limit = (struct cmd_limit){
-        .tenant = slice_str(tenant), .kind = LIMIT_TENANT, .queued = queued, .clear = queued == 0};
+    cmd.as.limit =
+        (struct cmd_limit){.tenant = slice_str(tenant), .kind = LIMIT_TENANT, .queued = queued, .clear = queued == 0};
     return rig_command(r, &cmd);
 }
 
