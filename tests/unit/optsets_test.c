@@ -1,4 +1,4 @@
-/* optsets_test.c: option sets that were checked before: what is remembered of them, and what is checked all the same. */
+/* optsets_test.c: option sets that were checked before: what is remembered, and what is checked all the same. */
 #include <stdio.h>
 
 #include "flow.h"
