@@ -58,25 +58,28 @@ uint8_t *buf_grow(struct buf *b, size_t bytes) {
     return at;
 }
 
-static void put_fixed(struct buf *b, uint64_t v, size_t bytes) {
-    uint8_t *at = buf_space(b, bytes);
-    if (!at) return;
-    for (size_t i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
-}
-
 void buf_put_u16(struct buf *b, uint16_t v) {
-    put_fixed(b, v, 2);
+    const uint8_t bytes[] = {(uint8_t)v, (uint8_t)(v >> 8)};
+    buf_put(b, bytes, sizeof bytes);
 }
 
+/* Spelled out, so that each is one store on a machine of that order. */
 void buf_put_u32(struct buf *b, uint32_t v) {
-    put_fixed(b, v, 4);
+    const uint8_t bytes[] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
+    buf_put(b, bytes, sizeof bytes);
 }
 
 void buf_put_u64(struct buf *b, uint64_t v) {
-    put_fixed(b, v, 8);
+    const uint8_t bytes[] = {(uint8_t)v,         (uint8_t)(v >> 8),  (uint8_t)(v >> 16), (uint8_t)(v >> 24),
+                             (uint8_t)(v >> 32), (uint8_t)(v >> 40), (uint8_t)(v >> 48), (uint8_t)(v >> 56)};
+    buf_put(b, bytes, sizeof bytes);
 }
 
 void buf_put_varint(struct buf *b, uint64_t v) {
+    if (v < 0x80 && b->len < b->slots && !b->full) { /* mostly */
+        b->at[b->len++] = (uint8_t)v;
+        return;
+    }
     uint8_t bytes[VARINT_BYTES_MAX];
     size_t len = 0;
     while (v >= 0x80) {

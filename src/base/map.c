@@ -76,18 +76,30 @@ uint32_t map_get(const struct map *m, uint64_t key) {
     return m->entries[map_find(m, key)].value;
 }
 
+/* Where the value of the key is, or belongs: then it is still 0, and the caller sets it. */
+static uint32_t *map_value(struct map *m, uint64_t key) {
+    uint32_t i = m->mask != 0 ? map_find(m, key) : 0;
+    if (m->mask != 0 && m->entries[i].value != 0) return &m->entries[i].value;
+    if (is_crowded(m->mask, m->count)) {
+        map_grow(m);
+        i = map_find(m, key);
+    }
+    m->entries[i].key = key;
+    m->count++;
+    return &m->entries[i].value;
+}
+
 void map_put(struct map *m, uint64_t key, uint32_t value) {
     REQUIRE(value != 0);
-    if (m->mask != 0) {
-        uint32_t i = map_find(m, key);
-        if (m->entries[i].value != 0) {
-            m->entries[i].value = value;
-            return;
-        }
-    }
-    if (is_crowded(m->mask, m->count)) map_grow(m);
-    m->entries[map_find(m, key)] = (struct map_entry){.key = key, .value = value};
-    m->count++;
+    *map_value(m, key) = value;
+}
+
+uint32_t map_join(struct map *m, uint64_t key, uint32_t bits) {
+    REQUIRE(bits != 0);
+    uint32_t *value = map_value(m, key);
+    uint32_t before = *value;
+    *value = before | bits;
+    return before;
 }
 
 uint32_t map_del(struct map *m, uint64_t key) {

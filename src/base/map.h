@@ -25,9 +25,10 @@ struct map {
 
 void map_init(struct map *m);
 void map_fini(struct map *m);
-uint32_t map_get(const struct map *m, uint64_t key);       /* 0 when absent */
-void map_put(struct map *m, uint64_t key, uint32_t value); /* replaces */
-uint32_t map_del(struct map *m, uint64_t key);             /* the value removed, or 0 */
+uint32_t map_get(const struct map *m, uint64_t key);           /* 0 when absent */
+void map_put(struct map *m, uint64_t key, uint32_t value);     /* replaces */
+uint32_t map_join(struct map *m, uint64_t key, uint32_t bits); /* adds bits to the value; what it was, or 0 */
+uint32_t map_del(struct map *m, uint64_t key);                 /* the value removed, or 0 */
 size_t map_bytes(const struct map *m);
 
 /* A table of values that carry their own bytes key: `key_of(ctx, value)` returns it. 8 bytes a slot. */

@@ -18,9 +18,8 @@ void numset_put(struct numset *n, uint64_t number) {
     for (uint32_t level = 0; level < NUMSET_LEVELS; level++) {
         uint32_t bit = 1u << (number & MASK);
         number >>= BITS;
-        uint32_t before = map_get(&n->levels[level], number);
+        uint32_t before = map_join(&n->levels[level], number, bit);
         if (before & bit) return;
-        map_put(&n->levels[level], number, before | bit);
         if (level == 0) n->count++;
         if (before != 0) return;
     }

@@ -152,18 +152,21 @@ static inline size_t open_body(struct buf *out) {
     return out->len;
 }
 
-static void close_body(struct buf *out, size_t start) {
+static void close_long(struct buf *out, size_t start) {
     if (out->full) return;
     uint8_t length[VARINT_BYTES_MAX];
     size_t body_bytes = out->len - start;
-    if (body_bytes < 0x80) {
-        out->at[start - 1] = (uint8_t)body_bytes;
-        return;
-    }
     size_t length_bytes = (size_t)(write_varint(length, body_bytes) - length);
     if (!buf_space(out, length_bytes - 1)) return;
     memmove(out->at + start - 1 + length_bytes, out->at + start, body_bytes);
     memcpy(out->at + start - 1, length, length_bytes);
+}
+
+static inline void close_body(struct buf *out, size_t start) {
+    if (out->len - start < 0x80 && !out->full)
+        out->at[start - 1] = (uint8_t)(out->len - start);
+    else
+        close_long(out, start);
 }
 
 static void put_numbers(struct buf *out, uint64_t key, struct tlv_u32s numbers) {
@@ -201,12 +204,35 @@ static void put_part(struct buf *out, uint64_t key, const struct tlv_desc *d, co
         buf_cut(out, before);
 }
 
-static void put_list(struct buf *out, uint64_t key, const struct tlv_desc *sub, struct tlv_list list) {
+static const struct tlv_field *raw_field(const struct tlv_desc *d) {
+    const struct tlv_field *last = &d->fields[d->field_count - 1];
+    REQUIRE(last->type == TLV_RAW);
+    return last;
+}
+
+/* What was not looked into has its bytes and nothing else. */
+static void put_lazy(const struct tlv_desc *d, const void *from, struct buf *out) {
+    struct slice raw = load_slice(field_in(raw_field(d), from));
+    if (raw.ptr == NULL) {
+        put_message(d, from, out);
+        return;
+    }
+    buf_put_varint(out, raw.len);
+    buf_put_slice(out, raw);
+}
+
+static void put_list(struct buf *out, uint64_t key, const struct tlv_field *f, struct tlv_list list) {
     REQUIRE(list.at != NULL);
     buf_put_varint(out, key);
     size_t start = open_body(out);
     buf_put_varint(out, list.count);
-    for (uint32_t i = 0; i < list.count; i++) put_message(sub, (const uint8_t *)list.at + (size_t)i * sub->size, out);
+    for (uint32_t i = 0; i < list.count; i++) {
+        const void *item = (const uint8_t *)list.at + (size_t)i * f->sub->size;
+        if (f->lazy)
+            put_lazy(f->sub, item, out);
+        else
+            put_message(f->sub, item, out);
+    }
     close_body(out, start);
 }
 
@@ -257,7 +283,7 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
         case TLV_LIST: {
             struct tlv_list list = load_list(at);
             REQUIRE(is_within(list.count, f->max));
-            put_list(out, key | 1, f->sub, list);
+            put_list(out, key | 1, f, list);
             break;
         }
         case TLV_MSG: put_part(out, key | 1, f->sub, at); break;
@@ -302,12 +328,12 @@ static inline const uint8_t *read_varint(const uint8_t *at, const uint8_t *end, 
     return read_varint_slow(at, end, ret);
 }
 
-static enum err refuse(const struct decoder *x, enum err e, const struct tlv_desc *d, const struct tlv_field *f,
+static enum err refuse(struct decoder *x, enum err e, const struct tlv_desc *d, const struct tlv_field *f,
                        const char *text) {
     return why_set(x->why, e, "%s.%s: %s", d->name, f ? f->name : "?", text);
 }
 
-static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in, void *into);
+static enum err decode_message(struct decoder *x, const struct tlv_desc *d, struct slice in, void *into);
 
 /* Stores a number into its zeroed field; false when it is too wide, or the default written out. */
 static inline bool store_number(const struct tlv_field *f, uint64_t v, void *at) {
@@ -346,7 +372,7 @@ static inline bool store_number(const struct tlv_field *f, uint64_t v, void *at)
     return false;
 }
 
-static enum err decode_numbers(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
+static enum err decode_numbers(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
                                struct slice body, void *at) {
     size_t count = 0;
     for (size_t i = 0; i < body.len; i++) count += body.ptr[i] < 0x80; /* the last byte of each number */
@@ -370,13 +396,11 @@ static enum err decode_numbers(const struct decoder *x, const struct tlv_desc *d
 
 /* Sets the TLV_RAW member, which the message must have. */
 static void keep_raw(const struct tlv_desc *d, struct slice in, void *into) {
-    const struct tlv_field *last = &d->fields[d->field_count - 1];
-    REQUIRE(last->type == TLV_RAW);
-    memcpy((uint8_t *)into + last->offset, &in, sizeof in);
+    memcpy((uint8_t *)into + raw_field(d)->offset, &in, sizeof in);
 }
 
-static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
-                            struct slice body, void *at) {
+static enum err decode_list(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f, struct slice body,
+                            void *at) {
     const uint8_t *end = body.ptr + body.len;
     uint64_t count;
     const uint8_t *p = read_varint(body.ptr, end, &count);
@@ -384,8 +408,8 @@ static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, c
     if (!p || count == 0 || count > (size_t)(end - p)) return refuse(x, ERR_INVALID, d, f, "its count is wrong");
     if (!is_within(count, f->max) || count > UINT32_MAX) return refuse(x, ERR_LIMIT, d, f, "too many items");
     REQUIRE(x->arena != NULL);
-    size_t item_bytes = f->sub->size;
-    uint8_t *items = count > SIZE_MAX / item_bytes ? NULL : arena_try(x->arena, (size_t)count * item_bytes);
+    size_t item_bytes = f->sub->size; /* both are of 32 bits */
+    uint8_t *items = arena_try(x->arena, (size_t)count * item_bytes);
     if (!items) return refuse(x, ERR_LIMIT, d, f, "no room for the items");
 
     for (uint64_t i = 0; i < count; i++) {
@@ -407,8 +431,8 @@ static enum err decode_list(const struct decoder *x, const struct tlv_desc *d, c
     return ERR_OK;
 }
 
-static enum err decode_body(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f,
-                            struct slice body, void *at) {
+static enum err decode_body(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *f, struct slice body,
+                            void *at) {
     if (body.len == 0) return refuse(x, ERR_INVALID, d, f, "an empty value is written out");
     switch ((enum tlv_type)f->type) {
     case TLV_HASH:
@@ -436,7 +460,7 @@ static enum err decode_body(const struct decoder *x, const struct tlv_desc *d, c
 }
 
 /* `into` is zeroed. Fields with tags below `f->tag` are done. */
-static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d, const struct tlv_field *fields_end,
+static enum err decode_fields(struct decoder *x, const struct tlv_desc *d, const struct tlv_field *fields_end,
                               struct slice in, void *into) {
     const struct tlv_field *f = d->fields;
     const uint8_t *p = in.ptr;
@@ -469,15 +493,17 @@ static enum err decode_fields(const struct decoder *x, const struct tlv_desc *d,
     return ERR_OK;
 }
 
-static enum err decode_message(const struct decoder *x, const struct tlv_desc *d, struct slice in, void *into) {
+static enum err decode_message(struct decoder *x, const struct tlv_desc *d, struct slice in, void *into) {
     if (x->depth == NESTING_MAX) return why_set(x->why, ERR_LIMIT, "%s: nested too deep", d->name);
-    struct decoder inner = {x->arena, x->why, x->mode, x->depth + 1};
     const struct tlv_field *fields_end = d->fields + d->field_count;
     if (d->field_count && fields_end[-1].type == TLV_RAW) {
         fields_end--;
         keep_raw(d, in, into);
     }
-    return decode_fields(&inner, d, fields_end, in, into);
+    x->depth++;
+    enum err e = decode_fields(x, d, fields_end, in, into);
+    x->depth--;
+    return e;
 }
 
 enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena, void *ret,
@@ -485,6 +511,22 @@ enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mod
     struct decoder x = {arena, why, mode, 0};
     memset(ret, 0, d->size);
     return decode_message(&x, d, in, ret);
+}
+
+uint64_t tlv_tags(struct slice in) {
+    const uint8_t *p = in.ptr;
+    const uint8_t *end = in.len ? p + in.len : p;
+    uint64_t tags = 0;
+    while (p < end) {
+        uint64_t key;
+        uint64_t value;
+        p = read_varint(p, end, &key);
+        if (p) p = read_varint(p, end, &value);
+        if (!p || ((key & 1) && value > (size_t)(end - p))) return 0;
+        if (key & 1) p += value;
+        if (key >> 1 < 64) tags |= UINT64_C(1) << (key >> 1);
+    }
+    return tags;
 }
 
 /* ---- checking ---- */

@@ -59,7 +59,9 @@ struct tlv_field {
     uint16_t tag; /* 1 and up, ascending in the table (TLV_RAW: 0, last) */
     uint8_t type;
     uint8_t form; /* enum tlv_form */
-    bool lazy; /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else */
+    /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else. An item that has one is written
+     * as those bytes: who changes an item clears it. */
+    bool lazy;
     uint32_t offset;
     uint32_t max;
     const char *name;
@@ -88,6 +90,9 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out);
 enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN, TLV_LAZY /* strict in what it reads */ };
 CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode,
                             struct arena *arena, void *ret, struct why *why);
+
+/* Which tags below 64 a message has, not looking into them, as bits; bytes that are no message have none. */
+uint64_t tlv_tags(struct slice in);
 
 /* All its bytes are zero, so it encodes to nothing. (The reverse need not hold: an empty slice may point somewhere.) */
 bool tlv_is_blank(const struct tlv_desc *d, const void *from);

@@ -88,6 +88,7 @@ struct cmd_submit {
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs;
+    const struct slice *set_keys; /* for each option set bytes that say the same, however it was written; NULL = none */
     bool check; /* say whether it would be accepted; nothing is recorded */
 };
 
@@ -340,7 +341,21 @@ struct reply {
     uint64_t epoch;     /* attach */
     int64_t number;     /* store: see enum store_op */
     uint64_t version;   /* store: of the (first) key now; also in a conflict; 0 = it is not there */
-    struct why why;     /* text when err is not ERR_OK */
+    struct why why;     /* last: text when err is not ERR_OK */
 };
+
+/* Most replies have no text: what it could hold need not be cleared and copied for each. */
+static inline void reply_clear(struct reply *r) {
+    memset(r, 0, offsetof(struct reply, why));
+    r->why.text[0] = 0;
+}
+
+static inline void reply_copy(struct reply *to, const struct reply *from) {
+    memcpy(to, from, offsetof(struct reply, why));
+    if (from->err != ERR_OK)
+        to->why = from->why;
+    else
+        to->why.text[0] = 0;
+}
 
 #endif

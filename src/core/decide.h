@@ -18,6 +18,7 @@ struct decision {
     struct vec *records;     /* of struct record: the outcome */
     struct reply *reply;
     uint64_t stale;          /* messages of an earlier time that were refused */
+    uint32_t new_sets;       /* option sets with a key that had to be checked */
 };
 
 /* Fills d->records and d->reply; with an error in the reply there are no records. */
@@ -38,6 +39,8 @@ void decide_lost(struct decision *d, uint32_t run, struct slice reason);
 /* The parts of decide, by file. */
 enum err decide_submit(struct decision *d, const struct command *cmd);
 enum err decide_add(struct decision *d, const struct command *cmd);
+/* Keeps what it found out about option sets; after a submit was decided and before the next command. */
+void decide_keep_sets(struct decision *d, struct live *live, const struct cmd_submit *c);
 enum err decide_attach(struct decision *d, const struct command *cmd);
 enum err decide_heartbeat(struct decision *d, const struct command *cmd);
 enum err decide_detach(struct decision *d, const struct command *cmd);

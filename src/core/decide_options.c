@@ -210,6 +210,7 @@ static void fill_defaults(struct decision *d, struct options *o) {
 
 enum err decide_options(struct decision *d, const struct options *given, struct options *ret) {
     struct options o = *given;
+    o.raw = o.demand.raw = slice_of(NULL, 0); /* it is about to differ from what it came as */
     enum err e = check_numbers(d, &o);
     if (e == ERR_OK) e = check_foreach(d, &o);
     if (e == ERR_OK) e = check_outside(d, &o);
@@ -229,6 +230,7 @@ enum err decide_options(struct decision *d, const struct options *given, struct 
  * Of its questions only the policy's is left, for a time that leaves nobody waiting. */
 void decide_undo_options(const struct decision *d, const struct options *complete, struct options *ret) {
     *ret = *complete;
+    ret->raw = slice_of(NULL, 0);
     ret->priority = (uint32_t)d->limits->priority_max + 1;
     ret->gates &= GATE_BIT(GATE_POLICY);
     ret->policy_open = true;
@@ -248,6 +250,7 @@ void decide_undo_options(const struct decision *d, const struct options *complet
  * output, each child's. */
 void decide_child_options(struct options *whole, struct options *ret) {
     *ret = *whole;
+    ret->raw = whole->raw = slice_of(NULL, 0);
     ret->gates &= GATE_BIT(GATE_OUTPUT);
     ret->delay_ms = 0;
     ret->not_before_ms = 0;
@@ -260,6 +263,7 @@ void decide_child_options(struct options *whole, struct options *ret) {
 /* What a deployment leaves running: its questions and times were about the job that deploys. */
 void decide_runner_options(const struct options *complete, struct options *ret) {
     *ret = *complete;
+    ret->raw = slice_of(NULL, 0);
     ret->gates = 0;
     ret->approval_ms = 0;
     ret->quorum = 1;

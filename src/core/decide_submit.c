@@ -267,7 +267,7 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
     struct graph_job *nodes = ARENA_ARRAY(d->arena, struct graph_job, jobs->job_count ? jobs->job_count : 1);
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
-        struct slice *local = ARENA_ARRAY(d->arena, struct slice, spec->parent_count ? spec->parent_count : 1);
+        struct slice *local = spec->parent_count ? ARENA_ARRAY(d->arena, struct slice, spec->parent_count) : NULL;
         uint32_t n = 0;
         for (uint32_t k = 0; k < spec->parent_count; k++)
             if (!is_foreign(d, &spec->parents[k], own)) local[n++] = spec->parents[k].name;
@@ -285,12 +285,36 @@ struct derived {
     uint32_t *child;  /* of the children of foreach jobs */
 };
 
-/* The option sets, and behind them those that are derived. */
-static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, struct tlv_list *ret,
-                               struct derived *ret_derived) {
-    uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
-    uint32_t *runner = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
-    uint32_t *child = ARENA_ARRAY(d->arena, uint32_t, jobs->profile_count + 1);
+/* An option set as it is recorded: checked, or as it was when it was checked before. */
+static enum err complete_set(struct decision *d, const struct options *given, const struct slice *key,
+                             struct options *ret) {
+    const struct optset *known = key != NULL ? optsets_find(&d->live->sets, *key) : NULL;
+    if (known == NULL) {
+        d->new_sets += key != NULL;
+        return decide_options(d, given, ret);
+    }
+    *ret = known->complete;
+    return ERR_OK;
+}
+
+static enum err complete_sets(struct decision *d, const struct cmd_jobs *jobs, const struct slice *keys,
+                              const struct derived *derived, struct options *sets) {
+    for (uint32_t i = 0; i < jobs->profile_count; i++) {
+        uint32_t undo = derived->undo[i], child = derived->child[i], runner = derived->runner[i];
+        enum err e = complete_set(d, &jobs->profiles[i], keys != NULL ? &keys[i] : NULL, &sets[i]);
+        if (e != ERR_OK) return e;
+        if (undo) decide_undo_options(d, &sets[i], &sets[undo - 1]);
+        if (child) decide_child_options(&sets[i], &sets[child - 1]);
+        if (runner) decide_runner_options(&sets[i], &sets[runner - 1]);
+    }
+    return ERR_OK;
+}
+
+/* The option sets, and behind them those that are derived. `keys` may be NULL. */
+static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, const struct slice *keys,
+                               struct tlv_list *ret, struct derived *ret_derived) {
+    uint32_t *undo = ARENA_ARRAY(d->arena, uint32_t, 3 * ((size_t)jobs->profile_count + 1));
+    uint32_t *runner = undo + jobs->profile_count + 1, *child = runner + jobs->profile_count + 1;
     uint32_t count = jobs->profile_count;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
@@ -303,20 +327,19 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
         return refuse(d, ERR_LIMIT,
                       "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
-    struct options *sets = ARENA_ARRAY(d->arena, struct options, count + 1);
-    uint64_t names = d->state->quotas.count;
-    for (uint32_t i = 0; i < jobs->profile_count; i++) {
-        enum err e = decide_options(d, &jobs->profiles[i], &sets[i]);
+    *ret_derived = (struct derived){undo, runner, child};
+    const struct optset *single = keys != NULL && count == 1 ? optsets_find(&d->live->sets, keys[0]) : NULL;
+    struct options *sets = (void *)(uintptr_t)(single != NULL ? &single->complete : NULL); /* nobody changes it */
+    if (sets == NULL) {
+        sets = arena_space(d->arena, sizeof *sets * ((size_t)count + 1)); /* all are filled */
+        enum err e = complete_sets(d, jobs, keys, ret_derived, sets);
         if (e != ERR_OK) return e;
-        names += sets[i].demand.keys.count + sets[i].demand.rates.count;
-        if (undo[i]) decide_undo_options(d, &sets[i], &sets[undo[i] - 1]);
-        if (child[i]) decide_child_options(&sets[i], &sets[child[i] - 1]);
-        if (runner[i]) decide_runner_options(&sets[i], &sets[runner[i] - 1]);
     }
+    uint64_t names = d->state->quotas.count;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) names += sets[i].demand.keys.count + sets[i].demand.rates.count;
     if (names > (uint64_t)d->limits->limit_names_max)
         return refuse(d, ERR_BUSY, "too many keys and rates would be known at once (limit_names_max)");
     *ret = (struct tlv_list){sets, count};
-    *ret_derived = (struct derived){undo, runner, child};
     return ERR_OK;
 }
 
@@ -333,7 +356,9 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     }
     struct derived derived = {0};
     if (e == ERR_OK) e = check_space(d, jobs);
-    if (e == ERR_OK) e = build_profiles(d, jobs, ret_profiles, &derived);
+    /* Others than a submit change what they were given before it comes here: bytes would say something else. */
+    const struct slice *keys = cmd->kind == CMD_SUBMIT ? cmd->as.submit.set_keys : NULL;
+    if (e == ERR_OK) e = build_profiles(d, jobs, keys, ret_profiles, &derived);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
     if (e != ERR_OK) return e;
@@ -403,7 +428,9 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
 enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret) {
     if (count > d->limits->labels_max)
         return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
-    struct label *copy = ARENA_ARRAY(d->arena, struct label, count ? count : 1);
+    *ret = (struct tlv_list){0};
+    if (count == 0) return ERR_OK;
+    struct label *copy = ARENA_ARRAY(d->arena, struct label, count);
     for (uint32_t i = 0; i < count; i++) {
         enum err e = decide_name(d, labels[i].key, "a label");
         if (e != ERR_OK) return e;
@@ -459,6 +486,17 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->jobs = jobs;
     d->reply->flow.v = rec->flow;
     return ERR_OK;
+}
+
+void decide_keep_sets(struct decision *d, struct live *live, const struct cmd_submit *c) {
+    for (uint32_t i = 0; i < c->jobs.profile_count; i++) {
+        const struct options *given = &c->jobs.profiles[i];
+        struct options complete;
+        if (optsets_find(&live->sets, c->set_keys[i]) || !optsets_want(&live->sets, c->set_keys[i], given)) continue;
+        enum err e = decide_options(d, given, &complete);
+        ENSURE(e == ERR_OK); /* a moment ago it was */
+        optsets_keep(&live->sets, c->set_keys[i], given, &complete);
+    }
 }
 
 enum err decide_add(struct decision *d, const struct command *cmd) {

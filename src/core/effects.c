@@ -34,7 +34,7 @@ void effects_answer(struct effects *x, uint64_t token, const struct reply *reply
     uint32_t index = pool_alloc(&x->replies);
     ENSURE(index != 0);
     struct reply *kept = pool_at(&x->replies, index);
-    *kept = *reply;
+    reply_copy(kept, reply);
     struct effect effect = {.kind = EFFECT_ANSWER, .ordinal = index, .lsn = lsn};
     effect.as.answer.token = token;
     effect.as.answer.reply = kept;

@@ -265,13 +265,14 @@ bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
 }
 
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {
-    *ret = (struct reply){0};
+    reply_clear(ret);
     struct decision d = new_decision(e, ret);
     if (engine_is_full(e))
         ret->err = refuse(&d, ERR_BUSY, "too much at once");
     else
         decide(&d, cmd);
     e->live.stale_refused += d.stale;
+    if (d.new_sets > 0 && ret->err == ERR_OK) decide_keep_sets(&d, &e->live, &cmd->as.submit);
     commit_decided(e);
     if (ret->err == ERR_OK) live_note(&e->live, &e->state, &e->limits, &e->in, cmd);
     if (ret->err == ERR_OK && cmd->kind == CMD_SCHEDULE_SLOTS) /* the tick has waited for them */
@@ -283,6 +284,11 @@ void engine_command(struct engine *e, const struct command *cmd) {
     struct reply reply;
     engine_ask(e, cmd, &reply);
     if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
+}
+
+const struct options *engine_set(const struct engine *e, struct slice key) {
+    const struct optset *set = optsets_find(&e->live.sets, key);
+    return set != NULL ? &set->given : NULL;
 }
 
 /* Leases first: an attempt whose worker is gone is lost, not late. */

@@ -56,6 +56,8 @@ void engine_command(struct engine *e, const struct command *cmd);
 /* The same, but the answer is the caller's at once, without a token: it has to keep it, and all it says of the state,
  * until engine_lsn of this moment is durable. */
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret);
+/* The option set that came with this key of a submit before, if it is still known; valid until the next command. */
+const struct options *engine_set(const struct engine *e, struct slice key);
 void engine_finish(struct engine *e);
 
 /* The records of all passes since the last call. Returns false when there are none. The slice is valid until

@@ -163,11 +163,20 @@ static enum err number_parents(struct builder *b, const uint32_t *order, struct 
     return ERR_OK;
 }
 
+/* Most flows are one job. */
+static enum err order_single(struct builder *b, struct graph *ret) {
+    if (b->known(b->ctx, b->jobs[0].name) != NO_NODE)
+        return why_set(b->why, ERR_DUPLICATE_NAME, "two jobs are called %.*s", SLICE_FMT(b->jobs[0].name));
+    *ret = (struct graph){ARENA_NEW(b->arena, uint32_t), ARENA_NEW(b->arena, struct tlv_u32s)};
+    return ERR_OK;
+}
+
 enum err graph_order(const struct graph_job *jobs, uint32_t count, uint32_t first, graph_known_fn known,
                      const void *ctx, struct arena *arena, struct graph *ret, struct why *why) {
     REQUIRE(count < NO_NODE / 4 && first < NO_NODE / 4);
     struct builder b = {
         .jobs = jobs, .count = count, .first = first, .known = known, .ctx = ctx, .arena = arena, .why = why};
+    if (count == 1 && jobs[0].parent_count == 0) return order_single(&b, ret);
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, count ? count : 1);
     struct tlv_u32s *parents = ARENA_ARRAY(arena, struct tlv_u32s, count ? count : 1);
     enum err e = index_names(&b);

@@ -19,6 +19,7 @@ void live_fini(struct live *l) {
     for (uint32_t i = 0; i < l->schedules.count; i++)
         vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
     vec_fini(&l->schedules);
+    optsets_fini(&l->sets);
 }
 
 struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t worker) {

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "engine.h"
+#include "optsets.h"
 #include "state.h"
 #include "watch.h"
 
@@ -39,6 +40,7 @@ struct live {
     uint64_t projected_lsn;   /* history is durable up to here; 0 = nobody keeps one, or it has not said so yet */
     wall_time now;            /* of the last pass; a batch is made only when something happens */
     struct vec schedules;     /* of live_schedule, by pool index */
+    struct optsets sets;       /* option sets that were checked before */
 };
 
 void live_init(struct live *l);

@@ -13,14 +13,17 @@ static struct slice tenant_key(const void *ctx, uint32_t value) {
 }
 
 uint32_t tenant_find(const struct state *s, struct slice name) {
+    if (s->tenant_recent && slice_eq(tenant_key(s, s->tenant_recent), name)) return s->tenant_recent;
     return index_get(&s->tenant_by_name, name, tenant_key, s);
 }
 
 uint32_t tenant_take(struct state *s, struct slice name) {
     uint32_t index = tenant_find(s, name);
+    s->tenant_recent = index;
     if (index) return index;
     index = pool_alloc(&s->tenants);
     ENSURE(index != 0);
+    s->tenant_recent = index;
     *tenant_at(s, index) = (struct tenant){.name = bytes_new(name), .weight = 1};
     index_put(&s->tenant_by_name, name, index);
     return index;

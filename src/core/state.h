@@ -455,7 +455,7 @@ struct state {
     struct index memo_by_key;
     struct memo_list asking;  /* jobs with a cache key that became ready or succeeded since decide last looked */
     struct heap timers;
-    uint32_t flow_recent, worker_recent, profile_recent; /* of the last record: the next is often about the same */
+    uint32_t flow_recent, worker_recent, profile_recent, tenant_recent; /* of the last record */
     uint32_t ready_classes;          /* list of classes with ready jobs */
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */

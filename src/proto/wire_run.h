@@ -107,6 +107,11 @@ struct wire_run {
  * and its standard input. The capability is asked for by whoever submits such a job: it is the type behind this. */
 #define WIRE_HANDLER_CAPABILITY "handler:"
 
+/* Tags of what names blobs: whoever has none of them names none. */
+enum { WIRE_RUN_SCRIPT_HASH = 5, WIRE_RUN_STDIN_HASH = 7, WIRE_RUN_FILES = 9 };
+#define WIRE_RUN_BLOB_TAGS \
+    (UINT64_C(1) << WIRE_RUN_SCRIPT_HASH | UINT64_C(1) << WIRE_RUN_STDIN_HASH | UINT64_C(1) << WIRE_RUN_FILES)
+
 extern const struct tlv_desc wire_file_desc, wire_artifact_desc, wire_take_desc, wire_probe_desc, wire_ceilings_desc,
     wire_run_desc;
 

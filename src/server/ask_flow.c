@@ -4,6 +4,7 @@
 #include "adder.h"
 #include "call.h"
 #include "flowfile.h"
+#include "panic.h"
 #include "past.h"
 #include "route.h"
 #include "session.h"
@@ -156,13 +157,15 @@ static enum err check_body(struct server *s, const struct request *r, struct sli
                            const struct options *o, struct why *why) {
     struct wire_run run;
     struct why ignored;
+    bool is_asked = job != NULL && o->gates != 0;
+    if (!is_asked && (tlv_tags(body) & WIRE_RUN_BLOB_TAGS) == 0) return ERR_OK; /* mostly */
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, r->arena, &run, &ignored) != ERR_OK)
         return ERR_OK; /* opaque to us: its worker will say what it thinks of it */
     enum err e = blob_there(s, r, run.script_hash, "script", why);
     if (e == ERR_OK) e = blob_there(s, r, run.stdin_hash, "standard input", why);
     const struct wire_file *files = run.files.at;
     for (uint32_t i = 0; e == ERR_OK && i < run.files.count; i++) e = blob_there(s, r, files[i].hash, "file", why);
-    return e == ERR_OK && job != NULL && o->gates != 0 ? judge_check(s, job, o, &run, why) : e;
+    return e == ERR_OK && is_asked ? judge_check(s, job, o, &run, why) : e;
 }
 
 static enum err job_of(struct server *s, const struct request *r, const struct wire_jobs *part,
@@ -185,31 +188,50 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
         ret->undo_hash = hash_of(s, r->arena, w->undo_body);
     enum err e = parents_of(s, r, part, w, ret, why);
     if (e == ERR_OK) e = check_body(s, r, w->body, ret, &profiles[w->options], why);
-    if (e == ERR_OK) e = check_body(s, r, w->undo_body, NULL, NULL, why);
+    if (e == ERR_OK && w->undo_body.len > 0) e = check_body(s, r, w->undo_body, NULL, NULL, why);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "job %.*s", SLICE_FMT(w->name));
 }
 
-static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct cmd_jobs *ret,
-                        struct why *why) {
-    uint32_t profile_count = part->options.count;
-    struct options *profiles = ARENA_ARRAY(r->arena, struct options, profile_count ? profile_count : 1);
-    struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, part->jobs.count ? part->jobs.count : 1);
-    const struct wire_options *options = part->options.at;
-    const struct wire_job *list = part->jobs.at;
-    for (uint32_t i = 0; i < profile_count; i++) options_of(r->arena, &options[i], &profiles[i]);
-    /* Who sends jobs without options means the usual ones. */
-    struct wire_jobs filled = *part;
-    struct wire_options usual = {0};
-    if (profile_count == 0) {
-        filled.options = (struct tlv_list){&usual, 1};
-        options_of(r->arena, &usual, &profiles[0]);
-        profile_count = 1;
+/* What the engine may know the set by. */
+static struct slice key_of(struct server *s, const struct request *r, const struct wire_options *w) {
+    if (w->raw.ptr != NULL) return w->raw;
+    buf_clear(&s->out);
+    tlv_encode(&wire_options_desc, w, &s->out);
+    ENSURE(!s->out.full);
+    return arena_slice(r->arena, buf_slice(&s->out));
+}
+
+/* The option sets of a part; of a single one that came before, the engine's own. `keys`: of each set, at least one;
+ * NULL = nobody asks for them. */
+static const struct options *sets_of(struct server *s, const struct request *r, const struct wire_options *list,
+                                     uint32_t count, struct slice *keys) {
+    struct options *sets = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (keys != NULL) keys[i] = key_of(s, r, &list[i]);
+        const struct options *known = keys != NULL ? engine_set(s->engine, keys[i]) : NULL;
+        if (known != NULL && count == 1) return known;
+        if (sets == NULL) sets = ARENA_ARRAY(r->arena, struct options, count);
+        if (known != NULL)
+            sets[i] = *known;
+        else
+            options_of(r->arena, &list[i], &sets[i]);
     }
+    return sets;
+}
+
+static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct slice *keys,
+                        struct cmd_jobs *ret, struct why *why) {
+    static const struct wire_options usual; /* who sends jobs without options means these */
+    struct wire_jobs filled = *part;
+    if (part->options.count == 0) filled.options = (struct tlv_list){(void *)(uintptr_t)&usual, 1};
+    const struct options *profiles = sets_of(s, r, filled.options.at, filled.options.count, keys);
+    struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, part->jobs.count ? part->jobs.count : 1);
+    const struct wire_job *list = part->jobs.at;
     for (uint32_t i = 0; i < part->jobs.count; i++) {
         enum err e = job_of(s, r, &filled, profiles, &list[i], &jobs[i], why);
         if (e != ERR_OK) return e;
     }
-    *ret = (struct cmd_jobs){profiles, profile_count, jobs, part->jobs.count, part->more};
+    *ret = (struct cmd_jobs){profiles, filled.options.count, jobs, part->jobs.count, part->more};
     return ERR_OK;
 }
 
@@ -242,7 +264,9 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
         c->key_hash = hash_of(s, r->arena, buf_slice(&body));
         buf_fini(&body);
     }
-    return jobs_of(s, r, &flow->part, &c->jobs, why);
+    struct slice *keys = ARENA_ARRAY(r->arena, struct slice, flow->part.options.count + 1);
+    c->set_keys = keys;
+    return jobs_of(s, r, &flow->part, keys, &c->jobs, why);
 }
 
 void ask_submit(struct server *s, struct request *r) {
@@ -256,7 +280,8 @@ void ask_submit(struct server *s, struct request *r) {
     if (c == NULL) return;
     for (uint32_t i = 0; i < m->flows.count; i++) {
         struct command cmd;
-        struct why why = {{0}};
+        struct why why;
+        why.text[0] = 0;
         enum err e = ask_flow_command(s, r, &flows[i], &cmd, &why);
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
@@ -273,7 +298,7 @@ void ask_add(struct server *s, struct request *r) {
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
     if (e != ERR_OK) e = past_explain(s, m->flow, e, &why);
     if (e == ERR_OK && m->spec.len > 0) e = flowfile_read_jobs(s, r, m, &part, &why);
-    if (e == ERR_OK) e = jobs_of(s, r, &part, &cmd.as.add.jobs, &why);
+    if (e == ERR_OK) e = jobs_of(s, r, &part, NULL, &cmd.as.add.jobs, &why);
     struct job_ref adder = r->session->job.job;
     if (e == ERR_OK && adder.flow.v != 0) e = adder_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
     cmd.as.add.adder = adder;

@@ -12,6 +12,10 @@
 #define CALLS_MAX 1000000u
 #define CALL_ARENA_MAX ((size_t)1 << 30)
 #define BUSY_RETRY_MS 250u
+/* A number is where the call is and, above that, which of those that were there. */
+#define INDEX_BITS 20u
+#define SERIAL_MASK ((UINT64_C(1) << 21) - 1)
+_Static_assert(CALLS_MAX < 1u << INDEX_BITS, "an index has its bits");
 
 struct call *call_open(struct server *s, const struct request *r, uint32_t part_count) {
     REQUIRE(part_count < CALL_PARTS_MAX);
@@ -21,14 +25,13 @@ struct call *call_open(struct server *s, const struct request *r, uint32_t part_
         return NULL;
     }
     struct call *c = pool_at(&s->calls, index);
-    c->number = ++s->call_last;
+    c->number = (++s->call_last & SERIAL_MASK) << INDEX_BITS | index;
     c->conn = r->session->conn;
     c->request = r->id;
     c->op = r->op;
     c->part_count = part_count;
     arena_init(&c->arena, 1024, CALL_ARENA_MAX);
     c->parts = part_count <= 1 ? &c->one : ARENA_ARRAY(&c->arena, struct part, part_count);
-    map_put(&s->call_by_number, c->number, index);
     r->session->calls++;
     return c;
 }
@@ -204,16 +207,21 @@ static void answer(struct server *s, struct session *n, const struct call *c, ui
     }
 }
 
+static uint32_t index_of(uint64_t number) {
+    return (uint32_t)(number & ((1u << INDEX_BITS) - 1));
+}
+
 static void call_free(struct server *s, struct call *c) {
     bytes_free(c->held);
     arena_fini(&c->arena);
-    pool_free(&s->calls, map_del(&s->call_by_number, c->number));
+    pool_free(&s->calls, index_of(c->number));
 }
 
 void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct reply *reply) {
-    uint32_t index = map_get(&s->call_by_number, token / CALL_PARTS_MAX);
-    ENSURE(index != 0);
-    struct call *c = pool_at(&s->calls, index);
+    uint64_t number = token / CALL_PARTS_MAX;
+    ENSURE(index_of(number) != 0 && index_of(number) <= s->calls.high);
+    struct call *c = pool_at(&s->calls, index_of(number));
+    ENSURE(c->number == number);
     uint32_t part = (uint32_t)(token % CALL_PARTS_MAX);
     ENSURE(part < c->part_count || (part == 0 && c->part_count == 0));
     struct part *p = &c->parts[part];

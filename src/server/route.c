@@ -130,7 +130,7 @@ static enum err check(const struct server *s, const struct session *n, uint8_t o
 
 void route_serve(struct server *s, const struct lane_entry *entry) {
     struct session *n = session_of(s, entry->conn);
-    struct why why = {{0}};
+    struct why why;
     if (n == NULL || n->state != SESSION_OPEN) return; /* nobody is there any more */
     s->request_count++;
     enum err e = check(s, n, entry->op, &why);

@@ -522,7 +522,6 @@ static struct server *server_new(const struct server_world *world, const struct 
     pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
     map_init(&s->session_by_conn);
     map_init(&s->session_by_worker);
-    map_init(&s->call_by_number);
     web_init(s);
     vec_init(&s->strangers, sizeof(conn_id));
     vec_init(&s->hung_up, sizeof(struct goner));
@@ -545,7 +544,6 @@ static void server_free(struct server *s) {
     pool_fini(&s->calls);
     map_fini(&s->session_by_conn);
     map_fini(&s->session_by_worker);
-    map_fini(&s->call_by_number);
     web_fini(s);
     playground_fini(s);
     orion_fini(s);

@@ -251,7 +251,6 @@ struct server {
     struct logins logins;
     struct lane lanes[WIRE_LANE_COUNT];
     struct pool calls;
-    struct map call_by_number;
     uint64_t call_last;
     struct vec with_assigns; /* conn_id */
     struct vec held_dones;   /* struct held_done */

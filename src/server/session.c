@@ -218,8 +218,10 @@ void session_enqueue(struct server *s, struct session *n, const struct frame *f)
         session_busy(s, n, f->request, "too much at once", BUSY_RETRY_MS);
 }
 
-static bool is_known(const struct server *s, conn_id conn) {
-    return map_get(&s->session_by_conn, conn.v) != 0;
+/* Whether it is still there after something that may have ended it: then its place is empty, for nobody comes while
+ * bytes are taken in. */
+static bool is_there(const struct session *n, conn_id conn) {
+    return n->conn.v == conn.v;
 }
 
 /* Takes whole frames off the front; returns how many bytes are used up. */
@@ -228,7 +230,7 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
     conn_id conn = n->conn;
     for (;;) {
         struct frame f;
-        struct why why = {{0}};
+        struct why why;
         size_t need = 0;
         size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
         enum err e = frame_take(&left, most, &f, &need, &why);
@@ -241,7 +243,7 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
             (void)hello(s, n, &f);
         else if (!(f.flags & FRAME_ANSWER))
             session_enqueue(s, n, &f);
-        if (!is_known(s, conn)) return in.len;
+        if (!is_there(n, conn)) return in.len;
     }
 }
 
@@ -279,14 +281,14 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         return;
     }
     if (n->state == SESSION_NEW && !sniffed(s, n, all)) {
-        if (!is_known(s, conn)) return;
+        if (!is_there(n, conn)) return;
         if (!buffered) buf_put_slice(&n->in, bytes);
         if (n->web != NULL) web_received(s, n, (struct slice){0});
         if (n->resp != NULL) resp_received(s, n, (struct slice){0});
         return;
     }
     size_t used = frames_take(s, n, all);
-    if (!is_known(s, conn)) return;
+    if (!is_there(n, conn)) return;
     size_t left = all.len - used;
     if (buffered && left > 0) memmove(n->in.at, n->in.at + used, left);
     if (buffered)

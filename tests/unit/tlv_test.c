@@ -215,6 +215,11 @@ static void lazy_items_keep_their_bytes(void **state) {
         assert_int_equal(now[1].weight, 300);
         assert_int_equal(later[1].weight, mode == TLV_LAZY ? 0 : 300);
         assert_true(slice_eq(later[1].raw, now[1].raw));
+        struct buf again; /* as they came, looked into or not */
+        buf_init(&again, 1 << 20);
+        tlv_encode(&cart_desc, &got, &again);
+        assert_true(slice_eq(buf_slice(&again), buf_slice(&out)));
+        buf_fini(&again);
     }
     out.at[out.len - 1] = 0x80; /* the last number is cut: only who reads it can tell */
     struct cart got;
@@ -223,6 +228,16 @@ static void lazy_items_keep_their_bytes(void **state) {
     assert_int_equal(tlv_decode(&cart_desc, buf_slice(&out), TLV_STRICT, &arena, &got, &why), ERR_INVALID);
     arena_fini(&arena);
     buf_fini(&out);
+}
+
+static void tags_are_seen_without_decoding(void **state) {
+    (void)state;
+    assert_int_equal(tlv_tags(slice_of(NULL, 0)), 0);
+    assert_int_equal(tlv_tags(slice_of("\x02\x05", 2)), 1u << 1);                           /* a number */
+    assert_int_equal(tlv_tags(slice_of("\x05\x02\x02\x02\x0e\x01", 6)), 1u << 2 | 1u << 7); /* not what is inside */
+    assert_int_equal(tlv_tags(slice_of("\x80\x01\x01\x02\x01", 5)), 1u << 1);               /* 64 is too high to tell */
+    assert_int_equal(tlv_tags(slice_of("\x02", 1)), 0);                                     /* cut */
+    assert_int_equal(tlv_tags(slice_of("\x02\x05\x05\x03\x01\x01", 6)), 0);                 /* cut later */
 }
 
 static void malformed_is_refused(void **state) {
@@ -407,6 +422,7 @@ int main(void) {
         cmocka_unit_test(full_struct_round_trips),
         cmocka_unit_test(no_two_encodings_of_one_value),
         cmocka_unit_test(lazy_items_keep_their_bytes),
+        cmocka_unit_test(tags_are_seen_without_decoding),
         cmocka_unit_test(malformed_is_refused),
         cmocka_unit_test(unknown_fields_are_skipped_when_asked),
         cmocka_unit_test(arena_too_small_is_an_error),

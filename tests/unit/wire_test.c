@@ -70,7 +70,9 @@ static void check_layout(const struct tlv_desc *d) {
         const struct tlv_field *next = NULL; /* by offset */
         for (uint32_t i = 0; i < d->field_count; i++) {
             const struct tlv_field *f = &d->fields[i];
-            if (i > 0 ? f->tag <= f[-1].tag : f->tag != 1) fail_msg("%s.%s: tag %u", d->name, f->name, f->tag);
+            bool is_raw = f->type == TLV_RAW && f->tag == 0 && i + 1 == d->field_count;
+            if (!is_raw && (i > 0 ? f->tag <= f[-1].tag : f->tag != 1))
+                fail_msg("%s.%s: tag %u", d->name, f->name, f->tag);
             if (f->offset >= end && (!next || f->offset < next->offset)) next = f;
         }
         if (!next) fail_msg("%s: two fields overlap", d->name);
