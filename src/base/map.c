@@ -78,15 +78,19 @@ uint32_t map_get(const struct map *m, uint64_t key) {
 
 void map_put(struct map *m, uint64_t key, uint32_t value) {
     REQUIRE(value != 0);
+    uint32_t i = 0;
     if (m->mask != 0) {
-        uint32_t i = map_find(m, key);
+        i = map_find(m, key);
         if (m->entries[i].value != 0) {
             m->entries[i].value = value;
             return;
         }
     }
-    if (is_crowded(m->mask, m->count)) map_grow(m);
-    m->entries[map_find(m, key)] = (struct map_entry){.key = key, .value = value};
+    if (is_crowded(m->mask, m->count)) {
+        map_grow(m);
+        i = map_find(m, key);
+    }
+    m->entries[i] = (struct map_entry){.key = key, .value = value};
     m->count++;
 }
 
