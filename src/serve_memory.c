@@ -4,7 +4,6 @@
 
 #include <malloc.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "osahead.h"
 
@@ -43,21 +42,13 @@ static void begin(struct memory_recovery *h) {
     (void)mallopt(M_TRIM_THRESHOLD, 2 * PAST_STEP_BYTES);
 }
 
-/* A piece as large as what should be ready shows where the heap will grow, and that there is room. It is not touched. */
-static void reach(struct osahead *ahead) {
-    void *next = malloc(AHEAD_BYTES);
-    if (next == NULL) return;
-    osahead_reach(ahead, next);
-    free(next);
-}
-
 void memory_recovers(void *recovery, size_t bytes) {
     struct memory_recovery *h = recovery;
     bool was_short = h->bytes < PAST_BYTES;
     h->bytes += bytes;
     if (h->bytes < PAST_BYTES) return;
     if (was_short) begin(h);
-    if (h->ahead != NULL) reach(h->ahead);
+    if (h->ahead != NULL) osahead_reach_heap(h->ahead);
 }
 
 void memory_recovered(struct memory_recovery *h) {

@@ -151,8 +151,8 @@ enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
 enum shelf { SHELF_RUNNING, SHELF_SUCCEEDED, SHELF_FAILED, SHELF_CANCELLED, SHELF_KEPT, SHELF_COUNT,
              SHELF_NONE = SHELF_COUNT };
 
-/* What jobs of a flow have to do with each other. A flow whose jobs have nothing to do with each other, like one of one job,
- * shares the empty one (ADR 0102). */
+/* What jobs of a flow have to do with each other. A flow whose jobs have nothing to do with each other, like one of one
+ * job, shares the empty one (ADR 0102). */
 struct web {
     struct u32vec work;  /* ordinals, oldest first */
     uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */

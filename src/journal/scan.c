@@ -2,7 +2,6 @@
  * no byte of a block is handed out before its CRC was checked. Must not: write, or judge what a bad block means. */
 #include "scan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "diskio.h"
@@ -12,11 +11,12 @@
 
 void scan_init(struct scan *s, struct disk *disk) {
     *s = (struct scan){.disk = disk, .file = {-1}};
+    buf_init(&s->memory, 0);
 }
 
 void scan_fini(struct scan *s) {
     scan_close(s);
-    free(s->window);
+    buf_fini(&s->memory);
     s->window = NULL;
     s->room = 0;
 }
@@ -61,18 +61,21 @@ void scan_forget(struct scan *s) {
     s->len = 0;
 }
 
-/* Makes the window at least so large; its first `kept` bytes stay. It begins on a page, as everything that is read into it
- * does in the file: a copy whose ends lie a few bytes beside each other's place in a page takes twice the time on many
- * processors, and every byte of a journal comes this way. */
+/* Makes the window at least so large; its first `kept` bytes stay. It begins on a page, as everything that is read into
+ * it does in the file: a copy whose ends lie a few bytes beside each other's place in a page takes twice the time on
+ * many processors, and every byte of a journal comes this way. */
 static void window_grow(struct scan *s, size_t want, size_t kept) {
     if (want <= s->room) return;
-    size_t room = (want + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
-    uint8_t *window = aligned_alloc(BLOCK_ALIGN, room);
-    if (window == NULL) PANIC("out of memory");
+    struct buf larger;
+    buf_init(&larger, want + BLOCK_ALIGN);
+    uint8_t *window = buf_space(&larger, want + BLOCK_ALIGN);
+    ENSURE(window != NULL);
+    window += -(uintptr_t)window % BLOCK_ALIGN;
     if (kept > 0) memcpy(window, s->window, kept);
-    free(s->window);
+    buf_fini(&s->memory);
+    s->memory = larger;
     s->window = window;
-    s->room = room;
+    s->room = want;
 }
 
 /* Fills the window from `offset` on with `want` bytes, or as many as there are. What it has of them already is not read

@@ -1,5 +1,5 @@
-/* osahead.c: see osahead.h. [made, wanted) is what the thread has to do; it takes it from the front, in pieces. What its
- * user has passed meanwhile it leaves out. */
+/* osahead.c: see osahead.h. [made, wanted) is what the thread has to do; it takes it from the front, in pieces. What
+ * its user has passed meanwhile it leaves out. */
 #include "osahead.h"
 
 #include <pthread.h>
@@ -72,6 +72,14 @@ void osahead_reach(struct osahead *o, const void *at) {
         pthread_cond_broadcast(&o->changed);
     }
     pthread_mutex_unlock(&o->lock);
+}
+
+/* A piece as large as what should be ready shows where the heap will grow, and that there is room. Nobody touches it. */
+void osahead_reach_heap(struct osahead *o) {
+    void *next = malloc(o->ahead_bytes);
+    if (next == NULL) return;
+    osahead_reach(o, next);
+    free(next);
 }
 
 void osahead_settle(struct osahead *o) {
