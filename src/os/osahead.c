@@ -62,7 +62,7 @@ struct osahead *osahead_open(size_t ahead_bytes) {
     return NULL;
 }
 
-void osahead_reach(struct osahead *o, const void *at) {
+void osahead_reach(struct osahead *o, void *at) {
     uintptr_t from = ((uintptr_t)at + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
     uintptr_t to = ((uintptr_t)at + o->ahead_bytes) / PIECE_BYTES * PIECE_BYTES;
     pthread_mutex_lock(&o->lock);
@@ -74,7 +74,7 @@ void osahead_reach(struct osahead *o, const void *at) {
     pthread_mutex_unlock(&o->lock);
 }
 
-/* A piece as large as what should be ready shows where the heap will grow, and that there is room. Nobody touches it. */
+/* A piece as large as what should be ready shows where the heap will grow, and that there is room. It is not used. */
 void osahead_reach_heap(struct osahead *o) {
     void *next = malloc(o->ahead_bytes);
     if (next == NULL) return;

@@ -13,7 +13,7 @@ struct osahead;
 
 struct osahead *osahead_open(size_t ahead_bytes); /* NULL = there is no thread to be had */
 /* Memory is used from `at` on, upwards, and mapped for at least the bytes ahead of it. */
-void osahead_reach(struct osahead *o, const void *at);
+void osahead_reach(struct osahead *o, void *at);
 /* The same for what malloc gives next: for who takes everything from one heap. */
 void osahead_reach_heap(struct osahead *o);
 /* Waits until what was asked for is ready. For tests: nobody else has to know. */

@@ -127,7 +127,7 @@ static void land_that_is_gone_does_no_harm(void **state) {
     land_init(&l);
     struct osahead *o = osahead_open(AHEAD_BYTES);
     assert_non_null(o);
-    const uint8_t *was = l.at;
+    uint8_t *was = l.at;
     assert_int_equal(mprotect(l.at, MAPPED_BYTES, PROT_NONE), 0);
     osahead_reach(o, was);
     osahead_settle(o);
