@@ -2,7 +2,6 @@
 #include "serve.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +30,7 @@
 #include "oszones.h"
 #include "resp_session.h"
 #include "serve_members.h"
+#include "serve_memory.h"
 #include "server.h"
 #include "settings.h"
 #include "titan_session.h"
@@ -38,10 +38,6 @@
 #define DRAIN_MS_MAX 10000
 #define SEGMENT_BYTES_MIN 131072              /* of a batch twice what a record has beside a submit */
 #define SEGMENT_BYTES_MAX (UINT32_MAX - 4095) /* offsets in it have 32 bits */
-#define HEAP_STEP_BYTES (256 << 10)
-#define HEAP_BUFFER_BYTES (128 << 10)
-#define HEAP_TRIM_BYTES (2 << 20)
-#define HEAP_SMALL_BYTES (32u << 20)
 
 struct serve {
     struct settings settings;
@@ -540,11 +536,6 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     return hstore_open(&o, ret, why);
 }
 
-/* What work left behind goes back to the system, unless to look for it would take long. */
-static void heap_give_back(void) {
-    if (mallinfo2().arena <= HEAP_SMALL_BYTES) (void)malloc_trim(0);
-}
-
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
     int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
     enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
@@ -568,6 +559,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     e = osaside_open(v->loop, &v->aside, why);
     if (e != ERR_OK) return e;
     v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
+    struct memory_recovery recovery = {0};
     struct server_world world = {.disk = v->disk,
                                  .recaller = osrecall_recaller(v->recall),
                                  .aside = osaside_port(v->aside),
@@ -579,6 +571,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
                                  .zones = oszones(),
+                                 .recovers = memory_recovers,
+                                 .recovers_ctx = &recovery,
                                  .log = log_line,
                                  .log_ctx = v};
     engine_limits_fit(&v->settings.limits, file_batch_bytes_max((uint64_t)segment_bytes));
@@ -593,7 +587,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
                                .assets = &console_assets,
                                .metrics_open = strcmp(setting_text(&v->settings, SETTING_metrics_open), "yes") == 0,
-                               .at_rest = heap_give_back,
+                               .at_rest = memory_give_back,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
                                .orion = &v->orion,
@@ -601,7 +595,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .resp = &v->resp,
                                .plug = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
-    return e == ERR_OK ? server_open(&world, &o, &v->server, why) : e;
+    if (e == ERR_OK) e = server_open(&world, &o, &v->server, why);
+    memory_recovered(&recovery);
+    return e;
 }
 
 static enum err serve(struct serve *v, const char *build, struct why *why) {
@@ -627,15 +623,6 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     return server_failed(v->server, why);
 }
 
-/* A million jobs are a gigabyte in small pieces: taken from the system in larger steps it costs fewer calls. The other
- * two stop malloc from raising them by itself: chunks of pools are large and for long mostly unused, and take no memory
- * only as mappings of their own. */
-static void heap_set(void) {
-    (void)mallopt(M_TOP_PAD, HEAP_STEP_BYTES);
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_BUFFER_BYTES);
-    (void)mallopt(M_TRIM_THRESHOLD, HEAP_TRIM_BYTES);
-}
-
 enum err serve_run(int count, char **args, const char *build, struct why *why) {
     static struct serve v;
     enum err e = settings_read(&v.settings, count, args, why);
@@ -646,7 +633,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     if (e == ERR_OK) e = log_open(&v, why);
     if (e != ERR_OK) return e;
     signal(SIGPIPE, SIG_IGN);
-    heap_set();
+    memory_set();
     e = serve(&v, build, why);
     if (v.members != NULL) members_free(v.members);
     if (v.server != NULL) server_close(v.server);

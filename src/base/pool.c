@@ -1,5 +1,5 @@
-/* pool.c: chunks of 1,024 elements. Fresh chunks come zeroed from the system and are touched only as indices are
- * handed out; an element is cleared by hand only when it is freed. */
+/* pool.c: chunks of 1,024 elements, touched only as indices are handed out. A fresh element is cleared at that moment,
+ * when it is about to be written anyway; from then on whenever it is freed. */
 #include "pool.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void add_chunk(struct pool *p) {
         p->chunks = chunks;
         p->chunk_slots = slots;
     }
-    uint8_t *chunk = calloc(POOL_CHUNK_COUNT, p->elem_bytes);
+    uint8_t *chunk = malloc((size_t)POOL_CHUNK_COUNT * p->elem_bytes);
     if (!chunk) PANIC("out of memory");
     p->chunks[p->chunk_count++] = chunk;
 }
@@ -51,6 +51,7 @@ uint32_t pool_alloc(struct pool *p) {
     index = ++p->high;
     ENSURE(p->high <= p->max);
     if ((index - 1u) >> POOL_CHUNK_SHIFT == p->chunk_count) add_chunk(p);
+    memset(pool_at(p, index), 0, p->elem_bytes);
     return index;
 }
 

@@ -20,8 +20,19 @@ static void *slots_resize(void *at, uint32_t slots, size_t elem_bytes) {
     return moved;
 }
 
+/* Values without slots: the memory is lent. */
+static bool is_lent(const struct u32vec *v) {
+    return v->slots == 0;
+}
+
+void u32vec_lend(struct u32vec *v, uint32_t *place, uint32_t value) {
+    REQUIRE(v->at == NULL && v->count == 0);
+    *place = value;
+    *v = (struct u32vec){.at = place, .count = 1};
+}
+
 void u32vec_fini(struct u32vec *v) {
-    free(v->at);
+    if (!is_lent(v)) free(v->at);
     *v = (struct u32vec){0};
 }
 
@@ -32,24 +43,27 @@ static uint32_t slots_without(uint32_t slots, size_t bytes, size_t elem_bytes) {
 }
 
 bool u32vec_release(struct u32vec *v, size_t bytes) {
-    v->slots = slots_without(v->slots, bytes, sizeof *v->at);
-    if (v->slots == 0) {
+    uint32_t left = slots_without(v->slots, bytes, sizeof *v->at);
+    if (left == 0) {
         u32vec_fini(v);
         return true;
     }
+    v->slots = left;
     if (v->count > v->slots) v->count = v->slots;
     v->at = slots_resize(v->at, v->slots, sizeof *v->at);
     return false;
 }
 
 void u32vec_reserve(struct u32vec *v, uint32_t slots) {
-    if (slots <= v->slots) return;
-    v->at = slots_resize(v->at, slots, sizeof *v->at);
+    if (slots <= v->slots || slots <= v->count) return;
+    uint32_t *lent = is_lent(v) ? v->at : NULL;
+    v->at = slots_resize(lent ? NULL : v->at, slots, sizeof *v->at);
+    for (uint32_t i = 0; lent && i < v->count; i++) v->at[i] = lent[i];
     v->slots = slots;
 }
 
 void u32vec_push(struct u32vec *v, uint32_t value) {
-    if (v->count == v->slots) u32vec_reserve(v, slots_grown(v->slots));
+    if (v->count >= v->slots) u32vec_reserve(v, slots_grown(v->slots));
     v->at[v->count++] = value;
 }
 

@@ -17,6 +17,9 @@ void u32vec_fini(struct u32vec *v);
 bool u32vec_release(struct u32vec *v, size_t bytes);
 void u32vec_reserve(struct u32vec *v, uint32_t slots); /* exact: no slack is added */
 void u32vec_push(struct u32vec *v, uint32_t value);    /* grows by half */
+/* The first value of an array that has no memory yet goes to a place of its owner's: most arrays of some kinds never
+ * have a second one. `place` lives and stays where it is as long as the array does. */
+void u32vec_lend(struct u32vec *v, uint32_t *place, uint32_t value);
 
 struct vec {
     uint8_t *at;

@@ -201,8 +201,8 @@ enum err decide_memoised(struct decision *d, struct slice name, const struct opt
 
 static uint32_t foreign_children(const struct flow *f, uint32_t ordinal) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < f->foreign.count; i++)
-        count += ((const struct foreign_edge *)vec_at(&f->foreign, i))->parent == ordinal;
+    for (uint32_t i = 0; i < f->web->foreign.count; i++)
+        count += ((const struct foreign_edge *)vec_at(&f->web->foreign, i))->parent == ordinal;
     return count;
 }
 

@@ -37,6 +37,19 @@ static struct slice kept(const uint8_t *at) {
     return slice_of(at + 4, len);
 }
 
+const struct web flow_no_web = {0};
+
+struct web *flow_web(struct flow *f) {
+    if (f->web == &flow_no_web) {
+        struct web *web = ARENA_NEW(&f->arena, struct web);
+        vec_init(&web->edges, sizeof(struct edge));
+        vec_init(&web->foreign, sizeof(struct foreign_edge));
+        vec_init(&web->seen, sizeof(struct foreign_seen));
+        f->web = web;
+    }
+    return f->own_web;
+}
+
 struct slice flow_head_bytes(const struct flow *f) {
     return kept(f->head);
 }
@@ -52,9 +65,7 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
     f->state = FLOW_RUNNING;
     f->created = s->now;
     arena_init(&f->arena, first_chunk_bytes, FLOW_BYTES_MAX);
-    vec_init(&f->edges, sizeof(struct edge));
-    vec_init(&f->foreign, sizeof(struct foreign_edge));
-    vec_init(&f->seen, sizeof(struct foreign_seen));
+    f->web = &flow_no_web;
     f->head = keep(&f->arena, head);
     map_put(&s->flow_by_id, id, index);
     f->shelf = SHELF_NONE;
@@ -84,29 +95,41 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
     return index;
 }
 
+/* Its struct lies in the arena: before that. */
+static void release_web(struct flow *f) {
+    if (f->web == &flow_no_web) return;
+    struct web *web = flow_web(f);
+    f->web = &flow_no_web;
+    u32vec_fini(&web->work);
+    u32vec_fini(&web->entered);
+    vec_fini(&web->edges);
+    vec_fini(&web->foreign);
+    vec_fini(&web->seen);
+    lean_fini(&web->names);
+}
+
 void flow_release_memory(struct flow *f) {
+    release_web(f);
     arena_fini(&f->arena);
     u32vec_fini(&f->jobs);
-    u32vec_fini(&f->work);
-    u32vec_fini(&f->entered);
-    vec_fini(&f->edges);
-    vec_fini(&f->foreign);
-    vec_fini(&f->seen);
-    lean_fini(&f->names);
 }
 
 bool flow_release_some(struct flow *f, size_t bytes) {
-    if (!arena_release(&f->arena, bytes) || !vec_release(&f->edges, bytes)) return false;
-    if (!u32vec_release(&f->jobs, bytes) || !lean_release(&f->names, bytes)) return false;
+    if (f->web != &flow_no_web) {
+        struct web *web = flow_web(f);
+        if (!vec_release(&web->edges, bytes) || !lean_release(&web->names, bytes)) return false;
+        release_web(f);
+    }
+    if (!u32vec_release(&f->jobs, bytes) || !arena_release(&f->arena, bytes)) return false;
     flow_release_memory(f);
     return true;
 }
 
 size_t flow_bytes(const struct flow *f) {
-    return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->work.slots * sizeof(uint32_t) +
-           f->entered.slots * sizeof(uint32_t) + f->edges.slots * sizeof(struct edge) +
-           f->foreign.slots * sizeof(struct foreign_edge) + f->seen.slots * sizeof(struct foreign_seen) +
-           lean_bytes(&f->names);
+    return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->web->work.slots * sizeof(uint32_t) +
+           f->web->entered.slots * sizeof(uint32_t) + f->web->edges.slots * sizeof(struct edge) +
+           f->web->foreign.slots * sizeof(struct foreign_edge) + f->web->seen.slots * sizeof(struct foreign_seen) +
+           lean_bytes(&f->web->names);
 }
 
 void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret) {
@@ -151,15 +174,16 @@ static struct slice name_of(const void *ctx, uint32_t value) { /* value: ordinal
 void flow_index_names(struct state *s, struct flow *f) {
     if (f->jobs.count < FLOW_INDEX_MIN) return;
     struct names_ctx ctx = {s, f};
-    lean_reserve(&f->names, f->jobs.count, name_of, &ctx);
-    for (; f->named < f->jobs.count; f->named++)
-        lean_put(&f->names, job_name(job_at(s, f->jobs.at[f->named])), f->named + 1, name_of, &ctx);
+    struct web *web = flow_web(f);
+    lean_reserve(&web->names, f->jobs.count, name_of, &ctx);
+    for (; web->named < f->jobs.count; web->named++)
+        lean_put(&web->names, job_name(job_at(s, f->jobs.at[web->named])), web->named + 1, name_of, &ctx);
 }
 
 uint32_t flow_job_by_name(const struct state *s, const struct flow *f, struct slice name) {
     if (f->jobs.count >= FLOW_INDEX_MIN) {
         struct names_ctx ctx = {s, f};
-        uint32_t found = lean_get(&f->names, name, name_of, &ctx);
+        uint32_t found = lean_get(&f->web->names, name, name_of, &ctx);
         return found ? found - 1 : NO_ORDINAL;
     }
     for (uint32_t i = 0; i < f->jobs.count; i++)
@@ -187,7 +211,10 @@ static uint32_t place_job(struct state *s, uint32_t flow, uint32_t profile, cons
     j->since = s->now;
     j->root = NO_ORDINAL;
     profile_ref(s, profile);
-    u32vec_push(&f->jobs, index);
+    if (f->jobs.at == NULL)
+        u32vec_lend(&f->jobs, &f->first_job, index);
+    else
+        u32vec_push(&f->jobs, index);
     return index;
 }
 
@@ -213,11 +240,12 @@ uint32_t flow_make_job(struct state *s, uint32_t flow, uint32_t profile, const s
  * restart: `work_edge` counts on it. */
 static void add_edge(struct state *s, struct flow *f, uint32_t parent, uint32_t child) {
     struct job *p = job_at(s, f->jobs.at[parent]);
-    struct edge *edge = vec_push(&f->edges);
-    uint32_t position = f->edges.count; /* 1-based */
+    struct vec *edges = &flow_web(f)->edges;
+    struct edge *edge = vec_push(edges);
+    uint32_t position = edges->count; /* 1-based */
     edge->child = child;
     if (p->last_child) {
-        struct edge *last = vec_at(&f->edges, p->last_child - 1);
+        struct edge *last = vec_at(edges, p->last_child - 1);
         edge->next = last->next;
         last->next = position;
     } else {
@@ -242,7 +270,7 @@ static void link_foreign(struct state *s, uint32_t flow, const struct job *j, co
         uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
         ENSURE(parent != 0);
         struct job *p = job_at(s, parent);
-        struct foreign_edge *edge = vec_push(&flow_at(s, p->flow)->foreign);
+        struct foreign_edge *edge = vec_push(&flow_web(flow_at(s, p->flow))->foreign);
         *edge = (struct foreign_edge){list[i].ordinal, j->ordinal, flow_at(s, flow)->id};
         p->flags |= JOBF_FOREIGN;
     }
@@ -258,7 +286,7 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
         profile_ref(s, profile_index[i]); /* until all jobs are placed: sets that none of them uses go again */
     }
     tally_add(s, f, TALLY_JOBS, jobs->count);
-    if (f->jobs.count == 0) u32vec_reserve(&f->jobs, jobs->count);
+    if (f->jobs.count == 0 && jobs->count > 1) u32vec_reserve(&f->jobs, jobs->count);
     /* one piece of memory for all messages, packed: a job is small beside what rounding would cost it */
     size_t text_bytes = 0;
     for (uint32_t i = 0; i < jobs->count; i++) text_bytes += 4 + list[i].raw.len;

@@ -137,7 +137,7 @@ void flow_hide(struct state *s, uint32_t flow) {
     REQUIRE(s->dead_count >= f->dead_count);
     s->dead_count -= f->dead_count;
     f->schedule = 0;
-    f->entered.count = 0; /* nothing is undone any more */
+    if (f->web->entered.count > 0) flow_web(f)->entered.count = 0; /* nothing is undone any more */
 }
 
 /* Edges that open jobs of other flows still hold to the job. */
@@ -149,11 +149,13 @@ static void drop_foreign_edges(struct state *s, const struct flow *f, const stru
         uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
         if (list[i].seen != JOB_WAITING || parent == 0) continue;
         struct job *p = job_at(s, parent);
-        struct vec *edges = &flow_at(s, p->flow)->foreign;
+        struct flow *other = flow_at(s, p->flow);
         uint32_t kept_count = 0;
         /* the mark says whether there are such edges and nothing else: a restored state, which derives it from them,
          * must visit the same jobs in the same step */
         p->flags &= (uint8_t)~JOBF_FOREIGN;
+        if (other->web->foreign.count == 0) continue;
+        struct vec *edges = &flow_web(other)->foreign;
         for (uint32_t e = 0; e < edges->count; e++) {
             struct foreign_edge edge = *(struct foreign_edge *)vec_at(edges, e);
             if (edge.parent == list[i].ordinal) {

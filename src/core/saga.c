@@ -26,25 +26,25 @@ uint64_t saga_undo_bytes(const struct state *s, const struct job *j) {
 
 void saga_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    REQUIRE(f->undo_bytes == 0);
-    for (uint32_t i = 0; i < f->entered.count; i++) {
-        const struct job *j = job_at(s, f->jobs.at[f->entered.at[i]]);
+    REQUIRE(f->web->undo_bytes == 0);
+    for (uint32_t i = 0; i < f->web->entered.count; i++) {
+        const struct job *j = job_at(s, f->jobs.at[f->web->entered.at[i]]);
         uint64_t bytes = saga_undo_bytes(s, j);
-        f->undo_bytes += bytes;
+        flow_web(f)->undo_bytes += bytes;
         /* jobs that stand in their state by now took the room along, as if nothing had been entered */
         bool stands = !job_state_is_terminal(j->state) && j->state != JOB_READY && !job_state_is_active(j->state);
         if (stands) s->reserved_bytes -= bytes;
     }
-    if (f->state == FLOW_RUNNING) s->reserved_bytes += f->undo_bytes;
+    if (f->state == FLOW_RUNNING) s->reserved_bytes += f->web->undo_bytes;
 }
 
 void saga_reserve(struct state *s, const struct flow *f, enum flow_state to) {
     REQUIRE(to != (enum flow_state)f->state);
     if (to == FLOW_RUNNING) {
-        s->reserved_bytes += f->undo_bytes;
+        s->reserved_bytes += f->web->undo_bytes;
     } else if (f->state == FLOW_RUNNING) {
-        REQUIRE(s->reserved_bytes >= f->undo_bytes);
-        s->reserved_bytes -= f->undo_bytes;
+        REQUIRE(s->reserved_bytes >= f->web->undo_bytes);
+        s->reserved_bytes -= f->web->undo_bytes;
     }
 }
 
@@ -60,8 +60,9 @@ void saga_enter(struct state *s, struct job *j) {
     uint64_t bytes = saga_undo_bytes(s, j);
     x->entered = true;
     tally_add(s, f, TALLY_UNDOS, 1);
-    u32vec_push(&f->entered, j->ordinal);
-    f->undo_bytes += bytes;
+    struct web *web = flow_web(f);
+    u32vec_push(&web->entered, j->ordinal);
+    web->undo_bytes += bytes;
     if (f->state != FLOW_RUNNING) s->reserved_bytes -= bytes;
 }
 
@@ -69,7 +70,8 @@ void saga_fail(struct state *s, uint32_t job) {
     const struct job *j = job_at(s, job);
     struct flow *f = flow_at(s, j->flow);
     if (!job_is_dead_letter(j->state, j->cause) || f->unwinding != UNWIND_NONE) return;
-    if (f->entered.count == 0 && f->undo_active == 0) return; /* nothing to undo, now or when the open attempts end */
+    if (f->web->entered.count == 0 && f->web->undo_active == 0)
+        return; /* nothing to undo, now or when the open attempts end */
     f->unwinding = UNWIND_DUE;
     tally_add(s, f, TALLY_SAGAS, 1);
     f->more = false;
@@ -110,12 +112,13 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
 }
 
 static uint32_t take_entered(const struct state *s, struct flow *f) {
-    uint32_t at = MUTANT(compensation_order) ? 0 : f->entered.count - 1;
-    uint32_t ordinal = f->entered.at[at];
+    struct web *web = flow_web(f);
+    uint32_t at = MUTANT(compensation_order) ? 0 : web->entered.count - 1;
+    uint32_t ordinal = web->entered.at[at];
     if (MUTANT(compensation_twice) && f->unwinding == UNWIND_STOPPING) return ordinal;
-    for (uint32_t i = at + 1; i < f->entered.count; i++) f->entered.at[i - 1] = f->entered.at[i];
-    f->entered.count--;
-    f->undo_bytes -= saga_undo_bytes(s, job_at(s, f->jobs.at[ordinal]));
+    for (uint32_t i = at + 1; i < web->entered.count; i++) web->entered.at[i - 1] = web->entered.at[i];
+    web->entered.count--;
+    web->undo_bytes -= saga_undo_bytes(s, job_at(s, f->jobs.at[ordinal]));
     return ordinal;
 }
 
@@ -123,14 +126,14 @@ void saga_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->unwinding != UNWIND_STOPPING && f->unwinding != UNWIND_COMPENSATING) return;
     if (flow_open_jobs(f)) return;
-    if (f->entered.count == 0) {
+    if (f->web->entered.count == 0) {
         f->unwinding = UNWIND_DONE;
         tally_add(s, f, TALLY_SAGAS_DONE, 1);
         return;
     }
-    uint64_t before = f->undo_bytes;
+    uint64_t before = f->web->undo_bytes;
     uint32_t ordinal = take_entered(s, f);
     f->unwinding = UNWIND_COMPENSATING;
-    if (f->state == FLOW_RUNNING) s->reserved_bytes -= before - f->undo_bytes; /* the new job has its own */
+    if (f->state == FLOW_RUNNING) s->reserved_bytes -= before - f->web->undo_bytes; /* the new job has its own */
     compensate(s, flow, ordinal);
 }

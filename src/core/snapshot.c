@@ -114,14 +114,14 @@ static void put_limits(struct writer *w) {
 }
 
 static void put_flow(struct writer *w, const struct flow *f) {
-    struct snap_foreign *foreign = ARENA_ARRAY(&w->arena, struct snap_foreign, f->foreign.count + 1);
-    for (uint32_t i = 0; i < f->foreign.count; i++) {
-        const struct foreign_edge *e = vec_at(&f->foreign, i);
+    struct snap_foreign *foreign = ARENA_ARRAY(&w->arena, struct snap_foreign, f->web->foreign.count + 1);
+    for (uint32_t i = 0; i < f->web->foreign.count; i++) {
+        const struct foreign_edge *e = vec_at(&f->web->foreign, i);
         foreign[i] = (struct snap_foreign){e->parent, e->child_flow, e->child_ordinal};
     }
-    struct snap_seen *seen = ARENA_ARRAY(&w->arena, struct snap_seen, f->seen.count + 1);
-    for (uint32_t i = 0; i < f->seen.count; i++) {
-        const struct foreign_seen *x = vec_at(&f->seen, i);
+    struct snap_seen *seen = ARENA_ARRAY(&w->arena, struct snap_seen, f->web->seen.count + 1);
+    for (uint32_t i = 0; i < f->web->seen.count; i++) {
+        const struct foreign_seen *x = vec_at(&f->web->seen, i);
         seen[i] = (struct snap_seen){x->child, x->parent_flow, x->parent_ordinal, x->state};
     }
     struct snap_flow o = {.id = f->id,
@@ -135,16 +135,17 @@ static void put_flow(struct writer *w, const struct flow *f) {
                           .sweep_next = f->sweep_next,
                           .sweep_root = f->sweep_root,
                           .sweep_confirm_ms = f->sweep_confirm_ms,
-                          .work = {f->work.count ? f->work.at + f->work_head : NULL, f->work.count - f->work_head},
-                          .work_edge = f->work_edge,
+                          .work = {f->web->work.count ? f->web->work.at + f->web->work_head : NULL,
+                                   f->web->work.count - f->web->work_head},
+                          .work_edge = f->web->work_edge,
                           .created_ms = f->created.ms,
                           .finished_ms = f->finished.ms,
                           .head = flow_head_bytes(f),
-                          .foreign = {foreign, f->foreign.count},
-                          .seen = {seen, f->seen.count},
+                          .foreign = {foreign, f->web->foreign.count},
+                          .seen = {seen, f->web->seen.count},
                           .job_count = f->jobs.count,
                           .unwinding = f->unwinding,
-                          .entered = {f->entered.at, f->entered.count}};
+                          .entered = {f->web->entered.at, f->web->entered.count}};
     put(w, OBJ_FLOW, &o);
 }
 

@@ -151,6 +151,23 @@ enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
 enum shelf { SHELF_RUNNING, SHELF_SUCCEEDED, SHELF_FAILED, SHELF_CANCELLED, SHELF_KEPT, SHELF_COUNT,
              SHELF_NONE = SHELF_COUNT };
 
+/* What jobs of a flow have to do with each other. A flow whose jobs have nothing to do with each other, like one of one
+ * job, shares the empty one (ADR 0102). */
+struct web {
+    struct u32vec work;  /* ordinals, oldest first */
+    uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */
+    uint32_t work_edge;  /* edges of the first of them that are done */
+    uint32_t work_at;    /* index: position + 1 of the next edge to visit, 0 = begin with the first of `work` */
+    uint32_t undo_active; /* index: jobs with a compensation that have an open attempt */
+    uint64_t undo_bytes;  /* index: of journal, for the attempts of the entered compensations */
+    struct u32vec entered; /* ordinals of jobs whose compensation is to run if the flow unwinds, oldest first */
+    struct vec foreign;  /* of foreign_edge */
+    struct vec seen;     /* of foreign_seen */
+    struct vec edges;    /* index: of edge */
+    struct lean_index names; /* index; unused below FLOW_INDEX_MIN jobs */
+    uint32_t named;      /* index: jobs in `names` so far */
+};
+
 struct flow {
     uint64_t id;        /* 0 in a free slot */
     uint32_t tenant;
@@ -162,23 +179,16 @@ struct flow {
     uint32_t sweep_next;
     uint32_t sweep_root; /* SWEEP_RETRY: whose victims are reset */
     uint32_t sweep_confirm_ms; /* SWEEP_CANCEL */
-    uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */
-    uint32_t work_edge;  /* edges of the first of them that are done */
-    struct u32vec work;  /* ordinals, oldest first */
+    union {
+        const struct web *web; /* to read */
+        struct web *own_web;   /* for flow_web alone */
+    };
     uint8_t unwinding;   /* enum unwinding */
-    struct u32vec entered; /* ordinals of jobs whose compensation is to run if the flow unwinds, oldest first */
-    uint32_t undo_active; /* index: jobs with a compensation that have an open attempt */
-    uint64_t undo_bytes;  /* index: of journal, for the attempts of the entered compensations */
     wall_time created, finished;
     const uint8_t *head; /* u32 length, then flow_head bytes, in the arena */
     struct arena arena;  /* everything that lives as long as the flow */
     struct u32vec jobs;  /* pool index by ordinal */
-    struct vec foreign;  /* of foreign_edge */
-    struct vec seen;     /* of foreign_seen */
-    struct vec edges;    /* index: of edge */
-    uint32_t work_at;    /* index: position + 1 of the next edge to visit, 0 = begin with the first of `work` */
-    struct lean_index names; /* index; unused below FLOW_INDEX_MIN jobs */
-    uint32_t named;      /* index: jobs in `names` so far */
+    uint32_t first_job;  /* where `jobs` of a flow of one job lies */
     uint32_t parked;     /* index: first job of the parked list */
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */

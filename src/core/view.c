@@ -37,7 +37,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .settling = f->is_working,
                               .of_service = f->of_service,
                               .unwinding = f->unwinding,
-                              .undo_count = f->entered.count,
+                              .undo_count = f->web->entered.count,
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
                               .created = f->created,

@@ -17,7 +17,7 @@
 
 static bool has_work(const struct state *s, const struct flow *f) {
     if (flow_is_leaving(f)) return f->jobs.count > 0;
-    return f->work_head < f->work.count || f->sweep != SWEEP_NONE || expand_has_work(s, f);
+    return f->web->work_head < f->web->work.count || f->sweep != SWEEP_NONE || expand_has_work(s, f);
 }
 
 void work_touch(struct state *s, uint32_t flow) {
@@ -38,11 +38,11 @@ static bool is_swept(const struct flow *f) {
 }
 
 /* What was told makes room at the front before the list grows: a copy of millions would hold everyone up. */
-static void use_room_again(struct flow *f) {
-    if (f->work.count < f->work.slots || f->work_head == 0 || f->work_head < f->work.count / 2) return;
-    f->work.count -= f->work_head;
-    memmove(f->work.at, f->work.at + f->work_head, f->work.count * sizeof *f->work.at);
-    f->work_head = 0;
+static void use_room_again(struct web *w) {
+    if (w->work.count < w->work.slots || w->work_head == 0 || w->work_head < w->work.count / 2) return;
+    w->work.count -= w->work_head;
+    memmove(w->work.at, w->work.at + w->work_head, w->work.count * sizeof *w->work.at);
+    w->work_head = 0;
 }
 
 void work_push(struct state *s, struct job *j) {
@@ -50,8 +50,9 @@ void work_push(struct state *s, struct job *j) {
     bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
-        use_room_again(f);
-        u32vec_push(&f->work, j->ordinal);
+        struct web *web = flow_web(f);
+        use_room_again(web);
+        u32vec_push(&web->work, j->ordinal);
     }
     work_touch(s, j->flow);
 }
@@ -74,7 +75,7 @@ static void tell_foreign(struct state *s, const struct flow *f, const struct job
     if (child_flow == 0) return; /* it is leaving, and its sweep has not come to the edge yet */
     struct flow *other = flow_at(s, child_flow);
     ENSURE(edge->child_ordinal < other->jobs.count);
-    struct foreign_seen *seen = vec_push(&other->seen);
+    struct foreign_seen *seen = vec_push(&flow_web(other)->seen);
     *seen = (struct foreign_seen){edge->child_ordinal, parent->ordinal, f->id, parent->state};
     job_parent_ended(s, other->jobs.at[edge->child_ordinal], parent->state, false, NO_ORDINAL);
 }
@@ -82,16 +83,17 @@ static void tell_foreign(struct state *s, const struct flow *f, const struct job
 /* All at once: a job has at most job_foreign_children_max of them. */
 static void tell_all_foreign(struct state *s, uint32_t flow, struct job *parent) {
     struct flow *f = flow_at(s, flow);
-    uint32_t kept = 0, count = f->foreign.count;
+    struct vec *foreign = &flow_web(f)->foreign;
+    uint32_t kept = 0, count = foreign->count;
     for (uint32_t i = 0; i < count; i++) {
-        struct foreign_edge edge = *(struct foreign_edge *)vec_at(&f->foreign, i);
+        struct foreign_edge edge = *(struct foreign_edge *)vec_at(foreign, i);
         if (edge.parent == parent->ordinal)
             tell_foreign(s, f, parent, &edge);
         else
-            *(struct foreign_edge *)vec_at(&f->foreign, kept++) = edge;
+            *(struct foreign_edge *)vec_at(foreign, kept++) = edge;
     }
-    ENSURE(f->foreign.count == count); /* nobody adds edges while jobs end */
-    f->foreign.count = kept;
+    ENSURE(foreign->count == count); /* nobody adds edges while jobs end */
+    foreign->count = kept;
     parent->flags &= (uint8_t)~JOBF_FOREIGN;
 }
 
@@ -99,25 +101,27 @@ static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
     struct flow *f = flow_at(s, flow);
     if (parent->flags & JOBF_FOREIGN) tell_all_foreign(s, flow, parent);
     parent->flags &= (uint8_t) ~(JOBF_UNTOLD | JOBF_LATE);
-    f->work_head++;
-    f->work_edge = 0;
-    f->work_at = 0;
-    if (f->work_head == f->work.count) f->work.count = f->work_head = 0;
+    struct web *web = flow_web(f);
+    web->work_head++;
+    web->work_edge = 0;
+    web->work_at = 0;
+    if (web->work_head == web->work.count) web->work.count = web->work_head = 0;
 }
 
 /* Visits one edge of the oldest job in `work`. */
 static void tell_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
+    struct web *web = flow_web(f);
+    struct job *parent = job_at(s, f->jobs.at[web->work.at[web->work_head]]);
     if (parent->last_child == 0 || is_swept(f)) {
         finish_telling(s, flow, parent);
         return;
     }
-    if (f->work_at == 0) f->work_at = ((struct edge *)vec_at(&f->edges, parent->last_child - 1))->next;
-    struct edge edge = *(struct edge *)vec_at(&f->edges, f->work_at - 1);
-    bool was_last = f->work_at == parent->last_child;
-    f->work_edge++;
-    f->work_at = edge.next;
+    if (web->work_at == 0) web->work_at = ((struct edge *)vec_at(&web->edges, parent->last_child - 1))->next;
+    struct edge edge = *(struct edge *)vec_at(&web->edges, web->work_at - 1);
+    bool was_last = web->work_at == parent->last_child;
+    web->work_edge++;
+    web->work_at = edge.next;
     uint32_t root = parent->root != NO_ORDINAL ? parent->root : parent->ordinal;
     job_parent_ended(s, f->jobs.at[edge.child], parent->state, parent->flags & JOBF_LATE, root);
     if (was_last) finish_telling(s, flow, parent);
@@ -308,12 +312,13 @@ void work_continue(struct state *s, uint32_t flow) {
 void work_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (!has_work(s, f) && f->unwinding != UNWIND_DUE) return;
-    if (f->work_edge) {
-        const struct job *parent = job_at(s, f->jobs.at[f->work.at[f->work_head]]);
+    if (f->web->work_edge) {
+        struct web *web = flow_web(f);
+        const struct job *parent = job_at(s, f->jobs.at[web->work.at[web->work_head]]);
         ENSURE(parent->last_child != 0);
-        f->work_at = ((struct edge *)vec_at(&f->edges, parent->last_child - 1))->next;
-        for (uint32_t i = 0; i < f->work_edge; i++)
-            f->work_at = ((struct edge *)vec_at(&f->edges, f->work_at - 1))->next;
+        web->work_at = ((struct edge *)vec_at(&web->edges, parent->last_child - 1))->next;
+        for (uint32_t i = 0; i < web->work_edge; i++)
+            web->work_at = ((struct edge *)vec_at(&web->edges, web->work_at - 1))->next;
     }
     f->is_working = true;
     wait_for_continue(s, flow);

@@ -13,7 +13,9 @@ struct scan {
     uint64_t bytes;    /* of the file; of the used part when packed */
     uint64_t nonce;
     bool any_nonce;    /* believe the nonce a block names: for segments whose header is unreadable */
-    struct buf window; /* its memory is kept from one segment to the next */
+    struct buf memory; /* of the window; kept from one segment to the next */
+    uint8_t *window;   /* begins on a page */
+    size_t room;       /* of the window */
     uint64_t start;    /* it holds bytes [start, start + len) of the file */
     size_t len;
 };

@@ -444,17 +444,24 @@ bool server_is_drained(const struct server *s) {
 
 struct loading {
     struct byte_sink sink; /* first: the journal passes its address back */
-    struct engine *engine;
+    struct server *server;
 };
 
+static void tell_recovery(const struct server *s, size_t bytes) {
+    if (s->world.recovers != NULL) s->world.recovers(s->world.recovers_ctx, bytes);
+}
+
 static enum err load_piece(struct byte_sink *sink, const void *from, size_t len, struct why *why) {
-    return engine_load(((struct loading *)sink)->engine, slice_of(from, len), why);
+    struct server *s = ((struct loading *)sink)->server;
+    tell_recovery(s, len);
+    return engine_load(s->engine, slice_of(from, len), why);
 }
 
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     struct server *s = ctx;
     s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
     if (s->world.guest != NULL) s->world.guest->replayed(s->world.guest->ctx, batch);
+    tell_recovery(s, batch->records.len);
     return engine_replay(s->engine, batch, why);
 }
 
@@ -463,7 +470,7 @@ static enum err recover(struct server *s, struct why *why) {
     struct clock *c = s->world.clock;
     mono_time begun = c->mono(c);
     struct snapshot_info snapshot = {0};
-    struct loading loading = {{load_piece}, s->engine};
+    struct loading loading = {{load_piece}, s};
     struct journal_head head = {0};
     enum err e = s->journal->ops->snapshot_get(s->journal, &snapshot, &loading.sink, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");

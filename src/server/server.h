@@ -62,6 +62,9 @@ struct server_world {
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
     const struct guest *guest; /* guest.h; NULL in the program */
+    /* So many bytes of snapshot or journal are about to be applied by server_open. NULL = nobody wants to know. */
+    void (*recovers)(void *ctx, size_t bytes);
+    void *recovers_ctx;
     struct aside *aside; /* port/aside.h; NULL = what would keep the loop waiting is refused */
     /* Called on another thread. NULL = this server starts none. */
     enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);

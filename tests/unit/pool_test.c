@@ -1,6 +1,8 @@
 /* pool_test.c: reuse, zeroing, the maximum, and addresses that stay put. */
 #include "test.h"
 
+#include <stdlib.h>
+
 #include "pool.h"
 
 struct thing {
@@ -33,6 +35,25 @@ static void elements_are_zero_also_when_used_again(void **state) {
     assert_int_equal(pool_alloc(&p), i);
     assert_int_equal(t->a, 0);
     assert_int_equal(t->b, 0);
+    pool_fini(&p);
+}
+
+/* Chunks come from malloc as they are, and malloc hands out what others have written to. */
+static void elements_are_zero_in_memory_that_others_used(void **state) {
+    (void)state;
+    size_t bytes = POOL_CHUNK_COUNT * sizeof(struct thing);
+    uint8_t *before = malloc(bytes);
+    assert_non_null(before);
+    memset(before, 0xa5, bytes);
+    free(before);
+    struct pool p;
+    pool_init(&p, sizeof(struct thing), 3 * POOL_CHUNK_COUNT);
+    for (uint32_t i = 0; i < 3 * POOL_CHUNK_COUNT; i++) {
+        struct thing *t = pool_at(&p, pool_alloc(&p));
+        assert_int_equal(t->a, 0);
+        assert_int_equal(t->b, 0);
+        *t = (struct thing){~0ull, ~0ull};
+    }
     pool_fini(&p);
 }
 
@@ -80,6 +101,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indices_start_at_one_and_are_reused_last_first),
         cmocka_unit_test(elements_are_zero_also_when_used_again),
+        cmocka_unit_test(elements_are_zero_in_memory_that_others_used),
         cmocka_unit_test(maximum_is_an_answer_not_a_panic),
         cmocka_unit_test(pointers_stay_valid_while_it_grows),
         cmocka_unit_test(wrong_index_panics),

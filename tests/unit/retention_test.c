@@ -452,14 +452,12 @@ static void a_late_word_about_a_failed_flow_is_restored(void **state) {
 /* Every part of a large flow comes back in pieces, whichever is the large one. */
 static void each_part_is_given_back_in_pieces(void **state) {
     (void)state;
-    struct flow f = {0};
+    struct flow f = {.web = &flow_no_web};
     arena_init(&f.arena, 256, 1 << 20);
-    vec_init(&f.edges, sizeof(struct edge));
-    vec_init(&f.foreign, sizeof(struct foreign_edge));
-    vec_init(&f.seen, sizeof(struct foreign_seen));
-    vec_reserve(&f.edges, 1000);
+    struct web *web = flow_web(&f);
+    vec_reserve(&web->edges, 1000);
     u32vec_reserve(&f.jobs, 1000);
-    lean_reserve(&f.names, 1000, NULL, NULL);
+    lean_reserve(&web->names, 1000, NULL, NULL);
     size_t before = flow_bytes(&f);
     uint32_t steps = 0;
     while (!flow_release_some(&f, 1024)) {

@@ -57,12 +57,44 @@ static void arrays_end_in_steps(void **state) {
     assert_null(v.at);
 }
 
+/* Memory that is not ours is neither freed nor resized: both would abort here. */
+static void the_first_number_may_lie_with_the_owner(void **state) {
+    (void)state;
+    uint32_t place = 0;
+    struct u32vec v = {0};
+    u32vec_lend(&v, &place, 7);
+    assert_ptr_equal(v.at, &place);
+    assert_int_equal(v.count, 1);
+    assert_int_equal(place, 7);
+    assert_int_equal(v.slots, 0); /* nothing is held from the system */
+    u32vec_reserve(&v, 1);
+    assert_ptr_equal(v.at, &place);
+    u32vec_fini(&v);
+    assert_null(v.at);
+
+    u32vec_lend(&v, &place, 8);
+    for (uint32_t i = 9; i < 100; i++) u32vec_push(&v, i);
+    assert_ptr_not_equal(v.at, &place);
+    for (uint32_t i = 0; i < v.count; i++) assert_int_equal(v.at[i], 8 + i);
+    u32vec_fini(&v);
+
+    u32vec_lend(&v, &place, 3);
+    v.count = 0;
+    u32vec_push(&v, 4);
+    assert_int_equal(v.at[0], 4);
+    u32vec_fini(&v);
+    u32vec_lend(&v, &place, 5);
+    assert_true(u32vec_release(&v, 1));
+    assert_null(v.at);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_come_back_in_order),
         cmocka_unit_test(reserve_is_exact),
         cmocka_unit_test(elements_start_at_zero),
         cmocka_unit_test(arrays_end_in_steps),
+        cmocka_unit_test(the_first_number_may_lie_with_the_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
