@@ -158,12 +158,6 @@ bool sweep_regress(struct sweep_tally *t, const char *path) {
 
 #ifdef REEVE_MUTANTS
 
-static const char *const mutant_words[] = {
-#define X(name, text) #name,
-    MUTANT_TABLE(X)
-#undef X
-};
-
 /* How many seeds it took, 0 = not caught. */
 static uint64_t hunt(uint64_t count) {
     uint64_t width = (uint64_t)children();

@@ -1,5 +1,7 @@
 /* main.c: the program; the only place where os/ meets the rest. What it can do is the table in cli/verbs.c. */
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -8,6 +10,7 @@
 #include "cli.h"
 #include "crashtest.h"
 #include "journal_verbs.h"
+#include "mutant.h"
 #include "osclock.h"
 #include "osconfine.h"
 #include "osdigest.h"
@@ -54,8 +57,19 @@ static void streams_open(void) {
     if (fd >= 0) (void)close(fd);
 }
 
+/* In the mutation build REEVE_MUTANT names the defect that this process, and all that it starts, has. */
+static void mutant_set(void) {
+#ifdef REEVE_MUTANTS
+    const char *name = getenv("REEVE_MUTANT");
+    if (name == NULL || mutant_choose(name)) return;
+    fprintf(stderr, "reeve: there is no mutant %s\n", name);
+    exit(2);
+#endif
+}
+
 int main(int argc, char **argv) {
     streams_open();
+    mutant_set();
     const struct child_world of_child = {.confine = &osconfine};
     if (recall_is(argc, argv)) return recall_run(argv);
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);

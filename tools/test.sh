@@ -184,6 +184,12 @@ if $has_sim; then
     fi
 fi
 
+# The crash test finds deliberate defects, from outside.
+if wanted crash-mut; then
+    build mutants reeve powercut
+    run_tap crash-mut tools/crash_mutants.sh build/mutants/reeve
+fi
+
 # The console: types and units; then its pages in a real browser against the real program.
 if wanted console || wanted browser; then tools/npm_packages.sh console; fi
 wanted console && run_tap console tools/console_test.sh

@@ -1,6 +1,7 @@
 """Reeve beside others, on the same machine, in the same run.
 
-    python3 bench/peers [--quick] [--rounds N] [--minutes N] [--only W1,W2] [--systems reeve,redis] [--data DIR] [--out DIR] [--list]
+    python3 bench/peers [--quick] [--rounds N] [--loss-rounds N] [--minutes N] [--only W1,W12] [--systems reeve,redis] [--data DIR]
+                        [--out DIR] [--list]
 
 Writes its section of RESULTS.md and results.svg into --out (bench/; a quick run, or one that has not everything, into build/peers,
 so that it does not take the place of more) and the raw figures into build/peers/results.json. `--render` only writes them again
@@ -15,7 +16,10 @@ import subprocess
 import sys
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
 import figures
+import loss  # bench/loss.py
 import machine
 import sections
 from lab import BUILD, ROOT, Failed, Lab
@@ -25,10 +29,7 @@ from plot import svg
 from report import markdown
 from table import WORKLOADS, Plan, disk_speed
 
-LOSS = os.path.join(ROOT, "bench", "loss.py")
-LOSS_S = 600
-LOSS_HEAD = "## W12: acknowledged, and lost after a crash or a power cut"
-LOSS_ROUNDS, LOSS_ROUNDS_QUICK, LOSS_MINUTES = 3, 1, 2.0
+LOSS_MINUTES_A_ROUND = 0.4  # of kills and of power cuts, of all systems
 COUNTING_MINUTES = 1.5  # that the syncs take at the end
 
 
@@ -49,17 +50,10 @@ def described(peers):
     return found
 
 
-def loss_part(quick):
-    """What is lost after a crash is measured by another program; its table belongs here, too."""
-    if not os.path.exists(LOSS):
-        return ""
-    try:
-        done = subprocess.run([sys.executable, LOSS, "--markdown", "--rounds", str(LOSS_ROUNDS_QUICK if quick else LOSS_ROUNDS)],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=LOSS_S, check=False)
-    except subprocess.TimeoutExpired:
-        return f"{LOSS_HEAD}\n\nnot run: no end after {LOSS_S} s\n"
-    said = done.stdout.strip() or f"not run: exit code {done.returncode}"  # a loss is an exit code, too
-    return f"{LOSS_HEAD}\n\nBy `bench/loss.py`. {said}\n"
+def loss_rounds(args):
+    """Of W12, which is no workload of table.py: what is acknowledged and lost."""
+    named = not args.only or "W12" in args.only.upper().split(",")
+    return (min(args.loss_rounds, 1) if args.quick else args.loss_rounds) if named else 0
 
 
 def command():
@@ -74,7 +68,7 @@ def wanted(args):
     words = [word.lower() for word in args.systems.split(",")] if args.systems else [""]
     workloads = [each for each in WORKLOADS if each.name in names]
     peers = [each for each in all_peers() if any(word in each.name.lower() for word in words)]
-    if not workloads or not peers:
+    if not (workloads or loss_rounds(args)) or not peers:
         raise SystemExit("bench/peers: nothing is left to do; --list shows what there is")
     return workloads, peers
 
@@ -85,7 +79,7 @@ def run(args):
     results = {"command": command(), "date": machine.today(), "quick": args.quick, "whole": is_whole(args),
                "machine": machine.machine(args.data), "busy": machine.busy(), "floors": floors(args.data, args.quick)}
     results["workloads"] = []
-    counting = began + (args.minutes - (LOSS_MINUTES if os.path.exists(LOSS) else 0)) * 60
+    counting = began + (args.minutes - LOSS_MINUTES_A_ROUND * loss_rounds(args)) * 60
     end = counting - COUNTING_MINUTES * 60
     for i, each in enumerate(workloads):
         # What one of them did not use the next ones have.
@@ -93,6 +87,7 @@ def run(args):
         results["workloads"].append(measure(each, peers, args.data, args.rounds, args.quick, disk_speed(results["floors"]), seconds, end))
     if not args.no_syncs:
         count_syncs(results["workloads"], peers, workloads, args.data, args.quick, counting)
+    results["loss"] = loss.measured(loss_rounds(args), args.data, args.systems) if loss_rounds(args) else None
     results["systems"] = described(peers)
     results["minutes"] = (time.monotonic() - began) / 60
     return results
@@ -114,7 +109,7 @@ def check_place(out):
 
 def write(results, out):
     os.makedirs(out, exist_ok=True)
-    part = sections.deeper(markdown(results, results.get("loss", "")))
+    part = sections.deeper(markdown(results, loss.section(results["loss"]) if results.get("loss") else ""))
     sections.put(os.path.join(out, "RESULTS.md"), "peers", part, sections.empty_results())
     sections.write(os.path.join(out, "results.svg"), svg(results))
     say(f"bench/peers: written: {out}/RESULTS.md and results.svg, in {figures.number(results['minutes'])} minutes")
@@ -129,6 +124,7 @@ def arguments():
     p.add_argument("--systems", default="", help="parts of names: reeve,redis")
     p.add_argument("--data", default=machine.disk(), help="on which disk")
     p.add_argument("--out", help="bench/ for a whole run, build/peers for others")
+    p.add_argument("--loss-rounds", type=int, default=10, help="of W12, kills and power cuts each; 0 leaves it out")
     p.add_argument("--no-syncs", action="store_true", help="do not count syncs")
     p.add_argument("--list", action="store_true")
     p.add_argument("--render", action="store_true")
@@ -154,7 +150,6 @@ def main():
     out = args.out or folder_of(is_whole(args))
     check_place(out)
     results = run(args)
-    results["loss"] = loss_part(args.quick) if not (args.only or args.systems) else ""
     os.makedirs(BUILD, exist_ok=True)
     with open(raw, "w", encoding="utf-8") as f:
         json.dump(results, f, indent=1)

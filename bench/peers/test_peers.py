@@ -2,21 +2,26 @@
 
     python3 bench/peers/test_peers.py
 """
+import importlib.util
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import xml.dom.minidom
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(1, os.path.join(HERE, "..", "..", "sdk", "python", "tests"))
+sys.path.append(os.path.join(HERE, ".."))
 
 import figures  # noqa: E402
 import lab  # noqa: E402
+import loss  # noqa: E402
+import loss_peers  # noqa: E402
 import measure  # noqa: E402
 import peer  # noqa: E402
 import plot  # noqa: E402
@@ -123,6 +128,93 @@ class Report(unittest.TestCase):
 
     def test_what_is_lost_is_appended(self):
         self.assertTrue(report.markdown(results(), "## Lost\n\nnothing\n").endswith("## Lost\n\nnothing\n"))
+
+
+class Absent(loss_peers.Peer):
+    name, what = "Absent", "not at all"
+
+    @classmethod
+    def missing(cls):
+        return "absent is not installed"
+
+
+class Unstartable(loss_peers.Peer):
+    name, what = "Unstartable", "not at all"
+
+    def command(self):
+        return ["false"]
+
+    def connect(self):
+        raise ConnectionError("nobody listens")
+
+
+class Unprepared(Unstartable):
+    name = "Unprepared | one"
+
+    def prepare(self):
+        raise OSError("no room\nfor it")
+
+
+class Forgetful(loss_peers.Peer):
+    """Keeps its jobs in a file, and every third one not at all."""
+    name, what = "Forgetful", "before it thinks"
+
+    def command(self):
+        return ["sleep", "600"]
+
+    def connect(self):
+        return open(os.path.join(self.data, "jobs"), "a", encoding="utf-8")
+
+    def put(self, c, number):
+        if number % 3:
+            c.write(f"{number}\n")
+            c.flush()
+        elif number > 3000:
+            raise ConnectionError("that is enough")
+
+    def all(self):
+        with open(os.path.join(self.data, "jobs"), encoding="utf-8") as f:
+            return {int(line) for line in f}
+
+
+class Loss(unittest.TestCase):
+    def found(self, *peers, rounds=1):
+        before, loss.PEERS = loss.PEERS, peers
+        try:
+            with tempfile.TemporaryDirectory() as disk:
+                result = loss.measured(rounds, disk, build=os.path.join(disk, "nothing"))
+                self.assertEqual(os.listdir(disk), [])
+                return result
+        finally:
+            loss.PEERS = before
+
+    def test_every_system_has_a_row_whatever_fails(self):
+        text = loss.section(self.found(Absent, Unstartable, Unprepared))
+        self.assertIn("| Reeve | a sync before each answer; flows, blobs, keys, logs | not run: reeve is not built |", text)
+        self.assertIn("| Absent | not at all | not run: absent is not installed |", text)
+        self.assertIn("| Unstartable | not at all | 0 of 0; then it failed: it does not start | not run: powercut.so is not built |", text)
+        self.assertIn("| Unprepared / one | not at all | 0 of 0; then it failed: no room for it |", text)
+
+    def test_what_was_acknowledged_and_is_not_there_is_lost(self):
+        row = self.found(Forgetful)["rows"][1]["kill"]
+        self.assertGreater(row["lost"], 0)
+        self.assertAlmostEqual(row["lost"], row["acknowledged"] / 3, delta=2 * loss.CONNECTIONS)
+        self.assertEqual(row["rounds_lost"], 1)
+
+    def test_what_reeve_found_is_shown(self):
+        found = {"acknowledged": 3000, "lost": 2, "jobs_run": 40, "run_twice": 1, "ended_badly": 0, "hung": 3}
+        row = {"system": "Reeve", "what": "all", "kill": found, "power_cut": dict(found, lost=0, hung=0)}
+        self.assertIn("| Reeve | all | 2 of 3,000; 3 hang | 0 of 3,000 | 2 of 80 |", loss.section({"rounds": 1, "seed": 7, "rows": [row]}))
+
+
+class Arguments(unittest.TestCase):
+    def test_w12_is_part_of_a_whole_run_unless_it_is_left_out(self):
+        spec = importlib.util.spec_from_file_location("peers_main", os.path.join(HERE, "__main__.py"))
+        program = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(program)
+        for only, quick, asked, rounds in (("", False, 10, 10), ("", True, 10, 1), ("", True, 0, 0), ("W1,W2", False, 10, 0), ("w1,w12", False, 7, 7)):
+            args = types.SimpleNamespace(only=only, quick=quick, loss_rounds=asked)
+            self.assertEqual(program.loss_rounds(args), rounds, (only, quick, asked))
 
 
 class Plot(unittest.TestCase):

@@ -1,5 +1,6 @@
 /* mutant.h: deliberate defects, compiled in only for the mutation test (-DREEVE_MUTANTS), where the simulator must
- * catch each of them. In every other build MUTANT(x) is the constant false. One table: the test walks it. */
+ * catch each of them, and `reeve crashtest` those that can be seen from outside. In every other build MUTANT(x) is the
+ * constant false. One table: the test walks it. */
 #ifndef REEVE_MUTANT_H
 #define REEVE_MUTANT_H
 
@@ -72,6 +73,8 @@ enum mutant {
 
 #ifdef REEVE_MUTANTS
 extern enum mutant mutant_active;
+extern const char *const mutant_words[MUTANT_COUNT];
+bool mutant_choose(const char *name); /* false: there is none of this name */
 #define MUTANT(name) (mutant_active == MUTANT_##name)
 #else
 #define MUTANT(name) false

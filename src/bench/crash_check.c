@@ -1,18 +1,14 @@
-/* crash_check.c: what was acknowledged is looked for, byte by byte; what ran is counted. */
-#include <errno.h>
+/* crash_check.c: what was acknowledged is looked for, byte by byte. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "crash_impl.h"
 #include "osdigest.h"
-#include "panic.h"
 
-#define SAMPLE 30u     /* of what was found before, each round */
-#define END_MS 60000   /* for a flow to end when nobody is killed any more */
-#define RUNS_MAX 4000u /* of the jobs of a flow */
+#define SAMPLE 30u /* of what was found before, each round */
 
-static bool worker_died_since(const struct crash *c, uint32_t round) {
+bool crash_worker_died_since(const struct crash *c, uint32_t round) {
     for (uint32_t i = 0; i < c->worker_deaths.count; i++)
         if (*(const uint32_t *)vec_at(&c->worker_deaths, i) >= round) return true;
     return false;
@@ -111,18 +107,34 @@ static enum err output_is_there(struct crash *c, const struct crash_item *item, 
     return ERR_OK;
 }
 
+static enum err limit_is_there(struct crash *c, uint64_t number, bool *ret, struct why *why) {
+    struct wire_page m = {.most = 1000};
+    struct client_frame got;
+    char name[32];
+    enum err e = client_ask(&c->lab.client, WIRE_LIMIT_LS, &m, &got, why);
+    if (e != ERR_OK) return e;
+    const struct wire_limit_list *list = got.message;
+    const struct wire_limit_view *limits = list->limits.at;
+    snprintf(name, sizeof name, "crash-%llu", (unsigned long long)number);
+    *ret = false;
+    for (uint32_t i = 0; i < list->limits.count && !*ret; i++)
+        *ret = limits[i].set && limits[i].width == number && slice_eq(limits[i].name, slice_str(name));
+    return ERR_OK;
+}
+
 /* It ended as it was seen to end, and if well, its output is whole. */
 static enum err log_is_there(struct crash *c, const struct crash_item *item, bool *ret, struct why *why) {
     char state[16] = "";
     enum err e = flow_is_there(c, item, state, ret, why);
     if (e != ERR_OK || !*ret) return e;
     *ret = (strcmp(state, "succeeded") == 0) == item->succeeded;
-    for (char job = 'a'; job <= 'b' && e == ERR_OK && *ret && item->succeeded && crash_is_work(c, item->number); job++)
-        e = output_is_there(c, item, job, ret, why);
+    bool has_output = item->succeeded && crash_is_work(c, item->number);
+    for (uint32_t i = 0; i < crash_jobs(c, item->number) && e == ERR_OK && *ret && has_output; i++)
+        e = output_is_there(c, item, (char)('a' + i), ret, why);
     return e;
 }
 
-static enum err item_check(struct crash *c, struct crash_item *item, struct why *why) {
+enum err crash_item_check(struct crash *c, struct crash_item *item, struct why *why) {
     bool there = false;
     enum err e = ERR_OK;
     if (item->round == UINT32_MAX) return ERR_OK; /* it is missed already */
@@ -132,6 +144,7 @@ static enum err item_check(struct crash *c, struct crash_item *item, struct why 
     case CRASH_BLOB: e = blob_is_there(c, item->number, &there, why); break;
     case CRASH_KEY: e = key_is_there(c, item->number, &there, why); break;
     case CRASH_LOG: e = log_is_there(c, item, &there, why); break;
+    case CRASH_LIMIT: e = limit_is_there(c, item->number, &there, why); break;
     case CRASH_KINDS: break;
     }
     if (e != ERR_OK || there) return e;
@@ -152,11 +165,15 @@ static void gather(struct crash *c) {
             struct crash_item *to = vec_push(&c->items);
             *to = *from;
             c->counts[to->kind].acknowledged++;
-            if (to->kind != CRASH_LOG || to->succeeded || crash_attempts(c, to->number) == 1) continue;
+            if (to->kind != CRASH_LOG || to->succeeded || !crash_succeeds(c, to->number)) continue;
+            if (crash_attempts(c, to->number) == 1) continue;
             c->bad_ends++;
             crash_tell(c, "flow %s with attempts left was seen to fail", to->id);
         }
         items->count = 0;
+        if (c->clients[k].twice > 0) crash_tell(c, "made twice: flows that were asked for again under their key");
+        c->run_twice += c->clients[k].twice;
+        c->clients[k].twice = 0;
     }
 }
 
@@ -222,73 +239,24 @@ enum err crash_check_round(struct crash *c, struct why *why) {
     for (uint32_t k = 0; k < CRASH_CLIENTS && e == ERR_OK; k++) e = rising_check(c, &c->clients[k], why);
     gather(c);
     for (uint32_t i = 0; i < SAMPLE && c->checked > 0 && e == ERR_OK; i++)
-        e = item_check(c, vec_at(&c->items, (uint32_t)(crash_draw(&c->random) % c->checked)), why);
+        e = crash_item_check(c, vec_at(&c->items, (uint32_t)(crash_draw(&c->random) % c->checked)), why);
     for (; c->checked < c->items.count && e == ERR_OK; c->checked++)
-        e = item_check(c, vec_at(&c->items, c->checked), why);
+        e = crash_item_check(c, vec_at(&c->items, c->checked), why);
     return e;
 }
 
 /* ---- in the end ---- */
 
-/* Notes of its runs: "a 1", one line each. No attempt twice; and no job twice when no worker died meanwhile, or it may
- * run only once. */
-static void runs_check(struct crash *c, const struct crash_item *flow, bool succeeded) {
-    char path[BENCH_PATH_MAX + 40], line[32];
-    uint32_t runs[2] = {0};
-    uint8_t seen[2][RUNS_MAX / 2] = {{0}};
-    bool once = crash_attempts(c, flow->number) == 1 || !worker_died_since(c, flow->round);
-    snprintf(path, sizeof path, "%s/ran/%llu", c->lab.dir, (unsigned long long)flow->number);
-    FILE *f = fopen(path, "re");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        unsigned job = (unsigned)(line[0] - 'a');
-        unsigned long attempt = strtoul(line + 1, NULL, 10);
-        if (job > 1 || attempt >= RUNS_MAX / 2) continue;
-        c->jobs_run++;
-        bool again = seen[job][attempt] > 0 || (once && runs[job] > 0);
-        seen[job][attempt] = 1;
-        runs[job]++;
-        if (!again) continue;
-        c->run_twice++;
-        crash_tell(c, "run twice: job %c of flow %s, attempt %lu", (char)('a' + job), flow->id, attempt);
-    }
-    if (f != NULL) fclose(f);
-    if (!succeeded || (runs[0] > 0 && runs[1] > 0)) return;
-    c->bad_ends++;
-    crash_tell(c, "flow %s succeeded, and a job of it never ran", flow->id);
-}
-
-/* All flows come to an end. Badly only if they ran on a worker that died, and may not be tried again. */
-static enum err end_check(struct crash *c, struct crash_item *flow, struct why *why) {
-    struct wire_name name = {slice_str(flow->id)};
-    struct wire_wait m = {.targets = {&name, 1}, .timeout_ms = END_MS};
-    struct client_frame got;
-    client_forget(&c->lab.client);
-    enum err e = client_ask(&c->lab.client, WIRE_WAIT, &m, &got, why);
-    if (e != ERR_OK) return e;
-    const struct wire_waited *w = got.message;
-    const struct wire_job_view *over = w->over.at;
-    if (w->over.count == 0) return why_set(why, ERR_STATE, "flow %s does not end within %d s", flow->id, END_MS / 1000);
-    bool succeeded = slice_eq(over->state, SLICE("succeeded"));
-    if (!succeeded && (crash_attempts(c, flow->number) > 1 || !worker_died_since(c, flow->round))) {
-        c->bad_ends++;
-        crash_tell(c, "flow %s ended as %.*s, and no worker was killed meanwhile", flow->id, SLICE_FMT(over->state));
-    }
-    if (!crash_is_work(c, flow->number)) return ERR_OK;
-    runs_check(c, flow, succeeded);
-    struct crash_item end = *flow;
-    end.kind = CRASH_LOG;
-    end.succeeded = succeeded;
-    return item_check(c, &end, why);
-}
-
 enum err crash_check_all(struct crash *c, struct why *why) {
     enum err e = ERR_OK;
-    for (uint32_t i = 0; i < c->items.count && e == ERR_OK; i++) e = item_check(c, vec_at(&c->items, i), why);
+    for (uint32_t i = 0; i < c->items.count && e == ERR_OK; i++) e = crash_item_check(c, vec_at(&c->items, i), why);
+    double last_end = bench_now();
     /* A server that has forgotten does not know its worker either: nothing would end. */
-    for (uint32_t i = 0; i < c->items.count && e == ERR_OK && crash_is_good(c); i++) {
+    bool remembers = crash_is_good(c);
+    for (uint32_t i = 0; i < c->items.count && e == ERR_OK && remembers; i++) {
         struct crash_item *item = vec_at(&c->items, i);
         if (item->kind != CRASH_FLOW || item->round == UINT32_MAX) continue;
-        e = end_check(c, item, why);
+        e = crash_end_check(c, item, &last_end, why);
     }
-    return e;
+    return e == ERR_OK && remembers ? crash_brief_check(c, why) : e;
 }

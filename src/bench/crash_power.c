@@ -83,6 +83,22 @@ enum err crash_power_settle(struct crash *c, struct why *why) {
     return e == ERR_OK ? tool_run(c, worker, out, sizeof out, why) : e;
 }
 
+enum err crash_power_trouble(struct crash *c, const char *lines, struct why *why) {
+    const struct lab_power *p = &c->lab.power;
+    char path[sizeof p->server + 16], next[sizeof p->server + 16];
+    if (p->shim == NULL) return ERR_OK;
+    snprintf(path, sizeof path, "%s/trouble", p->server);
+    snprintf(next, sizeof next, "%s/trouble.next", p->server);
+    if (lines == NULL) {
+        (void)unlink(path);
+        return ERR_OK;
+    }
+    FILE *f = fopen(next, "we");
+    bool good = f != NULL && fputs(lines, f) >= 0;
+    good = f != NULL && fclose(f) == 0 && good && rename(next, path) == 0; /* nobody reads half of it */
+    return good ? ERR_OK : why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+}
+
 static enum err cut(struct crash *c, const char *state, const char *data, struct why *why) {
     char seed[24], out[256];
     /* Who lies about syncs gets the disk as it once was: half of it would be noticed before anything is missed. */

@@ -7,7 +7,7 @@
 
 #define TOLD_MAX 20u
 
-const char *const crash_kind_words[CRASH_KINDS] = {"flows", "blobs", "keys", "logs"};
+const char *const crash_kind_words[CRASH_KINDS] = {"flows", "blobs", "keys", "logs", "limits"};
 static const char *const kill_words[] = {"server", "worker", "both"};
 
 void crash_tell(struct crash *c, const char *format, ...) {
@@ -28,7 +28,7 @@ static uint64_t sum(const struct crash *c, bool lost) {
 }
 
 bool crash_is_good(const struct crash *c) {
-    return sum(c, true) == 0 && c->run_twice == 0 && c->bad_ends == 0;
+    return sum(c, true) == 0 && c->run_twice == 0 && c->bad_ends == 0 && c->hung == 0 && !c->is_down;
 }
 
 void crash_progress(const struct crash *c) {
@@ -50,23 +50,37 @@ static void report_json(const struct crash *c, double median, double longest) {
            c->lab.power.shim != NULL ? "true" : "false", (unsigned long long)c->seed, bench_now() - c->start);
     for (int i = 0; i < 3; i++)
         printf("%s\"%s\":%llu", i > 0 ? "," : "", kill_words[i], (unsigned long long)c->kills[i]);
-    printf("},");
+    printf("},\"moments\":{");
+    for (int i = 0; i < CRASH_MOMENTS; i++)
+        printf("%s\"%s\":%llu", i > 0 ? "," : "", crash_moment_words[i], (unsigned long long)c->moments[i]);
+    printf("},\"slow_disk\":%llu,\"failing_disk\":%llu,", (unsigned long long)c->slow, (unsigned long long)c->failed);
     for (int i = 0; i < CRASH_KINDS; i++)
         printf("\"%s\":{\"acknowledged\":%llu,\"lost\":%llu,\"unanswered_there\":%llu},", crash_kind_words[i],
                (unsigned long long)c->counts[i].acknowledged, (unsigned long long)c->counts[i].lost,
                (unsigned long long)c->counts[i].unanswered);
     printf("\"acknowledged\":%llu,\"lost\":%llu,\"jobs_run\":%llu,\"run_twice\":%llu,\"ended_badly\":%llu,"
+           "\"hung\":%llu,\"is_down\":%s,"
            "\"cuts\":%llu,\"writes_undone\":%llu,\"names_undone\":%llu,\"recovery_ms_median\":%.1f,\"recovery_ms_max\":"
            "%.1f}\n",
            (unsigned long long)sum(c, false), (unsigned long long)sum(c, true), (unsigned long long)c->jobs_run,
-           (unsigned long long)c->run_twice, (unsigned long long)c->bad_ends, (unsigned long long)c->cuts,
-           (unsigned long long)c->writes_undone, (unsigned long long)c->names_undone, median, longest);
+           (unsigned long long)c->run_twice, (unsigned long long)c->bad_ends, (unsigned long long)c->hung,
+           c->is_down ? "true" : "false", (unsigned long long)c->cuts, (unsigned long long)c->writes_undone,
+           (unsigned long long)c->names_undone, median, longest);
 }
 
 static void report_text(const struct crash *c, double median, double longest) {
     printf("%u rounds in %.0f s, seed %llu: the server was killed %llu times, the worker %llu times, both %llu times\n",
            c->round, bench_now() - c->start, (unsigned long long)c->seed, (unsigned long long)c->kills[0],
            (unsigned long long)c->kills[1], (unsigned long long)c->kills[2]);
+    printf(
+        "at a random moment %llu times, after an answer %llu, in the middle of output %llu, at the end of a job %llu, "
+        "in a snapshot %llu\n",
+        (unsigned long long)c->moments[CRASH_ANY], (unsigned long long)c->moments[CRASH_ANSWER],
+        (unsigned long long)c->moments[CRASH_OUTPUT], (unsigned long long)c->moments[CRASH_END],
+        (unsigned long long)c->moments[CRASH_FOLD]);
+    if (c->lab.power.shim != NULL)
+        printf("the disk was slow in %llu rounds and failed in %llu\n", (unsigned long long)c->slow,
+               (unsigned long long)c->failed);
     if (c->lab.power.shim != NULL)
         printf(
             "with a power cut %llu times: %llu writes and %llu changes of names had not been synced and were undone\n",
@@ -75,8 +89,11 @@ static void report_text(const struct crash *c, double median, double longest) {
     for (int i = 0; i < CRASH_KINDS; i++)
         printf("%-8s %14llu %10llu %22llu\n", crash_kind_words[i], (unsigned long long)c->counts[i].acknowledged,
                (unsigned long long)c->counts[i].lost, (unsigned long long)c->counts[i].unanswered);
-    printf("\njobs that ran: %llu, of these twice: %llu, flows that ended badly without a cause: %llu\n",
-           (unsigned long long)c->jobs_run, (unsigned long long)c->run_twice, (unsigned long long)c->bad_ends);
+    printf(
+        "\njobs that ran: %llu, of these twice or too early: %llu; flows that ended wrongly: %llu, that hang: %llu\n",
+        (unsigned long long)c->jobs_run, (unsigned long long)c->run_twice, (unsigned long long)c->bad_ends,
+        (unsigned long long)c->hung);
+    if (c->is_down) printf("the server did not start again\n");
     printf("from a start to the first answer: %.0f ms (median), %.0f ms (longest)\n", median, longest);
 }
 

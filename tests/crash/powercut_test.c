@@ -5,6 +5,7 @@
  * sanitizers only, which want to be loaded first themselves. */
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -12,12 +13,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "panic.h"
 #include "realserver.h"
 
 #define BIG (64u << 10)
+#define SLOW_MS 50 /* as the scenario says */
 extern char **environ;
 
 /* ---- the victim: in its directory are `old` with aaaa, and an empty directory `sub` ---- */
@@ -143,6 +146,22 @@ static void do_big(void) {
     ENSURE(pwrite(opened("big", O_RDWR), bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes);
 }
 
+/* With trouble, see below. */
+static void do_sync_refused(void) {
+    int fd = opened("old", O_RDWR);
+    put(fd, "bb", 1);
+    ENSURE(fsync(fd) != 0 && errno == EIO);
+    make("new", true); /* only the one file is in trouble */
+}
+
+static void do_sync_slowly(void) {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    do_overwrite_synced();
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    ENSURE((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 >= SLOW_MS - 1);
+}
+
 /* ---- what is left ---- */
 
 struct scenario {
@@ -151,34 +170,38 @@ struct scenario {
     const char *file, *content; /* content NULL: it is not there */
     const char *option, *value; /* of the cut; NULL = none */
     bool lies;
+    const char *trouble; /* of the disk; NULL = none */
 };
 
 static const struct scenario scenarios[] = {
-    {"overwrite", do_overwrite, "old", "aaaa", NULL, NULL, false},
-    {"overwrite_synced", do_overwrite_synced, "old", "abba", NULL, NULL, false},
-    {"overwrite_twice", do_overwrite_twice, "old", "abba", NULL, NULL, false},
-    {"overwrite_dsync", do_overwrite_dsync, "old", "abba", NULL, NULL, false},
-    {"append", do_append, "old", "aaaabbbb", NULL, NULL, false},
-    {"truncate", do_truncate, "old", "aaaa", NULL, NULL, false},
-    {"open_truncate", do_open_truncate, "old", "aaaa", NULL, NULL, false},
-    {"allocate", do_allocate, "old", "aaaa", NULL, NULL, false},
-    {"create", do_create, "new", NULL, NULL, NULL, false},
-    {"create", do_create, "new", "new", "--names", "all", false},
-    {"mkdir", do_mkdir, "dir/file", "new", "--names", "all", false},
-    {"unlink", do_unlink, "old", "aaaa", "--names", "all", false},
-    {"create_synced", do_create_synced, "new", "new", NULL, NULL, false},
-    {"rename", do_rename, "old", "aaaa", NULL, NULL, false},
-    {"rename", do_rename, "tmp", "new", NULL, NULL, false},
-    {"rename_synced", do_rename_synced, "old", "new", NULL, NULL, false},
-    {"rename_synced", do_rename_synced, "tmp", NULL, NULL, NULL, false},
-    {"unlink", do_unlink, "old", "aaaa", NULL, NULL, false},
-    {"unlink_synced", do_unlink_synced, "old", NULL, NULL, NULL, false},
-    {"mkdir", do_mkdir, "dir/file", NULL, NULL, NULL, false},
-    {"subdir", do_subdir, "sub/file", "new", NULL, NULL, false},
-    {"thread", do_thread, "old", "aaaa", NULL, NULL, false},
-    {"child", do_child, "old", "aaaa", NULL, NULL, false},
-    {"overwrite_synced", do_overwrite_synced, "old", "aaaa", NULL, NULL, true},
-    {"big", do_big, "old", "aaaa", NULL, NULL, false},
+    {"overwrite", do_overwrite, "old", "aaaa", NULL, NULL, false, NULL},
+    {"overwrite_synced", do_overwrite_synced, "old", "abba", NULL, NULL, false, NULL},
+    {"overwrite_twice", do_overwrite_twice, "old", "abba", NULL, NULL, false, NULL},
+    {"overwrite_dsync", do_overwrite_dsync, "old", "abba", NULL, NULL, false, NULL},
+    {"append", do_append, "old", "aaaabbbb", NULL, NULL, false, NULL},
+    {"truncate", do_truncate, "old", "aaaa", NULL, NULL, false, NULL},
+    {"open_truncate", do_open_truncate, "old", "aaaa", NULL, NULL, false, NULL},
+    {"allocate", do_allocate, "old", "aaaa", NULL, NULL, false, NULL},
+    {"create", do_create, "new", NULL, NULL, NULL, false, NULL},
+    {"create", do_create, "new", "new", "--names", "all", false, NULL},
+    {"mkdir", do_mkdir, "dir/file", "new", "--names", "all", false, NULL},
+    {"unlink", do_unlink, "old", "aaaa", "--names", "all", false, NULL},
+    {"create_synced", do_create_synced, "new", "new", NULL, NULL, false, NULL},
+    {"rename", do_rename, "old", "aaaa", NULL, NULL, false, NULL},
+    {"rename", do_rename, "tmp", "new", NULL, NULL, false, NULL},
+    {"rename_synced", do_rename_synced, "old", "new", NULL, NULL, false, NULL},
+    {"rename_synced", do_rename_synced, "tmp", NULL, NULL, NULL, false, NULL},
+    {"unlink", do_unlink, "old", "aaaa", NULL, NULL, false, NULL},
+    {"unlink_synced", do_unlink_synced, "old", NULL, NULL, NULL, false, NULL},
+    {"mkdir", do_mkdir, "dir/file", NULL, NULL, NULL, false, NULL},
+    {"subdir", do_subdir, "sub/file", "new", NULL, NULL, false, NULL},
+    {"thread", do_thread, "old", "aaaa", NULL, NULL, false, NULL},
+    {"child", do_child, "old", "aaaa", NULL, NULL, false, NULL},
+    {"overwrite_synced", do_overwrite_synced, "old", "aaaa", NULL, NULL, true, NULL},
+    {"big", do_big, "old", "aaaa", NULL, NULL, false, NULL},
+    {"sync_refused", do_sync_refused, "old", "aaaa", NULL, NULL, false, "slow 10 /new\nfail /old\n"},
+    {"sync_refused", do_sync_refused, "new", "new", NULL, NULL, false, "fail /old\n"},
+    {"sync_slowly", do_sync_slowly, "old", "abba", NULL, NULL, false, "slow 50000 /old\n"},
 };
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
 
@@ -237,6 +260,14 @@ static void bed_make(struct bed *b) {
     tool(b, "settle", NULL, NULL);
 }
 
+static void trouble_make(const struct bed *b, const char *lines) {
+    char path[128];
+    if (lines == NULL) return;
+    snprintf(path, sizeof path, "%s/trouble", b->state);
+    FILE *f = fopen(path, "we");
+    assert_true(f != NULL && fputs(lines, f) >= 0 && fclose(f) == 0);
+}
+
 static void bed_remove(const struct bed *b) {
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", b->dir);
@@ -274,6 +305,7 @@ static void what_was_not_synced_is_gone_and_nothing_else(void **state) {
         char text[200];
         size_t len = 0;
         bed_make(&b);
+        trouble_make(&b, s->trouble);
         victim_run(&b, s->name, s->lies);
         tool(&b, "cut", s->option, s->value);
         bool there = content(&b, s->file, text, sizeof text - 1, &len);

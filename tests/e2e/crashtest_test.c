@@ -37,7 +37,8 @@ static void a_few_rounds_lose_nothing(void **state) {
     struct ran ran = realcli_ok(&r, "crashtest --rounds 6 --seed 11 --json", NULL);
     assert_has(ran.out, "{\"rounds\":6,\"power_cut\":false,\"seed\":11,");
     assert_has(ran.out, "\"lost\":0,\"jobs_run\":");
-    assert_has(ran.out, "\"run_twice\":0,\"ended_badly\":0,");
+    assert_has(ran.out, "\"run_twice\":0,\"ended_badly\":0,\"hung\":0,\"is_down\":false,");
+    assert_has(ran.out, "\"limits\":{\"acknowledged\":4,\"lost\":0,");
     assert_has_not(ran.out, "\"acknowledged\":0,\"lost\":0,\"jobs_run\""); /* it did something */
     nothing_is_left();
 }
@@ -46,6 +47,8 @@ static void people_get_a_table(void **state) {
     (void)state;
     struct ran ran = realcli_ok(&r, "crashtest --rounds 2", NULL);
     assert_has(ran.out, "acknowledged       lost");
+    assert_has(ran.out, "at a random moment ");
+    assert_has(ran.out, "that hang: 0");
     assert_has(ran.out, "from a start to the first answer: ");
     ran = realcli_ok(&r, "crashtest --help", NULL);
     assert_has(ran.out, "--power-cut");
@@ -56,6 +59,7 @@ static void bad_requests_are_refused(void **state) {
     (void)state;
     realcli_refused(&r, "crashtest --rounds 0", 2, "a number from 1 to");
     realcli_refused(&r, "crashtest --rounds x", 2, "a number from 1 to");
+    realcli_refused(&r, "crashtest --patience 0", 2, "a number from 1 to");
     realcli_refused(&r, "crashtest --wrong", 2, "there is no flag --wrong");
     realcli_refused(&r, "crashtest --lie", 2, "--lie goes with --power-cut");
     realcli_refused(&r, "crashtest --data /nowhere", 5, "/nowhere");

@@ -17,6 +17,7 @@
 #define LOG_FD_LEAST 700 /* out of the way of who counts on small numbers */
 #define PIECE_BYTES 65536u
 #define DIRS_MAX 4
+#define TROUBLE_BYTES 200u
 
 static struct {
     const char *dirs[DIRS_MAX];
@@ -240,6 +241,33 @@ void note_sync_all(void) {
     r.offset = note_position();
     put(&r, NULL, NULL, NULL);
     unlock();
+    errno = before;
+}
+
+/* ---- trouble ---- */
+
+/* Of the file that `path` is: the lines whose part stands in its path. */
+static void trouble_read(const char *text, const char *path, struct note_trouble *ret) {
+    for (const char *line = text; line != NULL && line[0] != 0; line = strchr(line, '\n'), line += line != NULL) {
+        char part[TROUBLE_BYTES];
+        unsigned us;
+        if (sscanf(line, "slow %u %199s", &us, part) == 2 && strstr(path, part) != NULL) ret->slow_us = us;
+        if (sscanf(line, "fail %199s", part) == 1 && strstr(path, part) != NULL) ret->fails = true;
+    }
+}
+
+void note_trouble(int fd, struct note_trouble *ret) {
+    char name[POWERCUT_PATH_MAX], path[POWERCUT_PATH_MAX], text[TROUBLE_BYTES];
+    int before = errno;
+    *ret = (struct note_trouble){0};
+    snprintf(name, sizeof name, "%s/trouble", g.state);
+    int file = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+    ssize_t len = file >= 0 ? syscall(SYS_read, file, text, sizeof text - 1) : -1;
+    if (file >= 0) (void)syscall(SYS_close, file);
+    if (len > 0 && path_of(fd, path)) {
+        text[len] = 0;
+        trouble_read(text, path, ret);
+    }
     errno = before;
 }
 

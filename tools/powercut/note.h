@@ -31,6 +31,13 @@ void note_sync(int fd, uint64_t upto);
 void note_sync_all(void);
 uint64_t note_position(void); /* of the log, for note_sync; between begin and end */
 
+/* What ails the disk at the moment: STATE/trouble, which may come and go while programs run. */
+struct note_trouble {
+    unsigned slow_us; /* that a sync of this file takes; 0 = as long as it does */
+    bool fails;       /* a sync of it fails */
+};
+void note_trouble(int fd, struct note_trouble *ret);
+
 void note_create(const struct note_name *n); /* after it was made */
 void note_mkdir(const struct note_name *n);  /* likewise */
 void note_remove(const struct note_name *n);

@@ -3,6 +3,8 @@
  * STATE/log   records, appended in the order in which the changes were made; the head below, then `path_bytes` and
  *             `path2_bytes` of paths, then `old_bytes` of what stood there before
  * STATE/grave a further link to each file that lost a name, so that it can get the name back
+ * STATE/trouble what ails the disk while it stands there; lines "slow MICROSECONDS PART" and "fail PART": a sync of a
+ *             file with PART in its path takes so long, or fails
  *
  * A record stands in the log before its change is made (but for POWERCUT_CREATE), so a process that is killed in
  * between leaves an undo that changes nothing. It is a file of one machine and one run: native numbers. */

@@ -11,6 +11,7 @@
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "note.h"
@@ -214,17 +215,35 @@ SAME_AS(posix_fallocate) int posix_fallocate64(int fd, off64_t at, off64_t bytes
 
 /* ---- syncing ---- */
 
+static void pause_us(unsigned us) {
+    struct timespec t = {us / 1000000, (long)(us % 1000000) * 1000};
+    (void)syscall(SYS_nanosleep, &t, NULL);
+}
+
+/* A slow sync takes its time before all is durable and after it, in any proportion: who kills the program meanwhile
+ * finds written and not durable things, or durable and not yet answered ones. */
 static int sync_any(long number, int fd) {
     struct stat st;
-    bool ours = note_file(fd, &st);
+    struct note_trouble trouble = {0};
+    struct timespec now = {0};
     uint64_t upto = 0;
-    if (ours) {
-        note_begin();
-        upto = note_position(); /* what comes while it works is not covered */
-        note_end();
+    if (!note_file(fd, &st)) return (int)syscall(number, fd);
+    note_trouble(fd, &trouble);
+    if (trouble.fails) {
+        errno = EIO;
+        return -1;
     }
+    (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    unsigned first = trouble.slow_us > 0 ? (unsigned)((unsigned long)now.tv_nsec / 64 % trouble.slow_us) : 0;
+    note_begin();
+    upto = note_position(); /* what comes while it works is not covered */
+    note_end();
+    if (trouble.slow_us > 0) pause_us(first);
     int rc = (int)syscall(number, fd);
-    if (rc == 0 && ours) note_sync(fd, upto);
+    if (rc == 0) note_sync(fd, upto);
+    int code = errno;
+    if (trouble.slow_us > 0) pause_us(trouble.slow_us - first);
+    errno = code;
     return rc;
 }
 
