@@ -266,6 +266,7 @@ bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
 
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {
     reply_clear(ret);
+    optsets_sweep(&e->live.sets);
     struct decision d = new_decision(e, ret);
     if (engine_is_full(e))
         ret->err = refuse(&d, ERR_BUSY, "too much at once");

@@ -20,8 +20,17 @@ static void drop(struct optset *set) {
     arena_fini(&birth);
 }
 
+void optsets_sweep(struct optsets *x) {
+    while (x->replaced != NULL) {
+        struct optset *set = x->replaced;
+        x->replaced = set->next;
+        drop(set);
+    }
+}
+
 void optsets_fini(struct optsets *x) {
     for (uint32_t i = 0; i < OPTSETS_MAX; i++) drop(x->at[i]);
+    optsets_sweep(x);
     *x = (struct optsets){0};
 }
 
@@ -70,6 +79,9 @@ void optsets_keep(struct optsets *x, struct slice key, const struct options *giv
     copy(&birth, complete, &set->complete);
     set->birth = birth;
     struct optset **slot = &x->at[slot_of(set->hash)];
-    drop(*slot);
+    if (*slot != NULL) {
+        (*slot)->next = x->replaced;
+        x->replaced = *slot;
+    }
     *slot = set;
 }

@@ -18,11 +18,13 @@ struct optset {
     struct slice key;
     struct options given;    /* what the bytes say */
     struct options complete; /* what decide made of it; `raw` is how records have it */
+    struct optset *next;     /* of those that lost their place */
 };
 
 struct optsets {
     struct optset *at[OPTSETS_MAX];
     uint64_t seen[OPTSETS_MAX]; /* hash of the last set that was not kept: who comes twice is */
+    struct optset *replaced;    /* the command that had them replaced may point at them until it is over */
 };
 
 void optsets_fini(struct optsets *x);
@@ -32,7 +34,8 @@ const struct optset *optsets_find(const struct optsets *x, struct slice key);
 
 /* Whether `given`, which came as `key` and is not there, is worth keeping now; remembers that it was here. */
 bool optsets_want(struct optsets *x, struct slice key, const struct options *given);
-/* Keeps it, in the place of whichever shares its slot. */
+/* Keeps it, in the place of whichever shares its slot, which stays in memory until optsets_sweep. */
 void optsets_keep(struct optsets *x, struct slice key, const struct options *given, const struct options *complete);
+void optsets_sweep(struct optsets *x); /* before a command: nobody points at what was replaced before it */
 
 #endif

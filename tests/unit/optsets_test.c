@@ -194,6 +194,37 @@ static void keys_are_compared_and_slots_shared(void **state) {
     optsets_fini(&sets);
 }
 
+/* A key whose set takes the place of `of`. */
+static void key_beside(const char *of, char ret[16]) {
+    uint64_t slot = hash64(of, strlen(of), 0) % OPTSETS_MAX;
+    uint32_t i = 0;
+    do snprintf(ret, 16, "%u", i++);
+    while (hash64(ret, strlen(ret), 0) % OPTSETS_MAX != slot);
+}
+
+/* A set that loses its place to another one of the same submit is used by that submit all the same. */
+static void a_set_is_there_as_long_as_its_command(void **state) {
+    struct rig *r = *state;
+    struct options rich = rich_options(), plain = rig_options();
+    char other[16];
+    key_beside("K", other);
+    learn(r, "K", &rich);
+    struct slice bytes = recorded(r, r->reply.flow.v)->raw;
+    assert_ok(submit(r, "acme", other, &plain));
+    const struct options *known = engine_set(r->engine, SLICE("K"));
+    const struct options sets[] = {*known, plain, *known};
+    const struct slice keys[] = {SLICE("K"), slice_str(other), SLICE("K")};
+    const struct job_spec jobs[] = {
+        {.name = SLICE("a")}, {.name = SLICE("b"), .profile = 1}, {.name = SLICE("c"), .profile = 2}};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){sets, 3, jobs, 3, false};
+    cmd.as.submit.set_keys = keys;
+    assert_ok(rig_command(r, &cmd));
+    assert_non_null(engine_set(r->engine, slice_str(other)));
+    assert_true(slice_eq(recorded(r, r->reply.flow.v)->raw, bytes));
+    rig_check_digests(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(who_comes_twice_is_known_and_recorded_the_same),
@@ -204,6 +235,7 @@ int main(void) {
         RIG_TEST(a_refused_set_is_not_known),
         RIG_TEST(a_restart_and_a_snapshot_know_nothing),
         RIG_TEST(a_compensation_has_options_of_its_own),
+        RIG_TEST(a_set_is_there_as_long_as_its_command),
         cmocka_unit_test(keys_are_compared_and_slots_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
