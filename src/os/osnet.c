@@ -291,9 +291,9 @@ void osnet_write(struct conn *c) {
     all_written(c);
 }
 
-/* Who was written to last goes first. What a request leads to comes behind its answer: an order for a worker behind
- * "accepted", the news of an end behind the acknowledgement to the worker; and it is the consequence that somebody waits
- * for. All of them go within this turn. */
+/* Who was written to last goes first. What a request leads to comes behind its answer (an order for a worker behind
+ * "accepted", the news of an end behind the acknowledgement to the worker), and it is the consequence that somebody
+ * waits for. All of them go within this turn. */
 void osnet_flush(struct osloop *l) {
     uint32_t count = l->dirty.count; /* what its callbacks make dirty is of the next turn */
     for (uint32_t i = count; i-- > 0;) {
