@@ -23,6 +23,10 @@ build: deps ## the optimised, hardened build, in build/release
 test: ## build and run every test suite; the last line is the result
 	@tools/test.sh
 
+.PHONY: check
+check: ## build and run one test program: make check T=unit/saga ONLY=name*
+	@tools/check.sh "$(T)" "$(ONLY)"
+
 .PHONY: sim
 sim: build ## one simulated run: make sim SEED=7
 	@build/release/reeve-sim one $(SEED)

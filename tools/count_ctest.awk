@@ -1,0 +1,31 @@
+# count_ctest.awk: counts the tests in the output of `ctest -V`, where each line of test program 7 begins with "7: ".
+# Prints "PASSED FAILED".
+#
+# A TAP line is one test. It may stand behind text whose line a program did not finish ("connecting... not ok 3 - name"),
+# so it is looked for anywhere in the line, by its number. A program also says how many tests it has ("1..9"): of a
+# program that failed, each planned test without an "ok" has failed, even if a crash swallowed its line. A program that
+# fails without naming a test counts as one failure, one that names none and ends well as one test.
+function program_of(line,    part) { split(line, part, ":"); return part[1] }
+/^[0-9]+: (.*[^a-z])?not ok [0-9]+/ { bad[program_of($0)]++; next }
+/^[0-9]+: ok [0-9]+/ || /^[0-9]+: .*[^a-z#]ok [0-9]+ - / { ok[program_of($0)]++; next }
+/^[0-9]+: 1\.\.[0-9]+$/ { planned[program_of($0)] += substr($0, index($0, "1..") + 3) }
+/^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ {
+    match($0, /#[0-9]+/)
+    ended[substr($0, RSTART + 1, RLENGTH - 1)] = / Passed / ? "well" : "badly"
+}
+END {
+    for (id in ended) {
+        passed += ok[id]
+        missing = planned[id] - ok[id]
+        if (ended[id] == "well" && !ok[id]) passed++
+        if (ended[id] == "badly") {
+            if (bad[id] < missing) bad[id] = missing
+            if (!bad[id]) bad[id] = 1
+        }
+        failed += bad[id]
+    }
+    # A run that was ended from outside has programs without a result: what they said counts all the same.
+    for (id in ok) if (!(id in ended)) passed += ok[id]
+    for (id in bad) if (!(id in ended)) failed += bad[id]
+    print passed + 0, failed + 0
+}
