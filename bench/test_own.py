@@ -15,6 +15,7 @@ sys.path.insert(0, HERE)
 sys.path.insert(1, os.path.join(HERE, "peers"))
 sys.path.insert(2, os.path.join(os.path.dirname(HERE), "sdk", "python", "tests"))
 
+import ab  # noqa: E402
 import growth_draw  # noqa: E402
 import own  # noqa: E402
 import sections  # noqa: E402
@@ -184,6 +185,24 @@ class Words(unittest.TestCase):
         for workload, shape, _ in own.HOW_FAST:
             self.assertIn(f'"{workload}"', source)
             self.assertIn(f'"{shape}"', source)
+
+
+class Comparison(unittest.TestCase):
+    def test_a_ratio_is_compared_before_a_value(self):
+        old, new = {"ratio": 0.5, "value": 10, "unit": "/s"}, {"ratio": 0.6, "value": 9, "unit": "/s"}
+        self.assertAlmostEqual(ab.gain(old, new), 0.2)
+
+    def test_without_a_floor_the_unit_says_what_is_better(self):
+        for unit, gained in (("/s", 1.0), ("us", -0.5)):
+            old, new = ({"ratio": None, "value": value, "unit": unit} for value in (10, 20))
+            self.assertAlmostEqual(ab.gain(old, new), gained)
+
+    def test_five_losses_of_five_are_no_chance_and_four_are(self):
+        self.assertEqual([ab.row_of("W1", [-0.1] * losses + [0.1] * (5 - losses))[1] for losses in (5, 4, 0)],
+                         [True, False, False])
+
+    def test_small_losses_are_none(self):
+        self.assertFalse(ab.row_of("W1", [-0.01] * 9)[1])
 
 
 class Sections(unittest.TestCase):
