@@ -136,7 +136,6 @@ static enum err query_of(struct server *s, struct request *r, struct audit_query
 void ask_audit(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct audit_query q;
-    if (r->id == 0) return;
     enum err e = query_of(s, r, &q, &why);
     if (e == ERR_OK && s->world.aside == NULL) e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its past");
     if (e != ERR_OK) {

@@ -151,7 +151,6 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
 void demand_watch(struct server *s, struct request *r) {
     const struct wire_demand_watch *m = r->message;
     struct why why = {{0}};
-    if (r->id == 0) return;
     if (r->session->who.roles == MUST_NAME_KIND && m->kind.slots == 0) {
         session_error(s, r->session, r->id, ERR_FORBIDDEN,
                       "a worker's token shows demand for a kind of worker only: say which");

@@ -206,6 +206,12 @@ void session_enqueue(struct server *s, struct session *n, const struct frame *f)
         session_error(s, n, f->request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
         return;
     }
+    /* Whatever answers carries the id of the request: what has none is refused before anyone looks at it. */
+    if (info->answer != 0 && f->request == 0) {
+        snprintf(text, sizeof text, "%s needs a request id that is not 0: it is answered", info->word);
+        session_refuse(s, n, 0, ERR_INVALID, text);
+        return;
+    }
     if (s->draining && info->lane == WIRE_LANE_SECOND) {
         session_busy(s, n, f->request, "the server is stopping", 1000);
         return;

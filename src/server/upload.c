@@ -186,7 +186,6 @@ void stream_blob_end(struct server *s, struct request *r) {
     uint32_t index = 0;
     struct upload *u = upload_of(s, r, m->upload, &index);
     if (u == NULL) return;
-    if (r->id == 0) return;
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(u->hash.at, m->hash.ptr, DIGEST_BYTES);
         u->has_hash = true;
@@ -202,7 +201,6 @@ void stream_blob_put(struct server *s, struct request *r) {
     const struct wire_blob_put *m = r->message;
     struct why why = {{0}};
     uint64_t number = 0;
-    if (r->id == 0) return;
     enum err e = upload_begin(s, r->session, NULL, &number, &why);
     for (size_t at = 0; e == ERR_OK && at < m->data.len; at += PIECE_BYTES) {
         size_t left = m->data.len - at;
