@@ -88,20 +88,25 @@ enum err decide_attach(struct decision *d, const struct command *cmd) {
     const struct cmd_attach *c = &cmd->as.attach;
     const struct state *s = d->state;
     struct worker_info info;
+    uint32_t worker = worker_find(s, c->worker);
     enum err e = decide_name(d, c->worker, "a worker");
-    if (e == ERR_OK) e = decide_worker_info(d, &c->info, &info);
+    /* What it was given for one tenant is sent again to whoever bears its name. That somebody else bears it is not
+     * told: an id that is none gets the same answer. */
+    bool foreign =
+        worker && worker_at(s, worker)->info.tenant.len && !slice_eq(worker_at(s, worker)->info.tenant, c->info.tenant);
+    if (e != ERR_OK || foreign)
+        return refuse(d, ERR_INVALID,
+                      "a worker cannot have the id %.*s: start it with a --name of its own (at most %lld bytes, no "
+                      "control characters) and a new --data",
+                      SLICE_FMT(c->worker), (long long)d->limits->name_bytes_max);
+    e = decide_worker_info(d, &c->info, &info);
     if (e != ERR_OK) return e;
     if (c->held_count > d->limits->worker_slots_max * 2)
         return refuse(d, ERR_LIMIT, "the worker holds too many attempts");
-    uint32_t worker = worker_find(s, c->worker);
     if (!worker && s->workers.count >= d->limits->workers_max)
         return refuse(d, ERR_BUSY, "there are %u workers already (workers_max)", s->workers.count);
     if (worker && worker_at(s, worker)->incarnation > c->incarnation)
         return refuse(d, ERR_STALE, "a later incarnation of this worker has attached");
-    /* What it was given for one tenant is sent again to whoever bears its name. */
-    if (worker && worker_at(s, worker)->info.tenant.len && !slice_eq(worker_at(s, worker)->info.tenant, info.tenant))
-        return refuse(d, ERR_FORBIDDEN, "worker %.*s serves another tenant: this one needs a name of its own",
-                      SLICE_FMT(c->worker));
     struct rec_worker *rec = &decide_record(d, REC_WORKER, cmd)->body.as_REC_WORKER;
     rec->worker = c->worker;
     rec->incarnation = c->incarnation;

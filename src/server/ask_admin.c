@@ -115,14 +115,14 @@ void ask_limit_ls(struct server *s, struct request *r) {
 
 /* It drains by itself when it is told to end, so that nothing stays behind when it is started again. */
 static void end_worker(struct server *s, struct request *r, struct slice worker) {
-    uint32_t index = map_get(&s->session_by_worker, view_worker_by_id(server_state(s), worker));
+    struct session *n = session_of_worker(s, view_worker_by_id(server_state(s), worker));
     struct wire_drain order = {.worker = worker, .end = true};
     struct wire_accepted done = {.lsn = engine_lsn(s->engine)};
-    if (index == 0) {
+    if (n == NULL) {
         call_fail(s, r, ERR_NOT_FOUND, "that worker is not attached");
         return;
     }
-    session_send(s, pool_at(&s->sessions, index), WIRE_DRAIN, 0, 0, &order);
+    session_send(s, n, WIRE_DRAIN, 0, 0, &order);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     buf_clear(&s->out);

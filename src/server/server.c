@@ -60,13 +60,14 @@ enum err server_failed(const struct server *s, struct why *why) {
     return s->failed;
 }
 
-void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
+enum err server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
     const struct guest *g = s->world.guest;
     if (g != NULL) g->asked(g->ctx, conn, request, cmd);
-    engine_command(s->engine, cmd);
+    enum err decided = engine_command(s->engine, cmd);
     s->command_count++;
     if (g != NULL) g->decided(g->ctx, conn, request, cmd);
     titan_gates_wrote(s, cmd);
+    return decided;
 }
 
 void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret) {
