@@ -173,15 +173,13 @@ enum err decide_drain(struct decision *d, const struct command *cmd) {
 enum err decide_fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret) {
     const struct state *s = d->state;
     uint32_t job = job_find(s, c->job);
-    if (job == 0) return refuse(d, ERR_STALE, "the job is not known, or no longer");
-    const struct job *j = job_at(s, job);
-    if (!job_state_is_active(j->state)) return refuse(d, ERR_STALE, "the job has no open attempt");
-    const struct run *run = run_at(s, j->link);
-    bool own = run->attempt == c->attempt && slice_eq(bytes_slice(worker_at(s, run->worker)->id), c->worker);
-    bool in_time = run->incarnation == c->incarnation || (is_result && run->incarnation < c->incarnation);
-    if (MUTANT(stale_attempt) && is_result && c->attempt <= run->attempt) own = in_time = true;
-    if (!own || !in_time)
-        return refuse(d, ERR_STALE, "attempt %u is not the open one, or not this worker's", c->attempt);
+    const struct job *j = job ? job_at(s, job) : NULL;
+    const struct run *run = j && job_state_is_active(j->state) ? run_at(s, j->link) : NULL;
+    bool own = run && run->attempt == c->attempt && slice_eq(bytes_slice(worker_at(s, run->worker)->id), c->worker);
+    bool in_time = run && (run->incarnation == c->incarnation || (is_result && run->incarnation < c->incarnation));
+    if (MUTANT(stale_attempt) && run && is_result && c->attempt <= run->attempt) own = in_time = true;
+    /* The same words for all of them: how the jobs of others are is not for a worker to find out. */
+    if (!own || !in_time) return refuse(d, ERR_STALE, "attempt %u is not open, or not this worker's", c->attempt);
     *ret = job;
     return ERR_OK;
 }

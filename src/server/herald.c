@@ -4,6 +4,7 @@
 #include "call.h"
 #include "feed.h"
 #include "panic.h"
+#include "requests.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"

@@ -281,6 +281,7 @@ struct server {
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
+    conn_id checked; /* whose request may send commands: request_check let it pass */
     uint64_t busy_count, request_count, command_count;
 };
 

@@ -2,6 +2,7 @@
 #include "upload.h"
 
 #include "panic.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "stream.h"
@@ -63,10 +64,12 @@ static uint32_t place_of(const struct server *s, uint64_t number) {
 enum err upload_begin(struct server *s, const struct session *n, const blob_hash *expected, uint64_t *ret,
                       struct why *why) {
     struct streams *x = &s->streams;
+    enum err e = request_check(s, n, WIRE_BLOB_PUT, NULL, why); /* whatever it came by */
+    if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);
     if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
     struct upload *u = pool_at(&x->uploads, index);
-    enum err e = blob_put_begin(s->vault.blobs, stream_tenant(n), &u->put, why);
+    e = blob_put_begin(s->vault.blobs, stream_tenant(n), &u->put, why);
     if (e != ERR_OK) {
         pool_free(&x->uploads, index);
         return e;
