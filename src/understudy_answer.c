@@ -11,6 +11,7 @@
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
+#include "requests.h"
 #include "understudy_impl.h"
 
 #define TYPE_JSON "application/json"
@@ -129,6 +130,8 @@ enum err understudy_check(const struct understudy *u, const struct http_request 
     if (e == ERR_OK && !role_may(who.roles, WIRE_PLAYGROUND_DO))
         e = why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", who.name,
                     wire_word(WIRE_PLAYGROUND_DO));
+    if (e == ERR_OK && who.tenant[0] != 0)
+        e = why_set(why, ERR_FORBIDDEN, "that concerns all tenants, and this token is for tenant %s only", who.tenant);
     auth_close(&auth);
     osdisk_close(disk);
     return e;

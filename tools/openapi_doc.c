@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "auth.h"
+#include "requests.h"
 
 #define SCHEMAS_MAX 200u
 

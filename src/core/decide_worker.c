@@ -88,20 +88,25 @@ enum err decide_attach(struct decision *d, const struct command *cmd) {
     const struct cmd_attach *c = &cmd->as.attach;
     const struct state *s = d->state;
     struct worker_info info;
+    uint32_t worker = worker_find(s, c->worker);
     enum err e = decide_name(d, c->worker, "a worker");
-    if (e == ERR_OK) e = decide_worker_info(d, &c->info, &info);
+    /* What it was given for one tenant is sent again to whoever bears its name. That somebody else bears it is not
+     * told: an id that is none gets the same answer. */
+    bool foreign =
+        worker && worker_at(s, worker)->info.tenant.len && !slice_eq(worker_at(s, worker)->info.tenant, c->info.tenant);
+    if (e != ERR_OK || foreign)
+        return refuse(d, ERR_INVALID,
+                      "a worker cannot have the id %.*s: start it with a --name of its own (at most %lld bytes, no "
+                      "control characters) and a new --data",
+                      SLICE_FMT(c->worker), (long long)d->limits->name_bytes_max);
+    e = decide_worker_info(d, &c->info, &info);
     if (e != ERR_OK) return e;
     if (c->held_count > d->limits->worker_slots_max * 2)
         return refuse(d, ERR_LIMIT, "the worker holds too many attempts");
-    uint32_t worker = worker_find(s, c->worker);
     if (!worker && s->workers.count >= d->limits->workers_max)
         return refuse(d, ERR_BUSY, "there are %u workers already (workers_max)", s->workers.count);
     if (worker && worker_at(s, worker)->incarnation > c->incarnation)
         return refuse(d, ERR_STALE, "a later incarnation of this worker has attached");
-    /* What it was given for one tenant is sent again to whoever bears its name. */
-    if (worker && worker_at(s, worker)->info.tenant.len && !slice_eq(worker_at(s, worker)->info.tenant, info.tenant))
-        return refuse(d, ERR_FORBIDDEN, "worker %.*s serves another tenant: this one needs a name of its own",
-                      SLICE_FMT(c->worker));
     struct rec_worker *rec = &decide_record(d, REC_WORKER, cmd)->body.as_REC_WORKER;
     rec->worker = c->worker;
     rec->incarnation = c->incarnation;
@@ -168,15 +173,13 @@ enum err decide_drain(struct decision *d, const struct command *cmd) {
 enum err decide_fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret) {
     const struct state *s = d->state;
     uint32_t job = job_find(s, c->job);
-    if (job == 0) return refuse(d, ERR_STALE, "the job is not known, or no longer");
-    const struct job *j = job_at(s, job);
-    if (!job_state_is_active(j->state)) return refuse(d, ERR_STALE, "the job has no open attempt");
-    const struct run *run = run_at(s, j->link);
-    bool own = run->attempt == c->attempt && slice_eq(bytes_slice(worker_at(s, run->worker)->id), c->worker);
-    bool in_time = run->incarnation == c->incarnation || (is_result && run->incarnation < c->incarnation);
-    if (MUTANT(stale_attempt) && is_result && c->attempt <= run->attempt) own = in_time = true;
-    if (!own || !in_time)
-        return refuse(d, ERR_STALE, "attempt %u is not the open one, or not this worker's", c->attempt);
+    const struct job *j = job ? job_at(s, job) : NULL;
+    const struct run *run = j && job_state_is_active(j->state) ? run_at(s, j->link) : NULL;
+    bool own = run && run->attempt == c->attempt && slice_eq(bytes_slice(worker_at(s, run->worker)->id), c->worker);
+    bool in_time = run && (run->incarnation == c->incarnation || (is_result && run->incarnation < c->incarnation));
+    if (MUTANT(stale_attempt) && run && is_result && c->attempt <= run->attempt) own = in_time = true;
+    /* The same words for all of them: how the jobs of others are is not for a worker to find out. */
+    if (!own || !in_time) return refuse(d, ERR_STALE, "attempt %u is not open, or not this worker's", c->attempt);
     *ret = job;
     return ERR_OK;
 }

@@ -281,10 +281,11 @@ void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) 
                   e->in.wall);
 }
 
-void engine_command(struct engine *e, const struct command *cmd) {
+enum err engine_command(struct engine *e, const struct command *cmd) {
     struct reply reply;
     engine_ask(e, cmd, &reply);
     if (cmd->token) effects_answer(&e->effects, cmd->token, &reply, e->state.lsn);
+    return reply.err;
 }
 
 const struct options *engine_set(const struct engine *e, struct slice key) {

@@ -52,7 +52,8 @@ CHECKED enum err engine_retell(struct engine *e, const struct batch *batch, engi
 void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const struct inputs *in);
 
 void engine_begin(struct engine *e, const struct inputs *in);
-void engine_command(struct engine *e, const struct command *cmd);
+/* Returns what was decided, for its caller only: the answer, and all else of the state, leaves when it is durable. */
+enum err engine_command(struct engine *e, const struct command *cmd);
 /* The same, but the answer is the caller's at once, without a token: it has to keep it, and all it says of the state,
  * until engine_lsn of this moment is durable. */
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret);

@@ -20,17 +20,9 @@ static void send_one(struct server *s, struct request *r, struct command *cmd) {
     if (c != NULL) call_command(s, r, c, 0, cmd);
 }
 
-/* What all tenants share is not for one of them to change. */
-static bool is_for_all(struct server *s, struct request *r) {
-    if (r->session->who.tenant[0] == 0) return true;
-    session_error(s, r->session, r->id, ERR_FORBIDDEN, "that concerns all tenants, and this token is for one");
-    return false;
-}
-
 void ask_pool(struct server *s, struct request *r) {
     const struct wire_pool *m = r->message;
     struct command cmd = {.kind = CMD_POOL};
-    if (!is_for_all(s, r)) return;
     cmd.as.pool = (struct cmd_pool){m->name, (enum pool_state)m->state, m->refuse_overload,
                                     names_of(r->arena, &m->capabilities), m->capabilities.count};
     send_one(s, r, &cmd);
@@ -39,7 +31,6 @@ void ask_pool(struct server *s, struct request *r) {
 void ask_topic(struct server *s, struct request *r) {
     const struct wire_topic *m = r->message;
     struct command cmd = {.kind = CMD_TOPIC};
-    if (!is_for_all(s, r)) return;
     cmd.as.topic = (struct cmd_topic){m->name, names_of(r->arena, &m->pools), m->pools.count};
     send_one(s, r, &cmd);
 }
@@ -47,7 +38,6 @@ void ask_topic(struct server *s, struct request *r) {
 void ask_tenant(struct server *s, struct request *r) {
     const struct wire_tenant *m = r->message;
     struct command cmd = {.kind = CMD_TENANT};
-    if (!is_for_all(s, r)) return;
     cmd.as.tenant_set = (struct cmd_tenant){m->name, m->weight};
     send_one(s, r, &cmd);
 }
@@ -115,14 +105,14 @@ void ask_limit_ls(struct server *s, struct request *r) {
 
 /* It drains by itself when it is told to end, so that nothing stays behind when it is started again. */
 static void end_worker(struct server *s, struct request *r, struct slice worker) {
-    uint32_t index = map_get(&s->session_by_worker, view_worker_by_id(server_state(s), worker));
+    struct session *n = session_of_worker(s, view_worker_by_id(server_state(s), worker));
     struct wire_drain order = {.worker = worker, .end = true};
     struct wire_accepted done = {.lsn = engine_lsn(s->engine)};
-    if (index == 0) {
+    if (n == NULL) {
         call_fail(s, r, ERR_NOT_FOUND, "that worker is not attached");
         return;
     }
-    session_send(s, pool_at(&s->sessions, index), WIRE_DRAIN, 0, 0, &order);
+    session_send(s, n, WIRE_DRAIN, 0, 0, &order);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     buf_clear(&s->out);
@@ -130,18 +120,12 @@ static void end_worker(struct server *s, struct request *r, struct slice worker)
     call_read(s, r, c, buf_slice(&s->out));
 }
 
-/* A worker drains itself; an operator any of them. */
 void ask_drain(struct server *s, struct request *r) {
     const struct wire_drain *m = r->message;
     struct command cmd = {.kind = CMD_DRAIN};
     bool is_worker = r->session->attach != ATTACH_NONE;
     struct slice own = bytes_slice(r->session->worker);
     struct slice worker = m->worker.len == 0 && is_worker ? own : m->worker;
-    uint32_t place = ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR);
-    if (!(r->session->who.roles & place) && !(is_worker && slice_eq(worker, own))) {
-        session_error(s, r->session, r->id, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
-        return;
-    }
     if (m->end) {
         end_worker(s, r, worker);
         return;
@@ -175,7 +159,6 @@ void ask_token_new(struct server *s, struct request *r) {
     struct caller c;
     struct why why = {{0}};
     char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES];
-    if (!is_for_all(s, r)) return;
     enum err e = caller_of(m, &c, &why);
     if (e == ERR_OK) e = auth_add(&s->auth, &c, s->world.clock->wall(s->world.clock), id, text, &why);
     if (e != ERR_OK) {
@@ -201,7 +184,6 @@ void ask_token_revoke(struct server *s, struct request *r) {
     const struct wire_name *names = m->targets.at;
     struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
     struct wire_accepted got = {.lsn = engine_durable_lsn(s->engine), .results = {list, m->targets.count}};
-    if (!is_for_all(s, r)) return;
     for (uint32_t i = 0; i < m->targets.count; i++) {
         struct why why = {{0}};
         enum err e = auth_revoke(&s->auth, names[i].name, &why);
@@ -217,7 +199,6 @@ void ask_token_revoke(struct server *s, struct request *r) {
 void ask_token_ls(struct server *s, struct request *r) {
     uint32_t count = s->auth.tokens.count;
     struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, count + 1);
-    if (!is_for_all(s, r)) return;
     for (uint32_t i = 0; i < count; i++) {
         const struct token *t = vec_at(&s->auth.tokens, i);
         struct wire_name *roles = ARENA_ARRAY(r->arena, struct wire_name, ROLE_COUNT);

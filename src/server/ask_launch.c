@@ -67,7 +67,6 @@ static enum err what_of(const struct server *s, const struct wire_worker_start *
 void ask_launch(struct server *s, struct request *r) {
     struct server_launch what;
     struct why why = {{0}};
-    if (r->id == 0) return;
     enum err e = what_of(s, r->message, &what, &why);
     if (e != ERR_OK) {
         session_error(s, r->session, r->id, e, why.text);

@@ -259,20 +259,18 @@ static void one_run(void *ctx, const struct job_view *v) {
 }
 
 static enum err list_running(struct page *p, struct why *why) {
-    const struct state *state = server_state(p->s);
-    uint32_t worker = view_worker_by_id(state, p->m->name);
-    if (worker == 0) return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    struct worker_view v;
+    enum err e = target_worker(p->s, p->r->session, p->m->name, &v, why);
+    if (e != ERR_OK) return e;
     p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
-    view_each_run(state, worker, one_run, p);
+    view_each_run(server_state(p->s), v.number, one_run, p);
     return ERR_OK;
 }
 
 static enum err list_worker(struct page *p, struct why *why) {
     struct worker_view v;
-    uint32_t worker = view_worker_by_id(server_state(p->s), p->m->name);
-    bool found = worker != 0 && view_worker(server_state(p->s), engine_live(p->s->engine), worker, &v);
-    if (!found || (v.info->tenant.len > 0 && !sees(p->r->session, v.info->tenant)))
-        return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(p->m->name));
+    enum err e = target_worker(p->s, p->r->session, p->m->name, &v, why);
+    if (e != ERR_OK) return e;
     p->list = ARENA_ARRAY(&p->s->show, struct wire_worker_view, 1);
     show_worker(p->s, &v, p->list);
     p->count = 1;
@@ -323,8 +321,6 @@ void ask_list(struct server *s, struct request *r) {
     bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
     if (!marked && !slice_decimal(m->cursor, &p.cursor))
         e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
-    if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
-        e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
         flowlist_ask(s, r, p.cursor, p.most);
         return;

@@ -127,11 +127,17 @@ void ask_kv_get(struct server *s, struct request *r) {
 
 /* ---- watching ---- */
 
+/* A watch with the id of another one takes its place. */
+static void note_watch(struct u32vec *ids, uint32_t request) {
+    for (uint32_t i = 0; i < ids->count; i++)
+        if (ids->at[i] == request) return;
+    u32vec_push(ids, request);
+}
+
 void ask_kv_watch(struct server *s, struct request *r) {
     const struct wire_kv_watch *m = r->message;
     struct command cmd = {0};
     struct why why = {{0}};
-    if (r->id == 0) return;
     cmd.as.store = (struct cmd_store){.op = STORE_WATCH,
                                       .key = m->key,
                                       .session = r->session->conn.v,
@@ -140,7 +146,7 @@ void ask_kv_watch(struct server *s, struct request *r) {
                                       .of_channel = m->channel};
     enum err e = space_of(s, r, m->flow, &cmd.as.store.flow, &why);
     r->session->watches = true;
-    u32vec_push(&r->session->watch_ids, r->id);
+    note_watch(&r->session->watch_ids, r->id);
     send_store(s, r, &cmd, e, &why);
 }
 

@@ -76,16 +76,14 @@ static struct cmd_worker load_of(const struct session *n, const struct wire_load
 
 /* The worker's new connection takes the place of its old one, whose end the engine must not hear of any more. */
 static void take_over(struct server *s, struct session *n, uint32_t number) {
-    uint32_t index = map_get(&s->session_by_conn, n->conn.v);
-    uint32_t old = map_get(&s->session_by_worker, number);
-    n->worker_number = number;
-    map_put(&s->session_by_worker, number, index);
-    if (old == 0 || old == index) return;
-    struct session *before = pool_at(&s->sessions, old);
-    before->worker_number = 0;
-    struct wire_goodbye m = {.reason = SLICE("the worker came back on another connection")};
-    session_send(s, before, WIRE_GOODBYE, 0, 0, &m);
-    session_end(s, before);
+    struct session *before = session_of_worker(s, number);
+    if (before != NULL) {
+        struct wire_goodbye m = {.reason = SLICE("the worker came back on another connection")};
+        session_worker_remove(s, before);
+        session_send(s, before, WIRE_GOODBYE, 0, 0, &m);
+        session_end(s, before);
+    }
+    session_worker_add(s, n, number);
 }
 
 /* A worker with a certificate is the one that the certificate names: its id is that name, a dash and six digits. */
@@ -124,7 +122,6 @@ void ask_attach(struct server *s, struct request *r) {
         session_error(s, n, r->id, ERR_FENCED, "the worker has seen a later server than this one");
         return;
     }
-    if (r->id == 0) return;
     const struct wire_held *held = m->held.at;
     struct held_attempt *list = ARENA_ARRAY(r->arena, struct held_attempt, m->held.count + 1);
     for (uint32_t i = 0; i < m->held.count; i++)
@@ -139,16 +136,11 @@ void ask_attach(struct server *s, struct request *r) {
     cmd.as.attach.info.tenant = stream_tenant(n);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
+    if (call_command(s, r, c, 0, &cmd) != ERR_OK) return;
     bytes_free(n->worker);
     n->worker = bytes_new(m->worker);
     n->incarnation = m->incarnation;
-    n->attach = ATTACH_ASKED;
-    call_command(s, r, c, 0, &cmd);
-    struct worker_view v;
     uint32_t number = view_worker_by_id(server_state(s), m->worker);
-    bool accepted = view_worker(server_state(s), engine_live(s->engine), number, &v) && v.attached &&
-                    v.incarnation == m->incarnation;
-    if (!accepted) return;
     take_over(s, n, number);
     playground_attached(s, number, list, m->held.count);
     struct command beat = {.kind = CMD_HEARTBEAT};
@@ -179,11 +171,9 @@ void ask_detach(struct server *s, struct request *r) {
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     call_command(s, r, c, 0, &cmd);
-    if (r->session->worker_number != 0) map_del(&s->session_by_worker, r->session->worker_number);
-    r->session->worker_number = 0;
     /* An order may have crossed the goodbye. What it led to is told after another `attach`: here its log is nobody's,
      * and its end must not be taken without its log. */
-    r->session->attach = ATTACH_NONE;
+    session_worker_remove(s, r->session);
     server_log(s, SERVER_INFO, "worker_gone", "%.*s detached", SLICE_FMT(bytes_slice(r->session->worker)));
 }
 

@@ -15,11 +15,6 @@
 #define CHILDREN_BYTES_MAX 65536u  /* what is more is got by a template */
 #define INPUT_BYTES_MAX (4u << 20) /* of results in one assignment; of those beyond it only the hash is told */
 
-static struct session *worker_session(struct server *s, uint32_t number) {
-    uint32_t index = map_get(&s->session_by_worker, number);
-    return index == 0 ? NULL : pool_at(&s->sessions, index);
-}
-
 static struct wire_attempt wire_attempt_of(const struct server *s, const struct attempt_effect *a) {
     return (struct wire_attempt){s->options.shard, a->job.flow.v, a->job.ordinal, a->attempt};
 }
@@ -154,7 +149,7 @@ static void stop(struct server *s, struct session *n, const struct effect *e) {
 }
 
 void assign_effect(struct server *s, const struct effect *e) {
-    struct session *n = worker_session(s, e->as.attempt.worker);
+    struct session *n = session_of_worker(s, e->as.attempt.worker);
     if (n == NULL) return; /* it is away; what it must know it hears when it attaches */
     if (e->kind != EFFECT_ASSIGN) {
         stop(s, n, e);

@@ -7,7 +7,7 @@
 #include "logout.h"
 #include "panic.h"
 #include "smallfile.h"
-#include "wire.h"
+#include "tlv.h"
 
 const char *const role_words[ROLE_COUNT] = {
 #define X(role, word, text) [role] = word,
@@ -19,95 +19,6 @@ uint32_t role_by_word(struct slice word) {
     for (uint32_t i = 0; i < ROLE_COUNT; i++)
         if (slice_eq(word, slice_str(role_words[i]))) return ROLE_BIT(i);
     return 0;
-}
-
-/* ---- roles and opcodes ---- */
-
-#define LOOK (ROLE_BIT(ROLE_VIEWER) | ROLE_BIT(ROLE_INSPECT) | ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_APPROVER))
-#define WORK ROLE_BIT(ROLE_WORKER)
-#define SUBMIT ROLE_BIT(ROLE_SUBMITTER)
-#define RUN_IT ROLE_BIT(ROLE_OPERATOR)
-#define JOB ROLE_BIT(ROLE_JOB) /* of its own flow, and of its tenant's store and blobs */
-#define ADMIN 0u               /* may do everything, so nobody else is named */
-
-static const struct {
-    uint8_t opcode;
-    uint32_t roles;
-} rights[] = {
-    {WIRE_PING, LOOK | WORK | RUN_IT | JOB},
-    {WIRE_GOODBYE, LOOK | WORK | RUN_IT | JOB},
-    {WIRE_STOP, LOOK | WORK | RUN_IT | JOB},
-    {WIRE_SUBMIT, SUBMIT | RUN_IT},
-    {WIRE_ADD_JOBS, SUBMIT | RUN_IT | JOB},
-    {WIRE_CANCEL, SUBMIT | RUN_IT},
-    {WIRE_PAUSE, SUBMIT | RUN_IT},
-    {WIRE_RESUME, SUBMIT | RUN_IT},
-    {WIRE_RETRY, SUBMIT | RUN_IT},
-    {WIRE_DISCARD, SUBMIT | RUN_IT},
-    {WIRE_DEAD_RETRY, SUBMIT | RUN_IT},
-    {WIRE_DEAD_DISCARD, SUBMIT | RUN_IT},
-    {WIRE_RERUN, SUBMIT | RUN_IT},
-    {WIRE_VERDICT, ROLE_BIT(ROLE_APPROVER)},
-    /* with the token of the job; without it callback.c wants more */
-    {WIRE_COMPLETE, LOOK | WORK | RUN_IT | JOB | ROLE_BIT(ROLE_CALLBACK)},
-    {WIRE_CALLBACK, SUBMIT | RUN_IT},
-    {WIRE_GET, LOOK | RUN_IT | JOB},
-    {WIRE_LIST, LOOK | RUN_IT | JOB},
-    {WIRE_WHY, LOOK | RUN_IT | JOB},
-    {WIRE_WAIT, LOOK | RUN_IT | JOB},
-    {WIRE_SUBSCRIBE, LOOK | RUN_IT},
-    {WIRE_FOLLOW, LOOK | RUN_IT},
-    {WIRE_TALE, LOOK | RUN_IT},
-    {WIRE_LOGS, LOOK | RUN_IT | JOB},
-    {WIRE_AUDIT, RUN_IT},
-    {WIRE_WORKER_START, RUN_IT},
-    {WIRE_STATS, LOOK | RUN_IT},
-    {WIRE_METRICS, LOOK | RUN_IT},
-    {WIRE_BLOB_BEGIN, SUBMIT | WORK | RUN_IT | JOB},
-    {WIRE_BLOB_PART, SUBMIT | WORK | RUN_IT | JOB},
-    {WIRE_BLOB_END, SUBMIT | WORK | RUN_IT | JOB},
-    {WIRE_BLOB_PUT, SUBMIT | WORK | RUN_IT | JOB},
-    {WIRE_BLOB_GET, LOOK | WORK | RUN_IT | JOB},
-    {WIRE_BLOB_LS, LOOK | RUN_IT},
-    {WIRE_KV_CHANGE, SUBMIT | RUN_IT | JOB},
-    {WIRE_KV_GET, LOOK | RUN_IT | JOB},
-    {WIRE_KV_WATCH, LOOK | RUN_IT | JOB},
-    {WIRE_LOGIN_NEW, LOOK | RUN_IT},
-    {WIRE_TOKEN_NEW, ADMIN},
-    {WIRE_TOKEN_REVOKE, ADMIN},
-    {WIRE_TOKEN_LS, ADMIN},
-    {WIRE_SCHEDULE_SET, SUBMIT | RUN_IT},
-    {WIRE_SCHEDULE_CHANGE, SUBMIT | RUN_IT},
-    {WIRE_SCHEDULE_LS, LOOK | RUN_IT},
-    {WIRE_SERVICE_SET, SUBMIT | RUN_IT},
-    {WIRE_SERVICE_LS, LOOK | RUN_IT},
-    {WIRE_POOL, RUN_IT},
-    {WIRE_TOPIC, RUN_IT},
-    {WIRE_TENANT, ADMIN},
-    {WIRE_LIMIT, RUN_IT},
-    {WIRE_LIMIT_LS, LOOK | RUN_IT},
-    {WIRE_DRAIN, RUN_IT | WORK},
-    {WIRE_DEMAND_WATCH, LOOK | WORK | RUN_IT}, /* a worker's token: only of a kind of worker */
-    {WIRE_ORION_GET, LOOK | RUN_IT},
-    {WIRE_TITAN_GET, LOOK | RUN_IT},
-    {WIRE_PLAYGROUND_GET, LOOK | RUN_IT},
-    {WIRE_PLAYGROUND_DO, RUN_IT},
-    {WIRE_ATTACH, WORK},
-    {WIRE_HEARTBEAT, WORK},
-    {WIRE_CREDIT, WORK},
-    {WIRE_DETACH, WORK},
-    {WIRE_STARTED, WORK},
-    {WIRE_PROGRESS, WORK},
-    {WIRE_HEALTH, WORK},
-    {WIRE_LOG, WORK},
-    {WIRE_DONE, WORK},
-};
-
-bool role_may(uint32_t roles, uint8_t opcode) {
-    if (roles & ROLE_BIT(ROLE_ADMIN)) return true;
-    for (size_t i = 0; i < sizeof rights / sizeof rights[0]; i++)
-        if (rights[i].opcode == opcode) return (rights[i].roles & roles) != 0;
-    return false;
 }
 
 /* ---- the file ---- */

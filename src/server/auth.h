@@ -1,4 +1,4 @@
-/* auth.h: who may do what. Tokens are kept as SHA-256 in the file `tokens` of the data directory, with name, tenant,
+/* auth.h: who is who. Which role may send what is in requests.h. Tokens are kept as SHA-256 in the file `tokens` of the data directory, with name, tenant,
  * roles and expiry; the token itself is shown once, when it is made. The first start makes two: `admin.token` and
  * `worker.token`, files that only their owner can read. */
 #ifndef REEVE_AUTH_H
@@ -81,7 +81,5 @@ CHECKED enum err auth_add(struct auth *a, const struct caller *c, wall_time now,
 CHECKED enum err auth_revoke(struct auth *a, struct slice id, struct why *why);
 
 uint32_t role_by_word(struct slice word); /* its bit, 0 = there is none */
-/* Whether someone with these roles may send this opcode. */
-bool role_may(uint32_t roles, uint8_t opcode);
 
 #endif

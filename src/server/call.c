@@ -40,11 +40,11 @@ static uint64_t token_of(const struct call *c, uint32_t part) {
     return c->number * CALL_PARTS_MAX + part;
 }
 
-void call_command(struct server *s, const struct request *r, struct call *c, uint32_t part, struct command *cmd) {
+enum err call_command(struct server *s, const struct request *r, struct call *c, uint32_t part, struct command *cmd) {
     cmd->token = token_of(c, part);
     cmd->principal = slice_str(r->session->who.name);
     if (cmd->tenant.len == 0) cmd->tenant = slice_str(r->session->who.tenant);
-    server_command(s, r->session->conn, r->id, cmd);
+    return server_command(s, r->session->conn, r->id, cmd);
 }
 
 void call_refuse(struct server *s, const struct request *r, struct call *c, uint32_t part, enum err e,
@@ -163,15 +163,13 @@ static void early_send(struct server *s, struct session *n) {
 static void answer_attached(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
     const struct part *p = &c->parts[0];
     if (p->err != ERR_OK) {
-        n->attach = ATTACH_NONE;
         answer_error(s, n, c, lsn);
-        early_send(s, n);
         return;
     }
     struct wire_attached m = {
         .lsn = lsn, .epoch = s->epoch, .lease_ms = p->lease_ms, .heartbeat_ms = (uint32_t)s->limits->heartbeat_ms};
-    if (n->assigns.count > 0) assign_flush(s, n); /* into `early`: behind the answer */
-    n->attach = ATTACH_DONE;
+    if (n->assigns.count > 0) assign_flush(s, n);           /* into `early`: behind the answer */
+    if (n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE; /* else it has detached since */
     session_answer(s, n, c->request, WIRE_ATTACHED, &m);
     early_send(s, n);
     server_log(s, SERVER_INFO, "worker", "%.*s attached from %s", SLICE_FMT(bytes_slice(n->worker)), n->address);

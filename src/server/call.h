@@ -11,8 +11,8 @@
 
 /* NULL: too many are under way, and the request was answered so. */
 struct call *call_open(struct server *s, const struct request *r, uint32_t part_count);
-/* Gives the command of one part to the engine, with the caller's name and tenant. */
-void call_command(struct server *s, const struct request *r, struct call *c, uint32_t part, struct command *cmd);
+/* Gives the command of one part to the engine, with the caller's name and tenant. Returns what was decided. */
+enum err call_command(struct server *s, const struct request *r, struct call *c, uint32_t part, struct command *cmd);
 void call_refuse(struct server *s, const struct request *r, struct call *c, uint32_t part, enum err e,
                  const char *text);
 /* The answer of a read: frames made from the present state, held until that is durable. */

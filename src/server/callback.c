@@ -147,9 +147,6 @@ static enum err complete_command(struct server *s, const struct request *r, cons
     if (m->token.len > 0 && m->job.len == 0) return callback_command(s, m->token, &word, ret, why);
     enum err e = target_job(s, r->session, m->job, &job, why);
     if (e != ERR_OK) return e;
-    if (m->token.len == 0 && !role_may(r->session->who.roles, WIRE_CANCEL))
-        return why_set(why, ERR_FORBIDDEN, "%s may not complete: the role for it is missing, and there is no token",
-                       r->session->who.name);
     if (m->token.len == 0) {
         e = callback_about(s, &job, &word, ret, why);
         return e == ERR_OK ? ERR_OK : why_wrap(why, e, "%.*s", SLICE_FMT(m->job));

@@ -11,7 +11,6 @@
 #define WATCHERS_MAX 256u     /* a look costs each of them the number of classes times that of workers */
 #define UNSENT_MAX (1u << 20) /* who does not take what was told is told no more for now */
 #define WATCHER_BYTES_MAX (1u << 20)
-#define MUST_NAME_KIND (ROLE_BIT(ROLE_WORKER))
 
 struct watcher {
     struct arena birth; /* holds this object */
@@ -151,12 +150,6 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
 void demand_watch(struct server *s, struct request *r) {
     const struct wire_demand_watch *m = r->message;
     struct why why = {{0}};
-    if (r->id == 0) return;
-    if (r->session->who.roles == MUST_NAME_KIND && m->kind.slots == 0) {
-        session_error(s, r->session, r->id, ERR_FORBIDDEN,
-                      "a worker's token shows demand for a kind of worker only: say which");
-        return;
-    }
     if (s->demands.watchers.count >= WATCHERS_MAX) {
         session_busy(s, r->session, r->id, "too many watch the demand", 1000);
         return;

@@ -179,7 +179,7 @@ void feed_wait(struct server *s, struct request *r) {
     const struct wire_wait *m = r->message;
     struct feed *f = &s->feed;
     struct wait_plan p = {0};
-    if (r->id == 0 || !wait_plan(s, r, m, &p)) return;
+    if (!wait_plan(s, r, m, &p)) return;
     bool ends = p.over_count == p.count || (m->any && p.over_count > 0);
     uint32_t index = ends ? 0 : pool_alloc(&f->waits);
     if (!ends && index == 0) {
@@ -388,7 +388,7 @@ void feed_subscribe(struct server *s, struct request *r) {
     const struct wire_subscribe *m = r->message;
     struct feed *f = &s->feed;
     struct vec targets;
-    if (r->id == 0 || !subscribe_targets(s, r, m, &targets)) return;
+    if (!subscribe_targets(s, r, m, &targets)) return;
     if (f->readers.count >= READERS_MAX) {
         vec_fini(&targets);
         session_busy(s, r->session, r->id, "too many subscribe", 1000);

@@ -4,6 +4,7 @@
 #include "call.h"
 #include "feed.h"
 #include "panic.h"
+#include "requests.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
@@ -163,7 +164,6 @@ void herald_follow(struct server *s, struct request *r) {
     struct position since = {0};
     struct why why = {{0}};
     bool resumes = false;
-    if (r->id == 0) return;
     if (s->herald.followers.count >= FOLLOWERS_MAX) {
         session_busy(s, n, r->id, "too many follow events", 1000);
         return;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "hash.h"
+#include "requests.h"
 #include "session.h"
 #include "vouch.h"
 #include "web_impl.h"
@@ -42,6 +43,32 @@ static bool check_page(struct server *s, struct session *n) {
     return false;
 }
 
+/* ---- rights ---- */
+
+/* The request whose rights each call uses; the stream tells what ORION_GET shows. */
+static uint8_t request_of(enum orion_call call) {
+    switch (call) {
+    case ORION_DAG: return WIRE_SUBMIT;
+    case ORION_CRASH:
+    case ORION_RECOVER: return WIRE_PLAYGROUND_DO;
+    case ORION_STATUS:
+    case ORION_LIVE:
+    case ORION_ADMIN:
+    case ORION_STATE:
+    case ORION_METRICS:
+    case ORION_DAGS:
+    case ORION_WS: return WIRE_ORION_GET;
+    case ORION_HEALTH:
+    case ORION_READY:
+    case ORION_NOTHING: break; /* answered to anyone */
+    }
+    return 0;
+}
+
+static bool is_admin(enum orion_call call) {
+    return call == ORION_CRASH || call == ORION_RECOVER;
+}
+
 /* ---- callers ---- */
 
 static bool is_loopback(const struct session *n) {
@@ -62,7 +89,7 @@ static bool may_be_guest(const struct server *s, const struct session *n) {
            (s->options.orion->guests == ORION_GUESTS_LOOPBACK && is_loopback(n));
 }
 
-static bool check_caller(struct server *s, struct session *n) {
+static bool check_caller(struct server *s, struct session *n, enum orion_call call) {
     struct slice token = token_of(&n->web->in.request);
     struct why why = {{0}};
     enum err e = ERR_OK;
@@ -79,7 +106,9 @@ static bool check_caller(struct server *s, struct session *n) {
         refuse(s, n, 0, e, why.text);
         return false;
     }
-    if (n->who.tenant[0] == 0) snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.orion->tenant);
+    /* What concerns all tenants is asked for by who is of none. */
+    if (n->who.tenant[0] == 0 && !is_admin(call))
+        snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.orion->tenant);
     n->state = SESSION_OPEN;
     return true;
 }
@@ -126,10 +155,6 @@ static bool answer_health(struct server *s, struct session *n, enum orion_call c
     return true;
 }
 
-static bool is_admin(enum orion_call call) {
-    return call == ORION_CRASH || call == ORION_RECOVER;
-}
-
 static bool check_call(struct server *s, struct session *n, enum orion_call call) {
     const struct http_request *r = &n->web->in.request;
     const struct slice *key = http_header(r, "idempotency-key");
@@ -138,9 +163,15 @@ static bool check_call(struct server *s, struct session *n, enum orion_call call
         return false;
     }
     if (call == ORION_DAG && !check_rate(s, n)) return false;
-    if (!check_caller(s, n)) return false;
-    if (is_admin(call) && !role_may(n->who.roles, WIRE_PLAYGROUND_DO)) {
+    if (!check_caller(s, n, call)) return false;
+    struct why why = {{0}};
+    enum err e = request_may(s, n, request_of(call), &why);
+    if (e != ERR_OK && is_admin(call)) {
         refuse(s, n, 401, ERR_UNAUTHENTICATED, "admin demo token required: this one has no role for it");
+        return false;
+    }
+    if (e != ERR_OK) {
+        refuse(s, n, 0, e, why.text);
         return false;
     }
     if (call == ORION_DAG && (key == NULL || key->len == 0)) {

@@ -61,9 +61,9 @@ void resp_do_subscribe(struct resp_ask *x) {
 /* ---- the end of subscriptions ---- */
 
 static void stop(struct resp_ask *x, struct resp_sub *sub) {
-    struct cmd_store change = {.op = STORE_UNWATCH, .session = x->n->conn.v, .watch = sub->watch};
-    struct reply r;
-    (void)resp_try(x, &change, &r);
+    struct command cmd = {.kind = CMD_STORE};
+    cmd.as.store = (struct cmd_store){.op = STORE_UNWATCH, .session = x->n->conn.v, .watch = sub->watch};
+    server_command(x->s, (conn_id){0}, 0, &cmd); /* no right is needed to hear less */
     bytes_free(sub->text);
     *sub = *(struct resp_sub *)vec_at(&x->p->subs, --x->p->subs.count);
 }

@@ -1,7 +1,7 @@
 /* resp_command.c: the one table of commands that RESP clients may send, and what is checked before each. */
 #include <stdio.h>
 
-#include "jobtoken.h"
+#include "requests.h"
 #include "resp_impl.h"
 
 #define R RESP_READS
@@ -13,74 +13,74 @@
 
 /* clang-format off */
 /* By name: found by halving.
- * name, function, arity, flags, keys: first, last, step */
+ * name, function, arity, flags, the request whose rights it uses (requests.h), keys: first, last, step */
 const struct resp_command resp_commands[] = {
-    {"append",       resp_do_append,      3, W,             1, 1, 1,  "puts text behind the value of a key; its new length"},
-    {"auth",         resp_do_auth,       -2, S | A,         0, 0, 0,  "says who is calling: AUTH token, or AUTH name token"},
-    {"cad",          resp_do_cad,         3, W,             1, 1, 1,  "compare and delete: CAD key value; 1 = it had this value and is gone"},
-    {"cas",          resp_do_cas,         4, W,             1, 1, 1,  "compare and set: CAS key old new; 1 = it had the old value and has the new one"},
-    {"casver",       resp_do_casver,      4, W,             1, 1, 1,  "compare and set: CASVER key version new; its new version, 0 = it had another one"},
-    {"client",       resp_do_client,     -2, L,             0, 0, 0,  "about this connection: ID, INFO, LIST, SETNAME, GETNAME, SETINFO, NO-EVICT, NO-TOUCH"},
-    {"command",      resp_do_command,    -1, 0,             0, 0, 0,  "the commands of this server"},
-    {"config",       resp_do_config,     -2, 0,             0, 0, 0,  "CONFIG GET pattern: what programs ask a Redis for"},
-    {"dbsize",       resp_do_dbsize,      1, R,             0, 0, 0,  "how many keys there are"},
-    {"decr",         resp_do_incr,        2, W,             1, 1, 1,  "one less"},
-    {"decrby",       resp_do_incr,        3, W,             1, 1, 1,  "so much less"},
-    {"del",          resp_do_del,        -2, W,             1, -1, 1, "deletes keys; how many were there"},
-    {"discard",      resp_do_discard,     1, O,             0, 0, 0,  "forgets the transaction"},
-    {"echo",         resp_do_echo,        2, 0,             0, 0, 0,  "says it again"},
-    {"exec",         resp_do_exec,        1, O,             0, 0, 0,  "does the commands since MULTI, with nothing between them, durable all or none"},
-    {"exists",       resp_do_exists,     -2, R,             1, -1, 1, "how many of these keys are there"},
-    {"expire",       resp_do_expire,     -3, W,             1, 1, 1,  "the key ends in so many seconds"},
-    {"expireat",     resp_do_expire,     -3, W,             1, 1, 1,  "the key ends at this time, in seconds"},
-    {"expiretime",   resp_do_ttl,         2, R,             1, 1, 1,  "when the key ends, in seconds; -1 = never, -2 = it is not there"},
-    {"get",          resp_do_get,         2, R,             1, 1, 1,  "the value of a key"},
-    {"getdel",       resp_do_getdel,      2, W,             1, 1, 1,  "the value of a key, which is deleted"},
-    {"getex",        resp_do_getex,      -2, W,             1, 1, 1,  "the value of a key, which gets another time to end"},
-    {"getset",       resp_do_getset,      3, W,             1, 1, 1,  "the value of a key, which gets a new one"},
-    {"getver",       resp_do_getver,      2, R,             1, 1, 1,  "the value of a key and its version, for CASVER"},
-    {"hello",        resp_do_hello,      -1, S | A,         0, 0, 0,  "HELLO [2|3 [AUTH name token] [SETNAME name]]: the protocol from here on"},
-    {"incr",         resp_do_incr,        2, W,             1, 1, 1,  "one more"},
-    {"incrby",       resp_do_incr,        3, W,             1, 1, 1,  "so much more"},
-    {"info",         resp_do_info,       -1, 0,             0, 0, 0,  "about this server"},
-    {"keys",         resp_do_keys,        2, R,             0, 0, 0,  "the keys that match a pattern; SCAN is for many"},
-    {"mget",         resp_do_mget,       -2, R,             1, -1, 1, "the values of keys"},
-    {"mset",         resp_do_mset,       -3, W,             1, -1, 2, "keys and values, all or none"},
-    {"multi",        resp_do_multi,       1, O,             0, 0, 0,  "begins a transaction"},
-    {"persist",      resp_do_persist,     2, W,             1, 1, 1,  "the key does not end by itself any more"},
-    {"pexpire",      resp_do_expire,     -3, W,             1, 1, 1,  "the key ends in so many milliseconds"},
-    {"pexpireat",    resp_do_expire,     -3, W,             1, 1, 1,  "the key ends at this time, in milliseconds"},
-    {"pexpiretime",  resp_do_ttl,         2, R,             1, 1, 1,  "when the key ends, in milliseconds; -1 = never, -2 = it is not there"},
-    {"ping",         resp_do_ping,       -1, L,             0, 0, 0,  "whether anybody is there"},
-    {"psetex",       resp_do_setex,       4, W,             1, 1, 1,  "a key with a value that ends in so many milliseconds"},
-    {"psubscribe",   resp_do_subscribe,  -2, R | A | L,     0, 0, 0,  "messages of all channels that match a pattern"},
-    {"pttl",         resp_do_ttl,         2, R,             1, 1, 1,  "milliseconds until the key ends; -1 = it does not, -2 = it is not there"},
-    {"publish",      resp_do_publish,     3, W,             0, 0, 0,  "a message to all who have subscribed to the channel; how many they are"},
-    {"punsubscribe", resp_do_unsubscribe,-1, A | L,         0, 0, 0,  "no more messages of patterns"},
-    {"quit",         resp_do_quit,       -1, S | O | L,     0, 0, 0,  "ends the connection"},
-    {"reset",        resp_do_reset,       1, S | O | L,     0, 0, 0,  "as if the connection were new"},
-    {"sadd",         resp_do_sadd,       -3, W,             1, 1, 1,  "members of a set; how many are new"},
-    {"scan",         resp_do_scan,       -2, R,             0, 0, 0,  "SCAN cursor [MATCH pattern] [COUNT n] [TYPE string|set]: a page of the keys"},
-    {"scard",        resp_do_scard,       2, R,             1, 1, 1,  "how many members a set has"},
-    {"select",       resp_do_select,      2, 0,             0, 0, 0,  "the database, of which there is one: 0"},
-    {"set",          resp_do_set,        -3, W,             1, 1, 1,  "SET key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]"},
-    {"setex",        resp_do_setex,       4, W,             1, 1, 1,  "a key with a value that ends in so many seconds"},
-    {"setnx",        resp_do_setnx,       3, W,             1, 1, 1,  "a key with a value, if it is not there; 1 = it was not"},
-    {"sismember",    resp_do_sismember,   3, R,             1, 1, 1,  "whether a set has this member"},
-    {"smembers",     resp_do_smembers,    2, R,             1, 1, 1,  "the members of a set; SSCAN is for many"},
-    {"smismember",   resp_do_smismember, -3, R,             1, 1, 1,  "which of these members a set has"},
-    {"srem",         resp_do_sadd,       -3, W,             1, 1, 1,  "members leave a set; how many were there"},
-    {"sscan",        resp_do_sscan,      -3, R,             1, 1, 1,  "SSCAN key cursor [MATCH pattern] [COUNT n]: a page of the members"},
-    {"strlen",       resp_do_strlen,      2, R,             1, 1, 1,  "how long the value of a key is"},
-    {"subscribe",    resp_do_subscribe,  -2, R | A | L,     0, 0, 0,  "messages of these channels"},
-    {"time",         resp_do_time,        1, 0,             0, 0, 0,  "the time of this server"},
-    {"ttl",          resp_do_ttl,         2, R,             1, 1, 1,  "seconds until the key ends; -1 = it does not, -2 = it is not there"},
-    {"type",         resp_do_type,        2, R,             1, 1, 1,  "string, set or none"},
-    {"unlink",       resp_do_del,        -2, W,             1, -1, 1, "DEL by another name"},
-    {"unsubscribe",  resp_do_unsubscribe,-1, A | L,         0, 0, 0,  "no more messages of channels"},
-    {"unwatch",      resp_do_unwatch,     1, 0,             0, 0, 0,  "forgets the keys of WATCH"},
-    {"wait",         resp_do_wait,        3, 0,             0, 0, 0,  "how many replicas have it: 0. What is answered is on this server's disk"},
-    {"watch",        resp_do_watch,      -2, R | O,         1, -1, 1, "the next EXEC does nothing if one of these keys has changed"},
+    {"append",       resp_do_append,      3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "puts text behind the value of a key; its new length"},
+    {"auth",         resp_do_auth,       -2, S | A,      0,              0, 0, 0,  "says who is calling: AUTH token, or AUTH name token"},
+    {"cad",          resp_do_cad,         3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "compare and delete: CAD key value; 1 = it had this value and is gone"},
+    {"cas",          resp_do_cas,         4, W,          WIRE_KV_CHANGE, 1, 1, 1,  "compare and set: CAS key old new; 1 = it had the old value and has the new one"},
+    {"casver",       resp_do_casver,      4, W,          WIRE_KV_CHANGE, 1, 1, 1,  "compare and set: CASVER key version new; its new version, 0 = it had another one"},
+    {"client",       resp_do_client,     -2, L,          WIRE_PING,      0, 0, 0,  "about this connection: ID, INFO, LIST, SETNAME, GETNAME, SETINFO, NO-EVICT, NO-TOUCH"},
+    {"command",      resp_do_command,    -1, 0,          WIRE_PING,      0, 0, 0,  "the commands of this server"},
+    {"config",       resp_do_config,     -2, 0,          WIRE_PING,      0, 0, 0,  "CONFIG GET pattern: what programs ask a Redis for"},
+    {"dbsize",       resp_do_dbsize,      1, R,          WIRE_KV_GET,    0, 0, 0,  "how many keys there are"},
+    {"decr",         resp_do_incr,        2, W,          WIRE_KV_CHANGE, 1, 1, 1,  "one less"},
+    {"decrby",       resp_do_incr,        3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "so much less"},
+    {"del",          resp_do_del,        -2, W,          WIRE_KV_CHANGE, 1, -1, 1, "deletes keys; how many were there"},
+    {"discard",      resp_do_discard,     1, O,          WIRE_PING,      0, 0, 0,  "forgets the transaction"},
+    {"echo",         resp_do_echo,        2, 0,          WIRE_PING,      0, 0, 0,  "says it again"},
+    {"exec",         resp_do_exec,        1, O,          WIRE_PING,      0, 0, 0,  "does the commands since MULTI, with nothing between them, durable all or none"},
+    {"exists",       resp_do_exists,     -2, R,          WIRE_KV_GET,    1, -1, 1, "how many of these keys are there"},
+    {"expire",       resp_do_expire,     -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the key ends in so many seconds"},
+    {"expireat",     resp_do_expire,     -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the key ends at this time, in seconds"},
+    {"expiretime",   resp_do_ttl,         2, R,          WIRE_KV_GET,    1, 1, 1,  "when the key ends, in seconds; -1 = never, -2 = it is not there"},
+    {"get",          resp_do_get,         2, R,          WIRE_KV_GET,    1, 1, 1,  "the value of a key"},
+    {"getdel",       resp_do_getdel,      2, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the value of a key, which is deleted"},
+    {"getex",        resp_do_getex,      -2, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the value of a key, which gets another time to end"},
+    {"getset",       resp_do_getset,      3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the value of a key, which gets a new one"},
+    {"getver",       resp_do_getver,      2, R,          WIRE_KV_GET,    1, 1, 1,  "the value of a key and its version, for CASVER"},
+    {"hello",        resp_do_hello,      -1, S | A,      0,              0, 0, 0,  "HELLO [2|3 [AUTH name token] [SETNAME name]]: the protocol from here on"},
+    {"incr",         resp_do_incr,        2, W,          WIRE_KV_CHANGE, 1, 1, 1,  "one more"},
+    {"incrby",       resp_do_incr,        3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "so much more"},
+    {"info",         resp_do_info,       -1, 0,          WIRE_PING,      0, 0, 0,  "about this server"},
+    {"keys",         resp_do_keys,        2, R,          WIRE_KV_GET,    0, 0, 0,  "the keys that match a pattern; SCAN is for many"},
+    {"mget",         resp_do_mget,       -2, R,          WIRE_KV_GET,    1, -1, 1, "the values of keys"},
+    {"mset",         resp_do_mset,       -3, W,          WIRE_KV_CHANGE, 1, -1, 2, "keys and values, all or none"},
+    {"multi",        resp_do_multi,       1, O,          WIRE_PING,      0, 0, 0,  "begins a transaction"},
+    {"persist",      resp_do_persist,     2, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the key does not end by itself any more"},
+    {"pexpire",      resp_do_expire,     -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the key ends in so many milliseconds"},
+    {"pexpireat",    resp_do_expire,     -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "the key ends at this time, in milliseconds"},
+    {"pexpiretime",  resp_do_ttl,         2, R,          WIRE_KV_GET,    1, 1, 1,  "when the key ends, in milliseconds; -1 = never, -2 = it is not there"},
+    {"ping",         resp_do_ping,       -1, L,          WIRE_PING,      0, 0, 0,  "whether anybody is there"},
+    {"psetex",       resp_do_setex,       4, W,          WIRE_KV_CHANGE, 1, 1, 1,  "a key with a value that ends in so many milliseconds"},
+    {"psubscribe",   resp_do_subscribe,  -2, R | A | L,  WIRE_KV_WATCH,  0, 0, 0,  "messages of all channels that match a pattern"},
+    {"pttl",         resp_do_ttl,         2, R,          WIRE_KV_GET,    1, 1, 1,  "milliseconds until the key ends; -1 = it does not, -2 = it is not there"},
+    {"publish",      resp_do_publish,     3, W,          WIRE_KV_CHANGE, 0, 0, 0,  "a message to all who have subscribed to the channel; how many they are"},
+    {"punsubscribe", resp_do_unsubscribe,-1, A | L,      WIRE_KV_WATCH,  0, 0, 0,  "no more messages of patterns"},
+    {"quit",         resp_do_quit,       -1, S | O | L,  0,              0, 0, 0,  "ends the connection"},
+    {"reset",        resp_do_reset,       1, S | O | L,  0,              0, 0, 0,  "as if the connection were new"},
+    {"sadd",         resp_do_sadd,       -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "members of a set; how many are new"},
+    {"scan",         resp_do_scan,       -2, R,          WIRE_KV_GET,    0, 0, 0,  "SCAN cursor [MATCH pattern] [COUNT n] [TYPE string|set]: a page of the keys"},
+    {"scard",        resp_do_scard,       2, R,          WIRE_KV_GET,    1, 1, 1,  "how many members a set has"},
+    {"select",       resp_do_select,      2, 0,          WIRE_PING,      0, 0, 0,  "the database, of which there is one: 0"},
+    {"set",          resp_do_set,        -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "SET key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]"},
+    {"setex",        resp_do_setex,       4, W,          WIRE_KV_CHANGE, 1, 1, 1,  "a key with a value that ends in so many seconds"},
+    {"setnx",        resp_do_setnx,       3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "a key with a value, if it is not there; 1 = it was not"},
+    {"sismember",    resp_do_sismember,   3, R,          WIRE_KV_GET,    1, 1, 1,  "whether a set has this member"},
+    {"smembers",     resp_do_smembers,    2, R,          WIRE_KV_GET,    1, 1, 1,  "the members of a set; SSCAN is for many"},
+    {"smismember",   resp_do_smismember, -3, R,          WIRE_KV_GET,    1, 1, 1,  "which of these members a set has"},
+    {"srem",         resp_do_sadd,       -3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "members leave a set; how many were there"},
+    {"sscan",        resp_do_sscan,      -3, R,          WIRE_KV_GET,    1, 1, 1,  "SSCAN key cursor [MATCH pattern] [COUNT n]: a page of the members"},
+    {"strlen",       resp_do_strlen,      2, R,          WIRE_KV_GET,    1, 1, 1,  "how long the value of a key is"},
+    {"subscribe",    resp_do_subscribe,  -2, R | A | L,  WIRE_KV_WATCH,  0, 0, 0,  "messages of these channels"},
+    {"time",         resp_do_time,        1, 0,          WIRE_PING,      0, 0, 0,  "the time of this server"},
+    {"ttl",          resp_do_ttl,         2, R,          WIRE_KV_GET,    1, 1, 1,  "seconds until the key ends; -1 = it does not, -2 = it is not there"},
+    {"type",         resp_do_type,        2, R,          WIRE_KV_GET,    1, 1, 1,  "string, set or none"},
+    {"unlink",       resp_do_del,        -2, W,          WIRE_KV_CHANGE, 1, -1, 1, "DEL by another name"},
+    {"unsubscribe",  resp_do_unsubscribe,-1, A | L,      WIRE_KV_WATCH,  0, 0, 0,  "no more messages of channels"},
+    {"unwatch",      resp_do_unwatch,     1, 0,          WIRE_PING,      0, 0, 0,  "forgets the keys of WATCH"},
+    {"wait",         resp_do_wait,        3, 0,          WIRE_PING,      0, 0, 0,  "how many replicas have it: 0. What is answered is on this server's disk"},
+    {"watch",        resp_do_watch,      -2, R | O,      WIRE_KV_GET,    1, -1, 1, "the next EXEC does nothing if one of these keys has changed"},
 };
 /* clang-format on */
 
@@ -127,26 +127,20 @@ static void unknown(struct resp_ask *x) {
 }
 
 static bool check_caller(struct resp_ask *x) {
-    const struct session *n = x->n;
     const struct resp_command *c = x->command;
-    if (n->state == SESSION_NEW) {
-        if (c->flags & RESP_STRANGER) return true;
+    struct why why = {{0}};
+    if (c->flags & RESP_STRANGER) return true; /* it is about who calls */
+    if (x->n->state == SESSION_NEW) {
         resp_error(&x->out, "NOAUTH Authentication required.");
         return false;
     }
-    if (n->who.expires_ms != 0 && n->who.expires_ms <= x->now.ms && !(c->flags & RESP_STRANGER)) {
-        resp_error(&x->out, "NOAUTH the token has expired: ask for a new one");
-        return false;
-    }
-    if (((c->flags & RESP_WRITES) && !x->may_write) || ((c->flags & RESP_READS) && !x->may_read)) {
+    enum err e = request_check(x->s, x->n, c->op, NULL, &why);
+    if (e == ERR_FORBIDDEN)
         resp_errorf(&x->out, "NOPERM this user has no permissions to run the '%s' command", c->name);
-        return false;
-    }
-    if (n->job.job.flow.v != 0 && !jobtoken_is_open(x->s, &n->job)) {
-        resp_error(&x->out, "NOAUTH the attempt that this token is of is over");
-        return false;
-    }
-    return true;
+    else if (e != ERR_OK)
+        resp_errorf(&x->out, "NOAUTH %s", why.text);
+    if (e == ERR_OK) x->s->checked = x->n->conn;
+    return e == ERR_OK;
 }
 
 static bool check_keys(struct resp_ask *x) {
@@ -201,4 +195,5 @@ void resp_command_serve(struct resp_ask *x) {
         resp_multi_queue(x);
     else
         x->command->serve(x);
+    x->s->checked = (conn_id){0};
 }

@@ -23,8 +23,6 @@ void resp_welcome(struct server *s, struct session *n) {
 void resp_be(struct resp_ask *x) {
     const struct caller *who = &x->n->who;
     x->place.tenant = who->tenant[0] != 0 ? slice_str(who->tenant) : SLICE(TENANT_STANDARD);
-    x->may_read = role_may(who->roles, WIRE_KV_GET);
-    x->may_write = role_may(who->roles, WIRE_KV_CHANGE);
 }
 
 bool resp_login(struct resp_ask *x, struct slice name, struct slice token) {

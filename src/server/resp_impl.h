@@ -57,12 +57,11 @@ struct resp_ask { /* a command that is being served */
     uint32_t count;
     struct resp_out out;
     struct store_place place; /* whose keys */
-    bool may_read, may_write; /* by the roles of the caller */
     wall_time now;
 };
 
-#define RESP_READS 1u     /* the store: whoever may look */
-#define RESP_WRITES 2u    /* the store: whoever may change it */
+#define RESP_READS 1u     /* the store */
+#define RESP_WRITES 2u
 #define RESP_STRANGER 4u  /* before AUTH */
 #define RESP_AT_ONCE 8u   /* also between MULTI and EXEC */
 #define RESP_ALONE 32u    /* not between MULTI and EXEC */
@@ -73,6 +72,7 @@ struct resp_command {
     void (*serve)(struct resp_ask *x);
     int8_t arity; /* arguments with the name; negative: at least so many */
     uint8_t flags;
+    uint8_t op; /* of the request whose rights it uses; 0 = it is about who calls */
     int8_t first_key, last_key, step; /* where its keys are; last -1 = to the end, 0 = it has none */
     const char *text;
 };

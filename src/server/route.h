@@ -1,4 +1,4 @@
-/* route.h: from opcodes to what serves them. */
+/* route.h: a request is checked (requests.h) and given to what serves it. */
 #ifndef REEVE_ROUTE_H
 #define REEVE_ROUTE_H
 
@@ -8,6 +8,12 @@
 void route_serve(struct server *s, const struct lane_entry *entry);
 
 /* What serves each opcode; by file. */
+void request_hello(struct server *s, struct request *r); /* a second one */
+void request_nothing(struct server *s, struct request *r);
+void request_ping(struct server *s, struct request *r);
+void request_goodbye(struct server *s, struct request *r);
+void request_stop(struct server *s, struct request *r);
+
 void ask_submit(struct server *s, struct request *r);
 /* The CMD_SUBMIT that makes this flow. */
 CHECKED enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,

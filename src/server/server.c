@@ -60,17 +60,25 @@ enum err server_failed(const struct server *s, struct why *why) {
     return s->failed;
 }
 
-void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
+/* Nothing that came from outside changes the state before it was checked. A read changes nothing: refusals are some. */
+static void require_checked(const struct server *s, conn_id conn, const struct command *cmd) {
+    ENSURE(conn.v == 0 || cmd->kind == CMD_READ || conn.v == s->checked.v);
+}
+
+enum err server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
     const struct guest *g = s->world.guest;
+    require_checked(s, conn, cmd);
     if (g != NULL) g->asked(g->ctx, conn, request, cmd);
-    engine_command(s->engine, cmd);
+    enum err decided = engine_command(s->engine, cmd);
     s->command_count++;
     if (g != NULL) g->decided(g->ctx, conn, request, cmd);
     titan_gates_wrote(s, cmd);
+    return decided;
 }
 
 void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret) {
     const struct guest *g = s->world.guest;
+    require_checked(s, conn, cmd);
     if (g != NULL) g->asked(g->ctx, conn, 0, cmd);
     engine_ask(s->engine, cmd, ret);
     s->command_count++;

@@ -55,7 +55,13 @@ enum session_state {
 struct web; /* below */
 struct resp; /* resp_impl.h */
 
-enum attach_state { ATTACH_NONE, ATTACH_ASKED, ATTACH_DONE };
+/* A worker's session is in session_by_worker from the moment the engine accepted its `attach` to its end, and in no
+ * other moment: then, and only then, worker_number is not 0. */
+enum attach_state {
+    ATTACH_NONE,  /* no worker */
+    ATTACH_ASKED, /* the engine accepted its attach; `attached` leaves when that is durable */
+    ATTACH_DONE,
+};
 
 struct session {
     conn_id conn; /* first: never 0 while in use */
@@ -275,6 +281,7 @@ struct server {
     struct arena arena; /* of one request */
     struct arena show;  /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
+    conn_id checked; /* whose request may send commands: request_check let it pass */
     uint64_t busy_count, request_count, command_count;
 };
 
@@ -288,8 +295,9 @@ struct goner {
 void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void server_fail(struct server *s, enum err e, const struct why *why);
-/* Every command goes this way. `conn` and `request` say where it comes from; 0 = from the server itself. */
-void server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd);
+/* Every command goes this way. `conn` and `request` say where it comes from; 0 = from the server itself. Returns what
+ * was decided, which nobody outside may hear before it is durable. */
+enum err server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd);
 
 /* The same with the answer at once, for who holds it back until engine_lsn of this moment is durable. */
 void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret);

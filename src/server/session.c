@@ -19,6 +19,30 @@ struct session *session_of(const struct server *s, conn_id conn) {
     return index == 0 ? NULL : pool_at(&s->sessions, index);
 }
 
+struct session *session_of_worker(const struct server *s, uint32_t number) {
+    uint32_t index = map_get(&s->session_by_worker, number);
+    struct session *n = index == 0 ? NULL : pool_at(&s->sessions, index);
+    ENSURE(n == NULL || (n->conn.v != 0 && n->worker_number == number));
+    return n;
+}
+
+void session_worker_add(struct server *s, struct session *n, uint32_t number) {
+    REQUIRE(number != 0);
+    REQUIRE(n->worker_number == 0 && n->attach == ATTACH_NONE);
+    ENSURE(map_get(&s->session_by_worker, number) == 0);
+    map_put(&s->session_by_worker, number, map_get(&s->session_by_conn, n->conn.v));
+    n->worker_number = number;
+    n->attach = ATTACH_ASKED;
+}
+
+void session_worker_remove(struct server *s, struct session *n) {
+    n->attach = ATTACH_NONE;
+    if (n->worker_number == 0) return;
+    ENSURE(session_of_worker(s, n->worker_number) == n);
+    map_del(&s->session_by_worker, n->worker_number);
+    n->worker_number = 0;
+}
+
 /* ---- out ---- */
 
 static void read_or_not(struct server *s, struct session *n) {
@@ -93,17 +117,15 @@ void session_busy(struct server *s, struct session *n, uint32_t request, const c
 }
 
 static void forget(struct server *s, struct session *n) {
-    if (n->attach != ATTACH_NONE || n->watches) {
-        bool mapped = n->worker_number != 0 && session_of(s, n->conn) == n &&
-                      map_get(&s->session_by_worker, n->worker_number) == map_get(&s->session_by_conn, n->conn.v);
+    if (n->worker_number != 0 || n->watches) {
         struct goner *g = vec_push(&s->hung_up);
         *g = (struct goner){.conn = n->conn.v, .incarnation = n->incarnation, .watches = n->watches};
-        if (mapped) {
-            map_del(&s->session_by_worker, n->worker_number);
+        if (n->worker_number != 0) {
             g->worker = n->worker;
             n->worker = NULL;
         }
     }
+    session_worker_remove(s, n);
     web_close(s, n);
     titan_close(s, n);
     resp_close(s, n);
@@ -119,21 +141,20 @@ static void forget(struct server *s, struct session *n) {
     u32vec_fini(&n->watch_ids);
     vec_fini(&n->marks);
     bytes_free(n->worker);
-    pool_free(&s->sessions, map_del(&s->session_by_conn, n->conn.v));
+    uint32_t index = map_del(&s->session_by_conn, n->conn.v);
+    ENSURE(n->worker_number == 0 && pool_at(&s->sessions, index) == n); /* no table names its place any more */
+    pool_free(&s->sessions, index);
 }
 
 void session_end(struct server *s, struct session *n) {
     conn_id conn = n->conn;
-    if (n->attach == ATTACH_ASKED) { /* what waited for `attached` has nobody left to go to */
-        n->attach = ATTACH_NONE;
-    }
     forget(s, n);
     s->world.net->ops->close(s->world.net, conn);
 }
 
 void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
-    n->attach = n->attach == ATTACH_ASKED ? ATTACH_NONE : n->attach;
+    if (n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE; /* the refusal does not wait for `attached` */
     if (n->web != NULL)
         web_refuse(s, n, e, text);
     else if (n->resp != NULL)
@@ -204,6 +225,12 @@ void session_enqueue(struct server *s, struct session *n, const struct frame *f)
         else
             snprintf(text, sizeof text, "%s is for a server to say", info->word);
         session_error(s, n, f->request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
+        return;
+    }
+    /* Whatever answers carries the id of the request: what has none is refused before anyone looks at it. */
+    if (info->answer != 0 && f->request == 0) {
+        snprintf(text, sizeof text, "%s needs a request id that is not 0: it is answered", info->word);
+        session_refuse(s, n, 0, ERR_INVALID, text);
         return;
     }
     if (s->draining && info->lane == WIRE_LANE_SECOND) {

@@ -7,6 +7,10 @@
 void session_handler(struct server *s, struct net_handler *ret);
 struct session *session_of(const struct server *s, conn_id conn); /* NULL: it is gone */
 void session_free_all(struct server *s);
+/* The table of workers is changed by these two only. NULL: no session is that worker's. */
+struct session *session_of_worker(const struct server *s, uint32_t number);
+void session_worker_add(struct server *s, struct session *n, uint32_t number);
+void session_worker_remove(struct server *s, struct session *n); /* nothing if it is none */
 
 /* Ends what has not said hello in time; when the next one is due. */
 int64_t session_patience(struct server *s);

@@ -96,7 +96,6 @@ bool streams_stop(struct server *s, conn_id conn, uint32_t request) {
 
 static struct stream *stream_new(struct server *s, struct request *r, enum stream_kind kind) {
     struct streams *x = &s->streams;
-    if (r->id == 0) return NULL;
     if (x->readers.count >= STREAMS_MAX) {
         session_busy(s, r->session, r->id, "too many streams at once", 1000);
         return NULL;

@@ -256,7 +256,6 @@ void tale_ask(struct server *s, struct request *r) {
     struct why why = {{0}};
     uint64_t flow = 0;
     bool resumes = m->since.len > 0;
-    if (r->id == 0) return;
     enum err e = flow_find(s, r, &flow, &why);
     if (e == ERR_OK && resumes && !position_read(m->since, &since))
         e = why_set(&why, ERR_INVALID, "`since` is the position of an event, like 1234.0");

@@ -101,6 +101,18 @@ static enum err job_in(struct server *s, flow_id flow, struct slice name, struct
     return ERR_OK;
 }
 
+enum err target_worker(struct server *s, const struct session *n, struct slice id, struct worker_view *ret,
+                       struct why *why) {
+    struct worker_view v;
+    uint32_t number = view_worker_by_id(server_state(s), id);
+    bool found = number != 0 && view_worker(server_state(s), engine_live(s->engine), number, &v);
+    bool sees_all = n->who.tenant[0] == 0 || (found && v.info->tenant.len == 0);
+    if (!found || (!sees_all && !slice_eq(v.info->tenant, slice_str(n->who.tenant))))
+        return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(id));
+    *ret = v;
+    return ERR_OK;
+}
+
 bool target_service(struct server *s, const struct session *n, struct slice name, struct service_view *ret) {
     struct slice tenant = n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
     return n->job.job.flow.v == 0 && view_service(server_state(s), tenant, name, ret);

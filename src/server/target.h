@@ -24,6 +24,9 @@ CHECKED enum err target_look(struct server *s, const struct session *n, struct s
 CHECKED enum err target_job(struct server *s, const struct session *n, struct slice text, struct job_view *ret,
                             struct why *why);
 
+/* The worker with this id, in full. That of another tenant is not there. */
+CHECKED enum err target_worker(struct server *s, const struct session *n, struct slice id, struct worker_view *ret,
+                               struct why *why);
 bool target_service(struct server *s, const struct session *n, struct slice name, struct service_view *ret);
 
 #endif

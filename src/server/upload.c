@@ -2,6 +2,7 @@
 #include "upload.h"
 
 #include "panic.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "stream.h"
@@ -63,10 +64,12 @@ static uint32_t place_of(const struct server *s, uint64_t number) {
 enum err upload_begin(struct server *s, const struct session *n, const blob_hash *expected, uint64_t *ret,
                       struct why *why) {
     struct streams *x = &s->streams;
+    enum err e = request_check(s, n, WIRE_BLOB_PUT, NULL, why); /* whatever it came by */
+    if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);
     if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
     struct upload *u = pool_at(&x->uploads, index);
-    enum err e = blob_put_begin(s->vault.blobs, stream_tenant(n), &u->put, why);
+    e = blob_put_begin(s->vault.blobs, stream_tenant(n), &u->put, why);
     if (e != ERR_OK) {
         pool_free(&x->uploads, index);
         return e;
@@ -186,7 +189,6 @@ void stream_blob_end(struct server *s, struct request *r) {
     uint32_t index = 0;
     struct upload *u = upload_of(s, r, m->upload, &index);
     if (u == NULL) return;
-    if (r->id == 0) return;
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(u->hash.at, m->hash.ptr, DIGEST_BYTES);
         u->has_hash = true;
@@ -202,7 +204,6 @@ void stream_blob_put(struct server *s, struct request *r) {
     const struct wire_blob_put *m = r->message;
     struct why why = {{0}};
     uint64_t number = 0;
-    if (r->id == 0) return;
     enum err e = upload_begin(s, r->session, NULL, &number, &why);
     for (size_t at = 0; e == ERR_OK && at < m->data.len; at += PIECE_BYTES) {
         size_t left = m->data.len - at;

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "callback.h"
+#include "requests.h"
 #include "session.h"
 #include "uri.h"
 #include "vouch.h"
@@ -197,9 +198,8 @@ static bool check_route(struct server *s, struct session *n) {
     } else if (m.route == NULL) {
         snprintf(text, sizeof text, "this path answers to %s", allow_of(m.verbs, allow));
         web_say_error(s, n, ERR_UNSUPPORTED, 405, text, NULL, allow);
-    } else if (!role_may(n->who.roles, m.route->op)) {
-        snprintf(text, sizeof text, "%s may not %s: the role for it is missing", n->who.name, wire_word(m.route->op));
-        web_say_error(s, n, ERR_FORBIDDEN, 0, text, NULL, NULL);
+    } else if ((e = request_may(s, n, m.route->op, &why)) != ERR_OK) {
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
     } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && m.route->body != API_BODY_BYTES &&
                !web_is_json(r)) {
         web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);

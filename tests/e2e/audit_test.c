@@ -134,7 +134,7 @@ static void what_makes_no_sense_is_refused(void **state) {
     webclient_open(&c, server.address, webgot_text(&client, &got, "token"));
     got = webclient_ask(&c, "GET", "/api/v1/audit", NULL);
     assert_int_equal(got.status, 403);
-    assert_has(got.body, "of all tenants");
+    assert_has(got.body, "concerns all tenants");
     webclient_close(&c);
 }
 

@@ -139,7 +139,8 @@ static void a_worker_serves_one_tenant(void **state) {
     assert_on(r, more, "any");
     /* nobody comes into the jobs of another tenant under a worker's name */
     struct worker_info thief = {.tenant = SLICE("globex"), .slots = 1};
-    assert_int_equal(rig_attach_as(r, "own", 2, &thief), ERR_FORBIDDEN);
+    assert_int_equal(rig_attach_as(r, "own", 2, &thief), ERR_INVALID);
+    assert_int_equal(rig_attach_as(r, "own", 0, &thief), ERR_INVALID); /* nor learns which incarnation it is in */
     assert_on(r, flow, "own");
     assert_ok(rig_attach_as(r, "own", 2, &(struct worker_info){.tenant = SLICE("acme"), .slots = 1}));
     struct slice name;

@@ -348,20 +348,20 @@ static void stale_messages_are_refused_and_counted(void **state) {
     assert_ok(rig_attach(r, "v", 1, 1));
     const struct job_ref job = ref_of(1, 0);
     uint64_t stale = rig_counts(r).stale_refused;
-    assert_refused(r, rig_done(r, "w", 2, ref_of(9, 0), 1, OUTCOME_OK), ERR_STALE, "not known");
-    assert_refused(r, rig_done(r, "w", 2, ref_of(1, 5), 1, OUTCOME_OK), ERR_STALE, "not known");
+    assert_refused(r, rig_done(r, "w", 2, ref_of(9, 0), 1, OUTCOME_OK), ERR_STALE, "not this worker's");
+    assert_refused(r, rig_done(r, "w", 2, ref_of(1, 5), 1, OUTCOME_OK), ERR_STALE, "not this worker's");
     assert_refused(r, rig_done(r, "w", 2, job, 2, OUTCOME_OK), ERR_STALE, "attempt 2");
     assert_refused(r, rig_done(r, "v", 1, job, 1, OUTCOME_OK), ERR_STALE, "not this worker's");
     assert_refused(r, rig_done(r, "w", 1, job, 1, OUTCOME_OK), ERR_STALE, "not this worker's");
     assert_refused(r, rig_started(r, "w", 3, job, 1), ERR_STALE, "not this worker's");
     assert_int_equal(rig_counts(r).stale_refused, stale + 6);
     assert_ok(rig_done(r, "w", 2, job, 1, OUTCOME_OK));
-    assert_refused(r, rig_started(r, "w", 2, job, 1), ERR_STALE, "no open attempt");
+    assert_refused(r, rig_started(r, "w", 2, job, 1), ERR_STALE, "not this worker's");
     assert_ok(
         rig_done(r, "w", 2, job, 1, OUTCOME_EXIT)); /* repeated: the same acknowledgement, the first word counts */
     assert_true(r->reply.repeated);
     assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
-    assert_refused(r, rig_done(r, "w", 2, job, 0, OUTCOME_OK), ERR_STALE, "no open attempt");
+    assert_refused(r, rig_done(r, "w", 2, job, 0, OUTCOME_OK), ERR_STALE, "not this worker's");
     submit(r, 3, 2);
     assert_refused(r, rig_done(r, "w", 2, ref_of(2, 0), 0, OUTCOME_OK), ERR_STALE, "attempt 0");
 }
