@@ -136,7 +136,8 @@ static bool speaks_only_http(const struct session *n) {
 }
 
 /* The last words are in the language that the peer has spoken. Bytes of ours on a connection that was silent so far
- * would be taken for the answer to its first request: browsers open connections before they need them. */
+ * would be taken for the answer to its first request: browsers open connections before they need them. Text hears
+ * HTTP, and so does TLS where there is none, as with other servers: its clients tell from it what is wrong. */
 static void say_why(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
     if (n->web != NULL) {
@@ -145,7 +146,7 @@ static void say_why(struct server *s, struct session *n, uint32_t request, enum 
         session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
     } else if (n->spoken == SNIFF_RESP && n->resp != NULL) {
         resp_refuse(s, n, text);
-    } else if (n->spoken == SNIFF_TEXT || n->spoken == SNIFF_RESP) {
+    } else if (n->spoken == SNIFF_TEXT || n->spoken == SNIFF_RESP || n->spoken == SNIFF_TLS) {
         web_open(s, n);
         web_say_error(s, n, ERR_INVALID, 400, text, NULL, NULL);
     }

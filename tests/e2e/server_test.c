@@ -658,8 +658,8 @@ static void nobody_hears_a_protocol_that_it_has_not_spoken(void **state) {
     assert_string_equal(said_to("", 0), "");
     assert_string_equal(said_to("GE", 2), ""); /* too few to tell */
     assert_string_equal(said_to("\x01\x02\x03\x04\x05\x06\x07\x08", 8), "");
-    assert_string_equal(said_to("\x16\x03\x01", 3), "");
-    static const char *const texts[] = {"SSH-2.0-client\r\n", "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n", "PING\r\n"};
+    static const char *const texts[] = {"\x16\x03\x01", "SSH-2.0-client\r\n", "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n",
+                                        "PING\r\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         assert_memory_equal(said_to(texts[i], strlen(texts[i])), "HTTP/1.1 400 ", 13);
     assert_memory_equal(said_to("GET / HTTP/1.1\r\n", 16), "HTTP/1.1 408 ", 13);
@@ -680,10 +680,12 @@ static void who_does_not_say_hello_makes_room(void **state) {
         assert_true(wireclient_dial(&silent[i], server.address));
         assert_true(wireclient_send_raw(&silent[i], "\x02", 1));
     }
-    /* the fifth is one too many, and the first of them goes */
-    assert_true(wireclient_next(&silent[0], 20000, &got));
-    assert_int_equal(got.op, WIRE_ERROR);
-    assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "strangers_max"));
+    /* the fifth is one too many, and the first of them goes; it hears why if its byte was read by then */
+    if (wireclient_next(&silent[0], 20000, &got)) {
+        assert_int_equal(got.op, WIRE_ERROR);
+        assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "strangers_max"));
+    }
+    assert_true(realserver_says(&server, "strangers_max"));
     for (size_t i = 1; i < 5; i++) {
         assert_true(wireclient_next(&silent[i], 20000, &got));
         assert_int_equal(got.op, WIRE_ERROR);
