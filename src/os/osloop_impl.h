@@ -17,7 +17,9 @@
 #define OSLOOP_GRACE_MS 5000
 #define OSLOOP_MEET_MS 5000    /* for the first bytes of a connection, and as long again for a handshake */
 #define OSLOOP_KEEPALIVE_S 60  /* a peer that vanished without a word is noticed some minutes later */
-#define OSLOOP_MEETING_MAX 1024u /* connections in that state; further ones are hung up on */
+#define OSLOOP_MEETING_MAX 1024u /* connections in that state; with more, the oldest of them goes */
+#define OSLOOP_MEETING_SHARE (OSLOOP_MEETING_MAX / 2u) /* of those from one address; then its own oldest goes */
+#define OSLOOP_ORIGINS 256u /* addresses are counted by a hash: two that share one share their part */
 #define OSLOOP_PLAIN_BYTES (64u * 1024u)
 #define OSLOOP_LISTENERS_MAX 8u
 #define OSLOOP_SIGNALS_MAX 8u
@@ -46,6 +48,7 @@ struct conn {
     bool is_pipe, reading, paused, writing, dirty;
     bool is_known;       /* to its owner: dialed, or opened */
     int64_t by_ms;       /* meeting, leaving: when patience ends */
+    uint8_t origin;      /* meeting: hash of the address it came from */
     union osloop_stream s;
     uv_connect_t connect;
     uv_getaddrinfo_t resolve;
@@ -100,7 +103,8 @@ struct osloop {
     uint64_t id_last;
     struct vec dirty;   /* uint64_t: connections with something to send or to tell */
     struct vec hurried; /* uint64_t: connections whose time is limited: meeting or leaving */
-    uint32_t meeting_count;
+    uint32_t meeting_count; /* that came to us, when the turn began, and those since */
+    uint32_t meeting_from[OSLOOP_ORIGINS];
     struct ostls *tls_server, *tls_client; /* owned; NULL = plain only */
     char *plain_space; /* OSLOOP_PLAIN_BYTES, with the first TLS connection */
     struct listener listeners[OSLOOP_LISTENERS_MAX];
@@ -129,6 +133,7 @@ void osnet_mark_dirty(struct conn *c);
 void osnet_write(struct conn *c);
 void osnet_read(struct conn *c);
 void osnet_hurry(struct conn *c, int64_t ms);
+void osnet_meeting_begins(struct conn *c); /* that came to us: another may have to go for it */
 void osnet_leave(struct conn *c); /* what is gathered still goes out */
 
 void osnet_meet(struct conn *c);                       /* connected: finds out what it speaks */

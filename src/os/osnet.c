@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "hash.h"
 #include "osloop_impl.h"
 #include "panic.h"
 
@@ -150,11 +151,48 @@ void osnet_fail_now(struct conn *c, const char *text) {
 
 /* ---- time ---- */
 
+/* The network of a home or a machine with IPv6 has all addresses with the same first half. */
+static uint8_t origin_of(struct conn *c) {
+    struct sockaddr_storage a = {0};
+    int len = sizeof a;
+    uint64_t bits = 0;
+    if (uv_tcp_getpeername(&c->s.tcp, (struct sockaddr *)&a, &len) != 0) return 0;
+    if (a.ss_family == AF_INET6)
+        memcpy(&bits, &((struct sockaddr_in6 *)&a)->sin6_addr, sizeof bits);
+    else
+        bits = ((struct sockaddr_in *)&a)->sin_addr.s_addr;
+    return (uint8_t)(hash_mix(bits) % OSLOOP_ORIGINS);
+}
+
 void osnet_hurry(struct conn *c, int64_t ms) {
     bool listed = c->state == CONN_MEETING && c->by_ms != 0;
     c->by_ms = osloop_mono_ms() + ms;
     if (!listed) *(uint64_t *)vec_push(&c->loop->hurried) = c->id;
     osloop_again(c->loop); /* the loop may be waiting for a later time */
+}
+
+/* The oldest of those that have come and not finished their handshake; from one address, if they are too many from
+ * there. Whoever means it is done within a few round trips, so the oldest is the one that does not. */
+static void meeting_end_oldest(struct osloop *l, bool from_all, uint8_t origin) {
+    for (uint32_t i = 0; i < l->hurried.count; i++) {
+        struct conn *c = conn_of(l, (conn_id){*(uint64_t *)vec_at(&l->hurried, i)});
+        if (c == NULL || c->state != CONN_MEETING || c->is_known || !(from_all || c->origin == origin)) continue;
+        l->meeting_count--;
+        l->meeting_from[c->origin]--;
+        conn_end(c);
+        return;
+    }
+}
+
+void osnet_meeting_begins(struct conn *c) {
+    struct osloop *l = c->loop;
+    c->origin = origin_of(c);
+    if (l->meeting_from[c->origin] >= OSLOOP_MEETING_SHARE)
+        meeting_end_oldest(l, false, c->origin);
+    else if (l->meeting_count >= OSLOOP_MEETING_MAX)
+        meeting_end_oldest(l, true, 0);
+    l->meeting_count++;
+    l->meeting_from[c->origin]++;
 }
 
 void osnet_leave(struct conn *c) {
@@ -323,7 +361,9 @@ void osnet_flush(struct osloop *l) {
 
 int64_t osnet_patience(struct osloop *l) {
     int64_t now = osloop_mono_ms(), next = TIME_NEVER;
-    uint32_t kept = 0, meeting = 0;
+    uint32_t kept = 0;
+    l->meeting_count = 0;
+    memset(l->meeting_from, 0, sizeof l->meeting_from);
     for (uint32_t i = 0; i < l->hurried.count; i++) {
         uint64_t id = *(uint64_t *)vec_at(&l->hurried, i);
         struct conn *c = conn_of(l, (conn_id){id});
@@ -333,12 +373,14 @@ int64_t osnet_patience(struct osloop *l) {
             osnet_fail_now(c, "the handshake took too long");
             continue;
         }
-        meeting += c->state == CONN_MEETING;
+        if (c->state == CONN_MEETING && !c->is_known) {
+            l->meeting_count++;
+            l->meeting_from[c->origin]++;
+        }
         if (c->by_ms < next) next = c->by_ms;
         *(uint64_t *)vec_at(&l->hurried, kept++) = id;
     }
     l->hurried.count = kept;
-    l->meeting_count = meeting;
     return next;
 }
 

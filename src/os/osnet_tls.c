@@ -38,11 +38,7 @@ void osnet_meet(struct conn *c) {
     }
     c->state = CONN_MEETING;
     c->by_ms = 0;
-    if (l->meeting_count >= OSLOOP_MEETING_MAX && !c->is_known) {
-        osnet_fail_now(c, "");
-        return;
-    }
-    l->meeting_count++;
+    if (!c->is_known) osnet_meeting_begins(c);
     osnet_hurry(c, OSLOOP_MEET_MS);
     osnet_read(c);
     if (!c->is_known || c->state != CONN_MEETING) return;

@@ -23,11 +23,15 @@ static const struct beginning beginnings[] = {
 #undef BEGINNING
 };
 
+static bool is_text(uint8_t c) {
+    return (c >= ' ' && c <= '~') || c == '\r' || c == '\n' || c == '\t';
+}
+
 enum sniff sniff(struct slice first) {
     if (first.len > 1 && first.ptr[0] == '*')
-        return first.ptr[1] >= '0' && first.ptr[1] <= '9' ? SNIFF_RESP : SNIFF_UNKNOWN;
+        return first.ptr[1] >= '0' && first.ptr[1] <= '9' ? SNIFF_RESP : SNIFF_TEXT;
     if (first.len == 0 || first.ptr[0] == '*') return SNIFF_MORE;
-    enum sniff found = SNIFF_UNKNOWN;
+    enum sniff found = is_text(first.ptr[0]) ? SNIFF_TEXT : SNIFF_UNKNOWN;
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
         struct slice bytes = beginnings[i].bytes;
         size_t common = first.len < bytes.len ? first.len : bytes.len;
@@ -42,6 +46,7 @@ const char *sniff_word(enum sniff s) {
     switch (s) {
     case SNIFF_MORE: return "more";
     case SNIFF_UNKNOWN: return "unknown";
+    case SNIFF_TEXT: return "text";
     case SNIFF_NATIVE: return "native";
     case SNIFF_HTTP: return "http";
     case SNIFF_RESP: return "resp";

@@ -8,6 +8,7 @@
 enum sniff {
     SNIFF_MORE,    /* so far it could be several things */
     SNIFF_UNKNOWN, /* it is nothing that we speak */
+    SNIFF_TEXT,    /* the same, but a text: a request of a protocol that is spoken in lines, HTTP perhaps */
     SNIFF_NATIVE,  /* native v2: 02 */
     SNIFF_HTTP,    /* a method and a space */
     SNIFF_RESP,    /* an array of RESP: an asterisk and a digit */

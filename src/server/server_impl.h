@@ -70,6 +70,7 @@ struct session {
     bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
     bool is_dash;  /* came by the listener for Titan's dashboard (titan_web.h), and has a titan_talk beside its web */
     bool is_resp;  /* came by the listener for RESP (resp_session.h) */
+    uint8_t spoken; /* enum sniff: what its first bytes were; SNIFF_MORE = too few have come */
     uint32_t uid;
     int64_t opened_ms;
     char address[64];

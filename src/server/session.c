@@ -7,7 +7,7 @@
 #include "panic.h"
 #include "sniff.h"
 #include "vouch.h"
-#include "web.h"
+#include "web_impl.h"
 
 #define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
@@ -152,15 +152,30 @@ void session_end(struct server *s, struct session *n) {
     s->world.net->ops->close(s->world.net, conn);
 }
 
-void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+static bool speaks_only_http(const struct session *n) {
+    return n->is_orion || n->is_dash;
+}
+
+/* The last words are in the language that the peer has spoken. Bytes of ours on a connection that was silent so far
+ * would be taken for the answer to its first request: browsers open connections before they need them. Text hears
+ * HTTP, and so does TLS where there is none, as with other servers: its clients tell from it what is wrong. */
+static void say_why(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
-    if (n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE; /* the refusal does not wait for `attached` */
-    if (n->web != NULL)
+    if (n->web != NULL) {
         web_refuse(s, n, e, text);
-    else if (n->resp != NULL)
-        resp_refuse(s, n, text);
-    else
+    } else if (n->spoken == SNIFF_NATIVE && !speaks_only_http(n)) {
         session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
+    } else if (n->spoken == SNIFF_RESP && n->resp != NULL) {
+        resp_refuse(s, n, text);
+    } else if (n->spoken == SNIFF_TEXT || n->spoken == SNIFF_RESP || n->spoken == SNIFF_TLS) {
+        web_open(s, n);
+        web_say_error(s, n, ERR_INVALID, 400, text, NULL, NULL);
+    }
+}
+
+void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    if (n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE; /* the refusal does not wait for `attached` */
+    say_why(s, n, request, e, text);
     server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, text);
     session_end(s, n);
 }
@@ -277,7 +292,8 @@ static size_t frames_take(struct server *s, struct session *n, struct slice in) 
 static bool sniffed(struct server *s, struct session *n, struct slice first) {
     enum sniff what = sniff(first);
     char text[120];
-    bool only_http = n->is_orion || n->is_dash;
+    bool only_http = speaks_only_http(n);
+    n->spoken = (uint8_t)what;
     if (what == SNIFF_NATIVE && !only_http) return true;
     if (what == SNIFF_HTTP) web_open(s, n);
     if (what == SNIFF_RESP && !only_http) resp_open(s, n);
@@ -297,6 +313,7 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         return;
     }
     if (n->resp != NULL) {
+        n->spoken = SNIFF_RESP;
         resp_received(s, n, bytes);
         return;
     }

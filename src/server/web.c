@@ -2,6 +2,7 @@
 #include "web.h"
 
 #include "orion_session.h"
+#include "panic.h"
 #include "session.h"
 #include "titan_web.h"
 #include "web_impl.h"
@@ -50,10 +51,7 @@ void web_fini(struct server *s) {
 
 void web_open(struct server *s, struct session *n) {
     uint32_t index = pool_alloc(&s->webs.all);
-    if (index == 0) {
-        session_end(s, n);
-        return;
-    }
+    ENSURE(index != 0); /* there are as many as sessions */
     struct web *w = pool_at(&s->webs.all, index);
     w->conn = n->conn;
     w->index = index;

@@ -2,6 +2,7 @@
  * makes no sense it refuses with a sentence. */
 #include "test.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -605,16 +606,13 @@ static void strangers_are_refused(void **state) {
     struct wiregot got;
     hello_refused("", ERR_UNAUTHENTICATED);
     hello_refused("rv_guess", ERR_UNAUTHENTICATED);
-    static const char *const first_bytes[] = {"SSH-2.0-client\r\n", "\x01\x02\x03\x04\x05\x06\x07\x08",
-                                              "\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"};
-    for (size_t i = 0; i < sizeof first_bytes / sizeof first_bytes[0]; i++) {
-        assert_true(wireclient_dial(&c, server.address));
-        assert_true(wireclient_send_raw(&c, first_bytes[i], strlen(first_bytes[i])));
-        assert_true(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
-        assert_int_equal(got.op, WIRE_ERROR);
-        assert_false(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
-        wireclient_close(&c);
-    }
+    static const char bad_header[] = "\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+    assert_true(wireclient_dial(&c, server.address));
+    assert_true(wireclient_send_raw(&c, bad_header, sizeof bad_header - 1));
+    assert_true(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
+    assert_int_equal(got.op, WIRE_ERROR);
+    assert_false(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
+    wireclient_close(&c);
     /* a hello of a megabyte is refused by its header, before we hold it */
     assert_true(wireclient_dial(&c, server.address));
     assert_true(wireclient_send_raw(&c, "\x02\x01\0\0\0\0\0\x01\0\0\0\0\0\x10\0\0", 16));
@@ -630,6 +628,43 @@ static void strangers_are_refused(void **state) {
     wireclient_close(&c);
 }
 
+/* Everything that the server says to this, up to its end. */
+static const char *said_to(const char *bytes, size_t len) {
+    static char said[4096];
+    struct wireclient c;
+    size_t got = 0;
+    ssize_t n;
+    assert_true(wireclient_dial(&c, server.address));
+    if (len > 0) assert_true(wireclient_send_raw(&c, bytes, len));
+    struct pollfd p = {.fd = c.fd, .events = POLLIN};
+    while (got < sizeof said - 1 && poll(&p, 1, WIRECLIENT_WAIT_MS) > 0 &&
+           (n = read(c.fd, said + got, sizeof said - 1 - got)) > 0)
+        got += (size_t)n;
+    assert_true(p.revents != 0); /* it was ended, not waited for */
+    said[got] = 0;
+    assert_int_equal(strlen(said), got);
+    wireclient_close(&c);
+    return said;
+}
+
+/* A connection hears its own protocol or nothing: bytes of ours on a connection that a browser opened before it needed
+ * it would be taken for the answer to its first request. */
+static void nobody_hears_a_protocol_that_it_has_not_spoken(void **state) {
+    (void)state;
+    realserver_kill(&server);
+    server.flags[0] = "--hello-ms";
+    server.flags[1] = "200";
+    realserver_start(&server);
+    assert_string_equal(said_to("", 0), "");
+    assert_string_equal(said_to("GE", 2), ""); /* too few to tell */
+    assert_string_equal(said_to("\x01\x02\x03\x04\x05\x06\x07\x08", 8), "");
+    static const char *const texts[] = {"\x16\x03\x01", "SSH-2.0-client\r\n", "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n",
+                                        "PING\r\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        assert_memory_equal(said_to(texts[i], strlen(texts[i])), "HTTP/1.1 400 ", 13);
+    assert_memory_equal(said_to("GET / HTTP/1.1\r\n", 16), "HTTP/1.1 408 ", 13);
+}
+
 static void who_does_not_say_hello_makes_room(void **state) {
     (void)state;
     struct wireclient silent[5], c;
@@ -641,11 +676,16 @@ static void who_does_not_say_hello_makes_room(void **state) {
     server.flags[3] = "4";
     realserver_start(&server);
     wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
-    for (size_t i = 0; i < 5; i++) assert_true(wireclient_dial(&silent[i], server.address));
-    /* the fifth is one too many, and the first of them goes */
-    assert_true(wireclient_next(&silent[0], 20000, &got));
-    assert_int_equal(got.op, WIRE_ERROR);
-    assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "strangers_max"));
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(wireclient_dial(&silent[i], server.address));
+        assert_true(wireclient_send_raw(&silent[i], "\x02", 1));
+    }
+    /* the fifth is one too many, and the first of them goes; it hears why if its byte was read by then */
+    if (wireclient_next(&silent[0], 20000, &got)) {
+        assert_int_equal(got.op, WIRE_ERROR);
+        assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "strangers_max"));
+    }
+    assert_true(realserver_says(&server, "strangers_max"));
     for (size_t i = 1; i < 5; i++) {
         assert_true(wireclient_next(&silent[i], 20000, &got));
         assert_int_equal(got.op, WIRE_ERROR);
@@ -928,6 +968,7 @@ int main(void) {
         TEST(a_blob_is_there_after_a_kill),
         TEST(keys_are_kept_and_watched),
         TEST(strangers_are_refused),
+        TEST(nobody_hears_a_protocol_that_it_has_not_spoken),
         TEST(who_does_not_say_hello_makes_room),
         TEST(roles_bound_what_a_token_may),
         TEST(what_makes_no_sense_is_refused),

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -298,6 +299,28 @@ static void who_says_nothing_is_hung_up_on(void **state) {
     realshell_must(&shell, "ls --server $S --tls-ca $D/tls/ca.pem");
 }
 
+/* Many who begin a handshake and stop cost nothing but a place, and it is their oldest that makes room. */
+static void half_handshakes_keep_nobody_out(void **state) {
+    (void)state;
+    enum { COUNT = 1500 };
+    static struct wireclient half[COUNT];
+    struct rlimit files;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    tls_server();
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_true(wireclient_dial(&half[i], server.address + 6));
+        (void)wireclient_send_raw(&half[i], "\x16\x03\x01", 3);
+    }
+    struct pollfd p = {.fd = half[0].fd, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, WIRECLIENT_WAIT_MS), 1); /* the first of them has gone */
+    realshell_must(&shell, "ls --server $S --tls-ca $D/tls/ca.pem");
+    p.fd = half[COUNT - 1].fd;
+    assert_int_equal(poll(&p, 1, 0), 0); /* the last has not: room was made for it, too */
+    for (size_t i = 0; i < COUNT; i++) wireclient_close(&half[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(two_commands_lead_to_a_cluster_with_tls, setup, teardown),
@@ -314,6 +337,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(everyone_may_have_to, setup, teardown),
         cmocka_unit_test_setup_teardown(http_goes_the_same_way, setup, teardown),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_hung_up_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(half_handshakes_keep_nobody_out, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* sniff_test.c: every protocol is told by its first bytes, a shorter beginning asks for more, all else is unknown. */
+/* sniff_test.c: every protocol is told by its first bytes, a shorter beginning asks for more, all else is unknown, or
+ * a text of some other protocol. */
 #include "test.h"
 
 #include "sniff.h"
@@ -25,16 +26,16 @@ static const struct {
     {T("OPTIONS * HTTP/1.1\r\n"), SNIFF_HTTP},
     {T("CONNECT a:1 HTTP/1.1\r\n"), SNIFF_HTTP},
     {T("TRACE / HTTP/1.1\r\n"), SNIFF_HTTP},
-    {T("PRI * HTTP/2.0\r\n"), SNIFF_UNKNOWN},
-    {T("get / HTTP/1.1\r\n"), SNIFF_UNKNOWN},
-    {T("GETX"), SNIFF_UNKNOWN},
-    {T("PING\r\n"), SNIFF_UNKNOWN},
-    {T("*a"), SNIFF_UNKNOWN},
+    {T("PRI * HTTP/2.0\r\n"), SNIFF_TEXT},
+    {T("get / HTTP/1.1\r\n"), SNIFF_TEXT},
+    {T("GETX"), SNIFF_TEXT},
+    {T("PING\r\n"), SNIFF_TEXT},
+    {T("*a"), SNIFF_TEXT},
     {T("\x16\x02"), SNIFF_UNKNOWN},
     {T("\x03"), SNIFF_UNKNOWN},
     {T("\x00"), SNIFF_UNKNOWN},
-    {T("\r\n"), SNIFF_UNKNOWN},
-    {T("SSH-2.0-x"), SNIFF_UNKNOWN},
+    {T("\r\n"), SNIFF_TEXT},
+    {T("SSH-2.0-x"), SNIFF_TEXT},
 };
 
 static void the_first_bytes_tell(void **state) {
