@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "flowlist.h"
+#include "jobtoken.h"
 #include "past.h"
 #include "route.h"
 #include "session.h"
@@ -323,8 +324,9 @@ void ask_list(struct server *s, struct request *r) {
     bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
     if (!marked && !slice_decimal(m->cursor, &p.cursor))
         e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
-    if (e == ERR_OK && r->session->job.job.flow.v != 0 && m->what != WIRE_LIST_JOBS)
-        e = why_set(&why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
+    if (e == ERR_OK && jobtoken_is_confined(r->session) && m->what != WIRE_LIST_JOBS)
+        e = why_set(&why, ERR_FORBIDDEN,
+                    "a job may list the jobs of its own flow, nothing else: its token may not read");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
         flowlist_ask(s, r, p.cursor, p.most);
         return;
