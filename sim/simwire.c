@@ -160,7 +160,8 @@ static void options_of(struct arena *a, const struct options *o, struct wire_opt
                                  .cache_ms = o->cache_ms,
                                  .calls = o->calls,
                                  .poll_ms = o->poll_ms,
-                                 .poll_cap_ms = o->poll_cap_ms};
+                                 .poll_cap_ms = o->poll_cap_ms,
+                                 .token_rights = o->token_rights};
     demand_of(a, &o->demand, &ret->demand);
 }
 

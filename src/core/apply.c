@@ -65,10 +65,18 @@ static void judge_new(struct state *s, uint32_t flow, uint32_t first, const stru
     for (uint32_t i = 0; i < jobs->count; i++) job_judge_as(s, flow_at(s, flow)->jobs.at[first + i], &list[i]);
 }
 
+/* What a policy put on a job holds for all that it adds or submits. */
+static void constrain_new(struct state *s, struct flow *f, uint32_t first, struct slice constraints) {
+    if (constraints.len == 0) return;
+    struct slice kept = arena_slice(&f->arena, constraints);
+    for (uint32_t i = first; i < f->jobs.count; i++) job_extra(s, job_at(s, f->jobs.at[i]))->constraints = kept;
+}
+
 static void apply_submitted(struct state *s, const struct rec_submitted *r) {
     uint32_t tenant = tenant_take(s, r->head.tenant);
     uint32_t flow = flow_new(s, r, tenant);
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
+    constrain_new(s, flow_at(s, flow), 0, r->constraints);
     if (r->key.len && !MUTANT(key_forgotten))
         key_add(s, tenant, r->key, r->key_hash, r->flow, r->jobs.count, (wall_time){r->key_expires_ms});
     if (r->schedule.len) schedule_fired(s, schedule_find(s, tenant, r->schedule, &s->scratch), flow, r);
@@ -83,10 +91,7 @@ static void apply_added(struct state *s, const struct rec_added *r) {
     uint32_t first = f->jobs.count;
     f->more = r->more;
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
-    if (r->constraints.len) {
-        struct slice kept = arena_slice(&f->arena, r->constraints);
-        for (uint32_t i = first; i < f->jobs.count; i++) job_extra(s, job_at(s, f->jobs.at[i]))->constraints = kept;
-    }
+    constrain_new(s, f, first, r->constraints);
     flow_event(s, f);
     judge_new(s, flow, first, &r->jobs);
     work_touch(s, flow);

@@ -85,8 +85,14 @@ void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t s
 /* New jobs, for a flow (NULL: a new one) or a template: checked, ordered, completed. */
 enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
                      const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs);
-/* What a job may add to its own flow, with what it hands on. */
-enum err decide_adder(struct decision *d, const struct cmd_add *c, struct cmd_jobs *ret, struct slice *ret_constraints);
+struct adder {
+    struct job_ref job; /* that adds or submits jobs */
+    uint64_t fence;     /* of its attempt */
+    flow_id flow;       /* that they are for; 0 = a new one */
+};
+/* What a job may add or submit, with what it hands on. */
+enum err decide_adder(struct decision *d, const struct adder *a, const struct cmd_jobs *given, struct cmd_jobs *ret,
+                      struct slice *ret_constraints);
 /* Whether a job may carry a cache key. */
 enum err decide_memoised(struct decision *d, struct slice name, const struct options *o, bool has_undo);
 enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret);

@@ -1,5 +1,6 @@
-/* decide_adder.c: jobs that a job adds to its own flow. They get nothing that it does not have itself: they run in its
- * pools, at its priority at most, under the constraints that were put on it. See decide.h. */
+/* decide_adder.c: jobs that a job adds to a flow, or submits as a new one. They get nothing that it does not have itself:
+ * they run in its pools, at its priority at most, under the constraints that were put on it, and with no more rights
+ * in their tokens than it has in its own. See decide.h. */
 #include "decide.h"
 #include "expand.h"
 #include "job.h"
@@ -20,25 +21,33 @@ static enum err inherit_pools(struct decision *d, const struct demand *own, stru
                   SLICE_FMT(ret->pool.len ? ret->pool : ret->topic));
 }
 
-enum err decide_adder(struct decision *d, const struct cmd_add *c, struct cmd_jobs *ret,
+static enum err inherit_options(struct decision *d, const struct options *own, struct options *ret) {
+    /* a service is its tenant's, and another flow may have deployed it */
+    if (ret->kind == JOB_SERVICE && !(own->token_rights & TOKEN_SUBMIT))
+        return refuse(d, ERR_FORBIDDEN, "a job cannot add jobs that deploy services: its token may not submit");
+    if (ret->token_rights & ~own->token_rights)
+        return refuse(d, ERR_FORBIDDEN, "a job cannot give a token more rights than its own has");
+    if (ret->priority > own->priority) ret->priority = own->priority;
+    return inherit_pools(d, &own->demand, &ret->demand);
+}
+
+enum err decide_adder(struct decision *d, const struct adder *a, const struct cmd_jobs *given, struct cmd_jobs *ret,
                       struct slice *ret_constraints) {
     const struct state *s = d->state;
-    uint32_t job = job_find(s, c->adder);
+    uint32_t job = job_find(s, a->job);
     const struct job *j = job ? job_at(s, job) : NULL;
-    if (j == NULL || !job_state_is_active(j->state) || run_at(s, j->link)->fence != c->fence)
+    if (j == NULL || !job_state_is_active(j->state) || run_at(s, j->link)->fence != a->fence)
         return refuse(d, ERR_STATE, "the attempt that adds jobs is over");
-    if (c->flow.v != c->adder.flow.v) return refuse(d, ERR_FORBIDDEN, "a job adds jobs to its own flow only");
     const struct options *own = job_options(s, j);
-    struct options *sets = ARENA_ARRAY(d->arena, struct options, c->jobs.profile_count + 1);
-    for (uint32_t i = 0; i < c->jobs.profile_count; i++) {
-        sets[i] = c->jobs.profiles[i];
-        /* a service is its tenant's, and another flow may have deployed it */
-        if (sets[i].kind == JOB_SERVICE) return refuse(d, ERR_FORBIDDEN, "a job cannot add jobs that deploy services");
-        if (sets[i].priority > own->priority) sets[i].priority = own->priority;
-        enum err e = inherit_pools(d, &own->demand, &sets[i].demand);
+    if (a->flow.v != a->job.flow.v && !(own->token_rights & TOKEN_SUBMIT))
+        return refuse(d, ERR_FORBIDDEN, "a job adds jobs to its own flow only: its token may not submit");
+    struct options *sets = ARENA_ARRAY(d->arena, struct options, given->profile_count + 1);
+    for (uint32_t i = 0; i < given->profile_count; i++) {
+        sets[i] = given->profiles[i];
+        enum err e = inherit_options(d, own, &sets[i]);
         if (e != ERR_OK) return e;
     }
-    *ret = c->jobs;
+    *ret = *given;
     ret->profiles = sets;
     const struct job *bound = j->part == PART_CHILD ? expand_whole(s, j) : j; /* children have those of the whole */
     *ret_constraints = bound->extra ? extra_at(s, bound->extra)->constraints : slice_of(NULL, 0);

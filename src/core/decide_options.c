@@ -140,6 +140,7 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
     if (o->quorum > d->limits->quorum_max)
         return refuse(d, ERR_LIMIT, "a quorum above %lld (quorum_max)", (long long)d->limits->quorum_max);
     if (o->gates & GATE_BIT(GATE_SERVICE)) return refuse(d, ERR_INVALID, "there is no such gate");
+    if (o->token_rights & ~TOKEN_RIGHTS_ALL) return refuse(d, ERR_INVALID, "there is no such right of a token");
     if (o->fatal_exits.count > 256) return refuse(d, ERR_LIMIT, "more than 256 fatal exit codes");
     return ERR_OK;
 }
@@ -199,6 +200,7 @@ static void fill_defaults(struct decision *d, struct options *o) {
     }
     if (o->dispatch_timeout_ms == 0) o->dispatch_timeout_ms = d->limits->dispatch_timeout_ms;
     if (o->quorum == 0) o->quorum = 1;
+    if (o->token_rights & TOKEN_SUBMIT) o->token_rights |= TOKEN_READ;
     /* a policy may ask for an approval that the job did not */
     uint8_t expiring = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_APPROVAL) | GATE_BIT(GATE_EXTERNAL);
     if (((o->gates & expiring) || o->calls) && o->approval_ms == 0) o->approval_ms = d->limits->approval_ms;

@@ -356,8 +356,9 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     }
     struct derived derived = {0};
     if (e == ERR_OK) e = check_space(d, jobs);
-    /* Others than a submit change what they were given before it comes here: bytes would say something else. */
-    const struct slice *keys = cmd->kind == CMD_SUBMIT ? cmd->as.submit.set_keys : NULL;
+    /* Others than a submit, and a job that submits, change what they were given before it comes here: bytes would say
+     * something else. */
+    const struct slice *keys = cmd->kind == CMD_SUBMIT && !cmd->as.submit.adder.flow.v ? cmd->as.submit.set_keys : NULL;
     if (e == ERR_OK) e = build_profiles(d, jobs, keys, ret_profiles, &derived);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
@@ -466,7 +467,11 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     if (c->key.len && d->state->keys.count >= d->limits->idempotency_keys_max)
         return refuse(d, ERR_BUSY, "too many idempotency keys are alive (idempotency_keys_max)");
     struct tlv_list profiles, jobs;
-    e = decide_jobs(d, cmd, &c->jobs, NULL, (flow_id){0}, &profiles, &jobs);
+    struct cmd_jobs given = c->jobs;
+    struct slice constraints = {0};
+    const struct adder adder = {c->adder, c->fence, {0}};
+    if (c->adder.flow.v) e = decide_adder(d, &adder, &c->jobs, &given, &constraints);
+    if (e == ERR_OK) e = decide_jobs(d, cmd, &given, NULL, (flow_id){0}, &profiles, &jobs);
     if (e != ERR_OK) return e;
     d->reply->job_count = c->jobs.job_count;
     if (c->check) return ERR_OK;
@@ -484,6 +489,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->more = c->jobs.more;
     rec->profiles = profiles;
     rec->jobs = jobs;
+    rec->constraints = constraints;
     d->reply->flow.v = rec->flow;
     return ERR_OK;
 }
@@ -512,7 +518,8 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     struct tlv_list profiles, jobs;
     struct cmd_jobs given = c->jobs;
     struct slice constraints = {0};
-    if (c->adder.flow.v) e = decide_adder(d, c, &given, &constraints);
+    const struct adder adder = {c->adder, c->fence, c->flow};
+    if (c->adder.flow.v) e = decide_adder(d, &adder, &c->jobs, &given, &constraints);
     if (e == ERR_OK) e = decide_jobs(d, cmd, &given, f, c->flow, &profiles, &jobs);
     if (e != ERR_OK) return e;
     struct rec_added *rec = &decide_record(d, REC_ADDED, cmd)->body.as_REC_ADDED;

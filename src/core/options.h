@@ -22,6 +22,11 @@ enum job_kind {
     JOB_KIND_COUNT
 };
 
+/* What the token of a job may do beyond its own flow, in its tenant. Bits of `options.token_rights`. */
+#define TOKEN_READ 1u   /* look, as a viewer */
+#define TOKEN_SUBMIT 2u /* submit flows and look after them, as a submitter, within the bounds of the job itself */
+#define TOKEN_RIGHTS_ALL (TOKEN_READ | TOKEN_SUBMIT)
+
 enum on_upstream { UPSTREAM_FAIL, UPSTREAM_SKIP, UPSTREAM_RUN, UPSTREAM_COUNT };
 
 /* Questions a job may stand before. Bits of `options.gates`. */
@@ -108,8 +113,9 @@ struct options {
     int64_t restart_reset_ms;  /* healthy for so long: the next restart is the first again */
     int64_t healthy_within_ms; /* from its deployment; else back to the version before */
     uint32_t stop_within_ms;   /* how long a worker may take to confirm that it stopped */
-    bool calls;                /* external, so to the end: it has attempts (outside.h) */
-    uint32_t poll_ms;          /* after which it is asked how it is; 0 = never */
+    bool calls;                /* external, as the polls: it has attempts (outside.h) */
+    uint8_t token_rights;      /* TOKEN_ bits; 0 = its own flow, and the store and blobs of its tenant */
+    uint32_t poll_ms;          /* external: after which it is asked how it is; 0 = never */
     uint32_t poll_cap_ms;      /* the time between two polls doubles up to this */
     struct slice raw;
 };

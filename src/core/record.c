@@ -66,6 +66,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(60, TLV_TEXT, rec_submitted, schedule, .max = NAME_MAX_BYTES),
     TLV_FIELD(61, TLV_I64, rec_submitted, slot_ms),
     TLV_FIELD(62, TLV_ENUM, rec_submitted, fire, .max = FIRE_COUNT, .names = fire_words),
+    TLV_FIELD(63, TLV_BYTES, rec_submitted, constraints, .max = BODY_MAX_BYTES),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 

@@ -121,6 +121,7 @@ struct rec_submitted {
     struct slice schedule;    /* the flow was made by this schedule of the tenant; empty = by a submit */
     int64_t slot_ms;          /* for this slot of it */
     uint8_t fire;             /* enum fire: where the slot came from */
+    struct slice constraints; /* that these jobs have from the one that submitted them */
     struct slice raw;
 };
 

@@ -1,5 +1,5 @@
-/* adder.h: what a job in a sandbox may add to its flow: jobs with one that is at least as tight. Else the token that it
- * has would be a way out. */
+/* adder.h: what a job in a sandbox may add to a flow, or submit as a new one: jobs with a sandbox that is at least as
+ * tight. Else the token that it has would be a way out. */
 #ifndef REEVE_ADDER_H
 #define REEVE_ADDER_H
 

@@ -4,6 +4,7 @@
 #include "adder.h"
 #include "call.h"
 #include "flowfile.h"
+#include "jobtoken.h"
 #include "panic.h"
 #include "past.h"
 #include "route.h"
@@ -91,6 +92,7 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
     ret->calls = w->calls;
     ret->poll_ms = w->poll_ms;
     ret->poll_cap_ms = w->poll_cap_ms;
+    ret->token_rights = w->token_rights;
 }
 
 /* Bodies that someone may be asked about carry their hash. */
@@ -219,6 +221,16 @@ static const struct options *sets_of(struct server *s, const struct request *r, 
     return sets;
 }
 
+/* Nobody gives the token of a job more than he has himself. */
+static enum err check_rights(const struct request *r, const struct cmd_jobs *jobs, struct why *why) {
+    uint8_t own = jobtoken_rights(&r->session->who);
+    for (uint32_t i = 0; i < jobs->profile_count; i++)
+        if (jobs->profiles[i].token_rights & ~own)
+            return why_set(why, ERR_FORBIDDEN, "%s cannot give a job's token rights that %s does not have",
+                           r->session->who.name, r->session->who.name);
+    return ERR_OK;
+}
+
 static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct slice *keys,
                         struct cmd_jobs *ret, struct why *why) {
     static const struct wire_options usual; /* who sends jobs without options means these */
@@ -232,7 +244,7 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
         if (e != ERR_OK) return e;
     }
     *ret = (struct cmd_jobs){profiles, filled.options.count, jobs, part->jobs.count, part->more};
-    return ERR_OK;
+    return check_rights(r, ret, why);
 }
 
 /* ---- submit ---- */
@@ -241,8 +253,9 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
                           struct why *why) {
     struct wire_flow read;
     bool check = flow->check;
+    enum err e = ERR_OK;
     if (flow->spec.len > 0) {
-        enum err e = flowfile_read(s, r, flow, &read, why);
+        e = flowfile_read(s, r, flow, &read, why);
         if (e != ERR_OK) return e;
         flow = &read;
     }
@@ -264,9 +277,13 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
         c->key_hash = hash_of(s, r->arena, buf_slice(&body));
         buf_fini(&body);
     }
-    struct slice *keys = ARENA_ARRAY(r->arena, struct slice, flow->part.options.count + 1);
+    c->adder = r->session->job.job;
+    c->fence = r->session->job.fence;
+    bool by_job = c->adder.flow.v != 0;
+    struct slice *keys = by_job ? NULL : ARENA_ARRAY(r->arena, struct slice, flow->part.options.count + 1);
     c->set_keys = keys;
-    return jobs_of(s, r, &flow->part, keys, &c->jobs, why);
+    e = jobs_of(s, r, &flow->part, keys, &c->jobs, why);
+    return e == ERR_OK && by_job ? adder_check(s, c->adder, &c->jobs, r->arena, why) : e;
 }
 
 void ask_submit(struct server *s, struct request *r) {

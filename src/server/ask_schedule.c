@@ -30,7 +30,10 @@ void ask_schedule_set(struct server *s, struct request *r) {
     const struct zone *zone;
     struct why why = {{0}};
     int64_t first;
-    enum err e = almanac_read(s, m->expression, r->arena, &recur, &zone, &why);
+    enum err e = ERR_OK;
+    if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
+        e = why_set(&why, ERR_FORBIDDEN, "a job cannot set schedules: use a token of a submitter");
+    if (e == ERR_OK) e = almanac_read(s, m->expression, r->arena, &recur, &zone, &why);
     if (e == ERR_OK && !recur_next(&recur, zone, engine_now(s->engine).ms, &first))
         e = why_set(&why, ERR_INVALID, "`%.*s` is over: no slot follows", SLICE_FMT(m->expression));
     if (e == ERR_OK) e = ask_flow_command(s, r, &m->flow, &flow, &why);

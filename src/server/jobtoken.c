@@ -25,6 +25,22 @@ bool jobtoken_is_one(struct slice text) {
     return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
+uint8_t jobtoken_rights(const struct caller *c) {
+    if (c->roles & (ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR) | ROLE_BIT(ROLE_SUBMITTER))) return TOKEN_RIGHTS_ALL;
+    return c->roles & ROLE_BIT(ROLE_VIEWER) ? TOKEN_READ : 0;
+}
+
+bool jobtoken_is_confined(const struct session *n) {
+    return n->job.job.flow.v != 0 && jobtoken_rights(&n->who) == 0;
+}
+
+static uint32_t roles_of(uint8_t rights) {
+    uint32_t roles = ROLE_BIT(ROLE_JOB);
+    if (rights & TOKEN_READ) roles |= ROLE_BIT(ROLE_VIEWER);
+    if (rights & TOKEN_SUBMIT) roles |= ROLE_BIT(ROLE_SUBMITTER);
+    return roles;
+}
+
 bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a) {
     struct job_view job;
     return view_attempt(server_state(s), a, &job);
@@ -48,7 +64,7 @@ enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret,
     if (!view_job(server_state(s), a.job, &job) || !view_flow(server_state(s), a.job.flow, &of))
         return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
     arena_reset(&s->show);
-    *ret = (struct caller){.roles = ROLE_BIT(ROLE_JOB)};
+    *ret = (struct caller){.roles = roles_of(job.options->token_rights)};
     struct slice name = show_job_name(s, &job);
     if (name.len > NAME_SHOWN_MAX) name = show_flow_name(s, a.job.flow); /* not cut inside a letter */
     snprintf(ret->name, sizeof ret->name, "job:%.*s#%u", SLICE_FMT(name), a.attempt);

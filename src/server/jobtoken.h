@@ -13,6 +13,10 @@ bool jobtoken_is_one(struct slice text); /* by its looks */
 /* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or its flow is gone. */
 CHECKED enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
                                 struct why *why);
+/* TOKEN_ bits that a caller has himself, so that he may give them to the tokens of jobs that he submits. */
+uint8_t jobtoken_rights(const struct caller *c);
+/* A job whose token has no further rights: for it, any flow but its own is not there. */
+bool jobtoken_is_confined(const struct session *n);
 /* Whether the attempt is still open; asked with each request. */
 bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "jobtoken.h"
 #include "lens.h"
 #include "row.h"
 #include "session.h"
@@ -313,7 +314,7 @@ bool past_look(struct server *s, struct request *r, struct slice target) {
     uint64_t first = 0, last = 0, cursor = 0;
     past_fn then = then_of(r->op);
     if (s->world.history == NULL || then == NULL) return false;
-    if (r->session->job.job.flow.v != 0) return false; /* a job sees its own flow only, and that one is running */
+    if (jobtoken_is_confined(r->session)) return false; /* it sees its own flow only, and that one is running */
     if (!target_numbers(s, flow_text_of(target), &first, &last)) return false;
     struct history_query q = {.from = first,
                               .before = last + 1,

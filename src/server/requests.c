@@ -55,8 +55,8 @@ static enum err names_all_tenants(struct server *s, const struct session *n, con
 static enum err names_list(struct server *s, const struct session *n, const void *message, struct why *why) {
     const struct wire_list *m = message;
     (void)s;
-    if (n->who.roles != ROLE_BIT(ROLE_JOB) || m->what == WIRE_LIST_JOBS) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else");
+    if (!jobtoken_is_confined(n) || m->what == WIRE_LIST_JOBS) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else: its token may not read");
 }
 
 static bool has_role(const struct caller *who, struct slice role) {

@@ -237,6 +237,25 @@ static enum err read_exits(struct spec *s, const struct json_node *node, struct 
     return ERR_OK;
 }
 
+static enum err read_rights(struct spec *s, const struct json_node *node, uint8_t *ret) {
+    bool is_list = node->kind == JSON_ARRAY;
+    const struct json_node *item = is_list ? node->first : node;
+    uint8_t rights = 0;
+    for (uint32_t i = 0; i < (is_list ? node->count : 1); i++, item = item->next) {
+        struct slice word;
+        enum err e = spec_text(s, item, "`read`, `submit` or a list of them", &word);
+        if (e != ERR_OK) return e;
+        if (slice_eq(word, SLICE("read")))
+            rights |= TOKEN_READ;
+        else if (slice_eq(word, SLICE("submit")))
+            rights |= TOKEN_SUBMIT;
+        else
+            return unfit(s, item, "`read` or `submit`", word);
+    }
+    *ret = rights;
+    return ERR_OK;
+}
+
 /* ---- objects ---- */
 
 static enum err read_field(struct spec *s, const struct spec_field *f, const struct json_node *node, unsigned where,
@@ -255,6 +274,7 @@ static enum err read_field(struct spec *s, const struct spec_field *f, const str
     case SPEC_MILLI: return read_milli(s, node, to);
     case SPEC_PRIORITY: return read_priority(s, node, to);
     case SPEC_UPSTREAM: return read_upstream(s, node, to);
+    case SPEC_RIGHTS: return read_rights(s, node, to);
     case SPEC_NAMES: return spec_names(s, node, to);
     case SPEC_PAIRS: return read_pairs(s, node, false, to);
     case SPEC_ENV: return read_pairs(s, node, true, to);

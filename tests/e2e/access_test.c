@@ -72,15 +72,19 @@ static const char *submit(const char *variables, const char *text) {
 }
 
 /* A job that leaves its token in $D/NAME and runs until $D/NAME.go is there. The token as a variable. */
-static const char *waiting_job(const char *name, char id[32], char variable[200]) {
+static const char *waiting_job_as(const char *by, const char *keys, const char *name, char id[32], char variable[200]) {
     char text[512];
     snprintf(text, sizeof text,
-             "jobs: {agent: {retries: 1, run: 'echo $REEVE_TOKEN > %s/%s; while [ ! -e %s/%s.go ]; do sleep 0.05; "
+             "jobs: {agent: {%s, retries: 1, run: 'echo $REEVE_TOKEN > %s/%s; while [ ! -e %s/%s.go ]; do sleep 0.05; "
              "done; exit ${FAIL:-0}'}}",
-             server.data, name, server.data, name);
-    snprintf(id, 32, "%s", submit("", text));
+             keys, server.data, name, server.data, name);
+    snprintf(id, 32, "%s", submit(by, text));
     snprintf(variable, 200, "REEVE_TOKEN=%s", line_of(name));
     return id;
+}
+
+static const char *waiting_job(const char *name, char id[32], char variable[200]) {
+    return waiting_job_as("", "priority: 0", name, id, variable);
 }
 
 static void with_id(char *out, size_t bytes, const char *format, const char *id) {
@@ -193,8 +197,7 @@ static void a_job_adds_to_its_own_flow_within_its_means(void **state) {
     worker_start();
     snprintf(other, sizeof other, "%s", submit("", "jobs: {a: {sleep: 10m}}"));
     (void)waiting_job("t1", own, token);
-    write_file("good.yaml",
-               "jobs: {first: {run: 'true'}, second: {needs: [agent, first], run: 'true'}}");
+    write_file("good.yaml", "jobs: {first: {run: 'true'}, second: {needs: [agent, first], run: 'true'}}");
     write_file("pool.yaml", "jobs: {x: {pool: gpu, run: 'true'}}");
     write_file("taken.yaml", "jobs: {agent: {run: 'true'}}");
     write_file("nobody.yaml", "jobs: {x: {needs: nobody, run: 'true'}}");
@@ -232,6 +235,78 @@ static void token_for(const char *tenant, const char *role, char variable[120]) 
     const char *token = strstr(shell.said, "rv_");
     assert_non_null(token);
     snprintf(variable, 120, "REEVE_TOKEN=%.67s", token);
+}
+
+/* ---- rights that its submitter gave ---- */
+
+static void a_token_with_read_sees_the_tenant_and_changes_nothing(void **state) {
+    (void)state;
+    char own[32], other[32], foreign[32], token[200], acme[120], args[256];
+    worker_start();
+    token_for("acme", "submitter", acme);
+    snprintf(other, sizeof other, "%s", submit("", "name: other\njobs: {a: {sleep: 10m}}"));
+    snprintf(foreign, sizeof foreign, "%s", submit(acme, "name: foreign\njobs: {a: {sleep: 10m}}"));
+    (void)waiting_job_as("", "token: read", "t1", own, token);
+    static const char *const allowed[] = {"ls @ --server $S", "show @/a --server $S", "logs @/a --server $S",
+                                          "why @/a --server $S", "events --flow @ --server $S"};
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+        with_id(args, sizeof args, allowed[i], other);
+        if (realshell_run(&shell, token, args) != 0) fail_msg("%s: %s", args, shell.said);
+        with_id(args, sizeof args, allowed[i], foreign);
+        realshell_refused(&shell, token, args, 5, "no flow");
+    }
+    assert_int_equal(realshell_run(&shell, token, "ls --server $S"), 0);
+    assert_non_null(strstr(shell.said, "other"));
+    assert_null(strstr(shell.said, "foreign"));
+    with_id(args, sizeof args, "cancel @ --server $S", other);
+    realshell_refused(&shell, token, args, 4, "may not cancel");
+    realshell_refused(&shell, token, "submit $D/flow.yaml --server $S", 4, "may not submit");
+    write_file("more.yaml", "jobs: {x: {run: 'true', token: submit}}");
+    with_id(args, sizeof args, "add @ $D/more.yaml --server $S", own);
+    realshell_refused(&shell, token, args, 4, "cannot give");
+    write_file("more.yaml", "jobs: {x: {run: 'true', token: read}}");
+    if (realshell_run(&shell, token, args) != 0) fail_msg("%s", shell.said);
+    with_id(args, sizeof args, "add @ $D/more.yaml --server $S", other);
+    realshell_refused(&shell, token, args, 4, "its own flow only");
+    write_file("t1.go", "");
+}
+
+static void a_token_with_submit_submits_within_the_bounds_of_its_job(void **state) {
+    (void)state;
+    char own[32], id[32], token[200], args[256];
+    worker_start();
+    (void)waiting_job_as("", "token: [submit], priority: 2", "t1", own, token);
+    snprintf(id, sizeof id, "%s", submit(token, "jobs: {x: {run: 'true', priority: 9, token: [read, submit]}}"));
+    with_id(args, sizeof args, "wait @ --server $S", id);
+    if (realshell_run(&shell, token, args) != 0) fail_msg("%s", shell.said);
+    snprintf(id, sizeof id, "%s", submit(token, "jobs: {x: {sleep: 10m}}"));
+    with_id(args, sizeof args, "cancel @ --server $S", id);
+    if (realshell_run(&shell, token, args) != 0) fail_msg("%s", shell.said);
+    write_file("pool.yaml", "jobs: {x: {pool: gpu, run: 'true'}}");
+    realshell_refused(&shell, token, "submit $D/pool.yaml --server $S", 4, "its own pools only");
+    write_file("cron.yaml", "name: cron\nschedule: '* * * * *'\njobs: {x: {run: 'true'}}");
+    realshell_refused(&shell, token, "schedule add $D/cron.yaml --server $S", 4, "cannot set schedules");
+    realshell_refused(&shell, token, "console --server $S", 4, "");
+    realshell_refused(&shell, token, "drain w --server $S", 4, "may not");
+    realshell_refused(&shell, token, "token ls --server $S", 4, "may not");
+    with_id(args, sizeof args, "journal dump --data $D | grep -q 'job:@/agent#1'", own); /* who it was is recorded */
+    realshell_must(&shell, args);
+    write_file("t1.go", "");
+    with_id(args, sizeof args, "wait @ --server $S", own);
+    realshell_must(&shell, args);
+    realshell_refused(&shell, token, "submit $D/flow.yaml --server $S", 4, "is over");
+}
+
+static void a_sandboxed_job_submits_no_job_without_one(void **state) {
+    (void)state;
+    char own[32], token[200];
+    worker_start();
+    (void)waiting_job_as("", "token: submit, sandbox: net-off", "t1", own, token);
+    write_file("free.yaml", "jobs: {x: {run: 'true'}}");
+    realshell_refused(&shell, token, "submit $D/free.yaml --server $S", 4, "at least as tight");
+    write_file("free.yaml", "jobs: {x: {run: 'true', sandbox: strict}}");
+    if (realshell_run(&shell, token, "submit $D/free.yaml --server $S") != 0) fail_msg("%s", shell.said);
+    write_file("t1.go", "");
 }
 
 static void a_worker_never_gets_the_jobs_of_another_tenant(void **state) {
@@ -274,6 +349,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(another_attempt_has_another_token, setup, teardown),
         cmocka_unit_test_setup_teardown(a_token_survives_a_killed_server, setup, teardown),
         cmocka_unit_test_setup_teardown(a_job_adds_to_its_own_flow_within_its_means, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_token_with_read_sees_the_tenant_and_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_token_with_submit_submits_within_the_bounds_of_its_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_sandboxed_job_submits_no_job_without_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_worker_never_gets_the_jobs_of_another_tenant, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

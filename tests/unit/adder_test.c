@@ -136,6 +136,46 @@ static void only_its_own_flow_and_no_services(void **state) {
     assert_refused(r, add(r, 1, "child", &o, fence), ERR_FORBIDDEN, "services");
 }
 
+static enum err submit_by(struct rig *r, const struct options *o, uint64_t fence) {
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("body")};
+    cmd.as.submit = (struct cmd_submit){.jobs = {o, 1, &spec, 1, false}, .adder = ref_of(1, 0), .fence = fence};
+    return rig_command(r, &cmd);
+}
+
+static void a_new_flow_needs_the_right_to_submit(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.token_rights = TOKEN_READ;
+    uint64_t fence = running(r, &o, false);
+    assert_refused(r, submit_by(r, &o, fence), ERR_FORBIDDEN, "may not submit");
+    o.token_rights = TOKEN_SUBMIT;
+    assert_refused(r, add(r, 1, "child", &o, fence), ERR_FORBIDDEN, "more rights than its own");
+    o.token_rights = 4;
+    assert_refused(r, rig_submit(r, &o, (const char *const[]){"a"}, 1), ERR_INVALID, "no such right");
+}
+
+static void a_new_flow_is_bound_as_what_is_added(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.gates = GATE_BIT(GATE_POLICY);
+    o.token_rights = TOKEN_SUBMIT;
+    uint64_t fence = running(r, &o, false);
+    o.gates = 0;
+    o.priority = 9;
+    assert_ok(submit_by(r, &o, fence));
+    assert_int_equal(rig_job(r, 2, 0).options->priority, 5);
+    assert_int_equal(rig_job(r, 2, 0).options->token_rights, TOKEN_READ | TOKEN_SUBMIT);
+    assert_true(slice_eq(rig_job(r, 2, 0).constraints, SLICE("read-only")));
+    assert_ok(add(r, 2, "child", &o, fence)); /* another flow of the tenant is as its own */
+    rig_check_digests(r);
+    rig_crash(r);
+    assert_true(slice_eq(rig_job(r, 2, 0).constraints, SLICE("read-only")));
+    o.demand.pool = SLICE("cpu");
+    assert_refused(r, submit_by(r, &o, fence), ERR_FORBIDDEN, "its own pools only");
+    assert_refused(r, submit_by(r, &o, fence + 1), ERR_STATE, "is over");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(the_priority_is_a_ceiling),
@@ -145,6 +185,8 @@ int main(void) {
         RIG_TEST(children_of_a_foreach_job_hand_on_its_constraints),
         RIG_TEST(only_while_its_attempt_is_open),
         RIG_TEST(only_its_own_flow_and_no_services),
+        RIG_TEST(a_new_flow_needs_the_right_to_submit),
+        RIG_TEST(a_new_flow_is_bound_as_what_is_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,7 @@ static void every_key_of_a_job(void **state) {
          "    retries: 5\n"
          "    backoff: {base: 2s, cap: 1m, jitter: 0}\n"
          "    fatal_exit_codes: [3, 4]\n"
+         "    token: [read, submit]\n"
          "    timeout: 1h30m\n"
          "    deadline: 2026-03-01T08:00:00+02:00\n"
          "    start_at: 10m\n"
@@ -117,6 +118,7 @@ static void every_key_of_a_job(void **state) {
     assert_int_equal(o->backoff_cap_ms, 60000);
     assert_int_equal(o->backoff_jitter_ms, 1); /* on the wire 0 is the standard, 1 is none */
     assert_int_equal(o->fatal_exits.count, 2);
+    assert_int_equal(o->token_rights, 3); /* read, submit */
     assert_int_equal(o->run_timeout_ms, 5400000);
     assert_int_equal(o->deadline_ms, INT64_C(1772344800000));
     assert_int_equal(o->not_before_ms, FLOWLAB_NOW_MS + 600000);
@@ -582,6 +584,7 @@ static const struct {
     {"jobs:\n  a: {run: x, exclusive: yes}", "expected true or false, found `yes`"},
     {"jobs:\n  a: {run: x, priority: urgent}", "expected low, normal, high or a number, found `urgent`"},
     {"jobs:\n  a: {run: x, on_upstream: wait}", "expected fail, skip or run, found `wait`"},
+    {"jobs:\n  a: {run: x, token: [read, admin]}", "`read` or `submit`"},
     {"jobs:\n  a: {run: x, fatal_exit_codes: [300]}", "an exit code between 1 and 255"},
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
     {"jobs:\n  a: {run: x, resources: {cpu: one}}", "a number like 2 or 0.5"},

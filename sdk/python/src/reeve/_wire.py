@@ -1487,6 +1487,7 @@ class Options(TypedDict, total=False):
     calls: bool
     poll_ms: int
     poll_cap_ms: int
+    token_rights: int
 
 
 class Job(TypedDict, total=False):
@@ -2646,6 +2647,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (58, "calls", "bool", ""),
         (59, "poll_ms", "uint", ""),
         (60, "poll_cap_ms", "uint", ""),
+        (61, "token_rights", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),

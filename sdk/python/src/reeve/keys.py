@@ -69,6 +69,7 @@ class JobKeys(TypedDict, total=False):
     artifacts: Sequence[Any]
     inputs: Mapping[str, str]
     sandbox: Union[str, Mapping[str, Any]]
+    token: Names  # what its token may do beyond its own flow: read, submit
     labels: Mapping[str, str]
     log_limit: Size
     kill_grace: Duration
