@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "datadir.h"
 #include "osclock.h"
 #include "osdisk.h"
 #include "osloop.h"
@@ -93,24 +94,17 @@ static void env_make(struct worker *w) {
 
 /* ---- what was not said ---- */
 
-/* The first line of a file beside the server's data; false when there is none. */
-static bool line_read(const char *name, char *ret, size_t size) {
+static const char *server_data(void) {
     const char *data = getenv("REEVE_DATA");
-    char path[PATH_BYTES_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", data != NULL ? data : ".reeve", name);
-    FILE *f = fopen(path, "re");
-    if (f == NULL) return false;
-    bool got = fgets(ret, (int)size, f) != NULL;
-    (void)fclose(f);
-    if (got) ret[strcspn(ret, "\r\n")] = 0;
-    return got && ret[0] != 0;
+    return data != NULL ? data : ".reeve";
 }
 
 /* A server that was started again may listen at another port: its directory says which. */
 static const char *server_now(void *ctx) {
     struct worker *w = ctx;
     char address[sizeof w->given.server];
-    if (line_read("address", address, sizeof address)) memcpy(w->given.server, address, sizeof w->given.server);
+    if (datadir_line(server_data(), "address", address, sizeof address))
+        memcpy(w->given.server, address, sizeof w->given.server);
     return w->given.server;
 }
 
@@ -118,10 +112,9 @@ static const char *server_now(void *ctx) {
 static void tls_complete(struct worker *w) {
     static const char *const names[] = {"REEVE_TLS_CERT", "REEVE_TLS_KEY", "REEVE_TLS_CA", "REEVE_TLS_PIN"};
     const char **const to[] = {&w->given.tls.cert, &w->given.tls.key, &w->given.tls.ca, &w->given.tls.pin};
-    const char *data = getenv("REEVE_DATA");
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
         if (*to[i] == NULL) *to[i] = getenv(names[i]);
-    snprintf(w->tls_own, sizeof w->tls_own, "%s/tls/ca.pem", data != NULL ? data : ".reeve");
+    snprintf(w->tls_own, sizeof w->tls_own, "%s/tls/ca.pem", server_data());
     if (w->given.tls.ca == NULL) w->given.tls.ca = w->given.tls.cert;
     if (w->given.tls.ca == NULL && w->given.tls.pin == NULL && access(w->tls_own, R_OK) == 0)
         w->given.tls.ca = w->tls_own;
@@ -143,13 +136,14 @@ static enum err options_complete(struct worker *w, struct why *why) {
     if (w->given.titan_master != NULL) return worker_titan_check(&w->given, why);
     if (w->given.server[0] == 0 && server != NULL) snprintf(w->given.server, sizeof w->given.server, "%s", server);
     if (w->given.server[0] == 0) {
-        if (!line_read("address", w->given.server, sizeof w->given.server))
+        if (!datadir_line(server_data(), "address", w->given.server, sizeof w->given.server))
             return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
         w->given.agent.server_now = server_now;
     }
     if (w->given.token[0] == 0 && token != NULL) snprintf(w->given.token, sizeof w->given.token, "%s", token);
-    if (w->given.token[0] == 0) (void)line_read("worker.token", w->given.token, sizeof w->given.token);
     tls_complete(w);
+    if (w->given.token[0] == 0 && w->given.tls.cert == NULL) /* a certificate says who it is */
+        datadir_token(server_data(), "worker.token", w->given.server, w->given.token, sizeof w->given.token);
     socket_complete(w);
     w->given.agent.server = w->given.server;
     w->given.agent.token = w->given.token[0] != 0 ? w->given.token : NULL;

@@ -215,7 +215,7 @@ static enum err http_private_take(struct worker_options *o, char *value, struct 
 /* clang-format off */
 static const struct option options[] = {
     {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\nelse the server of $REEVE_DATA (.reeve)"},
-    {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "else $REEVE_TOKEN, else worker.token of $REEVE_DATA"},
+    {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "else $REEVE_TOKEN, else worker.token of $REEVE_DATA (.reeve),\nif that directory is the one of the server and there is no --tls-cert"},
     {"--tls-cert", "FILE", OPTION_TEXT, AT(tls.cert), .help = "its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca"},
     {"--tls-key", "FILE", OPTION_TEXT, AT(tls.key), .help = "its key; standard: the file of the certificate"},
     {"--tls-ca", "FILE", OPTION_TEXT, AT(tls.ca), .help = "authority of the server's certificate"},

@@ -43,6 +43,10 @@ enum err worker_titan_check(const struct worker_options *o, struct why *why) {
     const char *colon = strrchr(o->titan_master, ':');
     if (colon == NULL || colon == o->titan_master || port_of(o->titan_master) == 0)
         return why_set(why, ERR_INVALID, "--titan-master: HOST:PORT is expected, not %s", o->titan_master);
+    if (o->agent.sandbox.least != 0 || o->uid_first != 0)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--sandbox and --job-uids do not work with --titan-master: what Titan's master sends runs as "
+                       "this worker");
     address_of(o, address);
     if (!osloop_is_public(address) || o->titan_open) return ERR_OK;
     return why_set(

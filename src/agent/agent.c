@@ -27,6 +27,11 @@ static void restore(void *ctx, const struct wire_attempt *id, const struct wire_
                     const struct spool_file *file) {
     struct agent *a = ctx;
     struct buf b;
+    if (attempts_find(&a->attempts, id) != NULL) { /* a copy whose removal failed */
+        struct spool_file copy = *file;
+        spool_forget(&a->spool, id, &copy);
+        return;
+    }
     struct attempt *t = attempts_new(&a->attempts, id, SLICE("?"), 0);
     if (t == NULL) return;
     buf_init(&b, 2 * WIRE_BODY_MAX);
@@ -48,6 +53,7 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     a->o = *o;
     enum err e = spool_open(&a->spool, w->disk, w->clock, o->name, why);
     if (e != ERR_OK) {
+        spool_fini(&a->spool);
         arena_fini(&birth);
         return e;
     }
@@ -72,9 +78,9 @@ void agent_close(struct agent *a) {
     link_fini(a);
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
-        if (t == NULL) continue;
-        if (t->file.is_open) a->w.disk->ops->close(a->w.disk, t->file.file);
+        if (t != NULL) spool_close(&a->spool, &t->file);
     }
+    spool_fini(&a->spool);
     attempts_fini(&a->attempts);
     map_fini(&a->by_process);
     map_fini(&a->by_request);

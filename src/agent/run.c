@@ -80,26 +80,38 @@ void run_forget(struct agent *a, struct attempt *t) {
     attempts_free(&a->attempts, t);
 }
 
-static void spool_now(struct agent *a, struct attempt *t) {
+/* Ends that are only in memory go to disk, all with one sync: those that wait for an acknowledgement, or all. A server
+ * that is slow once is slow for the others, too, so none of them waits for its own time. */
+static void spool_ends(struct agent *a, bool all) {
+    struct u32vec written = {0};
     struct why why;
-    struct wire_end end;
-    t->spool_at_ms = TIME_NEVER;
-    attempts_time(&a->attempts, t);
-    if (t->is_spooled || t->is_dropped) return;
-    enum err e = tlv_decode(&wire_end_desc, bytes_slice(t->end), TLV_SKIP_UNKNOWN, &a->arena, &end, &why);
-    ENSURE(e == ERR_OK);
-    e = spool_end(&a->spool, &t->id, &t->file, &t->capture, &end, &why);
-    if (e == ERR_OK)
-        t->is_spooled = true;
-    else
-        agent_log(a, "%.*s#%u: its end stays in memory: %s", SLICE_FMT(bytes_slice(t->job)), t->id.attempt, why.text);
+    for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
+        struct attempt *t = attempts_at(&a->attempts, i);
+        if (t == NULL || t->phase != WIRE_HELD_FINISHED || (!all && t->spool_at_ms == TIME_NEVER)) continue;
+        t->spool_at_ms = TIME_NEVER;
+        attempts_time(&a->attempts, t);
+        if (t->is_spooled || t->is_dropped) continue;
+        if (spool_end(&a->spool, &t->file, &t->capture, bytes_slice(t->end), &why) == ERR_OK)
+            u32vec_push(&written, i);
+        else
+            agent_log(a, "%.*s#%u: its end stays in memory: %s", SLICE_FMT(bytes_slice(t->job)), t->id.attempt,
+                      why.text);
+    }
+    enum err e = written.count > 0 ? spool_commit(&a->spool, &why) : ERR_OK;
+    if (e != ERR_OK) agent_log(a, "%u ends stay in memory: %s", written.count, why.text);
+    for (uint32_t i = 0; i < written.count; i++) {
+        struct attempt *t = attempts_at(&a->attempts, written.at[i]);
+        t->is_spooled = e == ERR_OK;
+        if (e == ERR_OK)
+            spool_settle(&t->file, &t->capture);
+        else
+            spool_undo(&a->spool, &t->file);
+    }
+    u32vec_fini(&written);
 }
 
 void run_spool_all(struct agent *a) {
-    for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
-        struct attempt *t = attempts_at(&a->attempts, i);
-        if (t != NULL && t->phase == WIRE_HELD_FINISHED) spool_now(a, t);
-    }
+    spool_ends(a, true);
 }
 
 void run_order(struct agent *a, const struct attempt *t, struct wire_assignment *ret, struct wire_run *ret_run) {
@@ -502,7 +514,7 @@ void run_due(struct agent *a) {
     for (struct attempt *t = attempts_due(&a->attempts, now); t != NULL; t = attempts_due(&a->attempts, now)) {
         arena_reset(&a->arena);
         if (t->spool_at_ms <= now) {
-            spool_now(a, t);
+            spool_ends(a, false);
         } else if (t->kill_at_ms <= now) {
             t->kill_at_ms = TIME_NEVER;
             a->w.proc->ops->signal(a->w.proc, t->process, SIGKILL);

@@ -13,11 +13,19 @@
 #define SELF_TEMP "worker.new"
 #define SELF_BYTES_MAX 256u
 #define DIR_NAME "spool"
+#define BATCH_NAME "batch-"
+#define BATCHES_MAX 1000000u
 #define NAME_MAX_BYTES 80u
 #define HEAD_BYTES 9u /* length, CRC of kind and body, kind */
 #define BODY_BYTES_MAX (2u * WIRE_BODY_MAX)
 
 enum kind { KIND_PIECE = 1, KIND_END };
+
+struct batch {
+    disk_file file;
+    uint64_t number, bytes;
+    uint32_t count; /* of attempts in it that are not forgotten */
+};
 
 /* ---- who it is ---- */
 
@@ -58,6 +66,7 @@ static enum err self_read(struct spool *s, struct why *why) {
 
 enum err spool_open(struct spool *s, struct disk *disk, struct clock *clock, const char *name, struct why *why) {
     *s = (struct spool){.disk = disk};
+    pool_init(&s->batches, sizeof(struct batch), BATCHES_MAX);
     enum err e = disk->ops->lock(disk, "lock", why);
     if (e != ERR_OK) return e == ERR_CONFLICT ? why_set(why, e, "another worker uses this directory") : e;
     e = disk->ops->mkdir(disk, DIR_NAME, why);
@@ -116,7 +125,7 @@ static enum err record_write(struct spool *s, struct spool_file *f, enum kind ki
     buf_put_u32(&head, crc32c(0, b->at + HEAD_BYTES - 1, b->len - HEAD_BYTES + 1));
     memcpy(b->at, head.at, head.len);
     buf_fini(&head);
-    enum err e = diskio_write(s->disk, f->file, f->bytes, b->at, b->len, why);
+    enum err e = diskio_write(s->disk, f->file, f->begin + f->bytes, b->at, b->len, why);
     if (e != ERR_OK) return e;
     f->bytes += b->len;
     s->bytes += b->len;
@@ -138,41 +147,117 @@ static enum err pieces_write(struct spool *s, struct spool_file *f, const struct
     return ERR_OK;
 }
 
-static enum err spool_all(struct spool *s, const struct wire_attempt *a, struct spool_file *f, struct capture *c,
-                          const struct wire_end *end, struct why *why) {
+enum err spool_pieces(struct spool *s, const struct wire_attempt *attempt, struct spool_file *f, struct capture *c,
+                      struct why *why) {
     struct buf b;
-    enum err e = file_open(s, a, f, why);
+    enum err e = file_open(s, attempt, f, why);
     if (e != ERR_OK) return e;
-    uint64_t before = f->bytes;
     buf_init(&b, BODY_BYTES_MAX);
     capture_close_piece(c);
     e = pieces_write(s, f, c, &b, why);
-    if (e == ERR_OK && end != NULL) {
-        buf_clear(&b);
-        (void)buf_space(&b, HEAD_BYTES);
-        tlv_encode(&wire_end_desc, end, &b);
-        e = record_write(s, f, KIND_END, &b, why);
-        if (e == ERR_OK) e = s->disk->ops->sync(s->disk, f->file, why);
-        if (e == ERR_OK) e = s->disk->ops->sync_dir(s->disk, DIR_NAME, why);
-    }
     buf_fini(&b);
-    if (e == ERR_OK) {
-        capture_spooled(c);
-    } else { /* the next attempt to write begins where this one did */
-        s->bytes -= f->bytes - before;
-        f->bytes = before;
-    }
+    if (e == ERR_OK)
+        spool_settle(f, c);
+    else
+        spool_undo(s, f);
     return e;
 }
 
-enum err spool_pieces(struct spool *s, const struct wire_attempt *attempt, struct spool_file *f, struct capture *c,
-                      struct why *why) {
-    return spool_all(s, attempt, f, c, NULL, why);
+/* ---- ends, many at a time ---- */
+
+static void batch_name(const struct batch *b, char ret[NAME_MAX_BYTES]) {
+    snprintf(ret, NAME_MAX_BYTES, DIR_NAME "/" BATCH_NAME "%llx", (unsigned long long)b->number);
 }
 
-enum err spool_end(struct spool *s, const struct wire_attempt *attempt, struct spool_file *f, struct capture *c,
-                   const struct wire_end *end, struct why *why) {
-    return spool_all(s, attempt, f, c, end, why);
+/* The one that is being written. */
+static enum err batch_take(struct spool *s, struct why *why) {
+    char name[NAME_MAX_BYTES];
+    if (s->batch != 0) return ERR_OK;
+    uint32_t index = pool_alloc(&s->batches);
+    if (index == 0) return why_set(why, ERR_LIMIT, "too many files of ends");
+    struct batch *b = pool_at(&s->batches, index);
+    b->number = ++s->batch_number;
+    batch_name(b, name);
+    enum err e = s->disk->ops->open(s->disk, name, DISK_CREATE, &b->file, why);
+    if (e == ERR_OK)
+        s->batch = index;
+    else
+        pool_free(&s->batches, index);
+    return e;
+}
+
+static void batch_drop(struct spool *s, uint32_t index) {
+    struct batch *b = pool_at(&s->batches, index);
+    char name[NAME_MAX_BYTES];
+    struct why why;
+    if (b->count > 0 || index == s->batch) return;
+    s->disk->ops->close(s->disk, b->file);
+    batch_name(b, name);
+    (void)!s->disk->ops->remove(s->disk, name, &why); /* it stays: the server will say that it knows */
+    pool_free(&s->batches, index);
+}
+
+static enum err end_write(struct spool *s, struct spool_file *f, struct capture *c, struct slice end, struct why *why) {
+    struct buf b;
+    buf_init(&b, BODY_BYTES_MAX);
+    capture_close_piece(c);
+    enum err e = pieces_write(s, f, c, &b, why);
+    if (e == ERR_OK) {
+        buf_clear(&b);
+        (void)buf_space(&b, HEAD_BYTES);
+        buf_put_slice(&b, end);
+        e = record_write(s, f, KIND_END, &b, why);
+    }
+    buf_fini(&b);
+    return e;
+}
+
+enum err spool_end(struct spool *s, struct spool_file *f, struct capture *c, struct slice end, struct why *why) {
+    enum err e = ERR_OK;
+    if (f->is_open) { /* its output went before it, into a file of its own */
+        e = end_write(s, f, c, end, why);
+        if (e == ERR_OK) e = s->disk->ops->sync(s->disk, f->file, why);
+        if (e != ERR_OK) spool_undo(s, f);
+        return e;
+    }
+    e = batch_take(s, why);
+    if (e != ERR_OK) return e;
+    struct batch *b = pool_at(&s->batches, s->batch);
+    *f = (struct spool_file){.file = b->file, .batch = s->batch, .begin = b->bytes, .is_open = true};
+    f->read_at = f->begin;
+    b->count++;
+    e = end_write(s, f, c, end, why);
+    if (e == ERR_OK)
+        b->bytes += f->bytes;
+    else
+        spool_undo(s, f);
+    return e;
+}
+
+enum err spool_commit(struct spool *s, struct why *why) {
+    uint32_t index = s->batch;
+    enum err e = ERR_OK;
+    if (index != 0) e = s->disk->ops->sync(s->disk, ((struct batch *)pool_at(&s->batches, index))->file, why);
+    if (e == ERR_OK) e = s->disk->ops->sync_dir(s->disk, DIR_NAME, why);
+    s->batch = 0;
+    if (index != 0) batch_drop(s, index); /* if nothing could be written to it */
+    return e;
+}
+
+void spool_settle(struct spool_file *f, struct capture *c) {
+    f->settled = f->bytes;
+    capture_spooled(c);
+}
+
+/* The next attempt to write begins where this one did. */
+void spool_undo(struct spool *s, struct spool_file *f) {
+    if (!f->is_open) return;
+    s->bytes -= f->bytes - f->settled;
+    f->bytes = f->settled;
+    if (f->batch == 0) return;
+    ((struct batch *)pool_at(&s->batches, f->batch))->count--;
+    batch_drop(s, f->batch);
+    *f = (struct spool_file){0};
 }
 
 /* ---- reading ---- */
@@ -205,7 +290,7 @@ enum err spool_piece(struct spool *s, struct spool_file *f, uint64_t offset, str
     struct arena arena;
     struct wire_log_piece piece;
     enum kind kind;
-    if (offset < f->read_offset) f->read_at = f->read_offset = 0;
+    if (offset < f->read_offset) f->read_at = f->begin, f->read_offset = 0;
     for (;;) {
         enum err e = record_read(s, f, f->read_at, ret_data, &kind, why);
         if (e != ERR_OK) return e;
@@ -232,50 +317,96 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
     snprintf(vec_push(&n->list), NAME_MAX_BYTES, "%s", name);
 }
 
-/* Goes through the file; true when it ends well, with the end of the attempt in `b`. */
+/* From `f->begin` on; true when an attempt ends well there, with its end in `b`. */
 static bool file_check(struct spool *s, struct spool_file *f, struct buf *b) {
     struct why why;
     enum kind kind = KIND_PIECE;
     while (kind == KIND_PIECE) {
-        if (record_read(s, f, f->bytes, b, &kind, &why) != ERR_OK) return false;
+        if (record_read(s, f, f->begin + f->bytes, b, &kind, &why) != ERR_OK) return false;
         f->bytes += HEAD_BYTES + b->len;
     }
+    f->settled = f->bytes;
     return kind == KIND_END;
 }
 
-static enum err file_restore(struct spool *s, const char *name, struct buf *b, spool_each_fn each, void *ctx,
-                             struct why *why) {
-    char path[NAME_MAX_BYTES + 8];
-    struct wire_attempt attempt;
-    struct wire_end end;
+struct restoring {
+    struct buf b;
     struct arena arena;
+    spool_each_fn each;
+    void *ctx;
+};
+
+static bool end_read(struct restoring *r, struct wire_end *ret) {
+    struct why why;
+    arena_reset(&r->arena);
+    return tlv_decode(&wire_end_desc, buf_slice(&r->b), TLV_SKIP_UNKNOWN, &r->arena, ret, &why) == ERR_OK;
+}
+
+static enum err file_restore(struct spool *s, const char *path, const struct wire_attempt *attempt, struct restoring *r,
+                             struct why *why) {
+    struct wire_end end;
     struct spool_file f = {.is_open = true};
-    snprintf(path, sizeof path, DIR_NAME "/%s", name);
     enum err e = s->disk->ops->open(s->disk, path, DISK_WRITE, &f.file, why);
     if (e != ERR_OK) return e;
-    arena_init(&arena, 4096, 1u << 20);
-    bool good = name_read(name, &attempt) && file_check(s, &f, b) &&
-                tlv_decode(&wire_end_desc, buf_slice(b), TLV_SKIP_UNKNOWN, &arena, &end, why) == ERR_OK;
-    if (good) {
+    if (file_check(s, &f, &r->b) && end_read(r, &end)) {
         s->bytes += f.bytes;
-        each(ctx, &attempt, &end, &f);
-    } else {
-        s->disk->ops->close(s->disk, f.file);
-        e = s->disk->ops->remove(s->disk, path, why);
+        r->each(r->ctx, attempt, &end, &f);
+        return ERR_OK;
     }
-    arena_fini(&arena);
-    return e;
+    s->disk->ops->close(s->disk, f.file);
+    return s->disk->ops->remove(s->disk, path, why);
+}
+
+/* Each of its attempts, up to where it is torn. */
+static enum err batch_restore(struct spool *s, const char *path, uint64_t number, struct restoring *r,
+                              struct why *why) {
+    struct wire_end end;
+    uint32_t index = pool_alloc(&s->batches);
+    if (index == 0) return why_set(why, ERR_LIMIT, "too many files of ends");
+    struct batch *b = pool_at(&s->batches, index);
+    b->number = number;
+    enum err e = s->disk->ops->open(s->disk, path, DISK_WRITE, &b->file, why);
+    if (e != ERR_OK) {
+        pool_free(&s->batches, index);
+        return e;
+    }
+    if (number > s->batch_number) s->batch_number = number;
+    b->count = 1; /* ours, while we read */
+    for (;;) {
+        struct spool_file f = {
+            .file = b->file, .batch = index, .begin = b->bytes, .read_at = b->bytes, .is_open = true};
+        if (!file_check(s, &f, &r->b) || !end_read(r, &end)) break;
+        b->bytes += f.bytes;
+        b->count++;
+        s->bytes += f.bytes;
+        r->each(r->ctx, &end.attempt, &end, &f);
+    }
+    b->count--;
+    batch_drop(s, index);
+    return ERR_OK;
+}
+
+static enum err restore_one(struct spool *s, const char *name, struct restoring *r, struct why *why) {
+    char path[NAME_MAX_BYTES + 8];
+    struct wire_attempt attempt;
+    unsigned long long number = 0;
+    char tail = 0;
+    snprintf(path, sizeof path, DIR_NAME "/%s", name);
+    if (sscanf(name, BATCH_NAME "%llx%c", &number, &tail) == 1) return batch_restore(s, path, number, r, why);
+    if (name_read(name, &attempt)) return file_restore(s, path, &attempt, r, why);
+    return s->disk->ops->remove(s->disk, path, why);
 }
 
 enum err spool_read(struct spool *s, spool_each_fn each, void *ctx, struct why *why) {
     struct names names;
-    struct buf b;
+    struct restoring r = {.each = each, .ctx = ctx};
     vec_init(&names.list, NAME_MAX_BYTES);
-    buf_init(&b, BODY_BYTES_MAX);
+    buf_init(&r.b, BODY_BYTES_MAX);
+    arena_init(&r.arena, 4096, 1u << 20);
     enum err e = s->disk->ops->list(s->disk, DIR_NAME, name_add, &names, why);
-    for (uint32_t i = 0; i < names.list.count && e == ERR_OK; i++)
-        e = file_restore(s, vec_at(&names.list, i), &b, each, ctx, why);
-    buf_fini(&b);
+    for (uint32_t i = 0; i < names.list.count && e == ERR_OK; i++) e = restore_one(s, vec_at(&names.list, i), &r, why);
+    arena_fini(&r.arena);
+    buf_fini(&r.b);
     vec_fini(&names.list);
     return e;
 }
@@ -284,9 +415,27 @@ void spool_forget(struct spool *s, const struct wire_attempt *attempt, struct sp
     char name[NAME_MAX_BYTES];
     struct why why;
     if (!f->is_open) return;
-    s->disk->ops->close(s->disk, f->file);
     s->bytes -= f->bytes < s->bytes ? f->bytes : s->bytes;
-    file_name(attempt, name);
-    (void)!s->disk->ops->remove(s->disk, name, &why); /* it stays: the server will say that it knows */
+    if (f->batch != 0) {
+        ((struct batch *)pool_at(&s->batches, f->batch))->count--;
+        batch_drop(s, f->batch);
+    } else {
+        s->disk->ops->close(s->disk, f->file);
+        file_name(attempt, name);
+        (void)!s->disk->ops->remove(s->disk, name, &why); /* it stays: the server will say that it knows */
+    }
     *f = (struct spool_file){0};
+}
+
+void spool_close(struct spool *s, struct spool_file *f) {
+    if (f->is_open && f->batch == 0) s->disk->ops->close(s->disk, f->file);
+    if (f->is_open && f->batch != 0) {
+        struct batch *b = pool_at(&s->batches, f->batch);
+        if (--b->count == 0) s->disk->ops->close(s->disk, b->file);
+    }
+    *f = (struct spool_file){0};
+}
+
+void spool_fini(struct spool *s) {
+    pool_fini(&s->batches);
 }

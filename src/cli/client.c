@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "datadir.h"
 #include "panic.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
@@ -83,34 +84,21 @@ static int dial(const char *address) {
     return strncmp(address, "unix:", 5) == 0 ? dial_unix(address + 5) : dial_tcp(address);
 }
 
-/* The first line of a file in the data directory; false: it is not there. */
-static bool line_of(const char *data, const char *name, char *out, size_t bytes) {
-    char path[CLIENT_TEXT_MAX + 32];
-    snprintf(path, sizeof path, "%s/%s", data, name);
-    FILE *f = fopen(path, "re");
-    if (f == NULL) return false;
-    bool good = fgets(out, (int)bytes, f) != NULL;
-    fclose(f);
-    if (good) out[strcspn(out, "\r\n")] = 0;
-    return good && out[0] != 0;
-}
-
 /* A given address first; else the socket in the data directory, which needs no token; else what the directory says. */
 static enum err connect_any(struct client *c, const struct client_place *w, char token[CLIENT_TEXT_MAX],
                             struct why *why) {
-    if (w->token != NULL)
-        snprintf(token, CLIENT_TEXT_MAX, "%s", w->token);
-    else if (!line_of(w->data, "admin.token", token, CLIENT_TEXT_MAX))
-        token[0] = 0;
+    if (w->token != NULL) snprintf(token, CLIENT_TEXT_MAX, "%s", w->token);
     if (w->server != NULL) {
         snprintf(c->address, sizeof c->address, "%s", w->server);
         c->fd = dial(c->address);
+        if (w->token == NULL) datadir_token(w->data, "admin.token", c->address, token, CLIENT_TEXT_MAX);
         if (c->fd >= 0) return ERR_OK;
         return why_set(why, ERR_UNKNOWN, "nobody answers at %s: is the server running there?", c->address);
     }
     snprintf(c->address, sizeof c->address, "unix:%s/reeve.sock", w->data);
     c->fd = dial(c->address);
-    if (c->fd < 0 && line_of(w->data, "address", c->address, sizeof c->address)) c->fd = dial(c->address);
+    if (c->fd < 0 && datadir_line(w->data, "address", c->address, sizeof c->address)) c->fd = dial(c->address);
+    if (w->token == NULL && !datadir_line(w->data, "admin.token", token, CLIENT_TEXT_MAX)) token[0] = 0;
     if (c->fd >= 0) return ERR_OK;
     return why_set(why, ERR_UNKNOWN,
                    "no server runs on %s: start one with `reeve up`, or say where it is with --data or REEVE_SERVER",

@@ -358,7 +358,7 @@ static _Noreturn void keep(const struct oscgroup *groups, int signals, int contr
     struct keeper k = {
         .control = control, .signals = signals, .kill_at_ms = TIME_NEVER, .groups = groups, .group = {.oom = -1}};
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)prctl(PR_SET_NAME, "reeve-keeper");
+    (void)prctl(PR_SET_NAME, OSKEEPER_NAME);
     for (;;) {
         if (k.is_busy && keeper_reap(&k)) keeper_say_ended(&k);
         if (!k.is_busy && k.control < 0) _exit(0);
@@ -448,7 +448,7 @@ static _Noreturn void nursery_end(struct nursery *n) {
 static _Noreturn void nursery_run(const struct oscgroup *groups, int socket) {
     (void)setsid(); /* a Ctrl-C at the terminal is for the worker, which stops its jobs with grace */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)prctl(PR_SET_NAME, "reeve-nursery");
+    (void)prctl(PR_SET_NAME, OSKEEPER_NURSERY_NAME);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     ENSURE(null >= 0);
     (void)dup2(null, STDIN_FILENO);

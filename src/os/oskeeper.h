@@ -19,6 +19,10 @@
 #include "ossandbox.h"
 #include "proc.h"
 
+/* By these names others know them: osprocs.h. */
+#define OSKEEPER_NAME "reeve-keeper"
+#define OSKEEPER_NURSERY_NAME "reeve-nursery"
+
 /* Words arrive in order, so one that comes after the end of its job finds the keeper idle, and is ignored. One process
  * image writes and reads these (the keeper is a fork of it), so plain structs may travel. */
 enum keeper_word {

@@ -15,6 +15,7 @@
 
 #include "hash.h"
 #include "osloop_impl.h"
+#include "osprocs.h"
 #include "panic.h"
 
 #define BACKLOG 1024
@@ -238,8 +239,10 @@ static void peer_of(struct conn *c, struct net_peer *ret, char address[OSLOOP_AD
         int fd = -1;
         struct ucred cred;
         socklen_t len = sizeof cred;
-        if (uv_fileno(&c->s.handle, &fd) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
+        if (uv_fileno(&c->s.handle, &fd) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0) {
             ret->uid = cred.uid;
+            ret->is_of_job = osprocs_peer_is_of_job(fd, cred.pid);
+        }
         snprintf(address, OSLOOP_ADDRESS_MAX, UNIX_PREFIX "%u", ret->uid);
         return;
     }

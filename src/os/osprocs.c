@@ -1,17 +1,32 @@
-/* osprocs.c: see osprocs.h. One pass over /proc and no more: a process that comes or goes meanwhile is seen or not. */
+/* osprocs.c: see osprocs.h. Below: one pass over /proc and no more: a process that comes or goes meanwhile is seen or
+ * not. Above: from child to parent; when one of them dies on the way, its child has another parent, and we begin anew. */
 #include "osprocs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "oskeeper.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#define NAME_BYTES 16u /* of a process, as the kernel keeps it */
+#define ABOVE_MAX 4096u
+#define WALKS_MAX 16
 
 struct row {
     uint32_t pid, parent;
     bool below;
+    char name[NAME_BYTES];
 };
 
 /* "pid (name) state parent ...", and the name may hold anything. */
@@ -24,9 +39,10 @@ static bool row_read(int proc, const char *name, struct row *ret) {
     (void)close(fd);
     if (got <= 0) return false;
     text[got] = 0;
-    const char *end = strrchr(text, ')');
-    if (end == NULL || strlen(end) < 5) return false;
-    *ret = (struct row){(uint32_t)strtoul(name, NULL, 10), (uint32_t)strtoul(end + 4, NULL, 10), false};
+    const char *begin = strchr(text, '('), *end = strrchr(text, ')');
+    if (begin == NULL || end == NULL || strlen(end) < 5) return false;
+    *ret = (struct row){.pid = (uint32_t)strtoul(name, NULL, 10), .parent = (uint32_t)strtoul(end + 4, NULL, 10)};
+    snprintf(ret->name, sizeof ret->name, "%.*s", (int)(end - begin - 1), begin + 1);
     return ret->pid != 0;
 }
 
@@ -65,4 +81,66 @@ void osprocs_below(pid_t root, const struct u32vec *skip, struct u32vec *ret) {
     ret->count--; /* the root itself is not below */
     memmove(ret->at, ret->at + 1, ret->count * sizeof *ret->at);
     vec_fini(&rows);
+}
+
+/* ---- above ---- */
+
+static bool above_read(uint32_t pid, struct row *ret) {
+    char name[16];
+    int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(name, sizeof name, "%u", pid);
+    bool got = proc >= 0 && row_read(proc, name, ret);
+    if (proc >= 0) (void)close(proc);
+    return got;
+}
+
+/* This process and all above it, as far as can be seen. */
+static void own_read(struct u32vec *ret) {
+    struct row row;
+    ret->count = 0;
+    for (uint32_t pid = (uint32_t)getpid(); pid != 0 && ret->count < ABOVE_MAX; pid = row.parent) {
+        u32vec_push(ret, pid);
+        row = (struct row){0};
+        if (!above_read(pid, &row)) return;
+    }
+}
+
+enum walk { WALK_OUTSIDE, WALK_JOB, WALK_BROKEN };
+
+static enum walk walk_up(uint32_t pid, const struct u32vec *own) {
+    for (uint32_t i = 0; i < ABOVE_MAX; i++) {
+        struct row row = {0};
+        if (pid == 0) return i > 0 ? WALK_OUTSIDE : WALK_BROKEN; /* 0: of a namespace that we cannot see */
+        if (is_in(own, pid)) return WALK_OUTSIDE;
+        /* Of another user's processes /proc may tell nothing (hidepid); those that keep our jobs are not among them. */
+        if (!above_read(pid, &row)) return kill((pid_t)pid, 0) != 0 && errno == EPERM ? WALK_OUTSIDE : WALK_BROKEN;
+        if (strcmp(row.name, OSKEEPER_NAME) == 0 || strcmp(row.name, OSKEEPER_NURSERY_NAME) == 0) return WALK_JOB;
+        pid = row.parent;
+    }
+    return WALK_BROKEN;
+}
+
+bool osprocs_is_of_job(pid_t pid) {
+    struct u32vec own = {0};
+    enum walk found = WALK_BROKEN;
+    for (int i = 0; i < WALKS_MAX && found == WALK_BROKEN; i++) {
+        own_read(&own);
+        found = walk_up((uint32_t)pid, &own);
+    }
+    u32vec_fini(&own);
+    return found != WALK_OUTSIDE;
+}
+
+bool osprocs_peer_is_of_job(int fd, pid_t pid) {
+    int held = -1;
+    socklen_t len = sizeof held;
+    bool can_hold = getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &held, &len) == 0;
+    if (!can_hold && errno != ENOPROTOOPT) return true; /* it is gone */
+    bool is_of_job = osprocs_is_of_job(pid);
+    if (can_hold) {
+        struct pollfd ended = {.fd = held, .events = POLLIN};
+        if (poll(&ended, 1, 0) != 0) is_of_job = true; /* then what we saw may have been another */
+        (void)close(held);
+    }
+    return is_of_job;
 }

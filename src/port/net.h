@@ -18,6 +18,7 @@ struct net_peer {
     const char *address; /* for people: "127.0.0.1:40122", "unix:1000" */
     bool is_local;       /* a Unix socket: `uid` is what the kernel says */
     uint32_t uid;
+    bool is_of_job; /* a Unix socket: a job of this machine connected it, or that cannot be told */
     bool is_tls;
     struct slice certified; /* name in the client's certificate, which was checked; empty = it gave none */
     struct slice certified_role, certified_tenant; /* that the certificate says it is for; empty = it says none */

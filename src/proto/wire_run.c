@@ -1,6 +1,8 @@
 /* wire_run.c: the tables behind wire_run.h. Bodies of jobs are in journals, so these tags live as long as those. */
 #include "wire_run.h"
 
+#include "wire_flow.h"
+
 /* clang-format off */
 static const struct tlv_field file_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_file, path, .max = WIRE_TEXT_MAX),
@@ -88,6 +90,29 @@ static const struct tlv_field run_fields[] = {
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */
+
+static bool step_has_program(const struct tlv_list *steps) {
+    const struct wire_step *step = steps->at;
+    return steps->count > 0 && step->http.count == 0;
+}
+
+bool wire_run_has_program(uint8_t kind, const struct wire_run *run) {
+    switch ((enum wire_job_kind)kind) {
+    case WIRE_JOB_COMMAND:
+    case WIRE_JOB_SCRIPT:
+    case WIRE_JOB_ARCHIVE:
+    case WIRE_JOB_SERVICE: return true;
+    case WIRE_JOB_EXTERNAL: return step_has_program(&run->submit) || step_has_program(&run->poll);
+    case WIRE_JOB_HTTP: /* the worker's own, which has bounds of its own: child/jail.h */
+    case WIRE_JOB_NOOP:
+    case WIRE_JOB_SLEEP:
+    case WIRE_JOB_FAIL:
+    case WIRE_JOB_GATE:
+    case WIRE_JOB_BARRIER:
+    case WIRE_JOB_KIND_COUNT: return false;
+    }
+    return true; /* a kind that we do not know may do anything */
+}
 
 bool wire_sandbox_of(struct slice word, uint32_t *ret) {
     static const struct {

@@ -40,6 +40,10 @@ enum wire_sandbox {
     WIRE_SANDBOX_ALL = 7,
 };
 #define WIRE_SANDBOX_CAPABILITY "sandbox"
+struct wire_run;
+/* Whether a job of this kind (enum wire_job_kind) and body runs a program of its own on a worker: whatever does has the
+ * job's sandbox around it, be it the job itself, its submit or its poll. */
+bool wire_run_has_program(uint8_t kind, const struct wire_run *run);
 /* strict, net-off or none; false: there is no such word. */
 bool wire_sandbox_of(struct slice word, uint32_t *ret);
 

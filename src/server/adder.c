@@ -21,15 +21,11 @@ static bool are_below(const struct tlv_list *paths, const struct tlv_list *tops,
     return true;
 }
 
-static bool runs_a_program(uint8_t kind) {
-    return kind == JOB_COMMAND || kind == JOB_SCRIPT || kind == JOB_ARCHIVE || kind == JOB_SERVICE;
-}
-
 static bool is_as_tight(const struct wire_run *own, uint8_t kind, struct slice body, struct arena *arena) {
     struct wire_run run;
     struct why ignored;
-    if (!runs_a_program(kind)) return true;
     if (tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, arena, &run, &ignored) != ERR_OK) return false;
+    if (!wire_run_has_program(kind, &run)) return true;
     if ((run.sandbox & own->sandbox) != own->sandbox) return false;
     if (!(own->sandbox & WIRE_SANDBOX_FILES)) return true;
     return are_below(&run.sandbox_write, &own->sandbox_write, NULL) &&

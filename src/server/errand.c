@@ -49,6 +49,7 @@ void errand_fill(struct server *s, const struct attempt_effect *a, const struct 
     run.argv = step->argv;
     run.http = step->http;
     run.submit = run.poll = (struct tlv_list){0};
+    if (run.http.count > 0) run.sandbox = 0; /* as of an http job: it is around programs */
     struct buf body;
     buf_init(&body, WIRE_BODY_MAX * 2);
     tlv_encode(&wire_run_desc, &run, &body);

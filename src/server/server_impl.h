@@ -66,7 +66,7 @@ enum attach_state {
 struct session {
     conn_id conn; /* first: never 0 while in use */
     enum session_state state;
-    bool is_local, is_tls, goodbye;
+    bool is_local, is_of_job, is_tls, goodbye;
     bool is_orion; /* came by the listener for Orion's interface (orion_session.h) */
     bool is_dash;  /* came by the listener for Titan's dashboard (titan_web.h), and has a titan_talk beside its web */
     bool is_resp;  /* came by the listener for RESP (resp_session.h) */

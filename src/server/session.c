@@ -367,6 +367,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     struct session *n = pool_at(&s->sessions, index);
     n->conn = conn;
     n->is_local = peer->is_local;
+    n->is_of_job = peer->is_of_job;
     n->is_tls = peer->is_tls;
     vouch_certify(&n->certified, peer);
     n->uid = peer->uid;

@@ -53,7 +53,12 @@ static enum err vouch_caller(struct server *s, struct session *n, struct slice t
         n->who = n->certified;
         return ERR_OK;
     }
-    if (n->is_local && (n->uid == s->options.uid || n->uid == 0)) {
+    bool is_ours = n->is_local && (n->uid == s->options.uid || n->uid == 0);
+    if (is_ours && n->is_of_job)
+        return why_set(why, ERR_UNAUTHENTICATED,
+                       "the process that asks belongs to a job, or has ended: the rights of a job are those of its "
+                       "token. Send a token (REEVE_TOKEN)");
+    if (is_ours) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
         snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
         return ERR_OK;

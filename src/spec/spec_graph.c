@@ -309,7 +309,8 @@ static enum err put_undo(struct graph *g, const struct spec_job *job, struct wir
     undo->o.demand = job->o.demand; /* where the job ran, unless it says otherwise */
     undo->r.env = job->r.env;
     enum err e = spec_job_read(s, job->compensate, IN_UNDO, undo);
-    if (undo->sandbox == NULL && (undo->given & (GIVEN_RUN | GIVEN_SCRIPT))) undo->sandbox = job->sandbox;
+    undo->is_sandbox_inherited = undo->sandbox == NULL;
+    if (undo->sandbox == NULL) undo->sandbox = job->sandbox;
     if (e == ERR_OK) e = spec_job_finish(s, undo, true);
     if (e == ERR_OK) e = encode_run(g, undo, &w->undo_body);
     if (e == ERR_OK) w->undo_options = options_place(g, &undo->o) + 1;

@@ -95,6 +95,7 @@ struct spec_job { /* also the defaults of all jobs, and a compensation */
     const struct json_node *phase, *cache, *archive;
     const struct json_node *http, *external;
     const struct json_node *sandbox;
+    bool is_sandbox_inherited; /* of a compensation: it is the one of its job */
     struct slice service; /* its name, of a job that deploys one */
     bool probe_tcp;
     const struct json_node *port, *probe_command;

@@ -1,10 +1,6 @@
 /* spec_sandbox.c: what a job may see and do of the machine. */
 #include "spec_impl.h"
 
-static bool runs_a_program(uint8_t kind) {
-    return kind == WIRE_JOB_COMMAND || kind == WIRE_JOB_SCRIPT || kind == WIRE_JOB_ARCHIVE || kind == WIRE_JOB_SERVICE;
-}
-
 static enum err read_net(struct spec *s, const struct json_node *node, bool *ret_off) {
     struct spec_scalar v;
     if (node == NULL) return ERR_OK;
@@ -52,8 +48,8 @@ enum err spec_sandbox_read(struct spec *s, struct spec_job *job) {
     const struct json_node *node = job->sandbox;
     struct slice word = {0};
     if (node == NULL) return ERR_OK;
-    if (!runs_a_program(job->o.kind)) {
-        if (node == s->defaults.sandbox) return ERR_OK; /* meant for the others */
+    if (!wire_run_has_program(job->o.kind, &job->r)) {
+        if (node == s->defaults.sandbox || job->is_sandbox_inherited) return ERR_OK; /* meant for the others */
         return spec_refuse(s, node->at, ERR_INVALID, "only a job that runs a program has a sandbox");
     }
     enum err e = ERR_OK;

@@ -285,7 +285,7 @@ static void nothing_survives_the_worker(void **state) {
     realworker_start(&worker, &server);
 }
 
-/* ---- what an owner may say ---- */
+/* ---- everything that runs for a job ---- */
 
 static void start_with(struct realworker *w, const char *pool, const char *const *flags) {
     realworker_make(w, &server, pool);
@@ -294,6 +294,42 @@ static void start_with(struct realworker *w, const char *pool, const char *const
     for (int i = 0; flags[i] != NULL; i++) w->flags[2 + i] = flags[i];
     realworker_start(w, &server);
 }
+
+/* Whatever a worker starts for a job leaves a witness outside, if it can. */
+static void everything_that_runs_for_a_job_is_inside(void **state) {
+    struct realworker w;
+    (void)state;
+    if (!can) return;
+    shell(
+        "mkdir -p %s/all && chmod 1777 %s/all && cd %s && printf '#!/bin/sh\\ntouch %s/all/archive && exit 9; exit 0\\n' "
+        ">run.sh && chmod 755 run.sh && tar cf %s/bundle.tar run.sh",
+        outside, outside, outside, outside, server.data);
+    start_with(&w, "all", (const char *[]){"--handler", "box=/usr/bin/touch", NULL});
+    const char *id = submit(
+        "name: all\ndefaults: {pool: all, sandbox: strict, retries: 0, on_upstream: run}\njobs:\n"
+        "  command: {run: 'touch OUTSIDE/all/command && exit 9; exit 0', compensate: 'touch OUTSIDE/all/undo; exit 0'}\n"
+        "  bundle: {archive: bundle.tar, compensate: {archive: bundle.tar}}\n"
+        "  again: {run: 'exit 0', compensate: {handler: box, payload: OUTSIDE/all/undo-handler}}\n"
+        "  handler: {handler: box, payload: OUTSIDE/all/handler}\n"
+        "  begun:\n    external:\n"
+        "      submit: 'touch OUTSIDE/all/submit && exit 9; exit 0'\n"
+        "      poll: {run: 'touch OUTSIDE/all/poll && exit 9; exit 0', every: 1s}\n"
+        "  tended:\n    service:\n      name: watched\n      run: exec sleep 1000\n"
+        "      health: {command: 'touch OUTSIDE/all/health && exit 9; exit 0'}\n"
+        "  end: {needs: [command, bundle, again, handler, begun, tended], run: exit 3, fatal_exit_codes: 3}\n",
+        "--wait");
+    static const char *const succeeded[] = {"command", "bundle", "again", "begun", "tended"};
+    for (size_t i = 0; i < sizeof succeeded / sizeof succeeded[0]; i++) {
+        const char *job = show(id, succeeded[i]);
+        if (strstr(job, "succeeded") == NULL) fail_msg("%s\n%s", succeeded[i], job);
+    }
+    assert_has(show(id, "handler"), "failed"); /* touch says so itself */
+    shell("test -z \"$(ls %s/all)\" || { ls %s/all; false; }", outside, outside);
+    (void)realcli_ok(&r, "undeploy watched", NULL);
+    realworker_kill(&w);
+}
+
+/* ---- what an owner may say ---- */
 
 static void a_worker_has_its_own_least(void **state) {
     struct realworker w;
@@ -435,18 +471,21 @@ static void it_adds_nothing_that_is_looser(void **state) {
         "      try wide 'run: echo x, sandbox: {read-only: OUTSIDE}'\n"
         "      try other 'run: echo x, sandbox: {write: OUTSIDE/in}'\n"
         "      try undo 'run: echo x, sandbox: strict, compensate: {run: echo y, sandbox: none}'\n"
+        "      try external 'external: {submit: echo x}'\n"
+        "      try poll 'external: {poll: {run: echo x, every: 1s}, submit: {http: https://example.org}}'\n"
         "      try same 'run: echo x, sandbox: {read-only: OUTSIDE/in/text}'\n"
         "      try tighter 'run: echo x, sandbox: strict'\n"
         "      try nothing 'noop: true'\n",
         "--wait");
     log_is(id, "a",
            "loose refused\n1\nnone refused\n1\nnet refused\n1\nwide refused\n1\nother refused\n1\nundo refused\n1\n"
-           "same added\ntighter added\nnothing added\n");
+           "external refused\n1\npoll refused\n1\nsame added\ntighter added\nnothing added\n");
 }
 
 static void flags_are_refused_in_words(void **state) {
     (void)state;
     realcli_refused(&r, "worker --sandbox loose", 2, "strict, net-off or none is expected, not loose");
+    realcli_refused(&r, "worker --titan-master 127.0.0.1:1 --sandbox strict", 2, "do not work with --titan-master");
     realcli_refused(&r, "worker --job-uids 7", 2, "FIRST-LAST is expected, not 7");
     realcli_refused(&r, "worker --job-uids 0-7", 2, "a number from 1");
     realcli_refused(&r, "worker --job-uids 9-7", 2, "a number from 9");
@@ -464,6 +503,7 @@ int main(void) {
         cmocka_unit_test(killing_the_first_ends_all_of_it),
         cmocka_unit_test(it_cannot_kill_who_keeps_it),
         cmocka_unit_test(nothing_survives_the_worker),
+        cmocka_unit_test(everything_that_runs_for_a_job_is_inside),
         cmocka_unit_test(a_worker_has_its_own_least),
         cmocka_unit_test(its_own_directory_is_never_shown),
         cmocka_unit_test(every_job_has_a_uid_of_its_own_if_said),

@@ -245,6 +245,43 @@ static void everyone_may_have_to(void **state) {
     realshell_refused(&shell, variable, "ls --server $S --tls-cert $D/tls/ann.pem", 4, "the token is for tenant other");
 }
 
+/* ---- what is found by default ---- */
+
+/* $D/other is the directory of a server elsewhere; $D/copy that of this one, with another address for the same place. */
+static void make_directories(void) {
+    realshell_must(&shell,
+                   "version && mkdir -p $D/other $D/copy && echo rv_of_another_server | "
+                   "tee $D/other/worker.token > $D/other/admin.token && echo 127.0.0.1:1 > $D/other/address && "
+                   "cp $D/worker.token $D/admin.token $D/copy && echo ${S%127.*}localhost:${S##*:} > $D/copy/address");
+}
+
+static void a_token_found_by_default_goes_to_its_own_server_only(void **state) {
+    (void)state;
+    tls_server();
+    make_directories();
+    realshell_must(&shell, "cert worker gpu1 --data $D");
+    /* a worker: the good certificate speaks for it */
+    char variable[128];
+    snprintf(variable, sizeof variable, "%s/other", server.data);
+    setenv("REEVE_DATA", variable, 1);
+    pid_t pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w1");
+    realshell_worker_says(&shell, "attached to tls://");
+    realshell_end(pid);
+    pid = realshell_worker(&shell, "--tls-ca $D/tls/ca.pem --data $D/w2");
+    realshell_worker_says(&shell, "nobody vouches for this connection");
+    realshell_end(pid);
+    snprintf(variable, sizeof variable, "%s/copy", server.data);
+    setenv("REEVE_DATA", variable, 1);
+    pid = realshell_worker(&shell, "--tls-ca $D/tls/ca.pem --name by-token --data $D/w3");
+    realshell_worker_says(&shell, "as by-token-");
+    realshell_end(pid);
+    setenv("REEVE_DATA", "/nonexistent/reeve", 1);
+    /* the command line */
+    realshell_refused(&shell, "REEVE_TOKEN=", "ls --data $D/other --server $S --tls-ca $D/tls/ca.pem", 4,
+                      "nobody vouches for this connection");
+    assert_int_equal(realshell_run(&shell, "REEVE_TOKEN=", "ls --data $D/copy --server $S --tls-ca $D/tls/ca.pem"), 0);
+}
+
 /* ---- HTTP ---- */
 
 /* What curl prints, with $P for the port. */
@@ -335,6 +372,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(beyond_loopback_tls_is_needed_unless_told_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(workers_may_have_to_show_a_certificate, setup, teardown),
         cmocka_unit_test_setup_teardown(everyone_may_have_to, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_token_found_by_default_goes_to_its_own_server_only, setup, teardown),
         cmocka_unit_test_setup_teardown(http_goes_the_same_way, setup, teardown),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_hung_up_on, setup, teardown),
         cmocka_unit_test_setup_teardown(half_handshakes_keep_nobody_out, setup, teardown),

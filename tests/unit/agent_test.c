@@ -287,6 +287,64 @@ static void what_was_not_acknowledged_is_said_again(void **state) {
     lab_close(&l);
 }
 
+/* ---- a slow server ---- */
+
+static const struct disk_ops *real_ops;
+static uint32_t creates, syncs;
+
+static enum err counted_open(struct disk *d, const char *name, enum disk_open how, disk_file *ret, struct why *why) {
+    creates += how == DISK_CREATE;
+    return real_ops->open(d, name, how, ret, why);
+}
+
+static enum err counted_sync(struct disk *d, disk_file f, struct why *why) {
+    syncs++;
+    return real_ops->sync(d, f, why);
+}
+
+/* What a job costs the worker's disk does not depend on how many end while the server is slow. */
+static void ends_that_a_slow_server_owes_share_a_sync(void **state) {
+    (void)state;
+    struct lab l;
+    struct disk_ops counted;
+    uint32_t request = 0, told = 0;
+    lab_open(&l);
+    real_ops = l.disk.disk->ops;
+    counted = *real_ops;
+    counted.open = counted_open;
+    counted.sync = counted_sync;
+    l.disk.disk->ops = &counted;
+    come_up(&l);
+    creates = syncs = 0;
+    for (uint32_t i = 0; i < 400; i++) { /* 4 in each millisecond, none of them acknowledged for so long */
+        assign(&l, i, WIRE_JOB_NOOP, 0);
+        if (i % 4 == 3) {
+            told += (uint32_t)((const struct wire_done *)heard(&l, WIRE_DONE, &request))->ends.count;
+            l.now_ms++;
+        }
+    }
+    assert_int_equal(told, 400);
+    assert_int_equal(syncs, 0);
+    for (int i = 0; i < 300; i++) {
+        l.now_ms++;
+        agent_pass(l.agent);
+    }
+    assert_int_equal(creates, 1);
+    assert_int_equal(syncs, 1);
+    for (uint32_t i = 0; i < 100; i++) ack(&l, i, request);
+    /* and they are all there after the worker has died */
+    agent_close(l.agent);
+    l.disk.disk->ops = real_ops;
+    tmpdisk_reopen(&l.disk);
+    l.conn = 0;
+    buf_clear(&l.said);
+    lab_start(&l);
+    assert_true(come_up(&l)->held.count >= 300);
+    for (uint32_t i = 0; i < 400; i++) ack(&l, i, request);
+    assert_int_equal(agent_held(l.agent), 0);
+    lab_close(&l);
+}
+
 static void words_of_an_earlier_server_are_ignored(void **state) {
     (void)state;
     struct lab l;
@@ -395,6 +453,7 @@ int main(void) {
         cmocka_unit_test(an_attempt_is_run_once),
         cmocka_unit_test(a_stop_is_confirmed_and_a_drop_is_not),
         cmocka_unit_test(what_was_not_acknowledged_is_said_again),
+        cmocka_unit_test(ends_that_a_slow_server_owes_share_a_sync),
         cmocka_unit_test(words_of_an_earlier_server_are_ignored),
         cmocka_unit_test(gpus_of_a_process_that_is_not_dead_yet_are_waited_for),
         cmocka_unit_test(a_silent_server_is_left),

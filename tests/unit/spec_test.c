@@ -360,8 +360,16 @@ static void sandboxes(void **state) {
          "  f: {run: x, sandbox: {net: off}}\n"
          "  g: {gate: sure?}\n"
          "  h: {run: x, sandbox: strict, compensate: undo}\n"
-         "  i: {run: x, sandbox: strict, compensate: {noop: true}}\n",
+         "  i: {run: x, sandbox: strict, compensate: {noop: true}}\n"
+         "  j: {run: x, sandbox: strict, compensate: {handler: mail}}\n"
+         "  k: {external: {submit: x}}\n"
+         "  l: {external: {submit: {http: 'https://example.org'}, poll: {run: x, every: 1s}}, sandbox: strict}\n"
+         "  m: {external: {submit: {http: 'https://example.org'}}, compensate: x}\n",
          NULL);
+    assert_int_equal(flowlab_run(&l, "k").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
+    assert_int_equal(flowlab_options(&l, "k")->demand.capabilities.count, 2);
+    assert_int_equal(flowlab_run(&l, "l").sandbox, WIRE_SANDBOX_ALL);
+    assert_int_equal(flowlab_run(&l, "m").sandbox, 0);
     assert_int_equal(flowlab_run(&l, "a").sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
     assert_int_equal(flowlab_options(&l, "a")->demand.capabilities.count, 2); /* gpu, sandbox */
     assert_int_equal(flowlab_run(&l, "b").sandbox, WIRE_SANDBOX_ALL);
@@ -379,6 +387,12 @@ static void sandboxes(void **state) {
     assert_int_equal(tlv_decode(&wire_run_desc, flowlab_job(&l, "h")->undo_body, TLV_STRICT, &l.arena, &undo, NULL),
                      ERR_OK);
     assert_int_equal(undo.sandbox, WIRE_SANDBOX_ALL); /* as the job that it undoes */
+    assert_int_equal(tlv_decode(&wire_run_desc, flowlab_job(&l, "j")->undo_body, TLV_STRICT, &l.arena, &undo, NULL),
+                     ERR_OK);
+    assert_int_equal(undo.sandbox, WIRE_SANDBOX_ALL);
+    assert_int_equal(tlv_decode(&wire_run_desc, flowlab_job(&l, "m")->undo_body, TLV_STRICT, &l.arena, &undo, NULL),
+                     ERR_OK);
+    assert_int_equal(undo.sandbox, WIRE_SANDBOX_ON | WIRE_SANDBOX_NET_OFF);
     flowlab_fini(&l);
 }
 
