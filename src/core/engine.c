@@ -382,6 +382,7 @@ static void run_retention(struct engine *e) {
         if (flow == 0) return;
         struct record record = {.kind = REC_FORGOTTEN, .version = RECORD_VERSION};
         record.body.as_REC_FORGOTTEN.flow = flow_at(&e->state, flow)->id;
+        record.body.as_REC_FORGOTTEN.history_lsn = e->live.projected_lsn;
         commit(e, &record);
     }
 }

@@ -594,6 +594,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
                      struct why *why) {
     struct server *s = server_new(world, o);
     enum err e = stores_open(s, why);
+    if (e == ERR_OK) e = project_check(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
         if (world->history != NULL) world->history->ops->close(world->history);
