@@ -46,6 +46,14 @@ static int64_t still_us(const struct serverhost *h) {
     return h->w->net.nodes[NET_SERVER].still_until_us;
 }
 
+/* A server that did not run for a good part of a lease owes every worker a full one from here on. */
+static void thaw(struct serverhost *h) {
+    if (h->frozen_us == 0 || still_us(h) > now_us(h)) return;
+    if (now_us(h) - h->frozen_us > h->w->plan.limits.lease_ms * 500 + 1000)
+        for (uint32_t i = 0; i < NET_NODES_MAX; i++) h->heard_ms[i] = world_mono(h->w).ms;
+    h->frozen_us = 0;
+}
+
 static bool is_frozen(struct serverhost *h, event_fn again, uint64_t generation) {
     if (still_us(h) <= now_us(h)) return false;
     equeue_at(&h->w->queue, still_us(h), again, h, generation);
@@ -113,6 +121,7 @@ static void pass(void *ctx, uint64_t generation) {
     if (h->server == NULL || generation != h->generation || now_us(h) < h->pass_at_us) return;
     if (is_frozen(h, pass, generation)) return;
     h->pass_at_us = 0;
+    thaw(h);
     (void)arm(h, (uint32_t)h->w->plan.append_crash_ppm, 8);
     server_pass(h->server);
     after(h);
@@ -143,6 +152,7 @@ static void step(void *ctx, uint64_t generation) {
 
 void serverhost_freeze(struct serverhost *h, int64_t ms) {
     if (h->server == NULL) return;
+    if (h->frozen_us == 0) h->frozen_us = now_us(h);
     WORLD_NOTE(h->w, 77, ms, 0, "server: stands still for %ld ms", (long)ms);
     h->w->net.nodes[NET_SERVER].still_until_us = now_us(h) + ms * 1000;
 }
@@ -227,7 +237,7 @@ static void take_apart(struct serverhost *h) {
     h->server = NULL;
     h->engine = NULL;
     h->doomed = h->step_planned = h->appending = h->compacting = false;
-    h->pass_at_us = h->stop_by_us = 0;
+    h->pass_at_us = h->stop_by_us = h->frozen_us = 0;
     h->generation++;
 }
 

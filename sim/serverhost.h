@@ -59,6 +59,7 @@ struct serverhost {
     bool appending;         /* a batch is on its way */
     bool compacting;
     int64_t stop_by_us;     /* a clean stop is under way; 0 = none */
+    int64_t frozen_us;      /* since when it stands still; 0 = it runs */
 
     struct vec inbox; /* of struct msg *: came by the back door */
     struct ledger ledger;

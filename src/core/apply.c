@@ -151,8 +151,9 @@ static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
     work_sweep(s, flow, SWEEP_RERUN, 0, 0);
 }
 
-static void apply_forgotten(struct state *s, const struct rec_flow_only *r) {
+static void apply_forgotten(struct state *s, const struct rec_forgotten *r) {
     uint32_t flow = the_flow(s, r->flow);
+    if (r->history_lsn > s->history_lsn) s->history_lsn = r->history_lsn;
     REQUIRE(!flow_at(s, flow)->is_working);
     store_drop_flow(s, r->flow);
     flow_hide(s, flow);

@@ -203,6 +203,17 @@ static void derive_effects(struct engine *e) {
     }
 }
 
+/* A worker may end what it holds when its own lease is over; a lease here may end later than that, never earlier. */
+static void renew_leases(struct engine *e) {
+    for (uint32_t i = 1; i <= e->state.workers.high; i++) {
+        if (worker_at(&e->state, i)->id == NULL) continue;
+        struct live_worker *w = live_worker(&e->live, &e->state, i);
+        if (w->lease_until.ms == TIME_NEVER) continue;
+        live_set_lease(&e->live, w, (mono_time){e->in.mono.ms + e->limits.lease_ms});
+        w->attached_at = e->in.wall; /* what it was sent has its time again, too */
+    }
+}
+
 static void start_leases(struct engine *e) {
     int64_t lease_ms = MUTANT(lease_kept) ? 0 : e->limits.lease_ms;
     for (uint32_t i = 1; i <= e->state.workers.high; i++) {
@@ -236,6 +247,7 @@ void engine_begin(struct engine *e, const struct inputs *in) {
     e->in.wall = at;
     e->live.now = at;
     e->was_working = e->state.working_head != 0;
+    if (in->stood_still) renew_leases(e);
 }
 
 void engine_limits_fit(struct limits *l, uint64_t batch_bytes) {
@@ -371,12 +383,13 @@ static void run_retention(struct engine *e) {
         if (flow == 0) return;
         struct record record = {.kind = REC_FORGOTTEN, .version = RECORD_VERSION};
         record.body.as_REC_FORGOTTEN.flow = flow_at(&e->state, flow)->id;
+        record.body.as_REC_FORGOTTEN.history_lsn = e->live.projected_lsn;
         commit(e, &record);
     }
 }
 
 void engine_finish(struct engine *e) {
-    run_timers(e);
+    if (!e->in.stood_still) run_timers(e);
     run_retention(e);
     run_consequences(e);
     store_sweep(&e->state, STEP_JOBS_MAX);

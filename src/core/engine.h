@@ -31,6 +31,9 @@ struct inputs {
     mono_time mono;
     uint64_t random;
     uint64_t journal_free_bytes; /* what may still be promised to new work; UINT64_MAX = do not care */
+    /* The process did not run for a good part of a lease: silence meanwhile was its own. Every lease that runs is a
+     * full one again, as after a restart, and no timer is judged before what waits in the sockets was read. */
+    bool stood_still;
 };
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits);

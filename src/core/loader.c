@@ -83,6 +83,7 @@ static enum err load_header(struct loader *l, const struct snap_header *o, struc
     s->question_last = o->question_last;
     s->worker_last = o->worker_last;
     s->policy = o->policy;
+    s->history_lsn = o->history_lsn;
     l->has_header = true;
     return ERR_OK;
 }

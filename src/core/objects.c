@@ -20,6 +20,7 @@ static const struct tlv_field header_fields[] = {
     TLV_FIELD(6, TLV_U64, snap_header, question_last),
     TLV_FIELD(7, TLV_U32, snap_header, worker_last),
     TLV_FIELD(90, TLV_U64, snap_header, policy),
+    TLV_FIELD(91, TLV_U64, snap_header, history_lsn),
 };
 static const struct tlv_field tenant_fields[] = {
     TLV_FIELD(1, TLV_TEXT, snap_tenant, name, .max = TEXT_MAX),

@@ -41,6 +41,7 @@ struct snap_header {
     uint64_t flow_last, question_last;
     uint32_t worker_last;
     uint64_t policy;
+    uint64_t history_lsn;
 };
 struct snap_tenant {
     struct slice name;

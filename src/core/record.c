@@ -108,6 +108,12 @@ static const struct tlv_field flow_only_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_flow_only, flow),
 };
 
+static const struct tlv_field forgotten_fields[] = {
+    HEAD(rec_forgotten),
+    TLV_FIELD(4, TLV_U64, rec_forgotten, flow),
+    TLV_FIELD(5, TLV_U64, rec_forgotten, history_lsn),
+};
+
 static const struct tlv_field worker_fields[] = {
     HEAD(rec_worker),
     TLV_FIELD(4, TLV_TEXT, rec_worker, worker, .max = NAME_MAX_BYTES),
@@ -424,6 +430,7 @@ static const struct tlv_desc rec_added_desc = DESC(rec_added, added_fields);
 static const struct tlv_desc rec_cancelled_desc = DESC(rec_cancelled, cancelled_fields);
 static const struct tlv_desc rec_paused_desc = DESC(rec_paused, paused_fields);
 static const struct tlv_desc rec_job_only_desc = DESC(rec_job_only, job_only_fields);
+static const struct tlv_desc rec_forgotten_desc = DESC(rec_forgotten, forgotten_fields);
 static const struct tlv_desc rec_flow_only_desc = DESC(rec_flow_only, flow_only_fields);
 static const struct tlv_desc rec_worker_desc = DESC(rec_worker, worker_fields);
 static const struct tlv_desc rec_worker_drain_desc = DESC(rec_worker_drain, worker_drain_fields);

@@ -24,7 +24,7 @@
     X(REC_RETRIED,          6,  rec_job_only,      "retried",         "a dead job was given a new budget")     \
     X(REC_DISCARDED,        7,  rec_job_only,      "discarded",       "a dead letter was put away")            \
     X(REC_RERUN,            8,  rec_flow_only,     "rerun",           "a finished flow starts again where it failed") \
-    X(REC_FORGOTTEN,        9,  rec_flow_only,     "forgotten",       "a finished flow left memory")           \
+    X(REC_FORGOTTEN,        9,  rec_forgotten,     "forgotten",       "a finished flow left memory")           \
     X(REC_CONTINUED,        10, rec_flow_only,     "continued",       "the next step of a long consequence")   \
     X(REC_WORKER,           11, rec_worker,        "worker",          "a worker attached")                     \
     X(REC_WORKER_DRAIN,     12, rec_worker_drain,  "worker_drain",    "a worker stops or resumes taking jobs") \
@@ -161,6 +161,11 @@ struct rec_job_only {
     uint32_t ordinal;
 };
 
+struct rec_forgotten {
+    struct rec_head head;
+    uint64_t flow;
+    uint64_t history_lsn; /* the history was durable up to here; 0 = nobody knew, or nobody asked */
+};
 struct rec_flow_only {
     struct rec_head head;
     uint64_t flow;

@@ -54,7 +54,8 @@ static void put_header(struct writer *w) {
                             .flow_last = s->flow_last,
                             .question_last = s->question_last,
                             .worker_last = s->worker_last,
-                            .policy = s->policy};
+                            .policy = s->policy,
+                            .history_lsn = s->history_lsn};
     put(w, OBJ_HEADER, &o);
 }
 

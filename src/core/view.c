@@ -16,6 +16,10 @@
 
 #define VIEW_BYTES_MAX ((size_t)1 << 30)
 
+uint64_t view_history_lsn(const struct state *s) {
+    return s->history_lsn;
+}
+
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
     uint32_t index = flow_find(s, id);
     if (index == 0) return false;

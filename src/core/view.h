@@ -90,6 +90,8 @@ struct worker_view {
     const uint64_t *resources; /* likewise, beside info->resources */
 };
 
+/* Flows left memory because the history was durable up to here; 0 = none did. */
+uint64_t view_history_lsn(const struct state *s);
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_calls(const struct state *s, struct job_ref ref); /* an external job that has attempts; cheap */

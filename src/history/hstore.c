@@ -9,6 +9,7 @@
 #include "hstore.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct writing { /* the writer's while it is handed over */
     int64_t wall_ms;
     bool trim;
     bool condemned; /* the reader found damage: `aside_why` */
+    bool doubted;
     /* what came of it */
     enum err err;
     struct why why;
@@ -107,6 +109,7 @@ struct hstore {
     uint64_t question_last;
     struct history_stats stats;
     bool is_damaged; /* found by the reader, and not yet told to the writer */
+    bool is_doubted; /* rows are missing, and the file does not say so yet */
     struct why damage;
     bool aside_untold; /* the file was set aside when it was opened */
 };
@@ -121,6 +124,19 @@ static void be_nice(void) {
 
 /* ---- the writer's thread ---- */
 
+/* What flows did is nobody else's business. SQLite makes its other two files as open as the first. Never by opening
+ * a file that is there: to close it would end SQLite's locks on it. */
+static void keep_private(const struct hstore *s) {
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    char path[HDB_PATH_MAX];
+    int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) (void)close(fd); /* else SQLite says what is wrong */
+    for (size_t i = 0; fd < 0 && i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(path, sizeof path, "%s%s", s->path, ends[i]);
+        (void)chmod(path, 0600); /* of an earlier program */
+    }
+}
+
 /* A damaged file is taken out of the way, and a new one begun; the owner has to start over. */
 static enum err writer_begin_anew(struct hstore *s, struct why *why) {
     struct writing *w = &s->writing;
@@ -132,6 +148,7 @@ static enum err writer_begin_anew(struct hstore *s, struct why *why) {
     w->set_aside = true;
     w->aside_why = damage;
     w->stats.lives++;
+    keep_private(s);
     e = hput_open(&w->put, s->path, why);
     w->is_open = e == ERR_OK;
     return e;
@@ -142,6 +159,7 @@ static enum err writer_open(struct hstore *s, struct why *why) {
     if (w->is_open) return ERR_OK;
     if (mkdir(s->dir, 0700) != 0 && errno != EEXIST)
         return why_set(why, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, "%s: %s", s->dir, strerrordesc_np(errno));
+    keep_private(s);
     enum err e = hput_open(&w->put, s->path, why);
     w->is_open = e == ERR_OK;
     return e == ERR_CORRUPT ? writer_begin_anew(s, why) : e;
@@ -158,11 +176,21 @@ static enum err writer_stats(struct writing *w, struct why *why) {
     return e;
 }
 
+/* Before the position moves on: after a crash in between nobody could see any more that rows are missing. */
+static enum err write_doubt(struct hput *p, struct why *why) {
+    enum err e = hput_begin(p, why);
+    if (e == ERR_OK) e = hdb_meta_set(&p->db, "whole", 0, why);
+    if (e == ERR_OK) return hput_commit(p, why);
+    hput_rollback(p);
+    return e;
+}
+
 static enum err write_load(struct hstore *s, struct why *why) {
     struct writing *w = &s->writing;
     enum err e = w->condemned ? why_set(why, ERR_CORRUPT, "%s", w->aside_why.text) : writer_open(s, why);
     if (e != ERR_OK || w->set_aside) return e;
-    if (!hload_is_empty(w->load)) e = hload_write(w->load, &w->put, why);
+    if (w->doubted) e = write_doubt(&w->put, why);
+    if (e == ERR_OK && !hload_is_empty(w->load)) e = hload_write(w->load, &w->put, why);
     if (e == ERR_OK && w->trim) {
         int64_t before_ms = s->days == 0 ? INT64_MIN : w->wall_ms - (int64_t)s->days * DAY_MS;
         e = hput_trim(&w->put, before_ms, s->bytes_max, &w->trimmed, &w->trim_more, why);
@@ -272,7 +300,7 @@ static void op_reach(struct history *h, uint64_t lsn) {
 static bool wants_to_hand(const struct hstore *s, int64_t now_ms) {
     const struct hload *l = &s->loads[s->filling];
     if (s->has_kept) return now_ms >= s->again_ms;
-    if (now_ms >= s->trim_ms || s->is_damaged) return true;
+    if (now_ms >= s->trim_ms || s->is_damaged || s->is_doubted) return true;
     return !hload_is_empty(l) && (now_ms >= s->handed_ms + HAND_EVERY_MS || l->bytes >= HAND_BYTES);
 }
 
@@ -288,6 +316,7 @@ static void hand(struct hstore *s, const struct history_turn *t) {
     s->writing.wall_ms = t->wall_ms;
     if (s->is_damaged) s->writing.aside_why = s->damage;
     s->writing.condemned = s->is_damaged;
+    s->writing.doubted = s->is_doubted;
     s->is_damaged = false;
     s->writing.trim = now_ms >= s->trim_ms - (TRIM_EVERY_MS - TRIM_WRITING_MS); /* beside a write, sooner */
     s->handed_ms = now_ms;
@@ -326,6 +355,7 @@ static void written(struct hstore *s, int64_t now_ms, const struct history_taker
     } else {
         if (s->told != ERR_OK) to->noted(to->ctx, HISTORY_NOTE_INFO, "the history works again");
         s->told = ERR_OK;
+        s->is_doubted = false;
         hload_clear(w->load);
         if (w->trim) s->trim_ms = w->trim_more ? now_ms : now_ms + TRIM_EVERY_MS;
     }
@@ -418,7 +448,7 @@ static int64_t op_next(struct history *h) {
     if (s->is_writing) return INT64_MAX; /* its end wakes the owner */
     if (s->is_due) return s->due_ms + DUE_AGAIN_MS;
     if (s->has_kept) return s->again_ms;
-    if (s->is_damaged || s->aside_untold) return 0;
+    if (s->is_damaged || s->is_doubted || s->aside_untold) return 0;
     int64_t next = s->trim_ms;
     if (!hload_is_empty(&s->loads[s->filling]) && s->handed_ms + HAND_EVERY_MS < next)
         next = s->handed_ms + HAND_EVERY_MS;
@@ -433,6 +463,7 @@ static void op_stats(struct history *h, struct history_stats *ret) {
     const struct hstore *s = of(h);
     *ret = s->stats;
     ret->waiting_bytes = s->loads[0].bytes + s->loads[1].bytes;
+    if (s->is_doubted) ret->state = HISTORY_EMPTY;
     if (s->is_rebuilding) ret->state = HISTORY_REBUILDING;
 }
 
@@ -444,19 +475,18 @@ static void op_rebuild(struct history *h, history_rebuild_fn fn, void *ctx) {
     flusher_hand(s->rebuilder, rebuilder_run, s);
 }
 
-static void op_discard(struct history *h, const char *why) {
+static void op_doubt(struct history *h) {
     struct hstore *s = of(h);
-    (void)why_set(&s->damage, ERR_CORRUPT, "history: %s", why);
-    s->is_damaged = true;
-    hload_clear(filling(s));
-    s->is_due = false;
+    REQUIRE(hload_is_empty(filling(s)));
+    s->is_doubted = true;
 }
 
 /* What the owner put last is written here: nobody is in a hurry any more. */
 static void write_rest(struct hstore *s) {
     struct why why = {{0}};
     struct hload *first = &s->loads[s->filling ^ 1], *second = &s->loads[s->filling];
-    enum err e = s->writing.is_open && !s->is_damaged && !s->writing.set_aside ? ERR_OK : ERR_STATE;
+    bool fit = s->writing.is_open && !s->is_damaged && !s->is_doubted && !s->writing.set_aside;
+    enum err e = fit ? ERR_OK : ERR_STATE;
     if (e == ERR_OK && s->is_writing && s->writing.err == ERR_OK) hload_clear(first); /* its end was not taken */
     if (e == ERR_OK && !hload_is_empty(first)) e = hload_write(first, &s->writing.put, &why);
     if (e == ERR_OK && !hload_is_empty(second) && second->lsn <= s->durable_lsn)
@@ -494,7 +524,7 @@ static const struct history_ops ops = {
     .fd = op_fd,
     .stats = op_stats,
     .rebuild = op_rebuild,
-    .discard = op_discard,
+    .doubt = op_doubt,
     .close = op_close,
 };
 

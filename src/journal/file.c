@@ -230,6 +230,7 @@ static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_hea
         if (e == ERR_OK && f->tail.segment != 0) e = settle(f, why);
         if (e == ERR_OK) e = f->tail.segment != 0 ? continue_segment(f, why) : rotate(f, why);
     }
+    if (e == ERR_OK) keep_seen(f);
     if (e == ERR_OK) e = append_mark(f, BLOCK_OPEN, why);
     /* No space is met by rotate alone: in a segment that is continued there is room for the mark. */
     ENSURE(e != ERR_NO_SPACE || f->acquired || f->current.v < 0);
@@ -303,6 +304,18 @@ static const struct journal_ops ops = {
     .close = op_close,
 };
 
+/* What was there and is gone must not look like a journal that never had it. */
+static enum err check_seen(struct file *f, struct why *why) {
+    enum err e = seen_read(f->disk, &f->seen, why);
+    if (e != ERR_OK) return e;
+    if (f->tail.segment >= f->seen.segment && f->tail.next_lsn >= f->seen.first_lsn) return ERR_OK;
+    return why_set(why, ERR_CORRUPT,
+                   "segment %llu, from record %llu on, was there and is gone; what is there ends at record %llu. "
+                   "Restore the directory " SEGMENT_DIR "; to go on without what is missing, remove " SEEN_NAME,
+                   (unsigned long long)f->seen.segment, (unsigned long long)f->seen.first_lsn,
+                   (unsigned long long)(f->tail.next_lsn - 1));
+}
+
 enum err file_open(struct disk *disk, struct clock *clock, const struct file_options *o, struct journal **ret,
                    struct why *why) {
     REQUIRE(disk != NULL && clock != NULL);
@@ -326,6 +339,7 @@ enum err file_open(struct disk *disk, struct clock *clock, const struct file_opt
     ENSURE(pthread_mutex_init(&f->lock, NULL) == 0);
     e = segment_table_load(&f->table, disk, false, why);
     if (e == ERR_OK) e = chain_tail(&f->scan, &f->table, o->read_only, &f->tail, why);
+    if (e == ERR_OK && !o->read_only) e = check_seen(f, why);
     if (e != ERR_OK) {
         op_close(&f->journal);
         return e;

@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "chain.h"
 #include "file.h"
+#include "seen.h"
 
 #define FILE_LOCK_NAME "LOCK"
 
@@ -38,6 +39,7 @@ struct file {
     _Atomic uint64_t spare;        /* a blank segment ready for use, 0 = none; changed under `lock` */
     uint64_t next_number;          /* of the next segment to be made; under `lock` */
     uint64_t head_lsn;             /* durable; under `lock` */
+    struct seen seen;              /* what journal.seen says; of the owner until acquired, then under `prepare_lock` */
     _Atomic uint64_t room_bytes;   /* left in the segment appended to; changed under `lock` */
 };
 
@@ -47,6 +49,8 @@ static inline struct file *file_of(struct journal *j) {
 
 /* Takes the spare segment or makes one. */
 CHECKED enum err keep_take_spare(struct file *f, uint64_t *ret_number, struct why *why);
+/* Notes the newest segment in journal.seen. Its header is durable. */
+void keep_seen(struct file *f);
 /* Looks for a usable spare among the blank segments and removes unusable ones. */
 CHECKED enum err keep_adopt_spare(struct file *f, struct why *why);
 

@@ -65,12 +65,26 @@ enum err keep_take_spare(struct file *f, uint64_t *ret_number, struct why *why) 
     return ERR_OK;
 }
 
+/* That it fails is no harm: the file stays behind the journal until the next segment or the next start. */
+void keep_seen(struct file *f) {
+    struct seen now = {0};
+    pthread_mutex_lock(&f->lock);
+    for (uint32_t i = 0; i < f->table.rows.count; i++) {
+        const struct segment *row = segment_at(&f->table, i);
+        if (row->used && row->number > now.segment) now = (struct seen){row->number, row->header.first_lsn};
+    }
+    pthread_mutex_unlock(&f->lock);
+    struct why why;
+    if (now.segment > f->seen.segment && seen_write(f->disk, &now, &why) == ERR_OK) f->seen = now;
+}
+
 enum err file_prepare(struct journal *j, struct why *why) {
     struct file *f = file_of(j);
     REQUIRE(!f->options.read_only);
     if (spare_get(f, false) != 0) return ERR_OK;
     pthread_mutex_lock(&f->prepare_lock);
     enum err e = spare_get(f, false) != 0 ? ERR_OK : spare_make(f, why);
+    if (e == ERR_OK) keep_seen(f); /* here, because the last spare has become a segment */
     pthread_mutex_unlock(&f->prepare_lock);
     return e;
 }

@@ -129,8 +129,8 @@ struct history_ops {
     int (*fd)(const struct history *h);
     void (*stats)(struct history *h, struct history_stats *ret);
     void (*rebuild)(struct history *h, history_rebuild_fn fn, void *ctx);
-    /* It cannot be of this journal: it is set aside like one that is damaged. */
-    void (*discard)(struct history *h, const char *why);
+    /* It has lost rows that it had: what it has stays, and counts as not whole until it was made again. Before `put`. */
+    void (*doubt)(struct history *h);
     void (*close)(struct history *h); /* what was put is made durable first */
 };
 

@@ -43,9 +43,27 @@ static void start_over(struct server *s, const struct history_stats *now) {
     p->is_making = false;
     p->rebuild_ms = 0;
     p->seen_lsn = p->put_lsn = now->lsn;
-    if (now->lsn <= engine_lsn(s->engine)) return;
-    s->world.history->ops->discard(s->world.history, "it is of a later time than the journal");
-    p->seen_lsn = p->put_lsn = engine_lsn(s->engine); /* until then */
+    uint64_t had = view_history_lsn(server_state(s));
+    if (now->lsn >= had || now->state == HISTORY_EMPTY) return;
+    server_log(
+        s, SERVER_ERROR, "history",
+        "it ends at record %llu, and flows left memory because it had record %llu: what is missing is made again "
+        "from the archive",
+        (unsigned long long)now->lsn, (unsigned long long)had);
+    s->world.history->ops->doubt(s->world.history);
+    p->has_put = true; /* so that it says where it is, though no flow may end for long */
+}
+
+enum err project_check(struct server *s, struct why *why) {
+    struct history_stats now;
+    if (s->world.history == NULL) return ERR_OK;
+    s->world.history->ops->stats(s->world.history, &now);
+    if (now.lsn <= engine_lsn(s->engine)) return ERR_OK;
+    return why_set(
+        why, ERR_CORRUPT,
+        "the journal ends at record %llu, and history/flows.db has seen record %llu: a part of the journal is "
+        "missing. Restore the directory journal; to go on without it, move the directory history away",
+        (unsigned long long)engine_lsn(s->engine), (unsigned long long)now.lsn);
 }
 
 static void note_due(void *ctx, flow_id flow, uint64_t lsn) {

@@ -66,7 +66,7 @@ static enum err before(void *ctx, const struct engine *e, const struct batch *b,
     enum err err = r->to->is_wanted(r->to) ? ERR_OK : why_set(why, ERR_STATE, "the server is stopping");
     r->at = b->last_lsn;
     while (err == ERR_OK && cursor_left(&c) > 0 && record_pass(&c, &kind, &message)) {
-        struct rec_flow_only rec;
+        struct rec_forgotten rec;
         if (kind != REC_FORGOTTEN) continue;
         arena_reset(&r->arena);
         err = tlv_decode(record_desc(REC_FORGOTTEN), message, TLV_STRICT, &r->arena, &rec, why);

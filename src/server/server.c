@@ -39,6 +39,9 @@
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
 #define PASS_REQUESTS_MAX 65536u
+/* While a lease runs there is a pass in each half of this part of it, so a gap as long as the part is no idleness: the
+ * process was stopped, or its machine was. */
+#define STILL_PART 2
 
 void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...) {
     char text[400];
@@ -100,12 +103,18 @@ static uint64_t journal_room(struct server *s) {
 static void inputs(struct server *s, struct inputs *ret) {
     struct clock *c = s->world.clock;
     mono_time mono = c->mono(c);
+    bool stood_still = s->now_ms != 0 && mono.ms - s->now_ms > s->limits->lease_ms / STILL_PART;
+    if (stood_still)
+        server_log(s, SERVER_WARN, "stood_still",
+                   "this process did not run for %lld ms: every worker has a full lease again",
+                   (long long)(mono.ms - s->now_ms));
     s->now_ms = mono.ms;
     s->seed = hash_mix(s->seed + 0x9e3779b97f4a7c15u); /* jitter and ties: good enough, and no system call */
     *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, c->wall(c), mono),
                            .mono = mono,
                            .random = s->seed,
-                           .journal_free_bytes = journal_room(s)};
+                           .journal_free_bytes = journal_room(s),
+                           .stood_still = stood_still};
 }
 
 /* ---- effects ---- */
@@ -330,7 +339,9 @@ mono_time server_next(struct server *s) {
         waits |= wait <= 0;
         next = earlier(next, s->now_ms + (wait > 0 ? wait : 0));
     }
-    next = earlier(next, engine_next_lease(s->engine).ms);
+    mono_time lease = engine_next_lease(s->engine);
+    if (lease.ms != TIME_NEVER)
+        next = earlier(next, earlier(lease.ms, s->now_ms + s->limits->lease_ms / (2 * STILL_PART)));
     next = earlier(next, retain_next(s));
     next = earlier(next, sweep_next(s));
     next = earlier(next, judge_next(s));
@@ -591,6 +602,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
                      struct why *why) {
     struct server *s = server_new(world, o);
     enum err e = stores_open(s, why);
+    if (e == ERR_OK) e = project_check(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
         if (world->history != NULL) world->history->ops->close(world->history);

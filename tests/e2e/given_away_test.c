@@ -2,7 +2,9 @@
  * being given to it, against the built server. All cases were found by the simulator. */
 #include "test.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "realserver.h"
 #include "wireclient.h"
@@ -132,11 +134,69 @@ static void what_is_not_its_own_is_dropped_before_attached(void **state) {
     wireclient_close(&w);
 }
 
+/* ---- a server that stood still ---- */
+
+#define LEASE_MS 400
+#define LEASE_FLAG "--lease-ms=400"
+#define HEARTBEAT_FLAG "--heartbeat-ms=100"
+
+static int setup_short(void **state) {
+    (void)state;
+    realserver_make(&server);
+    server.flags[0] = LEASE_FLAG;
+    server.flags[1] = HEARTBEAT_FLAG;
+    realserver_start(&server);
+    return 0;
+}
+
+/* What is tested is time itself: there is no other event to wait for. */
+static void stand_still(void) {
+    assert_int_equal(kill(server.pid, SIGSTOP), 0);
+    struct timespec left = {.tv_sec = LEASE_MS * 3 / 1000, .tv_nsec = (LEASE_MS * 3 % 1000) * 1000000L};
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+static void assert_ends_well(struct wireclient *w, struct wire_attempt attempt) {
+    const struct wire_done_ack *ack = tell_log_and_end(w, attempt, WIRE_DONE_ACK);
+    assert_int_equal(ack->acks.count, 1);
+    assert_int_equal(((const struct wire_end_ack *)ack->acks.at)->code.len, 0);
+}
+
+static void a_server_that_stood_still_hears_its_workers_first(void **state) {
+    (void)state;
+    struct wireclient w;
+    struct wire_attempt attempt = give(&w);
+    stand_still();
+    struct wire_heartbeat beat = {.load = {.credit = 8}};
+    assert_true(wireclient_send(&w, WIRE_HEARTBEAT, &beat) != 0);
+    assert_int_equal(kill(server.pid, SIGCONT), 0);
+    (void)next(&w, WIRE_LEASE);
+    assert_ends_well(&w, attempt);
+    wireclient_close(&w);
+}
+
+static void a_worker_finds_back_to_a_server_that_stood_still(void **state) {
+    (void)state;
+    struct wireclient w;
+    struct wire_attempt attempt = give(&w);
+    wireclient_close(&w); /* it has given up on the connection */
+    stand_still();
+    assert_int_equal(kill(server.pid, SIGCONT), 0);
+    struct wire_held held = {.attempt = attempt, .phase = WIRE_HELD_RUNNING};
+    send_attach(&w, 1, &held, 1);
+    (void)next(&w, WIRE_ATTACHED);
+    assert_ends_well(&w, attempt);
+    wireclient_close(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_end_that_comes_too_late_is_refused_for_good, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_behind_a_goodbye_waits_for_the_next_attach, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_its_own_is_dropped_before_attached, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_server_that_stood_still_hears_its_workers_first, setup_short, teardown),
+        cmocka_unit_test_setup_teardown(a_worker_finds_back_to_a_server_that_stood_still, setup_short, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -309,6 +309,70 @@ static void a_damaged_history_is_set_aside_and_made_anew(void **state) {
     wireclient_close(&c);
 }
 
+/* SQLite reads a log up to the first bad page and says nothing of the rest; the journal knows what was there. */
+static void a_history_whose_log_was_cut_gets_its_flows_back(void **state) {
+    (void)state;
+    struct wireclient c;
+    char path[200];
+    open_admin(&c);
+    submit_many(&c, "old", 40);
+    until(&c, "flows", 0);
+    submit_many(&c, "last", 20);
+    until(&c, "flows", 0);
+    wireclient_close(&c);
+    realserver_kill(&server);
+    file_of(path, "-wal");
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    long bytes = ftell(f);
+    assert_true(bytes > 40000);
+    assert_int_equal(fseek(f, bytes / 2, SEEK_SET), 0);
+    int byte = fgetc(f);
+    assert_int_equal(fseek(f, bytes / 2, SEEK_SET), 0);
+    assert_true(fputc(byte ^ 4, f) != EOF);
+    assert_int_equal(fclose(f), 0);
+    realserver_start(&server);
+    open_admin(&c);
+    until(&c, "history_rebuilding", 0);
+    assert_int_equal(count_all(&c, (struct wire_list){0}, 100), 60);
+    assert_int_equal(stat_of(&c, "history_flows"), 60);
+    restart(&c); /* nothing is left to do */
+    assert_int_equal(stat_of(&c, "history_rebuilding"), 0);
+    assert_int_equal(count_all(&c, (struct wire_list){0}, 100), 60);
+    wireclient_close(&c);
+}
+
+/* ---- a journal that is gone ---- */
+
+static void remove_all(const char *pattern) {
+    char path[200];
+    glob_t found;
+    snprintf(path, sizeof path, "%s/%s", server.data, pattern);
+    assert_int_equal(glob(path, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) assert_int_equal(unlink(found.gl_pathv[i]), 0);
+    globfree(&found);
+}
+
+static void a_journal_without_its_segments_is_not_a_new_one(void **state) {
+    (void)state;
+    struct wireclient c;
+    open_admin(&c);
+    submit_many(&c, "old", 30);
+    until(&c, "flows", 0);
+    wireclient_close(&c);
+    realserver_kill(&server);
+    remove_all("journal/*.seg");
+    realserver_refuses(&server, "was there and is gone");
+    remove_all("journal.seen"); /* the loss is accepted; the history still knows better */
+    realserver_refuses(&server, "history/flows.db has seen record");
+    remove_all("history/flows.db*");
+    realserver_start(&server);
+    open_admin(&c);
+    assert_int_equal(count_all(&c, (struct wire_list){0}, 100), 0);
+    wireclient_close(&c);
+}
+
 int main(void) {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -318,6 +382,8 @@ int main(void) {
         TEST(killed_again_and_again_it_misses_and_doubles_nothing),
         TEST(a_lost_history_is_made_anew_from_the_archive),
         TEST(a_damaged_history_is_set_aside_and_made_anew),
+        TEST(a_history_whose_log_was_cut_gets_its_flows_back),
+        TEST(a_journal_without_its_segments_is_not_a_new_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

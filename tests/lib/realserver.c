@@ -76,7 +76,7 @@ static void wait_for_address(const struct realserver *s) {
     }
 }
 
-void realserver_start(struct realserver *s) {
+static void spawn(struct realserver *s) {
     int ends[2];
     assert_int_equal(s->pid, 0);
     assert_int_equal(pipe(ends), 0);
@@ -99,6 +99,12 @@ void realserver_start(struct realserver *s) {
     }
     close(ends[1]);
     s->errors = ends[0];
+}
+
+void realserver_start(struct realserver *s) {
+    char address[128];
+    snprintf(address, sizeof address, "%s/address", s->data);
+    spawn(s);
     if (s->quiet)
         wait_for_address(s);
     else if (!hear(s, " ready "))
@@ -126,6 +132,12 @@ static int reap(struct realserver *s) {
     s->errors = -1;
     s->pid = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+void realserver_refuses(struct realserver *s, const char *words) {
+    spawn(s);
+    if (!hear(s, words)) fail_msg("the server does not say: %s", words);
+    assert_true(reap(s) > 0);
 }
 
 void realserver_kill(struct realserver *s) {

@@ -19,6 +19,7 @@ struct realserver {
 const char *realserver_binary(void);
 void realserver_make(struct realserver *s); /* a directory, nothing running */
 void realserver_start(struct realserver *s); /* returns when it is ready */
+void realserver_refuses(struct realserver *s, const char *words); /* it must not start, and say why */
 bool realserver_says(struct realserver *s, const char *words); /* waits until its log does */
 void realserver_kill(struct realserver *s);  /* -9 */
 int realserver_stop(struct realserver *s);   /* TERM; its exit code */

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -454,15 +455,31 @@ static void damage_inside_is_found_by_who_meets_it(void **state) {
     assert_int_equal(count_all(l, (struct history_query){0}), 50);
 }
 
-static void one_of_another_journal_is_set_aside(void **state) {
+static void one_that_lost_rows_keeps_the_others_and_is_not_whole(void **state) {
     struct lab *l = *state;
     put_many(l, 1, 3);
     uint64_t lives = stats_of(l).lives;
-    l->h->ops->discard(l->h, "it is of a later time");
-    for (uint32_t i = 0; i < 100 && stats_of(l).lives == lives; i++) turn(l);
-    assert_non_null(strstr(l->notes, "it is of a later time"));
-    put_many(l, 1, 2);
-    assert_int_equal(count_all(l, (struct history_query){0}), 2);
+    l->h->ops->doubt(l->h);
+    put_many(l, 4, 4); /* the position moves on, and the doubt with it */
+    lab_close(l);
+    lab_open(l);
+    assert_int_equal(stats_of(l).state, HISTORY_EMPTY);
+    assert_int_equal(stats_of(l).lives, lives);
+    assert_int_equal(count_all(l, (struct history_query){0}), 4);
+}
+
+static void its_files_are_for_their_owner_alone(void **state) {
+    struct lab *l = *state;
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    char path[400], one[420];
+    struct stat st;
+    put_many(l, 1, 3);
+    path_of(l, path);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(one, sizeof one, "%s%s", path, ends[i]);
+        assert_int_equal(stat(one, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0600);
+    }
 }
 
 static void a_file_of_a_later_program_stays_as_it_is(void **state) {
@@ -540,7 +557,8 @@ int main(void) {
         TEST(every_filter_finds_what_it_should),
         TEST(a_large_flow_comes_in_parts),
         TEST(nothing_is_told_that_a_crash_could_undo),
-        TEST(one_of_another_journal_is_set_aside),
+        TEST(one_that_lost_rows_keeps_the_others_and_is_not_whole),
+        TEST(its_files_are_for_their_owner_alone),
         TEST(old_ones_leave_and_then_the_oldest_while_it_is_too_large),
         TEST(what_found_no_room_is_written_when_there_is),
         TEST(a_file_that_is_none_is_set_aside_and_begun_anew),
