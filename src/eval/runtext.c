@@ -200,7 +200,10 @@ static bool step_own(struct tlv_list *list, struct arena *arena) {
 }
 
 enum err runtext_render(struct wire_run *run, const struct template_fill *how, struct arena *arena, struct why *why) {
-    struct rendering r = {how, arena};
+    int64_t steps = how->limits->eval_steps_max; /* a job has many texts, and is filled in in one go */
+    struct template_fill own = *how;
+    struct rendering r = {&own, arena};
+    if (own.steps_left == NULL) own.steps_left = &steps;
     if (!list_own(&run->argv, sizeof(struct wire_arg), arena) ||
         !list_own(&run->env, sizeof(struct wire_pair), arena) ||
         !list_own(&run->artifacts, sizeof(struct wire_artifact), arena) || !http_own(&run->http, arena) ||

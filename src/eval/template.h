@@ -24,8 +24,8 @@ enum part_kind { PART_TEXT, PART_PATH, PART_EXPR, PART_ESCAPE };
 
 struct template_part {
     enum part_kind kind;
-    struct slice whole;  /* as it stands in the text */
-    struct slice inside; /* of a path or an expression */
+    struct slice whole;     /* as it stands in the text */
+    struct slice inside;    /* of a path or an expression */
     enum scope_stage stage; /* at which it can be filled in */
 };
 
@@ -53,6 +53,7 @@ struct template_fill {
     enum scope_stage stage; /* what is known */
     bool is_last;           /* escapes are taken away */
     enum template_into into;
+    int64_t *steps_left; /* of all texts that are filled in together; NULL: each expression has its own */
 };
 CHECKED enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why);
 

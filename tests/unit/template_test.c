@@ -1,7 +1,7 @@
 /* template_test.c: texts with ${…}: what is filled in and when, what is left alone, what is refused. */
 #include "test.h"
 
-#include "template.h"
+#include "runtext.h"
 
 static struct limits limits;
 
@@ -25,7 +25,7 @@ static int setup(void **state) {
 }
 
 static void check(const char *text, enum scope_stage stage, bool is_last, enum template_into into, const char *gives) {
-    struct template_fill how = {&scope, &limits, stage, is_last, into};
+    struct template_fill how = {&scope, &limits, stage, is_last, into, NULL};
     struct why why = {{0}};
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -51,6 +51,25 @@ static void values_are_filled_in(void **state) {
     check("${item}", STAGE_CHILD, true, INTO_TEXT, "{\"name\": \"ann\"}");
     check("${= item.name:upper() .. ({a = '}'}).a }", STAGE_CHILD, true, INTO_TEXT, "ANN}");
     check("${=jobs.extract.outputs.rows * 2}", STAGE_CHILD, true, INTO_TEXT, "84");
+}
+
+/* What the templates of a job take together is bounded, not only each of them. */
+static void templates_of_a_job_share_a_budget(void **state) {
+    (void)state;
+    static const char loop[] = "${= (function() local n = 0 while n < 9000 do n = n + 1 end return n end)()}";
+    struct template_fill how = {.scope = &scope, .limits = &limits, .stage = STAGE_CHILD, .is_last = true};
+    struct wire_arg args[40] = {{SLICE("echo")}};
+    struct arena arena;
+    struct why why = {{0}};
+    for (uint32_t count = 2; count <= 40; count += 38) {
+        arena_init(&arena, 4096, 1 << 20);
+        for (uint32_t i = 1; i < count; i++) args[i].text = slice_str(loop);
+        struct wire_run run = {.argv = {args, count}};
+        enum err e = runtext_render(&run, &how, &arena, &why);
+        assert_int_equal(e, count == 2 ? ERR_OK : ERR_LIMIT);
+        arena_fini(&arena);
+    }
+    assert_non_null(strstr(why.text, "eval_steps_max"));
 }
 
 static void what_is_not_ours_stays(void **state) {
@@ -129,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_filled_in),
         cmocka_unit_test(what_is_not_ours_stays),
+        cmocka_unit_test(templates_of_a_job_share_a_budget),
         cmocka_unit_test(stages_come_one_after_the_other),
         cmocka_unit_test(programs_are_guarded),
         cmocka_unit_test(values_in_requests_stay_values),
