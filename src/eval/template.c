@@ -121,6 +121,13 @@ enum err template_guard(const struct template_part *part, struct slice value, st
         SLICE_FMT(shown(part)));
 }
 
+static enum err not_a_word(const struct template_part *part, struct why *why) {
+    return why_set(why, ERR_INVALID,
+                   "%.*s is a part of an argument, and has characters that a program could read as code: make it an "
+                   "argument of its own, or hand it over in `env`",
+                   SLICE_FMT(shown(part)));
+}
+
 /* A path is followed from the beginning of its text. One may be long; many long ones together are refused. */
 static enum err path_charge(const struct template_fill *how, const struct path *path, struct why *why) {
     const struct scope *s = how->scope;
@@ -178,8 +185,12 @@ static enum err value_fit(struct slice text, const struct template_part *part, e
                                                  [INTO_JSON] = HTTPTEXT_JSON};
     bool is_whole = part->whole.len == text.len, is_first = part->whole.ptr == text.ptr;
     struct buf out;
-    if (into == INTO_TEXT || (into == INTO_PROGRAM && is_whole)) return ERR_OK;
-    if (into == INTO_PROGRAM) return template_guard(part, *value, why);
+    if (into == INTO_TEXT) return ERR_OK;
+    if (into == INTO_PROGRAM || into == INTO_ARGUMENT) {
+        if (is_whole || is_plain(*value)) return ERR_OK;
+        return into == INTO_PROGRAM ? template_guard(part, *value, why) : not_a_word(part, why);
+    }
+    if (into == INTO_JOINED) return template_guard(part, *value, why);
     buf_init(&out, VALUE_BYTES_MAX * 6);
     enum err e = httptext_put(places[into], is_first, *value, &out, why);
     if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "it is too long");

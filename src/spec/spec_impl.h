@@ -41,7 +41,7 @@ CHECKED enum err spec_object_read(struct spec *s, const struct spec_object *o, c
 CHECKED enum err spec_scalar(struct spec *s, const struct json_node *node, const char *wanted, struct spec_scalar *ret);
 CHECKED enum err spec_text(struct spec *s, const struct json_node *node, const char *wanted, struct slice *ret);
 CHECKED enum err spec_names(struct spec *s, const struct json_node *node, struct tlv_list *ret);
-CHECKED enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list *ret);
+CHECKED enum err spec_args(struct spec *s, const struct json_node *node, bool of_script, struct tlv_list *ret);
 void *spec_alloc(struct spec *s, size_t bytes); /* NULL: the arena is full */
 enum err spec_full(struct spec *s);             /* says so */
 

@@ -110,6 +110,86 @@ static void programs_are_guarded(void **state) {
     assert_int_equal(template_guard(&part, SLICE("aZ09_-.,:/@%+=\xc3\xa4"), &why), ERR_OK);
 }
 
+/* Commands as people write them, with a value that no shell should read. What is refused does not depend on the names
+ * of programs: where the value is a part of an argument, some program may read it as code. */
+static const struct {
+    const char *argv[9];
+    bool is_refused;
+} commands[] = {
+    {{"sh", "-c", "echo ${params.cmd}"}, true},
+    {{"bash", "-lc", "echo '${params.cmd}'"}, true},
+    {{"/usr/bin/env", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"env", "-S", "sh -c 'echo ${params.cmd}'"}, true},
+    {{"timeout", "5", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"nice", "-n", "5", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"nohup", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"setsid", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"stdbuf", "-oL", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"busybox", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"sudo", "-n", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"xargs", "-I{}", "sh", "-c", "echo {} ${params.cmd}"}, true},
+    {{"flock", "/tmp/lock", "-c", "echo ${params.cmd}"}, true},
+    {{"find", ".", "-exec", "sh", "-c", "echo ${params.cmd}", ";"}, true},
+    {{"script", "-c", "echo ${params.cmd}", "/dev/null"}, true},
+    {{"script", "--command=echo ${params.cmd}", "/dev/null"}, true},
+    {{"su", "nobody", "-c", "echo ${params.cmd}"}, true},
+    {{"runuser", "-u", "nobody", "--", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"awk", "BEGIN { print \"${params.cmd}\" }"}, true},
+    {{"awk", "-v", "x=${params.cmd}", "BEGIN { system(x) }"}, true},
+    {{"sed", "s/a/${params.cmd}/e"}, true},
+    {{"make", "NAME=${params.cmd}"}, true},
+    {{"git", "-c", "alias.x=!echo ${params.cmd}", "x"}, true},
+    {{"strace", "-f", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"docker", "run", "image", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"python3", "-c", "print('${params.cmd}')"}, true},
+    {{"perl", "-e", "print '${params.cmd}'"}, true},
+    {{"node", "--eval=console.log('${params.cmd}')"}, true},
+    {{"tar", "xf", "a.tar", "--to-command=cat ${params.cmd}"}, true},
+    {{"rsync", "-e", "ssh -i ${params.cmd}", "a", "b:"}, true},
+    {{"psql", "-c", "select '${params.cmd}'"}, true},
+    {{"./tool-${params.cmd}"}, true},
+    {{"ssh", "host", "cat", "${params.cmd}"}, true},
+    {{"watch", "-n1", "ls", "${params.cmd}"}, true},
+    {{"timeout", "5", "ssh", "host", "${params.cmd}"}, true},
+    /* A value that is an argument stays one, whatever it says. */
+    {{"echo", "${params.cmd}"}, false},
+    {{"grep", "-e", "${params.cmd}", "file"}, false},
+    {{"./tool", "--title", "${params.cmd}"}, false},
+    {{"sh", "-c", "echo \"$1\"", "_", "${params.cmd}"}, false},
+    {{"${params.cmd}", "${params.cmd}"}, false}, /* the author asked for a command */
+    {{"sh", "-c", "${params.cmd}"}, false},
+    /* A word is a word everywhere. */
+    {{"timeout", "5", "sh", "-c", "load --day ${params.day}"}, false},
+    {{"make", "DAY=${params.day}"}, false},
+    {{"ssh", "host", "load", "${params.day}"}, false},
+};
+
+static void a_value_is_an_argument_or_a_word(void **state) {
+    (void)state;
+    struct template_fill how = {.scope = &scope, .limits = &limits, .stage = STAGE_CHILD, .is_last = true};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        struct wire_arg args[9];
+        struct wire_step step = {.argv = {args, 0}};
+        struct wire_run run = {.argv = {args, 0}}, external = {.submit = {&step, 1}}, script = {.argv = {args, 0}};
+        struct arena arena;
+        struct why why = {{0}};
+        arena_init(&arena, 4096, 1 << 20);
+        while (commands[i].argv[run.argv.count] != NULL) {
+            args[run.argv.count].text = slice_str(commands[i].argv[run.argv.count]);
+            run.argv.count++;
+        }
+        step.argv.count = script.argv.count = run.argv.count;
+        script.script = SLICE("echo");
+        enum err e = runtext_render(&run, &how, &arena, &why);
+        if ((e != ERR_OK) != commands[i].is_refused)
+            fail_msg("%s %s: %s", commands[i].argv[0], commands[i].argv[1], why.text);
+        if (e != ERR_OK) assert_non_null(strstr(why.text, "`env`"));
+        assert_int_equal(runtext_render(&external, &how, &arena, &why), e);
+        assert_int_equal(runtext_render(&script, &how, &arena, &why), ERR_OK); /* arguments of a script are data */
+        arena_fini(&arena);
+    }
+}
+
 static void values_in_requests_stay_values(void **state) {
     (void)state;
     check("https://a.b/${jobs.extract.outputs.file}?x=${params.cmd}", STAGE_CHILD, true, INTO_URL,
@@ -151,6 +231,7 @@ int main(void) {
         cmocka_unit_test(templates_of_a_job_share_a_budget),
         cmocka_unit_test(stages_come_one_after_the_other),
         cmocka_unit_test(programs_are_guarded),
+        cmocka_unit_test(a_value_is_an_argument_or_a_word),
         cmocka_unit_test(values_in_requests_stay_values),
         cmocka_unit_test(mistakes_are_told),
     };
