@@ -6,6 +6,7 @@
 #include "names.h"
 
 #define HOOK_STEPS 1000
+#define EVALUATION_STEPS 100 /* of an evaluation itself, where many share a budget */
 #define ARENA_CHUNK 32768u
 #define LUA_OBJECT_BYTES 64u /* of a string, beside its bytes */
 
@@ -19,9 +20,25 @@ void expr_charge(lua_State *L, size_t steps) {
     luaL_error(L, "out of steps");
 }
 
+/* A step is about 10 ns: what it takes to read 16 bytes one by one, or to compare 64. */
+void expr_charge_bytes(lua_State *L, size_t bytes) {
+    expr_charge(L, bytes / 16);
+}
+
+void expr_charge_compare(lua_State *L, size_t bytes, size_t times) {
+    expr_charge(L, bytes / 64 * times);
+}
+
+/* `for i = 1, text` makes a number of the text inside one instruction, and no function of ours is called. So in an
+ * expression with such a loop an instruction costs more while there are long texts. A loop is several instructions
+ * around that one, and a few milliseconds do not matter: hence a 512th and not a 16th. */
+static size_t price(const struct expr *x) {
+    return x->counts ? 1 + x->text_bytes_max / 512 : 1;
+}
+
 static void hook(lua_State *L, lua_Debug *debug) {
     (void)debug;
-    expr_charge(L, HOOK_STEPS);
+    expr_charge(L, HOOK_STEPS * price(expr_of(L)));
 }
 
 /* Nothing is given back before the end, so a loop that makes garbage ends like one that keeps it. */
@@ -33,6 +50,8 @@ static void *allocate(void *ctx, void *old, size_t old_bytes, size_t bytes) {
         x->out_of = OUT_OF_STRING;
         return NULL;
     }
+    size_t *largest = old == NULL && old_bytes == LUA_TSTRING ? &x->text_bytes_max : &x->vector_bytes_max;
+    if (bytes > *largest) *largest = bytes;
     void *place = x->out_of == OUT_OF_NOTHING ? arena_try(&x->lua, bytes) : NULL;
     if (place == NULL && x->out_of == OUT_OF_NOTHING) x->out_of = OUT_OF_MEMORY;
     if (place != NULL && old != NULL) memcpy(place, old, old_bytes);
@@ -56,9 +75,14 @@ static void push_jobs(lua_State *L, const struct scope *s, struct slice text) {
     lua_newtable(L);
     for (size_t at = 0; names_next(text, &at, &ref);) {
         if (ref.root != ROOT_JOBS) continue;
+        expr_charge(L, 1 + s->job_count / 4);
         for (uint32_t i = 0; i < s->job_count; i++) {
             if (ref.name.len > 0 && !slice_eq(ref.name, s->jobs[i].name)) continue;
             lua_pushlstring(L, (const char *)s->jobs[i].name.ptr, s->jobs[i].name.len);
+            lua_pushvalue(L, -1);
+            bool is_there = lua_rawget(L, -3) != LUA_TNIL;
+            lua_pop(L, is_there ? 2 : 1);
+            if (is_there) continue;
             push_job(L, &s->jobs[i]);
             lua_rawset(L, -3);
         }
@@ -116,6 +140,7 @@ static void compile(lua_State *L, const struct expr_input *in) {
 
 static int run(lua_State *L) {
     struct expr *x = lua_touserdata(L, 1);
+    if (x->in->steps_left != NULL) expr_charge(L, EVALUATION_STEPS);
     compile(L, x->in);
     if (x->take == NULL) return 0;
     expr_lib_open(L);
@@ -130,6 +155,9 @@ static enum err refuse(const struct expr *x, lua_State *L, struct why *why) {
     const struct limits *l = x->in->limits;
     switch (x->out_of) {
     case OUT_OF_STEPS:
+        if (x->in->steps_left != NULL)
+            return why_set(why, ERR_LIMIT, "%s: the templates together take too many steps (eval_steps_max)",
+                           x->in->name);
         return why_set(why, ERR_LIMIT, "%s: it takes more than %lld steps (eval_steps_max)", x->in->name,
                        (long long)l->eval_steps_max);
     case OUT_OF_MEMORY:
@@ -148,7 +176,8 @@ static enum err evaluate(struct expr *x, struct why *why) {
     enum err e = ERR_OK;
     arena_init(&x->lua, ARENA_CHUNK, (size_t)x->in->limits->eval_bytes_max);
     arena_init(&x->json, ARENA_CHUNK, (size_t)x->in->limits->eval_bytes_max + x->in->text.len);
-    x->steps_left = x->in->limits->eval_steps_max;
+    x->steps_left = x->in->steps_left != NULL ? *x->in->steps_left : x->in->limits->eval_steps_max;
+    x->counts = names_counts(x->in->text);
     lua_State *L = lua_newstate(allocate, x);
     if (L == NULL) {
         e = why_set(why, ERR_LIMIT, "%s: no memory to evaluate it (eval_bytes_max)", x->in->name);
@@ -158,6 +187,7 @@ static enum err evaluate(struct expr *x, struct why *why) {
         lua_pushcfunction(L, run);
         lua_pushlightuserdata(L, x);
         if (lua_pcall(L, 1, 0, 0) != LUA_OK) e = refuse(x, L, why);
+        if (x->in->steps_left != NULL) *x->in->steps_left = x->steps_left;
         /* no lua_close: nothing in the state needs an end, and its memory goes with the arena */
     }
     arena_fini(&x->lua);

@@ -6,7 +6,8 @@
  *
  * Each evaluation has a Lua state of its own that ends with it. It sees its scope and the functions of expr_lib.c, and
  * nothing else: no files, no clock, no chance, no way to load code, to catch an error, to set a metatable. It is
- * bounded by steps (instructions, and what functions do inside one) and by memory (all that it ever asks for: nothing
+ * bounded by steps (instructions, and what functions do inside one: expr_lib.c charges each text that a function is
+ * called with, before it is called) and by memory (all that it ever asks for: nothing
  * is collected). The same expression and scope give the same answer, in every process: keys come in their order, and no
  * address is ever seen. A text is either an expression, or statements that `return` one. */
 #ifndef REEVE_EXPR_H
@@ -22,6 +23,7 @@ struct expr_input {
     struct slice text;
     const struct scope *scope;
     const struct limits *limits;
+    int64_t *steps_left; /* of several evaluations together; NULL: this one has eval_steps_max of its own */
 };
 
 /* Whether it is Lua at all; evaluates nothing. */
@@ -35,5 +37,8 @@ CHECKED enum err expr_list(const struct expr_input *in, uint32_t count_max, stru
                            struct why *why);
 /* Texts as they are, other values as JSON; nil is refused. */
 CHECKED enum err expr_text(const struct expr_input *in, struct buf *out, struct why *why);
+
+/* The functions that expressions have, by their number; NULL behind the last. For tests of all of them. */
+const char *expr_function(size_t number);
 
 #endif

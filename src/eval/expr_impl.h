@@ -12,9 +12,12 @@ enum expr_out_of { OUT_OF_NOTHING, OUT_OF_STEPS, OUT_OF_MEMORY, OUT_OF_STRING };
 
 struct expr {
     const struct expr_input *in;
-    struct arena lua;   /* everything the state asks for */
-    struct arena json;  /* of reading the scope */
+    struct arena lua;  /* everything the state asks for */
+    struct arena json; /* of reading the scope */
     int64_t steps_left;
+    size_t text_bytes_max;   /* of the longest text so far */
+    size_t vector_bytes_max; /* of the largest block that is no text: no table has more room */
+    bool counts;             /* it may have a loop over numbers */
     enum expr_out_of out_of;
     struct buf *out;
     bool truth;
@@ -27,6 +30,10 @@ static inline struct expr *expr_of(lua_State *L) {
 }
 /* For functions whose work is not counted by instructions. */
 void expr_charge(lua_State *L, size_t steps);
+/* For reading or writing each byte of a text once. */
+void expr_charge_bytes(lua_State *L, size_t bytes);
+/* For comparing a text of that many bytes `times` times. */
+void expr_charge_compare(lua_State *L, size_t bytes, size_t times);
 
 /* expr_lib.c: the functions, as globals and as methods of strings. */
 void expr_lib_open(lua_State *L);
@@ -34,6 +41,8 @@ void expr_lib_open(lua_State *L);
 /* expr_json.c: values in and out. */
 void expr_json_push(lua_State *L, struct slice json);
 void expr_json_write(lua_State *L, int at, struct buf *out);
+/* How many keys a table has; charged. Every walk over a table goes through it first. */
+size_t expr_walk(lua_State *L, int at);
 /* How many items a list has; -1: it is no list. An empty table is one. */
 lua_Integer expr_list_length(lua_State *L, int at);
 /* Leaves a new list on the stack: the keys of the table at `at`, numbers first, in their order. */

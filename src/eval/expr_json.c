@@ -63,6 +63,7 @@ void expr_json_push(lua_State *L, struct slice json) {
     struct why why = {{0}};
     luaL_checkstack(L, JSON_READ_DEPTH_MAX * 2 + 8, "nested too deep");
     json_read_init(&r, json, x->in->limits, &x->json, &why);
+    expr_charge(L, json.len / 64); /* once per evaluation; its tokens are charged below */
     do {
         const struct json_token *t;
         if (json_read_next(&r, &t) != ERR_OK) luaL_error(L, "%s: %s", x->in->name, why.text);
@@ -80,6 +81,41 @@ void expr_json_push(lua_State *L, struct slice json) {
         push_scalar(L, t, depth > 0 && levels[depth].is_list);
         if (depth > 0) attach(L, &levels[depth]);
     } while (depth > 0);
+}
+
+/* ---- walks ---- */
+
+/* A walk takes as long as the table has room, which is more than it has keys when they were taken out again. The room
+ * of all tables together is bounded by memory, so the first walks of each are free; from then on each is charged the
+ * largest room that any of them can have. */
+#define FREE_WALKS 16
+#define SLOT_BYTES 16 /* of a table, at least */
+
+static bool is_walked_much(lua_State *L, int at) {
+    static const char registered; /* its address is the name */
+    const void *table = lua_topointer(L, at);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &registered) == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &registered);
+    }
+    (void)lua_rawgetp(L, -1, table);
+    lua_Integer walks = lua_tointeger(L, -1) + 1;
+    lua_pop(L, 1);
+    if (walks <= FREE_WALKS) {
+        lua_pushinteger(L, walks);
+        lua_rawsetp(L, -2, table);
+    }
+    lua_pop(L, 1);
+    return walks > FREE_WALKS;
+}
+
+size_t expr_walk(lua_State *L, int at) {
+    size_t count = 0, room = expr_of(L)->vector_bytes_max / SLOT_BYTES / 8;
+    for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) count++;
+    expr_charge(L, count < room && is_walked_much(L, at) ? room : count);
+    return count;
 }
 
 /* ---- order ---- */
@@ -113,10 +149,13 @@ static void sorted_read(lua_State *L, int at, struct sorted *ret) {
     }
 }
 
-static void charge_sort(lua_State *L, size_t count) {
-    size_t steps = count;
-    for (size_t n = count; n > 1; n /= 2) steps += count;
-    expr_charge(L, steps);
+/* Each item is compared about log2(count) times. */
+static void sort(lua_State *L, struct sorted *list, size_t count) {
+    size_t rounds = 1;
+    for (size_t n = count; n > 1; n /= 2) rounds++;
+    expr_charge(L, count * rounds);
+    for (size_t i = 0; i < count; i++) expr_charge_compare(L, list[i].text.len, rounds);
+    qsort(list, count, sizeof *list, compare);
 }
 
 static void push_sorted(lua_State *L, const struct sorted *list, size_t count) {
@@ -133,12 +172,10 @@ static void push_sorted(lua_State *L, const struct sorted *list, size_t count) {
 }
 
 void expr_sorted_keys(lua_State *L, int at) {
-    size_t count = 0, i = 0;
-    for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) count++;
-    charge_sort(L, count);
+    size_t count = expr_walk(L, at), i = 0;
     struct sorted *list = lua_newuserdatauv(L, sizeof *list * (count + 1), 0);
     for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) sorted_read(L, -2, &list[i++]);
-    qsort(list, count, sizeof *list, compare);
+    sort(L, list, count);
     push_sorted(L, list, count);
     lua_remove(L, -2);
 }
@@ -146,14 +183,13 @@ void expr_sorted_keys(lua_State *L, int at) {
 void expr_sort(lua_State *L, int at) {
     lua_Integer count = expr_list_length(L, at);
     if (count < 0) luaL_error(L, "expected a list");
-    charge_sort(L, (size_t)count);
     struct sorted *list = lua_newuserdatauv(L, sizeof *list * ((size_t)count + 1), 0);
     for (lua_Integer i = 0; i < count; i++) {
         lua_rawgeti(L, at, i + 1);
         sorted_read(L, -1, &list[i]);
         lua_pop(L, 1);
     }
-    qsort(list, (size_t)count, sizeof *list, compare);
+    sort(L, list, (size_t)count);
     push_sorted(L, list, (size_t)count);
     lua_remove(L, -2);
 }
@@ -162,9 +198,7 @@ void expr_sort(lua_State *L, int at) {
 
 lua_Integer expr_list_length(lua_State *L, int at) {
     if (!lua_istable(L, at)) return -1;
-    lua_Integer count = 0, items = (lua_Integer)lua_rawlen(L, at);
-    for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) count++;
-    expr_charge(L, (size_t)count);
+    lua_Integer count = (lua_Integer)expr_walk(L, at), items = (lua_Integer)lua_rawlen(L, at);
     return count == items ? items : -1;
 }
 
@@ -192,6 +226,7 @@ static void write_text(lua_State *L, int at, struct buf *out) {
     struct json j;
     size_t len;
     const char *text = lua_tolstring(L, at, &len);
+    expr_charge_bytes(L, len);
     json_init(&j, out);
     json_text(&j, slice_of(text, len));
 }

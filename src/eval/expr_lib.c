@@ -1,8 +1,9 @@
 /* expr_lib.c: the functions that expressions have. Lua's own libraries stay closed: its patterns can run for a minute
  * inside one instruction, its tostring tells addresses, its pairs has no order.
  *
- * Here every function takes time in proportion to what it reads and writes, and charges for it. Those on texts are
- * methods too: s:upper(). Texts are bytes; upper, lower and trim know ASCII. */
+ * Here every function takes time in proportion to what it reads and writes. The texts that it is called with are
+ * charged by `call`, before it runs, so no function can forget them; what it finds inside lists it charges itself.
+ * Those on texts are methods too: s:upper(). Texts are bytes; upper, lower and trim know ASCII. */
 #include <math.h>
 
 #include "expr_impl.h"
@@ -10,7 +11,6 @@
 static struct slice text_arg(lua_State *L, int at) {
     size_t len;
     const char *text = luaL_checklstring(L, at, &len);
-    expr_charge(L, len / 16);
     return slice_of(text, len);
 }
 
@@ -153,10 +153,7 @@ static int lib_len(lua_State *L) {
         return 1;
     }
     luaL_checktype(L, 1, LUA_TTABLE);
-    lua_Integer count = 0;
-    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) count++;
-    expr_charge(L, (size_t)count);
-    lua_pushinteger(L, count);
+    lua_pushinteger(L, (lua_Integer)expr_walk(L, 1));
     return 1;
 }
 
@@ -168,6 +165,7 @@ static int lib_contains(lua_State *L) {
     } else {
         lua_Integer count = list_arg(L, 1);
         luaL_checkany(L, 2);
+        if (lua_type(L, 2) == LUA_TSTRING) expr_charge_compare(L, lua_rawlen(L, 2), (size_t)count);
         for (lua_Integer i = 1; i <= count && !found; i++) {
             lua_rawgeti(L, 1, i);
             found = lua_rawequal(L, -1, 2);
@@ -188,8 +186,8 @@ static int lib_join(lua_State *L) {
         if (i > 1) luaL_addlstring(&b, by, len);
         lua_rawgeti(L, 1, i);
         if (!lua_isstring(L, -1)) luaL_error(L, "join: item %I is a %s", i, luaL_typename(L, -1));
+        expr_charge_bytes(L, 16 + len + (lua_type(L, -1) == LUA_TSTRING ? lua_rawlen(L, -1) : 0));
         luaL_addvalue(&b);
-        expr_charge(L, 1 + len / 16);
     }
     luaL_pushresult(&b);
     return 1;
@@ -404,7 +402,8 @@ static int extreme(lua_State *L, bool largest) {
         count = (int)list_arg(L, 1);
         if (count > 200) luaL_error(L, "more than 200 items: sort them");
         luaL_checkstack(L, count, "too many items");
-        for (int i = 1; i <= count; i++) lua_rawgeti(L, 1, i);
+        for (int i = 1; i <= count; i++)
+            if (lua_rawgeti(L, 1, i) == LUA_TSTRING) expr_charge_bytes(L, lua_rawlen(L, -1));
         lua_remove(L, 1);
     }
     luaL_argcheck(L, count >= 1, 1, "expected a number");
@@ -443,12 +442,31 @@ static const luaL_Reg on_values[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
+const char *expr_function(size_t number) {
+    if (number < COUNT(on_texts)) return on_texts[number].name;
+    number -= COUNT(on_texts);
+    return number < COUNT(on_values) ? on_values[number].name : NULL;
+}
+
+/* Every function is called through this one. Its upvalue is the function. */
+static int call(lua_State *L) {
+    const luaL_Reg *function = lua_touserdata(L, lua_upvalueindex(1));
+    for (int i = lua_gettop(L); i > 0; i--)
+        if (lua_type(L, i) == LUA_TSTRING) expr_charge_bytes(L, lua_rawlen(L, i));
+    return function->func(L);
+}
+
+static void push_function(lua_State *L, const luaL_Reg *function) {
+    lua_pushlightuserdata(L, (void *)(uintptr_t)function);
+    lua_pushcclosure(L, call, 1);
+}
+
 void expr_lib_open(lua_State *L) {
     lua_pushliteral(L, "");
     lua_createtable(L, 0, 1);
     lua_createtable(L, 0, COUNT(on_texts));
     for (size_t i = 0; i < COUNT(on_texts); i++) {
-        lua_pushcfunction(L, on_texts[i].func);
+        push_function(L, &on_texts[i]);
         lua_pushvalue(L, -1);
         lua_setglobal(L, on_texts[i].name);
         lua_setfield(L, -2, on_texts[i].name);
@@ -457,7 +475,7 @@ void expr_lib_open(lua_State *L) {
     lua_setmetatable(L, -2);
     lua_pop(L, 1);
     for (size_t i = 0; i < COUNT(on_values); i++) {
-        lua_pushcfunction(L, on_values[i].func);
+        push_function(L, &on_values[i]);
         lua_setglobal(L, on_values[i].name);
     }
     lua_pushlightuserdata(L, NULL);

@@ -109,3 +109,16 @@ enum scope_stage names_stage(struct slice text) {
         if (scope_stage_of(ref.root) > latest) latest = scope_stage_of(ref.root);
     return latest;
 }
+
+/* In doubt yes: only `for NAME in` and `for NAME,` are surely something else. */
+bool names_counts(struct slice text) {
+    for (size_t i = 0; i < text.len;) {
+        size_t behind = names_skip(text, i);
+        struct slice word = behind == i ? word_at(text, i) : slice_of(NULL, 0);
+        i = behind != i ? behind : i + (word.len > 0 ? word.len : 1);
+        if (!slice_eq(word, SLICE("for"))) continue;
+        size_t name = skip_space(text, i), next = skip_space(text, name + word_at(text, name).len);
+        if (byte_at(text, next) != ',' && !slice_eq(word_at(text, next), SLICE("in"))) return true;
+    }
+    return false;
+}

@@ -2,16 +2,17 @@
  * directory, message, artifacts; url, headers and body of a request. Scripts are not: they get arguments and
  * environment, and their `${…}` is their own.
  *
- * Guarded (template.h) are shell commands, and arguments that an interpreter reads as a program (`sh -c`, `perl -e`).
- * In the environment and everywhere else a value may be anything. */
+ * What a value may be depends on where it stands, never on the program that runs: no list of programs that read code
+ * is complete. In a shell line it is a word. In an argument of a command it is the whole argument, whatever it says, or
+ * a word in it. In the environment and everywhere else it may be anything. See docs/adr/0112. */
 #ifndef REEVE_RUNTEXT_H
 #define REEVE_RUNTEXT_H
 
 #include "template.h"
 #include "wire_run.h"
 
-/* Whether the argument at `at` is read as a program by the one at 0. */
-bool runtext_is_program(const struct wire_arg *args, uint32_t at);
+/* What a value in the argument at `at` of a command goes into. */
+enum template_into runtext_into(const struct wire_arg *args, uint32_t at);
 
 typedef enum err (*runtext_fn)(void *ctx, struct slice *text, enum template_into into, struct why *why);
 /* Each of them, until the first error; `each` may put another text in its place. */

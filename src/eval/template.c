@@ -121,11 +121,32 @@ enum err template_guard(const struct template_part *part, struct slice value, st
         SLICE_FMT(shown(part)));
 }
 
+static enum err not_a_word(const struct template_part *part, struct why *why) {
+    return why_set(why, ERR_INVALID,
+                   "%.*s is a part of an argument, and has characters that a program could read as code: make it an "
+                   "argument of its own, or hand it over in `env`",
+                   SLICE_FMT(shown(part)));
+}
+
+/* A path is followed from the beginning of its text. One may be long; many long ones together are refused. */
+static enum err path_charge(const struct template_fill *how, const struct path *path, struct why *why) {
+    const struct scope *s = how->scope;
+    size_t bytes = path->root == ROOT_PARAMS ? s->params.len : path->root == ROOT_ITEM ? s->item.len : s->flow.len;
+    if (how->steps_left == NULL) return ERR_OK;
+    for (uint32_t i = 0; path->root == ROOT_JOBS && i < s->job_count; i++)
+        if (path->count > 0 && slice_eq(s->jobs[i].name, path->steps[0].name)) bytes = s->jobs[i].outputs.len;
+    if (*how->steps_left < 0)
+        return why_set(why, ERR_LIMIT, "the templates together take too many steps (eval_steps_max)");
+    *how->steps_left -= (int64_t)(1 + bytes / 64 + s->job_count / 4);
+    return ERR_OK;
+}
+
 static enum err path_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
                            struct slice *ret, struct why *why) {
     struct path path;
     struct slice json = {0};
     enum err e = path_read(part->inside, &path, why);
+    if (e == ERR_OK) e = path_charge(how, &path, why);
     if (e == ERR_OK) e = scope_find(how->scope, &path, how->limits, arena, &json, why);
     if (e == ERR_OK) e = scope_text(json, how->limits, arena, ret, why);
     return e;
@@ -134,6 +155,7 @@ static enum err path_value(const struct template_part *part, const struct templa
 static enum err expr_value(const struct template_part *part, const struct template_fill *how, struct arena *arena,
                            struct slice *ret, struct why *why) {
     struct expr_input in = {.name = "${=}", .text = part->inside, .scope = how->scope, .limits = how->limits};
+    in.steps_left = how->steps_left;
     struct buf out;
     buf_init(&out, VALUE_BYTES_MAX);
     enum err e = expr_text(&in, &out, why);
@@ -163,8 +185,12 @@ static enum err value_fit(struct slice text, const struct template_part *part, e
                                                  [INTO_JSON] = HTTPTEXT_JSON};
     bool is_whole = part->whole.len == text.len, is_first = part->whole.ptr == text.ptr;
     struct buf out;
-    if (into == INTO_TEXT || (into == INTO_PROGRAM && is_whole)) return ERR_OK;
-    if (into == INTO_PROGRAM) return template_guard(part, *value, why);
+    if (into == INTO_TEXT) return ERR_OK;
+    if (into == INTO_PROGRAM || into == INTO_ARGUMENT) {
+        if (is_whole || is_plain(*value)) return ERR_OK;
+        return into == INTO_PROGRAM ? template_guard(part, *value, why) : not_a_word(part, why);
+    }
+    if (into == INTO_JOINED) return template_guard(part, *value, why);
     buf_init(&out, VALUE_BYTES_MAX * 6);
     enum err e = httptext_put(places[into], is_first, *value, &out, why);
     if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "it is too long");

@@ -10,10 +10,10 @@
  * A text is filled in in stages (scope.h). What is not known yet stays as it is, and so do escapes until the last
  * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
  *
- * Guarded texts (INTO_PROGRAM) are programs (shell lines, scripts): a value that goes into one must be made of
- * letters, digits and characters that no shell reads as anything but themselves. Anything else is refused, and belongs
- * into `env`. Only when a guarded text is nothing but one template the value is the program itself, whatever it says:
- * the author asked for that. */
+ * Guarded texts are programs, or parts of them: a value that goes into one must be made of letters, digits and
+ * characters that no shell reads as anything but themselves. Anything else is refused, and belongs into `env`. Only when
+ * a shell line or an argument is nothing but one template the value is all of it, whatever it says: the author asked
+ * for that. */
 #ifndef REEVE_TEMPLATE_H
 #define REEVE_TEMPLATE_H
 
@@ -24,15 +24,17 @@ enum part_kind { PART_TEXT, PART_PATH, PART_EXPR, PART_ESCAPE };
 
 struct template_part {
     enum part_kind kind;
-    struct slice whole;  /* as it stands in the text */
-    struct slice inside; /* of a path or an expression */
+    struct slice whole;     /* as it stands in the text */
+    struct slice inside;    /* of a path or an expression */
     enum scope_stage stage; /* at which it can be filled in */
 };
 
 /* What the text is that a value goes into; so it can never become more than the value that its author meant. */
 enum template_into {
-    INTO_TEXT,    /* anything may */
-    INTO_PROGRAM, /* guarded, see above */
+    INTO_TEXT,     /* anything may */
+    INTO_PROGRAM,  /* a shell line: guarded, see above */
+    INTO_ARGUMENT, /* an argument of a command: guarded, see above */
+    INTO_JOINED,   /* an argument that is joined with others to a shell line: guarded, also when it is the whole */
     INTO_URL,     /* parts of an HTTP request: see httptext.h */
     INTO_HEADER,
     INTO_BODY,
@@ -53,6 +55,7 @@ struct template_fill {
     enum scope_stage stage; /* what is known */
     bool is_last;           /* escapes are taken away */
     enum template_into into;
+    int64_t *steps_left; /* of all texts that are filled in together; NULL: each expression has its own */
 };
 CHECKED enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why);
 

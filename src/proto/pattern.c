@@ -34,16 +34,20 @@ static bool one(struct slice p, size_t at, uint8_t c, size_t *ret_next) {
     return p.ptr[at] == c;
 }
 
-bool pattern_matches(struct slice pattern, struct slice text) {
+bool pattern_matches(struct slice pattern, struct slice text, uint64_t *steps) {
     size_t p = 0, t = 0, star = SIZE_MAX, taken = 0, next = 0;
     while (t < text.len) {
+        ++*steps;
         if (p < pattern.len && pattern.ptr[p] == '*') {
             star = ++p;
             taken = t;
         } else if (p < pattern.len && one(pattern, p, text.ptr[t], &next)) {
+            *steps += next - p;
             p = next;
             t++;
         } else if (star != SIZE_MAX) {
+            if (star == pattern.len) return true; /* whatever follows */
+            *steps += p < pattern.len ? next - p : 0;
             p = star;
             t = ++taken;
         } else {
@@ -52,6 +56,11 @@ bool pattern_matches(struct slice pattern, struct slice text) {
     }
     while (p < pattern.len && pattern.ptr[p] == '*') p++;
     return p == pattern.len;
+}
+
+bool pattern_is_cheap(struct slice pattern) {
+    const uint8_t *star = pattern.len > 0 ? memchr(pattern.ptr, '*', pattern.len) : NULL;
+    return star == NULL || star == pattern.ptr + pattern.len - 1;
 }
 
 struct slice pattern_prefix(struct slice pattern) {

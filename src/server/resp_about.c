@@ -101,7 +101,8 @@ void resp_do_config(struct resp_ask *x) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 2; k < x->count; k++) shown[i] |= pattern_matches(x->args[k], slice_str(known[i][0]));
+        for (uint32_t k = 2; k < x->count; k++)
+            shown[i] |= pattern_matches(x->args[k], slice_str(known[i][0]), &x->work);
         found += shown[i];
     }
     resp_map(&x->out, found);

@@ -42,8 +42,9 @@ struct resp {
     struct buf queue;           /* its commands */
     uint32_t queued;
     struct vec watched; /* struct resp_watched */
-    struct vec subs;    /* struct resp_sub */
+    struct vec subs;    /* struct resp_sub, the oldest first */
     uint32_t watch_last;
+    uint32_t pattern_bytes; /* of the patterns in it that are not cheap (pattern.h) */
 };
 
 struct resp_command;
@@ -58,7 +59,13 @@ struct resp_ask { /* a command that is being served */
     struct resp_out out;
     struct store_place place; /* whose keys */
     wall_time now;
+    uint64_t work;  /* of the pass so far, in nanoseconds or so: looking at many keys, matching patterns */
+    uint64_t began; /* what it was before this command; of a transaction before EXEC */
 };
+
+/* What one command may take, and all commands of one pass: others want their turn. */
+#define RESP_WORK_MAX 10000000u
+#define RESP_LOOK_WORK 50u /* looking at a key */
 
 #define RESP_READS 1u     /* the store */
 #define RESP_WRITES 2u

@@ -166,6 +166,7 @@ static void serve_kept(struct resp_ask *x) {
         one.count = args.count;
         one.command = resp_command_find(one.args[0]);
         one.command->serve(&one);
+        x->work = one.work;
     }
     vec_fini(&args);
 }

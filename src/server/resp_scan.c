@@ -53,10 +53,35 @@ struct found {
     struct vec texts; /* struct slice, into the state */
     struct slice pattern;
     bool any, texts_only, sets_only;
+    uint64_t work, work_max;
+    bool is_over;      /* there was no time for all */
+    struct slice last; /* that there was time for */
 };
 
+static void found_init(struct found *f, const struct resp_ask *x) {
+    uint64_t used = x->work - x->began;
+    vec_init(&f->texts, sizeof(struct slice));
+    f->work_max = used < RESP_WORK_MAX ? RESP_WORK_MAX - used : 0;
+}
+
+/* Whether there is time to look at this one. What comes behind the first that had none is not looked at either. */
+static bool has_time(struct found *f, struct slice text) {
+    if (f->work >= f->work_max) f->is_over = true;
+    if (f->is_over) return false;
+    f->work += RESP_LOOK_WORK;
+    f->last = text;
+    return true;
+}
+
 static void found_add(struct found *f, struct slice text) {
-    if (f->any || pattern_matches(f->pattern, text)) *(struct slice *)vec_push(&f->texts) = text;
+    if (!has_time(f, text)) return;
+    if (f->any || pattern_matches(f->pattern, text, &f->work)) *(struct slice *)vec_push(&f->texts) = text;
+}
+
+static bool is_too_long(struct resp_ask *x, struct slice pattern) {
+    if (pattern.len <= PATTERN_BYTES_MAX) return false;
+    resp_errorf(&x->out, "ERR a pattern has at most %u bytes", PATTERN_BYTES_MAX);
+    return true;
 }
 
 static void add_item(void *ctx, const struct item_view *v) {
@@ -70,6 +95,7 @@ static void add_member(void *ctx, struct slice member) {
 }
 
 static void put_found(struct resp_ask *x, struct found *f) {
+    x->work += f->work;
     for (uint32_t i = 0; i < f->texts.count; i++) resp_bulk(&x->out, *(struct slice *)vec_at(&f->texts, i));
     vec_fini(&f->texts);
 }
@@ -78,14 +104,19 @@ void resp_do_keys(struct resp_ask *x) {
     struct found f = {.pattern = x->args[1], .any = slice_eq(x->args[1], SLICE("*"))};
     struct store_page page = {.prefix = pattern_prefix(x->args[1]), .most = KEYS_MAX};
     struct slice last;
-    vec_init(&f.texts, sizeof(struct slice));
-    if (page.prefix.len <= STORE_KEY_BYTES_MAX &&
-        view_items(server_state(x->s), x->now, x->place, &page, add_item, &f, &last)) {
-        resp_errorf(&x->out, "ERR more than %u keys would have to be looked at: use SCAN", KEYS_MAX);
-        vec_fini(&f.texts);
-        return;
+    if (is_too_long(x, f.pattern)) return;
+    found_init(&f, x);
+    bool more = page.prefix.len <= STORE_KEY_BYTES_MAX &&
+                view_items(server_state(x->s), x->now, x->place, &page, add_item, &f, &last);
+    if (more || f.is_over) {
+        if (more)
+            resp_errorf(&x->out, "ERR more than %u keys would have to be looked at: use SCAN", KEYS_MAX);
+        else
+            resp_error(&x->out, "ERR matching the pattern with all keys takes too long: use SCAN");
+        f.texts.count = 0;
+    } else {
+        resp_array(&x->out, f.texts.count);
     }
-    resp_array(&x->out, f.texts.count);
     put_found(x, &f);
 }
 
@@ -100,6 +131,7 @@ static bool take_options(struct resp_ask *x, uint32_t at, bool of_keys, struct f
         int64_t count = 0;
         bool has_value = at + 1 < x->count;
         if (has_value && resp_is(word, "match")) {
+            if (is_too_long(x, value)) return false;
             f->pattern = value;
             f->any = slice_eq(value, SLICE("*"));
             page->prefix = pattern_prefix(value);
@@ -118,8 +150,13 @@ static bool take_options(struct resp_ask *x, uint32_t at, bool of_keys, struct f
     return at >= x->count;
 }
 
+/* A page may be shorter than was asked for, as in Redis. */
 static void put_page(struct resp_ask *x, struct found *f, bool more, struct slice last, struct slice set) {
     char text[STORE_NUMBER_BYTES];
+    if (f->is_over) {
+        more = true;
+        last = f->last;
+    }
     uint64_t next = more ? resp_bookmark_put(x, last, set) : 0;
     resp_array(&x->out, 2);
     resp_bulk(&x->out, store_number_text((int64_t)next, text));
@@ -133,7 +170,8 @@ void resp_do_scan(struct resp_ask *x) {
     struct slice last = {0};
     if (!resp_bookmark_find(x, x->args[1], (struct slice){0}, &page.after)) return;
     if (!take_options(x, 2, true, &f, &page)) return;
-    vec_init(&f.texts, sizeof(struct slice));
+    found_init(&f, x);
+    f.last = page.after;
     bool more = page.prefix.len <= STORE_KEY_BYTES_MAX &&
                 view_items(server_state(x->s), x->now, x->place, &page, add_item, &f, &last);
     put_page(x, &f, more, last, (struct slice){0});
@@ -167,7 +205,8 @@ void resp_do_sscan(struct resp_ask *x) {
     if (!resp_bookmark_find(x, x->args[2], x->args[1], &page.after)) return;
     if (!take_options(x, 3, false, &f, &page)) return;
     if (!resp_look_set(x, x->args[1], &there, &v)) return;
-    vec_init(&f.texts, sizeof(struct slice));
+    found_init(&f, x);
+    f.last = page.after;
     if (there && !gather_made(x, &f) && page.prefix.len <= STORE_KEY_BYTES_MAX)
         more = view_members(server_state(x->s), x->now, x->place, x->args[1], &page, add_member, &f, &last);
     put_page(x, &f, more, last, x->args[1]);

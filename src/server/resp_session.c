@@ -244,8 +244,9 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
     const struct session *n = x->n;
     enum served how = SERVED;
     while (how == SERVED && *ret_count < TURN_COMMANDS_MAX && x->p->held.len < HELD_MAX && !x->p->ending &&
-           !engine_is_full(x->s->engine)) {
+           x->work < RESP_WORK_MAX && !engine_is_full(x->s->engine)) {
         size_t one = 0;
+        x->began = x->work;
         x->out.version = x->p->version;
         how = serve_one(x, slice_of(n->in.at + *ret_used, n->in.len - *ret_used), &one);
         *ret_used += one;
@@ -257,10 +258,12 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
 static void serve_session(struct server *s, struct session *n) {
     struct resp *p = n->resp;
     struct resp_ask x = {.s = s, .n = n, .p = p, .out = {&p->held, 0}, .now = engine_now(s->engine)};
+    x.work = s->resps.work;
     size_t used = 0;
     uint32_t served = 0;
     resp_be(&x);
     enum served how = serve_some(&x, &served, &used);
+    s->resps.work = x.work;
     s->served += served;
     s->request_count += served;
     s->resps.command_count += served;
@@ -276,19 +279,35 @@ static void serve_session(struct server *s, struct session *n) {
         session_refuse(s, n, 0, ERR_LIMIT, "say who you are first");
 }
 
+/* Those who found no time in this pass come first in the next: behind those who had some, they might never. */
+static void put_first(struct server *s, uint32_t had) {
+    struct vec *ready = &s->resps.ready;
+    size_t first = had * sizeof(conn_id), rest = (ready->count - had) * sizeof(conn_id);
+    if (first == 0 || rest == 0) return;
+    arena_reset(&s->arena);
+    conn_id *copy = arena_alloc(&s->arena, first);
+    memcpy(copy, ready->at, first);
+    memmove(ready->at, vec_at(ready, had), rest);
+    memcpy((uint8_t *)ready->at + rest, copy, first);
+}
+
 void resp_serve(struct server *s) {
     struct vec now = s->resps.ready;
+    uint32_t had = UINT32_MAX; /* how many of those that are ready again were served */
     s->resps.ready = s->resps.serving;
     s->resps.serving = now;
     s->resps.ready.count = 0;
+    s->resps.work = 0;
     for (uint32_t i = 0; i < now.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&now, i));
         if (n == NULL || n->resp == NULL) continue;
         n->resp->is_ready = false;
         if (s->draining || n->choked) continue;
-        if (engine_is_full(s->engine))
+        if (s->resps.work >= RESP_WORK_MAX && had == UINT32_MAX) had = s->resps.ready.count;
+        if (had != UINT32_MAX || engine_is_full(s->engine))
             get_ready(s, n);
         else
             serve_session(s, n);
     }
+    if (had != UINT32_MAX) put_first(s, had);
 }

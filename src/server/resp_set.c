@@ -78,6 +78,7 @@ void resp_do_smembers(struct resp_ask *x) {
     }
     resp_set(&x->out, there ? v.members : 0);
     if (!there) return;
+    x->work += (uint64_t)v.members * RESP_LOOK_WORK;
     uint32_t tenant = view_tenant_number(server_state(x->s), x->place.tenant);
     if (resp_is_virtual(x->args[1]) && titan_key_members(x->s, tenant, x->args[1], put_made, &x->out)) return;
     (void)view_members(server_state(x->s), x->now, x->place, x->args[1], &page, put_member, &x->out, &last);

@@ -3,6 +3,8 @@
 
 #include "spec_impl.h"
 
+#define EVALS_OF_A_FILE 10 /* what its templates may take together, in evaluations: a file has many jobs */
+
 static enum err check_name(struct spec *s, const struct json_node *n) {
     if (n->key.len == 0) return spec_refuse(s, n->key_at, ERR_INVALID, "a job needs a name");
     if (n->key.len > WIRE_NAME_MAX)
@@ -81,6 +83,7 @@ enum err spec_read_scheduled(const struct spec_input *in, struct arena *arena, s
     s->arena = arena;
     s->why = why;
     limits_default(&s->limits);
+    s->eval_steps_left = s->limits.eval_steps_max * EVALS_OF_A_FILE;
     index_init(&s->names);
     struct spec_schedule schedule = {0};
     enum err e = read_flow(s, ret_flow, &schedule);

@@ -16,7 +16,7 @@ static enum err read_step(struct spec *s, const struct json_node *node, struct s
     if (x->run->kind != JSON_ARRAY) return spec_template(s, x->run, "a command", INTO_PROGRAM, &x->step.shell);
     if (x->run->count == 0)
         return spec_refuse(s, x->run->at, ERR_INVALID, "expected a program and its arguments, found an empty list");
-    return spec_args(s, x->run, &x->step.argv);
+    return spec_args(s, x->run, false, &x->step.argv);
 }
 
 static enum err keep_step(struct spec *s, const struct spec_step *x, struct tlv_list *ret) {

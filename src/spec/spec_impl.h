@@ -17,6 +17,7 @@ struct spec {
     uint32_t param_count;
     struct slice params_json; /* all of them, an object */
     struct limits limits;     /* the standard ones: of evaluating, for who only reads */
+    int64_t eval_steps_left;  /* of all templates of the file together: a server reads files, too */
     struct spec_flow flow;
     struct spec_job defaults;
     struct spec_job *jobs;
@@ -37,11 +38,10 @@ enum err spec_refuse(struct spec *s, uint32_t at, enum err e, const char *format
 /* spec_read.c: objects by their tables, plain values by their types. */
 CHECKED enum err spec_object_read(struct spec *s, const struct spec_object *o, const struct json_node *node,
                                   unsigned where, void *ret);
-CHECKED enum err spec_scalar(struct spec *s, const struct json_node *node, const char *wanted,
-                             struct spec_scalar *ret);
+CHECKED enum err spec_scalar(struct spec *s, const struct json_node *node, const char *wanted, struct spec_scalar *ret);
 CHECKED enum err spec_text(struct spec *s, const struct json_node *node, const char *wanted, struct slice *ret);
 CHECKED enum err spec_names(struct spec *s, const struct json_node *node, struct tlv_list *ret);
-CHECKED enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list *ret);
+CHECKED enum err spec_args(struct spec *s, const struct json_node *node, bool of_script, struct tlv_list *ret);
 void *spec_alloc(struct spec *s, size_t bytes); /* NULL: the arena is full */
 enum err spec_full(struct spec *s);             /* says so */
 

@@ -38,7 +38,7 @@ static enum err read_script(struct spec *s, struct spec_job *job) {
         e = file_load(s, node, x.file, &file);
     else
         e = spec_script_text(s, x.text, &file.bytes);
-    if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, &job->r.argv);
+    if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, true, &job->r.argv);
     job->r.script = file.bytes;
     job->r.script_hash = file.hash;
     job->r.script_name = x.name.len > 0 ? x.name : last_part(x.file);
@@ -58,7 +58,7 @@ static enum err read_archive(struct spec *s, struct spec_job *job) {
         return spec_refuse(s, node->at, ERR_INVALID,
                            "an archive is run where it is unpacked: `dir` in place of `workdir`");
     e = file_load(s, node, x.file, &file);
-    if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, &job->r.argv);
+    if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, true, &job->r.argv);
     job->r.script = file.bytes;
     job->r.script_hash = file.hash;
     job->r.script_name = last_part(x.file);
@@ -278,7 +278,7 @@ static enum err read_foreach(struct spec *s, struct spec_job *job) {
 static enum err read_run(struct spec *s, struct spec_job *job) {
     if (job->run->kind == JSON_ARRAY && job->run->count == 0)
         return spec_refuse(s, job->run->at, ERR_INVALID, "expected a program and its arguments, found an empty list");
-    return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, &job->r.argv)
+    return job->run->kind == JSON_ARRAY ? spec_args(s, job->run, false, &job->r.argv)
                                         : spec_template(s, job->run, "a command", true, &job->r.shell);
 }
 

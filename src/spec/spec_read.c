@@ -156,7 +156,7 @@ enum err spec_names(struct spec *s, const struct json_node *node, struct tlv_lis
     return ERR_OK;
 }
 
-enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list *ret) {
+enum err spec_args(struct spec *s, const struct json_node *node, bool of_script, struct tlv_list *ret) {
     if (node->kind != JSON_ARRAY)
         return spec_refuse(s, node->at, ERR_INVALID, "expected a list of arguments, found %s",
                            json_kind_word(node->kind));
@@ -164,8 +164,8 @@ enum err spec_args(struct spec *s, const struct json_node *node, struct tlv_list
     if (args == NULL) return spec_full(s);
     const struct json_node *item = node->first;
     for (uint32_t i = 0; i < node->count; i++, item = item->next) {
-        enum err e = spec_template(s, item, "an argument", runtext_is_program(args, i) ? INTO_PROGRAM : INTO_TEXT,
-                                   &args[i].text);
+        enum err e =
+            spec_template(s, item, "an argument", of_script ? INTO_TEXT : runtext_into(args, i), &args[i].text);
         if (e != ERR_OK) return e;
     }
     *ret = (struct tlv_list){args, node->count};

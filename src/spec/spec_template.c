@@ -84,6 +84,7 @@ enum err spec_template(struct spec *s, const struct json_node *node, const char 
                        struct slice *ret) {
     struct scope scope = {.params = s->params_json};
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .into = into};
+    how.steps_left = &s->eval_steps_left;
     struct why inner = {{0}};
     struct slice text;
     struct buf out;
@@ -116,6 +117,7 @@ static bool is_params_escape(struct slice text, size_t at) {
 enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret) {
     struct scope scope = {.params = s->params_json};
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .is_last = true};
+    how.steps_left = &s->eval_steps_left;
     struct why inner = {{0}};
     struct slice text;
     struct buf out;

@@ -92,6 +92,16 @@ static size_t hear_end(int fd, char *got, size_t room) {
     return len;
 }
 
+/* A line; what is behind it stays for the next call. */
+static void hear_line(int fd, char *line, size_t room) {
+    size_t len = 0;
+    while (len + 1 < room && (len < 2 || memcmp(line + len - 2, "\r\n", 2) != 0)) {
+        if (recv(fd, line + len, 1, 0) != 1) fail_msg("no answer");
+        len++;
+    }
+    line[len] = 0;
+}
+
 /* ---- the server ---- */
 
 static void start(void) {
@@ -497,6 +507,103 @@ static void a_slow_subscriber_is_let_go_alone(void **state) {
 
 /* ---- the program ---- */
 
+/* ---- patterns ---- */
+
+#define LONG_KEYS 20000
+#define LONG_KEY_BYTES 495
+
+static const char *hostile_pattern(void) {
+    static char pattern[260];
+    memset(pattern, 'a', 247);
+    pattern[0] = '*';
+    memcpy(pattern + 246, "b", 2);
+    return pattern;
+}
+
+static void put_long_keys(int fd) {
+    static char key[LONG_KEY_BYTES + 1], line[LONG_KEY_BYTES + 40];
+    memset(key, 'a', LONG_KEY_BYTES);
+    for (int i = 0; i < LONG_KEYS; i++) {
+        char number[16];
+        (void)snprintf(number, sizeof number, "%07d", i);
+        memcpy(key + LONG_KEY_BYTES - 7, number, 7);
+        (void)snprintf(line, sizeof line, "SET %s 1\r\n", key);
+        say(fd, line);
+        if (i % 1000 == 999)
+            for (int k = 0; k < 1000; k++) hear(fd, "+OK\r\n");
+    }
+}
+
+/* How many keys SCAN finds, and in how many pages. */
+static int scan_all(int fd, const char *options, int *ret_pages) {
+    char line[4096], cursor[64] = "0";
+    int found = 0;
+    for (*ret_pages = 0; *ret_pages == 0 || strcmp(cursor, "0") != 0; ++*ret_pages) {
+        (void)snprintf(line, sizeof line, "SCAN %s %s\r\n", cursor, options);
+        say(fd, line);
+        hear(fd, "*2\r\n");
+        hear_line(fd, line, sizeof line);
+        hear_line(fd, cursor, sizeof cursor);
+        cursor[strlen(cursor) - 2] = 0;
+        hear_line(fd, line, sizeof line);
+        int count = atoi(line + 1);
+        for (int i = 0; i < 2 * count; i++) hear_line(fd, line, sizeof line);
+        found += count;
+    }
+    return found;
+}
+
+/* Matching is bounded for a command, and what is left goes on in another page or another pass. */
+static void no_pattern_keeps_others_waiting(void **state) {
+    (void)state;
+    int fd = dial(), other = dial(), pages = 0;
+    char line[1024];
+    put_long_keys(fd);
+    (void)snprintf(line, sizeof line, "KEYS %s\r\n", hostile_pattern());
+    say(fd, line);
+    hear(fd, "-ERR matching the pattern with all keys takes too long: use SCAN\r\n");
+    (void)snprintf(line, sizeof line, "MATCH %s COUNT 10000", hostile_pattern());
+    assert_int_equal(scan_all(fd, line, &pages), 0);
+    assert_true(pages > 50);
+    assert_int_equal(scan_all(fd, "MATCH aaaaaaaaaaaa*1 COUNT 10000", &pages), LONG_KEYS / 10);
+    assert_int_equal(scan_all(fd, "MATCH a*7[0-9]?1* COUNT 10000", &pages) > 0, true);
+    (void)snprintf(line, sizeof line, "KEYS %s\r\n", hostile_pattern());
+    for (int i = 0; i < 100; i++) say(fd, line);
+    say(other, "PING\r\n");
+    hear(other, "+PONG\r\n");
+    static char got[100 * 80];
+    ssize_t early = recv(fd, got, sizeof got, MSG_DONTWAIT);
+    if (early > 50 * 66) fail_msg("the other waited for %zd bytes of answers", early);
+    for (int i = 0; i < 100 - (early > 0 ? (int)(early / 66) : 0); i++) hear_line(fd, line, sizeof line);
+    close(fd);
+    close(other);
+}
+
+static void patterns_of_subscribers_are_bounded(void **state) {
+    (void)state;
+    int fd = dial();
+    char line[1200], wanted[1200];
+    for (int i = 0; i < 8; i++) {
+        char pattern[1000];
+        memset(pattern, 'a', 999);
+        pattern[999] = 0;
+        pattern[1] = '*';
+        pattern[0] = (char)('a' + i);
+        (void)snprintf(line, sizeof line, "PSUBSCRIBE %s\r\n", pattern);
+        (void)snprintf(wanted, sizeof wanted, "*3\r\n$10\r\npsubscribe\r\n$999\r\n%s\r\n:%d\r\n", pattern, i + 1);
+        say(fd, line);
+        hear(fd, wanted);
+    }
+    (void)snprintf(line, sizeof line, "PSUBSCRIBE z%0200d*z\r\n", 0);
+    say(fd, line);
+    hear_line(fd, line, sizeof line);
+    if (strstr(line, "the patterns of this connection are longer than 8192 bytes together") == NULL)
+        fail_msg("%s", line);
+    say(fd, "PSUBSCRIBE z0*\r\n"); /* a prefix costs nothing */
+    hear(fd, "*3\r\n$10\r\npsubscribe\r\n$3\r\nz0*\r\n:9\r\n");
+    close(fd);
+}
+
 static void a_public_listener_is_opened_only_by_name(void **state) {
     (void)state;
     char command[400], said[2048];
@@ -646,6 +753,8 @@ int main(void) {
         cmocka_unit_test(who_does_not_read_is_not_read),
         cmocka_unit_test(an_answer_has_its_limit),
         cmocka_unit_test(a_slow_subscriber_is_let_go_alone),
+        cmocka_unit_test(no_pattern_keeps_others_waiting),
+        cmocka_unit_test(patterns_of_subscribers_are_bounded),
         cmocka_unit_test(a_public_listener_is_opened_only_by_name),
         cmocka_unit_test(up_opens_the_listener),
     };

@@ -2,6 +2,8 @@
  * look out of the box or differ from one run to the next. */
 #include "test.h"
 
+#include <stdio.h>
+
 #include "expr.h"
 #include "names.h"
 
@@ -121,6 +123,24 @@ static const struct given hostile[] = {
     {"map(range(1000), function() for i = 1, 10000 do end return 1 end)", "eval_steps_max"},
     {"range(1, 9223372036854775807)", "eval_steps_max"},
     {"sort(range(50000))", "eval_steps_max"},
+    {"local s = pad(0, 1000) s = s .. s .. s .. s s = s .. s .. s .. s local n = 0 "
+     "while n < 10000 do tonumber(s) n = n + 1 end return n",
+     "eval_steps_max"},
+    {"local s = pad(0, 1000) s = s .. s .. s .. s s = s .. s .. s .. s local n = 0 "
+     "while n < 20000 do for i = 1, s do end n = n + 1 end return n",
+     "eval_steps_max"},
+    {"local s = pad('', 1000) s = s .. s .. s .. s s = s .. s .. s .. s local t, a, b = {}, s .. 'a', s .. 'b' "
+     "local n = 0 while n < 4000 do t[n + 1] = n % 2 == 0 and a or b n = n + 1 end return #sort(t)",
+     "eval_steps_max"},
+    {"local s = pad('', 1000) s = s .. s .. s .. s s = s .. s .. s .. s local t, a, b = {}, s .. 'a', s .. 'b' "
+     "local n = 0 while n < 4000 do t[n + 1] = a n = n + 1 end for i in ipairs(range(10)) do contains(t, b) end return 1",
+     "eval_steps_max"},
+    {"local s = pad(0, 1000) s = s .. s .. s .. s s = s .. s .. s .. s local t = {} "
+     "for i = 1, 100 do t[i] = s end for i = 1, 500 do min(t) end return 1",
+     "eval_steps_max"},
+    {"local t = {} for i = 1, 8000 do t['k' .. i] = 1 end for i = 1, 8000 do t['k' .. i] = nil end "
+     "local n = 0 while n < 5000 do len(t) n = n + 1 end return n",
+     "eval_steps_max"},
     {"local s = 'xxxxxxxxxxxxxxxx' while true do s = s .. s end return s", "a text of more than 16384 bytes"},
     {"local s = '' while true do s = s .. 'xxxxxxxxxxxxxxxx' end return s", "a text of more than 16384 bytes"},
     {"local s = ('x'):replace('x', pad('', 1000)) s = s .. s .. s .. s for i = 1, 1e5 do local t = s .. i end return 1",
@@ -165,6 +185,41 @@ static const struct given hostile[] = {
      "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1",
      "C stack overflow"},
 };
+
+/* What an expression over a text of 16 KB takes of its budget. */
+static int64_t steps_of(const char *function, const char *arguments) {
+    static char json[EXPR_STRING_MAX + 64];
+    char text[200];
+    struct buf out;
+    struct why why = {{0}};
+    int64_t before = limits.eval_steps_max, left = before;
+    (void)snprintf(json, sizeof json, "{\"text\": \"%0*d\"}", (int)EXPR_STRING_MAX, 0);
+    (void)snprintf(text, sizeof text, "%s(%s) or 1", function, arguments);
+    const struct scope large = {.params = slice_str(json)};
+    struct expr_input in = {.name = "test", .text = slice_str(text), .scope = &large, .limits = &limits};
+    in.steps_left = &left;
+    buf_init(&out, 1 << 20);
+    (void)!expr_text(&in, &out, &why);
+    buf_fini(&out);
+    return before - left;
+}
+
+/* Of all of them, also of those that will be added: whatever a function does with a text, it was charged before. */
+static void every_function_is_charged_for_its_texts(void **state) {
+    (void)state;
+    static const char *const calls[] = {"params.text", "1, params.text", "{}, params.text",
+                                        "params.text, params.text, params.text"};
+    static const char *const inside[] = {"join", "sort", "min", "max", "json", "tostring", NULL};
+    int64_t without = steps_of("", "params and 'x'"), multiple = EXPR_STRING_MAX / 16;
+    for (size_t i = 0; expr_function(i) != NULL; i++)
+        for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++)
+            if (steps_of(expr_function(i), calls[c]) < without + (c == 3 ? 3 : 1) * multiple)
+                fail_msg("%s(%s) takes only %lld steps", expr_function(i), calls[c],
+                         (long long)steps_of(expr_function(i), calls[c]));
+    for (size_t i = 0; inside[i] != NULL; i++)
+        if (steps_of(inside[i], "{params.text, params.text}") < without + 2 * EXPR_STRING_MAX / 64)
+            fail_msg("%s is not charged for texts in a list", inside[i]);
+}
 
 static void nothing_leaves_the_box(void **state) {
     (void)state;
@@ -262,9 +317,9 @@ static void names_are_found_in_the_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions_give_values),      cmocka_unit_test(nothing_leaves_the_box),
-        cmocka_unit_test(conditions_are_true_or_false), cmocka_unit_test(lists_have_an_item_per_line),
-        cmocka_unit_test(names_are_found_in_the_text),
+        cmocka_unit_test(expressions_give_values),     cmocka_unit_test(every_function_is_charged_for_its_texts),
+        cmocka_unit_test(nothing_leaves_the_box),      cmocka_unit_test(conditions_are_true_or_false),
+        cmocka_unit_test(lists_have_an_item_per_line), cmocka_unit_test(names_are_found_in_the_text),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,7 +1,7 @@
 /* template_test.c: texts with ${…}: what is filled in and when, what is left alone, what is refused. */
 #include "test.h"
 
-#include "template.h"
+#include "runtext.h"
 
 static struct limits limits;
 
@@ -25,7 +25,7 @@ static int setup(void **state) {
 }
 
 static void check(const char *text, enum scope_stage stage, bool is_last, enum template_into into, const char *gives) {
-    struct template_fill how = {&scope, &limits, stage, is_last, into};
+    struct template_fill how = {&scope, &limits, stage, is_last, into, NULL};
     struct why why = {{0}};
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -51,6 +51,25 @@ static void values_are_filled_in(void **state) {
     check("${item}", STAGE_CHILD, true, INTO_TEXT, "{\"name\": \"ann\"}");
     check("${= item.name:upper() .. ({a = '}'}).a }", STAGE_CHILD, true, INTO_TEXT, "ANN}");
     check("${=jobs.extract.outputs.rows * 2}", STAGE_CHILD, true, INTO_TEXT, "84");
+}
+
+/* What the templates of a job take together is bounded, not only each of them. */
+static void templates_of_a_job_share_a_budget(void **state) {
+    (void)state;
+    static const char loop[] = "${= (function() local n = 0 while n < 9000 do n = n + 1 end return n end)()}";
+    struct template_fill how = {.scope = &scope, .limits = &limits, .stage = STAGE_CHILD, .is_last = true};
+    struct wire_arg args[40] = {{SLICE("echo")}};
+    struct arena arena;
+    struct why why = {{0}};
+    for (uint32_t count = 2; count <= 40; count += 38) {
+        arena_init(&arena, 4096, 1 << 20);
+        for (uint32_t i = 1; i < count; i++) args[i].text = slice_str(loop);
+        struct wire_run run = {.argv = {args, count}};
+        enum err e = runtext_render(&run, &how, &arena, &why);
+        assert_int_equal(e, count == 2 ? ERR_OK : ERR_LIMIT);
+        arena_fini(&arena);
+    }
+    assert_non_null(strstr(why.text, "eval_steps_max"));
 }
 
 static void what_is_not_ours_stays(void **state) {
@@ -91,6 +110,86 @@ static void programs_are_guarded(void **state) {
     assert_int_equal(template_guard(&part, SLICE("aZ09_-.,:/@%+=\xc3\xa4"), &why), ERR_OK);
 }
 
+/* Commands as people write them, with a value that no shell should read. What is refused does not depend on the names
+ * of programs: where the value is a part of an argument, some program may read it as code. */
+static const struct {
+    const char *argv[9];
+    bool is_refused;
+} commands[] = {
+    {{"sh", "-c", "echo ${params.cmd}"}, true},
+    {{"bash", "-lc", "echo '${params.cmd}'"}, true},
+    {{"/usr/bin/env", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"env", "-S", "sh -c 'echo ${params.cmd}'"}, true},
+    {{"timeout", "5", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"nice", "-n", "5", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"nohup", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"setsid", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"stdbuf", "-oL", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"busybox", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"sudo", "-n", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"xargs", "-I{}", "sh", "-c", "echo {} ${params.cmd}"}, true},
+    {{"flock", "/tmp/lock", "-c", "echo ${params.cmd}"}, true},
+    {{"find", ".", "-exec", "sh", "-c", "echo ${params.cmd}", ";"}, true},
+    {{"script", "-c", "echo ${params.cmd}", "/dev/null"}, true},
+    {{"script", "--command=echo ${params.cmd}", "/dev/null"}, true},
+    {{"su", "nobody", "-c", "echo ${params.cmd}"}, true},
+    {{"runuser", "-u", "nobody", "--", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"awk", "BEGIN { print \"${params.cmd}\" }"}, true},
+    {{"awk", "-v", "x=${params.cmd}", "BEGIN { system(x) }"}, true},
+    {{"sed", "s/a/${params.cmd}/e"}, true},
+    {{"make", "NAME=${params.cmd}"}, true},
+    {{"git", "-c", "alias.x=!echo ${params.cmd}", "x"}, true},
+    {{"strace", "-f", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"docker", "run", "image", "sh", "-c", "echo ${params.cmd}"}, true},
+    {{"python3", "-c", "print('${params.cmd}')"}, true},
+    {{"perl", "-e", "print '${params.cmd}'"}, true},
+    {{"node", "--eval=console.log('${params.cmd}')"}, true},
+    {{"tar", "xf", "a.tar", "--to-command=cat ${params.cmd}"}, true},
+    {{"rsync", "-e", "ssh -i ${params.cmd}", "a", "b:"}, true},
+    {{"psql", "-c", "select '${params.cmd}'"}, true},
+    {{"./tool-${params.cmd}"}, true},
+    {{"ssh", "host", "cat", "${params.cmd}"}, true},
+    {{"watch", "-n1", "ls", "${params.cmd}"}, true},
+    {{"timeout", "5", "ssh", "host", "${params.cmd}"}, true},
+    /* A value that is an argument stays one, whatever it says. */
+    {{"echo", "${params.cmd}"}, false},
+    {{"grep", "-e", "${params.cmd}", "file"}, false},
+    {{"./tool", "--title", "${params.cmd}"}, false},
+    {{"sh", "-c", "echo \"$1\"", "_", "${params.cmd}"}, false},
+    {{"${params.cmd}", "${params.cmd}"}, false}, /* the author asked for a command */
+    {{"sh", "-c", "${params.cmd}"}, false},
+    /* A word is a word everywhere. */
+    {{"timeout", "5", "sh", "-c", "load --day ${params.day}"}, false},
+    {{"make", "DAY=${params.day}"}, false},
+    {{"ssh", "host", "load", "${params.day}"}, false},
+};
+
+static void a_value_is_an_argument_or_a_word(void **state) {
+    (void)state;
+    struct template_fill how = {.scope = &scope, .limits = &limits, .stage = STAGE_CHILD, .is_last = true};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        struct wire_arg args[9];
+        struct wire_step step = {.argv = {args, 0}};
+        struct wire_run run = {.argv = {args, 0}}, external = {.submit = {&step, 1}}, script = {.argv = {args, 0}};
+        struct arena arena;
+        struct why why = {{0}};
+        arena_init(&arena, 4096, 1 << 20);
+        while (commands[i].argv[run.argv.count] != NULL) {
+            args[run.argv.count].text = slice_str(commands[i].argv[run.argv.count]);
+            run.argv.count++;
+        }
+        step.argv.count = script.argv.count = run.argv.count;
+        script.script = SLICE("echo");
+        enum err e = runtext_render(&run, &how, &arena, &why);
+        if ((e != ERR_OK) != commands[i].is_refused)
+            fail_msg("%s %s: %s", commands[i].argv[0], commands[i].argv[1], why.text);
+        if (e != ERR_OK) assert_non_null(strstr(why.text, "`env`"));
+        assert_int_equal(runtext_render(&external, &how, &arena, &why), e);
+        assert_int_equal(runtext_render(&script, &how, &arena, &why), ERR_OK); /* arguments of a script are data */
+        arena_fini(&arena);
+    }
+}
+
 static void values_in_requests_stay_values(void **state) {
     (void)state;
     check("https://a.b/${jobs.extract.outputs.file}?x=${params.cmd}", STAGE_CHILD, true, INTO_URL,
@@ -129,8 +228,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_filled_in),
         cmocka_unit_test(what_is_not_ours_stays),
+        cmocka_unit_test(templates_of_a_job_share_a_budget),
         cmocka_unit_test(stages_come_one_after_the_other),
         cmocka_unit_test(programs_are_guarded),
+        cmocka_unit_test(a_value_is_an_argument_or_a_word),
         cmocka_unit_test(values_in_requests_stay_values),
         cmocka_unit_test(mistakes_are_told),
     };
