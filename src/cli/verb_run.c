@@ -71,7 +71,8 @@ static enum err sandbox_of(struct cli *c, struct wire_run *run, struct wire_opti
     if (!wire_sandbox_of(slice_str(word), &run->sandbox))
         return cli_refuse(c, ERR_INVALID, "--sandbox: expected strict, net-off or none, found `%s`", word);
     if (run->sandbox == 0) return ERR_OK;
-    memcpy(names, o->demand.capabilities.at, sizeof *names * o->demand.capabilities.count);
+    if (o->demand.capabilities.count > 0)
+        memcpy(names, o->demand.capabilities.at, sizeof *names * o->demand.capabilities.count);
     names[o->demand.capabilities.count].name = SLICE(WIRE_SANDBOX_CAPABILITY);
     o->demand.capabilities = (struct tlv_list){names, o->demand.capabilities.count + 1};
     return ERR_OK;

@@ -149,6 +149,29 @@ static void bad_files_are_told_where(void **state) {
     assert_has(ran.err, "{\"error\":\"invalid\",\"message\":\"stdin:1:7: ");
 }
 
+static void an_empty_file_is_told_so(void **state) {
+    (void)state;
+    static const char *const verbs[] = {"submit %s", "submit --dry-run %s", "schedule add %s --cron 0_0_*_*_*",
+                                        "deploy %s --name nil", "add f1 %s"};
+    char path[96];
+    snprintf(path, sizeof path, "%s", realcli_file(r, "empty.yaml", ""));
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        struct ran ran = realcli_run(r, verbs[i], path, NULL);
+        if (ran.exit_code != 2 || strstr(ran.err, "the file is empty: a flow needs jobs") == NULL)
+            fail_msg("%s: exit %d: %s", verbs[i], ran.exit_code, ran.err);
+    }
+    realcli_refused(r, "submit -", 2, "stdin: the file is empty: a flow needs jobs");
+    snprintf(path, sizeof path, "%s", realcli_file(r, "empty.json", ""));
+    assert_int_equal(realcli_run(r, "submit %s", path, NULL).exit_code, 2);
+    snprintf(path, sizeof path, "%s", realcli_file(r, "comment.yaml", "# nothing\n"));
+    assert_has(realcli_run(r, "submit %s", path, NULL).err, "found nothing");
+    /* Files that a flow names may be empty. */
+    (void)realcli_file(r, "empty.sh", "");
+    (void)submit("params: {nil: {default: ''}}\n"
+                 "jobs:\n  a: {script: empty.sh}\n  b: {run: [echo, '${params.nil}'], stdin: ''}\n",
+                 "-w");
+}
+
 static void scripts_go_along(void **state) {
     (void)state;
     (void)realcli_file(r, "small.sh", "echo small $1\n");
@@ -472,6 +495,7 @@ int main(void) {
         cmocka_unit_test(a_key_is_submitted_once),
         cmocka_unit_test(a_large_flow_goes_in_parts),
         cmocka_unit_test(bad_files_are_told_where),
+        cmocka_unit_test(an_empty_file_is_told_so),
         cmocka_unit_test(scripts_go_along),
         cmocka_unit_test(looking),
         cmocka_unit_test(following_a_log),
