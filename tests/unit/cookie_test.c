@@ -63,6 +63,33 @@ static void what_pages_show_is_another_text(void **state) {
     assert_false(cookie_csrf_is_shown(&auth, &b, &r));
     r.header_count = 0;
     assert_false(cookie_csrf_is_shown(&auth, &a, &r));
+    char list[200]; /* of a WebSocket */
+    static const char *const lists[][2] = {
+        {"reeve, csrf.", ""}, {"csrf.", ",reeve"}, {"csrf.", ""}, {"reeve,  csrf.", ""}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        snprintf(list, sizeof list, "%s%s%s", lists[i][0], one, lists[i][1]);
+        struct http_header protocol = {SLICE("Sec-WebSocket-Protocol"), slice_str(list)};
+        struct http_request w = {.headers = &protocol, .header_count = 1, .names = UINT64_MAX};
+        assert_true(cookie_csrf_is_shown(&auth, &a, &w));
+        assert_false(cookie_csrf_is_shown(&auth, &b, &w));
+    }
+}
+
+static void half_of_a_session_is_none(void **state) {
+    (void)state;
+    struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 5, .number = 1}, got = {0};
+    char csrf[COOKIE_CSRF_BYTES], text[COOKIE_BYTES];
+    cookie_csrf(&auth, &a, csrf);
+    cookie_make(&auth, &a, text);
+    struct http_header header = {SLICE("Reeve-CSRF"), slice_str(csrf)};
+    struct http_request r = {.headers = &header, .header_count = 0, .names = UINT64_MAX};
+    assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_UNAUTHENTICATED);
+    assert_int_equal(got.number, 0);
+    r.header_count = 1;
+    assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_OK);
+    assert_int_equal(got.number, 1);
+    header.value = slice_str(text);
+    assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_UNAUTHENTICATED);
 }
 
 static void who_may_have_one(void **state) {
@@ -230,6 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_cookie_says_who_and_until_when),
         TEST(what_pages_show_is_another_text),
+        TEST(half_of_a_session_is_none),
         TEST(who_may_have_one),
         TEST(it_is_found_among_others),
         TEST(a_ticket_is_good_once_and_soon),
