@@ -249,9 +249,11 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     struct why why = {{0}};
     char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
     if (!ticket_of(&n->web->in.request, &ticket)) return false;
-    if (!may_try(s, n)) return true;
     enum err e = ERR_OK;
-    if (!ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who))
+    bool is_good = ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who);
+    if (!is_good && !may_try(s, n))
+        return true; /* a good link opens also where others have failed: it cannot be guessed */
+    if (!is_good)
         e = why_set(&why, ERR_FORBIDDEN, "this link was used already, or is too old: `reeve console` makes another");
     if (e == ERR_OK) e = vouch_cookie(s, n, who, (struct slice){0}, &why);
     if (e != ERR_OK) {
@@ -277,7 +279,7 @@ void ask_login_new(struct server *s, struct request *r) {
                       "a link is for who comes with a token or by the Unix socket");
         return;
     }
-    ticket_make(&s->logins.tickets, &s->auth, who, web_now(s) + s->limits->login_link_ms, ticket);
+    ticket_make(&s->logins.tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
     struct slice base = bytes_slice(s->reached_at);
     if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
     struct wire_login_link got = {.lsn = engine_durable_lsn(s->engine),

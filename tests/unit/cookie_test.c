@@ -234,21 +234,40 @@ static void it_is_found_among_others(void **state) {
 
 static void a_ticket_is_good_once_and_soon(void **state) {
     (void)state;
-    struct tickets t = {0};
-    char text[TICKET_BYTES], first[TICKET_BYTES], who[COOKIE_WHO_BYTES];
-    ticket_make(&t, &auth, "abc", 100, text);
+    static struct tickets t;
+    char text[TICKET_BYTES], who[COOKIE_WHO_BYTES];
+    ticket_make(&t, &auth, "abc", 0, 100, text);
     assert_int_equal(strlen(text), 32);
     assert_false(ticket_use(&t, &auth, SLICE(""), 50, who));
     assert_false(ticket_use(&t, &auth, slice_of(text, 31), 50, who));
     assert_true(ticket_use(&t, &auth, slice_str(text), 99, who));
     assert_string_equal(who, "abc");
     assert_false(ticket_use(&t, &auth, slice_str(text), 99, who));
-    ticket_make(&t, &auth, "abc", 100, text);
+    ticket_make(&t, &auth, "abc", 0, 100, text);
     assert_false(ticket_use(&t, &auth, slice_str(text), 100, who)); /* too late */
-    ticket_make(&t, &auth, "abc", 100, first);
-    for (uint32_t i = 0; i < TICKETS_MAX; i++) ticket_make(&t, &auth, "def", 100, text);
-    assert_false(ticket_use(&t, &auth, slice_str(first), 50, who)); /* it made room */
-    assert_true(ticket_use(&t, &auth, slice_str(text), 50, who));
+}
+
+/* Who asks for many links voids its own. */
+static void each_has_a_share_of_tickets(void **state) {
+    (void)state;
+    static struct tickets t;
+    char admin[TICKET_BYTES], made[TICKETS_EACH + 1][TICKET_BYTES], text[TICKET_BYTES], who[COOKIE_WHO_BYTES];
+    ticket_make(&t, &auth, "admin", 0, 100, admin);
+    for (uint32_t i = 0; i < 2 * TICKETS_MAX; i++) ticket_make(&t, &auth, "viewer", 0, 100, text);
+    for (uint32_t i = 0; i <= TICKETS_EACH; i++) ticket_make(&t, &auth, "viewer", 0, 100, made[i]);
+    assert_false(ticket_use(&t, &auth, slice_str(text), 50, who));
+    assert_false(ticket_use(&t, &auth, slice_str(made[0]), 50, who)); /* its oldest made room */
+    for (uint32_t i = 1; i <= TICKETS_EACH; i++) assert_true(ticket_use(&t, &auth, slice_str(made[i]), 50, who));
+    assert_true(ticket_use(&t, &auth, slice_str(admin), 50, who));
+    assert_string_equal(who, "admin");
+    /* all places taken by others: the oldest of all goes, and those that are over before it */
+    for (uint32_t i = 0; i < TICKETS_MAX; i++) {
+        snprintf(who, sizeof who, "u%u", i);
+        ticket_make(&t, &auth, who, 100, 200 + (i == 7), made[i == 0 ? 0 : 1]);
+    }
+    ticket_make(&t, &auth, "late", 150, 300, text);
+    assert_false(ticket_use(&t, &auth, slice_str(made[0]), 150, who));
+    assert_true(ticket_use(&t, &auth, slice_str(text), 150, who));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -261,6 +280,7 @@ int main(void) {
         TEST(who_may_have_one),
         TEST(it_is_found_among_others),
         TEST(a_ticket_is_good_once_and_soon),
+        TEST(each_has_a_share_of_tickets),
         TEST(who_logs_out_stays_out),
         TEST(many_that_log_out_are_kept_as_one),
         TEST(a_damaged_file_of_sessions_is_refused),
