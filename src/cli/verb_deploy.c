@@ -167,9 +167,7 @@ static void say(struct deploying *d, struct deployed *s, const struct wire_servi
         snprintf(line, sizeof line, "version %u: %.*s", v->version, SLICE_FMT(v->text));
     if (d->c->json || strcmp(line, s->said) == 0) return;
     memcpy(s->said, line, sizeof line);
-    fprintf(stderr, "%.*s: ", SLICE_FMT(s->name));
-    out_clean(stderr, slice_str(line));
-    fprintf(stderr, "\n");
+    out_say(stderr, "%.*s: %s", SLICE_FMT(s->name), line);
 }
 
 static enum err look(struct deploying *d) {

@@ -301,6 +301,25 @@ static void keys(void **state) {
     realcli_refused(r, "kv incr n many", 2, "expected a number");
 }
 
+/* Whatever others wrote, a list does not command the terminal of who looks at it. */
+static void text_of_others_is_shown_harmless(void **state) {
+    (void)state;
+    static const char escape[] = "\033]0;owned\007\xe2\x80\xaegpj";
+    char args[64];
+    snprintf(args, sizeof args, "kv set %s %%s", "bad");
+    (void)realcli_ok(r, args, escape);
+    assert_has(realcli_ok(r, "kv ls bad", NULL).out, "bad  ?]0;owned??gpj\n");
+    assert_has(realcli_ok(r, "kv get bad", NULL).out, escape); /* the bytes themselves */
+    (void)realcli_ok(r, "kv del bad", NULL);
+    struct ran ran = realcli_run(r, "kv get %s", escape, NULL); /* what is said in an error */
+    assert_int_equal(ran.exit_code, 5);
+    assert_null(strpbrk(ran.err, "\033\007"));
+    assert_null(strstr(ran.err, "\xe2\x80\xae"));
+    ran = realcli_run(r, "token new --role viewer %s", escape, NULL);
+    assert_int_equal(ran.exit_code, 2);
+    assert_has(ran.err, "cannot be shown");
+}
+
 static void blobs(void **state) {
     (void)state;
     struct ran put = realcli_run(r, "blob put -", NULL, "some bytes");
@@ -502,6 +521,7 @@ int main(void) {
         cmocka_unit_test(people_decide),
         cmocka_unit_test(cancel_retry_rerun_pause),
         cmocka_unit_test(keys),
+        cmocka_unit_test(text_of_others_is_shown_harmless),
         cmocka_unit_test(blobs),
         cmocka_unit_test(limits),
         cmocka_unit_test(tokens),
