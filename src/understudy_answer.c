@@ -103,7 +103,7 @@ static struct slice token_of(const struct http_request *r) {
     return orion != NULL ? *orion : (struct slice){0};
 }
 
-/* Who shows a token is who it says; a browser shows its cookie, and for a change that our own page sent it. */
+/* A token says who it is; a browser shows its cookie and what the login gave to the page. */
 static enum err find_caller(struct auth *auth, const struct http_request *r, struct caller *ret, struct why *why) {
     wall_time now = osclock()->wall(osclock());
     struct slice token = token_of(r), text;
@@ -111,9 +111,7 @@ static enum err find_caller(struct auth *auth, const struct http_request *r, str
     if (token.len > 0) return auth_check(auth, token, now, ret, why);
     if (!cookie_find(r, &text))
         return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
-    enum err e = cookie_read(auth, text, now, &cookie, why);
-    if (e == ERR_OK && !cookie_csrf_is_shown(auth, &cookie, r))
-        e = why_set(why, ERR_FORBIDDEN, "changes by a browser show the header Reeve-CSRF");
+    enum err e = cookie_check(auth, text, r, now, &cookie, why);
     return e == ERR_OK ? cookie_caller(auth, cookie.who, now, ret, why) : e;
 }
 

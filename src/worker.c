@@ -25,6 +25,7 @@
 #include "osspace.h"
 #include "ostls.h"
 #include "panic.h"
+#include "utf8.h"
 #include "worker_env.h"
 #include "worker_options.h"
 #include "worker_sandbox.h"
@@ -58,14 +59,16 @@ struct worker {
 
 static void log_line(void *ctx, const char *line) {
     (void)ctx;
-    char text[40];
+    char text[40], clean[1024]; /* names and reasons are of others */
     struct timespec now;
     struct tm parts;
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     size_t len = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(text + len, sizeof text - len, ".%03ldZ", now.tv_nsec / 1000000);
-    fprintf(stderr, "%s worker %s\n", text, line);
+    snprintf(clean, sizeof clean, "%s", line);
+    utf8_clean(clean);
+    fprintf(stderr, "%s worker %s\n", text, clean);
 }
 
 static uint32_t cpu_percent(void *ctx) {

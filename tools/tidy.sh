@@ -54,6 +54,10 @@ is_header && /^#pragma once/ { offence("guard", "a guard, not a pragma") }
 is_product && FILENAME !~ /^src\/(base|os)\// {
     forbid("memory", "malloc calloc realloc reallocarray free strdup strndup asprintf vasprintf")
 }
+# Some libraries abort on NULL, also when the length is 0: an empty slice may be that (slice.h).
+is_product && code ~ /(yaml|ZSTD|sqlite3|SSL|EVP|BIO)_[A-Za-z0-9_]+\([^;]*\.ptr/ {
+    offence("library", "a library gets slice_data(x), not x.ptr")
+}
 is_test { forbid("sleep", "sleep usleep nanosleep clock_nanosleep") }
 # A function starts with a line that ends in ") {" at the outermost level and ends with "}" in the first column.
 (is_product || FILENAME ~ /^sim\//) && !is_test {
@@ -81,12 +85,13 @@ declare -A meaning=(
     [guard]="header guards follow the file name"
     [banned]="no banned function"
     [memory]="memory is taken in base and os only"
+    [library]="no library gets the pointer of a slice, which may be NULL"
     [sleep]="no test sleeps"
 )
 
 number=0
 failed=0
-for rule in opening width tabs trailing file function unfinished include guard banned memory sleep; do
+for rule in opening width tabs trailing file function unfinished include guard banned memory library sleep; do
     number=$((number + 1))
     offences=$(awk -F '\t' -v rule="$rule" '$1 == rule { print "#   " $2 }' <<<"$found")
     if [[ -z $offences ]]; then

@@ -23,6 +23,16 @@ static inline struct slice slice_str(const char *text) {
     return slice_of(text, strlen(text));
 }
 
+/* The bytes for a call into a library: never NULL, because some libraries (and memcpy and its kin) refuse NULL even for
+ * no bytes at all. */
+static inline const void *slice_data(struct slice s) {
+    return s.len > 0 ? s.ptr : (const uint8_t *)"";
+}
+
+static inline bool slice_begins(struct slice text, struct slice with) {
+    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
+}
+
 static inline bool slice_eq(struct slice a, struct slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }

@@ -63,3 +63,36 @@ size_t utf8_write(uint32_t code, uint8_t out[UTF8_BYTES_MAX]) {
     out[0] = (uint8_t)(lead[len] | code);
     return len;
 }
+
+static uint32_t code_of(struct slice s, size_t len) {
+    uint32_t code = s.ptr[0];
+    if (len > 1) code &= 0xffu >> (len + 1);
+    for (size_t i = 1; i < len; i++) code = code << 6 | (s.ptr[i] & 0x3fu);
+    return code;
+}
+
+size_t utf8_shown(struct slice s) {
+    size_t len = utf8_sequence(s);
+    uint32_t code = code_of(s, len);
+    bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    bool is_line_end = code == 0x2028 || code == 0x2029;
+    bool is_bidi = code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+                   (code >= 0x2066 && code <= 0x2069);
+    return len == 0 || is_control || is_line_end || is_bidi ? 0 : len;
+}
+
+void utf8_clean(char *text) {
+    struct slice left = slice_str(text);
+    char *to = text;
+    while (left.len > 0) {
+        size_t shown = utf8_shown(left), len = shown > 0 ? shown : utf8_sequence(left);
+        if (shown > 0)
+            memmove(to, left.ptr, shown);
+        else
+            *to = '?';
+        to += shown > 0 ? shown : 1;
+        if (len == 0) len = 1;
+        left = slice_of(left.ptr + len, left.len - len);
+    }
+    *to = 0;
+}

@@ -230,7 +230,7 @@ static void hop_set(struct request *r, struct curl_slist *headers, char error[CU
     if (strcmp(r->method, "HEAD") == 0) r->lib.easy_setopt(c, CURLOPT_NOBODY, 1L);
     if (r->with_body || strcmp(r->method, "POST") == 0) {
         r->lib.easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(r->with_body ? r->body.len : 0));
-        r->lib.easy_setopt(c, CURLOPT_POSTFIELDS, r->with_body ? (const char *)r->body.at : "");
+        r->lib.easy_setopt(c, CURLOPT_POSTFIELDS, r->with_body ? slice_data(buf_slice(&r->body)) : "");
     }
     struct curl_blob ca = {.data = r->ca, .len = r->ca != NULL ? strlen(r->ca) : 0, .flags = CURL_BLOB_COPY};
     if (r->ca != NULL) r->lib.easy_setopt(c, CURLOPT_CAINFO_BLOB, &ca);

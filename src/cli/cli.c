@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "out.h"
 #include "spec_value.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
@@ -308,7 +309,7 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
 static void say_error(const struct cli *c, enum err e) {
     const char *text = c->why->text[0] != 0 ? c->why->text : err_meaning(e);
     if (!c->json) {
-        fprintf(stderr, "reeve %s: %s\n", c->verb->words, text);
+        out_say(stderr, "reeve %s: %s", c->verb->words, text);
         return;
     }
     struct buf out;

@@ -52,16 +52,25 @@ static uint32_t width_of(struct slice s) {
 }
 
 void out_clean(FILE *to, struct slice text) {
-    for (size_t i = 0; i < text.len;) {
-        size_t n = utf8_sequence(slice_of(text.ptr + i, text.len - i));
-        bool control = n == 0 || (n == 1 && (text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)) ||
-                       (n == 2 && text.ptr[i] == 0xc2 && text.ptr[i + 1] < 0xa0);
-        if (control)
-            fputc('?', to);
+    while (text.len > 0) {
+        size_t shown = utf8_shown(text), len = shown > 0 ? shown : utf8_sequence(text);
+        if (shown > 0)
+            fwrite(text.ptr, 1, shown, to);
         else
-            fwrite(text.ptr + i, 1, n, to);
-        i += n > 0 ? n : 1;
+            fputc('?', to);
+        if (len == 0) len = 1;
+        text = slice_of(text.ptr + len, text.len - len);
     }
+}
+
+void out_say(FILE *to, const char *format, ...) {
+    char text[4096];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    out_clean(to, slice_str(text));
+    fputc('\n', to);
 }
 
 void out_table_end(struct out_table *t) {

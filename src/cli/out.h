@@ -41,8 +41,10 @@ uint32_t out_state_number(struct slice state); /* OUT_STATES_MAX = an unknown on
 struct slice out_state_at(uint32_t number);
 struct slice out_state_word(struct slice state); /* the same word, for ever; empty: it is unknown */
 bool out_state_is_end(struct slice state);
-/* Text from elsewhere, without what would command the terminal. */
+/* Text from elsewhere, without what would command the terminal (utf8_shown). */
 void out_clean(FILE *to, struct slice text);
+/* A line, with its end, that has text from elsewhere in it, cleaned as a whole. */
+void out_say(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define OUT_TIME_BYTES 32u
 const char *out_age(int64_t now_ms, int64_t then_ms, char text[OUT_TIME_BYTES]); /* "5m", "-" when there is none */

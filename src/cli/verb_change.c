@@ -17,9 +17,9 @@ static enum err say_results(struct cli *c, const struct wire_accepted *m, const 
             worst = cli_refuse(c, client_err(r->code), "%.*s: %.*s", SLICE_FMT(r->target), SLICE_FMT(r->message));
         if (c->json) continue;
         if (r->code.len == 0)
-            printf("%.*s %s%s\n", SLICE_FMT(r->target), done, r->repeated ? " already" : "");
+            out_say(stdout, "%.*s %s%s", SLICE_FMT(r->target), done, r->repeated ? " already" : "");
         else if (m->results.count > 1)
-            fprintf(stderr, "%.*s: %.*s\n", SLICE_FMT(r->target), SLICE_FMT(r->message));
+            out_say(stderr, "%.*s: %.*s", SLICE_FMT(r->target), SLICE_FMT(r->message));
     }
     return worst;
 }
@@ -186,7 +186,7 @@ static void show_question(struct cli *c, const struct wire_question_view *v) {
     char hash[72] = {0};
     decode_run(c, v, &run);
     if (v->hash.len <= 32) hex(v->hash, hash);
-    fprintf(stderr, "%.*s waits for: %.*s\n", SLICE_FMT(v->job), SLICE_FMT(v->gate));
+    out_say(stderr, "%.*s waits for: %.*s", SLICE_FMT(v->job), SLICE_FMT(v->gate));
     if (run.message.len > 0) fputs("  asks     ", stderr), out_clean(stderr, run.message), fputs("\n", stderr);
     if (run.shell.len > 0) fputs("  runs     ", stderr), out_clean(stderr, run.shell), fputs("\n", stderr);
     const struct wire_arg *args = run.argv.at;

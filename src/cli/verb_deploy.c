@@ -167,9 +167,7 @@ static void say(struct deploying *d, struct deployed *s, const struct wire_servi
         snprintf(line, sizeof line, "version %u: %.*s", v->version, SLICE_FMT(v->text));
     if (d->c->json || strcmp(line, s->said) == 0) return;
     memcpy(s->said, line, sizeof line);
-    fprintf(stderr, "%.*s: ", SLICE_FMT(s->name));
-    out_clean(stderr, slice_str(line));
-    fprintf(stderr, "\n");
+    out_say(stderr, "%.*s: %s", SLICE_FMT(s->name), line);
 }
 
 static enum err look(struct deploying *d) {
@@ -229,7 +227,7 @@ static void json_failed(const struct deployed *s, const struct wire_job_view *v)
 
 static void say_failed(struct cli *c, const struct deploying *d, const struct wire_flow *flow,
                        const struct wire_job_view *v) {
-    const uint8_t *slash = memchr(v->job.ptr, '/', v->job.len);
+    const uint8_t *slash = memchr(slice_data(v->job), '/', v->job.len);
     size_t before = slash != NULL ? (size_t)(slash - v->job.ptr) + 1 : 0;
     const struct deployed *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
     if (c->json) {

@@ -66,7 +66,7 @@ static void tell_attempt(struct cli *c, struct told *t, const struct wire_log_da
         out_object_end(&o);
         fflush(stdout);
     } else if (t->attempt != 0) {
-        fprintf(stderr, "reeve: attempt %u of %.*s\n", m->attempt, SLICE_FMT(m->job));
+        out_say(stderr, "reeve: attempt %u of %.*s", m->attempt, SLICE_FMT(m->job));
     }
     *t = (struct told){arena_slice(&c->arena, m->job), m->attempt};
 }

@@ -71,7 +71,8 @@ static enum err sandbox_of(struct cli *c, struct wire_run *run, struct wire_opti
     if (!wire_sandbox_of(slice_str(word), &run->sandbox))
         return cli_refuse(c, ERR_INVALID, "--sandbox: expected strict, net-off or none, found `%s`", word);
     if (run->sandbox == 0) return ERR_OK;
-    memcpy(names, o->demand.capabilities.at, sizeof *names * o->demand.capabilities.count);
+    if (o->demand.capabilities.count > 0)
+        memcpy(names, o->demand.capabilities.at, sizeof *names * o->demand.capabilities.count);
     names[o->demand.capabilities.count].name = SLICE(WIRE_SANDBOX_CAPABILITY);
     o->demand.capabilities = (struct tlv_list){names, o->demand.capabilities.count + 1};
     return ERR_OK;
@@ -170,7 +171,7 @@ static enum err step(struct following *w) {
     if (interrupted == 1 && w->cancel_request == 0) {
         struct wire_name name = {w->job};
         struct wire_targets m = {.targets = {&name, 1}, .reason = SLICE("interrupted")};
-        fprintf(stderr, "reeve run: cancelling %.*s; Ctrl-C once more leaves it to itself\n", SLICE_FMT(w->job));
+        out_say(stderr, "reeve run: cancelling %.*s; Ctrl-C once more leaves it to itself", SLICE_FMT(w->job));
         e = client_send(&c->client, WIRE_CANCEL, &m, &w->cancel_request, c->why);
     }
     if (e == ERR_OK && w->logs_request == 0 && w->attempt > w->attempt_shown) {
@@ -225,10 +226,9 @@ static enum err finish(struct cli *c, struct slice job) {
     c->exit_code = exit_of(v);
     if (c->json) out_json(&wire_job_view_desc, v);
     if (c->exit_code == 0 || c->json) return ERR_OK;
-    fprintf(stderr, "reeve run: %.*s %.*s", SLICE_FMT(job), SLICE_FMT(v->state));
-    if (v->cause.len > 0) fprintf(stderr, " (%.*s)", SLICE_FMT(v->cause));
-    if (v->reason.len > 0) fprintf(stderr, ": %.*s", SLICE_FMT(v->reason));
-    fprintf(stderr, "\n");
+    out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s", SLICE_FMT(job), SLICE_FMT(v->state),
+            v->cause.len > 0 ? " (" : "", SLICE_FMT(v->cause), v->cause.len > 0 ? ")" : "",
+            v->reason.len > 0 ? ": " : "", SLICE_FMT(v->reason));
     return ERR_OK;
 }
 

@@ -80,7 +80,7 @@ enum err verb_schedule_add(struct cli *c) {
         out_json(&wire_schedule_view_desc, v);
         return ERR_OK;
     }
-    printf("%.*s: %.*s%s\n", SLICE_FMT(v->name), SLICE_FMT(v->expression), v->paused ? " (paused)" : "");
+    out_say(stdout, "%.*s: %.*s%s", SLICE_FMT(v->name), SLICE_FMT(v->expression), v->paused ? " (paused)" : "");
     say_slots(c, v, "  ");
     return ERR_OK;
 }

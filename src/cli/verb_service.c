@@ -34,7 +34,7 @@ struct looking {
 
 static bool look_at(void *ctx, const struct wire_service_view *v) {
     struct looking *l = ctx;
-    bool begins = v->name.len >= l->name.len && memcmp(v->name.ptr, l->name.ptr, l->name.len) == 0;
+    bool begins = slice_begins(v->name, l->name);
     if (begins) l->found = *v, l->count++;
     if (!begins || v->name.len != l->name.len) return true;
     l->count = 1;

@@ -22,7 +22,9 @@ static enum err print_items(struct cli *c, const struct wire_kv_items *m, bool k
             continue;
         }
         if (keys) out_clean(stdout, v->key), fputs("  ", stdout);
-        if (is_text)
+        if (is_text && keys)
+            out_clean(stdout, v->value); /* a list is for people; `kv get` gives the bytes */
+        else if (is_text)
             fwrite(v->value.ptr, 1, v->value.len, stdout);
         else if (slice_eq(v->kind, SLICE("set")))
             printf("(%lld members)", (long long)v->number);
@@ -176,8 +178,8 @@ enum err verb_kv_watch(struct cli *c) {
             else if (v->gap)
                 printf("(some changes were left out)\n");
             else
-                printf("%.*s version %llu%s\n", SLICE_FMT(v->key), (unsigned long long)v->version,
-                       v->version == 0 ? " (gone)" : "");
+                out_say(stdout, "%.*s version %llu%s", SLICE_FMT(v->key), (unsigned long long)v->version,
+                        v->version == 0 ? " (gone)" : "");
             fflush(stdout);
         }
         client_forget(&c->client);

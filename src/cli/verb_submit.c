@@ -94,6 +94,8 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows,
         .grows = grows,
         .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
+    if (e == ERR_OK && in.source.text.len == 0)
+        e = cli_refuse(c, ERR_INVALID, "%s: the file is empty: a flow needs jobs", r.path);
     if (e == ERR_OK) e = cli_pairs(c, "param", &params);
     if (e != ERR_OK) return e;
     const struct wire_pair *pairs = params.at;

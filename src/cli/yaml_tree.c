@@ -262,7 +262,7 @@ enum err yaml_tree_read(struct slice in, const struct limits *limits, struct are
         limits->json_depth_max < JSON_READ_DEPTH_MAX ? (uint32_t)limits->json_depth_max : JSON_READ_DEPTH_MAX;
     if (!yaml_parser_initialize(&r->parser)) PANIC("no memory");
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r->parser, in.ptr, in.len);
+    yaml_parser_set_input_string(&r->parser, slice_data(in), in.len);
     enum err e = read_events(r);
     yaml_parser_delete(&r->parser);
     if (e == ERR_OK) *ret = r->root;

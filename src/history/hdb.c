@@ -56,13 +56,11 @@ enum err hdb_step(struct hdb *d, sqlite3_stmt *q, bool *ret_row, struct why *why
 }
 
 void hdb_bind_text(sqlite3_stmt *q, int at, struct slice text) {
-    ENSURE(sqlite3_bind_text64(q, at, text.len > 0 ? (const char *)text.ptr : "", text.len, SQLITE_STATIC,
-                               SQLITE_UTF8) == SQLITE_OK);
+    ENSURE(sqlite3_bind_text64(q, at, slice_data(text), text.len, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
 }
 
 void hdb_bind_blob(sqlite3_stmt *q, int at, struct slice bytes) {
-    ENSURE(sqlite3_bind_blob64(q, at, bytes.len > 0 ? (const void *)bytes.ptr : "", bytes.len, SQLITE_STATIC) ==
-           SQLITE_OK);
+    ENSURE(sqlite3_bind_blob64(q, at, slice_data(bytes), bytes.len, SQLITE_STATIC) == SQLITE_OK);
 }
 
 struct slice hdb_column(sqlite3_stmt *q, int at) {

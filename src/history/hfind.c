@@ -18,17 +18,14 @@ enum column { COLUMN_ID, COLUMN_LSN, COLUMN_TENANT, COLUMN_NAME, COLUMN_STATE, C
 
 /* ---- what no index tells ---- */
 
-static bool begins(struct slice text, struct slice with) {
-    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
-}
-
 /* Labels are lines "key=value"; of the wanted one the whole line, or the key. */
 static bool has_label(struct slice lines, struct slice wanted, bool is_key) {
     while (lines.len > 0) {
         const uint8_t *end = memchr(lines.ptr, '\n', lines.len);
         size_t len = end != NULL ? (size_t)(end - lines.ptr) : lines.len;
         struct slice line = slice_of(lines.ptr, len);
-        if (is_key ? begins(line, wanted) && len > wanted.len && line.ptr[wanted.len] == '=' : slice_eq(line, wanted))
+        if (is_key ? slice_begins(line, wanted) && len > wanted.len && line.ptr[wanted.len] == '='
+                   : slice_eq(line, wanted))
             return true;
         size_t step = end != NULL ? len + 1 : len;
         lines = slice_of(lines.ptr + step, lines.len - step);
@@ -39,7 +36,7 @@ static bool has_label(struct slice lines, struct slice wanted, bool is_key) {
 static bool is_wanted(const struct history_query *q, sqlite3_stmt *row) {
     bool state_fits = q->state_count == 0;
     if (q->tenant.len > 0 && !slice_eq(hdb_column(row, COLUMN_TENANT), q->tenant)) return false;
-    if (!begins(hdb_column(row, COLUMN_NAME), q->name)) return false;
+    if (!slice_begins(hdb_column(row, COLUMN_NAME), q->name)) return false;
     for (uint32_t i = 0; i < q->state_count; i++) state_fits |= slice_eq(hdb_column(row, COLUMN_STATE), q->states[i]);
     for (uint32_t i = 0; state_fits && i < q->label_count; i++)
         if (!has_label(hdb_column(row, COLUMN_LABELS), q->labels[i], false)) return false;
@@ -197,12 +194,12 @@ static enum err list(struct hdb *d, const struct history_query *q, struct arena 
 /* ---- one flow with its parts ---- */
 
 static enum err unpack(struct slice packed, struct arena *arena, size_t *left, struct slice *ret, struct why *why) {
-    unsigned long long len = ZSTD_getFrameContentSize(packed.ptr, packed.len);
+    unsigned long long len = ZSTD_getFrameContentSize(slice_data(packed), packed.len);
     if (len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN)
         return why_set(why, ERR_CORRUPT, "history: jobs of a flow cannot be unpacked");
     if (len > *left) return why_set(why, ERR_LIMIT, "the flow is too large to be shown at once: list its jobs");
     uint8_t *space = arena_space(arena, len > 0 ? len : 1);
-    size_t got = ZSTD_decompress(space, len, packed.ptr, packed.len);
+    size_t got = ZSTD_decompress(space, len, slice_data(packed), packed.len);
     if (ZSTD_isError(got) || got != len) return why_set(why, ERR_CORRUPT, "history: jobs of a flow cannot be unpacked");
     *left -= len;
     *ret = slice_of(space, len);

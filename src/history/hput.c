@@ -94,7 +94,7 @@ static void pack(struct hput *p, struct slice body, struct buf *to) {
     buf_clear(to);
     uint8_t *space = buf_space(to, bound);
     ENSURE(space != NULL);
-    size_t len = ZSTD_compressCCtx(p->zstd, space, bound, body.ptr, body.len, ZSTD_LEVEL);
+    size_t len = ZSTD_compressCCtx(p->zstd, space, bound, slice_data(body), body.len, ZSTD_LEVEL);
     ENSURE(!ZSTD_isError(len));
     buf_cut(to, len);
 }

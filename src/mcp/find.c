@@ -15,12 +15,8 @@ struct find {
     struct wire_get get;
 };
 
-static bool begins(struct slice text, struct slice with) {
-    return text.len >= with.len && memcmp(text.ptr, with.ptr, with.len) == 0;
-}
-
 struct slice find_id(struct deed *c, struct slice id) {
-    if (id.len == 0 || begins(id, SLICE(FIND_PREFIX))) return id;
+    if (id.len == 0 || slice_begins(id, SLICE(FIND_PREFIX))) return id;
     return deed_format(c, FIND_PREFIX "%.*s", SLICE_FMT(id));
 }
 
@@ -113,6 +109,6 @@ void find_job(struct deed *c, struct slice id, find_then *then) {
         return;
     }
     if (id.len > 0) f->names[f->name_count++] = find_name(c, id);
-    if (id.len > 0 && !begins(id, SLICE(FIND_PREFIX))) f->names[f->name_count++] = fit(c, id);
+    if (id.len > 0 && !slice_begins(id, SLICE(FIND_PREFIX))) f->names[f->name_count++] = fit(c, id);
     next_name(c);
 }

@@ -174,7 +174,7 @@ static void search(struct deed *c, struct slice cursor) {
 static struct slice polled_id(const struct wire_job_view *v) {
     static const char *const open[] = {"waiting", "ready", "dispatched", "running"};
     struct slice prefix = SLICE(FIND_PREFIX), gate = SLICE(FIND_GATE);
-    const uint8_t *slash = memchr(v->job.ptr, '/', v->job.len);
+    const uint8_t *slash = memchr(slice_data(v->job), '/', v->job.len);
     bool is_open = false;
     for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) is_open |= slice_eq(v->state, slice_str(open[i]));
     if (!is_open || slash == NULL || !slice_eq(v->kind, SLICE("script"))) return (struct slice){0};

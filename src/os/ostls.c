@@ -190,7 +190,7 @@ void ostls_feed(struct ostls_conn *c, struct slice bytes) {
     size_t taken = 0;
     if (bytes.len == 0) return;
     if (c->first == 0) c->first = bytes.ptr[0];
-    if (BIO_write_ex(c->in, bytes.ptr, bytes.len, &taken) != 1 || taken != bytes.len) PANIC("no memory");
+    if (BIO_write_ex(c->in, slice_data(bytes), bytes.len, &taken) != 1 || taken != bytes.len) PANIC("no memory");
 }
 
 void ostls_take(struct ostls_conn *c, struct buf *out) {
@@ -265,7 +265,7 @@ void ostls_write(struct ostls_conn *c, struct slice plain) {
     if (plain.len == 0) return;
     ERR_clear_error();
     /* A write into memory takes everything, unless the connection has failed, which the next read tells. */
-    (void)SSL_write_ex(c->ssl, plain.ptr, plain.len, &taken);
+    (void)SSL_write_ex(c->ssl, slice_data(plain), plain.len, &taken);
     ERR_clear_error();
 }
 

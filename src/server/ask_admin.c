@@ -5,6 +5,7 @@
 #include "route.h"
 #include "session.h"
 #include "show.h"
+#include "utf8.h"
 
 #define LIMITS_PAGE_MAX 1000u
 
@@ -140,6 +141,11 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
     const struct wire_name *roles = m->roles.at;
     if (m->name.len == 0 || m->name.len >= AUTH_NAME_MAX || m->tenant.len >= AUTH_NAME_MAX)
         return why_set(why, ERR_INVALID, "a token needs a name of 1 to %u bytes", AUTH_NAME_MAX - 1);
+    for (struct slice left = m->name; left.len > 0;) {
+        size_t shown = utf8_shown(left);
+        if (shown == 0) return why_set(why, ERR_INVALID, "the name of a token has a character that cannot be shown");
+        left = slice_of(left.ptr + shown, left.len - shown);
+    }
     *ret = (struct caller){.expires_ms = m->expires_ms};
     snprintf(ret->name, sizeof ret->name, "%.*s", SLICE_FMT(m->name));
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(m->tenant));

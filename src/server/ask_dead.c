@@ -19,10 +19,6 @@ struct chosen {
     struct why why;
 };
 
-static bool begins(struct slice text, struct slice with) {
-    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
-}
-
 static bool fits(struct server *s, const struct session *n, const struct wire_dead *m, flow_id flow,
                  const struct job_view *v) {
     const struct wire_name *states = m->states.at;
@@ -30,7 +26,7 @@ static bool fits(struct server *s, const struct session *n, const struct wire_de
     bool state = m->states.count == 0;
     for (uint32_t i = 0; i < m->states.count; i++)
         state |= slice_eq(states[i].name, slice_str(job_state_word(v->state)));
-    if (!state || !begins(v->name, m->name) || (flow.v != 0 && v->ref.flow.v != flow.v)) return false;
+    if (!state || !slice_begins(v->name, m->name) || (flow.v != 0 && v->ref.flow.v != flow.v)) return false;
     if ((m->since_ms != 0 && v->since.ms < m->since_ms) || (m->until_ms != 0 && v->since.ms >= m->until_ms))
         return false;
     if (n->who.tenant[0] == 0) return true;

@@ -111,17 +111,13 @@ static bool word_is_wanted(const struct tlv_list *words, const char *word) {
     return words->count == 0;
 }
 
-static bool begins(struct slice text, struct slice with) {
-    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
-}
-
 static bool in_time(const struct wire_list *m, wall_time t) {
     return (m->since_ms == 0 || t.ms >= m->since_ms) && (m->until_ms == 0 || t.ms < m->until_ms);
 }
 
 static bool job_is_wanted(struct page *p, const struct job_view *v) {
     struct flow_view flow;
-    if (!begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
+    if (!slice_begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
     if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
     if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
@@ -245,7 +241,7 @@ static bool page_wants(struct page *p) {
 static void one_worker(void *ctx, const struct worker_view *v) {
     struct page *p = ctx;
     if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
-    if (begins(v->id, p->m->name) && page_wants(p))
+    if (slice_begins(v->id, p->m->name) && page_wants(p))
         show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
 

@@ -9,6 +9,7 @@
 
 #define PREFIX "rvs_"
 #define CSRF_PREFIX "rvx_" /* another text is proved, so one cannot be used as the other */
+#define PROTOCOL_PREFIX "csrf."
 #define UID_PREFIX "uid:"
 #define PORT_DIGITS_MAX 5u
 
@@ -67,11 +68,38 @@ void cookie_csrf(const struct auth *a, const struct cookie *c, char ret[COOKIE_C
     snprintf(ret, COOKIE_CSRF_BYTES, "%s", text + len - PROOF_HEX_BYTES);
 }
 
+static struct slice shown_by_protocol(const struct http_request *r) {
+    const struct slice *list = http_header(r, "sec-websocket-protocol");
+    struct slice left = list != NULL ? *list : (struct slice){0}, prefix = SLICE(PROTOCOL_PREFIX);
+    while (left.len > 0) {
+        const uint8_t *comma = memchr(left.ptr, ',', left.len);
+        struct slice item = slice_of(left.ptr, comma != NULL ? (size_t)(comma - left.ptr) : left.len);
+        size_t used = item.len + (comma != NULL);
+        while (item.len > 0 && item.ptr[0] == ' ') item = slice_of(item.ptr + 1, item.len - 1);
+        if (slice_begins(item, prefix)) return slice_of(item.ptr + prefix.len, item.len - prefix.len);
+        left = slice_of(left.ptr + used, left.len - used);
+    }
+    return (struct slice){0};
+}
+
 bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const struct http_request *r) {
-    const struct slice *given = http_header(r, COOKIE_CSRF_HEADER);
+    const struct slice *header = http_header(r, COOKIE_CSRF_HEADER);
+    struct slice given = header != NULL ? *header : shown_by_protocol(r);
     char ours[COOKIE_CSRF_BYTES];
     cookie_csrf(a, c, ours);
-    return given != NULL && proof_is_same(*given, ours, strlen(ours));
+    return given.len > 0 && proof_is_same(given, ours, strlen(ours));
+}
+
+enum err cookie_check(const struct auth *a, struct slice text, const struct http_request *r, wall_time now,
+                      struct cookie *ret, struct why *why) {
+    struct cookie c;
+    enum err e = cookie_read(a, text, now, &c, why);
+    if (e == ERR_OK && !cookie_csrf_is_shown(a, &c, r))
+        e = why_set(why, ERR_UNAUTHENTICATED,
+                    "a cookie alone is not enough: send the header Reeve-CSRF with the `csrf` of the login, or log in "
+                    "again");
+    if (e == ERR_OK) *ret = c;
+    return e;
 }
 
 /* ---- heads ---- */

@@ -3,8 +3,9 @@
  * the data directory can check it; what it may do is looked up with each request, so it ends with its token. That
  * someone logged out is stored (logout.h).
  *
- * A page of someone else can make a browser send it along, but cannot read anything of ours. So changes must also show
- * the `csrf` that our own page was told. */
+ * A browser sends a cookie to every port of a host, so a service of a job on another port is sent ours, and a page of
+ * someone else can make a browser send it along. So it is half of a session: every request also shows the `csrf` that
+ * the login gave to our page and to nobody else, and that the page keeps by its origin, port included. */
 #ifndef REEVE_COOKIE_H
 #define REEVE_COOKIE_H
 
@@ -13,10 +14,11 @@
 
 #define COOKIE_NAME "reeve_session"
 #define COOKIE_NAME_BYTES 24u
-#define COOKIE_WHO_BYTES 24u   /* with the zero, as all of these */
+#define COOKIE_WHO_BYTES 24u /* with the zero, as all of these */
 #define COOKIE_BYTES 160u
 #define COOKIE_CSRF_BYTES 96u
 #define COOKIE_CSRF_HEADER "reeve-csrf"
+#define COOKIE_PROTOCOL "reeve"
 
 struct cookie {
     char who[COOKIE_WHO_BYTES]; /* the id of a token, or "uid:N": who came by the Unix socket */
@@ -34,7 +36,8 @@ void cookie_make(const struct auth *a, const struct cookie *c, char ret[COOKIE_B
 CHECKED enum err cookie_read(const struct auth *a, struct slice text, wall_time now, struct cookie *ret,
                              struct why *why);
 void cookie_csrf(const struct auth *a, const struct cookie *c, char ret[COOKIE_CSRF_BYTES]);
-/* Whether the request shows it. */
+/* Whether the request shows it: in its header, or, because a page cannot give a WebSocket headers, as a subprotocol
+ * "csrf.PROOF" beside "reeve". */
 bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const struct http_request *r);
 
 /* Browsers keep cookies by host, not by port: two servers on one host are told apart by the port that they are called
@@ -42,5 +45,8 @@ bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const st
 void cookie_name(const struct http_request *r, char ret[COOKIE_NAME_BYTES]);
 /* The value in the head of a request. False: there is none, or more than one. */
 bool cookie_find(const struct http_request *r, struct slice *ret);
+/* Reads this value, which came with the request, and wants to be shown its other half. ERR_UNAUTHENTICATED as above. */
+CHECKED enum err cookie_check(const struct auth *a, struct slice text, const struct http_request *r, wall_time now,
+                              struct cookie *ret, struct why *why);
 
 #endif

@@ -29,10 +29,6 @@ struct found { /* in memory */
 
 /* ---- what is wanted ---- */
 
-static bool begins(struct slice text, struct slice with) {
-    return text.len >= with.len && (with.len == 0 || memcmp(text.ptr, with.ptr, with.len) == 0);
-}
-
 static bool state_is_wanted(const struct wire_list *m, const struct flow_view *v) {
     const struct wire_name *states = m->states.at;
     for (uint32_t i = 0; i < m->states.count; i++)
@@ -108,7 +104,7 @@ static bool is_wanted(struct server *s, const struct request *r, const struct fl
     if (tenant[0] != 0 && !slice_eq(v->tenant, slice_str(tenant))) return false;
     if (m->since_ms != 0 && v->created.ms < m->since_ms) return false;
     if (m->until_ms != 0 && v->created.ms >= m->until_ms) return false;
-    return begins(v->name, m->name) && state_is_wanted(m, v) && labels_are_there(s, m, v->id) &&
+    return slice_begins(v->name, m->name) && state_is_wanted(m, v) && labels_are_there(s, m, v->id) &&
            job_is_there(s, m, v) && words_are_there(s, m, v);
 }
 

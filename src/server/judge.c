@@ -124,8 +124,8 @@ static struct slice hash_of(struct hearing *h, struct slice bytes) {
 /* A cache key says what the result depends on; what was filled in belongs to it. */
 static struct slice rendered_key(struct hearing *h, struct slice body) {
     uint8_t *both = arena_alloc(h->arena, h->job.cache_key.len + body.len);
-    memcpy(both, h->job.cache_key.ptr, h->job.cache_key.len);
-    memcpy(both + h->job.cache_key.len, body.ptr, body.len);
+    memcpy(both, slice_data(h->job.cache_key), h->job.cache_key.len);
+    memcpy(both + h->job.cache_key.len, slice_data(body), body.len);
     return hash_of(h, slice_of(both, h->job.cache_key.len + body.len));
 }
 

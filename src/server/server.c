@@ -21,6 +21,7 @@
 #include "titan_fleet.h"
 #include "titan_gates.h"
 #include "upload.h"
+#include "utf8.h"
 #include "web.h"
 
 #define LANE_BYTES_FIRST ((size_t)256 << 20)
@@ -49,6 +50,7 @@ void server_log(struct server *s, enum server_level level, const char *what, con
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    utf8_clean(text); /* names and reasons are of others */
     s->world.log(s->world.log_ctx, level, what, text);
 }
 

@@ -82,7 +82,7 @@ struct beginning {
 
 static void note_beginning(void *ctx, const struct job_view *job) {
     struct beginning *b = ctx;
-    if (job->name.len < b->text.len || memcmp(job->name.ptr, b->text.ptr, b->text.len) != 0) return;
+    if (!slice_begins(job->name, b->text)) return;
     if (b->count++ == 0) b->found = job->ref;
 }
 

@@ -5,7 +5,9 @@
 
 #include "cookie.h"
 
-#define TICKETS_MAX 32u /* the oldest makes room */
+#define TICKETS_EACH 4u /* of one principal: its own oldest makes room, never that of another */
+#define TICKETS_MAX \
+    1024u /* for 256 principals who all use their share within the life of a link; then the oldest goes */
 #define TICKET_BYTES 40u
 
 struct tickets {
@@ -13,11 +15,13 @@ struct tickets {
         uint8_t hash[DIGEST_BYTES];
         char who[COOKIE_WHO_BYTES]; /* empty = there is none */
         int64_t expires_ms;         /* monotonic */
+        uint64_t number;            /* in the order in which they were made */
     } all[TICKETS_MAX];
-    uint32_t next;
+    uint64_t made_count;
 };
 
-void ticket_make(struct tickets *t, const struct auth *a, const char *who, int64_t expires_ms, char ret[TICKET_BYTES]);
+void ticket_make(struct tickets *t, const struct auth *a, const char *who, int64_t now_ms, int64_t expires_ms,
+                 char ret[TICKET_BYTES]);
 /* Uses it up. False: there is none of that text, it was used before, or it came too late. */
 bool ticket_use(struct tickets *t, const struct auth *a, struct slice text, int64_t now_ms,
                 char ret_who[COOKIE_WHO_BYTES]);

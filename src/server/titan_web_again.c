@@ -147,7 +147,7 @@ static void job_payload_told(struct server *s, struct session *n, uint8_t op, co
     const struct wire_kv_item *items = m->items.at;
     for (uint32_t i = 0; i < m->items.count; i++) {
         struct slice prefix = SLICE(TITAN_PAYLOAD_PREFIX);
-        if (memcmp(items[i].key.ptr, prefix.ptr, prefix.len) == 0)
+        if (slice_begins(items[i].key, prefix))
             payload = arena_slice(a, items[i].value);
         else if (json_tree_read(arena_slice(a, items[i].value), s->limits, a, &root, &why) == ERR_OK)
             dag = json_tree_get(root, SLICE("dag"));

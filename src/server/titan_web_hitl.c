@@ -133,7 +133,7 @@ static void decide(struct server *s, struct session *n, struct slice gate, const
     struct decision *w = ARENA_NEW(&n->titan->arena, struct decision);
     *w = (struct decision){gate, word};
     n->titan->page = w;
-    if (memchr(gate.ptr, '|', gate.len) != NULL) {
+    if (memchr(slice_data(gate), '|', gate.len) != NULL) {
         titan_page_failed(s, n, 400, "message", SLICE("the id of a gate has no bar in it"));
         return;
     }

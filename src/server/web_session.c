@@ -77,12 +77,8 @@ enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text
                           struct why *why) {
     const struct http_request *r = &n->web->in.request;
     struct cookie *c = &n->web->cookie;
-    enum err e = cookie_read(&s->auth, text, wall_now(s), c, why);
+    enum err e = cookie_check(&s->auth, text, r, wall_now(s), c, why);
     if (e == ERR_OK) e = vouch_cookie(s, n, c->who, tenant, why);
-    bool reads = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
-    if (e == ERR_OK && !reads && !cookie_csrf_is_shown(&s->auth, c, r))
-        e = why_set(why, ERR_FORBIDDEN,
-                    "a change that comes with a cookie needs the header Reeve-CSRF: GET " PATH " tells it");
     if (e == ERR_OK && http_header_count(r, "upgrade") > 0 && http_header_count(r, "origin") == 0)
         e = why_set(why, ERR_FORBIDDEN, "a browser says from which page it comes: the header Origin is missing");
     if (e != ERR_OK) *c = (struct cookie){0};
@@ -144,7 +140,8 @@ bool web_admit_login(struct server *s, struct session *n) {
     return false;
 }
 
-static void put_session(const struct server *s, const struct session *n, struct json *j) {
+/* `csrf` is for who has just logged in: a copy of the cookie must not be able to ask for it. */
+static void put_session(const struct server *s, const struct session *n, bool is_new, struct json *j) {
     const struct cookie *c = &n->web->cookie;
     char csrf[COOKIE_CSRF_BYTES];
     bool has_cookie = c->who[0] != 0;
@@ -156,7 +153,7 @@ static void put_session(const struct server *s, const struct session *n, struct 
     for (uint32_t i = 0; i < ROLE_COUNT; i++)
         if (n->who.roles & ROLE_BIT(i)) json_str(j, role_words[i]);
     json_array_end(j);
-    if (has_cookie) {
+    if (is_new) {
         cookie_csrf(&s->auth, c, csrf);
         json_key(j, "csrf"), json_str(j, csrf);
     }
@@ -171,7 +168,7 @@ static void put_session(const struct server *s, const struct session *n, struct 
 static void say_session(struct server *s, struct session *n, const char *cookie) {
     struct json j = web_json(s);
     struct http_head h = {.status = 200, .cookie = cookie};
-    put_session(s, n, &j);
+    put_session(s, n, cookie != NULL, &j);
     web_send_json(s, n, &h);
 }
 
@@ -250,11 +247,13 @@ static bool ticket_of(const struct http_request *r, struct slice *ret) {
 bool web_answer_ticket(struct server *s, struct session *n) {
     struct slice ticket;
     struct why why = {{0}};
-    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES];
+    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
     if (!ticket_of(&n->web->in.request, &ticket)) return false;
-    if (!may_try(s, n)) return true;
     enum err e = ERR_OK;
-    if (!ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who))
+    bool is_good = ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who);
+    if (!is_good && !may_try(s, n))
+        return true; /* a good link opens also where others have failed: it cannot be guessed */
+    if (!is_good)
         e = why_set(&why, ERR_FORBIDDEN, "this link was used already, or is too old: `reeve console` makes another");
     if (e == ERR_OK) e = vouch_cookie(s, n, who, (struct slice){0}, &why);
     if (e != ERR_OK) {
@@ -263,7 +262,10 @@ bool web_answer_ticket(struct server *s, struct session *n) {
         return true;
     }
     open_session(s, n, who, line);
-    struct http_head h = {.status = 303, .length = 0, .location = "/", .cookie = line};
+    /* Behind "#": only the page itself sees it (console/src/api/session.ts). */
+    cookie_csrf(&s->auth, &n->web->cookie, csrf);
+    snprintf(location, sizeof location, "/#csrf=%s", csrf);
+    struct http_head h = {.status = 303, .length = 0, .location = location, .cookie = line};
     web_put_head(s, n, &h);
     session_send_raw(s, n, buf_slice(&s->webs.out));
     web_finished(s, n);
@@ -277,7 +279,7 @@ void ask_login_new(struct server *s, struct request *r) {
                       "a link is for who comes with a token or by the Unix socket");
         return;
     }
-    ticket_make(&s->logins.tickets, &s->auth, who, web_now(s) + s->limits->login_link_ms, ticket);
+    ticket_make(&s->logins.tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
     struct slice base = bytes_slice(s->reached_at);
     if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
     struct wire_login_link got = {.lsn = engine_durable_lsn(s->engine),

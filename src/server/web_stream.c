@@ -56,11 +56,13 @@ enum tape_form web_stream_form(const struct session *n) {
 
 static void put_switch(struct server *s, const struct web *w) {
     char accept[WEBSOCKET_ACCEPT_BYTES];
+    /* A browser that offers protocols wants one of them to be chosen. */
+    bool chosen = names(http_header(&w->in.request, "sec-websocket-protocol"), COOKIE_PROTOCOL);
     websocket_accept(*http_header(&w->in.request, "sec-websocket-key"), accept);
     buf_printf(&s->webs.out,
                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-               "Sec-WebSocket-Accept: %s\r\n\r\n",
-               accept);
+               "Sec-WebSocket-Accept: %s\r\n%s\r\n",
+               accept, chosen ? "Sec-WebSocket-Protocol: " COOKIE_PROTOCOL "\r\n" : "");
 }
 
 void web_stream_begin(struct server *s, struct session *n) {

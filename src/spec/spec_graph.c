@@ -376,7 +376,7 @@ static enum err put_jobs(struct graph *g, struct wire_jobs *ret) {
     if (e != ERR_OK) return e;
     struct wire_options *options = spec_alloc(s, sizeof *options * g->options.count);
     if (options == NULL) return spec_full(s);
-    memcpy(options, g->options.at, sizeof *options * g->options.count);
+    if (g->options.count > 0) memcpy(options, g->options.at, sizeof *options * g->options.count);
     *ret = (struct wire_jobs){.options = {options, g->options.count}, .jobs = {list, n}};
     return ERR_OK;
 }

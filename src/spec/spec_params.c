@@ -170,7 +170,7 @@ static enum err fill_text(struct spec *s, const struct json_node *node, struct b
     buf_put(out, text.ptr + at, text.len - at);
     uint8_t *copy = out->full ? NULL : spec_alloc(s, out->len);
     if (copy == NULL) return spec_full(s);
-    memcpy(copy, out->at, out->len);
+    memcpy(copy, slice_data(buf_slice(out)), out->len);
     *ret = (struct spec_scalar){JSON_TEXT, false, slice_of(copy, out->len)};
     return ERR_OK;
 }

@@ -167,7 +167,7 @@ enum err spec_expression(struct spec *s, const struct json_node *node, const cha
     struct slice text;
     enum err e = plain_of(s, node, "an expression", &text);
     if (e != ERR_OK) return e;
-    if (memmem(text.ptr, text.len, "${", 2) != NULL)
+    if (memmem(slice_data(text), text.len, "${", 2) != NULL)
         return spec_refuse(s, node->at, ERR_INVALID, "this is an expression already: params.NAME, not ${params.NAME}");
     e = expr_check(name, text, &s->limits, &inner);
     if (e != ERR_OK) return spec_refuse(s, node->at, e, "%s", inner.text);

@@ -115,7 +115,7 @@ static struct slice squeeze(struct packfmt_zstd *z, struct slice raw, uint32_t *
     buf_clear(&z->space);
     uint8_t *to = buf_space(&z->space, ZSTD_compressBound(raw.len));
     ENSURE(z->in != NULL && to != NULL);
-    size_t len = ZSTD_compressCCtx(z->in, to, z->space.len, raw.ptr, raw.len, LEVEL);
+    size_t len = ZSTD_compressCCtx(z->in, to, z->space.len, slice_data(raw), raw.len, LEVEL);
     ENSURE(!ZSTD_isError(len));
     if (len >= raw.len - raw.len / 16) return raw;
     *ret_form = PACK_ZSTD;
@@ -189,7 +189,7 @@ bool packfmt_block_expand(const struct pack_block *b, struct slice bytes, struct
     ENSURE(to != NULL || b->raw_bytes == 0);
     if (z->out == NULL) z->out = ZSTD_createDCtx();
     ENSURE(z->out != NULL);
-    size_t len = ZSTD_decompressDCtx(z->out, to, b->raw_bytes, stored.ptr, stored.len);
+    size_t len = ZSTD_decompressDCtx(z->out, to, b->raw_bytes, slice_data(stored), stored.len);
     return !ZSTD_isError(len) && len == b->raw_bytes;
 }
 

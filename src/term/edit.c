@@ -123,7 +123,7 @@ static void go_back(struct edit *e, int lines) {
 static void search(struct edit *e, uint32_t past) {
     for (uint32_t i = past < 1 ? 1 : past; i <= e->history.count; i++) {
         struct slice line = remembered(e, i);
-        if (memmem(line.ptr, line.len, e->wanted, strlen(e->wanted)) == NULL) continue;
+        if (memmem(slice_data(line), line.len, e->wanted, strlen(e->wanted)) == NULL) continue;
         e->past = i;
         set(e, line);
         return;

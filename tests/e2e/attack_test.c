@@ -77,7 +77,8 @@ static void refused(const struct api_route *route, const char *host, const char 
     webclient_close(&c);
 }
 
-static void cookie_of(const char *token, char ret[300]) {
+/* The headers of a browser that has logged in: its cookie, and what its page shows beside it. */
+static void log_in(const char *token, char ret_cookie[300], char ret_csrf[100]) {
     struct webclient c;
     char body[160];
     snprintf(body, sizeof body, "{\"token\": \"%s\"}", token);
@@ -85,7 +86,8 @@ static void cookie_of(const char *token, char ret[300]) {
     struct webgot got = webclient_ask(&c, "POST", "/api/v1/session", body);
     const char *line = strstr(got.head, "\r\nSet-Cookie: ");
     assert_non_null(line);
-    snprintf(ret, 300, "Cookie: %.*s\r\n", (int)strcspn(line + 14, ";"), line + 14);
+    snprintf(ret_cookie, 300, "Cookie: %.*s\r\n", (int)strcspn(line + 14, ";"), line + 14);
+    snprintf(ret_csrf, 100, "Reeve-CSRF: %s\r\n", webgot_text(&c, &got, "csrf"));
     webclient_close(&c);
 }
 
@@ -93,12 +95,12 @@ static void every_route_refuses_who_has_no_right(void **state) {
     (void)state;
     uint32_t count;
     const struct api_route *routes = api_routes(&count);
-    char cookie[300], admin[160], worker[160], elsewhere[256], forged[400];
-    cookie_of(server.admin, cookie);
+    char cookie[300], csrf[100], admin[160], worker[160], elsewhere[256], forged[500];
+    log_in(server.admin, cookie, csrf);
     snprintf(admin, sizeof admin, "Authorization: Bearer %s\r\n", server.admin);
     snprintf(worker, sizeof worker, "Authorization: Bearer %s\r\n", server.worker);
     snprintf(elsewhere, sizeof elsewhere, "%sOrigin: http://evil.example\r\n", admin);
-    snprintf(forged, sizeof forged, "%.*sg\r\n", (int)strlen(cookie) - 3, cookie);
+    snprintf(forged, sizeof forged, "%s%.*sg\r\n", csrf, (int)strlen(cookie) - 3, cookie);
     uint64_t before = flows_of(&server);
     for (uint32_t i = 0; i < count; i++) {
         const struct api_route *r = &routes[i];
@@ -111,8 +113,8 @@ static void every_route_refuses_who_has_no_right(void **state) {
         refused(r, "localhost", forged, 401);
         refused(r, "evil.example", admin, 421);
         refused(r, "localhost", elsewhere, 403);
-        bool own = strncmp(r->path, "/callback/", 10) == 0; /* brings its token in its path, and no cookie counts */
-        if (r->verb != HTTP_VERB_GET && !own) refused(r, "localhost", cookie, 403); /* without csrf */
+        refused(r, "localhost", cookie, 401); /* copied from a request to another port of this host */
+        refused(r, "localhost", csrf, 401);
         if (!role_may(ROLE_BIT(ROLE_WORKER), r->op)) refused(r, "localhost", worker, 403);
     }
     assert_int_equal(flows_of(&server), before); /* and none of it happened */

@@ -149,6 +149,29 @@ static void bad_files_are_told_where(void **state) {
     assert_has(ran.err, "{\"error\":\"invalid\",\"message\":\"stdin:1:7: ");
 }
 
+static void an_empty_file_is_told_so(void **state) {
+    (void)state;
+    static const char *const verbs[] = {"submit %s", "submit --dry-run %s", "schedule add %s --cron 0_0_*_*_*",
+                                        "deploy %s --name nil", "add f1 %s"};
+    char path[96];
+    snprintf(path, sizeof path, "%s", realcli_file(r, "empty.yaml", ""));
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        struct ran ran = realcli_run(r, verbs[i], path, NULL);
+        if (ran.exit_code != 2 || strstr(ran.err, "the file is empty: a flow needs jobs") == NULL)
+            fail_msg("%s: exit %d: %s", verbs[i], ran.exit_code, ran.err);
+    }
+    realcli_refused(r, "submit -", 2, "stdin: the file is empty: a flow needs jobs");
+    snprintf(path, sizeof path, "%s", realcli_file(r, "empty.json", ""));
+    assert_int_equal(realcli_run(r, "submit %s", path, NULL).exit_code, 2);
+    snprintf(path, sizeof path, "%s", realcli_file(r, "comment.yaml", "# nothing\n"));
+    assert_has(realcli_run(r, "submit %s", path, NULL).err, "found nothing");
+    /* Files that a flow names may be empty. */
+    (void)realcli_file(r, "empty.sh", "");
+    (void)submit("params: {nil: {default: ''}}\n"
+                 "jobs:\n  a: {script: empty.sh}\n  b: {run: [echo, '${params.nil}'], stdin: ''}\n",
+                 "-w");
+}
+
 static void scripts_go_along(void **state) {
     (void)state;
     (void)realcli_file(r, "small.sh", "echo small $1\n");
@@ -276,6 +299,25 @@ static void keys(void **state) {
     (void)realcli_ok(r, "kv del color", NULL);
     realcli_refused(r, "kv get color", 5, "there is no key color");
     realcli_refused(r, "kv incr n many", 2, "expected a number");
+}
+
+/* Whatever others wrote, a list does not command the terminal of who looks at it. */
+static void text_of_others_is_shown_harmless(void **state) {
+    (void)state;
+    static const char escape[] = "\033]0;owned\007\xe2\x80\xaegpj";
+    char args[64];
+    snprintf(args, sizeof args, "kv set %s %%s", "bad");
+    (void)realcli_ok(r, args, escape);
+    assert_has(realcli_ok(r, "kv ls bad", NULL).out, "bad  ?]0;owned??gpj\n");
+    assert_has(realcli_ok(r, "kv get bad", NULL).out, escape); /* the bytes themselves */
+    (void)realcli_ok(r, "kv del bad", NULL);
+    struct ran ran = realcli_run(r, "kv get %s", escape, NULL); /* what is said in an error */
+    assert_int_equal(ran.exit_code, 5);
+    assert_null(strpbrk(ran.err, "\033\007"));
+    assert_null(strstr(ran.err, "\xe2\x80\xae"));
+    ran = realcli_run(r, "token new --role viewer %s", escape, NULL);
+    assert_int_equal(ran.exit_code, 2);
+    assert_has(ran.err, "cannot be shown");
 }
 
 static void blobs(void **state) {
@@ -472,12 +514,14 @@ int main(void) {
         cmocka_unit_test(a_key_is_submitted_once),
         cmocka_unit_test(a_large_flow_goes_in_parts),
         cmocka_unit_test(bad_files_are_told_where),
+        cmocka_unit_test(an_empty_file_is_told_so),
         cmocka_unit_test(scripts_go_along),
         cmocka_unit_test(looking),
         cmocka_unit_test(following_a_log),
         cmocka_unit_test(people_decide),
         cmocka_unit_test(cancel_retry_rerun_pause),
         cmocka_unit_test(keys),
+        cmocka_unit_test(text_of_others_is_shown_harmless),
         cmocka_unit_test(blobs),
         cmocka_unit_test(limits),
         cmocka_unit_test(tokens),

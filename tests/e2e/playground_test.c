@@ -244,15 +244,16 @@ static void a_browser_stays_through_it(void **state) {
     assert_non_null(strstr(got.body, "\"playground\":true"));
     webclient_close(&c);
     int page = browse_status("GET", "/playground", cookie, NULL); /* 404 where the program was built without it */
-    assert_int_equal(browse_status("POST", PATH "/kill", cookie, NULL), 403);
+    assert_int_equal(browse_status("POST", PATH "/kill", cookie, NULL), 401);
     assert_int_equal(browse_status("POST", PATH "/kill", cookie, csrf), 200);
     wait_until("\"server\":\"dead\"");
     if (page == 200) assert_int_equal(browse_status("GET", "/playground", cookie, NULL), 200);
     assert_int_equal(browse_status("GET", PATH, cookie, NULL), 200);
-    assert_int_equal(browse_status("POST", PATH "/recover", cookie, NULL), 403);
+    assert_int_equal(browse_status("POST", PATH "/recover", cookie, NULL), 401);
     assert_int_equal(browse_status("POST", PATH "/recover", cookie, csrf), 200);
     wait_until("\"server\":\"running\"");
-    assert_int_equal(browse_status("GET", "/api/v1/session", cookie, NULL), 200);
+    assert_int_equal(browse_status("GET", "/api/v1/session", cookie, NULL), 401);
+    assert_int_equal(browse_status("GET", "/api/v1/session", cookie, csrf), 200);
 }
 
 /* Who logged out before the server died does not get in by its supervisor, nor by its successor. */
@@ -277,7 +278,7 @@ static void a_logout_outlives_the_server(void **state) {
     pull();
     assert_int_equal(browse_status("POST", PATH "/recover", cookie, csrf), 401);
     recover();
-    assert_int_equal(browse_status("GET", "/api/v1/session", cookie, NULL), 401);
+    assert_int_equal(browse_status("GET", "/api/v1/session", cookie, csrf), 401);
 }
 
 /* Its front end finds what it looks for: the interface is open, and stays open through a kill. */

@@ -87,6 +87,18 @@ static void a_wrong_setting_is_refused_with_its_place(void **state) {
     }
 }
 
+static void an_empty_file_sets_nothing(void **state) {
+    (void)state;
+    struct realserver s;
+    char args[256], path[128];
+    realserver_make(&s);
+    snprintf(path, sizeof path, "%s/reeve.yaml", s.data);
+    write_file(path, "");
+    snprintf(args, sizeof args, "config --data %s", s.data);
+    assert_int_equal(run("", args), 0);
+    realserver_remove(&s);
+}
+
 static void a_server_does_not_listen_to_the_world(void **state) {
     (void)state;
     struct realserver s;
@@ -133,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flag_beats_environment_beats_file_beats_standard),
         cmocka_unit_test(a_wrong_setting_is_refused_with_its_place),
+        cmocka_unit_test(an_empty_file_sets_nothing),
         cmocka_unit_test(a_server_does_not_listen_to_the_world),
         cmocka_unit_test(a_second_server_is_kept_out),
         cmocka_unit_test(a_server_starts_though_its_address_cannot_be_written),

@@ -63,6 +63,33 @@ static void what_pages_show_is_another_text(void **state) {
     assert_false(cookie_csrf_is_shown(&auth, &b, &r));
     r.header_count = 0;
     assert_false(cookie_csrf_is_shown(&auth, &a, &r));
+    char list[200]; /* of a WebSocket */
+    static const char *const lists[][2] = {
+        {"reeve, csrf.", ""}, {"csrf.", ",reeve"}, {"csrf.", ""}, {"reeve,  csrf.", ""}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        snprintf(list, sizeof list, "%s%s%s", lists[i][0], one, lists[i][1]);
+        struct http_header protocol = {SLICE("Sec-WebSocket-Protocol"), slice_str(list)};
+        struct http_request w = {.headers = &protocol, .header_count = 1, .names = UINT64_MAX};
+        assert_true(cookie_csrf_is_shown(&auth, &a, &w));
+        assert_false(cookie_csrf_is_shown(&auth, &b, &w));
+    }
+}
+
+static void half_of_a_session_is_none(void **state) {
+    (void)state;
+    struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 5, .number = 1}, got = {0};
+    char csrf[COOKIE_CSRF_BYTES], text[COOKIE_BYTES];
+    cookie_csrf(&auth, &a, csrf);
+    cookie_make(&auth, &a, text);
+    struct http_header header = {SLICE("Reeve-CSRF"), slice_str(csrf)};
+    struct http_request r = {.headers = &header, .header_count = 0, .names = UINT64_MAX};
+    assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_UNAUTHENTICATED);
+    assert_int_equal(got.number, 0);
+    r.header_count = 1;
+    assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_OK);
+    assert_int_equal(got.number, 1);
+    header.value = slice_str(text);
+    assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_UNAUTHENTICATED);
 }
 
 static void who_may_have_one(void **state) {
@@ -207,21 +234,40 @@ static void it_is_found_among_others(void **state) {
 
 static void a_ticket_is_good_once_and_soon(void **state) {
     (void)state;
-    struct tickets t = {0};
-    char text[TICKET_BYTES], first[TICKET_BYTES], who[COOKIE_WHO_BYTES];
-    ticket_make(&t, &auth, "abc", 100, text);
+    static struct tickets t;
+    char text[TICKET_BYTES], who[COOKIE_WHO_BYTES];
+    ticket_make(&t, &auth, "abc", 0, 100, text);
     assert_int_equal(strlen(text), 32);
     assert_false(ticket_use(&t, &auth, SLICE(""), 50, who));
     assert_false(ticket_use(&t, &auth, slice_of(text, 31), 50, who));
     assert_true(ticket_use(&t, &auth, slice_str(text), 99, who));
     assert_string_equal(who, "abc");
     assert_false(ticket_use(&t, &auth, slice_str(text), 99, who));
-    ticket_make(&t, &auth, "abc", 100, text);
+    ticket_make(&t, &auth, "abc", 0, 100, text);
     assert_false(ticket_use(&t, &auth, slice_str(text), 100, who)); /* too late */
-    ticket_make(&t, &auth, "abc", 100, first);
-    for (uint32_t i = 0; i < TICKETS_MAX; i++) ticket_make(&t, &auth, "def", 100, text);
-    assert_false(ticket_use(&t, &auth, slice_str(first), 50, who)); /* it made room */
-    assert_true(ticket_use(&t, &auth, slice_str(text), 50, who));
+}
+
+/* Who asks for many links voids its own. */
+static void each_has_a_share_of_tickets(void **state) {
+    (void)state;
+    static struct tickets t;
+    char admin[TICKET_BYTES], made[TICKETS_EACH + 1][TICKET_BYTES], text[TICKET_BYTES], who[COOKIE_WHO_BYTES];
+    ticket_make(&t, &auth, "admin", 0, 100, admin);
+    for (uint32_t i = 0; i < 2 * TICKETS_MAX; i++) ticket_make(&t, &auth, "viewer", 0, 100, text);
+    for (uint32_t i = 0; i <= TICKETS_EACH; i++) ticket_make(&t, &auth, "viewer", 0, 100, made[i]);
+    assert_false(ticket_use(&t, &auth, slice_str(text), 50, who));
+    assert_false(ticket_use(&t, &auth, slice_str(made[0]), 50, who)); /* its oldest made room */
+    for (uint32_t i = 1; i <= TICKETS_EACH; i++) assert_true(ticket_use(&t, &auth, slice_str(made[i]), 50, who));
+    assert_true(ticket_use(&t, &auth, slice_str(admin), 50, who));
+    assert_string_equal(who, "admin");
+    /* all places taken by others: the oldest of all goes, and those that are over before it */
+    for (uint32_t i = 0; i < TICKETS_MAX; i++) {
+        snprintf(who, sizeof who, "u%u", i);
+        ticket_make(&t, &auth, who, 100, 200 + (i == 7), made[i == 0 ? 0 : 1]);
+    }
+    ticket_make(&t, &auth, "late", 150, 300, text);
+    assert_false(ticket_use(&t, &auth, slice_str(made[0]), 150, who));
+    assert_true(ticket_use(&t, &auth, slice_str(text), 150, who));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -230,9 +276,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_cookie_says_who_and_until_when),
         TEST(what_pages_show_is_another_text),
+        TEST(half_of_a_session_is_none),
         TEST(who_may_have_one),
         TEST(it_is_found_among_others),
         TEST(a_ticket_is_good_once_and_soon),
+        TEST(each_has_a_share_of_tickets),
         TEST(who_logs_out_stays_out),
         TEST(many_that_log_out_are_kept_as_one),
         TEST(a_damaged_file_of_sessions_is_refused),

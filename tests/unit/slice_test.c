@@ -27,9 +27,26 @@ static void order_is_by_bytes_then_length(void **state) {
     }
 }
 
+static void no_bytes_have_an_address_for_libraries(void **state) {
+    (void)state;
+    assert_non_null(slice_data((struct slice){0}));
+    assert_ptr_equal(slice_data(SLICE("a")), SLICE("a").ptr);
+}
+
+static void beginnings(void **state) {
+    (void)state;
+    assert_true(slice_begins(SLICE("ab"), SLICE("a")));
+    assert_true(slice_begins((struct slice){0}, (struct slice){0}));
+    assert_true(slice_begins(SLICE("a"), (struct slice){0}));
+    assert_false(slice_begins(SLICE("a"), SLICE("ab")));
+    assert_false(slice_begins(SLICE("ba"), SLICE("a")));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equality),
+        cmocka_unit_test(no_bytes_have_an_address_for_libraries),
+        cmocka_unit_test(beginnings),
         cmocka_unit_test(order_is_by_bytes_then_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* utf8_test.c: every code point is written and read back, and what is not UTF-8 is not taken for it. */
 #include "test.h"
 
+#include <stdio.h>
+
 #include "utf8.h"
 
 static void every_code_point_comes_back(void **state) {
@@ -50,12 +52,38 @@ static void surrogates_are_not_written(void **state) {
     assert_panics((void)utf8_write(0x110000, bytes));
 }
 
+static void what_commands_a_terminal_is_not_shown(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *clean;
+    } cases[] = {{"plain", "plain"},
+                 {"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"},
+                 {"\x1b[2J\x07\x7f", "?[2J??"},
+                 {"a\nb\tc", "a?b?c"},
+                 {"\xc2\x9b"
+                  "31m",
+                  "?31m"},                            /* CSI in one character */
+                 {"\xe2\x80\xaegpj.exe", "?gpj.exe"}, /* right to left from here */
+                 {"\xe2\x81\xa7x\xe2\x81\xa9", "?x?"},
+                 {"\xd8\x9c\xe2\x80\xa8", "??"},
+                 {"\xff\xc3", "??"},
+                 {"\xd9\x85\xdb\x8c\xe2\x80\x8c", "\xd9\x85\xdb\x8c\xe2\x80\x8c"}, /* Persian needs this one */
+                 {"", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        utf8_clean(text);
+        assert_string_equal(text, cases[i].clean);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_comes_back),
         cmocka_unit_test(nothing_else_is_valid),
         cmocka_unit_test(a_text_is_valid_as_a_whole),
         cmocka_unit_test(surrogates_are_not_written),
+        cmocka_unit_test(what_commands_a_terminal_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

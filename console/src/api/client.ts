@@ -15,7 +15,7 @@ export interface Session {
   name: string;
   tenant?: string;
   roles: string[];
-  csrf: string;
+  csrf?: string; // of a login
   expires_ms?: number;
   version?: string;
   playground?: boolean;
@@ -33,10 +33,27 @@ export class ApiError extends Error {
   }
 }
 
-let csrf = "";
+// The other half of a session. The cookie goes to every port of this host; this is kept by origin, port included, and
+// read for each request: someone may have logged in anew in another tab.
+const CSRF = "reeve.csrf";
+let csrfOfPage = ""; // where nothing may be stored
 
-export function setCsrf(token: string): void {
-  csrf = token;
+export function csrfNow(): string {
+  try {
+    return localStorage.getItem(CSRF) ?? csrfOfPage;
+  } catch {
+    return csrfOfPage;
+  }
+}
+
+export function setCsrf(csrf: string): void {
+  csrfOfPage = csrf;
+  try {
+    if (csrf === "") localStorage.removeItem(CSRF);
+    else localStorage.setItem(CSRF, csrf);
+  } catch {
+    // this page has it, others log in by themselves
+  }
 }
 
 export type Query = Record<string, string | number | boolean | string[] | undefined>;
@@ -59,7 +76,8 @@ async function errorOf(answer: Response): Promise<ApiError> {
 
 export async function send(method: string, url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  if (method !== "GET" && csrf !== "") headers.set("reeve-csrf", csrf);
+  const csrf = csrfNow();
+  if (csrf !== "") headers.set("reeve-csrf", csrf);
   let answer: Response;
   try {
     answer = await fetch(url, { ...init, method, headers, credentials: "same-origin" });
@@ -73,6 +91,20 @@ export async function send(method: string, url: string, init: RequestInit = {}):
 
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return (await (await send("GET", urlOf(path, query), { signal: signal ?? null })).json()) as T;
+}
+
+/** Gives the person a file of what is at this URL. A plain link would not do: it shows the cookie only. */
+export async function download(url: string, name: string): Promise<void> {
+  save(await (await send("GET", url)).blob(), name);
+}
+
+export function save(bytes: Blob, name: string): void {
+  const url = URL.createObjectURL(bytes);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
 }
 
 async function change<T>(method: string, path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {

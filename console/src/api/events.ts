@@ -1,7 +1,7 @@
 // The event stream: one WebSocket for the whole page. It resumes behind the last position that was seen, so that a cut
 // connection or a server that was killed leaves no gap and repeats nothing; what cannot be had any more is said by a
 // `gap`, upon which whoever shows state fetches it anew.
-import { urlOf } from "./client";
+import { csrfNow, urlOf } from "./client";
 
 export interface ChangeEvent {
   type: "flow" | "job" | "worker" | "service";
@@ -73,7 +73,8 @@ export class EventStream {
     if (this.socket !== null) return;
     const url = new URL(urlOf("/events", { since: this.position || undefined }), location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(url);
+    const csrf = csrfNow(); // a WebSocket has no headers of ours, but names of protocols
+    const socket = csrf === "" ? new WebSocket(url) : new WebSocket(url, ["reeve", `csrf.${csrf}`]);
     this.socket = socket;
     this.enter("connecting");
     socket.onopen = () => this.enter("open");

@@ -1,4 +1,5 @@
-// Who is looking. The cookie itself is out of reach for scripts; the server says whose it is.
+// Who is looking. The cookie itself is out of reach for scripts; the server says whose it is. The other half of the
+// session comes with the login: in its answer, or behind the # of the address that a login link leads to.
 import { useEffect, useState } from "preact/hooks";
 
 import { ApiError, del, get, post, setCsrf, type Session } from "./client";
@@ -28,9 +29,17 @@ function keptSession(): Session | undefined {
 function become(state: SessionState): void {
   current = state;
   keep(state);
-  setCsrf(state.is === "in" ? state.session.csrf : "");
   for (const watcher of [...watchers]) watcher(state);
 }
+
+const GIVEN = "#csrf=";
+
+function takeGiven(): void {
+  if (!location.hash.startsWith(GIVEN)) return;
+  setCsrf(location.hash.slice(GIVEN.length));
+  history.replaceState(null, "", location.pathname + location.search);
+}
+takeGiven();
 
 export async function askSession(): Promise<void> {
   try {
@@ -44,11 +53,14 @@ export async function askSession(): Promise<void> {
 }
 
 export async function logIn(token: string): Promise<void> {
-  become({ is: "in", session: await post<Session>("/session", { token }) });
+  const { csrf = "", ...session } = await post<Session>("/session", { token });
+  setCsrf(csrf);
+  become({ is: "in", session });
 }
 
 export async function logOut(): Promise<void> {
   await del("/session");
+  setCsrf("");
   become({ is: "out" });
 }
 

@@ -1,14 +1,15 @@
 // What waits for a person. The decision is bound to what the page showed: the hash of it goes with the verdict, and the
-// server refuses one about something else.
-import { useState } from "preact/hooks";
+// server refuses one about something else. What is shown changes only when the person chooses: a question that was
+// answered stays, with its outcome, and buttons that have just appeared take no click yet.
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { PageProps } from "../app";
-import { ApiError, pathOf, post, type QuestionView, type Schemas } from "../api/client";
+import { ApiError, pathOf, post, type JobView, type QuestionView, type Schemas } from "../api/client";
 import { useGet } from "../api/hooks";
 import { textOf, usePages } from "../api/pages";
 import { may, sessionNow } from "../api/session";
 import { Link } from "../router";
-import { Ago, Empty, FlowLink, JobLink, Loading, Page, Problem } from "../ui/parts";
+import { Ago, Empty, FlowLink, JobLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
 import { RunView } from "../ui/run";
 import { Copied, Countdown, Facts } from "../ui/show";
 import { say } from "../ui/toast";
@@ -24,24 +25,31 @@ function whoText(question: QuestionView): string {
   return question.four_eyes ? `${people}, not who submitted the flow` : people;
 }
 
+const ARM_MS = 1000; // a click this soon was meant for what was shown before
 const STALE = ["stale", "conflict", "wrong_state", "not_found"];
 
 interface DecisionProps {
   question: QuestionView;
   onStale: (stale: Stale | undefined) => void;
+  onDecided: (question: QuestionView, verdict: Verdict) => void;
   reload: () => void;
 }
 
-function Decision({ question, onStale, reload }: DecisionProps) {
+function Decision({ question, onStale, onDecided, reload }: DecisionProps) {
   const [note, setNote] = useState("");
-  const [busy, setBusy] = useState(false);
-  const decide = async (verdict: "allow" | "deny") => {
+  const [busy, setBusy] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setBusy(false), ARM_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const decide = async (verdict: Verdict) => {
     setBusy(true);
     onStale(undefined);
     const body = { revision: question.revision, hash: question.hash, verdict, ...(note.trim() === "" ? {} : { reason: note.trim() }) };
     try {
       await post(`/questions/${question.question}/verdict`, body);
       const left = (question.quorum ?? 1) - (question.votes ?? 0) - 1;
+      onDecided(question, verdict);
       say(verdict === "deny" ? `${question.job} is rejected` : left > 0 ? `counted; ${left} more must approve` : `${question.job} is approved`);
     } catch (error) {
       if (error instanceof ApiError && STALE.includes(error.code)) onStale({ job: question.job ?? "", text: error.message });
@@ -66,6 +74,8 @@ function Decision({ question, onStale, reload }: DecisionProps) {
   );
 }
 
+type Verdict = "allow" | "deny";
+
 /** A decision that came too late, or about what is no longer asked. */
 interface Stale {
   job: string;
@@ -81,7 +91,28 @@ function StaleNote({ stale, onClose }: { stale: Stale; onClose: () => void }) {
   );
 }
 
-function Detail({ question, reload, onStale }: { question: QuestionView; reload: () => void; onStale: (stale: Stale | undefined) => void }) {
+/** A question that was open when it was chosen. */
+function Answered({ question, verdict, next }: { question: QuestionView; verdict: Verdict | undefined; next: QuestionView | undefined }) {
+  const target = question.job ?? "";
+  const wakes = (event: { type: string; target?: string }) => event.type === "job" && event.target === target;
+  const job = useGet<JobView>(`/jobs/${pathOf(target)}`, {}, wakes).data;
+  const by = verdict === undefined ? "This was answered by someone else, or is no longer asked." : verdict === "allow" ? "You approved this." : "You rejected this.";
+  return (
+    <article class="card question" data-answered={question.question}>
+      <h2>{question.body?.message ?? `May ${target} run?`}</h2>
+      <div class="row" role="status">
+        <strong>{by}</strong>
+        <JobLink job={target} />
+        {job?.state ? <StateBadge state={job.state} cause={job.cause} /> : null}
+      </div>
+      <div class="row">
+        {next === undefined ? <span class="faint">Nothing else waits for a decision.</span> : <Link class="button" href={hrefOf(next)}>Next question</Link>}
+      </div>
+    </article>
+  );
+}
+
+function Detail({ question, ...rest }: DecisionProps) {
   const flow = flowOf(question);
   const got = useGet<Schemas["got"]>(`/flows/${pathOf(flow)}`, {});
   const flowView = got.data?.flow;
@@ -101,7 +132,7 @@ function Detail({ question, reload, onStale }: { question: QuestionView; reload:
           ["Hash", question.hash && <Copied text={question.hash} />],
         ]}
       />
-      <Decision key={`${question.question} ${question.revision}`} question={question} onStale={onStale} reload={reload} />
+      <Decision key={`${question.question} ${question.revision} ${question.votes}`} question={question} {...rest} />
       {question.body ? <section><h3>What is decided on</h3><RunView run={question.body} /></section> : null}
     </article>
   );
@@ -121,16 +152,21 @@ export default function ApprovalsPage({ place }: PageProps) {
   });
   const { rows, error, reload, more } = pages;
   const [stale, setStale] = useState<Stale>();
+  const [verdicts, setVerdicts] = useState<Record<string, Verdict>>({});
+  const chosen = useRef<QuestionView | undefined>(undefined);
   const wanted = place.query.get("job");
   const note = stale === undefined ? null : <StaleNote stale={stale} onClose={() => setStale(undefined)} />;
-  const shown = rows?.find((question) => question.job === wanted) ?? rows?.[0];
   if (rows === undefined) return <Page title="Approvals">{error ? <Problem error={error} retry={reload} /> : <Loading />}</Page>;
-  if (shown === undefined)
+  const last = wanted === null || chosen.current?.job === wanted ? chosen.current : undefined;
+  const open = rows.find((question) => (wanted === null && last !== undefined ? question.question === last.question : question.job === wanted));
+  const shown = open ?? (wanted === null && last === undefined ? rows[0] : undefined);
+  if (shown !== undefined) chosen.current = shown;
+  if (shown === undefined && last === undefined && rows.length === 0)
     return <Page title="Approvals">{note}<Empty>Nothing waits for a decision. A job with a <code>gate</code> asks here before what needs it goes on.</Empty></Page>;
+  const onDecided = (question: QuestionView, verdict: Verdict) => setVerdicts((all) => ({ ...all, [String(question.question)]: verdict }));
   return (
     <Page title="Approvals">
       {note}
-      {wanted !== null && shown.job !== wanted ? <p class="faint">The question of {wanted} is answered, or was never asked.</p> : null}
       <div class="approvals">
         <ul class="question-list" aria-label="Open questions">
           {rows.map((question) => (
@@ -144,7 +180,13 @@ export default function ApprovalsPage({ place }: PageProps) {
           ))}
           {more ? <li><button type="button" onClick={more}>More</button></li> : null}
         </ul>
-        <Detail question={shown} reload={reload} onStale={setStale} />
+        {shown !== undefined ? (
+          <Detail key={shown.question} question={shown} onStale={setStale} onDecided={onDecided} reload={reload} />
+        ) : last !== undefined ? (
+          <Answered key={last.question} question={last} verdict={verdicts[String(last.question)]} next={rows[0]} />
+        ) : (
+          <p class="faint">The question of {wanted} is answered, or was never asked. Choose another one from the list.</p>
+        )}
       </div>
     </Page>
   );

@@ -1,7 +1,7 @@
 // Draw a flow, see its file beside it, check it, submit it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { ApiError } from "../api/client";
+import { ApiError, save } from "../api/client";
 import type { PageProps } from "../app";
 import { flowPath, navigate, setQuery } from "../router";
 import { Page } from "../ui/parts";
@@ -23,14 +23,7 @@ import { jsonOf, yamlOf } from "./constructor/yaml";
 type Asking = "template" | "import" | "params" | undefined;
 type Side = "fields" | "yaml";
 
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
-}
+const download = (name: string, text: string) => save(new Blob([text], { type: "text/plain" }), name);
 
 /** What the server says of the draft as it is now; a later change makes it old. */
 type Verdict = { of: unknown; good: boolean; text: string };

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 
 import { urlOf, type Schemas } from "../api/client";
 import { bytesText, durationText } from "./parts";
-import { Copied, Facts, prettyJson, Tags } from "./show";
+import { Copied, Download, Facts, prettyJson, Tags } from "./show";
 import "./run.css";
 
 export type Run = Schemas["run"];
@@ -20,7 +20,7 @@ function BytesText({ of }: { of: Bytes }) {
 }
 
 const BlobLink = ({ hash, name }: { hash: string; name?: string | undefined }) => (
-  <a href={urlOf(`/blobs/${hash}`)} download={name ?? hash} class="mono" title={hash}>{hash.slice(0, 12)}…</a>
+  <Download href={urlOf(`/blobs/${hash}`)} name={name ?? hash} class="mono" title={hash}>{hash.slice(0, 12)}…</Download>
 );
 
 function Part({ title, children }: { title: string; children: ComponentChildren }) {

@@ -2,10 +2,20 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import { download } from "../api/client";
 import { Link, setQuery } from "../router";
 import { durationText, dateText, useNow } from "./parts";
 import "./show.css";
 import { say } from "./toast";
+
+/** A link to a file of the server, which the page fetches: a link by itself shows the cookie, and that is not enough. */
+export function Download({ href, name, children, ...rest }: { href: string; name: string; class?: string; title?: string; children: ComponentChildren }) {
+  const fetchIt = (event: Event) => {
+    event.preventDefault();
+    download(href, name).catch((error: unknown) => say(error instanceof Error ? error.message : String(error), true));
+  };
+  return <a href={href} download={name} onClick={fetchIt} {...rest}>{children}</a>;
+}
 
 /** Pairs, below each other or side by side (flat); what has no value is left out. */
 export function Facts({ of, flat = false }: { of: [string, ComponentChildren][]; flat?: boolean }) {

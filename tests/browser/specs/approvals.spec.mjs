@@ -51,20 +51,68 @@ spec("a question that comes while the page is open appears, and goes when someon
 spec("a decision about what was answered meanwhile is not taken, and that is explained", async ({ reeve, open }) => {
   const flow = await reeve.submit(gate("Still open?"));
   const page = await open(`/approvals?job=${flow}/ok`, { allow: [/status of 40[49]/] });
-  await question(page, "Still open?").waitFor();
+  await page.locator(".decision .primary:enabled").waitFor();
   const [asked] = (await (await reeve.api("/questions")).json()).questions.filter((each) => each.job === `${flow}/ok`);
   // a request that the page waits for, and the click right behind it: no event can come between
   await page.evaluate(async ({ number, hash }) => {
-    const { csrf } = await (await fetch("/api/v1/session")).json();
     const first = new XMLHttpRequest();
     first.open("POST", `/api/v1/questions/${number}/verdict`, false);
     first.setRequestHeader("content-type", "application/json");
-    first.setRequestHeader("reeve-csrf", csrf);
+    first.setRequestHeader("reeve-csrf", localStorage.getItem("reeve.csrf") ?? "");
     first.send(JSON.stringify({ verdict: "deny", hash }));
     document.querySelector(".decision .primary").click();
   }, { number: asked.question, hash: asked.hash });
   await page.getByRole("alert").filter({ hasText: `Your decision on ${flow}/ok was not taken` }).waitFor();
   assert.equal((await reeve.ended(`${flow}/ok`)).state, "denied");
+});
+
+spec("a second click right after the first decides nothing else", async ({ open, fresh }) => {
+  const reeve = await fresh();
+  const first = await reeve.submit(gate("The first?"));
+  const second = await reeve.submit(gate("The second?"));
+  const page = await open("/approvals", { reeve });
+  const approve = page.getByRole("button", { name: "Approve" });
+  await question(page, "The first?").waitFor();
+  await page.locator(".decision .primary:enabled").waitFor();
+  const { x, y, width, height } = await approve.boundingBox();
+  const click = () => page.mouse.click(x + width / 2, y + height / 2);
+  await click();
+  await page.waitForTimeout(350); // the hand of a person, not a wait for something
+  await click();
+  await page.getByText("You approved this.").waitFor();
+  assert.equal((await reeve.ended(first)).state, "succeeded");
+  assert.equal((await reeve.show(`${second}/ok`)).state, "held");
+  await page.getByRole("link", { name: "Next question" }).click();
+  await question(page, "The second?").waitFor();
+  assert.ok(await approve.isDisabled(), "a question that has just appeared takes no click");
+  await approve.click();
+  assert.equal((await reeve.ended(second)).state, "succeeded");
+  await page.getByText("Nothing else waits for a decision.").waitFor();
+});
+
+spec("what someone else answers stays in sight until another question is chosen", async ({ open, fresh }) => {
+  const reeve = await fresh();
+  const first = await reeve.submit(gate("Whose turn?"));
+  await reeve.submit(gate("And then?"));
+  const page = await open("/approvals", { reeve });
+  await question(page, "Whose turn?").waitFor();
+  await reeve.cli("approve", `${first}/ok`, "--yes");
+  await page.getByText("answered by someone else").waitFor();
+  await question(page, "Whose turn?").getByText("succeeded").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 0);
+  await page.getByRole("link", { name: /And then\?/ }).click();
+  await page.getByRole("button", { name: "Approve" }).waitFor();
+});
+
+spec("the node of a gate leads to its own question", async ({ open, fresh }) => {
+  const reeve = await fresh();
+  await reeve.submit(gate("The oldest?"));
+  const flow = await reeve.submit(gate("Its own?"));
+  const page = await open(`/flows/${flow}`, { reeve });
+  await page.getByRole("searchbox", { name: "Find a job" }).fill("ok");
+  await page.getByRole("searchbox", { name: "Find a job" }).press("Enter");
+  await page.getByRole("link", { name: "Approve…" }).click();
+  await question(page, "Its own?").getByRole("button", { name: "Approve" }).waitFor();
 });
 
 spec("a vote of a quorum is counted", async ({ reeve, open }) => {

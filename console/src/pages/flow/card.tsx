@@ -46,7 +46,7 @@ export function JobCard({ graph, now, index, attempts, live, momentMs, onUnfold,
       </p>
       <footer class="row">
         <Link href={jobPath(target)}>Open job</Link>
-        {job.state === "held" ? <Link href="/approvals">Approve…</Link> : null}
+        {job.state === "held" ? <Link href={`/approvals?job=${encodeURIComponent(target)}`}>Approve…</Link> : null}
         {onUnfold === undefined ? null : (
           <button type="button" onClick={onUnfold}>
             {unfolded ? "Fold items" : `Unfold ${node.items.toLocaleString()} items`}

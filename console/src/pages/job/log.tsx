@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { pathOf, urlOf, type AttemptView } from "../../api/client";
 import { setQuery, type Place } from "../../router";
 import { bytesText, Problem } from "../../ui/parts";
-import { useQueryField } from "../../ui/show";
+import { Download, useQueryField } from "../../ui/show";
 import { LogRows } from "./log_rows";
 import { LogSearch, type Match } from "./log_search";
 import { useLog, type LogState } from "./use_log";
@@ -85,7 +85,7 @@ export function Log({ job, attempt, place }: { job: string; attempt: AttemptView
         <SearchField value={term} found={found} />
         <label class="check"><input type="checkbox" checked={wrap} onChange={(event) => setQuery({ wrap: event.currentTarget.checked ? null : "0" })} />Wrap</label>
         <button type="button" class="small" aria-pressed={stick} onClick={() => setStick(true)}>{stick ? "At the end" : "To the end"}</button>
-        <a class="button small" href={urlOf(`/jobs/${pathOf(job)}/logs`, { attempt: number })} download={`${job.replace("/", "-")}-${number}.log`}>Download</a>
+        <Download class="button small" href={urlOf(`/jobs/${pathOf(job)}/logs`, { attempt: number })} name={`${job.replace("/", "-")}-${number}.log`}>Download</Download>
       </div>
       {state.problem ? <Problem error={state.problem} /> : null}
       {state.skippedBytes > 0 ? (

@@ -1,13 +1,13 @@
 // What a job gave: its result and the files it declared.
 import { urlOf, type JobView, type Schemas } from "../../api/client";
 import { bytesText, Empty } from "../../ui/parts";
-import { Copied, prettyJson } from "../../ui/show";
+import { Copied, Download, prettyJson } from "../../ui/show";
 import { Table, type Column } from "../../ui/table";
 
 type Kept = Schemas["kept"];
 
 const columns: Column<Kept>[] = [
-  { head: "Artifact", cell: (kept) => <a href={urlOf(`/blobs/${kept.hash}`)} download={kept.name?.split("/").at(-1)}>{kept.name}</a> },
+  { head: "Artifact", cell: (kept) => <Download href={urlOf(`/blobs/${kept.hash}`)} name={kept.name?.split("/").at(-1) ?? "artifact"}>{kept.name}</Download> },
   { head: "Size", number: true, cell: (kept) => bytesText(kept.bytes ?? 0) },
   { head: "Hash", cell: (kept) => <Copied text={kept.hash ?? ""} shown={`${kept.hash?.slice(0, 16)}…`} /> },
 ];
@@ -19,7 +19,7 @@ export function Outputs({ job, artifacts }: { job: JobView; artifacts: Kept[] })
     <>
       {job.result !== undefined ? <pre class="result">{prettyJson(job.result)}</pre> : null}
       {job.result_hash && job.result === undefined ? (
-        <p>The result is large: <a href={urlOf(`/blobs/${job.result_hash}`)} download="result.json">download it</a></p>
+        <p>The result is large: <Download href={urlOf(`/blobs/${job.result_hash}`)} name="result.json">download it</Download></p>
       ) : null}
       {artifacts.length > 0 ? <Table label="Artifacts" columns={columns} rows={artifacts} keyOf={(kept) => kept.name ?? ""} /> : null}
     </>

@@ -79,7 +79,7 @@ export function WaitingForPerson() {
                     <Ago ms={question.asked_ms} />
                   )}
                 </small>
-                <Link class="button" href={`/approvals?question=${question.question}`}>
+                <Link class="button" href={`/approvals?job=${encodeURIComponent(question.job ?? "")}`}>
                   Decide
                 </Link>
               </li>
