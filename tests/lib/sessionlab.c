@@ -164,12 +164,16 @@ static void read_frames(struct sessionlab *l, struct sessionlab_conn *c) {
     buf_cut(&c->frames, left);
 }
 
+static void keep_tail(struct buf *b) {
+    size_t left = b->len < TAIL_BYTES ? b->len : TAIL_BYTES;
+    if (left > 0) memmove(b->at, b->at + (b->len - left), left);
+    buf_cut(b, left);
+}
+
 static void look(struct sessionlab *l, struct sessionlab_conn *c, struct slice bytes) {
     buf_put_slice(&c->tail, bytes);
     ENSURE(!has_foreign(c->tenant, buf_slice(&c->tail)));
-    size_t left = c->tail.len < TAIL_BYTES ? c->tail.len : TAIL_BYTES;
-    memmove(c->tail.at, c->tail.at + (c->tail.len - left), left);
-    buf_cut(&c->tail, left);
+    keep_tail(&c->tail);
     bool is_native = c->frames.len > 0 || (c->door == SESSIONLAB_MAIN && bytes.ptr[0] == FRAME_VERSION);
     if (!is_native) return;
     buf_put_slice(&c->frames, bytes);
@@ -345,6 +349,7 @@ static void conn_free(struct sessionlab_conn *c) {
     buf_fini(&c->written);
     buf_fini(&c->frames);
     buf_fini(&c->tail);
+    buf_fini(&c->said);
     *c = (struct sessionlab_conn){0};
 }
 
@@ -389,6 +394,7 @@ void sessionlab_open(struct sessionlab *l, uint32_t place, enum sessionlab_door 
     buf_init(&c->written, (size_t)64 << 20);
     buf_init(&c->frames, (size_t)1 << 28);
     buf_init(&c->tail, (size_t)1 << 28);
+    buf_init(&c->said, (size_t)1 << 28);
     const struct net_handler *h = handler_of(l, door);
     h->opened(h->ctx, c->conn, peer);
 }
@@ -404,8 +410,12 @@ void sessionlab_close(struct sessionlab *l, uint32_t place) {
 
 void sessionlab_write(struct sessionlab *l, uint32_t place, struct slice bytes) {
     struct sessionlab_conn *c = &l->conns[place];
-    if (c->conn.v == 0 || c->hung_up || has_foreign(c->tenant, bytes)) return;
-    if (c->written.len + bytes.len < c->written.max) buf_put_slice(&c->written, bytes);
+    if (c->conn.v == 0 || c->hung_up || c->written.len + bytes.len > c->written.max) return;
+    buf_put_slice(&c->said, bytes);
+    bool is_stolen = has_foreign(c->tenant, buf_slice(&c->said));
+    buf_cut(&c->said, is_stolen ? c->said.len - bytes.len : c->said.len);
+    keep_tail(&c->said);
+    if (!is_stolen) buf_put_slice(&c->written, bytes);
 }
 
 void sessionlab_read(struct sessionlab *l, uint32_t place, bool on) {

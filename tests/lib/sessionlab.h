@@ -64,6 +64,7 @@ struct sessionlab_conn {
     struct buf written; /* and not read by the server */
     struct buf frames;  /* received: the beginning of one that is not whole */
     struct buf tail;    /* received: the last bytes, in which a secret may begin */
+    struct buf said;    /* written: the same */
 };
 
 struct sessionlab {
