@@ -18,6 +18,7 @@
 #include "check_saga.h"
 #include "check_service.h"
 #include "check_submit.h"
+#include "check_tenancy.h"
 #include "panic.h"
 
 /* Each checker is three functions over notes of its own. */
@@ -43,6 +44,7 @@ static const struct checker checkers[] = {
     {"end", check_end_new, check_end_free, check_end_entry},
     {"expand", check_expand_new, check_expand_free, check_expand_entry},
     {"store", check_store_new, check_store_free, check_store_entry},
+    {"tenancy", check_tenancy_new, check_tenancy_free, check_tenancy_entry},
 };
 #define CHECKER_COUNT (sizeof checkers / sizeof *checkers)
 

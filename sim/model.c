@@ -704,6 +704,8 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TW_MACHINE:
     case TW_WHY:
     case TW_UNDO:
+    case TW_CHANGED:
+    case TW_TOLD:
     case TW_QUIET:
     case TRACE_KIND_COUNT: return false;
     }

@@ -102,6 +102,13 @@ static void draw_memos(struct plan *p) {
     p->limits.memo_tenant_max = rng_chance(&r, PERCENT(50)) ? rng_range(&r, 0, 5) : 100;
 }
 
+/* The others: three of four seeds stay what they were before anybody meant harm. */
+static void draw_hostile(struct plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0x405711eu);
+    p->hostile_ms = maybe(&r, 25, 5, 300);
+}
+
 void plan_draw(struct plan *p, uint64_t seed) {
     struct rng r;
     rng_init(&r, seed);
@@ -121,6 +128,7 @@ void plan_draw(struct plan *p, uint64_t seed) {
     p->foreach = maybe(&r, 60, 5, 60);
     draw_schedules(p);
     draw_memos(p);
+    draw_hostile(p);
 }
 
 void plan_calm(struct plan *p) {

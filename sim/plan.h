@@ -56,7 +56,8 @@
     X(policy_ms, "between changes of the policy") \
     X(history_ms, "between words of the history, after which flows leave") \
     X(schedules, "percent of other client actions that are about schedules") \
-    X(memos, "percent of jobs with a cache key")
+    X(memos, "percent of jobs with a cache key") \
+    X(hostile_ms, "between words of somebody who means harm")
 
 struct plan {
     uint64_t seed;

@@ -58,7 +58,8 @@ static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
 
 /* What the ledger must know to judge: when a worker was last heard, and what it says it holds. */
 static void note_worker(struct serverhost *h, uint32_t node, const struct command *cmd) {
-    if (cmd->kind == CMD_DETACH) h->attached[worker_node(cmd->as.worker.worker)] = false;
+    uint32_t gone = cmd->kind == CMD_DETACH ? worker_node(cmd->as.worker.worker) : 0;
+    if (gone != 0) h->attached[gone] = false;
     if (!is_worker(h, node)) return;
     bool attaches = cmd->kind == CMD_ATTACH && cmd->as.attach.incarnation >= h->incarnations[node];
     bool present = h->attached[node] && cmd->as.worker.incarnation == h->incarnations[node];
@@ -100,6 +101,57 @@ static uint32_t node_of(struct serverhost *h, conn_id conn) {
     return conn.v ? simnet_node_of(&h->w->net, conn) : NET_SERVER;
 }
 
+/* ---- whose it is ---- */
+
+static struct trace_bytes bytes_of(struct slice s) {
+    return (struct trace_bytes){s.ptr, (uint32_t)s.len};
+}
+
+static void touched(struct serverhost *h, enum trace_kind kind, uint32_t node, struct slice of, flow_id flow) {
+    struct trace_entry e = {.kind = kind};
+    e.as.touch = (struct trace_touch){bytes_of(world_tenant(h->w, node)), bytes_of(of), flow.v};
+    if (e.as.touch.by.len > 0) adapter_judge(&h->w->adapter, &e);
+}
+
+static void touched_flow(struct serverhost *h, enum trace_kind kind, uint32_t node, flow_id id) {
+    struct flow_view flow;
+    if (id.v != 0 && view_flow(engine_state(h->engine), id, &flow)) touched(h, kind, node, flow.tenant, id);
+}
+
+static void touched_worker(struct serverhost *h, uint32_t node, struct slice id) {
+    struct worker_view v;
+    uint32_t number = view_worker_by_id(engine_state(h->engine), id);
+    if (number != 0 && view_worker(engine_state(h->engine), engine_live(h->engine), number, &v))
+        touched(h, TW_CHANGED, node, v.info->tenant, (flow_id){0});
+}
+
+/* A command that changed something: of whom was that? */
+static void judge_change(struct serverhost *h, uint32_t node, const struct command *cmd) {
+    enum command_kind kind = cmd->kind;
+    if (engine_lsn(h->engine) == h->lsn_before) return;
+    if (kind == CMD_STARTED || kind == CMD_PROGRESS || kind == CMD_HEALTH || kind == CMD_DONE)
+        touched_flow(h, TW_CHANGED, node, cmd->as.attempt.job.flow);
+    if (kind == CMD_CANCEL) touched_flow(h, TW_CHANGED, node, cmd->as.cancel.flow);
+    if (kind == CMD_PAUSE) touched_flow(h, TW_CHANGED, node, cmd->as.pause.flow);
+    if (kind == CMD_RETRY || kind == CMD_DISCARD) touched_flow(h, TW_CHANGED, node, cmd->as.job.flow);
+    if (kind == CMD_RERUN) touched_flow(h, TW_CHANGED, node, cmd->as.flow);
+    if (kind == CMD_VERDICT) touched_flow(h, TW_CHANGED, node, cmd->as.verdict.job.flow);
+    if (kind == CMD_ATTACH) touched_worker(h, node, cmd->as.attach.worker);
+    if (kind == CMD_DETACH || kind == CMD_DRAIN) touched_worker(h, node, cmd->as.worker.worker);
+}
+
+static void judge_assign(struct serverhost *h, conn_id conn, const struct frame *f) {
+    struct wire_assign m;
+    struct why why;
+    struct arena arena;
+    arena_init(&arena, 4096, (size_t)64 << 20);
+    if (wire_take(f, &arena, &m, &why) != ERR_OK) world_red(h->w, "frame", "an assignment that nobody reads");
+    const struct wire_assignment *list = m.assignments.at;
+    for (uint32_t i = 0; i < m.assignments.count; i++)
+        touched_flow(h, TW_TOLD, node_of(h, conn), (flow_id){list[i].attempt.flow});
+    arena_fini(&arena);
+}
+
 static void asked(void *ctx, conn_id conn, uint32_t request, const struct command *cmd) {
     struct serverhost *h = ctx;
     uint32_t node = node_of(h, conn);
@@ -123,6 +175,7 @@ static void decided(void *ctx, conn_id conn, uint32_t request, const struct comm
     if (cmd->kind == CMD_PROJECTED && cmd->as.lsn > h->projected_lsn) h->projected_lsn = cmd->as.lsn;
     if (call) simstore_decided(h, call->number, world_pending(h->w, node, conn, request), cmd, h->lsn_before);
     note_worker(h, node, cmd);
+    judge_change(h, node, cmd);
 }
 
 /* ---- the back door ---- */
@@ -279,6 +332,7 @@ static void tap_send(struct net *n, conn_id c, struct slice bytes) {
         size_t need = 0;
         enum err e = frame_take(&left_over, bytes.len, &f, &need, &why);
         if (e != ERR_OK || need != 0) world_red(h->w, "frame", "the server sends what is no whole frame");
+        if (f.opcode == WIRE_ASSIGN) judge_assign(h, c, &f);
         uint64_t lsn = simwire_lsn(&f);
         if (lsn > h->durable_lsn)
             world_red(h->w, "early_answer", "a frame `%s` of LSN %lu leaves, durable is %lu", wire_word(f.opcode),

@@ -19,7 +19,7 @@ struct world;
 struct simlink;
 struct simnet;
 
-#define NET_NODES_MAX 12u
+#define NET_NODES_MAX 14u
 #define NET_SERVER 0u
 
 struct simnode {

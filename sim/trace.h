@@ -238,6 +238,8 @@ enum trace_kind {
     TW_WHY,          /* as.why: at the end of a run, what the server says of a job that has not ended */
     TW_UNDO,         /* as.undo: by the rules the last record made a compensation a job of its flow */
     TW_VERSION,      /* as.version: by the rules the last record made a flow that is a version of a service */
+    TW_CHANGED,      /* as.touch: a command that came on a connection was decided, and changed something */
+    TW_TOLD,         /* as.touch: an assignment left on a connection */
     TW_QUIET,        /* faults stopped, everything had time to finish: what is not over must have a reason */
     TRACE_KIND_COUNT
 };
@@ -579,6 +581,12 @@ struct trace_version {
     uint32_t by_ordinal;
 };
 
+struct trace_touch {
+    struct trace_bytes by; /* tenant of the connection */
+    struct trace_bytes of; /* of the flow, or of the worker */
+    uint64_t flow;         /* 0 = a worker */
+};
+
 struct trace_entry {
     enum trace_kind kind;
     int64_t time_ms; /* records: wall time of the batch; else the virtual wall time at which it happened */
@@ -620,6 +628,7 @@ struct trace_entry {
         struct trace_service service;
         struct trace_health health;
         struct trace_version version;
+        struct trace_touch touch;
     } as;
 };
 

@@ -17,7 +17,7 @@ struct slice worker_name(struct arena *arena, uint32_t node) {
 }
 
 uint32_t worker_node(struct slice name) {
-    REQUIRE(name.len == 2 && name.ptr[0] == 'w');
+    if (name.len != 2 || name.ptr[0] != 'w') return 0; /* of nobody's whom the world knows */
     return (uint32_t)(name.ptr[1] - '0');
 }
 

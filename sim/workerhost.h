@@ -57,6 +57,6 @@ static inline int64_t workerhost_machine_us(const struct workerhost *h) {
 }
 
 struct slice worker_name(struct arena *arena, uint32_t node);
-uint32_t worker_node(struct slice name);
+uint32_t worker_node(struct slice name); /* 0 = it is none of the world's workers */
 
 #endif

@@ -78,8 +78,18 @@ int64_t world_us_of(int64_t mono_ms) {
 }
 
 static struct simclient *client_at(struct world *w, uint32_t node) {
-    uint32_t workers = (uint32_t)w->plan.workers;
-    return node > workers && node < w->node_count ? &w->clients[node - workers - 1] : NULL;
+    uint32_t workers = (uint32_t)w->plan.workers, last = workers + (uint32_t)w->plan.clients + 1;
+    return node > workers && node <= last ? &w->clients[node - workers - 1] : NULL;
+}
+
+static uint32_t hostile_count(const struct world *w) {
+    return w->plan.hostile_ms != 0 ? HOSTILE_COUNT : 0;
+}
+
+struct slice world_tenant(const struct world *w, uint32_t node) {
+    if (node >= 1 && node <= w->plan.workers) return workload_tenants[(node - 1) % WORKLOAD_TENANTS];
+    bool is_hostile = node < w->node_count && node >= w->node_count - hostile_count(w);
+    return is_hostile ? SLICE(HOSTILE_TENANT) : SLICE("");
 }
 
 struct pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request) {
@@ -121,7 +131,7 @@ static void admit_all(struct world *w) {
     char name[16], tenant[16];
     bool first;
     ENSURE(auth_open(&auth, simdisk_disk(w->server.disk), &w->server.clock, osdigest(), &first, &why) == ERR_OK);
-    for (uint32_t node = 1; node < w->node_count; node++) {
+    for (uint32_t node = 1; node < w->node_count - hostile_count(w); node++) {
         bool worker = node <= w->plan.workers;
         snprintf(name, sizeof name, "%c%u", worker ? 'w' : 'c', node);
         snprintf(tenant, sizeof tenant, "%.*s", SLICE_FMT(workload_tenants[(node - 1) % WORKLOAD_TENANTS]));
@@ -134,6 +144,11 @@ static void admit_all(struct world *w) {
     for (uint32_t i = 1; i <= CLIENT_PEOPLE; i++) {
         snprintf(name, sizeof name, "p%u", i);
         admit(w, &auth, name, "", ROLE_ADMIN);
+    }
+    if (hostile_count(w) > 0) {
+        admit(w, &auth, HOSTILE_WORKER, HOSTILE_TENANT, ROLE_WORKER);
+        admit(w, &auth, HOSTILE_OPERATOR, HOSTILE_TENANT, ROLE_OPERATOR);
+        admit(w, &auth, HOSTILE_VIEWER, HOSTILE_TENANT, ROLE_VIEWER);
     }
     auth_close(&auth);
     simdisk_kill(w->server.disk);
@@ -153,7 +168,8 @@ struct world *world_new(uint64_t seed, enum world_voice voice) {
     w->wall_start_ms = WALL_START_MS;
     w->jobs_left = (uint32_t)w->plan.jobs;
     uint32_t workers = (uint32_t)w->plan.workers, clients = (uint32_t)w->plan.clients;
-    w->node_count = 1 + workers + clients + 1;
+    uint32_t hostiles = hostile_count(w);
+    w->node_count = 1 + workers + clients + 1 + hostiles;
     ENSURE(w->node_count <= NET_NODES_MAX);
     adapter_init(&w->adapter, w);
     simnet_init(&w->net, w, rng_fork(&w->rng, 1));
@@ -167,12 +183,15 @@ struct world *world_new(uint64_t seed, enum world_voice voice) {
     for (uint32_t i = 0; i <= clients; i++) {
         simclient_init(&w->clients[i], w, 1 + workers + i, i == clients, rng_fork(&w->rng, 200 + i));
     }
+    for (uint32_t i = 0; i < hostiles; i++)
+        hostile_init(&w->hostiles[i], w, w->node_count - hostiles + i, i == 0, rng_fork(&w->rng, 300 + i));
     return w;
 }
 
 void world_free(struct world *w) {
     for (uint32_t i = 0; i < w->plan.workers; i++) workerhost_fini(&w->workers[i]);
     for (uint32_t i = 0; i <= w->plan.clients; i++) simclient_fini(&w->clients[i]);
+    for (uint32_t i = 0; i < hostile_count(w); i++) hostile_fini(&w->hostiles[i]);
     serverhost_fini(&w->server);
     adapter_fini(&w->adapter);
     simnet_fini(&w->net);
@@ -287,6 +306,7 @@ void world_run(struct world *w, struct world_result *ret) {
     serverhost_start(&w->server);
     for (uint32_t i = 0; i < w->plan.workers; i++) workerhost_start(&w->workers[i]);
     for (uint32_t i = 0; i <= w->plan.clients; i++) simclient_start(&w->clients[i]);
+    for (uint32_t i = 0; i < hostile_count(w); i++) hostile_start(&w->hostiles[i]);
     run_until(w, w->plan.faulty_ms * 1000);
     w->quiet = true;
     WORLD_NOTE(w, 90, 0, 0, "world: the faults are over");

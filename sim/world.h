@@ -11,6 +11,7 @@
 #include "auth.h"
 #include "clock.h"
 #include "equeue.h"
+#include "hostile.h"
 #include "plan.h"
 #include "rng.h"
 #include "serverhost.h"
@@ -48,6 +49,7 @@ struct world {
     struct serverhost server;
     struct workerhost workers[PLAN_WORKERS_MAX];
     struct simclient clients[PLAN_CLIENTS_MAX + 1]; /* the last one answers questions and tidies up */
+    struct hostile hostiles[HOSTILE_COUNT];         /* when the plan has them; the last nodes */
     uint32_t node_count;
     struct adapter adapter;
 
@@ -85,6 +87,7 @@ void world_run(struct world *w, struct world_result *ret);
 /* The request of a client that came as this one on that connection; NULL = it is of somebody else. */
 struct pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request);
 void world_answer(struct world *w, struct msg *m); /* that came by the back door */
+struct slice world_tenant(const struct world *w, uint32_t node); /* of its connections; empty = of all, or of several */
 const char *world_token(const struct world *w, const char *principal, const char *tenant);
 int64_t world_now_ms(const struct world *w);
 wall_time world_wall(const struct world *w);

@@ -245,7 +245,7 @@ void web_received(struct server *s, struct session *n, struct slice bytes) {
         bytes = buf_slice(&n->in);
     }
     size_t used = take(s, n, bytes);
-    struct slice left = slice_of(bytes.ptr + used, bytes.len - used);
+    struct slice left = used == 0 ? bytes : slice_of(bytes.ptr + used, bytes.len - used); /* none may be NULL */
     if (n->in.len > 0) {
         if (left.len > 0) memmove(n->in.at, left.ptr, left.len);
         buf_cut(&n->in, left.len);

@@ -30,6 +30,10 @@ static uint64_t number(struct tlvgen *g) {
 
 static struct slice bytes(struct tlvgen *g, uint32_t max) {
     static const char *const names[] = {"", "a", "b", "default", "w", "acme", "k", "c"};
+    if (g->small && g->words != NULL) {
+        struct slice word = slice_str(g->words[g->draw(g->ctx) % g->word_count]);
+        return max != 0 && word.len > max ? slice_of(word.ptr, max) : word;
+    }
     if (g->small) return slice_str(names[g->draw(g->ctx) % 8]);
     uint64_t most = max == 0 || max > 300 ? 300 : max;
     uint64_t len = g->draw(g->ctx) % (g->draw(g->ctx) % 4 == 0 ? most + 1 : 12);
@@ -82,7 +86,9 @@ static void fill_field(struct tlvgen *g, const struct tlv_field *f, void *at) {
 
 void tlvgen_fill(struct tlvgen *g, const struct tlv_desc *d, void *ret) {
     memset(ret, 0, d->size);
-    for (uint32_t i = 0; i < d->field_count; i++) fill_field(g, &d->fields[i], (uint8_t *)ret + d->fields[i].offset);
+    for (uint32_t i = 0; i < d->field_count; i++)
+        if (!g->sparse || d->field_count < 3 || g->draw(g->ctx) % 3 == 0)
+            fill_field(g, &d->fields[i], (uint8_t *)ret + d->fields[i].offset);
 }
 
 struct slice tlvgen_message(struct tlvgen *g, const struct tlv_desc *d) {

@@ -10,6 +10,9 @@ struct tlvgen {
     void *ctx;
     struct arena *arena;
     bool small; /* numbers and names from a handful, so that records meet each other */
+    bool sparse; /* most fields are left out: a message with everything in it is refused by the first check */
+    const char *const *words; /* with `small`: the handful of names; NULL = one of its own */
+    uint32_t word_count;
 };
 
 /* Fills a struct with values that its table allows. */

@@ -870,8 +870,36 @@ static void older_picture_arrives_late(void **state) {
     SAY(.kind = TW_QUIET);
 }
 
+/* ---- tenancy ---- */
+
+#define TOUCH(what, by_, of_, flow_) .kind = (what), .as.touch = {.by = bytes(by_), .of = bytes(of_), .flow = (flow_)}
+
+static void everybody_touches_his_own(void **state) {
+    (void)state;
+    SAY(TOUCH(TW_CHANGED, "acme", "acme", 1));
+    SAY(TOUCH(TW_CHANGED, "acme", "acme", 0));
+    SAY(TOUCH(TW_TOLD, "bolt", "bolt", 2));
+}
+
+static void flow_of_another_is_changed(void **state) {
+    (void)state;
+    OBJECTION("tenancy", TOUCH(TW_CHANGED, "mallory", "acme", 1));
+}
+
+static void worker_of_another_is_changed(void **state) {
+    (void)state;
+    OBJECTION("tenancy", TOUCH(TW_CHANGED, "mallory", "acme", 0));
+}
+
+static void job_of_another_is_told(void **state) {
+    (void)state;
+    OBJECTION("tenancy", TOUCH(TW_TOLD, "acm", "acme", 1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        T(everybody_touches_his_own), T(flow_of_another_is_changed), T(worker_of_another_is_changed),
+        T(job_of_another_is_told),
         T(a_key_is_as_wide_as_it_is_set), T(a_width_that_was_lost_does_not_count), T(a_tenant_runs_as_many_as_it_may),
         T(a_rate_is_kept), T(a_rate_is_exceeded), T(processes_of_a_lost_attempt_may_overlap),
         T(processes_with_one_key_exclude_each_other),
