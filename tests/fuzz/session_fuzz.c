@@ -189,6 +189,25 @@ static void say_store(struct play *p, uint32_t place) {
     }
 }
 
+/* What changes flows, jobs and workers, by a name that means one of them. */
+static void say_touch(struct play *p) {
+    static const enum wire_op ops[] = {WIRE_CANCEL, WIRE_RETRY, WIRE_DISCARD, WIRE_RERUN};
+    static const char *const targets[] = {"f11", "f12", "f13", "f11/a", "f12/a", "f13/a", "f11/b", "f14"};
+    struct wire_name target = {slice_str(targets[pick(p, 8)])};
+    struct wire_drain drain = {.worker = pick(p, 2) ? SLICE("w-000001") : SLICE("v-000002")};
+    switch (pick(p, 8)) {
+    case 0:
+        drain.end = true;
+        put_message(p, WIRE_DRAIN, &drain);
+        return;
+    case 1: put_message(p, WIRE_DRAIN, &drain); return;
+    case 2: put_message(p, WIRE_PAUSE, &(struct wire_pause){.name = target.name}); return;
+    case 3: put_message(p, WIRE_COMPLETE, &(struct wire_complete){.job = target.name}); return;
+    case 4: put_message(p, WIRE_VERDICT, &(struct wire_verdict){.job = target.name}); return;
+    default: put_message(p, ops[pick(p, 4)], &(struct wire_targets){.targets = {&target, 1}});
+    }
+}
+
 /* A stranger's place in the alphabet: any opcode, also one that there is not, with what its table allows. */
 static void say_anything(struct play *p) {
     uint8_t op = (uint8_t)pick(p, 256);
@@ -208,6 +227,7 @@ static void say_native(struct play *p, uint32_t place) {
     case 7: say_worker(p, place); return;
     case 8:
     case 9: say_store(p, place); return;
+    case 15: say_touch(p); return;
     default: say_anything(p);
     }
 }
