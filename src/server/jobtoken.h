@@ -13,7 +13,13 @@ bool jobtoken_is_one(struct slice text); /* by its looks */
 /* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or its flow is gone. */
 CHECKED enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
                                 struct why *why);
-/* Whether the attempt is still open; asked with each request. */
+/* Whether the attempt is still open; asked with each request (request_check). */
 bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a);
+
+/* What a job has open when its attempt ends, ends with it: a watch, a stream, a wait, an upload. n->job was set. */
+void jobtoken_attend(struct server *s, struct session *n);
+void jobtoken_leave(struct server *s, struct session *n); /* nothing if it does not attend */
+void jobtoken_event(struct server *s, const struct event *e);
+void jobtoken_turn(struct server *s); /* behind the effects of a pass: ends those whose attempt is over */
 
 #endif
