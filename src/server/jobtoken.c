@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hash.h"
 #include "proof.h"
+#include "session.h"
 #include "show.h"
+#include "web_stream.h"
 
 #define PREFIX "rvj_"
 #define NAME_SHOWN_MAX 100u
@@ -71,4 +74,60 @@ enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret,
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(of.tenant));
     *ret_job = a;
     return ERR_OK;
+}
+
+/* ---- sessions ---- */
+
+static uint64_t key_of(struct job_ref job) {
+    return hash_mix(job.flow.v ^ hash_mix(job.ordinal)) | 1;
+}
+
+void jobtoken_attend(struct server *s, struct session *n) {
+    uint64_t key = key_of(n->job.job);
+    if (n->job_key == key) return;
+    jobtoken_leave(s, n);
+    n->job_key = key;
+    n->job_next = map_get(&s->sessions_by_job, key);
+    map_put(&s->sessions_by_job, key, map_get(&s->session_by_conn, n->conn.v));
+}
+
+void jobtoken_leave(struct server *s, struct session *n) {
+    if (n->job_key == 0) return;
+    uint32_t own = map_get(&s->session_by_conn, n->conn.v), at = map_get(&s->sessions_by_job, n->job_key);
+    if (at == own && n->job_next == 0) {
+        map_del(&s->sessions_by_job, n->job_key);
+    } else if (at == own) {
+        map_put(&s->sessions_by_job, n->job_key, n->job_next);
+    } else {
+        struct session *before = pool_at(&s->sessions, at);
+        while (before->job_next != own) before = pool_at(&s->sessions, before->job_next);
+        before->job_next = n->job_next;
+    }
+    n->job_key = 0;
+    n->job_next = 0;
+}
+
+void jobtoken_event(struct server *s, const struct event *e) {
+    if (s->sessions_by_job.count == 0 || e->kind != EVENT_JOB) return;
+    if (!job_state_is_active(e->from) || job_state_is_active(e->to)) return;
+    for (uint32_t i = map_get(&s->sessions_by_job, key_of(e->job)); i != 0;) {
+        const struct session *n = pool_at(&s->sessions, i);
+        *(conn_id *)vec_push(&s->jobs_ended) = n->conn;
+        i = n->job_next;
+    }
+}
+
+/* By HTTP a connection is whose request it has now: between two of them it is nobody's. */
+static bool is_idle(const struct session *n) {
+    const struct web *w = n->web;
+    return w != NULL && !w->busy && w->upload == 0 && !web_stream_is_open(w);
+}
+
+void jobtoken_turn(struct server *s) {
+    for (uint32_t i = 0; i < s->jobs_ended.count; i++) {
+        struct session *n = session_of(s, *(conn_id *)vec_at(&s->jobs_ended, i));
+        if (n == NULL || n->job.job.flow.v == 0 || is_idle(n) || jobtoken_is_open(s, &n->job)) continue;
+        session_refuse(s, n, 0, ERR_FORBIDDEN, "the attempt that this token is of is over");
+    }
+    s->jobs_ended.count = 0;
 }

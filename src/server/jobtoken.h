@@ -17,7 +17,13 @@ CHECKED enum err jobtoken_check(struct server *s, struct slice text, struct call
 uint8_t jobtoken_rights(const struct caller *c);
 /* A job whose token has no further rights: for it, any flow but its own is not there. */
 bool jobtoken_is_confined(const struct session *n);
-/* Whether the attempt is still open; asked with each request. */
+/* Whether the attempt is still open; asked with each request (request_check). */
 bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a);
+
+/* What a job has open when its attempt ends, ends with it: a watch, a stream, a wait, an upload. n->job was set. */
+void jobtoken_attend(struct server *s, struct session *n);
+void jobtoken_leave(struct server *s, struct session *n); /* nothing if it does not attend */
+void jobtoken_event(struct server *s, const struct event *e);
+void jobtoken_turn(struct server *s); /* behind the effects of a pass: ends those whose attempt is over */
 
 #endif

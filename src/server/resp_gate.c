@@ -2,6 +2,7 @@
  * token, or as a user that the kernel vouches for. */
 #include <stdio.h>
 
+#include "jobtoken.h"
 #include "resp_impl.h"
 #include "resp_session.h"
 #include "session.h"
@@ -42,6 +43,7 @@ bool resp_login(struct resp_ask *x, struct slice name, struct slice token) {
     if (e != ERR_OK) {
         n->who = before;
         n->job = job;
+        if (job.job.flow.v != 0) jobtoken_attend(x->s, n);
         server_log(x->s, SERVER_WARN, "refused", "%s: RESP: %s", n->address, why.text);
         resp_errorf(&x->out, "%s %s", e == ERR_FORBIDDEN ? "NOPERM" : "WRONGPASS", why.text);
         return false;

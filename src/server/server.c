@@ -11,6 +11,7 @@
 #include "assign.h"
 #include "call.h"
 #include "hash.h"
+#include "jobtoken.h"
 #include "judge.h"
 #include "panic.h"
 #include "past.h"
@@ -141,6 +142,7 @@ static void release(struct server *s) {
             playground_event(s, &e.as.event);
             orion_stream_event(s, &e);
             titan_gates_event(s, &e.as.event);
+            jobtoken_event(s, &e.as.event);
             break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
@@ -155,6 +157,7 @@ static void release(struct server *s) {
         }
         if (g != NULL) g->left(g->ctx, &e);
     }
+    jobtoken_turn(s);
     assign_flush_all(s);
 }
 
@@ -550,6 +553,8 @@ static struct server *server_new(const struct server_world *world, const struct 
     pool_init(&s->calls, sizeof(struct call), CALLS_MAX);
     map_init(&s->session_by_conn);
     map_init(&s->session_by_worker);
+    map_init(&s->sessions_by_job);
+    vec_init(&s->jobs_ended, sizeof(conn_id));
     web_init(s);
     vec_init(&s->strangers, sizeof(conn_id));
     vec_init(&s->hung_up, sizeof(struct goner));
@@ -572,6 +577,8 @@ static void server_free(struct server *s) {
     pool_fini(&s->calls);
     map_fini(&s->session_by_conn);
     map_fini(&s->session_by_worker);
+    map_fini(&s->sessions_by_job);
+    vec_fini(&s->jobs_ended);
     web_fini(s);
     playground_fini(s);
     orion_fini(s);

@@ -82,6 +82,8 @@ struct session {
     uint8_t peer;  /* enum wire_peer */
     struct caller who;
     struct attempt_effect job; /* came with the token of this attempt; flow 0 = it did not */
+    uint64_t job_key;          /* under which it is in sessions_by_job (jobtoken.c); 0 = it is not */
+    uint32_t job_next;         /* the next one there */
     uint32_t calls; /* not answered yet */
     bool watches;   /* keys of the store, or did */
     struct u32vec watch_ids; /* requests that watch */
@@ -252,6 +254,8 @@ struct server {
     struct pool sessions;
     struct map session_by_conn;
     struct map session_by_worker; /* number of the worker -> session */
+    struct map sessions_by_job;   /* a job -> the first session that came with a token of it */
+    struct vec jobs_ended;        /* conn_id: of these perhaps, since the last look */
     struct vec strangers;         /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
     struct webs webs;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "assign.h"
+#include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
 #include "vouch.h"
@@ -126,6 +127,7 @@ static void forget(struct server *s, struct session *n) {
         }
     }
     session_worker_remove(s, n);
+    jobtoken_leave(s, n);
     web_close(s, n);
     titan_close(s, n);
     resp_close(s, n);
@@ -142,7 +144,8 @@ static void forget(struct server *s, struct session *n) {
     vec_fini(&n->marks);
     bytes_free(n->worker);
     uint32_t index = map_del(&s->session_by_conn, n->conn.v);
-    ENSURE(n->worker_number == 0 && pool_at(&s->sessions, index) == n); /* no table names its place any more */
+    ENSURE(n->worker_number == 0 && n->job_key == 0); /* no table names its place any more */
+    ENSURE(pool_at(&s->sessions, index) == n);
     pool_free(&s->sessions, index);
 }
 

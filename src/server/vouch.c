@@ -46,7 +46,11 @@ static enum err vouch_caller(struct server *s, struct session *n, struct slice t
     bool is_job = jobtoken_is_one(token);
     enum err e = check_way(s, n, is_job || callback_is_one(token), why);
     if (e != ERR_OK) return e;
-    if (is_job) return jobtoken_check(s, token, &n->who, &n->job, why);
+    if (is_job) {
+        e = jobtoken_check(s, token, &n->who, &n->job, why);
+        if (e == ERR_OK) jobtoken_attend(s, n);
+        return e;
+    }
     if (callback_is_one(token)) return callback_caller(s, token, &n->who, why);
     if (token.len > 0) return vouch_token(s, n, token, why);
     if (n->certified.roles != 0) {

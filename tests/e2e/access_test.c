@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "realshell.h"
+#include "webclient.h"
 #include "wireclient.h"
 
 static struct realserver server;
@@ -141,10 +142,73 @@ static void a_token_dies_with_its_attempt(void **state) {
     write_file("t1.go", "");
     with_id(args, sizeof args, "wait @ --server $S", own);
     realshell_must(&shell, args);
-    (void)wireclient_refused(&c, WIRE_GET, &get, ERR_UNAUTHENTICATED); /* also who was there before */
+    struct wiregot got; /* whoever was there before is hung up on */
+    assert_true(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
+    assert_int_equal(got.op, WIRE_ERROR);
+    assert_int_equal(got.request, 0);
+    assert_false(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
     wireclient_close(&c);
     with_id(args, sizeof args, "ls @ --server $S", own);
     realshell_refused(&shell, token, args, 4, "the attempt that this token is of is over");
+}
+
+/* What still comes until the server hangs up. */
+static const char *rest_of(struct webclient *c) {
+    static char text[4096];
+    while (!webclient_is_closed(c)) assert_true(c->in.len < sizeof text);
+    snprintf(text, sizeof text, "%.*s", (int)c->in.len, (const char *)c->in.at);
+    return text;
+}
+
+/* A watch, a wait, a channel by RESP, a stream of events by HTTP, an upload that is under way. */
+static void what_a_job_has_open_ends_with_its_attempt(void **state) {
+    (void)state;
+    char own[32], token[200], text[512], args[256];
+    struct wireclient watcher, waiter;
+    struct webclient channel, events, upload, late;
+    struct wiregot got;
+    worker_start();
+    (void)waiting_job("t1", own, token);
+    const char *secret = token + strlen("REEVE_TOKEN=");
+    wireclient_open(&watcher, server.address, secret, WIRE_PEER_CLIENT);
+    struct wire_kv_watch watch = {.key = SLICE("c"), .channel = true};
+    (void)wireclient_ask(&watcher, WIRE_KV_WATCH, &watch, WIRE_KV_EVENT);
+    wireclient_open(&waiter, server.address, secret, WIRE_PEER_CLIENT);
+    struct wire_name target = {slice_str(own)};
+    struct wire_wait wait = {.targets = {&target, 1}};
+    (void)wireclient_send(&waiter, WIRE_WAIT, &wait);
+    webclient_open(&channel, server.address, NULL);
+    snprintf(text, sizeof text, "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n",
+             strlen(secret), secret);
+    webclient_send(&channel, text);
+    (void)webclient_until(&channel, "subscribe");
+    webclient_open(&events, server.address, secret);
+    webclient_ask_only(&events, "GET", "/api/v1/store/events?key=c&channel=true", NULL);
+    (void)webclient_until(&events, "event-stream");
+    webclient_open(&upload, server.address, NULL);
+    snprintf(
+        text, sizeof text,
+        "POST /api/v1/blobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 9\r\n\r\nhalf",
+        secret);
+    webclient_send(&upload, text);
+    write_file("t1.go", "");
+    with_id(args, sizeof args, "wait @ --server $S", own);
+    realshell_must(&shell, args);
+    realshell_must(&shell, "kv publish c later --server $S");
+    while (wireclient_next(&watcher, WIRECLIENT_WAIT_MS, &got)) assert_int_not_equal(got.op, WIRE_KV_EVENT);
+    while (wireclient_next(&waiter, WIRECLIENT_WAIT_MS, &got)) assert_int_not_equal(got.op, WIRE_PONG);
+    assert_null(strstr(rest_of(&channel), "later"));
+    assert_null(strstr(rest_of(&events), "later"));
+    assert_has(rest_of(&upload), "HTTP/1.1 403");
+    webclient_open(&late, server.address, secret);
+    struct webgot said = webclient_ask(&late, "POST", "/api/v1/blobs", "too late");
+    assert_int_equal(said.status, 401);
+    wireclient_close(&watcher);
+    wireclient_close(&waiter);
+    webclient_close(&channel);
+    webclient_close(&events);
+    webclient_close(&upload);
+    webclient_close(&late);
 }
 
 static void another_attempt_has_another_token(void **state) {
@@ -346,6 +410,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_sees_its_own_flow_and_nothing_else, setup, teardown),
         cmocka_unit_test_setup_teardown(a_token_dies_with_its_attempt, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_job_has_open_ends_with_its_attempt, setup, teardown),
         cmocka_unit_test_setup_teardown(another_attempt_has_another_token, setup, teardown),
         cmocka_unit_test_setup_teardown(a_token_survives_a_killed_server, setup, teardown),
         cmocka_unit_test_setup_teardown(a_job_adds_to_its_own_flow_within_its_means, setup, teardown),

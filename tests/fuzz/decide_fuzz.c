@@ -490,7 +490,7 @@ static void step(struct lab *l) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct lab l = {.source = {data, data + size}, .in = {{1700000000000}, {1000}, 42, UINT64_MAX}};
-    l.g = (struct tlvgen){tlvgen_draw_byte, &l.source, &l.arena, true};
+    l.g = (struct tlvgen){.draw = tlvgen_draw_byte, .ctx = &l.source, .arena = &l.arena, .small = true};
     arena_init(&l.arena, 65536, (size_t)1 << 26);
     buf_init(&l.journal, (size_t)1 << 28);
     vec_init(&l.batches, sizeof(struct batch));

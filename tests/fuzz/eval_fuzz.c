@@ -29,7 +29,7 @@ static void check_json(struct slice text, const struct limits *limits) {
 }
 
 static void check_expression(struct slice text, const struct limits *limits) {
-    struct expr_input in = {"fuzz", text, &scope, limits};
+    struct expr_input in = {"fuzz", text, &scope, limits, NULL};
     struct buf first, second;
     struct why why = {{0}}, again = {{0}};
     uint32_t count = 0;

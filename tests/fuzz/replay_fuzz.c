@@ -108,7 +108,7 @@ static void drawn_records(struct replay *r, struct slice in) {
     struct tlvgen_bytes source = {in.ptr, in.ptr + in.len};
     struct arena arena;
     arena_init(&arena, 65536, (size_t)1 << 26);
-    struct tlvgen g = {tlvgen_draw_byte, &source, &arena, true};
+    struct tlvgen g = {.draw = tlvgen_draw_byte, .ctx = &source, .arena = &arena, .small = true};
     struct buf frame;
     buf_init(&frame, (size_t)1 << 20);
     for (int i = 0; i < RECORDS_MAX && source.at < source.end; i++) {

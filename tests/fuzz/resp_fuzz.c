@@ -62,6 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t half = all.len / 2 < 200 ? all.len / 2 : 200;
     struct slice pattern = slice_of(all.ptr, half), text = slice_of(all.ptr + half, half);
     struct slice prefix = pattern_prefix(pattern);
-    if (pattern_matches(pattern, text)) ENSURE(text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0);
+    uint64_t steps = 0;
+    bool matches = pattern_matches(pattern, text, &steps);
+    ENSURE(!matches || (text.len >= prefix.len && memcmp(text.ptr, prefix.ptr, prefix.len) == 0));
+    ENSURE(steps <= (pattern.len + 1) * (text.len + 1) * 4);
     return 0;
 }

@@ -49,7 +49,7 @@ static void draw_stream(struct stream *out, struct slice in) {
     struct tlvgen_bytes source = {in.ptr, in.ptr + in.len};
     struct arena arena;
     arena_init(&arena, 65536, (size_t)1 << 26);
-    struct tlvgen g = {tlvgen_draw_byte, &source, &arena, true};
+    struct tlvgen g = {.draw = tlvgen_draw_byte, .ctx = &source, .arena = &arena, .small = true};
     struct snap_header header = {
         .epoch = 1, .lsn = 100, .now_ms = 1000, .flow_last = 10, .question_last = 10, .worker_last = 10};
     put(out, OBJ_HEADER, &header);

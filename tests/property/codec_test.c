@@ -34,7 +34,7 @@ struct coder {
 static void coder_init(struct coder *c, uint64_t seed) {
     c->random.state = seed;
     arena_init(&c->arena, 65536, (size_t)1 << 28);
-    c->gen = (struct tlvgen){draw, &c->random, &c->arena, false};
+    c->gen = (struct tlvgen){.draw = draw, .ctx = &c->random, .arena = &c->arena};
     buf_init(&c->first, (size_t)1 << 24);
     buf_init(&c->second, (size_t)1 << 24);
 }

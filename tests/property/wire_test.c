@@ -22,7 +22,7 @@ static uint64_t draw(void *ctx) {
 static void coder_init(struct coder *c, uint64_t seed) {
     c->random.state = seed;
     arena_init(&c->arena, 65536, (size_t)1 << 28);
-    c->gen = (struct tlvgen){draw, &c->random, &c->arena, false};
+    c->gen = (struct tlvgen){.draw = draw, .ctx = &c->random, .arena = &c->arena};
     buf_init(&c->first, FRAME_MAX);
     buf_init(&c->second, FRAME_MAX);
 }

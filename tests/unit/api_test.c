@@ -246,7 +246,7 @@ static bool has_json(const struct tlv_desc *d) {
 static void messages_come_back_from_json(void **state) {
     (void)state;
     struct test_random random = {77};
-    struct tlvgen gen = {draw, &random, &arena, true};
+    struct tlvgen gen = {.draw = draw, .ctx = &random, .arena = &arena, .small = true};
     struct buf text, once, again;
     uint32_t compared = 0;
     buf_init(&text, (size_t)1 << 24);
