@@ -103,6 +103,13 @@ static enum err op_read(struct space *space, const char *name, const char *insid
     return op_read_at(space, name, inside, 0, SIZE_MAX, ret, why);
 }
 
+static enum err op_size(struct space *space, const char *name, const char *inside, uint64_t *ret, struct why *why) {
+    const struct file *f = file_of(dir_of((struct simspace *)space, name), inside);
+    if (f == NULL) return why_set(why, ERR_NOT_FOUND, "no file %s", inside);
+    *ret = f->bytes.len;
+    return ERR_OK;
+}
+
 static void op_match(struct space *space, const char *name, const char *pattern, space_match_fn each, void *ctx) {
     struct dir *d = dir_of((struct simspace *)space, name);
     for (uint32_t i = 0; d != NULL && i < d->files.count; i++) {
@@ -111,7 +118,8 @@ static void op_match(struct space *space, const char *name, const char *pattern,
     }
 }
 
-static const struct space_ops ops = {op_make, op_path, op_write, op_write_at, op_read, op_read_at, op_match, op_remove};
+static const struct space_ops ops = {op_make,    op_path, op_write, op_write_at, op_read,
+                                     op_read_at, op_size, op_match, op_remove};
 
 void simspace_put(struct simspace *s, const char *name, const char *inside, struct slice bytes) {
     struct why why;

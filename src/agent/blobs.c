@@ -159,10 +159,21 @@ void blobs_keep_result(struct attempt *t, const char *inside) {
     item_add(t, inside)->is_result = true;
 }
 
+static void keep_failed(struct agent *a, struct attempt *t, const char *why) {
+    blobs_stop(a, t);
+    run_kept(a, t, why);
+}
+
 static void keep_begin(struct agent *a, struct attempt *t) {
     struct wire_blob_begin begin = {0}; /* the server hashes it anyway, and knows it when it has it */
+    struct why why = {{0}};
     t->transfer.step = TRANSFER_BEGIN;
     t->transfer.offset = 0;
+    /* So that one that is too long is refused before it is sent. */
+    if (a->w.space->ops->size(a->w.space, t->space, item_now(t)->inside, &begin.bytes, &why) != ERR_OK) {
+        keep_failed(a, t, why.text);
+        return;
+    }
     ask(a, t, WIRE_BLOB_BEGIN, &begin);
 }
 
@@ -171,11 +182,6 @@ bool blobs_keep(struct agent *a, struct attempt *t) {
     t->transfer.step = TRANSFER_BEGIN;
     if (a->link.state == LINK_UP) keep_begin(a, t);
     return true;
-}
-
-static void keep_failed(struct agent *a, struct attempt *t, const char *why) {
-    blobs_stop(a, t);
-    run_kept(a, t, why);
 }
 
 /* The next part, or the end. */

@@ -10,6 +10,7 @@
 /*     name                        default         least  most            unit      reason */
 #define LIMIT_TABLE(X)                                                                                                \
     X(flows_max,                   4000000,        1,     100000000,      "flows",  "flows in memory, about 300 B each beside their jobs") \
+    X(flows_tenant_share,          90,             1,     100,            "percent","of flows_max, for one tenant; 100: all of them") \
     X(jobs_max,                    20000000,       1,     200000000,      "jobs",   "jobs in memory, about 100 B each beside their spec") \
     X(flow_jobs_max,               2000000,        1,     100000000,      "jobs",   "jobs of one flow, added ones included") \
     X(submit_jobs_max,             10000,          1,     100000,         "jobs",   "jobs in one submit; larger flows come in parts, so that no step stalls the loop") \
@@ -118,6 +119,8 @@
     X(vault_reserve_bytes,         1073741824,     0,     1099511627776,  "bytes",  "free disk at which blobs and logs stop, so that the journal can go on") \
     X(blob_bytes_max,              10737418240,    1,     32212254720,    "bytes",  "one blob; the block table of a pack addresses 32 GiB") \
     X(blobs_max,                   4000000,        1,     400000000,      "blobs",  "blobs of all tenants, about 130 B of memory each") \
+    X(blob_tenant_bytes_max,       1125899906842624, 1,   1125899906842624, "bytes","blobs of one tenant; more is refused for good, so that a job which keeps a file fails and does not wait") \
+    X(blob_tenant_share,           80,             1,     100,            "percent","of the room that blobs have on the disk, for one tenant, as soon as there are several; 100: all of it") \
     X(blob_grace_ms,               3600000,        0,     2592000000,     "ms",     "how long a blob stays after its last put though nothing names it: its submit may be on the way") \
     X(blob_sweep_ms,               600000,         10,    86400000,       "ms",     "how often blobs that nothing names any more are looked for") \
     X(logs_max,                    4000000,        1,     400000000,      "logs",   "attempts whose log is kept, about 200 B of memory each") \

@@ -444,6 +444,12 @@ bool engine_should_fill(const struct engine *e) {
     return e->in.journal_free_bytes / 2 < e->state.reserved_bytes;
 }
 
+#define SMALL_SUBMIT_BYTES (2048u + 4u * ATTEMPT_RECORD_BYTES) /* a job with three retries: see decide_submit.c */
+
+bool engine_takes_work(const struct engine *e, uint64_t journal_free_bytes) {
+    return journal_free_bytes == UINT64_MAX || e->state.reserved_bytes + SMALL_SUBMIT_BYTES <= journal_free_bytes;
+}
+
 bool engine_has_work(const struct engine *e) {
     const struct state *s = &e->state;
     bool has_memory = s->buried.count || s->store.dropped_spaces.count || s->store.dropped_sets.count;

@@ -84,6 +84,8 @@ bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records);
 /* True when the journal is nearly down to what was promised to accepted work and the open batch does not fill a
  * block yet: the caller should wait a few milliseconds for more before it appends, so that padding does not eat the
  * promise. */
+/* Whether a journal with that much room could promise a small submit what it may need. */
+bool engine_takes_work(const struct engine *e, uint64_t journal_free_bytes);
 bool engine_should_fill(const struct engine *e);
 /* True while a long consequence is waiting for its next step: call begin/finish again soon. */
 bool engine_has_work(const struct engine *e);

@@ -68,6 +68,7 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
     f->web = &flow_no_web;
     f->head = keep(&f->arena, head);
     map_put(&s->flow_by_id, id, index);
+    tenant_at(s, tenant)->flows++;
     f->shelf = SHELF_NONE;
     flow_shelve(s, f);
     if (id > s->flow_last) s->flow_last = id;

@@ -201,6 +201,7 @@ void flow_free(struct state *s, uint32_t flow) {
     REQUIRE(f->jobs.count == 0);
     REQUIRE(!f->is_working);
     map_del(&s->leaving_by_id, f->id);
+    tenant_at(s, f->tenant)->flows--;
     f->id = 0;
     if (flow_bytes(f) > RELEASE_BYTES) {
         u32vec_push(&s->buried, flow);

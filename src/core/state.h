@@ -306,6 +306,7 @@ struct tenant {
     uint64_t queued, queued_bytes;   /* index: jobs that have not ended, and their messages */
     uint32_t memo_oldest, memo_newest; /* index: results kept, a list by age */
     uint64_t memo_count, memo_bytes;   /* index: how many, and what they cost */
+    uint32_t flows;                    /* index: in memory */
 };
 
 /* A limit with a name, of one tenant: a concurrency key or a rate. It lives while it is set or a profile names it. */

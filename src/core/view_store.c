@@ -42,6 +42,10 @@ bool view_member(const struct state *s, wall_time now, struct store_place place,
     return it && it->kind == ITEM_SET && member_find(&s->store, it->as.set, member);
 }
 
+uint32_t view_tenant_count(const struct state *s) {
+    return s->tenants.count;
+}
+
 uint32_t view_tenant_number(const struct state *s, struct slice tenant) {
     return tenant_find(s, tenant);
 }

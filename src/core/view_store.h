@@ -44,6 +44,7 @@ bool view_members(const struct state *s, wall_time now, struct store_place place
                   const struct store_page *page, view_text_fn each, void *ctx, struct slice *ret_last);
 
 /* The number of a tenant, which it keeps; 0 = nobody has heard of it. */
+uint32_t view_tenant_count(const struct state *s); /* that were ever seen */
 uint32_t view_tenant_number(const struct state *s, struct slice tenant);
 uint64_t view_space_keys(const struct state *s, struct store_place place); /* with those that are just over */
 

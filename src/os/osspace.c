@@ -273,6 +273,19 @@ static enum err op_read(struct space *s, const char *name, const char *inside, s
     return op_read_at(s, name, inside, 0, SIZE_MAX, ret, why);
 }
 
+static enum err op_size(struct space *s, const char *name, const char *inside, uint64_t *ret, struct why *why) {
+    int fd = -1;
+    struct stat st;
+    enum err e = plain_open(s, name, inside, &fd, why);
+    if (e != ERR_OK) return e;
+    if (fstat(fd, &st) != 0)
+        e = fail(why, "stat", inside);
+    else
+        *ret = (uint64_t)st.st_size;
+    (void)close(fd);
+    return e;
+}
+
 static void op_match(struct space *s, const char *name, const char *pattern, space_match_fn each, void *ctx) {
     char path[SPACE_PATH_MAX];
     glob_t found;
@@ -293,6 +306,7 @@ static const struct space_ops ops = {
     .write_at = op_write_at,
     .read = op_read,
     .read_at = op_read_at,
+    .size = op_size,
     .match = op_match,
     .remove = op_remove,
 };

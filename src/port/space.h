@@ -33,6 +33,8 @@ struct space_ops {
     /* Appends at most `most` bytes; none at its end. */
     enum err (*read_at)(struct space *s, const char *name, const char *inside, uint64_t offset, size_t most,
                         struct buf *ret, struct why *why);
+    /* How long the file is; the same errors as read. */
+    enum err (*size)(struct space *s, const char *name, const char *inside, uint64_t *ret, struct why *why);
     /* Each plain file that the pattern fits (* and ? match inside a name), relative as the pattern is. */
     void (*match)(struct space *s, const char *name, const char *pattern, space_match_fn each, void *ctx);
     void (*remove)(struct space *s, const char *name); /* fine when there is none */

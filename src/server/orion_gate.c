@@ -146,7 +146,7 @@ static bool check_rate(struct server *s, struct session *n) {
 
 /* What anyone may ask. */
 static bool answer_health(struct server *s, struct session *n, enum orion_call call) {
-    bool well = call == ORION_HEALTH || (!s->draining && s->append != APPEND_FULL);
+    bool well = call == ORION_HEALTH || server_unready(s) == NULL;
     if (call != ORION_HEALTH && call != ORION_READY) return false;
     if (well)
         web_say_status(s, n, 200, call == ORION_HEALTH ? "alive" : "ready");

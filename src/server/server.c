@@ -103,6 +103,13 @@ static uint64_t journal_room(struct server *s) {
     return s->room_bytes;
 }
 
+const char *server_unready(struct server *s) {
+    if (s->draining) return "stopping";
+    if (s->append == APPEND_FULL) return "the journal has no room";
+    bool takes = engine_takes_work(s->engine, journal_room(s));
+    return takes ? NULL : "the disk has no room for new work beside what was accepted: free some space";
+}
+
 static void inputs(struct server *s, struct inputs *ret) {
     struct clock *c = s->world.clock;
     mono_time mono = c->mono(c);

@@ -307,6 +307,9 @@ enum err server_command(struct server *s, conn_id conn, uint32_t request, const 
 /* The same with the answer at once, for who holds it back until engine_lsn of this moment is durable. */
 void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret);
 
+/* Why it takes no new work now, for who looks after the machine; NULL: it does. */
+const char *server_unready(struct server *s);
+
 static inline const struct state *server_state(const struct server *s) {
     return engine_state(s->engine);
 }

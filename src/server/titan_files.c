@@ -22,7 +22,7 @@ void titan_keep(struct server *s, struct session *n, struct slice bytes, titan_t
     uint64_t number = 0;
     t->request = t->request == UINT32_MAX ? 1 : t->request + 1;
     t->told = then;
-    enum err e = upload_begin(s, n, NULL, &number, &why);
+    enum err e = upload_begin(s, n, bytes.len, NULL, &number, &why);
     for (size_t at = 0; e == ERR_OK && at < bytes.len; at += PIECE_BYTES) {
         size_t left = bytes.len - at;
         e = upload_part(s, number, slice_of(bytes.ptr + at, left < PIECE_BYTES ? left : PIECE_BYTES), &why);

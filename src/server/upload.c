@@ -6,6 +6,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "stream.h"
+#include "view_store.h"
 
 #define UPLOADS_MAX 4000u
 #define BUSY_RETRY_MS 50u
@@ -61,10 +62,24 @@ static uint32_t place_of(const struct server *s, uint64_t number) {
     return number == 0 ? 0 : map_get(&s->streams.upload_by_number, number);
 }
 
-enum err upload_begin(struct server *s, const struct session *n, const blob_hash *expected, uint64_t *ret,
-                      struct why *why) {
+/* Where there are tokens of tenants, or flows of several, none of them may have the whole disk. */
+static bool has_tenants(const struct server *s) {
+    if (view_tenant_count(server_state(s)) > 1) return true;
+    for (uint32_t i = 0; i < s->auth.tokens.count; i++)
+        if (((const struct token *)vec_at(&s->auth.tokens, i))->caller.tenant[0] != 0) return true;
+    return false;
+}
+
+enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes, const blob_hash *expected,
+                      uint64_t *ret, struct why *why) {
     struct streams *x = &s->streams;
     enum err e = request_check(s, n, WIRE_BLOB_PUT, NULL, why); /* whatever it came by */
+    if (e != ERR_OK) return e;
+    if (bytes > (uint64_t)s->limits->blob_bytes_max)
+        return why_set(why, ERR_LIMIT, "the blob has %llu bytes, more than %lld (blob_bytes_max)",
+                       (unsigned long long)bytes, (long long)s->limits->blob_bytes_max);
+    blobs_share(s->vault.blobs, has_tenants(s));
+    e = blobs_admit(s->vault.blobs, stream_tenant(n), bytes, why);
     if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);
     if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
@@ -133,10 +148,6 @@ void stream_blob_begin(struct server *s, struct request *r) {
     struct why why = {{0}};
     blob_hash hash = {{0}};
     uint64_t bytes = 0;
-    if (m->bytes > (uint64_t)s->limits->blob_bytes_max) {
-        refuse(s, r, ERR_LIMIT, "the blob is too large (blob_bytes_max)");
-        return;
-    }
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
         if (blobs_touch(s->vault.blobs, stream_tenant(r->session), &hash) &&
@@ -147,7 +158,7 @@ void stream_blob_begin(struct server *s, struct request *r) {
         }
     }
     uint64_t number = 0;
-    enum err e = upload_begin(s, r->session, m->hash.len == DIGEST_BYTES ? &hash : NULL, &number, &why);
+    enum err e = upload_begin(s, r->session, m->bytes, m->hash.len == DIGEST_BYTES ? &hash : NULL, &number, &why);
     if (e != ERR_OK)
         refuse(s, r, e, why.text);
     else
@@ -204,7 +215,7 @@ void stream_blob_put(struct server *s, struct request *r) {
     const struct wire_blob_put *m = r->message;
     struct why why = {{0}};
     uint64_t number = 0;
-    enum err e = upload_begin(s, r->session, NULL, &number, &why);
+    enum err e = upload_begin(s, r->session, m->data.len, NULL, &number, &why);
     for (size_t at = 0; e == ERR_OK && at < m->data.len; at += PIECE_BYTES) {
         size_t left = m->data.len - at;
         e = upload_part(s, number, slice_of(m->data.ptr + at, left < PIECE_BYTES ? left : PIECE_BYTES), &why);

@@ -216,9 +216,10 @@ static bool answer_health(struct server *s, struct session *n) {
     bool alive = slice_eq(r->path, SLICE("/healthz")), ready = slice_eq(r->path, SLICE("/readyz"));
     char allow[64];
     if (!alive && !ready) return false;
-    bool well = alive || (!s->draining && s->append != APPEND_FULL);
+    const char *unready = server_unready(s);
+    bool well = alive || unready == NULL;
     if (r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD)
-        web_say_status(s, n, well ? 200 : 503, well ? "ok" : s->draining ? "stopping" : "the journal has no room");
+        web_say_status(s, n, well ? 200 : 503, well ? "ok" : unready);
     else
         web_say_error(s, n, ERR_UNSUPPORTED, 405, "this path answers to GET", NULL,
                       allow_of(1u << HTTP_VERB_GET | 1u << HTTP_VERB_HEAD, allow));

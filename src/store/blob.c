@@ -20,7 +20,11 @@ static void key_make(uint8_t to[BLOB_KEY_BYTES], uint32_t tenant, const uint8_t 
     memcpy(to + 4, hash, DIGEST_BYTES);
 }
 
-static struct bytes **tenant_at(const struct blobs *b, uint32_t i) {
+static uint32_t key_tenant(const uint8_t key[BLOB_KEY_BYTES]) {
+    return (uint32_t)key[0] << 24 | (uint32_t)key[1] << 16 | (uint32_t)key[2] << 8 | key[3];
+}
+
+static struct blob_tenant *tenant_at(const struct blobs *b, uint32_t i) {
     return pool_at(&b->tenants, i);
 }
 
@@ -29,7 +33,7 @@ static struct slice tenant_of(const void *ctx, uint32_t value) {
 }
 
 struct slice blob_tenant(const struct blobs *b, uint32_t tenant) {
-    return bytes_slice(*tenant_at(b, tenant));
+    return bytes_slice(tenant_at(b, tenant)->name);
 }
 
 static uint32_t tenant_find(const struct blobs *b, struct slice name) {
@@ -41,7 +45,7 @@ static uint32_t tenant_enter(struct blobs *b, struct slice name) {
     if (i != 0) return i;
     i = pool_alloc(&b->tenants);
     if (i == 0) return 0;
-    *tenant_at(b, i) = bytes_new(name);
+    tenant_at(b, i)->name = bytes_new(name);
     index_put(&b->by_tenant, name, i);
     return i;
 }
@@ -64,6 +68,7 @@ void blob_touch(struct blobs *b, uint32_t index) {
 
 void blob_pin(struct blob_put *put, uint32_t index) {
     struct blob *x = blob_at(put->blobs, index);
+    blob_coming(put, 0);
     x->pins++;
     memcpy(put->hash.at, x->key + 4, DIGEST_BYTES);
     put->pinned = index;
@@ -75,6 +80,8 @@ uint32_t blob_enter(struct blobs *b, uint32_t tenant, const uint8_t *hash, struc
     struct blob *x = blob_at(b, i);
     x->place = place;
     x->bytes = bytes;
+    b->bytes += bytes;
+    tenant_at(b, tenant)->bytes += bytes;
     key_make(x->key, tenant, hash);
     index_put(&b->by_key, slice_of(x->key, BLOB_KEY_BYTES), i);
     order_put(&b->by_order, i, key_of, b);
@@ -85,9 +92,47 @@ uint32_t blob_enter(struct blobs *b, uint32_t tenant, const uint8_t *hash, struc
 static void blob_forget(struct blobs *b, uint32_t i) {
     struct blob *x = blob_at(b, i);
     packs_release(b->packs, x->place);
+    b->bytes -= x->bytes;
+    tenant_at(b, key_tenant(x->key))->bytes -= x->bytes;
     index_del(&b->by_key, slice_of(x->key, BLOB_KEY_BYTES), i);
     order_del(&b->by_order, i, key_of, b);
     pool_free(&b->pool, i);
+}
+
+/* ---- what a tenant may have ---- */
+
+void blobs_share(struct blobs *b, bool is_shared) {
+    b->is_shared = is_shared;
+}
+
+void blob_coming(struct blob_put *put, uint64_t bytes) {
+    struct blob_tenant *t = tenant_at(put->blobs, put->tenant);
+    if (bytes == 0) {
+        t->coming -= put->coming;
+        put->coming = 0;
+    }
+    t->coming += bytes;
+    put->coming += bytes;
+}
+
+enum err blob_admit(const struct blobs *b, uint32_t tenant, uint64_t bytes, struct why *why) {
+    const struct blob_tenant *t = tenant_at(b, tenant);
+    uint64_t used = t->bytes + t->coming, most = b->options.tenant_bytes_max;
+    if (most != 0 && (bytes > most || used > most - bytes))
+        return why_set(
+            why, ERR_LIMIT,
+            "the blobs of tenant %.*s have %llu bytes, and %llu more are beyond %llu (blob_tenant_bytes_max): "
+            "delete flows that keep blobs, or raise the limit",
+            SLICE_FMT(bytes_slice(t->name)), (unsigned long long)used, (unsigned long long)bytes,
+            (unsigned long long)most);
+    if (!b->is_shared || b->options.tenant_share == 0) return ERR_OK;
+    most = (b->bytes + packs_room(b->packs)) / 100 * b->options.tenant_share;
+    if (bytes <= most && used <= most - bytes) return ERR_OK;
+    return why_set(why, ERR_LIMIT,
+                   "the blobs of tenant %.*s have %llu bytes, and %llu more are beyond its %u percent of the disk "
+                   "(blob_tenant_share): delete flows that keep blobs, or raise the limit",
+                   SLICE_FMT(bytes_slice(t->name)), (unsigned long long)used, (unsigned long long)bytes,
+                   b->options.tenant_share);
 }
 
 /* ---- heads, and what the packs ask ---- */
@@ -172,6 +217,12 @@ static enum err tenant_admit(struct blobs *b, struct slice name, uint32_t *ret, 
     return *ret != 0 ? ERR_OK : why_set(why, ERR_LIMIT, "too many tenants");
 }
 
+enum err blobs_admit(struct blobs *b, struct slice tenant, uint64_t bytes, struct why *why) {
+    uint32_t t = 0;
+    enum err e = tenant_admit(b, tenant, &t, why);
+    return e == ERR_OK ? blob_admit(b, t, bytes, why) : e;
+}
+
 enum err blobs_put(struct blobs *b, struct slice tenant, struct slice bytes, blob_hash *ret_hash, uint64_t *ret_ticket,
                    struct why *why) {
     uint32_t t = 0, i = 0;
@@ -180,6 +231,7 @@ enum err blobs_put(struct blobs *b, struct slice tenant, struct slice bytes, blo
         return why_set(why, ERR_LIMIT, "a blob of %zu bytes: blob_bytes_max is %llu", bytes.len,
                        (unsigned long long)b->options.blob_bytes_max);
     enum err e = tenant_admit(b, tenant, &t, why);
+    if (e == ERR_OK) e = blob_admit(b, t, bytes.len, why);
     if (e == ERR_OK) e = blob_settle_small(b, t, bytes, ret_hash, &i, why);
     if (e == ERR_OK) *ret_ticket = blob_at(b, i)->ticket;
     return e;
@@ -395,7 +447,7 @@ enum err blobs_open(struct disk *disk, struct clock *clock, struct hasher *diges
     pool_init(&b->pool, sizeof(struct blob), UINT32_MAX);
     index_init(&b->by_key);
     order_init(&b->by_order);
-    pool_init(&b->tenants, sizeof(struct bytes *), UINT32_MAX);
+    pool_init(&b->tenants, sizeof(struct blob_tenant), UINT32_MAX);
     index_init(&b->by_tenant);
     pool_init(&b->puts, sizeof(struct blob_put), BLOB_PUTS_MAX);
     vec_init(&b->aboard, sizeof(struct blob_put *));
@@ -415,7 +467,7 @@ void blobs_close(struct blobs *b) {
         struct blob_put *put = pool_at(&b->puts, i);
         if (put->blobs != NULL) big_put_free(put);
     }
-    for (uint32_t i = 1; i <= b->tenants.high; i++) bytes_free(*tenant_at(b, i));
+    for (uint32_t i = 1; i <= b->tenants.high; i++) bytes_free(tenant_at(b, i)->name);
     if (b->packs != NULL) packs_close(b->packs);
     pool_fini(&b->pool);
     index_fini(&b->by_key);

@@ -30,6 +30,8 @@ struct blobs_options {
     uint64_t reserve_bytes;
     uint64_t blob_bytes_max; /* of one blob */
     uint32_t blobs_max;      /* of all tenants */
+    uint64_t tenant_bytes_max; /* of the blobs of one tenant; 0 = no limit */
+    uint32_t tenant_share;     /* percent of the room on disk for one tenant, when there are several; 0 = all of it */
     int64_t grace_ms;        /* an unreferenced blob stays so long after its last put: its submit may be on the way */
 };
 
@@ -40,7 +42,12 @@ CHECKED enum err blobs_open(struct disk *disk, struct clock *clock, struct hashe
                             const struct blobs_options *o, struct blobs **ret, struct why *why);
 void blobs_close(struct blobs *b);
 
-/* ERR_BUSY, ERR_NO_SPACE: try later. A blob that is there already is not written again. `bytes` up to
+/* Whether there are several tenants, so that one may not have the whole disk. */
+void blobs_share(struct blobs *b, bool is_shared);
+/* Whether the tenant may have so many bytes more; also asked by every put. ERR_LIMIT: not before it has fewer. */
+CHECKED enum err blobs_admit(struct blobs *b, struct slice tenant, uint64_t bytes, struct why *why);
+
+/* ERR_BUSY, ERR_NO_SPACE: try later; ERR_LIMIT: it is too much. A blob that is there already is not written again. `bytes` up to
  * BLOB_SMALL_BYTES. */
 CHECKED enum err blobs_put(struct blobs *b, struct slice tenant, struct slice bytes, blob_hash *ret_hash,
                            uint64_t *ret_ticket, struct why *why);

@@ -36,6 +36,7 @@ void big_put_free(struct blob_put *put) {
         chunks_free(&g->chunks);
     }
     if (put->pinned != 0) blob_at(b, put->pinned)->pins--;
+    blob_coming(put, 0);
     chunks_free(&put->chunks);
     buf_fini(&put->whole);
     pool_free(&b->puts, put->self);
@@ -72,9 +73,11 @@ enum err blob_put_part(struct blob_put *put, struct slice bytes, struct why *why
     if (bytes.len > b->options.blob_bytes_max || put->bytes > b->options.blob_bytes_max - bytes.len)
         return why_set(why, ERR_LIMIT, "the blob is larger than blob_bytes_max, %llu",
                        (unsigned long long)b->options.blob_bytes_max);
-    enum err e = big_admit(b, bytes.len, why);
+    enum err e = blob_admit(b, put->tenant, bytes.len, why);
+    if (e == ERR_OK) e = big_admit(b, bytes.len, why);
     if (e != ERR_OK) return e;
     put->bytes += bytes.len;
+    if (bytes.len > 0) blob_coming(put, bytes.len);
     while (bytes.len > 0) {
         if (put->whole.len == PACK_BODY_MAX) chunk_close(put);
         size_t room = PACK_BODY_MAX - put->whole.len, len = bytes.len < room ? bytes.len : room;

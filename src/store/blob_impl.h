@@ -64,11 +64,18 @@ struct blob_put {
     bool dropped;
     bool aboard;       /* `big` is the flushing thread's now */
     uint64_t bytes;
+    uint64_t coming;   /* of them, what its tenant has coming */
     struct buf whole;  /* a small one, so far; the last chunk of a large one */
     struct vec chunks; /* struct buf: of a large one, waiting */
     struct big *big;   /* NULL: small so far */
     struct big big_space;
     blob_hash hash;
+};
+
+struct blob_tenant {
+    struct bytes *name;
+    uint64_t bytes;  /* of its blobs */
+    uint64_t coming; /* of puts that are no blobs yet */
 };
 
 struct blobs {
@@ -82,7 +89,9 @@ struct blobs {
     struct pool pool; /* struct blob */
     struct index by_key;
     struct order by_order;
-    struct pool tenants; /* struct bytes * */
+    struct pool tenants; /* struct blob_tenant */
+    uint64_t bytes;      /* of all blobs */
+    bool is_shared;
     struct index by_tenant;
     struct pool puts; /* struct blob_put */
     uint64_t big_pending_bytes;
@@ -109,6 +118,10 @@ void blob_touch(struct blobs *b, uint32_t index);
 /* The put is this blob now; it stays until the put is freed. */
 void blob_pin(struct blob_put *put, uint32_t index);
 struct slice blob_tenant(const struct blobs *b, uint32_t tenant);
+/* Whether the tenant may have so many bytes more. */
+enum err blob_admit(const struct blobs *b, uint32_t tenant, uint64_t bytes, struct why *why);
+/* The put has that many bytes more coming; 0: it has none any more. */
+void blob_coming(struct blob_put *put, uint64_t bytes);
 void blob_head(struct slice tenant, const uint8_t *hash, uint64_t bytes, struct buf *out);
 enum err blob_settle_small(struct blobs *b, uint32_t tenant, struct slice bytes, blob_hash *ret, uint32_t *ret_index,
                            struct why *why);

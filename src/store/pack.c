@@ -121,6 +121,10 @@ enum err packs_append(struct packs *p, uint32_t kind, struct slice head, struct 
     return e;
 }
 
+uint64_t packs_room(const struct packs *p) {
+    return p->free_bytes > p->options.reserve_bytes ? p->free_bytes - p->options.reserve_bytes : 0;
+}
+
 void packs_ask(struct packs *p) {
     p->ask = true;
 }

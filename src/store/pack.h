@@ -59,6 +59,7 @@ CHECKED enum err packs_append(struct packs *p, uint32_t kind, struct slice head,
 CHECKED enum err packs_admit(struct packs *p, uint64_t bytes, struct why *why);
 /* Has the next flush look how much room the disk has. */
 void packs_ask(struct packs *p);
+uint64_t packs_room(const struct packs *p); /* of the disk, beyond what is reserved, when it was last looked at */
 void packs_release(struct packs *p, struct pack_place place);
 uint64_t packs_ticket(const struct packs *p);  /* of what is appended now */
 uint64_t packs_durable(const struct packs *p); /* every ticket up to here is on disk */

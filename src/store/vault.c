@@ -11,6 +11,8 @@ enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, str
         .reserve_bytes = (uint64_t)limits->vault_reserve_bytes,
         .blob_bytes_max = (uint64_t)limits->blob_bytes_max,
         .blobs_max = (uint32_t)limits->blobs_max,
+        .tenant_bytes_max = (uint64_t)limits->blob_tenant_bytes_max,
+        .tenant_share = (uint32_t)limits->blob_tenant_share,
         .grace_ms = limits->blob_grace_ms,
     };
     struct joblogs_options l = {b.pack_bytes, b.pending_bytes_max, b.reserve_bytes, (uint32_t)limits->logs_max};

@@ -109,12 +109,39 @@ static void wrong_inputs_are_refused_with_their_place(void **state) {
     }
 }
 
+static int setup_small(void **state) {
+    return setenv("REEVE_BLOB_BYTES_MAX", "200000", 1) != 0          ? -1
+           : setenv("REEVE_BLOB_TENANT_BYTES_MAX", "300000", 1) != 0 ? -1
+                                                                     : realcli_group_setup(state);
+}
+
+static int teardown_small(void **state) {
+    (void)unsetenv("REEVE_BLOB_BYTES_MAX");
+    (void)unsetenv("REEVE_BLOB_TENANT_BYTES_MAX");
+    return realcli_group_teardown(state);
+}
+
+/* The job fails with the reason; it does not wait, and nothing of it is sent. */
+static void a_file_that_is_too_much_ends_the_job(void **state) {
+    (void)state;
+    char id[64];
+    snprintf(id, sizeof id, "%s", submit("jobs: {a: {run: head -c 200001 /dev/zero >x, retries: 0, artifacts: [x]}}"));
+    assert_int_equal(with("wait -q @", id).exit_code, 1);
+    assert_has(with("show @/a", id).out, "the blob has 200001 bytes, more than 200000 (blob_bytes_max)");
+    snprintf(id, sizeof id, "%s",
+             submit("jobs:\n  a: {run: head -c 190000 /dev/zero >x, artifacts: [x]}\n"
+                    "  b: {run: head -c 120000 /dev/zero >x, needs: a, retries: 0, artifacts: [x]}"));
+    assert_int_equal(with("wait -q @", id).exit_code, 1);
+    assert_has(with("show @/b", id).out, "120000 more are beyond 300000 (blob_tenant_bytes_max)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_are_kept_and_given_to_children, realcli_group_setup,
                                         realcli_group_teardown),
         cmocka_unit_test_setup_teardown(what_a_failure_left_is_kept_too, realcli_group_setup, realcli_group_teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_said, realcli_group_setup, realcli_group_teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_too_much_ends_the_job, setup_small, teardown_small),
         cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_with_their_place, realcli_group_setup,
                                         realcli_group_teardown),
     };

@@ -16,6 +16,7 @@
 
 #include "realserver.h"
 #include "realworker.h"
+#include "webclient.h"
 #include "wireclient.h"
 
 #define ACKED_MAX 20000u
@@ -178,6 +179,10 @@ static void a_full_disk_is_said_and_waited_out(void **state) {
     printf("# a submit, after %u: %s\n", flow_count, says);
     assert_int_not_equal(e, ERR_OK);
     assert_non_null(strstr(says, "room"));
+    struct webclient web = {0};
+    struct webgot ready = webclient_once(&web, server.address, "GET /readyz HTTP/1.0\r\n\r\n", 503);
+    if (strstr(ready.body, "no room for new work") == NULL) fail_msg("%s", ready.body);
+    webclient_close(&web);
 
     /* What runs ends, and its end is told or waits; nothing is forgotten by a kill. */
     touch("go");

@@ -278,6 +278,57 @@ static void the_journals_space_is_left_alone(void **state) {
     rig_fini(&r);
 }
 
+/* What a tenant has and what it has coming count; what was dropped or swept does not. */
+static void a_tenant_has_its_share(void **state) {
+    (void)state;
+    struct rig r;
+    static uint8_t content[90000];
+    struct blob_put *p;
+    blob_hash hash;
+    uint64_t ticket, dropped = 0;
+    r.sim = simdisk_new(1);
+    vlab_init(&r.lab, simdisk_disk(r.sim));
+    r.lab.limits.blob_tenant_bytes_max = 100000;
+    rig_open(&r);
+    (void)put(&r, "acme", "1234567890");
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 99990, &r.lab.why), ERR_OK);
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 99991, &r.lab.why), ERR_LIMIT);
+    assert_non_null(strstr(r.lab.why.text, "blob_tenant_bytes_max"));
+    assert_int_equal(blob_put_begin(r.blobs, SLICE("acme"), &p, &r.lab.why), ERR_OK);
+    assert_int_equal(blob_put_part(p, slice_of(content, 90000), &r.lab.why), ERR_OK);
+    assert_int_equal(blob_put_part(p, slice_of(content, 9991), &r.lab.why), ERR_LIMIT);
+    assert_int_equal(blobs_put(r.blobs, SLICE("acme"), slice_of(content, 9991), &hash, &ticket, &r.lab.why), ERR_LIMIT);
+    assert_int_equal(blobs_admit(r.blobs, SLICE("beta"), 100000, &r.lab.why), ERR_OK);
+    blob_put_drop(p);
+    flush(&r);
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 99990, &r.lab.why), ERR_OK);
+    rig_restart(&r); /* it is counted from what is there */
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 99991, &r.lab.why), ERR_LIMIT);
+    blobs_sweep_begin(r.blobs);
+    r.lab.clock.ms += 1000;
+    while (!blobs_sweep_step(r.blobs, 10, &dropped)) continue;
+    assert_int_equal(dropped, 1);
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 100000, &r.lab.why), ERR_OK);
+    rig_fini(&r);
+}
+
+static void one_of_several_tenants_has_not_the_whole_disk(void **state) {
+    (void)state;
+    struct rig r;
+    r.sim = simdisk_new(1);
+    simdisk_budget_set(r.sim, 1000000);
+    vlab_init(&r.lab, simdisk_disk(r.sim));
+    r.lab.limits.vault_reserve_bytes = 200000;
+    r.lab.limits.blob_tenant_share = 50;
+    rig_open(&r);
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 700000, &r.lab.why), ERR_OK);
+    blobs_share(r.blobs, true);
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 700000, &r.lab.why), ERR_LIMIT);
+    assert_non_null(strstr(r.lab.why.text, "blob_tenant_share"));
+    assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 350000, &r.lab.why), ERR_OK);
+    rig_fini(&r);
+}
+
 struct listing {
     blob_hash hash[64];
     uint64_t bytes;
@@ -471,6 +522,8 @@ int main(void) {
         cmocka_unit_test(a_put_that_a_crash_cut_off_leaves_nothing),
         cmocka_unit_test(limits_are_refused_by_name),
         cmocka_unit_test(the_journals_space_is_left_alone),
+        cmocka_unit_test(a_tenant_has_its_share),
+        cmocka_unit_test(one_of_several_tenants_has_not_the_whole_disk),
         cmocka_unit_test(blobs_are_listed_by_cursor),
         cmocka_unit_test(what_a_reference_names_is_never_swept),
         cmocka_unit_test(a_put_that_was_not_taken_is_not_swept),

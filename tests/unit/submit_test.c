@@ -155,6 +155,12 @@ static void limits_of_size(void **state) {
     set_limit(r, "flows_max", 1);
     assert_refused(r, submit_one(r, &o), ERR_BUSY, "flows_max");
     set_limit(r, "flows_max", 5);
+    set_limit(r, "flows_tenant_share", 20);
+    assert_refused(r, submit_one(r, &o), ERR_BUSY, "flows_tenant_share");
+    r->tenant = "third"; /* of whom there is none yet */
+    assert_ok(submit_one(r, &o));
+    assert_refused(r, submit_one(r, &o), ERR_BUSY, "flows_tenant_share");
+    set_limit(r, "flows_tenant_share", 100);
     set_limit(r, "tenants_max", 1);
     r->tenant = "other";
     assert_refused(r, submit_one(r, &o), ERR_LIMIT, "tenants_max");
