@@ -320,11 +320,15 @@ static void op_close(struct net *net, conn_id c) {
     if (!accepted) link_over(n, l);
 }
 
-static uint32_t op_free_port(struct net *net) {
+static uint32_t op_take_port(struct net *net) {
     return 20000 + (uint32_t)rng_below(&((struct simnode *)net)->n->rng, 10000);
 }
 
-static const struct net_ops ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_free_port};
+static void op_give_port(struct net *net, uint32_t port) {
+    (void)net, (void)port;
+}
+
+static const struct net_ops ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_take_port, op_give_port};
 
 /* ---- life ---- */
 

@@ -21,14 +21,21 @@ static uint32_t or_standard(uint32_t given, uint32_t standard) {
     return given != 0 ? given : standard;
 }
 
+static void port_back(struct agent *a, struct tended *v) {
+    if (v->has_lease) a->w.net->ops->give_port(a->w.net, v->port);
+    v->has_lease = false;
+}
+
 bool tend_begin(struct agent *a, struct attempt *t, const struct wire_run *run) {
     const struct wire_probe *how = &run->health;
-    uint32_t port = run->port_auto ? a->w.net->ops->free_port(a->w.net) : run->port;
+    if (t->tended != 0) port_back(a, tend_of(a, t));
+    uint32_t port = run->port_auto ? a->w.net->ops->take_port(a->w.net) : run->port;
     if (run->port_auto && port == 0) return false;
     if (t->tended == 0) t->tended = pool_alloc(&a->tended);
     ENSURE(t->tended != 0); /* there are as many as attempts */
     *tend_of(a, t) = (struct tended){
         .port = port,
+        .has_lease = run->port_auto,
         .kind = how->kind == WIRE_PROBE_STANDARD && port != 0 ? WIRE_PROBE_TCP : how->kind,
         .probed_port = or_standard(how->port, port),
         .interval_ms = or_standard(how->interval_ms, INTERVAL_MS),
@@ -125,6 +132,7 @@ void tend_end(struct agent *a, struct attempt *t) {
         snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
         a->w.space->ops->remove(a->w.space, name);
     }
+    port_back(a, tend_of(a, t)); /* its processes are dead: nobody listens there any more */
     pool_free(&a->tended, t->tended);
     t->tended = 0;
 }

@@ -19,6 +19,7 @@ struct agent;
 
 struct tended {
     uint32_t port;    /* its $PORT; 0 = none */
+    bool has_lease;   /* the port is ours to give back */
     uint8_t kind;     /* enum wire_probe_kind, never STANDARD with a port */
     uint32_t probed_port;
     uint32_t interval_ms, timeout_ms, threshold;

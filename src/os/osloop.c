@@ -123,6 +123,8 @@ void osloop_close(struct osloop *l) {
     pool_fini(&l->conns);
     pool_fini(&l->watches);
     map_fini(&l->conn_by_id);
+    while (l->port_leases.count > 0) l->net.ops->give_port(&l->net, l->port_leases.at[0]);
+    u32vec_fini(&l->port_leases);
     map_fini(&l->watch_by_id);
     vec_fini(&l->dirty);
     vec_fini(&l->hurried);

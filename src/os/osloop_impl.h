@@ -98,6 +98,7 @@ struct osloop {
     struct osloop_owner owner;
     struct pool conns; /* struct conn */
     struct map conn_by_id;
+    struct u32vec port_leases; /* a port, its descriptor, a port, ... */
     struct pool watches; /* struct watch */
     struct map watch_by_id;
     uint64_t id_last;

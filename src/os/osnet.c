@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "oslease.h"
 #include "osloop_impl.h"
 #include "osprocs.h"
 #include "panic.h"
@@ -611,16 +612,28 @@ static void op_close(struct net *n, conn_id id) {
     osnet_leave(c);
 }
 
-/* The kernel gives each that asks another one for a while, so two services that start together do not get the same. */
-static uint32_t op_free_port(struct net *n) {
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t len = sizeof a;
-    (void)n;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return 0;
-    bool got = bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && getsockname(fd, (struct sockaddr *)&a, &len) == 0;
-    (void)close(fd);
-    return got ? ntohs(a.sin_port) : 0;
+/* ---- ports for services ---- */
+
+static uint32_t op_take_port(struct net *n) {
+    struct u32vec *leases = &((struct osloop *)n)->port_leases;
+    int fd = -1;
+    uint32_t port = oslease_port(&fd);
+    if (port == 0) return 0;
+    u32vec_push(leases, port);
+    u32vec_push(leases, (uint32_t)fd);
+    return port;
 }
 
-const struct net_ops osnet_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_free_port};
+static void op_give_port(struct net *n, uint32_t port) {
+    struct u32vec *leases = &((struct osloop *)n)->port_leases;
+    for (uint32_t i = 0; i < leases->count; i += 2) {
+        if (leases->at[i] != port) continue;
+        (void)close((int)leases->at[i + 1]);
+        leases->count -= 2;
+        leases->at[i] = leases->at[leases->count];
+        leases->at[i + 1] = leases->at[leases->count + 1];
+        return;
+    }
+}
+
+const struct net_ops osnet_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_take_port, op_give_port};

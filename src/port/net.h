@@ -44,9 +44,10 @@ struct net_ops {
     uint64_t (*unsent)(struct net *n, conn_id c); /* bytes given to send and not yet taken by the peer */
     void (*pause)(struct net *n, conn_id c, bool on); /* while on, nothing is read: the peer feels it */
     void (*close)(struct net *n, conn_id c); /* when what was sent is out, at the latest after some seconds */
-    /* A TCP port of this machine that nobody listens at; 0 = none is left. It is not reserved: whoever is told of it
-     * has to be quick. */
-    uint32_t (*free_port)(struct net *n);
+    /* A TCP port of this machine that nobody listens at; 0 = none is left. No other worker of this machine gets it until
+     * it is given back, or we end. */
+    uint32_t (*take_port)(struct net *n);
+    void (*give_port)(struct net *n, uint32_t port);
 };
 
 #endif

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "buf.h"
-#include "osclock.h"
 #include "oscert.h"
+#include "osclock.h"
+#include "oslease.h"
 #include "osloop.h"
 #include "ostls.h"
 
@@ -128,7 +129,9 @@ static bool both_open(struct lab *lab) {
     return lab->server.opened && lab->client.opened;
 }
 
-static char tls_dir[] = "/tmp/reeve-osloop-XX" "XX" "XX"; /* of certificates; while it is used, tests are over TLS */
+static char tls_dir[] = "/tmp/reeve-osloop-XX"
+                        "XX"
+                        "XX"; /* of certificates; while it is used, tests are over TLS */
 static bool over_tls;
 
 static void tls_prepare(struct lab *lab) {
@@ -182,7 +185,10 @@ static void a_unix_socket_tells_the_uid(void **state) {
     struct lab lab;
     struct why why;
     struct stat st;
-    char path[64] = "/tmp/reeve-osloop-XX" "XX" "XX", address[80], ret[OSLOOP_ADDRESS_MAX];
+    char path[64] = "/tmp/reeve-osloop-XX"
+                    "XX"
+                    "XX",
+         address[80], ret[OSLOOP_ADDRESS_MAX];
     assert_non_null(mkdtemp(path));
     snprintf(address, sizeof address, "unix:%s/s", path);
     lab_open(&lab);
@@ -291,8 +297,7 @@ static void last_words_reach_a_peer_that_was_not_read(void **state) {
     lab_open(&lab);
     assert_int_equal(osloop_listen(lab.loop, "127.0.0.1:0", &lab.server.handler, address, &why), ERR_OK);
     uint16_t port = (uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10);
-    struct sockaddr_in to = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     lab.plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(lab.plain, (struct sockaddr *)&to, sizeof to), 0);
     run_until(&lab, server_open);
@@ -419,6 +424,64 @@ static void descriptors_and_signals_are_heard(void **state) {
     close(the_event.fd);
 }
 
+/* ---- ports for services ---- */
+
+#define PORTS 300u
+
+static bool is_taken(const uint32_t *ports, uint32_t count, uint32_t port) {
+    for (uint32_t i = 0; i < count; i++)
+        if (ports[i] == port) return true;
+    return false;
+}
+
+/* Two loops are as good as two workers: what keeps ports apart is the kernel's. Nobody listens at any of them. */
+static void a_port_is_given_to_one_of_many_workers(void **state) {
+    (void)state;
+    struct osloop *loops[2] = {NULL, NULL};
+    uint32_t ports[2 * PORTS];
+    char name[32];
+    struct why why;
+    for (int i = 0; i < 2; i++) assert_int_equal(osloop_open(16, &loops[i], &why), ERR_OK);
+    for (uint32_t i = 0; i < 2 * PORTS; i++) {
+        struct net *n = osloop_net(loops[i % 2]);
+        uint32_t port = n->ops->take_port(n);
+        assert_true(port >= 20000 && port <= 65535);
+        assert_false(is_taken(ports, i, port));
+        ports[i] = port;
+    }
+    snprintf(name, sizeof name, "port-%u", ports[0]);
+    assert_int_equal(oslease_take(name), -1);
+    struct net *n = osloop_net(loops[0]);
+    n->ops->give_port(n, ports[0]);
+    int fd = oslease_take(name);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    snprintf(name, sizeof name, "port-%u", ports[1]);
+    assert_int_equal(oslease_take(name), -1);
+    osloop_close(loops[0]);
+    osloop_close(loops[1]); /* gives back what it has */
+    fd = oslease_take(name);
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+/* A port that someone listens at is no port for a service, whether he has a lease or not. */
+static void a_port_that_is_in_use_is_not_given(void **state) {
+    (void)state;
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int lease = -1, on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint32_t port = oslease_port(&lease);
+    assert_true(port != 0);
+    a.sin_port = htons((uint16_t)port);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    (void)close(lease);
+    assert_false(oslease_is_free(port));
+    (void)close(fd);
+    assert_true(oslease_is_free(port));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_sent_arrives),
@@ -431,6 +494,8 @@ int main(void) {
         cmocka_unit_test(a_bad_address_to_listen_on_is_refused),
         cmocka_unit_test(time_passes_without_wake_ups),
         cmocka_unit_test(descriptors_and_signals_are_heard),
+        cmocka_unit_test(a_port_is_given_to_one_of_many_workers),
+        cmocka_unit_test(a_port_that_is_in_use_is_not_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
