@@ -9,7 +9,7 @@
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 #define NAME_BYTES 128u
-#define PATH_BYTES 256u
+#define PATH_BYTES 512u
 
 struct file {
     char inside[PATH_BYTES];
@@ -71,6 +71,10 @@ static enum err op_write_at(struct space *space, const char *name, const char *i
                             struct slice bytes, bool executable, struct why *why) {
     struct dir *d = dir_of((struct simspace *)space, name);
     (void)executable;
+    if (d == NULL && name[0] == '.') { /* one that stays is made on the way */
+        (void)op_make(space, name, why);
+        d = dir_of((struct simspace *)space, name);
+    }
     if (d == NULL) return why_set(why, ERR_NOT_FOUND, "no workspace %s", name);
     struct file *f = file_of(d, inside);
     if (f == NULL) {

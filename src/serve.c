@@ -60,6 +60,7 @@ struct serve {
     struct plug plug;
     struct orion_options orion;
     struct titan_options titan;
+    char titan_address[OSLOOP_ADDRESS_MAX]; /* of its listener, as jobs are told */
     struct resp_options resp;
     struct serve_members members_place;
     struct members *members;            /* Titan's own workers; NULL = its protocol is not spoken here */
@@ -298,7 +299,8 @@ static enum err orion_listen(struct serve *v, struct why *why) {
 
 /* ---- Titan's protocol ---- */
 
-#define SECONDS_MAX 31622400 /* a year, as delay_ms_max */
+#define TITAN_ADDRESS "127.0.0.1:9090" /* where its SDK looks, unless told otherwise */
+#define SECONDS_MAX 31622400           /* a year, as delay_ms_max */
 
 static enum err titan_check(struct why *why, const char *what, const char *speaks, const char *address) {
     if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
@@ -332,6 +334,8 @@ static enum err titan_read(struct serve *v, struct why *why) {
     if (strcmp(dead, "DEAD") != 0 && strcmp(dead, "FAILED") != 0)
         return why_set(why, ERR_INVALID, "titan_dead_status: %s is neither DEAD nor FAILED", dead);
     if (v->titan.tenant[0] == 0) return why_set(why, ERR_INVALID, "titan_tenant: a name is missing");
+    v->titan.listen = v->titan_address;
+    snprintf(v->titan_address, sizeof v->titan_address, "%s", address[0] != 0 ? address : TITAN_ADDRESS);
     v->titan.http_listen = setting_text(&v->settings, SETTING_titan_http_listen);
     if (!is_open) e = titan_check(why, "titan_listen", "Titan's protocol", address);
     if (!is_open && e == ERR_OK)
@@ -347,6 +351,7 @@ static enum err titan_listen(struct serve *v, enum setting_id where, const struc
     enum err e = osloop_listen(v->loop, address, handler, got, why);
     snprintf(text, sizeof text, "%s (%s)", got, what);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
+    if (e == ERR_OK && where == SETTING_titan_listen) memcpy(v->titan_address, got, sizeof got);
     return e;
 }
 

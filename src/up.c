@@ -49,6 +49,7 @@ static const char *const part_words[PART_COUNT] = {"serve", "worker"};
 struct up {
     char data[PATH_BYTES], worker_data[PATH_BYTES];
     const char *listen, *slots, *workers, *idle, *build;
+    const char *pass_env;              /* what jobs get of our environment; NULL = no more than usual */
     uint32_t workers_min, workers_max; /* with `workers`: a scaler in place of the worker */
     bool detach, help, playground;
     const char *cors_origin;
@@ -114,6 +115,7 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
                           : strcmp(name, "--slots") == 0       ? &u->slots
                           : strcmp(name, "--workers") == 0     ? &u->workers
                           : strcmp(name, "--idle") == 0        ? &u->idle
+                          : strcmp(name, "--pass-env") == 0    ? &u->pass_env
                           : strcmp(name, "--cors-origin") == 0 ? &u->cors_origin
                                                                : NULL;
         if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
@@ -125,6 +127,7 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
         u->orion = NULL;
     else if (u->playground && u->orion == NULL)
         u->orion = ORION_STANDARD, u->orion_anywhere = true;
+    if (u->titan != NULL && u->pass_env == NULL) u->pass_env = "all"; /* as jobs of Titan's workers get it */
     snprintf(u->data, sizeof u->data, "%s", data);
     snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
     int64_t idle_ms = 0;
@@ -140,14 +143,16 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 
 static void usage(void) {
     printf(
-        "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--detach]\n"
-        "                [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--titan-http[=HOST:PORT|off]]\n"
+        "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--pass-env LIST]\n"
+        "                [--detach] [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--titan-http[=HOST:PORT|off]]\n"
         "                [--resp[=HOST:PORT]] [--cors-origin LIST]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
         "  --slots N           jobs that the worker runs at once; 4 unless said\n"
         "  --workers MIN..MAX  as many workers as there is work for; one unless said. Theirs is DIR/workers\n"
+        "  --pass-env LIST     variables of this environment that jobs get: NAME,NAME or all; with --titan all unless\n"
+        "                      said, none otherwise\n"
         "  --idle DURATION     and one leaves that had nothing to do for so long; 60s unless said\n"
         "  --detach, -d        in the background; `reeve down` ends it\n"
         "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
@@ -187,6 +192,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     if (p == PART_SERVER && u->resp != NULL) argv[n++] = "--resp-listen", argv[n++] = u->resp;
     if (p == PART_SERVER && u->cors_origin != NULL) argv[n++] = "--cors-origin", argv[n++] = u->cors_origin;
     if (p == PART_WORKER && u->slots != NULL) argv[n++] = "--slots", argv[n++] = u->slots;
+    if (p == PART_WORKER && u->pass_env != NULL) argv[n++] = "--pass-env", argv[n++] = u->pass_env;
     snprintf(min, sizeof min, "%u", u->workers_min);
     snprintf(max, sizeof max, "%u", u->workers_max);
     if (scales) argv[n++] = "--min", argv[n++] = min, argv[n++] = "--max", argv[n++] = max;
@@ -336,6 +342,8 @@ static void say_where(const struct up *u) {
     say_listener("Titan's protocol is", u->titan);
     say_listener("The interface of Titan's dashboard is", u->titan_http);
     say_listener("Redis clients find the shared store", u->resp);
+    if (u->titan != NULL && u->pass_env != NULL && u->pass_env[0] != 0)
+        printf("Jobs get these variables of this environment: %s. `--pass-env NAME,NAME` says which.\n", u->pass_env);
     if (u->orion != NULL || u->titan != NULL || u->titan_http != NULL || u->resp != NULL) printf("\n");
     say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);

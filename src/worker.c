@@ -85,8 +85,8 @@ static uint32_t cpu_percent(void *ctx) {
 static void env_make(struct worker *w) {
     bool has_all = w->given.titan_master != NULL && w->given.pass_env == NULL; /* as jobs of Titan's workers do */
     const char *python = w->given.python_path != NULL ? w->given.python_path : getenv("REEVE_PYTHON_PATH");
-    worker_env_add_python(&w->env, python); /* first: what is passed on replaces it */
     worker_env_make(&w->env, has_all ? "all" : w->given.pass_env);
+    worker_env_add_python(&w->env, python); /* last: it goes behind what is passed on */
     worker_env_add_path(&w->env, "REEVE_EXE", "/proc/self/exe");
     if (strncmp(w->given.server, "tls:", 4) == 0 || w->given.agent.server_now != NULL) {
         worker_env_add_path(&w->env, "REEVE_TLS_CA", w->given.tls.ca);

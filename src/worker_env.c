@@ -1,6 +1,7 @@
 /* worker_env.c: see worker_env.h. */
 #include "worker_env.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +53,23 @@ void worker_env_make(struct worker_env *e, const char *pass) {
         pass_on(e, name, NULL);
 }
 
+static void python_add(struct worker_env *e, const char *path) {
+    static const char name[] = "PYTHONPATH=";
+    char full[PATH_BYTES], all[4 * PATH_BYTES];
+    const char *before = NULL;
+    if (realpath(path, full) == NULL) return;
+    for (uint32_t i = 0; i < e->count; i++)
+        if (strncmp(e->list[i], name, sizeof name - 1) == 0) before = e->list[i] + sizeof name - 1;
+    bool has_before = before != NULL && before[0] != 0;
+    int len = snprintf(all, sizeof all, "%s%s%s", has_before ? before : "", has_before ? ":" : "", full);
+    if (len > 0 && (size_t)len < sizeof all) worker_env_add(e, "PYTHONPATH", all);
+}
+
 void worker_env_add_python(struct worker_env *e, const char *given) {
     static const char *const places[] = {"../share/reeve/python", "../../sdk/python/src"}; /* installed; built */
     char own[PATH_BYTES], path[2 * PATH_BYTES];
     if (given != NULL) {
-        worker_env_add_path(e, "PYTHONPATH", given);
+        python_add(e, given);
         return;
     }
     char *slash = realpath("/proc/self/exe", own) != NULL ? strrchr(own, '/') : NULL;
@@ -66,7 +79,7 @@ void worker_env_add_python(struct worker_env *e, const char *given) {
         snprintf(path, sizeof path, "%s/%s/reeve", own, places[i]);
         if (access(path, R_OK | X_OK) != 0) continue;
         path[strlen(path) - strlen("/reeve")] = 0;
-        worker_env_add_path(e, "PYTHONPATH", path);
+        python_add(e, path);
         return;
     }
 }

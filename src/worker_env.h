@@ -22,8 +22,8 @@ void worker_env_add_path(struct worker_env *e, const char *name, const char *pat
 /* What every job gets, and of our own environment what `pass` says: "NAME,NAME", "all", or NULL for no more. */
 void worker_env_make(struct worker_env *e, const char *pass);
 
-/* PYTHONPATH with the folder where `reeve` and `titan_sdk` can be imported from: the one that is given, or the one that
- * came with this program. Nothing when there is none. */
+/* The folder where `reeve` and `titan_sdk` can be imported from, the one that is given or the one that came with this
+ * program, goes to the end of PYTHONPATH: behind what is passed on. Nothing when there is none. */
 void worker_env_add_python(struct worker_env *e, const char *given);
 
 #endif

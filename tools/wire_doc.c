@@ -110,6 +110,7 @@ static const struct remark remarks[] = {
     {"titan.services", "that run on it"},
     {"run.interpreter", "what runs the script, in place of what its ending says"},
     {"run.shared", "it starts in the directory that jobs of its tenant share on that worker"},
+    {"run.titan", "a job of Titan's dialect: where the server speaks it, HOST:PORT"},
     {"playground.server", "running; the supervisor says dead or starting in its place"},
     {"playground.restart_in_ms", "dead: when it is started without being asked"},
     {"recovery.records", "read back from the journal behind the last snapshot"},

@@ -65,6 +65,7 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
     link_init(a);
     a->lease_until_ms = INT64_MIN;
+    titan_place_init(&a->titan_place, w->space);
     a->gpus = (struct gpus){.names = o->gpu_names, .count = o->gpus};
     e = spool_read(&a->spool, restore, a, why);
     if (e != ERR_OK)
@@ -88,6 +89,7 @@ void agent_close(struct agent *a) {
     map_fini(&a->by_conn);
     arena_fini(&a->arena);
     gpus_fini(&a->gpus);
+    titan_place_fini(&a->titan_place);
     struct arena birth = a->birth; /* `a` lies in it */
     arena_fini(&birth);
 }

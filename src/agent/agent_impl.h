@@ -6,6 +6,7 @@
 #include "agent.h"
 #include "attempts.h"
 #include "gpus.h"
+#include "titan_place.h"
 #include "wire.h"
 
 enum link_state { LINK_DOWN, LINK_DIALLING, LINK_HELLO, LINK_ATTACHING, LINK_UP };
@@ -43,6 +44,7 @@ struct agent {
     bool is_draining, is_detaching, is_over;
     int64_t detach_until_ms;
     struct gpus gpus;
+    struct titan_place titan_place;
     bool has_gpus_back; /* since those who wait for some were looked at */
 };
 

@@ -67,6 +67,7 @@ struct attempt {
     struct transfer transfer;
     struct proc_limits limits; /* of its process */
     bool is_waiting; /* for a lease, or for GPUs that a dying process still has */
+    uint32_t titan_ticket; /* of its script's name, in the place that it shares; 0 = it has none */
     bool has_space;
     char space[ATTEMPT_NAME_MAX]; /* name of its directory */
 };

@@ -53,6 +53,7 @@ static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
     t->sleep_until_ms = t->timeout_at_ms = t->kill_at_ms = t->tell_at_ms = TIME_NEVER;
     t->spool_at_ms = a->link.state == LINK_UP ? TIME_NEVER : agent_now_ms(a); /* else when it is not acknowledged */
     attempts_time(&a->attempts, t);
+    titan_place_give(&a->titan_place, &t->titan_ticket);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
     t->has_space = false;
     attempts_touch(&a->attempts, t);
@@ -74,6 +75,7 @@ static void refuse(struct agent *a, struct attempt *t, const char *reason) {
 void run_forget(struct agent *a, struct attempt *t) {
     gpus_back(a, t);
     spool_forget(&a->spool, &t->id, &t->file);
+    titan_place_give(&a->titan_place, &t->titan_ticket);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
     blobs_stop(a, t);
     tend_end(a, t);

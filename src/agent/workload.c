@@ -6,7 +6,8 @@
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
  *     SPACE/request        of an http job, for the child that makes it
  *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT
- *     .shared/TENANT/      or: where jobs start that share a directory */
+ *     .shared/TENANT/      or: where jobs start that share a directory
+ *     .titan_workspace/    or: scripts of Titan's dialect, and where they start (titan_place.h) */
 #include <stdio.h>
 
 #include "agent_impl.h"
@@ -28,6 +29,7 @@
 #define SHARED_SPACE ".shared"
 #define SHARED_FILE "/.shared" /* in it, so that it is made */
 #define SHARED_NAME_MAX 128u
+#define SCRIPT_BYTES_MAX ((size_t)256 << 20)
 
 static const char *text_of(struct agent *a, struct slice s) {
     char *text = arena_alloc(&a->arena, s.len + 1);
@@ -59,15 +61,59 @@ static enum err script_place(struct agent *a, struct attempt *t, const struct wi
     return ERR_OK;
 }
 
+/* A tenant as the name of a directory. */
+static void tenant_folder(struct slice tenant, char ret[SHARED_NAME_MAX + 1]) {
+    size_t len = tenant.len < SHARED_NAME_MAX ? tenant.len : SHARED_NAME_MAX;
+    for (size_t i = 0; i < len; i++) ret[i] = (char)(tenant.ptr[i] == '/' ? '_' : tenant.ptr[i]);
+    if (len == 0 || ret[0] == '.') ret[0] = '_', len = len > 0 ? len : 1;
+    ret[len] = 0;
+}
+
+/* Of Titan's dialect: into the place that it shares. Its first bytes are in `begin`. */
+static enum err script_share(struct agent *a, struct attempt *t, struct slice tenant, const struct wire_run *run,
+                             const char *file, char *path, struct buf *begin, struct why *why) {
+    char folder[SHARED_NAME_MAX + 1], place[TITAN_PLACE_PATH_MAX];
+    struct buf fetched;
+    struct slice bytes = run->script;
+    enum err e = ERR_OK;
+    buf_init(&fetched, SCRIPT_BYTES_MAX);
+    if (run->script_hash.len > 0) {
+        e = a->w.space->ops->read(a->w.space, t->space, file, &fetched, why);
+        bytes = buf_slice(&fetched);
+    }
+    tenant_folder(tenant, folder);
+    if (e == ERR_OK) e = titan_place_take(&a->titan_place, folder, file, bytes, &t->titan_ticket, place, why);
+    if (e == ERR_OK) {
+        a->w.space->ops->path(a->w.space, TITAN_PLACE_SPACE, place, path);
+        buf_put(begin, bytes.ptr, bytes.len < begin->max ? bytes.len : begin->max);
+    }
+    buf_fini(&fetched);
+    return e;
+}
+
+/* Where it lies. A sandbox sees only the private place, and a worker whose processes run elsewhere has no other. */
+static enum err script_path(struct agent *a, struct attempt *t, struct slice tenant, const struct workload *w,
+                            const char **ret_file, char **ret_path, struct buf *begin, struct why *why) {
+    const struct wire_run *run = &w->run;
+    if (run->titan.len > 0 && w->sandbox.space == NULL && !a->o.elsewhere) {
+        *ret_file = text_of(a, run->script_name.len > 0 ? run->script_name : SLICE("script"));
+        *ret_path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+        return script_share(a, t, tenant, run, *ret_file, *ret_path, begin, why);
+    }
+    enum err e = script_place(a, t, run, ret_file, ret_path, why);
+    if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, *ret_file, 0, begin->max, begin, why);
+    return e;
+}
+
 /* What runs it goes to the front of `argv`. */
-static enum err script_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
-                            uint32_t *count, struct why *why) {
+static enum err script_make(struct agent *a, struct attempt *t, struct slice tenant, const struct workload *w,
+                            const char **argv, uint32_t *count, struct why *why) {
+    const struct wire_run *run = &w->run;
     const char *file = NULL;
     char *path = NULL;
     uint8_t begin[4] = {0};
     struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
-    enum err e = script_place(a, t, run, &file, &path, why);
-    if (e == ERR_OK) e = a->w.space->ops->read_at(a->w.space, t->space, file, 0, sizeof begin, &first, why);
+    enum err e = script_path(a, t, tenant, w, &file, &path, &first, why);
     if (e != ERR_OK) return e;
     const struct wire_arg *said = run->interpreter.at;
     const struct interpreter *by = interpreter_of(slice_str(file));
@@ -149,7 +195,9 @@ static enum err handler_make(struct agent *a, struct workload *w, struct why *wh
     return ERR_OK;
 }
 
-static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, struct workload *w, struct why *why) {
+static enum err argv_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w,
+                          struct why *why) {
+    uint8_t kind = order->kind;
     const struct wire_arg *args = w->run.argv.at;
     const char **argv =
         ARENA_ARRAY(&a->arena, const char *, w->run.argv.count + w->run.interpreter.count + ARGS_OURS_MAX + 1);
@@ -160,7 +208,7 @@ static enum err argv_make(struct agent *a, struct attempt *t, uint8_t kind, stru
     if (kind == WIRE_JOB_ARCHIVE || (kind == WIRE_JOB_SERVICE && w->run.is_archive)) {
         e = archive_make(a, t, &w->run, argv, &count, why);
     } else if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
-        e = script_make(a, t, &w->run, argv, &count, why);
+        e = script_make(a, t, order->tenant, w, argv, &count, why);
     } else if (kind == WIRE_JOB_HTTP) {
         e = request_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
@@ -242,12 +290,32 @@ static void env_gpus(struct jobenv *e, struct agent *a, const struct attempt *t,
     jobenv_put(e, SLICE("CUDA_VISIBLE_DEVICES"), text);
 }
 
+/* Where Titan's SDK finds the server: by its listener's own address, or, if that is any, as this worker does. */
+static void env_titan(struct jobenv *e, const struct agent *a, struct slice listen) {
+    size_t at = listen.len;
+    while (at > 0 && listen.ptr[at - 1] != ':') at--;
+    if (at == 0) return;
+    struct slice host = slice_of(listen.ptr, at - 1), ours = slice_str(a->o.server);
+    if (slice_eq(host, SLICE("0.0.0.0")) || slice_eq(host, SLICE("[::]")) || slice_eq(host, SLICE("*"))) {
+        size_t end = ours.len;
+        struct slice tls = SLICE("tls://"), local = SLICE("unix:");
+        if (ours.len > tls.len && memcmp(ours.ptr, tls.ptr, tls.len) == 0)
+            ours = slice_of(ours.ptr + tls.len, ours.len - tls.len), end = ours.len;
+        while (end > 0 && ours.ptr[end - 1] != ':') end--;
+        bool is_local = end == 0 || (ours.len > local.len && memcmp(ours.ptr, local.ptr, local.len) == 0);
+        host = is_local ? SLICE("127.0.0.1") : slice_of(ours.ptr, end - 1);
+    }
+    jobenv_put(e, SLICE("TITAN_HOST"), host);
+    jobenv_put(e, SLICE("TITAN_PORT"), slice_of(listen.ptr + at, listen.len - at));
+}
+
 static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
     struct jobenv e;
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
     jobenv_init(&e, &a->arena);
     for (uint32_t i = 0; a->o.env != NULL && a->o.env[i] != NULL; i++) jobenv_put_line(&e, a->o.env[i]);
     if (w->sandbox.files || w->sandbox.own_uid) env_path(&e, a, t, "HOME", "work"); /* the worker's is not for it */
+    env_titan(&e, a, w->run.titan);
     for (uint32_t i = 0; i < w->run.env.count; i++) jobenv_put(&e, of_job[i].key, of_job[i].value);
     for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
     env_inputs(&e, order);
@@ -308,16 +376,14 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
 /* The directory that jobs of a tenant share here. Its name has a dot, so it stays when a worker starts again and the
  * workspaces of an earlier life go. */
 static enum err shared_make(struct agent *a, struct slice tenant, struct workload *w, struct why *why) {
-    char file[SHARED_NAME_MAX + sizeof SHARED_FILE];
+    char folder[SHARED_NAME_MAX + 1], file[SHARED_NAME_MAX + sizeof SHARED_FILE];
     if (w->sandbox.space != NULL)
         return why_set(why, ERR_INVALID, "a job in a sandbox has a directory of its own: `shared` does not go with it");
-    size_t len = tenant.len < SHARED_NAME_MAX ? tenant.len : SHARED_NAME_MAX;
-    for (size_t i = 0; i < len; i++) file[i] = (char)(tenant.ptr[i] == '/' ? '_' : tenant.ptr[i]);
-    if (len == 0 || file[0] == '.') file[0] = '_', len = len > 0 ? len : 1;
-    snprintf(file + len, sizeof file - len, SHARED_FILE); /* with a file come the directories on the way to it */
+    tenant_folder(tenant, folder);
+    if (w->run.titan.len > 0) return titan_place_shared(&a->titan_place, folder, w->workdir, why);
+    snprintf(file, sizeof file, "%s" SHARED_FILE, folder); /* with a file come the directories on the way to it */
     enum err e = a->w.space->ops->write(a->w.space, SHARED_SPACE, file, (struct slice){0}, false, why);
-    file[len] = 0;
-    a->w.space->ops->path(a->w.space, SHARED_SPACE, file, w->workdir);
+    a->w.space->ops->path(a->w.space, SHARED_SPACE, folder, w->workdir);
     return e;
 }
 
@@ -374,7 +440,7 @@ enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *re
 enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
                        struct why *why) {
     enum err e = sandbox_make(a, t, &ret->run, &ret->sandbox, why);
-    if (e == ERR_OK) e = argv_make(a, t, order->kind, ret, why);
+    if (e == ERR_OK) e = argv_make(a, t, order, ret, why);
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
     if (e != ERR_OK) return e;
     env_make(a, t, order, ret);

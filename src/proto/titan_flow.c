@@ -1,9 +1,9 @@
 /* titan_flow.c: see titan_flow.h.
  *
  * An id is a label of its job, and made fit it is its name. What Titan does for every job is written out: four
- * executions, at once; a time for jobs of a DAG and another for others; Titan's interpreters. Jobs of a DAG start in
- * the folder that they share on a worker, but their scripts lie in a private one: same names never mix. A script that
- * would only wait for a person is a gate, which needs no worker. */
+ * executions, at once; a time for jobs of a DAG and another for others; Titan's interpreters. Scripts lie in the folder
+ * that they share on a worker, and jobs of a DAG start in one below it (agent/titan_place.h). Jobs may submit further
+ * ones and look at all of their tenant. A script that would only wait for a person is a gate, which needs no worker. */
 #include "titan_flow.h"
 
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "wire_run.h"
 
 #define EXECUTIONS 4u
+#define TOKEN_RIGHTS 3u /* of its jobs: read and submit, as agents that make DAGs need */
 #define AT_ONCE_MS 1u
 #define HEALTHY_WITHIN_MS 30000
 #define LOG_BYTES_MAX ((uint64_t)1 << 40) /* no limit that anyone meets */
@@ -34,6 +35,11 @@ static bool is_service(const struct titan_job *j) {
 
 static bool is_archive(const struct titan_job *j) {
     return j->kind == TITAN_KIND_ARCHIVE || j->kind == TITAN_KIND_ARCHIVE_SERVICE;
+}
+
+/* Another worker of Titan's: it is told its port, and where its master is. */
+static bool is_worker(const struct titan_job *j) {
+    return j->kind == TITAN_KIND_SERVICE && j->port != 0 && slice_eq(j->file, SLICE(TITAN_WORKER_JAR));
 }
 
 static bool is_of_dag(const struct titan_job *j) {
@@ -70,9 +76,10 @@ static struct slice name_make(struct making *m, struct slice id, uint32_t positi
 
 /* ---- options ---- */
 
-/* Titan's own workers hand no arguments to archives and services, and have no handlers. */
+/* Titan's own workers hand no arguments to archives and services, have no handlers, and start another worker so that it
+ * never finds its master. */
 static bool is_for_all(const struct titan_job *j) {
-    return j->kind != TITAN_KIND_HANDLER && (j->args.len == 0 || j->kind == TITAN_KIND_SCRIPT);
+    return j->kind != TITAN_KIND_HANDLER && !is_worker(j) && (j->args.len == 0 || j->kind == TITAN_KIND_SCRIPT);
 }
 
 static struct slice handler_capability(struct arena *arena, struct slice type) {
@@ -107,6 +114,7 @@ static void options_make(struct making *m, const struct titan_job *j, struct wir
                                  .attempts_max = EXECUTIONS,
                                  .delay_from_submit = j->delay_ms > 0,
                                  .delay_ms = j->delay_ms > 0 ? j->delay_ms : 0,
+                                 .token_rights = TOKEN_RIGHTS,
                                  .run_timeout_ms = is_of_dag(j) ? m->rules->dag_ms : m->rules->alone_ms,
                                  .affinity = j->affinity};
     if (!m->rules->backoff) ret->backoff_base_ms = ret->backoff_cap_ms = ret->backoff_jitter_ms = AT_ONCE_MS;
@@ -159,6 +167,17 @@ static struct tlv_list words_of(struct arena *arena, const char *first, const ch
     return (struct tlv_list){args, second != NULL ? 2 : 1};
 }
 
+static struct tlv_list worker_args(struct making *m, const struct titan_job *j) {
+    struct slice host = m->rules->listen;
+    char *port = arena_alloc(m->arena, 16), *master = arena_alloc(m->arena, host.len + 1);
+    while (host.len > 0 && host.ptr[host.len - 1] != ':') host.len--;
+    if (host.len > 0) host.len--;
+    bool is_any = host.len == 0 || slice_eq(host, SLICE("0.0.0.0")) || slice_eq(host, SLICE("[::]"));
+    snprintf(port, 16, "%u", j->port);
+    memcpy(master, host.ptr, host.len);
+    return words_of(m->arena, port, is_any ? "127.0.0.1" : master);
+}
+
 static struct slice folder_of(struct slice path) {
     size_t len = path.len;
     while (len > 0 && path.ptr[len - 1] != '/') len--;
@@ -181,7 +200,9 @@ static void run_make(struct making *m, const struct titan_job *j, struct wire_ru
                              .script_hash = j->hash,
                              .log_bytes_max = LOG_BYTES_MAX,
                              .labels = {label, 1},
-                             .port = is_service(j) ? j->port : 0};
+                             .port = is_service(j) ? j->port : 0,
+                             .titan = m->rules->listen};
+    if (is_worker(j)) ret->argv = worker_args(m, j);
     if (j->kind == TITAN_KIND_HANDLER) {
         *ret = (struct wire_run){
             .handler = j->file, .stdin_text = j->args, .log_bytes_max = LOG_BYTES_MAX, .labels = {label, 1}};

@@ -9,9 +9,11 @@
 #define TITAN_ID_LABEL "titan.id"
 #define TITAN_GATE_LABEL "titan.gate" /* of a gate: its id, as the keys of the store have it */
 #define TITAN_JOBS_LABEL "titan.jobs" /* of a flow with gates: how many jobs were submitted; others were added later */
+#define TITAN_WORKER_JAR "Worker.jar" /* a service of this name is another worker */
 #define TITAN_TOPIC "titan" /* of its jobs: leads to our workers and to Titan's own */
 
 struct titan_rules {
+    struct slice listen; /* where the server speaks Titan's protocol, for its jobs */
     bool backoff; /* wait between attempts as we do; else at once */
     int64_t dag_ms, alone_ms; /* how long an attempt may run: of a job of a DAG, of one alone */
     bool gates;               /* jobs of the form of a gate are gates of ours; else scripts */

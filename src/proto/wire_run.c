@@ -87,6 +87,7 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(60, TLV_LIST, wire_run, interpreter, .max = 16, .sub = &wire_arg_desc),
     TLV_FIELD(61, TLV_BOOL, wire_run, shared),
     TLV_FIELD(65, TLV_TEXT, wire_run, handler, .max = WIRE_NAME_MAX),
+    TLV_FIELD(66, TLV_TEXT, wire_run, titan, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

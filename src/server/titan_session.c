@@ -173,6 +173,10 @@ static void frames_serve(struct server *s, struct session *n) {
             session_end(s, n);
             return;
         }
+        if (n->in.len == 0 && t->has_served && !t->keeps) { /* as Titan does: clients may read to the end */
+            session_end(s, n);
+            return;
+        }
         if (n->in.len == 0 || need != 0) {
             wait_for_frame(s, n);
             return;
@@ -307,6 +311,7 @@ void titan_talk_reset(struct titan_talk *t) {
 static void finish(struct server *s, struct session *n) {
     frame_drop(n);
     titan_talk_reset(n->titan);
+    if (n->in.len > 0) n->titan->keeps = true;
     if (n->paused) session_pause(s, n, false);
 }
 

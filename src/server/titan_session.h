@@ -27,6 +27,7 @@ struct titan_options {
     const char *dead_status; /* of a job that failed for good */
     bool gates;                       /* scripts that only wait for a person are gates (titan_gates.h) */
     bool backoff;            /* jobs wait between attempts; else they are tried again at once */
+    const char *listen;               /* address of the listener; Titan's own, when there is none */
     const char *http_listen;          /* address of the listener for the dashboard's interface; empty = there is none */
     int64_t dag_seconds, job_seconds; /* how long an attempt may run: of a job of a DAG, of one alone */
 };
@@ -42,6 +43,7 @@ struct titan_talk { /* one connection */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
     bool busy;          /* a frame is being served, the one at the front of session.in */
     bool has_served;    /* one before it was */
+    bool keeps;         /* more than one frame came: it stays open; else it is closed behind its answer */
     bool ready;         /* is in the list of those with something to do */
     size_t frame_bytes; /* of it */
     uint8_t opcode;

@@ -15,7 +15,6 @@
 
 #define INLINE_BYTES_MAX 16384u         /* a script up to this is part of its job; a longer one is a blob */
 #define INLINE_ALL_BYTES_MAX (4u << 20) /* of all in one submission, so that it fits a record */
-#define WORKER_JAR "Worker.jar"
 
 struct submission {
     struct titan_jobs jobs;
@@ -67,7 +66,8 @@ static void about_put(struct session *n, struct wire_flow *flow) {
 }
 
 static struct titan_rules rules_of(struct server *s) {
-    return (struct titan_rules){.backoff = s->options.titan->backoff,
+    return (struct titan_rules){.listen = slice_str(s->options.titan->listen),
+                                .backoff = s->options.titan->backoff,
                                 .dag_ms = s->options.titan->dag_seconds * 1000,
                                 .alone_ms = s->options.titan->job_seconds * 1000,
                                 .gates = s->options.titan->gates,
@@ -332,7 +332,7 @@ void titan_deploy(struct server *s, struct session *n, struct slice body) {
         titan_say(s, n, SLICE("ERROR: Server File IO issue"));
         return;
     }
-    if (slice_eq(job.file, SLICE(WORKER_JAR)) && job.port != 0) {
+    if (slice_eq(job.file, SLICE(TITAN_WORKER_JAR)) && job.port != 0) {
         worker_start(s, n, port, job.requirement);
         return;
     }

@@ -25,11 +25,14 @@ void hand_log(const struct hand *h, const char *format, ...) {
 
 enum err hand_open(const struct hand_world *w, const struct hand_options *o, struct hand **ret, struct why *why) {
     struct arena birth;
-    enum err e = w->space->ops->make(w->space, HAND_SHARED, why);
+    struct titan_place place;
+    char shared[SPACE_PATH_MAX];
+    titan_place_init(&place, w->space);
+    enum err e = titan_place_shared(&place, "", shared, why);
     if (e != ERR_OK) return e;
     arena_init(&birth, sizeof(struct hand) + 64, sizeof(struct hand) + 4096);
     struct hand *h = ARENA_NEW(&birth, struct hand);
-    *h = (struct hand){.birth = birth, .w = *w, .o = *o, .over_at_ms = TIME_NEVER};
+    *h = (struct hand){.birth = birth, .w = *w, .o = *o, .place = place, .over_at_ms = TIME_NEVER};
     hand_port_init(h);
     exchanges_init(&h->exchanges, w->clock, w->net);
     pool_init(&h->tasks, sizeof(struct hand_task), HAND_JOBS_MAX);
@@ -52,6 +55,7 @@ void hand_close(struct hand *h) {
     pool_fini(&h->tasks);
     map_fini(&h->task_by_process);
     vec_fini(&h->files);
+    titan_place_fini(&h->place);
     arena_fini(&h->frame);
     arena_fini(&h->arena);
     buf_fini(&h->out);

@@ -7,12 +7,12 @@
 #include "bytes.h"
 #include "exchange.h"
 #include "hand.h"
+#include "titan_place.h"
 #include "vec.h"
 #include "wtime.h"
 
 #define HAND_NAME_MAX 256u /* of a file */
 #define HAND_ID_MAX 1024u  /* of a job: more is nobody's id */
-#define HAND_SHARED "shared" /* directory of all jobs of DAGs */
 #define HAND_JOBS_MAX 100000u
 
 struct hand_task { /* a job, or a service */
@@ -24,6 +24,7 @@ struct hand_task { /* a job, or a service */
     uint32_t port;
     uint32_t starts;
     char space[48]; /* its directory; another one at each start */
+    uint32_t ticket; /* of its script's name, in the place that all share; 0 = it has none */
     proc_id process;
     bool is_over;     /* and nothing of it runs */
     bool is_stopping; /* by the master, or by us */
@@ -61,6 +62,7 @@ struct hand {
     struct exchanges exchanges;
     struct pool sessions, tasks;
     struct map session_by_conn, task_by_process;
+    struct titan_place place; /* where scripts lie that run */
     struct vec files; /* struct hand_file, the latest staged last */
     struct arena frame; /* of what a frame brings */
     struct arena arena; /* of one start */

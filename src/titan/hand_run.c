@@ -56,6 +56,7 @@ void hand_run_forget(struct hand *h, struct hand_task *t) {
     for (uint32_t i = 1; i <= h->tasks.high && index == 0; i++)
         if (pool_at(&h->tasks, i) == t) index = i;
     ENSURE(index != 0);
+    titan_place_give(&h->place, &t->ticket);
     if (t->space[0] != 0) h->w.space->ops->remove(h->w.space, t->space);
     bytes_free(t->id);
     bytes_free(t->args);
@@ -68,6 +69,7 @@ static void over(struct hand *h, struct hand_task *t) {
     t->is_over = true;
     t->process = (proc_id){0};
     t->kill_at_ms = t->timeout_at_ms = t->restart_at_ms = TIME_NEVER;
+    titan_place_give(&h->place, &t->ticket);
     if (t->space[0] != 0) h->w.space->ops->remove(h->w.space, t->space);
     t->space[0] = 0;
     hand_port_ended(h, t);
@@ -232,16 +234,34 @@ static const char *const *env_make(struct hand *h, const struct hand_task *t) {
     return jobenv_list(&env);
 }
 
+/* A script lies where all do that run here; an archive in its own place. */
+static enum err script_path(struct hand *h, struct hand_task *t, char path[SPACE_PATH_MAX], struct why *why) {
+    char file[TITAN_PLACE_PATH_MAX];
+    struct buf bytes;
+    h->w.space->ops->path(h->w.space, t->space, t->file, path);
+    if (t->is_worker || t->is_archive) return ERR_OK;
+    buf_init(&bytes, FILE_BYTES_MAX);
+    titan_place_give(&h->place, &t->ticket); /* of the start before */
+    enum err e = h->w.space->ops->read(h->w.space, t->space, t->file, &bytes, why);
+    if (e == ERR_OK) e = titan_place_take(&h->place, "", t->file, buf_slice(&bytes), &t->ticket, file, why);
+    if (e == ERR_OK) h->w.space->ops->path(h->w.space, TITAN_PLACE_SPACE, file, path);
+    buf_fini(&bytes);
+    return e;
+}
+
 static enum err launch(struct hand *h, struct hand_task *t, struct why *why) {
     struct proc_handler handler = {on_output, on_stdin_ready, on_ended, h};
     char path[SPACE_PATH_MAX], workdir[SPACE_PATH_MAX];
     uint32_t count = 0;
     arena_reset(&h->arena);
     const char **argv = ARENA_ARRAY(&h->arena, const char *, ARGS_MAX + 16);
-    h->w.space->ops->path(h->w.space, t->space, t->file, path);
     bool is_shared = !t->is_service && !t->is_archive && is_dag(bytes_slice(t->id));
-    h->w.space->ops->path(h->w.space, is_shared ? HAND_SHARED : t->space, "work", workdir);
-    enum err e = ERR_OK;
+    enum err e = script_path(h, t, path, why);
+    if (e == ERR_OK && is_shared)
+        e = titan_place_shared(&h->place, "", workdir, why);
+    else
+        h->w.space->ops->path(h->w.space, t->space, "work", workdir);
+    if (e != ERR_OK) return e;
     if (t->is_worker)
         worker_argv(h, t, argv, &count);
     else if (t->is_archive)

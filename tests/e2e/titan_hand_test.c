@@ -32,6 +32,7 @@ CASE(archives_run_in_the_folder_of_their_entry, "archives")
 CASE(services_are_stopped_and_started_again, "services")
 CASE(a_full_worker_says_so, "saturation")
 CASE(equal_names_never_mix, "same_name")
+CASE(scripts_lie_in_one_workspace, "workspace")
 CASE(output_is_whole_and_in_order, "output")
 CASE(a_master_that_was_away_is_told, "master_away")
 CASE(a_killed_worker_takes_its_processes_along, "kill_worker")
@@ -63,6 +64,7 @@ int main(void) {
         cmocka_unit_test(services_are_stopped_and_started_again),
         cmocka_unit_test(a_full_worker_says_so),
         cmocka_unit_test(equal_names_never_mix),
+        cmocka_unit_test(scripts_lie_in_one_workspace),
         cmocka_unit_test(output_is_whole_and_in_order),
         cmocka_unit_test(a_master_that_was_away_is_told),
         cmocka_unit_test(a_killed_worker_takes_its_processes_along),

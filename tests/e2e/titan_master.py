@@ -322,6 +322,14 @@ def same_name(m, w):
     equal(m.ended(b"lone"), b"lone|COMPLETED|COMPLETED|0|")  # others have their own
 
 
+def workspace(m, w):
+    """All scripts lie in one folder, with `shared` in it, where jobs of DAGs start."""
+    w.run(b"DAG-put", b"put.sh", b"echo beside >$(dirname $0)/x; echo below >$(dirname $0)/shared/y\n")
+    m.ended(b"DAG-put")
+    w.run(b"DAG-get", b"get.sh", b"cat $(dirname $0)/x y; basename $0; [ $PWD = $(dirname $0)/shared ] && echo there\n")
+    equal(m.ended(b"DAG-get"), b"DAG-get|COMPLETED|COMPLETED|0|beside\nbelow\nget.sh\nthere\n")
+
+
 def output(m, w):
     lines = 200000
     w.run(b"DAG-many", b"many.sh", b"seq 1 %d\n" % lines)
@@ -408,7 +416,7 @@ def drain(m, w):
     equal(w.process.wait(timeout=PATIENCE), 0)
 
 
-CASES = [golden, frames, archives, services, saturation, same_name, output, master_away, kill_worker, another_worker, drain]
+CASES = [golden, frames, archives, services, saturation, same_name, workspace, output, master_away, kill_worker, another_worker, drain]
 
 if __name__ == "__main__":
     chosen = [c for c in CASES if c.__name__ in sys.argv[2:] or len(sys.argv) == 2]

@@ -87,7 +87,11 @@ CASE(it_is_a_flow)
 CASE(forms_of_a_dag)
 CASE(refused_submissions_leave_nothing)
 CASE(a_job_alone)
-CASE(a_shared_folder_and_private_scripts)
+CASE(files_beside_the_script_are_shared)
+CASE(jobs_know_where_the_server_is)
+CASE(a_job_submits_jobs)
+CASE(a_job_speaks_the_protocol_itself)
+CASE(an_installed_sdk_wins)
 CASE(same_names_never_mix)
 CASE(large_scripts)
 CASE(priorities_and_first_come)
@@ -149,8 +153,12 @@ static void up_opens_it_too(void **state) {
     char path[160], line[400];
     bool found = false;
     realcli_make(&own);
+    setenv("TITAN_TEST_KEY", "secret", 1);
     struct ran ran = realcli_ok(&own, "up --listen 127.0.0.1:0 --titan=127.0.0.1:0 --detach", NULL);
+    unsetenv("TITAN_TEST_KEY");
     assert_has(ran.out, "Titan's protocol is on 127.0.0.1:0");
+    assert_has(ran.out, "Jobs get these variables of this environment: all");
+    assert_has(realcli_ok(&own, "run -- printenv TITAN_TEST_KEY", NULL).out, "secret");
     snprintf(path, sizeof path, "%s/serve.log", own.data);
     FILE *f = fopen(path, "re");
     assert_non_null(f);
@@ -185,7 +193,11 @@ int main(void) {
         cmocka_unit_test(forms_of_a_dag),
         cmocka_unit_test(refused_submissions_leave_nothing),
         cmocka_unit_test(a_job_alone),
-        cmocka_unit_test(a_shared_folder_and_private_scripts),
+        cmocka_unit_test(files_beside_the_script_are_shared),
+        cmocka_unit_test(jobs_know_where_the_server_is),
+        cmocka_unit_test(a_job_submits_jobs),
+        cmocka_unit_test(a_job_speaks_the_protocol_itself),
+        cmocka_unit_test(an_installed_sdk_wins),
         cmocka_unit_test(same_names_never_mix),
         cmocka_unit_test(large_scripts),
         cmocka_unit_test(priorities_and_first_come),

@@ -292,6 +292,28 @@ static void a_gate_needs_no_worker(void **state) {
     assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
 }
 
+static void another_worker_is_told_its_port_and_its_master(void **state) {
+    (void)state;
+    struct wire_run run;
+    struct titan_rules r = rules;
+    r.listen = SLICE("10.1.2.3:9090");
+    struct wire_options o = options_of("w|DEPLOY_PAYLOAD|Worker.jar|QQ==|8095|GENERAL|1|0|[]", &r, &run);
+    const struct wire_arg *args = run.argv.at;
+    assert_int_equal(run.argv.count, 2);
+    is(args[0].text, "8095");
+    is(args[1].text, "10.1.2.3");
+    assert_int_equal(run.port, 8095);
+    is(o.demand.topic, ""); /* not for Titan's own workers */
+    r.listen = SLICE("0.0.0.0:9090");
+    (void)options_of("w|DEPLOY_PAYLOAD|Worker.jar|QQ==|8095|GENERAL|1|0|[]", &r, &run);
+    is(((const struct wire_arg *)run.argv.at)[1].text, "127.0.0.1");
+    o = options_of("w|DEPLOY_PAYLOAD|other.jar|QQ==|8095|GENERAL|1|0|[]", &r, &run);
+    assert_int_equal(run.argv.count, 0);
+    is(o.demand.topic, TITAN_TOPIC);
+    assert_int_equal(o.token_rights, 3);
+    is(run.titan, "0.0.0.0:9090");
+}
+
 /* Options are shared by equal jobs; a gate beside a script must not take its. */
 static void gates_of_different_times_are_told_apart(void **state) {
     (void)state;
@@ -325,6 +347,7 @@ int main(void) {
         cmocka_unit_test(a_gate_has_exactly_one_form),
         cmocka_unit_test(a_submission_is_a_flow),
         cmocka_unit_test(a_gate_needs_no_worker),
+        cmocka_unit_test(another_worker_is_told_its_port_and_its_master),
         cmocka_unit_test(gates_of_different_times_are_told_apart),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

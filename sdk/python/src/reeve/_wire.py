@@ -948,6 +948,7 @@ class Run(TypedDict, total=False):
     interpreter: Sequence[Arg]
     shared: bool
     handler: str
+    titan: str
 
 
 class Name(TypedDict, total=False):
@@ -2159,6 +2160,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (60, "interpreter", "list", "arg"),
         (61, "shared", "bool", ""),
         (65, "handler", "text", ""),
+        (66, "titan", "text", ""),
     ),
     "name": (
         (1, "name", "text", ""),

@@ -13,6 +13,8 @@ from __future__ import annotations
 import base64
 import os
 import posixpath
+import socket
+import struct
 import time
 import zipfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
@@ -27,6 +29,8 @@ PREFIX = "DAG-"
 FILE_KEY = "titan:file:"  # of the store: HASH BYTES MS
 USER_KEY = "user:"
 ID_LABEL = "titan.id"
+TOKEN_RIGHTS = ["read", "submit"]  # of jobs: theirs may submit further ones
+ANSWER_SECONDS = 10
 FLOW_LABELS = {"dialect": "titan"}
 FLOWS_SEARCHED = 200  # the newest ones, for the job of an id that was submitted elsewhere
 _STATUS = {
@@ -140,7 +144,7 @@ class TitanClient:
     def _add(self, flow: Flow, job: TitanJob, needs: List[str]) -> None:
         keys: Dict[str, Any] = {
             "needs": needs, "labels": {ID_LABEL: _full(job.id)}, "priority": max(0, job.priority),
-            "backoff": {"base": "0s", "cap": "0s", "jitter": "0s"}, "affinity": job.affinity,
+            "backoff": {"base": "0s", "cap": "0s", "jitter": "0s"}, "affinity": job.affinity, "token": TOKEN_RIGHTS,
         }
         if job.delay:
             keys["delay"] = "%dms" % job.delay
@@ -211,6 +215,23 @@ class TitanClient:
         except errors.Refused as e:
             return "ERROR: %s" % e
         return "STOPPED: %s" % _full(service_id)
+
+    # ---- requests of Titan's own protocol
+
+    def _send_request(self, op_code: int, payload: str) -> str:
+        """One frame to the listener for Titan's protocol, at TITAN_HOST and TITAN_PORT; its answer as a text. Errors are
+        texts, too, as there."""
+        body = payload.encode()
+        try:
+            with socket.create_connection((TITAN_HOST, TITAN_PORT)) as conn:
+                conn.sendall(struct.pack(">BBBBI", 1, op_code, 0, 0, len(body)) + body)
+                conn.settimeout(ANSWER_SECONDS)
+                head = _read_exactly(conn, 8)
+                return _read_exactly(conn, struct.unpack(">I", head[4:])[0]).decode(errors="replace")
+        except EOFError:
+            return "ERROR: No Response"
+        except OSError as e:
+            return "CONNECTION_ERROR: %s" % e
 
     # ---- the store
 
@@ -303,6 +324,16 @@ def _find() -> Client:
     says_reeve = any(os.environ.get(name) for name in ("REEVE_SERVER", "REEVE_DATA")) or os.path.isdir(".reeve")
     says_titan = any(os.environ.get(name) for name in ("TITAN_HOST", "TITAN_PORT"))
     return Client("%s:%d" % (TITAN_HOST, TITAN_PORT)) if says_titan and not says_reeve else Client()
+
+
+def _read_exactly(conn: socket.socket, count: int) -> bytes:
+    got = b""
+    while len(got) < count:
+        piece = conn.recv(count - len(got))
+        if not piece:
+            raise EOFError
+        got += piece
+    return got
 
 
 def _full(id: str) -> str:
