@@ -273,6 +273,7 @@ static enum err orion_read(struct serve *v, struct why *why) {
         most > 3600000)
         return why_set(why, ERR_INVALID, "orion_work_ms: a range like 50..199 is expected, not %s", work);
     v->orion = (struct orion_options){.tenant = setting_text(&v->settings, SETTING_orion_tenant),
+                                      .listen = setting_text(&v->settings, SETTING_orion_listen),
                                       .origins = setting_text(&v->settings, SETTING_cors_origin),
                                       .guests = (enum orion_guests)i,
                                       .work_ms_least = least,

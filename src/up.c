@@ -54,6 +54,7 @@ struct up {
     bool detach, help, playground;
     const char *cors_origin;
     const char *orion;          /* address of the listener for Orion's interface; NULL = none */
+    const char *orion_work_ms;  /* how long a task of it works; NULL = as the server has it */
     bool orion_anywhere;        /* nobody said where: another port will do */
     const char *titan;          /* the same for Titan's protocol */
     const char *titan_http;     /* and for the interface of its dashboard */
@@ -110,14 +111,15 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
             u->resp = name[6] == '=' ? name + 7 : RESP_STANDARD;
             continue;
         }
-        const char **to = strcmp(name, "--data") == 0          ? &data
-                          : strcmp(name, "--listen") == 0      ? &u->listen
-                          : strcmp(name, "--slots") == 0       ? &u->slots
-                          : strcmp(name, "--workers") == 0     ? &u->workers
-                          : strcmp(name, "--idle") == 0        ? &u->idle
-                          : strcmp(name, "--pass-env") == 0    ? &u->pass_env
-                          : strcmp(name, "--cors-origin") == 0 ? &u->cors_origin
-                                                               : NULL;
+        const char **to = strcmp(name, "--data") == 0            ? &data
+                          : strcmp(name, "--listen") == 0        ? &u->listen
+                          : strcmp(name, "--slots") == 0         ? &u->slots
+                          : strcmp(name, "--workers") == 0       ? &u->workers
+                          : strcmp(name, "--idle") == 0          ? &u->idle
+                          : strcmp(name, "--pass-env") == 0      ? &u->pass_env
+                          : strcmp(name, "--cors-origin") == 0   ? &u->cors_origin
+                          : strcmp(name, "--orion-work-ms") == 0 ? &u->orion_work_ms
+                                                                 : NULL;
         if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
         if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
         *to = args[++i];
@@ -128,6 +130,8 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
     else if (u->playground && u->orion == NULL)
         u->orion = ORION_STANDARD, u->orion_anywhere = true;
     if (u->titan != NULL && u->pass_env == NULL) u->pass_env = "all"; /* as jobs of Titan's workers get it */
+    if (u->orion_work_ms != NULL && u->orion == NULL)
+        return why_set(why, ERR_INVALID, "--orion-work-ms goes with --orion or --playground");
     snprintf(u->data, sizeof u->data, "%s", data);
     snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
     int64_t idle_ms = 0;
@@ -145,7 +149,7 @@ static void usage(void) {
     printf(
         "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--pass-env LIST]\n"
         "                [--detach] [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]] [--titan-http[=HOST:PORT|off]]\n"
-        "                [--resp[=HOST:PORT]] [--cors-origin LIST]\n\n"
+        "                [--resp[=HOST:PORT]] [--cors-origin LIST] [--orion-work-ms MIN..MAX]\n\n"
         "Starts a server and a worker here, and starts again whichever ends.\n\n"
         "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
         "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
@@ -159,6 +163,8 @@ static void usage(void) {
         "                      30 s later, or when asked to, it is started again. With Orion's interface on port\n"
         "                      8080, or another if that is taken; --orion=no does without\n"
         "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
+        "  --orion-work-ms R   how long a task of Orion's interface works, in ms (default: 50..199); 2000..4999 is\n"
+        "                      slow enough to watch\n"
         "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; unless said 127.0.0.1:9090, and then also\n"
         "  --titan-http[=…]    the HTTP interface of Titan's dashboard; 127.0.0.1:5000 unless said, off = not\n"
         "  --resp[=HOST:PORT]  the shared store for Redis clients, too; 127.0.0.1:6379 unless said\n"
@@ -187,6 +193,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     if (p == PART_SERVER) argv[n++] = "--may-start-workers", argv[n++] = "yes";
     if (p == PART_SERVER && u->listen != NULL) argv[n++] = "--listen", argv[n++] = u->listen;
     if (p == PART_SERVER && u->orion != NULL) argv[n++] = "--orion-listen", argv[n++] = u->orion;
+    if (p == PART_SERVER && u->orion_work_ms != NULL) argv[n++] = "--orion-work-ms", argv[n++] = u->orion_work_ms;
     if (p == PART_SERVER && u->titan != NULL) argv[n++] = "--titan-listen", argv[n++] = u->titan;
     if (p == PART_SERVER && u->titan_http != NULL) argv[n++] = "--titan-http-listen", argv[n++] = u->titan_http;
     if (p == PART_SERVER && u->resp != NULL) argv[n++] = "--resp-listen", argv[n++] = u->resp;
@@ -332,6 +339,16 @@ static void say_listener(const char *what, const char *address) {
     printf("%s on %s%s.\n", what, address, is_chosen ? ", a free port that serve.log names" : "");
 }
 
+/* Its crash, recovery and auto demo need a token, which it takes from its address. */
+static void say_orion_page(const struct up *u) {
+    const char *page = u->cors_origin != NULL ? u->cors_origin : "http://localhost:3000";
+    if (!u->playground || u->orion == NULL) return;
+    printf("In Orion's front end, crash, recovery and auto demo need a token. Open it%s as\n\n"
+           "  %.*s/#admin_token=$(cat %s/admin.token)\n\n",
+           u->cors_origin != NULL ? "" : " (with --cors-origin http://localhost:3000 here)", (int)strcspn(page, ","),
+           page, u->data);
+}
+
 static void say_where(const struct up *u) {
     char address[LINE_BYTES], orion[LINE_BYTES];
     const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
@@ -345,6 +362,7 @@ static void say_where(const struct up *u) {
     if (u->titan != NULL && u->pass_env != NULL && u->pass_env[0] != 0)
         printf("Jobs get these variables of this environment: %s. `--pass-env NAME,NAME` says which.\n", u->pass_env);
     if (u->orion != NULL || u->titan != NULL || u->titan_http != NULL || u->resp != NULL) printf("\n");
+    say_orion_page(u);
     say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
     printf("  reeve run -- echo hello       one command as a job\n"

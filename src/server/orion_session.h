@@ -22,6 +22,7 @@ enum orion_guests { ORION_GUESTS_NOBODY, ORION_GUESTS_LOOPBACK, ORION_GUESTS_EVE
 
 struct orion_options {
     const char *tenant;  /* of guests, and of tokens that are for all */
+    const char *listen;  /* its address, as it was set */
     const char *origins; /* of pages that may come from elsewhere, with commas */
     enum orion_guests guests;
     int64_t work_ms_least, work_ms_most; /* how long a task works */

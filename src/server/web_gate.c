@@ -65,7 +65,7 @@ static bool is_ours(const struct server *s, const struct session *n, struct slic
     if (public.len > 0 && text_is(host, public)) return true;
     return is_listed(host, "localhost,127.0.0.1,[::1]") || is_listened_at(host, s->options.listen) ||
            (n->is_dash && is_listened_at(host, s->options.titan->http_listen)) ||
-           is_listed(host, s->options.http_hosts);
+           (n->is_orion && is_listened_at(host, s->options.orion->listen)) || is_listed(host, s->options.http_hosts);
 }
 
 static struct slice authority_of(const struct http_request *r) {

@@ -45,9 +45,13 @@ static void read_address(void) {
 static int setup(void **state) {
     (void)state;
     realcli_make(&up);
-    realcli_ok(&up,
-               "up --playground --listen 127.0.0.1:0 --orion=127.0.0.1:0 --cors-origin http://localhost:3000 --detach",
-               NULL);
+    struct ran ran = realcli_ok(&up,
+                                "up --playground --listen 127.0.0.1:0 --orion=127.0.0.1:0 --orion-work-ms 50..198 "
+                                "--cors-origin http://localhost:3000 --detach",
+                                NULL);
+    char line[200];
+    snprintf(line, sizeof line, "  http://localhost:3000/#admin_token=$(cat %s/admin.token)\n", up.data);
+    assert_has(ran.out, line); /* else its front end is refused, and nobody says why */
     read_token();
     read_address();
     return 0;
@@ -107,7 +111,27 @@ static void the_listener_is_for_this_machine_unless_said(void **state) {
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-listen 0.0.0.0:0", 4, "orion_listen: 0.0.0.0:0 can be");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-guests some", 2, "none of nobody, loopback, everyone");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-work-ms 9", 2, "a range like 50..199");
+    realcli_refused(&own, "up --orion-work-ms 9", 2, "goes with --orion");
     realcli_stop(&own);
+}
+
+/* Also where it is another one than that of the server's own listener. */
+static void the_listener_knows_its_own_address(void **state) {
+    (void)state;
+    struct realserver s;
+    struct webclient c;
+    realserver_make(&s);
+    s.flags[0] = "--orion-listen", s.flags[1] = "127.0.0.2:18976";
+    realserver_start(&s);
+    (void)webclient_once(&c, "127.0.0.2:18976", "GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.2:18976\r\n\r\n", 200);
+    webclient_close(&c);
+    (void)webclient_once(&c, "127.0.0.2:18976", "GET /api/v1/status HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421);
+    webclient_close(&c);
+    /* not by the other listener: there it is not called so */
+    (void)webclient_once(&c, s.address, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n", 421);
+    webclient_close(&c);
+    assert_int_equal(realserver_stop(&s), 0);
+    realserver_remove(&s);
 }
 
 /* An address of this machine that is not loopback's; false: it has none. */
@@ -201,6 +225,7 @@ int main(void) {
         cmocka_unit_test(large_dags),
         cmocka_unit_test(reeve_sees_the_dags_as_flows),
         cmocka_unit_test(the_listener_is_for_this_machine_unless_said),
+        cmocka_unit_test(the_listener_knows_its_own_address),
         cmocka_unit_test(who_comes_from_elsewhere_is_counted),
         cmocka_unit_test(without_guests_everyone_needs_a_token),
     };

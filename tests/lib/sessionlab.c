@@ -211,12 +211,16 @@ static conn_id op_dial(struct net *n, const char *address, const struct net_hand
     return (conn_id){++((struct sessionlab *)n)->conn_last}; /* nobody is there */
 }
 
-static uint32_t op_free_port(struct net *n) {
+static uint32_t op_take_port(struct net *n) {
     (void)n;
     return 20000;
 }
 
-static const struct net_ops net_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_free_port};
+static void op_give_port(struct net *n, uint32_t port) {
+    (void)n, (void)port;
+}
+
+static const struct net_ops net_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_take_port, op_give_port};
 
 /* ---- the server's guest ---- */
 

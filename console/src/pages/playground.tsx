@@ -134,7 +134,7 @@ function Running({ state, place }: { state: PlaygroundState } & PageProps) {
       {dead ? null : <RecoveryReport now={now} />}
       <div class="play-grid">
         <section class="card stage-panel" aria-label="The flow">
-          {id === null ? <Empty>Run the flow to see it here, or let the Auto-Demo do everything.</Empty> : error !== undefined ? <Problem error={error} /> : flow === undefined ? <Loading /> : (
+          {id === null ? <Empty>Run the flow to see it here, or let the Auto-Demo do everything.</Empty> : error !== undefined ? <Problem error={error} /> : flow === undefined ? (dead ? <Empty>What this flow does is known again after the recovery.</Empty> : <Loading />) : (
             <>
               <p class="stage-head"><Link href={flowPath(flow.id)} class="mono">{flow.id}</Link> <StateBadge state={flow.state} /></p>
               <Stage flow={flow} dead={dead} />

@@ -81,9 +81,18 @@ spec("a page that is loaded again during the outage shows it, and can end it", a
   const reeve = await fresh({ flags: ["--playground"] });
   const page = await open("/playground", { reeve, allow: OUTAGE });
   await server(page, "running").waitFor();
+  const other = await reeve.submit({ jobs: { elsewhere: { run: "sleep 60" } } });
+  await button(page, "Run it").click();
+  await flowShown(page);
+  await jobs(page, "running").first().waitFor();
+  const held = page.locator("[data-worker] .slot.taken");
+  await held.filter({ hasText: `${other}/elsewhere` }).waitFor(); // the pool is of all flows
   await button(page, "Pull the Plug").click();
   await server(page, "dead").waitFor();
   await page.reload();
+  await jobs(page, "running").first().waitFor(); // as it was when the server died
+  await held.filter({ hasText: `${other}/elsewhere` }).waitFor();
+  await page.locator(".story li.done", { hasText: "Outage" }).waitFor();
   await page.getByRole("alert").getByRole("button", { name: "Recover System" }).click();
   await server(page, "running").waitFor();
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
@@ -108,7 +117,9 @@ spec("a failure and its cascade are shown and explained", async ({ fresh, open }
   await button(page, "Run it").click();
   const flow = await flowShown(page);
   await page.locator("[data-demo-job=after]").hover();
-  await page.getByText("Kahn's rule.").waitFor();
+  await page.locator("[data-demo-job=after]").getByRole("tooltip").getByText("Kahn's rule.").waitFor();
+  await page.getByLabel("Internals").getByText(/ready per slot/).waitFor();
+  await page.getByLabel("Internals").getByText(/jobs\/s/).waitFor();
   await page.locator("[data-demo-job=breaks] .stage-why", { hasText: "again in" }).waitFor();
   await page.locator("[data-demo-job=long-after][data-job-state=failed]").waitFor({ timeout: 60_000 });
   await page.locator("[data-demo-job=after]").focus();

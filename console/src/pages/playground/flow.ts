@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, type FlowView, type Schemas } from "../../api/client";
 import { stream, type ChangeEvent } from "../../api/events";
 import { demoFlowOf, stepped, type DemoFlow } from "./facts";
+import { keep, keptOf } from "./kept";
 
 const JOBS_MAX = 500;
 const SETTLE_MS = 150;
@@ -73,6 +74,7 @@ class Follower {
 
   private take(picture: Picture): void {
     this.picture = picture;
+    keep("flow", picture.flow);
     this.show(picture.flow);
   }
 }
@@ -81,7 +83,7 @@ export function useDemoFlow(id: string | null): { flow: DemoFlow | undefined; er
   const [flow, setFlow] = useState<DemoFlow>();
   const [error, setError] = useState<ApiError>();
   useEffect(() => {
-    setFlow(undefined);
+    setFlow(keptOf<DemoFlow>("flow")); // of another one: not shown, below
     setError(undefined);
     if (id === null) return;
     const follower = new Follower(id, setFlow, setError);

@@ -1,26 +1,41 @@
 // Beside the stage: who works, what the scheduler counts, and what the last recovery found.
-import { useEffect, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 
-import type { WorkerView } from "../../api/client";
-import { useGet, useMetrics } from "../../api/hooks";
+import type { Schemas, WorkerView } from "../../api/client";
+import { useEvents, useGet, useMetrics } from "../../api/hooks";
 import { StateBadge, durationText, useNow } from "../../ui/parts";
-import { isOver, parentsLeft, type DemoFlow, type DemoJob } from "./facts";
+import { Facts } from "../../ui/show";
+import { rate } from "../overview/ring";
+import { isOver, ownName, parentsLeft, type DemoFlow, type DemoJob } from "./facts";
+import { useKept } from "./kept";
 import { unsettled, type Playground } from "./status";
 
 const SLOTS_SHOWN = 16;
+const HELD_MOST = 100;
+const RATES_MS = 10_000;
 
-function Worker({ worker, jobs, dead, nowMs }: { worker: WorkerView; jobs: DemoJob[]; dead: boolean; nowMs: number }) {
-  const slots = Math.min(SLOTS_SHOWN, Math.max(worker.slots ?? 0, jobs.length));
+interface Held {
+  job: string;
+  sinceMs: number;
+}
+
+/** What a worker holds: of all flows, not only of the one on the stage. */
+function Worker({ worker, flow, dead, nowMs }: { worker: WorkerView; flow: DemoFlow | undefined; dead: boolean; nowMs: number }) {
+  const name = worker.worker ?? "";
+  const got = useGet<Schemas["listed"]>(`/workers/${encodeURIComponent(name)}/jobs`, { most: HELD_MOST }, (event) => event.type === "worker" || (event.type === "job" && (event.worker === name || event.from === "running")));
+  const held = useKept(`held.${name}`, got.data?.jobs?.map((job): Held => ({ job: job.job ?? "", sinceMs: job.since_ms ?? 0 }))) ?? [];
+  const slots = Math.min(SLOTS_SHOWN, Math.max(worker.slots ?? 0, held.length));
   const state = dead ? "works on alone" : worker.attached ? "attached" : "away";
   return (
-    <div class="worker">
-      <p><span class="mono">{worker.worker}</span> <span class="faint">{state}, {jobs.length} of {worker.slots ?? 0} slots</span></p>
+    <div class="worker" data-worker={name} data-held={held.length}>
+      <p><span class="mono">{name}</span> <span class="faint">{state}, {dead ? "when last heard of " : ""}{held.length} of {worker.slots ?? 0} slots</span></p>
       <div class="slots">
         {Array.from({ length: slots }, (_, i) => {
-          const job = jobs[i];
-          return job === undefined ? <span key={i} class="slot">idle</span> : (
-            <span key={i} class="slot taken" title={`${job.name} for ${durationText(nowMs - job.sinceMs)}`}>{job.name} <small>{durationText(Math.max(0, nowMs - job.sinceMs))}</small></span>
-          );
+          const at = held[i];
+          if (at === undefined) return <span key={i} class="slot">idle</span>;
+          const shown = at.job.startsWith(`${flow?.id}/`) ? ownName(at.job) : at.job;
+          const age = durationText(Math.max(0, nowMs - at.sinceMs));
+          return <span key={i} class="slot taken" title={`${at.job} for ${age}`}>{shown} <small>{age}</small></span>;
         })}
       </div>
     </div>
@@ -29,20 +44,30 @@ function Worker({ worker, jobs, dead, nowMs }: { worker: WorkerView; jobs: DemoJ
 
 export function WorkerPool({ flow, dead }: { flow: DemoFlow | undefined; dead: boolean }) {
   const got = useGet<{ workers?: WorkerView[] }>("/workers", {}, (event) => event.type === "worker");
-  const [workers, setWorkers] = useState<WorkerView[]>([]); // the last that were heard of, also while nobody can be asked
+  const workers = useKept("workers", got.data?.workers);
   const nowMs = useNow();
-  useEffect(() => {
-    if (got.data?.workers !== undefined) setWorkers(got.data.workers);
-  }, [got.data]);
-  const busy = (flow?.jobs ?? []).filter((job) => job.state === "running" || job.state === "dispatched");
+  const none = dead && workers === undefined ? "Unknown while the server is dead." : "No worker is attached.";
   return (
     <section class="card" aria-label="Worker pool">
       <h2>Worker pool</h2>
-      {workers.length === 0 ? <p class="empty">No worker is attached.</p> : workers.map((worker) => (
-        <Worker key={worker.worker} worker={worker} jobs={busy.filter((job) => job.worker === worker.worker)} dead={dead} nowMs={nowMs} />
+      {workers === undefined || workers.length === 0 ? <p class="empty">{none}</p> : workers.map((worker) => (
+        <Worker key={worker.worker} worker={worker} flow={flow} dead={dead} nowMs={nowMs} />
       ))}
     </section>
   );
+}
+
+/** Between the oldest and the newest tick of the last seconds; undefined: too little is known. */
+function useRates(): { done: number; retries: number } | undefined {
+  const ticks = useRef<{ time_ms: number; numbers: Record<string, number> }[]>([]);
+  useEvents((event) => {
+    if (event.type === "metrics") ticks.current = [...ticks.current, event].filter((tick) => tick.time_ms > event.time_ms - RATES_MS);
+  });
+  const [first, last] = [ticks.current[0], ticks.current.at(-1)];
+  if (first === undefined || last === undefined || last === first) return undefined;
+  const seconds = (last.time_ms - first.time_ms) / 1000;
+  const rateOf = (...names: string[]) => rate(...names)(last.numbers, first.numbers, seconds) ?? 0;
+  return { done: rateOf("entered_succeeded", "entered_failed"), retries: rateOf("retries") };
 }
 
 function Standing({ job, nowMs }: { job: DemoJob; nowMs: number }) {
@@ -55,6 +80,9 @@ export function Internals({ flow, dead }: { flow: DemoFlow | undefined; dead: bo
   const nowMs = useNow(250);
   const numbers = metrics?.numbers ?? {};
   const depth = numbers["jobs_ready"] ?? 0;
+  const slots = numbers["slots"] ?? 0;
+  const rates = useRates();
+  const known = (text: string) => (dead || metrics === undefined ? "unknown" : text);
   return (
     <section class="card" aria-label="Internals">
       <h2>Internals</h2>
@@ -62,6 +90,14 @@ export function Internals({ flow, dead }: { flow: DemoFlow | undefined; dead: bo
         Queue depth <b>{dead ? "unknown" : depth}</b>
         <meter min={0} max={50} high={30} optimum={0} value={dead ? 0 : depth} />
       </label>
+      <Facts
+        flat
+        of={[
+          ["Throughput", known(`${(rates?.done ?? 0).toFixed(1)} jobs/s`)],
+          ["Retries", known(`${(rates?.retries ?? 0).toFixed(1)}/s`)],
+          ["Queue pressure", known(slots === 0 ? "no slots" : `${(depth / slots).toFixed(1)} ready per slot`)],
+        ]}
+      />
       {flow === undefined ? null : (
         <table class="dense">
           <thead><tr><th>job</th><th>needs left</th><th>state</th></tr></thead>

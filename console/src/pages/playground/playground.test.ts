@@ -70,6 +70,7 @@ describe("the story", () => {
     expect(reached(facts({ now: { ...running, kills: 3, recovery: { ...recovery, attempts_adopted: 0 } } }))).toBe(5);
     expect(reached(facts({ now: { ...running, kills: 3, recovery } }))).toBe(6);
     expect(reached(facts({ now: { ...running, kills: 3, recovery }, flow: { ...flow(), state: "succeeded" } }))).toBe(7);
+    expect(reached(facts({ killsBefore: 3, now: { ...running, server: "dead", kills: 3 } }))).toBe(5); // loaded again
     expect(unsettled(recovery)).toBe(0);
   });
 
@@ -77,6 +78,11 @@ describe("the story", () => {
     expect(nextDeed(facts({ flow: undefined, submitted: false }), 0)).toBe("submit");
     expect(nextDeed(facts({ flow: undefined }), 0)).toBeUndefined();
     expect(nextDeed(facts({}), 0)).toBe("kill");
+    const two = demoFlowOf("f11", "running", [{ job: "f11/a", state: "succeeded" }, { job: "f11/b", state: "running", parents: ["a"] }, { job: "f11/c", state: "ready", parents: ["a"] }]);
+    expect(nextDeed(facts({ flow: two }), 0)).toBeUndefined(); // not before both branches run
+    expect(nextDeed(facts({ flow: stepped(two, event("f11/c", "running")) }), 0)).toBe("kill");
+    const late = stepped(stepped(two, event("f11/b", "succeeded")), event("f11/c", "running"));
+    expect(nextDeed(facts({ flow: late }), 0)).toBe("kill"); // there was no room for both
     const idle = stepped(flow(), event("f11/a", "ready"));
     expect(nextDeed(facts({ flow: idle }), 0)).toBeUndefined();
     const dead = facts({ now: { ...running, server: "dead", kills: 3 } });

@@ -24,27 +24,29 @@ interface CardProps {
   flow: DemoFlow;
   dead: boolean;
   nowMs: number;
+  pointed: boolean;
+  above: boolean; // where its explanation has room
   onPoint: (name: string | undefined) => void;
 }
 
-function Card({ at, flow, dead, nowMs, onPoint }: CardProps) {
+function Card({ at, flow, dead, nowMs, pointed, above, onPoint }: CardProps) {
   const { job } = at;
   const depth = job.state === "failed" && job.cause === "upstream" ? cascadeDepth(flow, job) : 0;
   const place = { left: `${at.x}px`, top: `${at.y}px`, animationDelay: `${depth * CASCADE_MS}ms` };
   return (
     <div class={`stage-card state-${job.state}${dead ? " frozen" : ""}${depth > 0 ? " cascade" : ""}`} style={place} tabIndex={0} data-demo-job={job.name} data-job-state={job.state}
-      aria-describedby="stage-explanation" onPointerEnter={() => onPoint(job.name)} onFocus={() => onPoint(job.name)}>
+      aria-describedby={pointed ? "stage-explanation" : undefined} onPointerEnter={() => onPoint(job.name)} onPointerLeave={() => onPoint(undefined)} onFocus={() => onPoint(job.name)} onKeyDown={(event) => event.key === "Escape" && onPoint(undefined)}>
       <span class="stage-top"><strong>{job.name}</strong><span class="faint">{job.attempt > 0 ? `${job.attempt}/${job.attemptsMax}` : ""}</span></span>
       <StateBadge state={job.state} />
       <span class="stage-why">{reasoning(flow, job, nowMs, dead)}{job.state === "running" && job.worker !== "" ? <span class="mono"> {job.worker}</span> : null}</span>
+      {pointed ? <Explained flow={flow} job={job} nowMs={nowMs} dead={dead} above={above} /> : null}
     </div>
   );
 }
 
-function Explained({ flow, job, nowMs, dead }: { flow: DemoFlow; job: DemoJob | undefined; nowMs: number; dead: boolean }) {
-  if (job === undefined) return <p class="faint">Point at a job, or go to it with Tab, to hear which rule decides what happens to it.</p>;
+function Explained({ flow, job, nowMs, dead, above }: { flow: DemoFlow; job: DemoJob; nowMs: number; dead: boolean; above: boolean }) {
   const { rule, text } = explainJob(flow, job, nowMs, dead);
-  return <p><strong>{rule}.</strong> {text} <Link href={jobPath(`${flow.id}/${job.name}`)}>Its page</Link></p>;
+  return <p class={above ? "stage-tip above" : "stage-tip"} id="stage-explanation" role="tooltip"><strong>{rule}.</strong> {text} <Link href={jobPath(`${flow.id}/${job.name}`)}>Its page</Link></p>;
 }
 
 export function Stage({ flow, dead }: { flow: DemoFlow; dead: boolean }) {
@@ -66,9 +68,7 @@ export function Stage({ flow, dead }: { flow: DemoFlow; dead: boolean }) {
   const byName = new Map(places.map((at) => [at.job.name, at]));
   return (
     <div class={dead ? "stage dead" : "stage"}>
-      <div class="stage-explanation" id="stage-explanation">
-        <Explained flow={flow} job={flow.jobs.find((job) => job.name === pointed)} nowMs={nowMs} dead={dead} />
-      </div>
+      <p class="faint stage-hint">Point at a job, or go to it with Tab, to hear which rule decides what happens to it.</p>
       <div class="stage-area" ref={ref} style={{ height: `${bottom * zoom + 2 * MARGIN}px` }} role="group" aria-label={`Jobs of ${flow.id}`}>
         <div class="stage-inner" style={{ transform: `translate(${shift}px, ${MARGIN}px) scale(${zoom})` }}>
           <svg class="stage-edges" width="1" height="1" aria-hidden="true">
@@ -77,7 +77,7 @@ export function Stage({ flow, dead }: { flow: DemoFlow; dead: boolean }) {
               return from === undefined ? null : <Edge key={`${parent}\n${to.job.name}`} from={from} to={to} dead={dead} />;
             }))}
           </svg>
-          {places.map((at) => <Card key={at.job.name} at={at} flow={flow} dead={dead} nowMs={nowMs} onPoint={setPointed} />)}
+          {places.map((at) => <Card key={at.job.name} at={at} flow={flow} dead={dead} nowMs={nowMs} pointed={at.job.name === pointed} above={at.y > bottom / 2} onPoint={setPointed} />)}
         </div>
       </div>
     </div>

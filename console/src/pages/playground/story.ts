@@ -23,20 +23,32 @@ export interface Facts {
   streaming: boolean;
 }
 
+/** Since the flow was submitted; a page that does not know when that was sees at least that the server is dead. */
+function isKilled({ now, killsBefore }: Facts): boolean {
+  return now !== undefined && (now.kills > killsBefore || now.server === "dead");
+}
+
 /** How many steps are done. */
 export function reached(facts: Facts): number {
   const { flow, now } = facts;
   if (!facts.chosen) return 0;
   if (flow === undefined) return 1;
-  const killed = now !== undefined && now.kills > facts.killsBefore;
+  const killed = isKilled(facts);
   const worked = killed || flow.jobs.some((job) => job.attempt > 0);
   if (!worked) return 2;
   if (!killed) return 3;
-  if (now.server === "dead") return 5;
-  if (now.server === "starting") return 5;
+  if (now?.server !== "running") return 5;
   const isBack = facts.streaming && now.recovery !== undefined && unsettled(now.recovery) === 0;
   if (!isBack) return 5;
   return flow.state === "running" ? 6 : 7;
+}
+
+/** Both branches run, where the flow has two; or there was no room for them side by side. */
+function isWorthKilling({ jobs }: DemoFlow): boolean {
+  const running = jobs.filter((job) => job.state === "running").length;
+  const branches = jobs.some((one) => jobs.some((other) => other !== one && other.parents.join() === one.parents.join()));
+  const late = jobs.filter((job) => job.state === "succeeded").length > 1;
+  return running >= (branches && !late ? 2 : 1);
 }
 
 export type Deed = "submit" | "kill" | "recover";
@@ -44,9 +56,8 @@ export type Deed = "submit" | "kill" | "recover";
 /** What the Auto-Demo does next; undefined: it waits for something to happen. */
 export function nextDeed(facts: Facts, outageSeenMs: number): Deed | undefined {
   const { flow, now } = facts;
-  const killed = now !== undefined && now.kills > facts.killsBefore;
   if (flow === undefined) return facts.submitted ? undefined : "submit";
-  if (!killed && now?.server === "running") return flow.jobs.some((job) => job.state === "running") ? "kill" : undefined;
+  if (!isKilled(facts) && now?.server === "running") return isWorthKilling(flow) ? "kill" : undefined;
   if (now?.server === "dead" && outageSeenMs >= OUTAGE_SHOWN_MS) return "recover";
   return undefined;
 }
