@@ -58,7 +58,7 @@ static uint32_t name_them(struct server *s, const struct request *r, struct chos
         to[i].err = target_find(s, r->session, names[i].name, &t, &to[i].why);
         if (to[i].err == ERR_OK && t.whole)
             to[i].err = why_set(&to[i].why, ERR_INVALID, "that is a flow: name a job of it, like FLOW/JOB");
-        to[i].err = past_explain(s, names[i].name, to[i].err, &to[i].why);
+        to[i].err = past_explain(s, r->session, names[i].name, to[i].err, &to[i].why);
         to[i].job = t.job;
     }
     return m->targets.count;

@@ -313,7 +313,7 @@ void ask_add(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct wire_jobs part = m->part;
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
-    if (e != ERR_OK) e = past_explain(s, m->flow, e, &why);
+    if (e != ERR_OK) e = past_explain(s, r->session, m->flow, e, &why);
     if (e == ERR_OK && m->spec.len > 0) e = flowfile_read_jobs(s, r, m, &part, &why);
     if (e == ERR_OK) e = jobs_of(s, r, &part, NULL, &cmd.as.add.jobs, &why);
     struct job_ref adder = r->session->job.job;
@@ -368,7 +368,7 @@ void ask_targets(struct server *s, struct request *r) {
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else
-            call_refuse(s, r, c, i, past_explain(s, names[i].name, e, &why), why.text);
+            call_refuse(s, r, c, i, past_explain(s, r->session, names[i].name, e, &why), why.text);
     }
 }
 

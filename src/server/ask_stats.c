@@ -63,10 +63,44 @@ void sample_take(struct server *s, struct sample *ret) {
     for (uint32_t i = JOB_FAILED; i < JOB_STATE_COUNT; i++) ret->ended_badly += all[i];
 }
 
+struct own_workers {
+    struct slice tenant;
+    uint64_t known, attached, slots, used;
+};
+
+static void add_own_worker(void *ctx, const struct worker_view *w) {
+    struct own_workers *x = ctx;
+    if (w->info->tenant.len > 0 && !slice_eq(w->info->tenant, x->tenant)) return;
+    x->known++;
+    if (!w->attached) return;
+    x->attached++;
+    x->slots += w->info->slots;
+    x->used += w->active;
+}
+
+/* What one tenant may hear: the numbers of its own that are kept anyway. All others are of all tenants together. */
+static struct tlv_list stats_of_tenant(struct server *s, struct slice tenant, struct arena *arena) {
+    struct own_workers workers = {.tenant = tenant};
+    struct limit_view jobs = {0};
+    view_each_worker(server_state(s), engine_live(s->engine), add_own_worker, &workers);
+    (void)view_limit(server_state(s), tenant, LIMIT_TENANT, SLICE(""), &jobs);
+    const struct wire_amount all[] = {
+        {SLICE("jobs_open"), jobs.queued}, {SLICE("attempts_open"), jobs.running},
+        {SLICE("workers"), workers.known}, {SLICE("workers_attached"), workers.attached},
+        {SLICE("slots"), workers.slots},   {SLICE("slots_used"), workers.used},
+        {SLICE("epoch"), s->epoch},
+    };
+    struct wire_amount *list = ARENA_ARRAY(arena, struct wire_amount, sizeof all / sizeof all[0]);
+    memcpy(list, all, sizeof all);
+    return (struct tlv_list){list, sizeof all / sizeof all[0]};
+}
+
 void ask_stats(struct server *s, struct request *r) {
     struct sample now;
-    sample_take(s, &now);
-    struct wire_stats got = {.lsn = now.lsn, .numbers = metric_stats(&now, r->arena)};
+    struct slice tenant = slice_str(r->session->who.tenant);
+    struct wire_stats got = {.lsn = engine_lsn(s->engine)};
+    if (tenant.len == 0) sample_take(s, &now);
+    got.numbers = tenant.len == 0 ? metric_stats(&now, r->arena) : stats_of_tenant(s, tenant, r->arena);
     call_show(s, r, WIRE_NUMBERS, &got);
 }
 

@@ -165,7 +165,7 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
         enum err e = target_find(s, r->session, names[i].name, &p->targets[i], &why);
         if (e == ERR_NOT_FOUND && p->count == 1 && past_look(s, r, names[i].name)) return false;
         if (e != ERR_OK) {
-            e = past_explain(s, names[i].name, e, &why);
+            e = past_explain(s, r->session, names[i].name, e, &why);
             call_fail(s, r, e, why.text);
             return false;
         }

@@ -109,7 +109,8 @@ static enum err filter_read(struct server *s, const struct session *n, const str
         ret->kinds = FILTER_ALL_KINDS;
         ret->metrics = ret->flow == 0;
     }
-    ret->metrics = ret->metrics && role_may(n->who.roles, WIRE_STATS);
+    /* They are numbers of all tenants. */
+    ret->metrics = ret->metrics && role_may(n->who.roles, WIRE_STATS) && n->who.tenant[0] == 0;
     if (n->who.tenant[0] != 0) ret->tenant = bytes_new(slice_str(n->who.tenant));
     return ERR_OK;
 }

@@ -331,13 +331,21 @@ bool past_look(struct server *s, struct request *r, struct slice target) {
     return true;
 }
 
-enum err past_explain(struct server *s, struct slice target, enum err e, struct why *why) {
+enum err past_explain(struct server *s, const struct session *n, struct slice target, enum err e, struct why *why) {
     uint64_t first = 0, last = 0;
     struct slice flow = flow_text_of(target);
     if (e != ERR_NOT_FOUND || !target_numbers(s, flow, &first, &last)) return e;
-    if (first != last || first == 0 || first > view_flow_last(server_state(s))) return e;
+    if (first != last || first == 0) return e;
     struct flow_view v;
-    if (view_flow(server_state(s), (flow_id){first}, &v)) return e; /* it is there, and somebody else's */
+    bool is_there = view_flow(server_state(s), (flow_id){first}, &v);
+    bool is_own = n->job.job.flow.v == 0 || n->job.job.flow.v == first;
+    if (is_there && is_own && slice_eq(v.tenant, slice_str(n->who.tenant))) return e; /* it is about a job of it */
+    /* Whose an old flow was is not known here, so a token of one tenant hears the same of all that it cannot change. */
+    if (n->who.tenant[0] != 0)
+        return why_set(why, ERR_NOT_FOUND,
+                       "there is no flow %.*s that can be changed: there never was, or it ended and has left memory",
+                       SLICE_FMT(flow));
+    if (is_there || first > view_flow_last(server_state(s))) return e;
     return why_set(why, ERR_STATE,
                    "flow %.*s ended and has left memory: it can be looked at, but no longer be changed. Submit it anew",
                    SLICE_FMT(flow));

@@ -31,7 +31,7 @@ void past_answered(void *ctx, const struct history_answer *a); /* of a history_t
  * nothing more to do. For get, why, logs, wait, and the jobs of a flow. */
 bool past_look(struct server *s, struct request *r, struct slice target);
 /* For those who want to change it: "there is no flow" as it is for one that was there once. */
-enum err past_explain(struct server *s, struct slice target, enum err e, struct why *why);
+enum err past_explain(struct server *s, const struct session *n, struct slice target, enum err e, struct why *why);
 
 /* Of a list answer: old flows may be missing. */
 bool past_is_partial(struct server *s);

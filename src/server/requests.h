@@ -116,7 +116,7 @@ enum request_names {
     X(WIRE_HEALTH,           CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, ask_health)          \
     X(WIRE_LOG,              CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, stream_log)          \
     X(WIRE_DONE,             CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, ask_done)            \
-    X(WIRE_METRICS,          CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    ask_metrics)         \
+    X(WIRE_METRICS,          CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    ask_metrics)         \
     X(WIRE_DEAD_RETRY,       CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    ask_dead)            \
     X(WIRE_DEAD_DISCARD,     CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    ask_dead)            \
     X(WIRE_AUDIT,            CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    ask_audit)           \

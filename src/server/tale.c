@@ -263,7 +263,15 @@ void tale_ask(struct server *s, struct request *r) {
         call_fail(s, r, e, why.text);
         return;
     }
-    bool enough = ring_is_enough(s, flow, resumes, since);
+    /* Of a flow that has left memory the ring does not know whose it was; the journal does. */
+    struct flow_view v;
+    bool is_own = r->session->who.tenant[0] == 0 || view_flow(server_state(s), (flow_id){flow}, &v);
+    if (!is_own && s->world.recaller == NULL) {
+        (void)why_set(&why, ERR_NOT_FOUND, "there is no flow %.*s", SLICE_FMT(m->flow));
+        call_fail(s, r, ERR_NOT_FOUND, why.text);
+        return;
+    }
+    bool enough = ring_is_enough(s, flow, resumes, since) && is_own;
     if (enough || s->world.recaller == NULL)
         read_ring(s, r, flow, since, m->most, !enough);
     else

@@ -5,6 +5,7 @@
  * A message that has no words in `messages` below fails the test, so a new request is in it by itself. */
 #include "test.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,7 +57,7 @@ enum { FLOW, NUMBER, QUESTION, EXTERNAL, WORKER_ID, TENANT, HASH, OWN_NAME, NAME
 static const char *const words[NAME_COUNT] = {"@flow",   "@number", "@question", "@external",
                                               "@worker", "@tenant", "@hash",     "@name"};
 static char names[THING_COUNT][NAME_COUNT][80] = {
-    [UNKNOWN] = {"f5zzzz", "999999", "888888", "f5zzzx", "box-999999", "of-nobody-t",
+    [UNKNOWN] = {"f4zzzz", "999999", "888888", "f4zzzx", "box-999999", "of-nobody-t",
                  "0000000000000000000000000000000000000000000000000000000000000000", "of-nobody-n"},
 };
 static struct wireclient workers[2]; /* they hold a job each */
@@ -485,6 +486,88 @@ static void routes_tell_nothing_of_other_tenants(void **state) {
         }
 }
 
+/* The second one would be for a proxy to choose, and the first for us. */
+static void a_tenant_that_is_named_twice_is_not_taken(void **state) {
+    (void)state;
+    struct webclient c;
+    char text[512];
+    snprintf(text, sizeof text,
+             "GET /api/v1/store HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
+             "Reeve-Tenant: acme\r\nReeve-Tenant: globex\r\n\r\n",
+             server.admin);
+    struct webgot got = webclient_once(&c, server.address, text, 400);
+    assert_has(got.body, "Reeve-Tenant");
+    webclient_close(&c);
+}
+
+/* Numbers of all tenants are for those who are of none. */
+static void a_tenant_hears_its_own_numbers_only(void **state) {
+    (void)state;
+    struct webclient c;
+    webclient_open(&c, server.address, callers[VIEWER].token);
+    struct webgot got = webclient_ask(&c, "GET", "/api/v1/stats", NULL);
+    assert_int_equal(got.status, 200);
+    assert_has(got.body, "\"workers_attached\":1"); /* of two */
+    assert_null(strstr(got.body, "\"flows\""));
+    assert_int_equal(webclient_ask(&c, "GET", "/metrics", NULL).status, 403);
+    webclient_close(&c);
+    webclient_open(&c, server.address, callers[OPERATOR_OF_ALL].token);
+    assert_has(webclient_ask(&c, "GET", "/api/v1/stats", NULL).body, "\"flows\":");
+    assert_int_equal(webclient_ask(&c, "GET", "/metrics", NULL).status, 200);
+    webclient_close(&c);
+}
+
+/* ---- flows that have left memory ---- */
+
+static void ask_about(struct webclient *c, const char *verb, const char *flow, const char *what, char ret[TEXT_BYTES]) {
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/flows/%s%s", flow, what);
+    struct webgot got = webclient_ask(c, verb, path, verb[0] == 'G' ? NULL : "{}");
+    snprintf(ret, TEXT_BYTES, "%d %s", got.status, got.body);
+    replace_all(ret, flow, "@flow");
+    cut_number(ret, "\"lsn\":");
+}
+
+static void an_old_flow_of_another_tenant_is_not_there(void **state) {
+    (void)state;
+    struct realserver running = server;
+    struct webclient c;
+    struct who own = {.name = "admin"}, other = {.name = "admin"};
+    char flow[80], old[TEXT_BYTES], unknown[TEXT_BYTES];
+    static const char *const flags[] = {"--retention-ms", "0", "--dead-letter-ms", "0"};
+    server = (struct realserver){0};
+    realserver_make(&server);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[i] = flags[i];
+    realserver_start(&server);
+    assert_true(realserver_says(&server, "whole"));
+    token_for(&own, "acme");
+    token_for(&other, "globex");
+    webclient_open(&c, server.address, own.token);
+    member_of(post(&c, "POST", "/api/v1/flows", "{\"jobs\": {\"a\": {\"sleep\": \"1h\"}}}", 201), "\"flow\"", flow);
+    ask_about(&c, "POST", flow, "/cancel", old);
+    for (int i = 0; i < 1000 && strstr(old, "\"archived\":true") == NULL; i++) { /* until it has left */
+        (void)poll(NULL, 0, 10);
+        webclient_close(&c);
+        webclient_open(&c, server.address, own.token);
+        ask_about(&c, "GET", flow, "", old);
+    }
+    assert_has(old, "\"archived\":true");
+    ask_about(&c, "GET", flow, "/events", old);
+    assert_has(old, "200 ");
+    webclient_close(&c);
+    webclient_open(&c, server.address, other.token);
+    static const char *const asked[][2] = {{"GET", "/events"}, {"GET", ""},        {"GET", "/wait"},
+                                           {"GET", "/jobs"},   {"POST", "/rerun"}, {"POST", "/cancel"}};
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        ask_about(&c, asked[i][0], flow, asked[i][1], old);
+        ask_about(&c, asked[i][0], "f4zzzz", asked[i][1], unknown);
+        assert_string_equal(old, unknown);
+    }
+    webclient_close(&c);
+    realserver_remove(&server);
+    server = running;
+}
+
 /* ---- questions ---- */
 
 /* A worker that runs the job, so that its output is to be judged. */
@@ -553,6 +636,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(each_request_is_tried),
         cmocka_unit_test(a_verdict_answers_what_people_are_asked),
         cmocka_unit_test(routes_tell_nothing_of_other_tenants),
+        cmocka_unit_test(a_tenant_that_is_named_twice_is_not_taken),
+        cmocka_unit_test(a_tenant_hears_its_own_numbers_only),
+        cmocka_unit_test(an_old_flow_of_another_tenant_is_not_there),
         cmocka_unit_test(roles_and_tenants_are_what_the_table_says),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
