@@ -12,6 +12,12 @@
 #include "tale.h"
 #include "titan_session.h"
 
+/* An empty message in a list is two bytes on the wire and a struct of hundreds in memory: what a request may become is
+ * bounded by what it was. */
+#define DECODED_BYTES_MIN ((size_t)16 << 20)
+#define DECODED_TIMES 16u
+#define KEPT_BYTES ((size_t)1 << 20) /* of the memory for one request, between two */
+
 typedef void (*serve_fn)(struct server *s, struct request *r);
 
 static void serve_ping(struct server *s, struct request *r) {
@@ -31,8 +37,7 @@ static void serve_stop(struct server *s, struct request *r) {
     const struct wire_stop *m = r->message;
     conn_id conn = r->session->conn;
     bool found = feed_stop(s, conn, m->request) || herald_stop(s, conn, m->request) ||
-                 streams_stop(s, conn, m->request) || ask_kv_stop(s, r, m->request) ||
-                 demand_stop(s, conn, m->request);
+                 streams_stop(s, conn, m->request) || ask_kv_stop(s, r, m->request) || demand_stop(s, conn, m->request);
     struct wire_accepted done = {.lsn = engine_durable_lsn(s->engine)};
     if (found)
         session_answer(s, r->session, r->id, WIRE_ACCEPTED, &done);
@@ -128,6 +133,14 @@ static enum err check(const struct server *s, const struct session *n, uint8_t o
     return ERR_OK;
 }
 
+static enum err decode(struct server *s, const struct frame *f, void *ret, struct why *why) {
+    size_t most = s->arena.bytes_max;
+    s->arena.bytes_max = DECODED_BYTES_MIN + DECODED_TIMES * f->body.len;
+    enum err e = wire_take(f, &s->arena, ret, why);
+    s->arena.bytes_max = most;
+    return e;
+}
+
 void route_serve(struct server *s, const struct lane_entry *entry) {
     struct session *n = session_of(s, entry->conn);
     struct why why;
@@ -137,7 +150,7 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
     struct frame f = {.opcode = entry->op, .request = entry->request, .body = entry->body};
     arena_reset(&s->arena);
     void *message = arena_alloc(&s->arena, wire_info(entry->op)->desc->size);
-    if (e == ERR_OK) e = wire_take(&f, &s->arena, message, &why);
+    if (e == ERR_OK) e = decode(s, &f, message, &why);
     if (e != ERR_OK) {
         session_error(s, n, entry->request, e, why.text);
         return;
@@ -153,4 +166,5 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
         call_fail(s, &r, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
     else
         routes[entry->op](s, &r);
+    if (s->arena.bytes > KEPT_BYTES) arena_reset(&s->arena);
 }
