@@ -131,7 +131,7 @@ void resp_do_publish(struct resp_ask *x) {
 void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *e) {
     const struct resp_sub *sub = sub_of(n->resp, watch);
     if (sub == NULL || !sub_wants(sub, e->key) || n->resp->ending) return;
-    if (s->world.net->ops->unsent(s->world.net, n->conn) > UNSENT_MAX) {
+    if (!session_may_be_told(s, n, UNSENT_MAX)) {
         server_log(s, SERVER_WARN, "slow", "%s does not take the messages it has subscribed to: let go", n->address);
         session_end(s, n);
         return;

@@ -42,6 +42,7 @@ struct resps {
     struct resp_bookmark *bookmarks;
     uint64_t bookmark_last;
     uint64_t command_count;
+    uint64_t pass; /* number of the present one */
     int64_t opened_ms; /* monotonic */
 };
 

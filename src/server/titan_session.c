@@ -185,10 +185,7 @@ static void frames_serve(struct server *s, struct session *n) {
     }
 }
 
-static void received(void *ctx, conn_id conn, struct slice bytes) {
-    struct server *s = ctx;
-    struct session *n = session_of(s, conn);
-    if (n == NULL) return;
+static void take_in(struct server *s, struct session *n, struct slice bytes) {
     struct titan_talk *t = n->titan;
     if (t->busy) { /* what is served lies in `in`, which must not move */
         buf_put_slice(&t->later, bytes);
@@ -197,6 +194,13 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
     }
     buf_put_slice(&n->in, bytes);
     frames_serve(s, n);
+}
+
+static void received(void *ctx, conn_id conn, struct slice bytes) {
+    struct session *n = session_of(ctx, conn);
+    if (n == NULL) return;
+    take_in(ctx, n, bytes);
+    session_came(ctx, conn);
 }
 
 /* ---- messages ---- */
