@@ -245,6 +245,7 @@ void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct 
         if (c->is_read) n->owed -= bytes_slice(c->held).len;
         answer(s, n, c, lsn);
         n = session_of(s, c->conn);
+        if (n != NULL) budget_charge(s, n);
         if (n != NULL) turns_resume(s, n);
     }
     call_free(s, c);

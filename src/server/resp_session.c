@@ -160,6 +160,7 @@ void resp_flush(struct server *s, struct session *n) {
         buf_fini(&p->held);
         buf_init(&p->held, REPLY_MAX);
     }
+    budget_charge(s, n);
     if (p->stalled && p->held.len < HELD_MAX) get_ready(s, n);
 }
 

@@ -311,6 +311,7 @@ void titan_talk_reset(struct titan_talk *t) {
 static void finish(struct server *s, struct session *n) {
     frame_drop(n);
     titan_talk_reset(n->titan);
+    budget_charge(s, n);
     if (n->paused) session_pause(s, n, false);
 }
 

@@ -288,6 +288,7 @@ void web_finished(struct server *s, struct session *n) {
     shrink(&w->held, 0);
     w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);
+    budget_charge(s, n);
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
