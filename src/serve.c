@@ -67,6 +67,7 @@ struct serve {
     char socket[SETTING_TEXT_MAX + 32]; /* where they attach; empty = there is none */
     bool kill_asked, kill_told;         /* asked: in the last pass; what it sent is out by the next */
 
+    uint32_t connections_max;
     bool has_tls, needs_tls;
     enum server_certified certified;
 };
@@ -594,6 +595,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .assets = &console_assets,
                                .metrics_open = strcmp(setting_text(&v->settings, SETTING_metrics_open), "yes") == 0,
                                .at_rest = memory_give_back,
+                               .connections_max = v->connections_max,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
                                .orion = &v->orion,
@@ -609,7 +611,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
 static enum err serve(struct serve *v, const char *build, struct why *why) {
     int64_t connections = 0;
     enum err e = setting_number(&v->settings, SETTING_connections_max, 1, 100000, &connections, why);
-    if (e == ERR_OK) e = osloop_open((uint32_t)connections, &v->loop, why);
+    v->connections_max = (uint32_t)connections;
+    if (e == ERR_OK) e = osloop_open(v->connections_max, &v->loop, why);
     if (e == ERR_OK) e = tls_rules(v, why);
     if (e == ERR_OK) e = tls_load(v, why);
     if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);

@@ -51,7 +51,7 @@
     X(history_bytes,   "10737418240",     "about how much of the disk the history may take; 0 = no limit")            \
     X(segment_bytes,   "0",               "size of a journal segment, which holds any batch; 0 = the standard")  \
     X(compact_bytes,   "268435456",       "bytes appended to the journal between two compactions; 0 = never")  \
-    X(connections_max, "10000",           "connections at a time")
+    X(connections_max, "10000",           "connections at a time; one principal that is no worker may have half of them, and some are for the Unix socket alone")
 /* clang-format on */
 
 enum setting_id {

@@ -100,6 +100,8 @@
     X(json_bytes_max,              16777216,       1024,  268435456,      "bytes",  "a JSON text: a request, a flow file, a result; it is in memory as a whole") \
     X(json_depth_max,              64,             8,     256,            "levels", "objects and arrays inside each other; nobody nests deeper by hand") \
     X(frame_bytes_max,             20971520,       65536, 134217728,      "bytes",  "the body of one frame on the wire; the largest submit fits into it") \
+    X(connection_memory_bytes_max, 536870912,      1048576, 1099511627776, "bytes", "what all connections together may make the server hold: requests that came, answers that were not taken; beyond it the largest is closed") \
+    X(principal_memory_bytes_max,  134217728,      262144, 1099511627776, "bytes",  "the same for one principal; beyond it, it is told to come again later") \
     X(hello_ms,                    5000,           50,    600000,         "ms",     "how long a connection may take to say who is calling") \
     X(strangers_max,               1024,           1,     100000,         "connections","connections that have not said so; the oldest of them makes room") \
     X(http_head_bytes_max,         32768,          1024,  1048576,        "bytes",  "request line and headers of one HTTP request; they are in memory as a whole") \

@@ -15,6 +15,7 @@
 #define OSLOOP_READ_BYTES (256u * 1024u)
 #define OSLOOP_UNSENT_MAX (1ull << 30) /* owners watch `unsent` and stay far below */
 #define OSLOOP_GRACE_MS 5000
+#define OSLOOP_LEAVING_BYTES_MAX (32ull << 20) /* unsent to all that are closed; with more, a close is at once */
 #define OSLOOP_MEET_MS 5000    /* for the first bytes of a connection, and as long again for a handshake */
 #define OSLOOP_KEEPALIVE_S 60  /* a peer that vanished without a word is noticed some minutes later */
 #define OSLOOP_MEETING_MAX 1024u /* connections in that state; with more, the oldest of them goes */
@@ -22,6 +23,7 @@
 #define OSLOOP_ORIGINS 256u /* addresses are counted by a hash: two that share one share their part */
 #define OSLOOP_PLAIN_BYTES (64u * 1024u)
 #define OSLOOP_LISTENERS_MAX 8u
+#define OSLOOP_LOCAL_PARTS 32u /* one of so many parts of all connections is for Unix sockets alone */
 #define OSLOOP_SIGNALS_MAX 8u
 
 union osloop_stream {
@@ -106,6 +108,7 @@ struct osloop {
     struct vec hurried; /* uint64_t: connections whose time is limited: meeting or leaving */
     uint32_t meeting_count; /* that came to us, when the turn began, and those since */
     uint32_t meeting_from[OSLOOP_ORIGINS];
+    uint64_t leaving_bytes; /* unsent to those that are closed, as above */
     struct ostls *tls_server, *tls_client; /* owned; NULL = plain only */
     char *plain_space; /* OSLOOP_PLAIN_BYTES, with the first TLS connection */
     struct listener listeners[OSLOOP_LISTENERS_MAX];

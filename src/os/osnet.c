@@ -197,7 +197,17 @@ void osnet_meeting_begins(struct conn *c) {
     l->meeting_from[c->origin]++;
 }
 
+static uint64_t held_bytes(const struct conn *c) {
+    return c->plain.len + c->out.len + c->flying.len;
+}
+
 void osnet_leave(struct conn *c) {
+    uint64_t bytes = held_bytes(c);
+    if (c->loop->leaving_bytes + bytes > OSLOOP_LEAVING_BYTES_MAX) {
+        conn_end(c);
+        return;
+    }
+    c->loop->leaving_bytes += bytes;
     c->state = CONN_LEAVING;
     osnet_hurry(c, OSLOOP_GRACE_MS);
     osnet_mark_dirty(c);
@@ -367,6 +377,7 @@ int64_t osnet_patience(struct osloop *l) {
     int64_t now = osloop_mono_ms(), next = TIME_NEVER;
     uint32_t kept = 0;
     l->meeting_count = 0;
+    l->leaving_bytes = 0;
     memset(l->meeting_from, 0, sizeof l->meeting_from);
     for (uint32_t i = 0; i < l->hurried.count; i++) {
         uint64_t id = *(uint64_t *)vec_at(&l->hurried, i);
@@ -377,6 +388,7 @@ int64_t osnet_patience(struct osloop *l) {
             osnet_fail_now(c, "the handshake took too long");
             continue;
         }
+        if (c->state == CONN_LEAVING) l->leaving_bytes += held_bytes(c);
         if (c->state == CONN_MEETING && !c->is_known) {
             l->meeting_count++;
             l->meeting_from[c->origin]++;
@@ -400,10 +412,17 @@ bool osnet_has_unsent(struct osloop *l) {
 
 /* ---- accepting ---- */
 
+/* Some places are left for those who are on this machine: an administrator gets in though the network has taken all. */
+static bool has_room(const struct listener *n) {
+    const struct pool *all = &n->loop->conns;
+    uint32_t kept = all->max / OSLOOP_LOCAL_PARTS;
+    return n->is_pipe || all->count < all->max - kept;
+}
+
 static void have_peer(uv_stream_t *s, int status) {
     struct listener *n = s->data;
     if (status < 0) return; /* no descriptors left, mostly: the peer will try again */
-    struct conn *c = conn_new(n->loop, &n->handler, n->is_pipe);
+    struct conn *c = has_room(n) ? conn_new(n->loop, &n->handler, n->is_pipe) : NULL;
     if (c == NULL) { /* too many: take it, so that it hears something, and hang up */
         union osloop_stream *extra = malloc(sizeof *extra);
         if (extra == NULL) PANIC("no memory");

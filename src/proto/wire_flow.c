@@ -108,7 +108,7 @@ static const struct tlv_field flow_fields[] = {
 const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
 
 static const struct tlv_field submit_fields[] = {
-    TLV_FIELD(1, TLV_LIST, wire_submit, flows, .max = WIRE_COUNT_MAX, .sub = &wire_flow_desc),
+    TLV_FIELD(1, TLV_LIST, wire_submit, flows, .max = WIRE_FLOWS_MAX, .sub = &wire_flow_desc),
 };
 const struct tlv_desc wire_submit_desc = TLV_DESC("submit", wire_submit, submit_fields);
 

@@ -178,7 +178,7 @@ static void tell(void *ctx, uint64_t session, uint64_t watch) {
         resp_tell(t->s, n, watch, t->x);
         return;
     }
-    if (t->s->world.net->ops->unsent(t->s->world.net, n->conn) > KV_UNSENT_MAX) {
+    if (!session_may_be_told(t->s, n, KV_UNSENT_MAX)) {
         n->kv_gap = true;
         return;
     }

@@ -7,6 +7,7 @@
 #include "ids.h"
 #include "panic.h"
 #include "session.h"
+#include "turn.h"
 #include "web.h"
 
 #define CALLS_MAX 1000000u
@@ -66,6 +67,7 @@ void call_read(struct server *s, const struct request *r, struct call *c, struct
     struct command cmd = {.kind = CMD_READ};
     c->is_read = true;
     c->held = bytes_new(frames);
+    r->session->owed += frames.len;
     call_command(s, r, c, 0, &cmd);
 }
 
@@ -238,7 +240,11 @@ void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct 
     if (n != NULL) {
         arena_reset(&s->show);
         n->calls--;
+        if (c->is_read) n->owed -= bytes_slice(c->held).len;
         answer(s, n, c, lsn);
+        n = session_of(s, c->conn);
+        if (n != NULL) budget_charge(s, n);
+        if (n != NULL) turns_resume(s, n);
     }
     call_free(s, c);
 }

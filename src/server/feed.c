@@ -302,7 +302,7 @@ static void reader_flush(struct server *s, struct reader *r) {
     struct session *n = session_of(s, r->conn);
     if (engine_durable_lsn(s->engine) < r->since_lsn) return;
     while (n != NULL && (r->at < f->next || r->gap)) {
-        if (s->world.net->ops->unsent(s->world.net, r->conn) > UNSENT_MAX) return;
+        if (!session_may_be_told(s, n, UNSENT_MAX)) return;
         if (r->at < f->first) {
             r->at = f->first;
             r->gap = true;

@@ -1,4 +1,4 @@
-/* lane.h: a queue of requests that have arrived and are not yet served. Bounded by bytes. */
+/* lane.h: a queue of requests that have arrived and are not yet served, of one connection. Bounded by bytes. */
 #ifndef REEVE_LANE_H
 #define REEVE_LANE_H
 
@@ -24,5 +24,6 @@ void lane_fini(struct lane *l);
 bool lane_put(struct lane *l, conn_id conn, const struct frame *frame);
 bool lane_take(struct lane *l, struct lane_entry *ret);
 bool lane_is_empty(const struct lane *l);
+void lane_trim(struct lane *l, size_t kept); /* when it is empty: more memory than this goes back */
 
 #endif

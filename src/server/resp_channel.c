@@ -198,7 +198,7 @@ void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct
     const struct resp_sub *sub = sub_of(n->resp, watch);
     uint64_t ignored = 0; /* charged to who published it, or bounded by the rate of requests */
     if (sub == NULL || n->resp->ending || !sub_wants(sub, e->key, &ignored)) return;
-    if (s->world.net->ops->unsent(s->world.net, n->conn) > UNSENT_MAX) {
+    if (!session_may_be_told(s, n, UNSENT_MAX)) {
         server_log(s, SERVER_WARN, "slow", "%s does not take the messages it has subscribed to: let go", n->address);
         session_end(s, n);
         return;

@@ -11,8 +11,10 @@
 #define STRANGER_ARGS_MAX 10u
 #define STRANGER_BYTES_MAX 16384u    /* what one who has not said who he is may make us hold */
 #define TURN_COMMANDS_MAX 1024u      /* of one connection in one pass: others want their turn */
-#define HELD_MAX ((size_t)16 << 20)  /* replies that wait, before the connection has to */
-#define REPLY_MAX ((size_t)64 << 20) /* with those before it that wait: HELD_MAX at most */
+#define TURN_US 500                  /* the same, in time */
+#define PASS_US 4000                 /* for all of them in one pass */
+#define HELD_MAX ((size_t)2 << 20)   /* replies that wait, before the connection has to */
+#define REPLY_MAX ((size_t)32 << 20) /* with those before it that wait: HELD_MAX at most */
 #define IN_KEPT (256u << 10)         /* a buffer larger than this is given back when it is empty */
 #define QUEUE_MAX ((size_t)16 << 20)
 #define PAUSE_BYTES (1u << 20)
@@ -158,6 +160,7 @@ void resp_flush(struct server *s, struct session *n) {
         buf_fini(&p->held);
         buf_init(&p->held, REPLY_MAX);
     }
+    budget_charge(s, n);
     if (p->stalled && p->held.len < HELD_MAX) get_ready(s, n);
 }
 
@@ -231,7 +234,10 @@ static enum served serve_one(struct resp_ask *x, struct slice in, size_t *ret_us
         return SERVED_LATER;
     }
     size_t before = p->held.len;
-    resp_command_serve(x);
+    if (budget_is_over(x->s, x->n))
+        resp_error(&x->out, "BUSY the replies to you that nobody reads fill your share of memory: read them first");
+    else
+        resp_command_serve(x);
     if (p->held.full) { /* what it changed stays changed, as when a client hangs up before it reads */
         buf_cut(&p->held, before);
         resp_error(&x->out, "ERR the answer is too large: ask for less at once");
@@ -243,6 +249,8 @@ static enum served serve_one(struct resp_ask *x, struct slice in, size_t *ret_us
 static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *ret_used) {
     const struct session *n = x->n;
     enum served how = SERVED;
+    struct clock *c = x->s->world.clock;
+    uint64_t until_us = c->us(c) + TURN_US;
     while (how == SERVED && *ret_count < TURN_COMMANDS_MAX && x->p->held.len < HELD_MAX && !x->p->ending &&
            x->work < RESP_WORK_MAX && !engine_is_full(x->s->engine)) {
         size_t one = 0;
@@ -251,6 +259,7 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
         how = serve_one(x, slice_of(n->in.at + *ret_used, n->in.len - *ret_used), &one);
         *ret_used += one;
         *ret_count += how == SERVED;
+        if (c->us(c) >= until_us) break;
     }
     return how;
 }
@@ -277,6 +286,43 @@ static void serve_session(struct server *s, struct session *n) {
     if (full != n->paused) session_pause(s, n, full);
     if (n->state == SESSION_NEW && n->in.len > STRANGER_BYTES_MAX)
         session_refuse(s, n, 0, ERR_LIMIT, "say who you are first");
+    else
+        budget_charge(s, n);
+}
+
+/* Whether it is the turn of its principal, who has had others before in this pass. */
+static bool is_its_turn(const struct server *s, struct account *a) {
+    if (a->pass != s->resps.pass) {
+        a->pass = s->resps.pass;
+        a->spent_us = 0;
+    }
+    return a->spent_us < TURN_US;
+}
+
+/* In their order, and of each principal first some. The rest of them have what is left of the time. */
+static void serve_ready(struct server *s, struct vec *now, bool is_first_round, uint64_t until_us) {
+    struct clock *c = s->world.clock;
+    uint64_t at_us = c->us(c);
+    for (uint32_t i = 0; i < now->count && at_us < until_us && s->resps.work < RESP_WORK_MAX; i++) {
+        if (engine_is_full(s->engine)) return;
+        conn_id *conn = vec_at(now, i);
+        struct session *n = session_of(s, *conn);
+        if (n == NULL || n->resp == NULL || !n->resp->is_ready) continue;
+        budget_welcome(s, n);
+        if (is_first_round && !is_its_turn(s, budget_account(s, n))) continue;
+        conn_id own = *conn;
+        *conn = (conn_id){0};
+        n->resp->is_ready = false;
+        if (s->draining || n->choked) continue;
+        if (session_is_slow(s, n)) {
+            session_choke(s, n);
+            continue;
+        }
+        serve_session(s, n);
+        uint64_t before_us = at_us;
+        at_us = c->us(c);
+        if (session_of(s, own) == n) budget_account(s, n)->spent_us += at_us - before_us;
+    }
 }
 
 /* Those who found no time in this pass come first in the next: behind those who had some, they might never. */
@@ -293,21 +339,21 @@ static void put_first(struct server *s, uint32_t had) {
 
 void resp_serve(struct server *s) {
     struct vec now = s->resps.ready;
-    uint32_t had = UINT32_MAX; /* how many of those that are ready again were served */
+    uint64_t until_us = s->world.clock->us(s->world.clock) + PASS_US;
+    if (now.count == 0) return;
     s->resps.ready = s->resps.serving;
     s->resps.serving = now;
     s->resps.ready.count = 0;
     s->resps.work = 0;
+    s->resps.pass++;
+    serve_ready(s, &now, true, until_us);
+    serve_ready(s, &now, false, until_us);
+    uint32_t had = s->resps.ready.count; /* those that were served and have more */
     for (uint32_t i = 0; i < now.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&now, i));
         if (n == NULL || n->resp == NULL) continue;
         n->resp->is_ready = false;
-        if (s->draining || n->choked) continue;
-        if (s->resps.work >= RESP_WORK_MAX && had == UINT32_MAX) had = s->resps.ready.count;
-        if (had != UINT32_MAX || engine_is_full(s->engine))
-            get_ready(s, n);
-        else
-            serve_session(s, n);
+        if (!s->draining) get_ready(s, n);
     }
-    if (had != UINT32_MAX) put_first(s, had);
+    put_first(s, had);
 }

@@ -43,6 +43,7 @@ struct resps {
     uint64_t bookmark_last;
     uint64_t command_count;
     uint64_t work; /* of the present pass: see resp_ask */
+    uint64_t pass; /* number of the present one */
     int64_t opened_ms; /* monotonic */
 };
 

@@ -21,12 +21,11 @@
 #include "tale.h"
 #include "titan_fleet.h"
 #include "titan_gates.h"
+#include "turn.h"
 #include "upload.h"
 #include "utf8.h"
 #include "web.h"
 
-#define LANE_BYTES_FIRST ((size_t)256 << 20)
-#define LANE_BYTES_SECOND ((size_t)64 << 20)
 #define REQUEST_ARENA_MAX ((size_t)2 << 30)
 #define SESSIONS_MAX 100000u
 #define CALLS_MAX 1000001u
@@ -40,7 +39,6 @@
 #define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
-#define PASS_REQUESTS_MAX 65536u
 /* While a lease runs there is a pass in each half of this part of it, so a gap as long as the part is no idleness: the
  * process was stopped, or its machine was. */
 #define STILL_PART 2
@@ -281,16 +279,6 @@ static void vault_kick_turn(struct server *s) {
     s->streams.waiting_bytes = 0;
 }
 
-static void lanes_serve(struct server *s) {
-    struct lane_entry entry;
-    s->served = 0;
-    for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++)
-        while (s->served < PASS_REQUESTS_MAX && !engine_is_full(s->engine) && lane_take(&s->lanes[i], &entry)) {
-            route_serve(s, &entry);
-            s->served++;
-        }
-}
-
 void server_pass(struct server *s) {
     struct inputs in;
     if (s->failed != ERR_OK) return;
@@ -304,7 +292,7 @@ void server_pass(struct server *s) {
     vault_turn(s);
     if (s->failed != ERR_OK) return;
     titan_gates_turn(s); /* before those who have seen what there is to do for it */
-    lanes_serve(s);
+    turns_serve(s);
     resp_serve(s);
     judge_turn(s);
     project_turn(s);
@@ -332,6 +320,7 @@ void server_pass(struct server *s) {
     web_turn(s);
     titan_turn(s);
     resp_turn(s);
+    budget_turn(s);
 }
 
 static int64_t earlier(int64_t a, int64_t b) {
@@ -343,9 +332,8 @@ mono_time server_next(struct server *s) {
     int64_t next = earlier(feed_patience(s), session_patience(s));
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
-    bool waits = s->streams.behind || !lane_is_empty(&s->lanes[0]) || !lane_is_empty(&s->lanes[1]) ||
-                 s->hung_up.count > 0 || s->webs.ready.count > 0 || s->titan.ready.count > 0 || resp_waits(s) ||
-                 engine_has_work(s->engine) || almanac_waits(s);
+    bool waits = s->streams.behind || turns_wait(s) || s->hung_up.count > 0 || s->webs.ready.count > 0 ||
+                 s->titan.ready.count > 0 || resp_waits(s) || engine_has_work(s->engine) || almanac_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -369,7 +357,9 @@ mono_time server_next(struct server *s) {
     /* While an append or a seal is away the end of it wakes us; turning round and round meanwhile would only be in its
      * way. */
     bool away = s->append != APPEND_NONE || writer_is_busy(s->writer);
-    if (waits || next <= now) next = away ? now + 1 : now;
+    bool is_cut =
+        turns_wait(s) && !engine_is_full(s->engine); /* the pass was long enough: what it did goes out first */
+    if (waits || next <= now) next = away && !is_cut ? now + 1 : now;
     return (mono_time){next};
 }
 
@@ -467,8 +457,8 @@ void server_drain(struct server *s) {
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
     return s->draining && s->calls.count == 0 && s->past.count == 0 && s->audits.count == 0 && s->launches == 0 &&
-           s->held_dones.count == 0 && resp_is_quiet(s) && s->append == APPEND_NONE && lane_is_empty(&s->lanes[0]) &&
-           lane_is_empty(&s->lanes[1]) && engine_lsn(s->engine) == engine_durable_lsn(s->engine);
+           s->held_dones.count == 0 && resp_is_quiet(s) && s->append == APPEND_NONE && !turns_wait(s) &&
+           engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
 
 /* ---- opening ---- */
@@ -567,8 +557,8 @@ static struct server *server_new(const struct server_world *world, const struct 
     vec_init(&s->hung_up, sizeof(struct goner));
     vec_init(&s->with_assigns, sizeof(conn_id));
     vec_init(&s->held_dones, sizeof(struct held_done));
-    lane_init(&s->lanes[WIRE_LANE_FIRST], LANE_BYTES_FIRST);
-    lane_init(&s->lanes[WIRE_LANE_SECOND], LANE_BYTES_SECOND);
+    budget_init(s);
+    turns_init(s);
     arena_init(&s->arena, 65536, REQUEST_ARENA_MAX);
     arena_init(&s->show, 65536, REQUEST_ARENA_MAX);
     buf_init(&s->out, (size_t)1 << 28);
@@ -595,7 +585,8 @@ static void server_free(struct server *s) {
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);
     vec_fini(&s->held_dones);
-    for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) lane_fini(&s->lanes[i]);
+    turns_fini(s);
+    budget_fini(s);
     arena_fini(&s->arena);
     arena_fini(&s->show);
     buf_fini(&s->out);

@@ -96,6 +96,7 @@ struct server_options {
     const struct assets *assets; /* of the console (asset.h); NULL = there is none */
     bool metrics_open;      /* who asks for /metrics from this machine needs no token */
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
+    uint32_t connections_max; /* of the net: one principal may have half of them; 0 = nobody counts */
     bool needs_tls; /* who does not come by Unix socket must come by TLS */
     enum server_certified certified; /* who must show a certificate, unless by Unix socket */
     const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */

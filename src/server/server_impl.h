@@ -5,12 +5,14 @@
 #include "almanac.h"
 #include "arena.h"
 #include "auth.h"
+#include "budget.h"
 #include "buf.h"
 #include "bytes.h"
 #include "cookie.h"
 #include "demand.h"
 #include "engine.h"
 #include "feed.h"
+#include "fifo.h"
 #include "file.h"
 #include "guest.h"
 #include "heap.h"
@@ -91,6 +93,15 @@ struct session {
     bool paused;        /* not read: its logs wait for the disk */
     bool choked;        /* not read: it does not take its answers */
     uint64_t sent_bytes; /* since it was last looked at whether it does */
+    uint64_t unsent;     /* not taken then */
+    uint64_t owed;       /* answers that were made and may not leave yet */
+    uint32_t account;    /* of its principal (budget.h) */
+    uint64_t charged;    /* to it */
+    int64_t stalled_ms;  /* since when it has taken nothing; 0 = nobody has looked */
+
+    struct lane lanes[WIRE_LANE_COUNT]; /* its requests (turn.h) */
+    bool is_ready[WIRE_LANE_COUNT];     /* it waits for its turn with them */
+    bool is_held;                       /* it does not, for it does not take its answers; those of the second lane */
 
     enum attach_state attach;
     struct bytes *worker; /* its id */
@@ -260,7 +271,9 @@ struct server {
     struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
     struct webs webs;
     struct logins logins;
-    struct lane lanes[WIRE_LANE_COUNT];
+    struct budget budget;
+    struct fifo turns[WIRE_LANE_COUNT]; /* accounts whose connections have requests (turn.h) */
+    struct vec used_up;                 /* struct buf: requests of sessions that ended in this pass */
     struct pool calls;
     uint64_t call_last;
     struct vec with_assigns; /* conn_id */

@@ -7,12 +7,18 @@
 #include "jobtoken.h"
 #include "panic.h"
 #include "sniff.h"
+#include "turn.h"
 #include "vouch.h"
 #include "web_impl.h"
 
 #define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
+#define AHEAD_BYTES (2u << 20)  /* answers are made so far ahead of who takes them, and one more */
+#define LOOK_BYTES 65536u       /* sent, before it is looked at whether they were taken */
+#define PRESSED_BYTES 65536u    /* may be left lying by who follows something, when its principal holds too much */
+#define PART_BYTES 65536u       /* of a request that has not come as a whole: more may be refused */
+#define KEPT_BYTES (256u << 10) /* a buffer larger than this is given back when it is empty */
 #define SERVER_FRAME_VERSION FRAME_VERSION
 
 struct session *session_of(const struct server *s, conn_id conn) {
@@ -56,16 +62,39 @@ void session_pause(struct server *s, struct session *n, bool on) {
 }
 
 /* Whoever does not take its answers may ask no further questions. */
-static void choke(struct server *s, struct session *n) {
+void session_choke(struct server *s, struct session *n) {
+    n->choked = true;
+    read_or_not(s, n);
+}
+
+void session_look(struct server *s, struct session *n) {
     n->sent_bytes = 0;
-    n->choked = s->world.net->ops->unsent(s->world.net, n->conn) > UNSENT_MAX;
-    if (n->choked) read_or_not(s, n);
+    n->unsent = s->world.net->ops->unsent(s->world.net, n->conn);
+    if (n->unsent > UNSENT_MAX && !n->choked) session_choke(s, n);
+    budget_charge(s, n);
+}
+
+bool session_is_slow(struct server *s, struct session *n) {
+    if (n->owed + n->unsent + n->sent_bytes <= AHEAD_BYTES) return false;
+    session_look(s, n);
+    return n->owed + n->unsent > AHEAD_BYTES;
+}
+
+/* Goes on when everything was taken (`drained`), or when what it is owed has left (call.c). */
+void session_hold(struct server *s, struct session *n) {
+    n->is_held = true;
+    if (n->unsent > 0) session_choke(s, n);
+}
+
+bool session_may_be_told(struct server *s, struct session *n, uint64_t most) {
+    session_look(s, n);
+    return n->unsent <= (budget_is_over(s, n) && most > PRESSED_BYTES ? PRESSED_BYTES : most);
 }
 
 static void send_now(struct server *s, struct session *n, struct slice frames) {
     s->world.net->ops->send(s->world.net, n->conn, frames);
     n->sent_bytes += frames.len;
-    if (n->sent_bytes > UNSENT_MAX) choke(s, n);
+    if (n->sent_bytes > LOOK_BYTES) session_look(s, n);
 }
 
 void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
@@ -137,6 +166,8 @@ static void forget(struct server *s, struct session *n) {
     tale_forget(s, n->conn);
     demand_forget(s, n->conn);
     streams_forget(s, n->conn);
+    turns_forget(s, n);
+    budget_leave(s, n);
     buf_fini(&n->in);
     buf_fini(&n->early);
     vec_fini(&n->assigns);
@@ -255,7 +286,8 @@ void session_enqueue(struct server *s, struct session *n, const struct frame *f)
         session_busy(s, n, f->request, "the server is stopping", 1000);
         return;
     }
-    if (lane_put(&s->lanes[info->lane], n->conn, f)) return;
+    budget_welcome(s, n);
+    if (turns_put(s, n, info->lane, f)) return;
     /* A frame of a worker without an answer must not be lost: its session starts over, and it sends again. */
     if (f->request == 0)
         session_refuse(s, n, 0, ERR_BUSY, "too much at once");
@@ -307,10 +339,26 @@ static bool sniffed(struct server *s, struct session *n, struct slice first) {
     return false;
 }
 
-static void received(void *ctx, conn_id conn, struct slice bytes) {
-    struct server *s = ctx;
+static void give_back(struct buf *b) {
+    size_t max = b->max;
+    if (b->len > 0 || b->slots <= KEPT_BYTES) return;
+    buf_fini(b);
+    buf_init(b, max);
+}
+
+void session_came(struct server *s, conn_id conn) {
     struct session *n = session_of(s, conn);
     if (n == NULL) return;
+    give_back(&n->in);
+    budget_charge(s, n);
+    size_t part = n->in.len + (n->web != NULL ? n->web->in.body.len : 0);
+    if (part > PART_BYTES && budget_is_over(s, n))
+        session_refuse(s, n, 0, ERR_BUSY,
+                       "what you have sent and not read fills your share of memory: come again later");
+}
+
+static void take_in(struct server *s, struct session *n, struct slice bytes) {
+    conn_id conn = n->conn;
     if (n->web != NULL) {
         web_received(s, n, bytes);
         return;
@@ -342,6 +390,14 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
         buf_cut(&n->in, left);
     else if (left > 0)
         buf_put_slice(&n->in, slice_of(all.ptr + used, left));
+}
+
+static void received(void *ctx, conn_id conn, struct slice bytes) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    take_in(s, n, bytes);
+    session_came(s, conn);
 }
 
 /* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
@@ -378,9 +434,13 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     snprintf(n->address, sizeof n->address, "%s", peer->address);
     buf_init(&n->in, (size_t)s->limits->frame_bytes_max + FRAME_HEADER_BYTES + (1u << 20));
     buf_init(&n->early, (size_t)1 << 28);
+    for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++)
+        lane_init(&n->lanes[i], (size_t)s->limits->principal_memory_bytes_max);
     vec_init(&n->assigns, sizeof(struct attempt_effect));
     vec_init(&n->marks, sizeof(struct log_mark));
     map_put(&s->session_by_conn, conn.v, index);
+    struct why why;
+    ENSURE(budget_join(s, n, &why) == ERR_OK); /* strangers have no share of connections */
     *(conn_id *)vec_push(&s->strangers) = conn;
 }
 
@@ -388,8 +448,13 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 static void drained(void *ctx, conn_id conn) {
     struct server *s = ctx;
     struct session *n = session_of(s, conn);
-    if (n != NULL && n->web != NULL) web_drained(s, n);
-    if (n == NULL || !n->choked) return;
+    if (n == NULL) return;
+    n->unsent = n->sent_bytes = 0;
+    n->stalled_ms = 0;
+    budget_charge(s, n);
+    turns_resume(s, n);
+    if (n->web != NULL) web_drained(s, n);
+    if (!n->choked) return;
     n->choked = false;
     read_or_not(s, n);
     if (n->resp != NULL) resp_drained(s, n);

@@ -5,6 +5,7 @@
 #include "server_impl.h"
 
 void session_handler(struct server *s, struct net_handler *ret);
+void session_came(struct server *s, conn_id conn);                /* bytes did; fine when it is gone */
 struct session *session_of(const struct server *s, conn_id conn); /* NULL: it is gone */
 void session_free_all(struct server *s);
 /* The table of workers is changed by these two only. NULL: no session is that worker's. */
@@ -32,5 +33,15 @@ void session_busy(struct server *s, struct session *n, uint32_t request, const c
 /* Says why and hangs up. */
 void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text);
 void session_end(struct server *s, struct session *n);
+
+/* ---- how fast it takes its answers ---- */
+
+void session_look(struct server *s, struct session *n);    /* how much of them it has not taken */
+bool session_is_slow(struct server *s, struct session *n); /* there are enough for now: no further ones are made */
+void session_choke(struct server *s, struct session *n);   /* it is not read until it took them */
+void session_hold(struct server *s, struct session *n);    /* it is: its requests wait until it took them */
+/* Whether it may be told of something that it follows: it has not left more than `most` bytes lying, or when its
+ * principal holds too much in all, hardly anything. */
+bool session_may_be_told(struct server *s, struct session *n, uint64_t most);
 
 #endif

@@ -189,10 +189,7 @@ static void frames_serve(struct server *s, struct session *n) {
     }
 }
 
-static void received(void *ctx, conn_id conn, struct slice bytes) {
-    struct server *s = ctx;
-    struct session *n = session_of(s, conn);
-    if (n == NULL) return;
+static void take_in(struct server *s, struct session *n, struct slice bytes) {
     struct titan_talk *t = n->titan;
     if (t->busy) { /* what is served lies in `in`, which must not move */
         buf_put_slice(&t->later, bytes);
@@ -201,6 +198,13 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
     }
     buf_put_slice(&n->in, bytes);
     frames_serve(s, n);
+}
+
+static void received(void *ctx, conn_id conn, struct slice bytes) {
+    struct session *n = session_of(ctx, conn);
+    if (n == NULL) return;
+    take_in(ctx, n, bytes);
+    session_came(ctx, conn);
 }
 
 /* ---- messages ---- */
@@ -312,6 +316,7 @@ static void finish(struct server *s, struct session *n) {
     frame_drop(n);
     titan_talk_reset(n->titan);
     if (n->in.len > 0) n->titan->keeps = true;
+    budget_charge(s, n);
     if (n->paused) session_pause(s, n, false);
 }
 

@@ -82,6 +82,7 @@ static enum err choose_tenant(struct session *n, struct slice wanted, struct why
 
 enum err vouch(struct server *s, struct session *n, struct slice token, struct slice tenant, struct why *why) {
     enum err e = vouch_caller(s, n, token, why);
+    if (e == ERR_OK) e = budget_join(s, n, why); /* before it names a tenant: that one is no other principal */
     return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
 }
 
@@ -89,6 +90,7 @@ enum err vouch_cookie(struct server *s, struct session *n, const char *who, stru
     enum err e = check_way(s, n, false, why);
     if (e == ERR_OK) e = cookie_caller(&s->auth, who, s->world.clock->wall(s->world.clock), &n->who, why);
     if (e == ERR_OK) e = bound(n, why);
+    if (e == ERR_OK) e = budget_join(s, n, why);
     return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
 }
 

@@ -203,12 +203,17 @@ static void step(struct server *s, struct session *n, bool has_more) {
     if (w->looked && w->in.state == HTTP_IN_WHOLE) serve(s, n);
 }
 
+/* Its answers wait for it, and so does its next request. */
+static bool is_behind(struct server *s, struct session *n) {
+    return http_in_is_idle(&n->web->in) && session_is_slow(s, n);
+}
+
 /* Requests from the front of `all`, until one of them is with the server; how many bytes are used up. */
 static size_t take(struct server *s, struct session *n, struct slice all) {
     struct web *w = n->web;
     struct slice left = all;
     if (w->stuck) web_upload_more(s, n);
-    while (!w->busy && !w->ending && !w->stuck && left.len > 0) {
+    while (!w->busy && !w->ending && !w->stuck && left.len > 0 && !is_behind(s, n)) {
         if (http_in_is_idle(&w->in)) w->since_ms = web_now(s);
         bool much = w->upload != 0 && left.len > UPLOAD_PIECE_BYTES;
         size_t used = http_in_feed(&w->in, much ? slice_of(left.ptr, UPLOAD_PIECE_BYTES) : left);
@@ -229,7 +234,8 @@ static void settle(struct server *s, struct session *n) {
 }
 
 void web_drained(struct server *s, struct session *n) {
-    if (n->web->ending) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+    bool has_more = n->in.len > 0 && !n->web->busy && !n->web->stuck;
+    if (n->web->ending || has_more) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 void web_received(struct server *s, struct session *n, struct slice bytes) {
@@ -252,7 +258,7 @@ void web_received(struct server *s, struct session *n, struct slice bytes) {
     } else if (left.len > 0) {
         buf_put_slice(&n->in, left);
     }
-    bool much = n->in.len > WAITING_BYTES_MAX && (w->busy || w->stuck);
+    bool much = n->in.len > WAITING_BYTES_MAX && (w->busy || w->stuck || is_behind(s, n));
     if (much != n->paused) session_pause(s, n, much);
     settle(s, n);
 }
@@ -282,6 +288,7 @@ void web_finished(struct server *s, struct session *n) {
     shrink(&w->held, 0);
     w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);
+    budget_charge(s, n);
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
