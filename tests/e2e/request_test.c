@@ -25,7 +25,9 @@ static int setup(void **state) {
     worker.flags[0] = "--http-private";
     worker.flags[1] = "127.0.0.0/9"; /* a part of what is this machine */
     worker.flags[2] = "--pass-env";
-    worker.flags[3] = "WEB_SECRET";
+    setenv("WEB_HOST", "s3cr3t-host", 1);
+    setenv("WEB_PORT", "77", 1);
+    worker.flags[3] = "WEB_SECRET,WEB_HOST,WEB_PORT";
     realworker_start(&worker, &server);
     snprintf(cli.data, sizeof cli.data, "%s", server.data);
     return 0;
@@ -173,6 +175,25 @@ static void answers_beyond_limits_are_cut_off(void **state) {
 
 /* ---- where it goes ---- */
 
+/* A part of the URL that the worker keeps to itself is in no message, whatever goes wrong. */
+static void a_secret_host_is_not_shown(void **state) {
+    (void)state;
+    const char *id = run("defaults: {retries: 0}\n"
+                         "jobs:\n"
+                         "  a: {http: {url: 'http://${WEB_HOST}/x', allow_private: true}}\n"
+                         "  b: {http: {url: 'http://${WEB_HOST}.invalid/x', allow_private: true}}\n"
+                         "  c: {http: {url: 'http://no-such-host.invalid/x', allow_private: true}}\n"
+                         "  d: {http: {url: 'http://127.0.0.${WEB_PORT}:1/', allow_private: true}}\n",
+                         1);
+    static const char *const jobs[] = {"logs @/a", "logs @/b", "logs @/d", "show @/a", "show @/b", "show @/d"};
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        assert_null(strstr(said(jobs[i], id), "s3cr3t-host"));
+        assert_null(strstr(said(jobs[i], id), "127.0.0.77"));
+    }
+    assert_has(said("logs @/b", id), "http://${WEB_HOST}.invalid/x: ");
+    assert_has(said("logs @/c", id), "no-such-host.invalid"); /* without a variable the whole message is shown */
+}
+
 static void only_listed_private_addresses_and_only_if_the_job_says_so(void **state) {
     (void)state;
     const char *id = run("defaults: {backoff: {base: 1ms, jitter: 1ms}}\n"
@@ -297,6 +318,7 @@ int main(void) {
         TEST(plain_and_binary_answers),
         TEST(what_may_pass_is_tried_again_and_what_cannot_is_not),
         TEST(answers_beyond_limits_are_cut_off),
+        TEST(a_secret_host_is_not_shown),
         TEST(only_listed_private_addresses_and_only_if_the_job_says_so),
         TEST(redirects_are_counted_and_checked_like_the_first),
         TEST(headers_stay_with_the_server_they_were_meant_for),
