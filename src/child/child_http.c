@@ -35,6 +35,7 @@ struct request {
     struct buf url, body;
     const char *method;
     bool with_headers, with_body;
+    bool is_as_written; /* the URL that the flow has holds no variable of the worker: hosts may be talked about */
     int64_t deadline_ms;
     struct why refused; /* an address that was not to be connected to */
     char *ca;           /* certificates as PEM; NULL = those of the system */
@@ -154,6 +155,7 @@ static enum err texts_make(struct request *r, struct why *why) {
     if (e == ERR_OK && (r->url.full || r->body.full)) e = why_set(why, ERR_LIMIT, "the request is too long");
     if (e == ERR_OK && httptext_has_control(buf_slice(&r->url)))
         e = why_set(why, ERR_INVALID, "a URL has no control characters");
+    r->is_as_written = slice_eq(buf_slice(&r->url), h->url);
     buf_put_u8(&r->url, 0);
     r->with_headers = true;
     r->with_body = h->body.len > 0;
@@ -169,7 +171,10 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     (void)purpose;
     bool allowed = r->http.allow_private && address_is_listed(&to->addr, r->allowed);
     if (allowed || address_is_public(&to->addr)) return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-    (void)getnameinfo(&to->addr, to->addrlen, shown, sizeof shown, NULL, 0, NI_NUMERICHOST);
+    if (r->is_as_written)
+        (void)getnameinfo(&to->addr, to->addrlen, shown, sizeof shown, NULL, 0, NI_NUMERICHOST);
+    else
+        snprintf(shown, sizeof shown, "the address of the URL");
     (void)why_set(&r->refused, ERR_FORBIDDEN, "%s is not a public address%s", shown,
                   r->http.allow_private ? " and not among those that this worker allows (--http-private)"
                                         : "; the job does not say `allow_private: true`");
@@ -258,7 +263,9 @@ static int hop(struct request *r, long *ret_status) {
     if (code == CURLE_OK) return CHILD_HTTP_OK;
     if (r->answer.why.text[0] != 0) return refuse("http", &r->answer.why);
     if (r->refused.text[0] != 0) return refuse("http", &r->refused);
-    fprintf(stderr, "http: %s\n", error[0] != 0 ? error : r->lib.easy_strerror(code));
+    /* Errors in detail name hosts; the kind of an error names nothing. */
+    bool in_detail = error[0] != 0 && r->is_as_written;
+    fprintf(stderr, "http: %.*s: %s\n", SLICE_FMT(r->http.url), in_detail ? error : r->lib.easy_strerror(code));
     return is_final(code) ? CHILD_HTTP_REFUSED : CHILD_HTTP_AGAIN;
 }
 
@@ -381,8 +388,16 @@ static int request_run(struct request *r) {
  * request is made all the same: it is a library that we would trust inside a process of our own. */
 static void confine(const struct child_world *world) {
     /* where a name server is found, too */
-    static const char *const read[] = {"/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc", "/run/systemd/resolve",
-                                       "/run/resolvconf", "/run/NetworkManager", NULL};
+    static const char *const read[] = {"/usr",
+                                       "/lib",
+                                       "/lib32",
+                                       "/lib64",
+                                       "/bin",
+                                       "/etc",
+                                       "/run/systemd/resolve",
+                                       "/run/resolvconf",
+                                       "/run/NetworkManager",
+                                       NULL};
     struct confine_spec spec = {.read = read, .sockets = true};
     struct why ignored;
     char space[PATH_BYTES_MAX];

@@ -52,14 +52,35 @@ static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
     r->cli->world->hasher->whole(r->cli->world->hasher, bytes, ret);
 }
 
+/* A flow file may come from somebody else: it takes along what lies beside it or below, not the submitter's keys. Links
+ * are followed first. What is not there is told by whoever opens it. */
+static enum err beside(const struct reading *r, const char *path, struct why *why) {
+    const char *slash = strrchr(r->path, '/');
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - r->path) + 1 : 1,
+             slash != NULL ? r->path : ".");
+    char *root = realpath(folder, NULL), *real = realpath(path, NULL);
+    size_t len = root != NULL && strcmp(root, "/") != 0 ? strlen(root) : 0;
+    bool is_beside = root == NULL || real == NULL || (strncmp(real, root, len) == 0 && real[len] == '/');
+    free(root);
+    free(real);
+    if (is_beside || cli_flag(r->cli, "allow-outside") != NULL) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN,
+                   "%s is outside the folder of the flow file: say --allow-outside if the file may take it along",
+                   path);
+}
+
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
     struct reading *r = ctx;
     struct slice bytes = {0};
     char full[4096];
     const char *slash = strrchr(r->path, '/');
     int folder = slash != NULL && path.len > 0 && path.ptr[0] != '/' ? (int)(slash - r->path) + 1 : 0;
-    snprintf(full, sizeof full, "%.*s%.*s", folder, r->path, SLICE_FMT(path));
-    enum err e = file_read(r->cli, full, FILE_BYTES_MAX, &bytes);
+    if (snprintf(full, sizeof full, "%.*s%.*s", folder, r->path, SLICE_FMT(path)) >= (int)sizeof full)
+        return why_set(why, ERR_LIMIT, "a path of more than %zu bytes", sizeof full - 1);
+    enum err e = beside(r, full, why);
+    if (e != ERR_OK) return e;
+    e = file_read(r->cli, full, FILE_BYTES_MAX, &bytes);
     if (e == ERR_OK && bytes.len <= INLINE_BYTES_MAX) {
         ret->bytes = bytes;
         return ERR_OK;

@@ -38,10 +38,12 @@ static const struct cli_flag submit_flags[] = {
     {"label",   'l', "NAME=VALUE", "further label; may come several times"},
     {"wait",    'w', NULL,         "wait until it is over; exit 1 if it ended badly"},
     {"dry-run", 0,   NULL,         "check the file and print the flow as JSON, without a server"},
+    {"allow-outside", 0, NULL, "let the file name scripts, archives and inputs outside its folder"},
     {0},
 };
 static const struct cli_flag add_flags[] = {
     {"param", 'p', "NAME=VALUE", "parameter of the file; may come several times"},
+    {"allow-outside", 0, NULL, "let the file name scripts, archives and inputs outside its folder"},
     {0},
 };
 static const struct cli_flag ls_flags[] = {
@@ -194,6 +196,7 @@ static const struct cli_flag schedule_flags[] = {
     {"start",    0,   "TIME",     "no slot before this"},
     {"end",      0,   "TIME",     "no slot after this"},
     {"paused",   0,   NULL,       "set it up, and let it fire when it is resumed"},
+    {"allow-outside", 0, NULL, "let the file name scripts, archives and inputs outside its folder"},
     {0},
 };
 static const struct cli_flag next_flags[] = {
@@ -215,6 +218,7 @@ static const struct cli_flag deploy_flags[] = {
     {"env",     'e', "NAME=VALUE", "environment variable; may come several times"},
     {"param",   'p', "NAME=VALUE", "parameter of a flow file; may come several times"},
     {"detach",  'd', NULL,         "print the id of the flow that deploys it, wait for nothing"},
+    {"allow-outside", 0, NULL, "let the file name scripts, archives and inputs outside its folder"},
     {0},
 };
 static const struct cli_flag service_flags[] = {

@@ -17,20 +17,20 @@
 #include "vec.h"
 
 /*     verb                 word */
-#define HTTP_VERB_TABLE(X)              \
-    X(HTTP_VERB_GET,        "GET")      \
-    X(HTTP_VERB_HEAD,       "HEAD")     \
-    X(HTTP_VERB_POST,       "POST")     \
-    X(HTTP_VERB_PUT,        "PUT")      \
-    X(HTTP_VERB_DELETE,     "DELETE")   \
-    X(HTTP_VERB_OPTIONS,    "OPTIONS")  \
-    X(HTTP_VERB_PATCH,      "PATCH")
+#define HTTP_VERB_TABLE(X)          \
+    X(HTTP_VERB_GET, "GET")         \
+    X(HTTP_VERB_HEAD, "HEAD")       \
+    X(HTTP_VERB_POST, "POST")       \
+    X(HTTP_VERB_PUT, "PUT")         \
+    X(HTTP_VERB_DELETE, "DELETE")   \
+    X(HTTP_VERB_OPTIONS, "OPTIONS") \
+    X(HTTP_VERB_PATCH, "PATCH")
 
 enum http_verb {
 #define X(verb, word) verb,
     HTTP_VERB_TABLE(X)
 #undef X
-    HTTP_VERB_COUNT /* any other: nothing here answers to it */
+        HTTP_VERB_COUNT /* any other: nothing here answers to it */
 };
 const char *http_verb_word(enum http_verb verb);
 
@@ -46,10 +46,10 @@ struct http_request {
     uint8_t minor; /* of HTTP/1.x */
     const struct http_header *headers;
     uint32_t header_count;
-    uint64_t names; /* bits: which names may be among the headers (http_name_bit) */
-    bool keep_alive;    /* the peer can use the connection for another request */
+    uint64_t names;      /* bits: which names may be among the headers (http_name_bit) */
+    bool keep_alive;     /* the peer can use the connection for another request */
     bool wants_continue; /* it waits for `100 Continue` before it sends the body */
-    struct slice body;  /* when the message is whole */
+    struct slice body;   /* when the message is whole */
 };
 
 enum http_in_state {
@@ -60,14 +60,23 @@ enum http_in_state {
 };
 
 enum http_chunk { /* what is expected of a chunked body */
-    HTTP_CHUNK_SIZE,
-    HTTP_CHUNK_SIZE_LF,
-    HTTP_CHUNK_DATA,
-    HTTP_CHUNK_DATA_CR,
-    HTTP_CHUNK_DATA_LF,
-    HTTP_CHUNK_LAST_CR,
-    HTTP_CHUNK_LAST_LF,
+                  HTTP_CHUNK_SIZE,
+                  HTTP_CHUNK_EXT_NAME, /* of an extension, which is read and forgotten */
+                  HTTP_CHUNK_EXT_VALUE,
+                  HTTP_CHUNK_EXT_QUOTED,
+                  HTTP_CHUNK_EXT_BEHIND,
+                  HTTP_CHUNK_SIZE_LF,
+                  HTTP_CHUNK_DATA,
+                  HTTP_CHUNK_DATA_CR,
+                  HTTP_CHUNK_DATA_LF,
+                  HTTP_CHUNK_LAST_CR,
+                  HTTP_CHUNK_LAST_LF,
+                  HTTP_CHUNK_TRAILER_NAME, /* likewise */
+                  HTTP_CHUNK_TRAILER_VALUE,
+                  HTTP_CHUNK_TRAILER_LF,
 };
+
+#define HTTP_TRAILER_NAME_BYTES 64u
 
 struct http_in {
     const struct limits *limits;
@@ -85,8 +94,11 @@ struct http_in {
     uint32_t line_bytes; /* of the line of the head that has not ended yet */
     bool is_chunked;
     enum http_chunk chunk;
-    uint8_t digits;      /* of the size of the chunk */
-    uint64_t left_bytes; /* of the body, or of the chunk */
+    uint8_t digits;                        /* of the size of the chunk */
+    uint32_t word_bytes;                   /* of the name or value of an extension, or of the name of a trailer */
+    uint32_t forgotten_bytes;              /* of extensions and trailers so far: they have a limit together */
+    char trailer[HTTP_TRAILER_NAME_BYTES]; /* its name, as far as it came, in small letters */
+    uint64_t left_bytes;                   /* of the body, or of the chunk */
     struct buf head, body;
     struct vec headers; /* struct http_header */
 };

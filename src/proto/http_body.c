@@ -1,9 +1,11 @@
-/* http_body.c: bodies of requests, by their length or in chunks. Extensions of chunks and trailers are refused: nobody
- * needs them here, and both have been used to hide requests. */
+/* http_body.c: bodies of requests, by their length or in chunks. Extensions of chunks and trailers are read by their
+ * grammar and forgotten (RFC 9112, 7.1): both have been used to hide requests, so whatever another reader could read in
+ * another way is refused. */
 #include "http_impl.h"
 
 #define LENGTH_DIGITS_MAX 18u /* of content-length: all such numbers fit 64 bits */
 #define CHUNK_DIGITS_MAX 15u  /* hexadecimal, likewise */
+#define FORGOTTEN_BYTES_MAX 4096u
 
 /* ---- where it ends ---- */
 
@@ -32,6 +34,7 @@ static void coding_take(struct http_in *in, struct slice coding) {
     in->chunk = HTTP_CHUNK_SIZE;
     in->digits = 0;
     in->left_bytes = 0;
+    in->forgotten_bytes = 0;
 }
 
 static void length_take(struct http_in *in, struct slice length) {
@@ -94,6 +97,74 @@ static int digit_of(uint8_t c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* ---- what is forgotten ---- */
+
+static void ext_begin(struct http_in *in, enum http_chunk what) {
+    in->chunk = what;
+    in->word_bytes = 0;
+}
+
+/* ;name, ;name=value, ;name="value", without blanks and backslashes. */
+static void ext_take(struct http_in *in, uint8_t byte) {
+    bool is_name = in->chunk == HTTP_CHUNK_EXT_NAME, is_value = in->chunk == HTTP_CHUNK_EXT_VALUE;
+    bool may_end = in->word_bytes > 0 || in->chunk == HTTP_CHUNK_EXT_BEHIND;
+    in->forgotten_bytes++;
+    if (in->chunk == HTTP_CHUNK_EXT_QUOTED) {
+        if (byte == '"')
+            in->chunk = HTTP_CHUNK_EXT_BEHIND;
+        else if (byte < ' ' || byte > '~' || byte == '\\')
+            http_refuse(in, 400, ERR_INVALID, "an extension of a chunk that is not read here");
+    } else if ((is_name || is_value) && http_is_token_byte(byte)) {
+        in->word_bytes++;
+    } else if (is_value && byte == '"' && in->word_bytes == 0) {
+        in->chunk = HTTP_CHUNK_EXT_QUOTED;
+    } else if (is_name && byte == '=' && may_end) {
+        ext_begin(in, HTTP_CHUNK_EXT_VALUE);
+    } else if (byte == ';' && may_end) {
+        ext_begin(in, HTTP_CHUNK_EXT_NAME);
+    } else if (byte == '\r' && may_end) {
+        in->chunk = HTTP_CHUNK_SIZE_LF;
+    } else {
+        http_refuse(in, 400, ERR_INVALID, "an extension of a chunk that is not read here");
+    }
+}
+
+/* Fields that say where messages end, or whom they are for, have no business behind the body (RFC 9110, 6.5.1). */
+static bool is_bad_trailer(const struct http_in *in) {
+    static const char *const names[] = {"content-length", "transfer-encoding", "host",    "connection",
+                                        "upgrade",        "authorization",     "trailer", "proxy-connection"};
+    struct slice name = slice_of(in->trailer, in->word_bytes);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (slice_eq(name, slice_str(names[i]))) return true;
+    return false;
+}
+
+static void trailer_take(struct http_in *in, uint8_t byte) {
+    in->forgotten_bytes++;
+    if (in->chunk == HTTP_CHUNK_TRAILER_VALUE) {
+        if (byte == '\r')
+            in->chunk = HTTP_CHUNK_TRAILER_LF;
+        else if ((byte < ' ' && byte != '\t') || byte == 0x7f)
+            http_refuse(in, 400, ERR_INVALID, "a control character in a trailer");
+    } else if (http_is_token_byte(byte) && in->word_bytes < HTTP_TRAILER_NAME_BYTES) {
+        in->trailer[in->word_bytes++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+    } else if (byte == ':' && in->word_bytes > 0 && !is_bad_trailer(in)) {
+        in->chunk = HTTP_CHUNK_TRAILER_VALUE;
+    } else {
+        http_refuse(in, 400, ERR_INVALID, "a trailer that is not read here");
+    }
+}
+
+/* The empty line, or a trailer before it. */
+static void last_take(struct http_in *in, uint8_t byte) {
+    if (byte == '\r') {
+        in->chunk = HTTP_CHUNK_LAST_LF;
+        return;
+    }
+    ext_begin(in, HTTP_CHUNK_TRAILER_NAME);
+    trailer_take(in, byte);
+}
+
 static void size_take(struct http_in *in, uint8_t byte) {
     int digit = digit_of(byte);
     if (digit >= 0 && in->digits < CHUNK_DIGITS_MAX) {
@@ -102,7 +173,7 @@ static void size_take(struct http_in *in, uint8_t byte) {
     } else if (byte == '\r' && in->digits > 0) {
         in->chunk = HTTP_CHUNK_SIZE_LF;
     } else if (byte == ';' && in->digits > 0) {
-        http_refuse(in, 400, ERR_INVALID, "a chunk with an extension is not read here");
+        ext_begin(in, HTTP_CHUNK_EXT_NAME);
     } else {
         http_refuse(in, 400, ERR_INVALID, "the size of a chunk is no number that is read here");
     }
@@ -119,6 +190,15 @@ static void expect(struct http_in *in, uint8_t byte, char expected, enum http_ch
 static void frame_take_byte(struct http_in *in, uint8_t byte) {
     switch (in->chunk) {
     case HTTP_CHUNK_SIZE: size_take(in, byte); break;
+    case HTTP_CHUNK_EXT_NAME:
+    case HTTP_CHUNK_EXT_VALUE:
+    case HTTP_CHUNK_EXT_QUOTED:
+    case HTTP_CHUNK_EXT_BEHIND: ext_take(in, byte); break;
+    case HTTP_CHUNK_TRAILER_NAME:
+    case HTTP_CHUNK_TRAILER_VALUE: trailer_take(in, byte); break;
+    case HTTP_CHUNK_TRAILER_LF:
+        expect(in, byte, '\n', HTTP_CHUNK_LAST_CR, "a carriage return without its line feed");
+        break;
     case HTTP_CHUNK_SIZE_LF:
         expect(in, byte, '\n', in->left_bytes > 0 ? HTTP_CHUNK_DATA : HTTP_CHUNK_LAST_CR,
                "the size of a chunk does not end with its line");
@@ -129,9 +209,7 @@ static void frame_take_byte(struct http_in *in, uint8_t byte) {
         expect(in, byte, '\n', HTTP_CHUNK_SIZE, "a carriage return without its line feed");
         in->digits = 0;
         break;
-    case HTTP_CHUNK_LAST_CR:
-        expect(in, byte, '\r', HTTP_CHUNK_LAST_LF, "a chunked body with trailers is not read here");
-        break;
+    case HTTP_CHUNK_LAST_CR: last_take(in, byte); break;
     case HTTP_CHUNK_LAST_LF:
         if (byte == '\n')
             whole(in);
@@ -146,6 +224,8 @@ static size_t chunks_feed(struct http_in *in, struct slice bytes) {
     while (i < bytes.len && in->state == HTTP_IN_BODY) {
         if (in->chunk != HTTP_CHUNK_DATA) {
             frame_take_byte(in, bytes.ptr[i++]);
+            if (in->forgotten_bytes > FORGOTTEN_BYTES_MAX)
+                http_refuse(in, 400, ERR_LIMIT, "extensions of chunks and trailers are longer than 4096 bytes");
             continue;
         }
         i += data_take(in, slice_of(bytes.ptr + i, bytes.len - i));

@@ -10,7 +10,7 @@
 static const uint64_t ones = 0x0101010101010101u;
 
 /* RFC 9110, 5.6.2. */
-static bool is_token_byte(uint8_t c) {
+bool http_is_token_byte(uint8_t c) {
     static const uint64_t good[4] = {0x03ff6cfa00000000, 0x57ffffffc7fffffe, 0, 0}; /* a bit for each byte */
     return good[c >> 6] >> (c & 63) & 1;
 }
@@ -98,7 +98,7 @@ static enum http_verb verb_of(struct http_in *in, struct slice method) {
 #undef X
     if (verb_is(method, "TRACE", 5)) return HTTP_VERB_COUNT;
     bool is_word = method.len > 0;
-    for (size_t i = 0; i < method.len; i++) is_word &= is_token_byte(method.ptr[i]);
+    for (size_t i = 0; i < method.len; i++) is_word &= http_is_token_byte(method.ptr[i]);
     if (!is_word)
         http_refuse(in, 400, ERR_INVALID, "the method is no word");
     else if (verb_is(method, "CONNECT", 7))
@@ -151,7 +151,7 @@ static const uint8_t *header_refuse(struct http_in *in, const uint8_t *line, con
 /* NAME: blanks VALUE blanks. Returns the line behind it. */
 static const uint8_t *header_read(struct http_in *in, const uint8_t *line, const uint8_t *end) {
     const uint8_t *at = line;
-    while (is_token_byte(*at)) at++; /* a line ends with what is none */
+    while (http_is_token_byte(*at)) at++; /* a line ends with what is none */
     if (*at != ':' || at == line) return header_refuse(in, line, at, end);
     struct slice name = slice_of(line, (size_t)(at - line));
     for (at++; *at == ' ' || *at == '\t';) at++;

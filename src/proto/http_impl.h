@@ -15,6 +15,7 @@ void http_refuse_limit(struct http_in *in, uint16_t status, const char *what, co
 /* A head that is all there, with the empty line at its end, and in which each line feed has its carriage return:
  * in->head into in->request. Refused, or the body is next. */
 void http_head_read(struct http_in *in);
+bool http_is_token_byte(uint8_t c); /* of names: RFC 9110, 5.6.2 */
 
 /* ---- http_body.c ---- */
 

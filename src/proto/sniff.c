@@ -27,7 +27,17 @@ static bool is_text(uint8_t c) {
     return (c >= ' ' && c <= '~') || c == '\r' || c == '\n' || c == '\t';
 }
 
+/* An empty line may stand before a request (RFC 9112, 2.2). */
+static enum sniff behind_a_line(struct slice first) {
+    if (first.len > 1 && first.ptr[1] != '\n') return SNIFF_TEXT;
+    if (first.len <= 2) return SNIFF_MORE;
+    if (first.ptr[2] == '\r') return SNIFF_TEXT;
+    enum sniff found = sniff(slice_of(first.ptr + 2, first.len - 2));
+    return found == SNIFF_HTTP || found == SNIFF_MORE ? found : SNIFF_TEXT;
+}
+
 enum sniff sniff(struct slice first) {
+    if (first.len > 0 && first.ptr[0] == '\r') return behind_a_line(first);
     if (first.len > 1 && first.ptr[0] == '*')
         return first.ptr[1] >= '0' && first.ptr[1] <= '9' ? SNIFF_RESP : SNIFF_TEXT;
     if (first.len == 0 || first.ptr[0] == '*') return SNIFF_MORE;

@@ -504,6 +504,28 @@ static void down_and_up_again(void **state) {
     }
 }
 
+/* A flow file takes along what lies in its folder, whatever it names and through whatever link. */
+static void a_flow_file_reads_nothing_outside_its_folder(void **state) {
+    (void)state;
+    char link[200];
+    const char *path = realcli_file(r, "inside.sh", "echo inside");
+    snprintf(link, sizeof link, "%.*s/link.sh", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    static const char *const outside[] = {"/etc/passwd", "link.sh", "../../../../../../../../../etc/passwd"};
+    char text[200];
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        snprintf(text, sizeof text, "jobs: {a: {script: %s}}", outside[i]);
+        path = realcli_file(r, "outside.yaml", text);
+        struct ran ran = realcli_run(r, "submit --dry-run %s", path, NULL);
+        assert_int_equal(ran.exit_code, 4);
+        assert_has(ran.err, "is outside the folder of the flow file: say --allow-outside");
+        assert_int_equal(realcli_run(r, "submit --dry-run --allow-outside %s", path, NULL).exit_code, 0);
+    }
+    path = realcli_file(r, "outside.yaml", "jobs: {a: {script: ./inside.sh}}");
+    assert_int_equal(realcli_run(r, "submit --dry-run %s", path, NULL).exit_code, 0);
+    assert_int_equal(unlink(link), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_shows_output_and_exits_as_the_job),
@@ -516,6 +538,7 @@ int main(void) {
         cmocka_unit_test(bad_files_are_told_where),
         cmocka_unit_test(an_empty_file_is_told_so),
         cmocka_unit_test(scripts_go_along),
+        cmocka_unit_test(a_flow_file_reads_nothing_outside_its_folder),
         cmocka_unit_test(looking),
         cmocka_unit_test(following_a_log),
         cmocka_unit_test(people_decide),

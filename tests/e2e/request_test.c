@@ -25,7 +25,9 @@ static int setup(void **state) {
     worker.flags[0] = "--http-private";
     worker.flags[1] = "127.0.0.0/9"; /* a part of what is this machine */
     worker.flags[2] = "--pass-env";
-    worker.flags[3] = "WEB_SECRET";
+    setenv("WEB_HOST", "s3cr3t-host", 1);
+    setenv("WEB_PORT", "77", 1);
+    worker.flags[3] = "WEB_SECRET,WEB_HOST,WEB_PORT";
     realworker_start(&worker, &server);
     snprintf(cli.data, sizeof cli.data, "%s", server.data);
     return 0;
@@ -173,6 +175,25 @@ static void answers_beyond_limits_are_cut_off(void **state) {
 
 /* ---- where it goes ---- */
 
+/* A part of the URL that the worker keeps to itself is in no message, whatever goes wrong. */
+static void a_secret_host_is_not_shown(void **state) {
+    (void)state;
+    const char *id = run("defaults: {retries: 0}\n"
+                         "jobs:\n"
+                         "  a: {http: {url: 'http://${WEB_HOST}/x', allow_private: true}}\n"
+                         "  b: {http: {url: 'http://${WEB_HOST}.invalid/x', allow_private: true}}\n"
+                         "  c: {http: {url: 'http://no-such-host.invalid/x', allow_private: true}}\n"
+                         "  d: {http: {url: 'http://127.0.0.${WEB_PORT}:1/', allow_private: true}}\n",
+                         1);
+    static const char *const jobs[] = {"logs @/a", "logs @/b", "logs @/d", "show @/a", "show @/b", "show @/d"};
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        assert_null(strstr(said(jobs[i], id), "s3cr3t-host"));
+        assert_null(strstr(said(jobs[i], id), "127.0.0.77"));
+    }
+    assert_has(said("logs @/b", id), "http://${WEB_HOST}.invalid/x: ");
+    assert_has(said("logs @/c", id), "no-such-host.invalid"); /* without a variable the whole message is shown */
+}
+
 static void only_listed_private_addresses_and_only_if_the_job_says_so(void **state) {
     (void)state;
     const char *id = run("defaults: {backoff: {base: 1ms, jitter: 1ms}}\n"
@@ -242,6 +263,44 @@ static void headers_stay_with_the_server_they_were_meant_for(void **state) {
     webserver_stop(&other);
 }
 
+/* Another server of ours speaks TLS with a certificate of its own authority. */
+static void https_is_asked_with_the_authority_that_the_job_names(void **state) {
+    (void)state;
+    struct realserver other = {0}, stranger = {0};
+    char command[300], text[1024];
+    realserver_make(&other);
+    realserver_make(&stranger);
+    other.flags[0] = stranger.flags[0] = "--listen";
+    other.flags[1] = stranger.flags[1] = "0.0.0.0:0";
+    snprintf(command, sizeof command, "%s cert init --data %s 127.0.0.1 >/dev/null", realserver_binary(), other.data);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "%s cert init --data %s >/dev/null", realserver_binary(), stranger.data);
+    assert_int_equal(system(command), 0);
+    realserver_start(&other);
+    const char *port = strrchr(other.address, ':') + 1;
+    snprintf(text, sizeof text,
+             "defaults: {retries: 0}\n"
+             "jobs:\n"
+             "  good: {http: {url: 'https://127.0.0.1:%s/healthz', allow_private: true, tls: {ca: %s/tls/ca.pem}}}\n"
+             "  none: {http: {url: 'https://127.0.0.1:%s/healthz', allow_private: true}}\n"
+             "  other: {http: {url: 'https://127.0.0.1:%s/healthz', allow_private: true, tls: {ca: %s/tls/ca.pem}}}\n"
+             "  name: {http: {url: 'https://127.0.0.2:%s/healthz', allow_private: true, tls: {ca: %s/tls/ca.pem}}}\n"
+             "  gone: {http: {url: 'https://127.0.0.1:%s/healthz', allow_private: true, tls: {ca: /no/such.pem}}}\n",
+             port, other.data, port, port, stranger.data, port, other.data, port);
+    const char *id = run(text, 1);
+    assert_has(said("show @/good", id), "succeeded");
+    assert_has(said("logs @/good", id), "/healthz: 200");
+    static const char *const bad[] = {"show @/none", "show @/other", "show @/name", "show @/gone"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_has(said(bad[i], id), "failed");
+    assert_has(said("logs @/none", id), "certificate");
+    assert_has(said("logs @/other", id), "certificate");
+    assert_has(said("logs @/name", id), "127.0.0.2");
+    assert_has(said("logs @/gone", id), "tls.ca: /no/such.pem");
+    realserver_kill(&other);
+    realserver_remove(&other);
+    realserver_remove(&stranger);
+}
+
 /* ---- what is refused ---- */
 
 static void wrong_requests_are_refused_with_their_place(void **state) {
@@ -297,9 +356,11 @@ int main(void) {
         TEST(plain_and_binary_answers),
         TEST(what_may_pass_is_tried_again_and_what_cannot_is_not),
         TEST(answers_beyond_limits_are_cut_off),
+        TEST(a_secret_host_is_not_shown),
         TEST(only_listed_private_addresses_and_only_if_the_job_says_so),
         TEST(redirects_are_counted_and_checked_like_the_first),
         TEST(headers_stay_with_the_server_they_were_meant_for),
+        TEST(https_is_asked_with_the_authority_that_the_job_names),
         TEST(wrong_requests_are_refused_with_their_place),
         TEST(the_worker_has_the_last_word),
     };

@@ -177,10 +177,21 @@ static void chunks_are_by_the_book(void **state) {
     refused(CHUNKED "-5\r\nhello\r\n0\r\n\r\n", 400, "");
     refused(CHUNKED "5 \r\nhello\r\n0\r\n\r\n", 400, "");
     refused(CHUNKED "fffffffffffffffff\r\nhello", 400, "");
-    refused(CHUNKED "5;a=b\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    taken(CHUNKED "5;a=b\r\nhello\r\n0\r\n\r\n");
+    taken(CHUNKED "5;a;b=c;d=\"e f;\";g\r\nhello\r\n0;last\r\n\r\n");
+    taken(CHUNKED "5\r\nhello\r\n0\r\nX: y\r\nZ:\r\n\r\n");
     refused(CHUNKED "5;\nhello\r\n0\r\n\r\n", 400, "");
-    refused(CHUNKED "0\r\nX: y\r\n\r\n", 400, "trailers");
-    refused(CHUNKED "0\r\nContent-Length: 5\r\n\r\n", 400, "trailers");
+    refused(CHUNKED "5;\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=b\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=\"b\nc\"\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=\"b\\\"c\"\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "0\r\nContent-Length: 5\r\n\r\n", 400, "trailer");
+    refused(CHUNKED "0\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "trailer");
+    refused(CHUNKED "0\r\nHost: b\r\n\r\n", 400, "trailer");
+    refused(CHUNKED "0\r\nX y: z\r\n\r\n", 400, "trailer");
+    refused(CHUNKED "0\r\nX: y\n\r\n", 400, "control character");
+    refused(CHUNKED "0\r\nX: y\r\r\n", 400, "");
 }
 
 static void the_first_line_has_one_form(void **state) {

@@ -34,7 +34,12 @@ static const struct {
     {T("\x16\x02"), SNIFF_UNKNOWN},
     {T("\x03"), SNIFF_UNKNOWN},
     {T("\x00"), SNIFF_UNKNOWN},
-    {T("\r\n"), SNIFF_TEXT},
+    {T("\r\nGET / HTTP/1.1\r\n"), SNIFF_HTTP}, /* RFC 9112, 2.2 */
+    {T("\r\n"), SNIFF_MORE},
+    {T("\r\nGE"), SNIFF_MORE},
+    {T("\r\n\r\n"), SNIFF_TEXT},
+    {T("\r\n\x02"), SNIFF_TEXT},
+    {T("\rGET "), SNIFF_TEXT},
     {T("SSH-2.0-x"), SNIFF_TEXT},
 };
 
@@ -60,13 +65,13 @@ static void the_answer_does_not_depend_on_pieces(void **state) {
     }
 }
 
-static void eight_bytes_always_suffice(void **state) {
+static void a_few_bytes_always_suffice(void **state) {
     (void)state;
     struct test_random random = {5};
     for (int i = 0; i < 200000; i++) {
         uint8_t bytes[SNIFF_BYTES_MAX];
         for (size_t k = 0; k < sizeof bytes; k++)
-            bytes[k] = (uint8_t)("GETPOSUHADLIN* \x01\x02\x16"[test_random_below(&random, 18)]);
+            bytes[k] = (uint8_t)("GETPOSUHADLIN* \x01\x02\x16\r\n"[test_random_below(&random, 20)]);
         assert_int_not_equal(sniff(slice_of(bytes, sizeof bytes)), SNIFF_MORE);
     }
 }
@@ -75,7 +80,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_bytes_tell),
         cmocka_unit_test(the_answer_does_not_depend_on_pieces),
-        cmocka_unit_test(eight_bytes_always_suffice),
+        cmocka_unit_test(a_few_bytes_always_suffice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
