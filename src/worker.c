@@ -23,6 +23,7 @@
 #include "oslease.h"
 #include "osloop.h"
 #include "osproc.h"
+#include "ossecret.h"
 #include "osspace.h"
 #include "ostls.h"
 #include "panic.h"
@@ -138,7 +139,9 @@ static void socket_complete(struct worker *w) {
 }
 
 static enum err options_complete(struct worker *w, struct why *why) {
-    const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
+    const char *server = getenv("REEVE_SERVER");
+    char token[WORKER_TOKEN_MAX];
+    ossecret_take("REEVE_TOKEN", token, sizeof token); /* jobs are given theirs, and are not to find ours */
     if (w->given.data[0] == 0) snprintf(w->given.data, sizeof w->given.data, ".reeve-worker");
     snprintf(w->space_path, sizeof w->space_path, "%s/space", w->given.data);
     if (w->given.titan_master != NULL) return worker_titan_check(&w->given, why);
@@ -148,7 +151,8 @@ static enum err options_complete(struct worker *w, struct why *why) {
             return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
         w->given.agent.server_now = server_now;
     }
-    if (w->given.token[0] == 0 && token != NULL) snprintf(w->given.token, sizeof w->given.token, "%s", token);
+    if (w->given.token[0] == 0) memcpy(w->given.token, token, sizeof w->given.token);
+    explicit_bzero(token, sizeof token);
     tls_complete(w);
     share_apply(&w->given);
     if (w->given.token[0] == 0 && w->given.tls.cert == NULL) /* a certificate says who it is */
@@ -279,7 +283,8 @@ static enum err open_all(struct worker *w, struct why *why) {
     if (w->given.host[0] == 0 && gethostname(w->given.host, sizeof w->given.host - 1) != 0)
         snprintf(w->given.host, sizeof w->given.host, "worker");
     struct agent_world world = {osclock(), w->disk, w->space, osloop_net(w->loop), w->proc};
-    e = agent_open(&world, &w->given.agent, &w->agent, why);
+    e = agent_open(&world, &w->given.agent, &w->agent, why); /* which keeps a second worker out */
+    if (e == ERR_OK) e = osspace_sweep(w->space, why);
     if (e == ERR_OK) e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGTERM, on_signal, w, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGINT, on_signal, w, why);
@@ -388,6 +393,7 @@ enum err worker_secure(struct osloop *loop, struct why *why) {
 }
 
 enum err worker_run(int count, char **args, const char *build, struct why *why) {
+    ossecret_guard();
     enum err e = prepare(count, args, build, why);
     if (e == ERR_OK && self.given.help) {
         worker_options_help();

@@ -103,11 +103,37 @@ static void a_scaler_divides_the_machine(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* The one that comes second is refused, and has touched nothing of the first one's by then. */
+static void a_second_worker_of_a_directory_harms_no_job(void **state) {
+    (void)state;
+    pid_t pid = realshell_worker(&shell, "--name only --data $D/w8 --pool only");
+    (void)offer_of("only");
+    char path[96];
+    snprintf(path, sizeof path, "%s/flow.yaml", server.data);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fprintf(f,
+            "jobs: {a: {pool: only, retries: 0, run: 'touch %s/runs; until test -e %s/go; do sleep 0.02; done; "
+            "echo here > file && cat file'}}",
+            server.data, server.data);
+    (void)fclose(f);
+    realshell_must(&shell, "submit --data $D $D/flow.yaml");
+    char id[32], args[96];
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(shell.said, " \n"), shell.said);
+    realshell_must(&shell, "version; until test -e $D/runs; do sleep 0.02; done");
+    realshell_refused(&shell, "", "worker --data $D/w8 --server $S", 6, "another worker uses this directory");
+    realshell_must(&shell, "version; touch $D/go");
+    snprintf(args, sizeof args, "wait --data $D -q %s", id);
+    realshell_must(&shell, args);
+    realshell_end(pid);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_add_up_to_the_machine),
         cmocka_unit_test(the_same_offer_twice_is_warned_of),
         cmocka_unit_test(a_scaler_divides_the_machine),
+        cmocka_unit_test(a_second_worker_of_a_directory_harms_no_job),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
