@@ -90,9 +90,11 @@ static void learn_id(uint32_t i) {
 }
 
 static enum err process_spawn(uint32_t i, struct why *why) {
-    const char *argv[SCALER_ARGS_MAX + 8] = {"reeve", "worker"};
-    char data[PATH_BYTES], name[NAME_BYTES + 16], log[PATH_BYTES];
+    const char *argv[SCALER_ARGS_MAX + 12] = {"reeve", "worker"};
+    char data[PATH_BYTES], name[NAME_BYTES + 16], log[PATH_BYTES], share[32];
     int n = 2;
+    snprintf(share, sizeof share, "%u/%u", i + 1, self.o.limits.max);
+    if (scaler_options_divides(&self.o)) argv[n++] = "--share", argv[n++] = share; /* first: a given one goes over it */
     for (int k = 0; k < self.o.worker_arg_count; k++) argv[n++] = self.o.worker_args[k];
     snprintf(data, sizeof data, "%s/%u", self.o.data, i + 1);
     snprintf(log, sizeof log, "%s/%u.log", self.o.data, i + 1);

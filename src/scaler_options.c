@@ -119,9 +119,14 @@ static enum err check(const struct scaler_options *o, struct why *why) {
     return ERR_OK;
 }
 
+bool scaler_options_divides(const struct scaler_options *o) {
+    return o->hook == NULL && o->limits.max > 1;
+}
+
 enum err scaler_options_read(struct scaler_options *o, int count, char **args, const char *build, struct why *why) {
-    static char *theirs[SCALER_ARGS_MAX + 3], data_name[] = "--data", data[WORKER_PATH_MAX];
-    int their_count = 0;
+    static char *theirs[SCALER_ARGS_MAX + 5], data_name[] = "--data", data[WORKER_PATH_MAX];
+    static char share_name[] = "--share", share[16];
+    int their_count = 2; /* the first two are for the share: one that was given goes over it */
     *o = (struct scaler_options){
         .data = ".reeve-scaler",
         .limits = {.max = MAX_STANDARD, .idle_ms = IDLE_MS_STANDARD, .after_ms = AFTER_MS_STANDARD},
@@ -145,7 +150,12 @@ enum err scaler_options_read(struct scaler_options *o, int count, char **args, c
     snprintf(data, sizeof data, "%s", o->data); /* what it tries out it may put there */
     theirs[their_count++] = data_name;
     theirs[their_count++] = data;
-    if (e == ERR_OK) e = worker_foresee(their_count, theirs, build, o->hook != NULL, &o->worker, why);
+    bool divides = scaler_options_divides(o);
+    snprintf(share, sizeof share, "1/%u", o->limits.max);
+    theirs[0] = share_name, theirs[1] = share;
+    if (e == ERR_OK)
+        e = worker_foresee(their_count - (divides ? 0 : 2), theirs + (divides ? 0 : 2), build, o->hook != NULL,
+                           &o->worker, why);
     o->help = e == ERR_OK && o->worker.options->help;
     if (e == ERR_OK && o->worker.options->tls.cert == NULL) o->name = o->worker.options->host;
     return e;

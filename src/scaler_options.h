@@ -26,6 +26,7 @@ struct scaler_options {
 CHECKED enum err scaler_options_read(struct scaler_options *o, int count, char **args, const char *build,
                                      struct why *why);
 /* "1..8", "8" (as 0..8): for --workers. */
+bool scaler_options_divides(const struct scaler_options *o); /* its workers share this machine: --share K/MAX */
 CHECKED enum err scaler_range_read(const char *text, uint32_t *ret_min, uint32_t *ret_max, struct why *why);
 void scaler_options_help(void);
 

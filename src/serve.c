@@ -26,6 +26,7 @@
 #include "osdisk.h"
 #include "osloop.h"
 #include "osrecall.h"
+#include "ossecret.h"
 #include "ostls.h"
 #include "oszones.h"
 #include "resp_session.h"
@@ -634,6 +635,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
 
 enum err serve_run(int count, char **args, const char *build, struct why *why) {
     static struct serve v;
+    ossecret_guard();
     enum err e = settings_read(&v.settings, count, args, why);
     if (e == ERR_OK && v.settings.help) {
         settings_help(stdout);

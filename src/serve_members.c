@@ -35,6 +35,7 @@ static enum err place(void *ctx, const char *name, void (*left)(void *arg, const
     snprintf(inside, sizeof inside, "%s/titan/%s/space", p->data, name);
     list_left(inside, left, arg);
     e = osspace_open(inside, ret_space, why);
+    if (e == ERR_OK) e = osspace_sweep(*ret_space, why);
     if (e != ERR_OK) osdisk_close(*ret_disk);
     return e;
 }

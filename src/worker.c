@@ -20,8 +20,10 @@
 #include "datadir.h"
 #include "osclock.h"
 #include "osdisk.h"
+#include "oslease.h"
 #include "osloop.h"
 #include "osproc.h"
+#include "ossecret.h"
 #include "osspace.h"
 #include "ostls.h"
 #include "panic.h"
@@ -123,6 +125,13 @@ static void tls_complete(struct worker *w) {
         w->given.tls.ca = w->tls_own;
 }
 
+/* Of a machine with several workers: its part of what none of them has named. */
+static void share_apply(struct worker_options *o) {
+    if (o->share_of == 0) return;
+    if (!o->has_cpu) o->agent.cpu_milli /= o->share_of;
+    if (!o->has_memory) o->agent.memory_bytes /= o->share_of;
+}
+
 /* The address as jobs are told it: they run elsewhere. */
 static void socket_complete(struct worker *w) {
     char here[PATH_BYTES_MAX];
@@ -133,7 +142,9 @@ static void socket_complete(struct worker *w) {
 }
 
 static enum err options_complete(struct worker *w, struct why *why) {
-    const char *server = getenv("REEVE_SERVER"), *token = getenv("REEVE_TOKEN");
+    const char *server = getenv("REEVE_SERVER");
+    char token[WORKER_TOKEN_MAX];
+    ossecret_take("REEVE_TOKEN", token, sizeof token); /* jobs are given theirs, and are not to find ours */
     if (w->given.data[0] == 0) snprintf(w->given.data, sizeof w->given.data, ".reeve-worker");
     snprintf(w->space_path, sizeof w->space_path, "%s/space", w->given.data);
     if (w->given.titan_master != NULL) return worker_titan_check(&w->given, why);
@@ -143,8 +154,10 @@ static enum err options_complete(struct worker *w, struct why *why) {
             return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
         w->given.agent.server_now = server_now;
     }
-    if (w->given.token[0] == 0 && token != NULL) snprintf(w->given.token, sizeof w->given.token, "%s", token);
+    if (w->given.token[0] == 0) memcpy(w->given.token, token, sizeof w->given.token);
+    explicit_bzero(token, sizeof token);
     tls_complete(w);
+    share_apply(&w->given);
     if (w->given.token[0] == 0 && w->given.tls.cert == NULL) /* a certificate says who it is */
         datadir_token(server_data(), "worker.token", w->given.server, w->given.token, sizeof w->given.token);
     socket_complete(w);
@@ -177,11 +190,40 @@ static enum err gpus_find(struct worker *w, struct why *why) {
     snprintf(w->gpu_text, sizeof w->gpu_text, "%s", seen);
     for (char *rest = w->gpu_text, *name; count < GPUS_MAX && (name = strsep(&rest, ",")) != NULL;)
         w->gpu_names[count++] = name;
+    uint32_t of = w->given.share_of, at = w->given.share_at;
+    if (of > 0 && w->given.agent.gpus == 0) { /* the K-th part of them, and no GPU in two parts */
+        uint32_t from = count * (at - 1) / of, upto = count * at / of;
+        memmove(w->gpu_names, w->gpu_names + from, sizeof w->gpu_names[0] * (upto - from));
+        count = upto - from;
+    }
     if (w->given.agent.gpus == 0) w->given.agent.gpus = count;
     if (w->given.agent.gpus > count)
         return why_set(why, ERR_INVALID, "--gpus %u: $CUDA_VISIBLE_DEVICES names %u", w->given.agent.gpus, count);
     w->given.agent.gpu_names = w->gpu_names;
     return ERR_OK;
+}
+
+/* True: we are the first here to offer it. The lease is held as long as this process lives. */
+static bool claim(const char *what) {
+    return oslease_take(what) >= 0 || errno != EADDRINUSE;
+}
+
+/* Two workers that offer the same processors and memory promise them to jobs twice. They can have different servers and
+ * users, so all that can be done about it is to say so. */
+static void machine_claim(const struct worker_options *o) {
+    char name[40], line[200];
+    if (o->has_cpu && o->has_memory) return;
+    if (o->share_of == 0) {
+        if (!claim("machine"))
+            log_line(NULL,
+                     "another worker on this machine offers all of its processors and memory, too: start both with "
+                     "--share (1/2 and 2/2), or with --cpu and --memory");
+        return;
+    }
+    snprintf(name, sizeof name, "machine-%u-of-%u", o->share_at, o->share_of);
+    snprintf(line, sizeof line, "another worker on this machine offers share %u/%u, too: give each another --share",
+             o->share_at, o->share_of);
+    if (!claim(name)) log_line(NULL, line);
 }
 
 /* By what limits are kept. Jobs that must not run without them ask for the capability. */
@@ -244,7 +286,8 @@ static enum err open_all(struct worker *w, struct why *why) {
     if (w->given.host[0] == 0 && gethostname(w->given.host, sizeof w->given.host - 1) != 0)
         snprintf(w->given.host, sizeof w->given.host, "worker");
     struct agent_world world = {osclock(), w->disk, w->space, osloop_net(w->loop), w->proc};
-    e = agent_open(&world, &w->given.agent, &w->agent, why);
+    e = agent_open(&world, &w->given.agent, &w->agent, why); /* which keeps a second worker out */
+    if (e == ERR_OK) e = osspace_sweep(w->space, why);
     if (e == ERR_OK) e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGTERM, on_signal, w, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGINT, on_signal, w, why);
@@ -353,6 +396,7 @@ enum err worker_secure(struct osloop *loop, struct why *why) {
 }
 
 enum err worker_run(int count, char **args, const char *build, struct why *why) {
+    ossecret_guard();
     enum err e = prepare(count, args, build, why);
     if (e == ERR_OK && self.given.help) {
         worker_options_help();
@@ -374,6 +418,7 @@ enum err worker_run(int count, char **args, const char *build, struct why *why) 
         log_line(NULL, line);
         log_line(NULL, self.limits_told);
         log_line(NULL, self.sandbox.told);
+        machine_claim(&self.given);
         osloop_run(self.loop);
         if (!osproc_is_well(self.proc)) e = why_set(why, ERR_IO, "the process that starts jobs was killed");
     }

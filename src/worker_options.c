@@ -161,13 +161,29 @@ static enum err limits_by_take(struct worker_options *o, char *value, struct why
 }
 
 static enum err cpu_take(struct worker_options *o, char *value, struct why *why) {
+    o->has_cpu = true;
     if (spec_milli(slice_str(value), &o->agent.cpu_milli)) return ERR_OK;
     return why_set(why, ERR_INVALID, "--cpu: a number like 4 or 1.5 is expected, not %s", value);
 }
 
 static enum err memory_take(struct worker_options *o, char *value, struct why *why) {
+    o->has_memory = true;
     if (spec_size(slice_str(value), &o->agent.memory_bytes)) return ERR_OK;
     return why_set(why, ERR_INVALID, "--memory: a size like 512MiB or 8GiB is expected, not %s", value);
+}
+
+static enum err share_take(struct worker_options *o, char *value, struct why *why) {
+    uint64_t at = 0, of = 0;
+    char *slash = strchr(value, '/');
+    if (slash == NULL)
+        return why_set(why, ERR_INVALID, "--share: K/N, the K-th of N equal parts, is expected, not %s", value);
+    *slash = 0;
+    enum err e = number("--share", slash + 1, 1, WORKER_SHARES_MAX, &of, why);
+    if (e == ERR_OK) e = number("--share", value, 1, of, &at, why);
+    if (e != ERR_OK) return e;
+    o->share_at = (uint32_t)at;
+    o->share_of = (uint32_t)of;
+    return ERR_OK;
 }
 
 static enum err sandbox_take(struct worker_options *o, char *value, struct why *why) {
@@ -235,6 +251,7 @@ static const struct option options[] = {
     {"--cpu", "N", OPTION_CALL, .call = cpu_take, .help = "processors that jobs may ask for a share of; standard: all"},
     {"--memory", "SIZE", OPTION_CALL, .call = memory_take, .help = "memory that jobs may ask for a share of; standard: all"},
     {"--gpus", "N", OPTION_U32, AT(agent.gpus), 0, 1024, .help = "how many it has; standard: those of $CUDA_VISIBLE_DEVICES, which also names them"},
+    {"--share", "K/N", OPTION_CALL, .call = share_take, .help = "of several workers on one machine, this is the K-th of N: it offers an N-th of the processors and the memory,\nand the K-th part of the GPUs of $CUDA_VISIBLE_DEVICES, unless --cpu, --memory, --gpus say otherwise"},
     {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "something else that jobs may ask for a share of; may come several times"},
     {"--limit", "NAME=AMOUNT", OPTION_CALL, .call = limit_add, .help = "what one job may use at most: memory, cpu, pids, open_files, file_size; may come several times"},
     {"--limit-standard", "NAME=AMOUNT", OPTION_CALL, .call = limit_standard_add, .help = "the same for jobs that name no limit of their own"},

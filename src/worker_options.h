@@ -10,6 +10,8 @@
 #define WORKER_PATH_MAX 512u
 #define WORKER_UIDS_MAX 65536u /* as many as one gives to a container */
 
+#define WORKER_SHARES_MAX 1024u
+
 struct worker_options {
     struct agent_options agent;
     char data[WORKER_PATH_MAX], server[WORKER_PATH_MAX + 16], token[WORKER_TOKEN_MAX], host[65];
@@ -23,6 +25,8 @@ struct worker_options {
     enum oscgroup_by limits_by;
     const char *sandbox_paths[AGENT_LIST_MAX];
     uint32_t sandbox_path_count;
+    uint32_t share_at, share_of; /* --share: the which of how many equal parts of the machine; 0 = all of it */
+    bool has_cpu, has_memory;    /* said in numbers, so no share of the machine's */
     uint32_t uid_first, uid_last; /* for jobs; 0 = not said */
     bool help;
 };

@@ -136,6 +136,7 @@ enum err worker_titan_run(const struct worker_options *o, struct proc *proc, con
     struct space *space = NULL;
     enum err e = osdisk_open(o->data, &disk, why); /* makes the directory */
     if (e == ERR_OK) e = osspace_open(space_path, &space, why);
+    if (e == ERR_OK) e = osspace_sweep(space, why);
     if (e == ERR_OK) e = osloop_open(CONNECTIONS_MAX, &w.loop, why);
     if (e == ERR_OK) e = run(&w, o, space, log, why);
     if (w.hand != NULL) hand_close(w.hand);

@@ -170,18 +170,27 @@ static int controllers_enable(const char *path, unsigned set) {
     return oscgroup_files_put(path, "cgroup.subtree_control", text);
 }
 
+static bool is_this_program(const char *pid, const struct stat *self) {
+    char path[64], own[32], other_name[32];
+    struct stat other;
+    snprintf(path, sizeof path, "/proc/%.20s/exe", pid);
+    if (stat(path, &other) == 0) return other.st_ino == self->st_ino && other.st_dev == self->st_dev;
+    if (errno != EACCES) return false;
+    snprintf(path, sizeof path, "/proc/%.20s", pid); /* one that guards its secrets (ossecret.h) shows its name only */
+    return oscgroup_files_get("/proc/self", "comm", own, sizeof own) &&
+           oscgroup_files_get(path, "comm", other_name, sizeof other_name) && strcmp(own, other_name) == 0;
+}
+
 /* A group hands its controllers on only when no process is in it. So we go into a leaf, with what else is this program:
  * server and supervisor, when one unit runs all of them. Strangers are not moved; they make it fail. */
 static void leaf_enter(const char *path) {
     char leaf[OSCGROUP_PATH_MAX + 16], text[TEXT_BYTES_MAX];
-    struct stat self, other;
+    struct stat self;
     snprintf(leaf, sizeof leaf, "%s/" LEAF, path);
     if (mkdir(leaf, 0755) != 0 && errno != EEXIST) return;
     if (stat("/proc/self/exe", &self) != 0 || !oscgroup_files_get(path, "cgroup.procs", text, sizeof text)) return;
     for (char *rest = text, *pid; (pid = strsep(&rest, "\n")) != NULL;) {
-        char exe[64];
-        snprintf(exe, sizeof exe, "/proc/%.20s/exe", pid);
-        if (stat(exe, &other) != 0 || other.st_ino != self.st_ino || other.st_dev != self.st_dev) continue;
+        if (!is_this_program(pid, &self)) continue;
         (void)!oscgroup_files_put(leaf, "cgroup.procs", pid);
     }
 }

@@ -25,7 +25,9 @@ int oslease_take(const char *name) {
     if (bind(fd, (const struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) ==
         0)
         return fd;
+    int code = errno;
     (void)close(fd);
+    errno = code;
     return -1;
 }
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The descriptor that holds the name, to be closed when it is not needed any more; -1: someone else has it, or there is
- * no descriptor left. */
+/* The descriptor that holds the name, to be closed when it is not needed any more; -1 with errno: someone else has it
+ * (EADDRINUSE), or there is no descriptor left. */
 int oslease_take(const char *name);
 
 /* A TCP port that nobody listens at and nobody else has taken; 0 = none is left. It is not one of those that the kernel

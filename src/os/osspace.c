@@ -311,7 +311,8 @@ static const struct space_ops ops = {
     .remove = op_remove,
 };
 
-static enum err leftovers_remove(struct osspace *o, struct why *why) {
+enum err osspace_sweep(struct space *s, struct why *why) {
+    struct osspace *o = of(s);
     DIR *dir = opendir(o->root);
     if (dir == NULL) return fail(why, "open directory", o->root);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
@@ -339,7 +340,6 @@ enum err osspace_open(const char *path, struct space **ret, struct why *why) {
     enum err e = !fits ? why_set(why, ERR_LIMIT, "the path of the directory is too long: %s", path) : ERR_OK;
     if (e == ERR_OK && mkdir(o->trash, 0700) != 0 && errno != EEXIST) e = fail(why, "mkdir", o->trash);
     o->moved = 1; /* what an earlier life moved aside */
-    if (e == ERR_OK) e = leftovers_remove(o, why);
     if (e == ERR_OK && pthread_create(&o->remover, NULL, remover_run, o) != 0) e = fail(why, "thread", "remover");
     if (e == ERR_OK)
         *ret = &o->space;

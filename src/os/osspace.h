@@ -4,8 +4,10 @@
 
 #include "space.h"
 
-/* Made when missing. What an earlier process left there is removed, in the background. */
-CHECKED enum err osspace_open(const char *path, struct space **ret, struct why *why);
+CHECKED enum err osspace_open(const char *path, struct space **ret, struct why *why); /* made when missing */
+/* Removes what an earlier process left there, in the background. Only when no other process can be using it: after the
+ * lock of the directory, before the first space is made. */
+CHECKED enum err osspace_sweep(struct space *s, struct why *why);
 void osspace_close(struct space *s); /* waits for what is being removed */
 
 #endif

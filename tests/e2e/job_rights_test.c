@@ -71,6 +71,34 @@ static void a_process_that_has_ended_is_nobody(void **state) {
     realserver_remove(&server);
 }
 
+/* What a job of the same user finds in /proc of its worker and its server: nothing. Root sees everything, so as another. */
+static void secrets_of_worker_and_server_cannot_be_read(void **state) {
+    (void)state;
+    if (geteuid() != 0) return;
+    static const char script[] =
+        "d=$(mktemp -d /tmp/reeve-secret-XXXXXX) && chmod 755 $d && cp %s $d/reeve && chown 65534 $d && cd $d || exit 1\n"
+        "as='setpriv --reuid 65534 --regid 65534 --clear-groups'\n"
+        "export ASAN_OPTIONS=detect_leaks=0\n"
+        "REEVE_TOKEN=rv_very_secret $as ./reeve worker --server 127.0.0.1:1 --data w 2>w.log & w=$!\n"
+        "REEVE_TITAN_SECRET=very_secret $as ./reeve serve --data s --listen 127.0.0.1:0 2>s.log & s=$!\n"
+        "until grep -q incarnation w.log && test -e s/address; do sleep 0.02; done\n"
+        "grep -c very_secret /proc/$w/environ; cat /proc/$s/comm\n"
+        "$as cat /proc/$w/environ /proc/$s/environ 2>&1 | tr '\\0' ' '\n"
+        "kill $w $s; wait; rm -rf $d";
+    char command[2048], said[4096];
+    snprintf(command, sizeof command, script, realserver_binary());
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t len = fread(said, 1, sizeof said - 1, f);
+    said[len] = 0;
+    (void)pclose(f);
+    assert_memory_equal(said, "0\nreeve\n", 8); /* the token is gone even for root */
+    assert_has_not(said, "very_secret");
+    const char *first = strstr(said, "Permission denied");
+    assert_non_null(first);
+    assert_has(first + 1, "Permission denied");
+}
+
 static void a_server_inside_a_job_has_its_own_administrators(void **state) {
     (void)state;
     const char *said =
@@ -84,6 +112,7 @@ int main(void) {
         cmocka_unit_test(the_socket_gives_a_job_no_rights),
         cmocka_unit_test(a_person_at_the_same_socket_is_administrator),
         cmocka_unit_test(a_process_that_has_ended_is_nobody),
+        cmocka_unit_test(secrets_of_worker_and_server_cannot_be_read),
         cmocka_unit_test(a_server_inside_a_job_has_its_own_administrators),
     };
     return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);

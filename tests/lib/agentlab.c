@@ -164,7 +164,7 @@ static _Noreturn void worker_main(const struct agentlab *l) {
     snprintf(path, sizeof path, "%s/worker", l->dir);
     if (osdisk_open(path, &disk, &why) != ERR_OK || osloop_open(10, &p.loop, &why) != ERR_OK) die("worker", &why);
     snprintf(path, sizeof path, "%s/worker/space", l->dir);
-    if (osspace_open(path, &space, &why) != ERR_OK) die("space", &why);
+    if (osspace_open(path, &space, &why) != ERR_OK || osspace_sweep(space, &why) != ERR_OK) die("space", &why);
     struct agent_world world = {osclock(), disk, space, osloop_net(p.loop), p.proc};
     struct agent_options o = {.server = l->socket,
                               .name = "w",

@@ -19,6 +19,7 @@ struct lab {
 static void lab_open(struct lab *l) {
     struct why why = {{0}};
     if (osspace_open(l->root, &l->space, &why) != ERR_OK) fail_msg("%s", why.text);
+    if (osspace_sweep(l->space, &why) != ERR_OK) fail_msg("%s", why.text);
 }
 
 static int setup(void **state) {
