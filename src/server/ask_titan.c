@@ -10,8 +10,6 @@
 #include "view_history.h"
 
 const char *titan_status_word(const struct server *s, const struct job_view *job) {
-    /* It was cancelled, and that is how it will end: Titan's clients are not told that it still takes its time. */
-    if (job->stop == STOP_CANCEL && !job_state_is_terminal(job->state)) return "CANCELLED";
     switch (job->state) {
     case JOB_HELD: return job->options->kind == JOB_GATE ? "RUNNING" : "PENDING"; /* there, a script would run */
     case JOB_WAITING:

@@ -3,6 +3,7 @@
 #include "titan_impl.h"
 #include "titan_job.h"
 
+#define CANCEL_WAIT_MS 1500
 #define LOG_BYTES_MAX ((size_t)TITAN_BODY_BYTES_MAX) /* of one answer */
 
 static void job_ask(struct server *s, struct session *n, struct slice id, titan_told_fn then) {
@@ -31,13 +32,29 @@ void titan_status(struct server *s, struct session *n, struct slice body) {
 
 /* ---- cancel ---- */
 
+struct cancel_work {
+    struct slice target;
+};
+
+static void over_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
+    if (!titan_refused(s, n, op, message) && !more) titan_say(s, n, SLICE("CANCELLED"));
+}
+
+/* It is said when it is so: whoever asks for the status next, its descendants' too, hears CANCELLED. A job that ignores
+ * its signal is not waited for: Titan's dashboard gives an answer two seconds. */
 static void cancelled_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     const struct wire_accepted *m = message;
     const struct wire_result *result = m->results.at;
+    const struct cancel_work *work = n->titan->work;
     (void)more;
     if (titan_refused(s, n, op, message)) return;
-    bool refused = m->results.count > 0 && result->code.len > 0; /* it ended meanwhile */
-    titan_say(s, n, refused ? SLICE("NOT_FOUND") : SLICE("CANCELLED"));
+    if (m->results.count > 0 && result->code.len > 0) { /* it ended meanwhile */
+        titan_say(s, n, SLICE("NOT_FOUND"));
+        return;
+    }
+    struct wire_name target = {work->target};
+    struct wire_wait wait = {.targets = {&target, 1}, .timeout_ms = CANCEL_WAIT_MS};
+    titan_ask(s, n, WIRE_WAIT, &wait, over_told);
 }
 
 static void cancel_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
@@ -49,7 +66,10 @@ static void cancel_told(struct server *s, struct session *n, uint8_t op, const v
         titan_say(s, n, SLICE("NOT_FOUND"));
         return;
     }
-    struct wire_name target = {job->target};
+    struct cancel_work *work = ARENA_NEW(&n->titan->arena, struct cancel_work);
+    work->target = arena_slice(&n->titan->arena, job->target);
+    n->titan->work = work;
+    struct wire_name target = {work->target};
     struct wire_targets cancel = {.targets = {&target, 1}, .reason = SLICE("cancelled by Titan's protocol")};
     titan_ask(s, n, WIRE_CANCEL, &cancel, cancelled_told);
 }

@@ -10,7 +10,9 @@
 #include "titan_job.h"
 
 #define SESSIONS_MAX 4096u
-#define KILL_MS 100 /* from the answer to the end */
+#define ZIP_END_BYTES 22u   /* of the record behind a zip's directory */
+#define ZIP_ENTRY_BYTES 46u /* of one of the directory, before its name */
+#define KILL_MS 100         /* from the answer to the end */
 
 struct slice hand_cut(struct slice *in) {
     const uint8_t *bar = in->len > 0 ? memchr(in->ptr, '|', in->len) : NULL;
@@ -107,6 +109,32 @@ static bool is_zip(struct slice bytes) {
     return bytes.len >= 4 && memcmp(bytes.ptr, "PK", 2) == 0;
 }
 
+static uint32_t little(const uint8_t *at, uint32_t bytes) {
+    uint32_t value = 0;
+    for (uint32_t i = bytes; i > 0; i--) value = value << 8 | at[i - 1];
+    return value;
+}
+
+/* Whether the archive's own directory, at its end, names this file. An archive whose directory cannot be followed is
+ * for the child that unpacks it to judge. */
+static bool zip_may_have(struct slice zip, struct slice entry) {
+    size_t end = zip.len < ZIP_END_BYTES ? 0 : zip.len - ZIP_END_BYTES + 1;
+    while (end > 0 && memcmp(zip.ptr + end - 1, "PK\5\6", 4) != 0) end--;
+    if (end == 0) return true;
+    size_t at = little(zip.ptr + end - 1 + 16, 4);
+    uint32_t count = little(zip.ptr + end - 1 + 10, 2);
+    if (count == UINT16_MAX) return true; /* more than this record can count */
+    for (uint32_t left = count; left > 0; left--) {
+        if (at > zip.len || zip.len - at < ZIP_ENTRY_BYTES || memcmp(zip.ptr + at, "PK\1\2", 4) != 0) return true;
+        const uint8_t *head = zip.ptr + at;
+        uint32_t name = little(head + 28, 2), more = little(head + 30, 2) + little(head + 32, 2);
+        if (zip.len - at - ZIP_ENTRY_BYTES < name) return true;
+        if (slice_eq(slice_of(head + ZIP_ENTRY_BYTES, name), entry)) return true;
+        at += ZIP_ENTRY_BYTES + (size_t)name + more;
+    }
+    return false;
+}
+
 /* The entry of an archive is a path in it, and stays there. */
 static bool is_entry(struct slice entry) {
     if (entry.len == 0 || entry.len >= SPACE_PATH_MAX || entry.ptr[0] == '/') return false;
@@ -200,7 +228,12 @@ static void start_service_archive(struct hand *h, struct hand_session *n, struct
     order.file = SLICE("archive.zip");
     order.entry = hand_cut(&body);
     order.port = port_of(hand_cut(&body));
-    if (!archive_take(h, body, &order, &why)) {
+    bool is_good = archive_take(h, body, &order, &why);
+    if (is_good && !zip_may_have(order.bytes, order.entry)) {
+        is_good = false;
+        (void)why_set(&why, ERR_NOT_FOUND, "no file %.*s in the archive", SLICE_FMT(order.entry));
+    }
+    if (!is_good) {
         sayf(h, n, TITAN_ERROR, "ARCHIVE_SERVICE_FAILED: %s", why.text);
         return;
     }

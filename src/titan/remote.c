@@ -18,6 +18,7 @@
 #define AGAIN_MS 500
 #define FORGOTTEN_MAX 3u /* so often in a row it did not count a job that it was given */
 #define JOB_NAME_MAX 512u
+#define CRASH_PAUSE_MS 4000 /* a service that crashed is unknown to its worker for 3 s, and is then started again */
 
 enum step { STEP_STAGE, STEP_RUN, STEP_RUNNING };
 
@@ -33,6 +34,7 @@ struct run {
     bool is_stopping; /* it is to end */
     int64_t again_ms; /* when the next request is due; TIME_NEVER = none is */
     int64_t running_ms;
+    int64_t unknown_ms; /* since when its worker has said so, of a service that is to end; 0 = it has not */
     uint32_t forgotten;
     uint64_t fed_bytes; /* of its output, so far */
     uint32_t fed_crc;
@@ -215,7 +217,9 @@ static void ordered(struct remote *r, struct run *u, const struct exchange_end *
 }
 
 static void stopped(struct remote *r, struct run *u, const struct exchange_end *said) {
-    if (said->answer == NULL)
+    bool is_unknown = u->is_service && said->answer != NULL && has(said->answer->body, "UNKNOWN_SERVICE");
+    if (is_unknown && u->unknown_ms == 0) u->unknown_ms = now_of(r);
+    if (said->answer == NULL || (is_unknown && now_of(r) - u->unknown_ms < CRASH_PAUSE_MS))
         again(r, u);
     else
         end(r, u, 0, SIGTERM); /* killed, or not there: either way it does not run */

@@ -598,8 +598,15 @@ def case_cancel():
     equal(ask(CANCEL, " DAG-%s \n" % child), "CANCELLED")
     equal((status(child), status(grandchild)), ("CANCELLED", "CANCELLED"))
     equal(ask(CANCEL, "DAG-" + slow), "CANCELLED")
-    equal(status(slow), "CANCELLED")  # at once, although its processes may take their time
+    equal(status(slow), "CANCELLED")  # said when it is so
     until(lambda: processes(mark), [])  # the whole tree
+    stubborn, began = unique("stubborn"), file_of_test("began")
+    submit(job(stubborn, "trap '' TERM; echo > %s; while :; do sleep 0.1; done" % began))
+    until(lambda: os.path.exists(began), True)
+    start = time.monotonic()
+    equal(ask(CANCEL, "DAG-" + stubborn), "CANCELLED")  # not waited for until it is killed
+    assert time.monotonic() - start < 8
+    wait(stubborn, "CANCELLED")
     nobody = "DAG-" + unique("nobody")
     equal(ask(CANCEL, nobody), "NOT_FOUND")
     equal(ask(STATUS, nobody), "NULL")

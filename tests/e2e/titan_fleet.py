@@ -276,6 +276,22 @@ def services(c):
     until(lambda: not reachable(port), "it is not stopped")
 
 
+def stop_in_a_pause(c):
+    """A worker does not know a service that it is about to start again: it has to be stopped all the same."""
+    w = c.worker(CRASH_PAUSE_SECONDS="1.5").joins()
+    port = free_port()
+    script = ("import http.server\n"
+              f"http.server.HTTPServer(('127.0.0.1', {port}), http.server.SimpleHTTPRequestHandler).serve_forever()\n")
+    b64 = base64.b64encode(script.encode()).decode()
+    equal(c.ask(0x04, f"api|DEPLOY_PAYLOAD|srv.py|{b64}|{port}|GENERAL|1|0|[]"), (0x50, "DAG_ACCEPTED"))
+    c.ends("api")
+    os.kill(int(w.notes("pid")[0].split()[-1]), signal.SIGKILL)
+    until(lambda: len(w.notes("crash")) == 1, "its end is not seen")
+    equal(c.ask(0x07, "DAG-api"), (0x50, "STOPPED: DAG-api"))
+    until(lambda: len(w.notes("stop")) == 1, "it is not stopped")
+    assert not reachable(port)
+
+
 def archives(c):
     c.worker().joins()
     out = io.BytesIO()
@@ -415,7 +431,7 @@ def server_killed(c):
     equal(len(w.notes("start")), 2)
 
 
-CASES = [golden, member, not_for_others, killed, stopped, forgotten, services, archives, saturated, output, cancelled,
+CASES = [golden, member, not_for_others, killed, stopped, forgotten, services, stop_in_a_pause, archives, saturated, output, cancelled,
          capabilities, end_worker, own_hand, custom_types, server_killed]
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ CASE(what_a_killed_one_ran_is_run_elsewhere, "killed")
 CASE(one_that_stands_still_delays_nobody, "stopped")
 CASE(one_that_was_started_again_has_forgotten_its_jobs, "forgotten")
 CASE(services_live_through_registering_again, "services")
+CASE(a_stop_reaches_a_service_that_comes_back, "stop_in_a_pause")
 CASE(archives_go_there, "archives")
 CASE(a_full_one_costs_no_try, "saturated")
 CASE(output_is_whole_and_in_order, "output")
@@ -53,6 +54,7 @@ int main(void) {
         cmocka_unit_test(one_that_stands_still_delays_nobody),
         cmocka_unit_test(one_that_was_started_again_has_forgotten_its_jobs),
         cmocka_unit_test(services_live_through_registering_again),
+        cmocka_unit_test(a_stop_reaches_a_service_that_comes_back),
         cmocka_unit_test(archives_go_there),
         cmocka_unit_test(a_full_one_costs_no_try),
         cmocka_unit_test(output_is_whole_and_in_order),

@@ -280,6 +280,8 @@ def services(m, w):
     equal(w.ask(0x07, b"crasher"), (0x50, b"STOPPED: crasher"))
     port = free_port()
     z = zipped({"app/srv.py": text.decode()})
+    equal(w.ask(0x19, b"zm|app/missing.py|%d|" % port + z),
+          (0x51, b"ARCHIVE_SERVICE_FAILED: no file app/missing.py in the archive"))
     begins(w.ask(0x19, b"zs|app/srv.py|%d|" % port + z), 0x50, b"DEPLOYED_SUCCESS | ID: zs | PID: ")
     until(lambda: reachable(port), "the service of the archive does not listen")
     equal(w.ask(0x07, b"zs"), (0x50, b"STOPPED: zs"))

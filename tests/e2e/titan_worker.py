@@ -128,6 +128,18 @@ def unzip(name, data):
     return folder
 
 
+def tend(service, process, argv, cwd):
+    """A service that crashed is forgotten, and after a pause started again."""
+    process.wait()
+    with lock:
+        if services.get(service) is not process:
+            return
+        del services[service]
+    note(f"crash {service}")
+    time.sleep(float(os.environ["CRASH_PAUSE_SECONDS"]))
+    deploy(service, argv, cwd)
+
+
 def deploy(service, argv, cwd):
     with lock:
         if service in services:
@@ -136,6 +148,8 @@ def deploy(service, argv, cwd):
     services[service] = process
     note(f"service {service}")
     note(f"pid {process.pid}")
+    if "CRASH_PAUSE_SECONDS" in os.environ:
+        threading.Thread(target=tend, args=(service, process, argv, cwd), daemon=True).start()
     return 0x50, f"DEPLOYED_SUCCESS | ID: {service} | PID: {process.pid}".encode()
 
 

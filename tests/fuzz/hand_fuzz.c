@@ -8,6 +8,7 @@
 #include "hand.h"
 #include "panic.h"
 #include "titan.h"
+#include "titan_place.h"
 #include "vec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -78,7 +79,8 @@ static enum err write_(struct space *s, const char *name, const char *inside, st
                        struct why *why) {
     (void)s, (void)name, (void)bytes, (void)executable, (void)why;
     check_inside(inside);
-    ENSURE(strchr(inside, '/') == NULL);
+    bool is_ours = strcmp(inside, TITAN_PLACE_SHARED "/.shared") == 0; /* the folder where jobs of DAGs start */
+    ENSURE(strchr(inside, '/') == NULL || is_ours);
     return ERR_OK;
 }
 static enum err read_(struct space *s, const char *name, const char *inside, struct buf *ret, struct why *why) {
