@@ -254,7 +254,9 @@ static void put_paths(void) {
 static void put_components(void) {
     printf("components:\n  securitySchemes:\n    token: {type: http, scheme: bearer}\n"
            "    cookie: {type: apiKey, in: cookie, name: reeve_session, "
-           "description: \"with _PORT behind it when the server is called by one; the header Reeve-CSRF goes with it\"}\n  responses:\n    error:\n"
+           "description: \"with _PORT behind it when the server is called by one; "
+           "the header Reeve-CSRF goes with it\"}\n"
+           "  responses:\n    error:\n"
            "      description: refused; the status says how, code is a word of the table of errors\n      content:\n"
            "        application/json:\n          schema: {$ref: \"#/components/schemas/error\"}\n  schemas:\n");
     printf("    error:\n      type: object\n      required: [code, message]\n      properties:\n"

@@ -150,6 +150,7 @@ static const struct remark remarks[] = {
     {"job_view.items_bad", "those that ended badly"},
     {"list.graph", "of jobs: with parents and attempts, without results"},
     {"list.job", "of flows: only such as have a job of this name; of those that have left memory also such as look like it"},
+    {"list.newest", "of dead letters: the newest first, not the oldest"},
     {"list.items_of", "of jobs: the items of this foreach job in place of the flow's own jobs"},
     {"flow_view.archived", "it has left memory; this is from the history"},
     {"job_view.job", "flow/name; of a flow in `waited`: the flow"},

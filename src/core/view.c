@@ -387,9 +387,13 @@ void view_each_worker(const struct state *s, const struct live *l, view_worker_f
     }
 }
 
-uint32_t view_dead_next(const struct state *s, uint32_t at, struct job_view *ret) {
-    uint32_t i = at ? job_at(s, at)->next : s->dead_head;
-    while (i && flow_is_leaving(flow_at(s, job_at(s, i)->flow))) i = job_at(s, i)->next;
+static uint32_t dead_step(const struct state *s, uint32_t at, bool newest) {
+    return newest ? job_at(s, at)->prev : job_at(s, at)->next;
+}
+
+uint32_t view_dead_next(const struct state *s, uint32_t at, bool newest, struct job_view *ret) {
+    uint32_t i = at ? dead_step(s, at, newest) : newest ? s->dead_tail : s->dead_head;
+    while (i && flow_is_leaving(flow_at(s, job_at(s, i)->flow))) i = dead_step(s, i, newest);
     if (i) fill_job(s, job_at(s, i), ret);
     return i;
 }

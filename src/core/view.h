@@ -126,8 +126,8 @@ uint32_t view_question_next(const struct state *s, uint32_t at, struct question_
 uint32_t view_question_place(const struct state *s, uint64_t id); /* behind which the next one is; 0 = it is not open */
 void view_each_worker(const struct state *s, const struct live *l, view_worker_fn each, void *ctx);
 void view_each_dead_letter(const struct state *s, view_job_fn each, void *ctx);
-/* As view_flow_next, the oldest first. */
-uint32_t view_dead_next(const struct state *s, uint32_t at, struct job_view *ret);
+/* As view_flow_next, from the oldest on, or from the newest back. */
+uint32_t view_dead_next(const struct state *s, uint32_t at, bool newest, struct job_view *ret);
 uint32_t view_dead_place(const struct state *s, struct job_ref ref); /* behind which the next one is; 0 = it is none */
 /* What it holds, the oldest first. */
 void view_each_run(const struct state *s, uint32_t worker, view_job_fn each, void *ctx);

@@ -166,6 +166,7 @@ static const struct tlv_field list_fields[] = {
     TLV_FIELD(13, TLV_TEXT, wire_list, items_of, .max = WIRE_NAME_MAX),
     TLV_FIELD(14, TLV_TEXT, wire_list, job, .max = WIRE_NAME_MAX),
     TLV_FIELD(15, TLV_TEXT, wire_list, label, .max = WIRE_NAME_MAX),
+    TLV_FIELD(16, TLV_BOOL, wire_list, newest),
 };
 const struct tlv_desc wire_list_desc = TLV_DESC("list", wire_list, list_fields);
 

@@ -126,6 +126,7 @@ struct wire_list {
     struct slice items_of; /* of jobs: the items of this foreach job in place of the flow's own */
     struct slice job; /* of flows: only such as have a job of this name; what has left memory may only look like it */
     struct slice label; /* of flows: only such as have a label of that name, whatever its value */
+    bool newest; /* of dead letters: the newest first */
 };
 
 struct wire_listed {

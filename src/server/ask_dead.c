@@ -36,7 +36,7 @@ static bool fits(struct server *s, const struct session *n, const struct wire_de
 static uint32_t choose(struct server *s, const struct request *r, flow_id flow, struct chosen *to, bool *ret_more) {
     uint32_t count = 0, looked = 0, at = 0;
     struct job_view v;
-    while ((at = view_dead_next(server_state(s), at, &v)) != 0) {
+    while ((at = view_dead_next(server_state(s), at, false, &v)) != 0) {
         if (looked++ == LOOKED_MAX) *ret_more = true;
         if (*ret_more) break;
         if (!fits(s, r->session, r->message, flow, &v)) continue;

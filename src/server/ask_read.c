@@ -191,15 +191,16 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
     struct mark m;
     if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
     uint32_t at = view_dead_place(state, (struct job_ref){{m.first}, (uint32_t)m.second});
-    for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, &v)) != 0;) skip--;
+    for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, p->m->newest, &v)) != 0;)
+        skip--;
     bool ended = at == 0 && m.passed > 0;
     while (!ended && p->count < p->most && p->looked < SCAN_MAX &&
-           !(ended = (at = view_dead_next(state, at, &v)) == 0)) {
+           !(ended = (at = view_dead_next(state, at, p->m->newest, &v)) == 0)) {
         p->looked++;
         m = (struct mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
         if (job_is_wanted(p, &v)) show_job(p->s, &v, false, &list[p->count++]);
     }
-    if (!ended && view_dead_next(state, at, &v) != 0) mark_put(p, &m);
+    if (!ended && view_dead_next(state, at, p->m->newest, &v) != 0) mark_put(p, &m);
     ret->jobs = (struct tlv_list){list, p->count};
     return ERR_OK;
 }

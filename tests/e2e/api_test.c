@@ -176,6 +176,24 @@ static void dead_letters_are_dealt_with_many_at_once(void **state) {
     (void)two;
 }
 
+/* What failed last is seen without turning all pages. */
+static void dead_letters_come_the_newest_first(void **state) {
+    (void)state;
+    char first[64], path[200];
+    snprintf(first, sizeof first, "%s", submit_dead("old", 2));
+    const char *last = submit_dead("new", 1);
+    struct webgot got = ask("GET", "/api/v1/dead?most=1&newest=true", NULL, 200);
+    assert_has(got.body, last);
+    snprintf(path, sizeof path, "/api/v1/dead?newest=true&cursor=%s", webgot_text(&client, &got, "cursor"));
+    got = ask("GET", path, NULL, 200);
+    assert_int_equal(count_of(got.body, "\"dead_letter\":true"), 2);
+    assert_has_not(got.body, last);
+    assert_has_not(got.body, "\"cursor\"");
+    got = ask("GET", "/api/v1/dead?most=1", NULL, 200);
+    assert_has(got.body, first);
+    (void)ask("POST", "/api/v1/dead/discard", "{\"all\": true}", 200);
+}
+
 /* A page goes on behind the last one, also when that is gone by then. */
 static void pages_of_dead_letters_lose_nothing(void **state) {
     (void)state;
@@ -487,6 +505,7 @@ int main(void) {
         API_TEST(jobs_are_added_to_a_flow_that_runs),
         API_TEST(what_cannot_be_added_is_refused),
         API_TEST(dead_letters_are_dealt_with_many_at_once),
+        API_TEST(dead_letters_come_the_newest_first),
         API_TEST(pages_of_dead_letters_lose_nothing),
         API_TEST(questions_come_in_pages),
         API_TEST(a_body_of_any_length_becomes_a_blob),

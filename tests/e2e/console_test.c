@@ -284,8 +284,8 @@ static void logins_are_short_and_in_json(void **state) {
     }
 }
 
-/* A browser sends the cookie to every port of the host, so a service of a job sees it; a page of someone else can send it
- * along. Neither knows what the login told our page. */
+/* A browser sends the cookie to every port of the host, so a service of a job sees it; a page of someone else can send
+ * it along. Neither knows what the login told our page. */
 static void a_cookie_alone_is_half_of_a_session(void **state) {
     (void)state;
     struct browser b, other;

@@ -74,7 +74,7 @@ export default function DeadPage({ place }: PageProps) {
   const query = { flow: flow || undefined, name: name || undefined, states: state === "" ? undefined : [state] };
   const pages = usePages<Schemas["listed"], JobView>({
     path: "/dead",
-    query: { ...query, most: 100 },
+    query: { ...query, most: 100, newest: true },
     rowsOf: (answer) => answer.jobs,
     cursorOf: (answer) => textOf(answer.cursor),
     wakes: (event) => event.type === "job" && (states.includes(event.to ?? "") || states.includes(event.from ?? "")),

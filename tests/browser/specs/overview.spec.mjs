@@ -28,6 +28,12 @@ spec("the overview shows workers, what waits for a person, what failed and the n
   await part(page, "Waiting for a person").getByRole("link", { name: "Decide" }).click();
   await page.waitForURL("**/approvals**");
   assert.equal((await reeve.json("dead"))[0].job, `${flow}/broken`);
+  // the newest of many, not the oldest
+  const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`j${i}`, { run: "exit 1", retries: 0 }]));
+  await reeve.ended(await reeve.submit({ jobs: many }));
+  const last = await reeve.submit({ jobs: { last: { run: "exit 4", retries: 0 } } });
+  await page.getByRole("link", { name: "Overview" }).click();
+  await part(page, "Failed lately").getByText(`${last}/last`).waitFor();
   await reeve.cli("cancel", flow); // a server that stops waits for what runs
 });
 

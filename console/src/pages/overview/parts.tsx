@@ -97,7 +97,7 @@ export function FailedLately() {
   const concerns = (state: string | undefined) => state !== undefined && endedBadly.includes(state);
   const got = useGet<Listed>(
     "/dead",
-    { most: MOST },
+    { most: MOST, newest: true },
     (event) => event.type === "job" && (concerns(event.to) || concerns(event.from)),
   );
   return (

@@ -86,7 +86,7 @@ export function Internals({ flow, dead }: { flow: DemoFlow | undefined; dead: bo
   return (
     <section class="card" aria-label="Internals">
       <h2>Internals</h2>
-      <label class="meter">
+      <label class="queue-depth">
         Queue depth <b>{dead ? "unknown" : depth}</b>
         <meter min={0} max={50} high={30} optimum={0} value={dead ? 0 : depth} />
       </label>
