@@ -389,6 +389,7 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     if (v->verdict == VERDICT_DENY || v->verdict == VERDICT_QUARANTINE) v->fatal = rng_below(&c->rng, 3) == 0;
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
+    m->is_inside = q->gate == GATE_POLICY || q->gate == GATE_OUTPUT; /* of people the server takes no such word */
     tell(c, m);
 }
 

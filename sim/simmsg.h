@@ -44,6 +44,7 @@ struct msg {
     struct arena arena;
 
     struct command cmd;
+    bool is_inside; /* for a part of the server to say: it goes by the back door */
     enum read_kind read;
     flow_id read_flow;
     struct slice keys[READ_KEYS_MAX]; /* READ_STORE, and in its answer */

@@ -24,6 +24,7 @@ static bool verdict_says(const struct cmd_verdict *v) {
 }
 
 bool simwire_says(const struct msg *m) {
+    if (m->is_inside) return false;
     switch (m->cmd.kind) {
     case CMD_SUBMIT: return jobs_say(&m->cmd.as.submit.jobs);
     case CMD_ADD: return jobs_say(&m->cmd.as.add.jobs);

@@ -277,7 +277,7 @@ static void cancel_retry_rerun_pause(void **state) {
     assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 124);
     (void)with("cancel @", id);
     realcli_refused(r, "pause", 2, "expected one of");
-    realcli_refused(r, "drain nobody", 5, "not known");
+    realcli_refused(r, "drain nobody", 5, "no worker nobody");
 }
 
 /* ---- the store, blobs, tokens ---- */
