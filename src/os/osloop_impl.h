@@ -13,9 +13,10 @@
 #include "vec.h"
 
 #define OSLOOP_READ_BYTES (256u * 1024u)
+#define OSLOOP_READS 4u /* of one connection in a turn, so large: then it is another's turn */
 #define OSLOOP_UNSENT_MAX (1ull << 30) /* owners watch `unsent` and stay far below */
 #define OSLOOP_GRACE_MS 5000
-#define OSLOOP_LEAVING_BYTES_MAX (32ull << 20) /* unsent to all that are closed; with more, a close is at once */
+#define OSLOOP_LEAVING_BYTES_MAX (32ull << 20) /* unsent to all that are closed; with more, the next close is at once */
 #define OSLOOP_MEET_MS 5000    /* for the first bytes of a connection, and as long again for a handshake */
 #define OSLOOP_KEEPALIVE_S 60  /* a peer that vanished without a word is noticed some minutes later */
 #define OSLOOP_MEETING_MAX 1024u /* connections in that state; with more, the oldest of them goes */
@@ -48,6 +49,8 @@ struct conn {
     struct net_handler handler;
     enum conn_state state;
     bool is_pipe, reading, paused, writing, dirty;
+    uint8_t reads;       /* in a row that filled all of the space */
+    bool rests;          /* it is not read for the rest of the turn */
     bool is_known;       /* to its owner: dialed, or opened */
     int64_t by_ms;       /* meeting, leaving: when patience ends */
     uint8_t origin;      /* meeting: hash of the address it came from */

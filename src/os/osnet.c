@@ -203,7 +203,7 @@ static uint64_t held_bytes(const struct conn *c) {
 
 void osnet_leave(struct conn *c) {
     uint64_t bytes = held_bytes(c);
-    if (c->loop->leaving_bytes + bytes > OSLOOP_LEAVING_BYTES_MAX) {
+    if (c->loop->leaving_bytes > 0 && c->loop->leaving_bytes + bytes > OSLOOP_LEAVING_BYTES_MAX) {
         conn_end(c);
         return;
     }
@@ -222,8 +222,20 @@ static void give_space(uv_handle_t *h, size_t suggested, uv_buf_t *ret) {
     *ret = uv_buf_init(c->loop->read_space, OSLOOP_READ_BYTES);
 }
 
+/* libuv goes on reading as long as there is something, up to 32 times. */
+static void rest(struct conn *c, ssize_t count) {
+    c->reads = count == OSLOOP_READ_BYTES ? (uint8_t)(c->reads + 1) : 0;
+    if (c->reads < OSLOOP_READS || !c->reading) return;
+    uv_read_stop(&c->s.stream);
+    c->reads = 0;
+    c->reading = false;
+    c->rests = true;
+    osnet_mark_dirty(c);
+}
+
 static void have_read(uv_stream_t *s, ssize_t count, const uv_buf_t *space) {
     struct conn *c = s->data;
+    rest(c, count);
     if (count > 0 && c->state == CONN_MEETING)
         osnet_met(c, slice_of(space->base, (size_t)count));
     else if (count > 0 && c->state == CONN_OPEN && c->tls != NULL)
@@ -237,7 +249,7 @@ static void have_read(uv_stream_t *s, ssize_t count, const uv_buf_t *space) {
 }
 
 void osnet_read(struct conn *c) {
-    if (c->reading || (c->paused && c->state != CONN_LEAVING)) return;
+    if (c->reading || c->rests || (c->paused && c->state != CONN_LEAVING)) return;
     if (c->state != CONN_OPEN && c->state != CONN_LEAVING && c->state != CONN_MEETING) return;
     int e = uv_read_start(&c->s.stream, give_space, have_read);
     if (e != 0) fail_later(c, uv_strerror(e));
@@ -352,6 +364,10 @@ void osnet_flush(struct osloop *l) {
         struct conn *c = conn_of(l, (conn_id){*(uint64_t *)vec_at(&l->dirty, i)});
         if (c == NULL) continue;
         c->dirty = false;
+        if (c->rests) {
+            c->rests = false;
+            osnet_read(c);
+        }
         if (c->state == CONN_OPEN && c->unread) {
             osloop_again(l);
             osnet_unseal(c, (struct slice){0});

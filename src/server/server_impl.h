@@ -273,6 +273,7 @@ struct server {
     struct logins logins;
     struct budget budget;
     struct fifo turns[WIRE_LANE_COUNT]; /* accounts whose connections have requests (turn.h) */
+    uint64_t turn_us;                   /* when the last request was served */
     struct vec used_up;                 /* struct buf: requests of sessions that ended in this pass */
     struct pool calls;
     uint64_t call_last;

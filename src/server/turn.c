@@ -57,8 +57,8 @@ void turns_forget(struct server *s, struct session *n) {
 
 /* ---- serving ---- */
 
-static uint64_t now_us(const struct server *s) {
-    return s->world.clock->us(s->world.clock);
+static void look_at_clock(struct server *s) {
+    s->turn_us = s->world.clock->us(s->world.clock);
 }
 
 static bool may_go_on(const struct server *s) {
@@ -87,8 +87,9 @@ static uint32_t serve_connection(struct server *s, struct session *n, uint32_t l
         if (!lane_take(&n->lanes[lane], &e)) break;
         serve_one(s, n, lane, &e);
         count++;
+        look_at_clock(s);
         if (session_of(s, conn) == NULL) return count;
-        if (now_us(s) >= until_us) break;
+        if (s->turn_us >= until_us) break;
     }
     lane_trim(&n->lanes[lane], KEPT_BYTES);
     if (!lane_is_empty(&n->lanes[lane]) && !(n->is_held && lane == WIRE_LANE_SECOND)) list(s, n, lane);
@@ -97,17 +98,17 @@ static uint32_t serve_connection(struct server *s, struct session *n, uint32_t l
 }
 
 static void serve_account(struct server *s, struct account *a, uint32_t lane) {
-    uint64_t until_us = now_us(s) + SLICE_US, conn;
+    uint64_t until_us = s->turn_us + SLICE_US, conn;
     uint32_t count = 0;
     while (count < SLICE_REQUESTS && may_go_on(s) && fifo_pop(&a->ready[lane], &conn)) {
         struct session *n = session_of(s, (conn_id){conn});
         if (n != NULL) count += serve_connection(s, n, lane, until_us);
-        if (count > 0 && now_us(s) >= until_us) return;
+        if (count > 0 && s->turn_us >= until_us) return;
     }
 }
 
 static void serve_lane(struct server *s, uint32_t lane) {
-    uint64_t until_us = now_us(s) + PASS_US, index;
+    uint64_t until_us = s->turn_us + PASS_US, index;
     while (may_go_on(s) && fifo_pop(&s->turns[lane], &index)) {
         struct account *a = pool_at(&s->budget.accounts, (uint32_t)index);
         serve_account(s, a, lane);
@@ -116,12 +117,13 @@ static void serve_lane(struct server *s, uint32_t lane) {
             fifo_push(&s->turns[lane], index);
         else
             budget_release(s, (uint32_t)index);
-        if (now_us(s) >= until_us) return;
+        if (s->turn_us >= until_us) return;
     }
 }
 
 void turns_serve(struct server *s) {
     s->served = 0;
+    if (turns_wait(s)) look_at_clock(s);
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) serve_lane(s, i);
     used_up_free(s);
 }

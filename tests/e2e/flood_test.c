@@ -311,7 +311,7 @@ static void bodies_that_never_end(void **state) {
     memset(body, ' ', sizeof body);
     put_text(text);
     buf_put(&said, body, sizeof body);
-    for (uint32_t i = 0; i < 24; i++) join(dial());
+    for (uint32_t i = 0; i < 16; i++) join(dial());
     holds("POST, not ended");
     /* those that had to go were told so, and when to come again */
     uint32_t told = 0;

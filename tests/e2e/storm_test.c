@@ -41,7 +41,8 @@ static bool is_for_a_server(uint8_t op) {
 }
 
 static bool send_something(struct wireclient *c, bool worker) {
-    struct tlvgen g = {draw, &random_state, &c->arena, test_random_below(&random_state, 4) != 0};
+    struct tlvgen g = {
+        .draw = draw, .ctx = &random_state, .arena = &c->arena, .small = test_random_below(&random_state, 4) != 0};
     uint8_t op;
     do {
         op = (uint8_t)test_random_below(&random_state, 160);
