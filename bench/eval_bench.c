@@ -37,7 +37,7 @@ static void expression(const char *what, const char *text, int rounds) {
 }
 
 static void template(const char *what, const char *text, int rounds) {
-    struct template_fill how = {{&scope, &limits, STAGE_READY, true, true};scope, &limits, STAGE_READY, true, INTO_PROGRAM, NULL};
+    struct template_fill how = {&scope, &limits, STAGE_READY, true, INTO_PROGRAM, NULL};
     struct why why = {{0}};
     struct buf out;
     double begin = now_us();
