@@ -1,6 +1,7 @@
 /* verb_submit.c: a flow file, read here, sent as jobs. Files that it names go along: small ones inside the job, larger
  * ones as blobs, which are stored before the flow is. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,14 +57,12 @@ static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
  * are followed first. What is not there is told by whoever opens it. */
 static enum err beside(const struct reading *r, const char *path, struct why *why) {
     const char *slash = strrchr(r->path, '/');
-    char folder[4096];
+    char folder[PATH_MAX], roots[PATH_MAX], reals[PATH_MAX];
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - r->path) + 1 : 1,
              slash != NULL ? r->path : ".");
-    char *root = realpath(folder, NULL), *real = realpath(path, NULL);
+    const char *root = realpath(folder, roots), *real = realpath(path, reals);
     size_t len = root != NULL && strcmp(root, "/") != 0 ? strlen(root) : 0;
     bool is_beside = root == NULL || real == NULL || (strncmp(real, root, len) == 0 && real[len] == '/');
-    free(root);
-    free(real);
     if (is_beside || cli_flag(r->cli, "allow-outside") != NULL) return ERR_OK;
     return why_set(why, ERR_FORBIDDEN,
                    "%s is outside the folder of the flow file: say --allow-outside if the file may take it along",
@@ -73,7 +72,7 @@ static enum err beside(const struct reading *r, const char *path, struct why *wh
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
     struct reading *r = ctx;
     struct slice bytes = {0};
-    char full[4096];
+    char full[PATH_MAX];
     const char *slash = strrchr(r->path, '/');
     int folder = slash != NULL && path.len > 0 && path.ptr[0] != '/' ? (int)(slash - r->path) + 1 : 0;
     if (snprintf(full, sizeof full, "%.*s%.*s", folder, r->path, SLICE_FMT(path)) >= (int)sizeof full)

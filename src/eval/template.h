@@ -11,9 +11,9 @@
  * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
  *
  * Guarded texts are programs, or parts of them: a value that goes into one must be made of letters, digits and
- * characters that no shell reads as anything but themselves. Anything else is refused, and belongs into `env`. Only when
- * a shell line or an argument is nothing but one template the value is all of it, whatever it says: the author asked
- * for that. */
+ * characters that no shell reads as anything but themselves. Anything else is refused, and belongs into `env`. Only
+ * when a shell line or an argument is nothing but one template the value is all of it, whatever it says: the author
+ * asked for that. */
 #ifndef REEVE_TEMPLATE_H
 #define REEVE_TEMPLATE_H
 

@@ -47,8 +47,8 @@ void blobs_share(struct blobs *b, bool is_shared);
 /* Whether the tenant may have so many bytes more; also asked by every put. ERR_LIMIT: not before it has fewer. */
 CHECKED enum err blobs_admit(struct blobs *b, struct slice tenant, uint64_t bytes, struct why *why);
 
-/* ERR_BUSY, ERR_NO_SPACE: try later; ERR_LIMIT: it is too much. A blob that is there already is not written again. `bytes` up to
- * BLOB_SMALL_BYTES. */
+/* ERR_BUSY, ERR_NO_SPACE: try later; ERR_LIMIT: it is too much. A blob that is there already is not written again.
+ * `bytes` up to BLOB_SMALL_BYTES. */
 CHECKED enum err blobs_put(struct blobs *b, struct slice tenant, struct slice bytes, blob_hash *ret_hash,
                            uint64_t *ret_ticket, struct why *why);
 uint64_t blobs_durable(const struct blobs *b);

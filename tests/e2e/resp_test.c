@@ -546,7 +546,7 @@ static int scan_all(int fd, const char *options, int *ret_pages) {
         hear_line(fd, cursor, sizeof cursor);
         cursor[strlen(cursor) - 2] = 0;
         hear_line(fd, line, sizeof line);
-        int count = atoi(line + 1);
+        int count = (int)strtol(line + 1, NULL, 10);
         for (int i = 0; i < 2 * count; i++) hear_line(fd, line, sizeof line);
         found += count;
     }

@@ -133,7 +133,8 @@ static const struct given hostile[] = {
      "local n = 0 while n < 4000 do t[n + 1] = n % 2 == 0 and a or b n = n + 1 end return #sort(t)",
      "eval_steps_max"},
     {"local s = pad('', 1000) s = s .. s .. s .. s s = s .. s .. s .. s local t, a, b = {}, s .. 'a', s .. 'b' "
-     "local n = 0 while n < 4000 do t[n + 1] = a n = n + 1 end for i in ipairs(range(10)) do contains(t, b) end return 1",
+     "local n = 0 while n < 4000 do t[n + 1] = a n = n + 1 end "
+     "for i in ipairs(range(10)) do contains(t, b) end return 1",
      "eval_steps_max"},
     {"local s = pad(0, 1000) s = s .. s .. s .. s s = s .. s .. s .. s local t = {} "
      "for i = 1, 100 do t[i] = s end for i = 1, 500 do min(t) end return 1",
