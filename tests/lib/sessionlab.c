@@ -27,10 +27,7 @@ static const char *tenant_name(enum sessionlab_tenant t) {
 }
 
 static bool has(struct slice bytes, const char *text) {
-    size_t len = strlen(text);
-    for (size_t i = 0; len > 0 && i + len <= bytes.len; i++)
-        if (bytes.ptr[i] == (uint8_t)text[0] && memcmp(bytes.ptr + i, text, len) == 0) return true;
-    return false;
+    return text[0] != 0 && bytes.len > 0 && memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL;
 }
 
 /* The secret of someone whose connection this is not. */
