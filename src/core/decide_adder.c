@@ -1,6 +1,6 @@
-/* decide_adder.c: jobs that a job adds to a flow, or submits as a new one. They get nothing that it does not have itself:
- * they run in its pools, at its priority at most, under the constraints that were put on it, and with no more rights
- * in their tokens than it has in its own. See decide.h. */
+/* decide_adder.c: jobs that a job adds to a flow, or submits as a new one. They get nothing that it does not have
+ * itself: they run in its pools, at its priority at most, under the constraints that were put on it, and with no more
+ * rights in their tokens than it has in its own. See decide.h. */
 #include "decide.h"
 #include "expand.h"
 #include "job.h"

@@ -104,8 +104,8 @@ struct wire_run {
     struct tlv_list poll;    /* kind external: of wire_step, at most one: what asks how it is */
     struct tlv_list interpreter; /* of wire_arg: what runs the script, in place of what its ending says */
     bool shared;             /* it starts in the directory that jobs of its tenant share on that worker */
-    struct slice titan;      /* a job of Titan's dialect: where the server speaks it, HOST:PORT. Its worker keeps Titan's
-                              * ways: one directory for the scripts of its tenant, TITAN_HOST and TITAN_PORT */
+    struct slice titan;      /* a job of Titan's dialect: where the server speaks it, HOST:PORT. Its worker keeps to
+                              * Titan's ways: one directory for scripts of its tenant, TITAN_HOST and TITAN_PORT */
     struct slice handler;    /* kind command: in place of one, the type of job that the worker has a program for */
 };
 

@@ -1,6 +1,6 @@
 /* target.h: things as people name them: `f3k9a`, `f3k9a/train`, or a beginning that fits only one of them. An exact
- * name beats a beginning. What belongs to another tenant is not there; for a job whose token may not read, neither is any
- * flow but its own. The name of a service, where no flow has it, stands for the job that runs it. */
+ * name beats a beginning. What belongs to another tenant is not there; for a job whose token may not read, neither is
+ * any flow but its own. The name of a service, where no flow has it, stands for the job that runs it. */
 #ifndef REEVE_TARGET_H
 #define REEVE_TARGET_H
 
