@@ -510,6 +510,10 @@ static enum err recover(struct server *s, struct why *why) {
     s->epoch = head.epoch;
     s->seed = c->random(c);
     s->clock_step_ms = batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), engine_now(s->engine));
+    server_log(s, SERVER_INFO, "recovered",
+               "read the snapshot of record %llu and %llu records after it (%llu KiB of the journal) in %lld ms",
+               (unsigned long long)snapshot.lsn, (unsigned long long)(head.lsn - snapshot.lsn),
+               (unsigned long long)(s->appended_bytes / 1024), (long long)(c->mono(c).ms - begun.ms));
     playground_init(s, head.lsn - snapshot.lsn, c->mono(c).ms - begun.ms);
     return ERR_OK;
 }
