@@ -91,7 +91,7 @@ static void rig_open(struct rig *r, const char *dir) {
     struct why why;
     memset(r, 0, sizeof *r);
     limits_default(&r->limits);
-    r->in = (struct inputs){{1700000000000}, {0}, 1, UINT64_MAX, false};
+    r->in = (struct inputs){{1700000000000}, {0}, 1, UINT64_MAX, false, 0};
     r->head.epoch = 1;
     r->engine = engine_new(0, &r->limits);
     buf_init(&r->kept, (size_t)1 << 40);

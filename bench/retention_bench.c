@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     uint32_t job_count = argc == 3 && strcmp(argv[1], "--jobs") == 0 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000000u;
     struct limits limits;
     limits_default(&limits);
-    struct inputs in = {{1700000000000}, {1000}, 42, UINT64_MAX, false};
+    struct inputs in = {{1700000000000}, {1000}, 42, UINT64_MAX, false, 0};
     struct engine *e = engine_new(0, &limits);
     engine_resume(e, 1, SLICE("bench"), &in);
     engine_finish(e);

@@ -87,9 +87,10 @@ enum telling { TELL_LIVE, TELL_REPLAYED, TELL_MODEL };
 static void tell_batch(struct adapter *a, const struct batch *b, enum telling telling) {
     struct cursor c = cursor_of(b->records);
     uint64_t lsn = b->first_lsn;
+    int64_t time_ms = b->time.ms;
     arena_reset(&a->arena);
     for (; cursor_left(&c) > 0; lsn++) {
-        struct trace_entry e = {.lsn = lsn, .time_ms = b->time.ms, .epoch = b->epoch, .seed = b->seed};
+        struct trace_entry e = {.lsn = lsn, .time_ms = time_ms, .epoch = b->epoch, .seed = b->seed};
         e.replayed = telling == TELL_REPLAYED;
         const char *wrong = adapter_record(&c, &a->arena, &e);
         if (wrong) world_red(a->w, "record", "LSN %lu: %s", (unsigned long)lsn, wrong);
@@ -107,6 +108,7 @@ static void tell_batch(struct adapter *a, const struct batch *b, enum telling te
             e.as.memo.standard_ms = a->w->plan.limits.memo_ms;
             e.as.memo.most = (uint32_t)a->w->plan.limits.memo_tenant_max;
         }
+        if (e.kind == TR_CLOCK) time_ms += e.as.clock.by_ms;
         if (telling == TELL_LIVE) note_record(a, &e);
         if (telling != TELL_MODEL) judge(a, &e);
         if (telling != TELL_REPLAYED) teach(a, &e, telling == TELL_LIVE);

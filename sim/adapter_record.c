@@ -436,6 +436,7 @@ static void memo(const struct record *r, struct trace_entry *e) {
 static enum trace_kind kind_of(enum record_kind kind) {
     switch (kind) {
     case REC_OPENED: return TR_OPENED;
+    case REC_CLOCK: return TR_CLOCK;
     case REC_SUBMITTED: return TR_SUBMITTED;
     case REC_ADDED: return TR_ADDED;
     case REC_CANCELLED: return TR_CANCELLED;
@@ -494,6 +495,9 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
             .jobs = jobs(arena, &b->as_REC_ADDED.jobs, &b->as_REC_ADDED.profiles),
             .job_count = b->as_REC_ADDED.jobs.count,
         };
+        break;
+    case REC_CLOCK:
+        e->as.clock = (struct trace_clock){b->as_REC_CLOCK.from_ms, b->as_REC_CLOCK.by_ms};
         break;
     case REC_CANCELLED:
         e->as.job.flow = b->as_REC_CANCELLED.flow;

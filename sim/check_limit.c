@@ -148,11 +148,13 @@ static bool rate_held(const struct notes *n, const struct check_history *h, cons
             const struct setting *set = &n->settings[s - 1];
             if (set->lsn > e->lsn || !is_of(set, flow->tenant, TL_RATE, rate)) continue;
             if (set->clear) return true;
+            if (from_ms < set->time_ms) return true; /* the clock was set back: nobody knows how long it was */
             inflow += (uint64_t)(from_ms - set->time_ms) * set->rate_milli;
             from_ms = set->time_ms;
         }
         const struct setting *then = in_force(n, p->lsn, flow->tenant, TL_RATE, rate);
         if (then == NULL) return true; /* it was free before */
+        if (from_ms < p->time_ms) return true;
         inflow += (uint64_t)(from_ms - p->time_ms) * then->rate_milli;
         from_ms = p->time_ms;
         count++;

@@ -11,6 +11,7 @@
 struct line {
     uint64_t sum;
     int64_t time_ms;
+    int64_t clock_ms; /* by so much the clock was set after it */
     uint64_t epoch;
 };
 
@@ -49,12 +50,18 @@ static bool recorded(struct notes *n, const struct trace_entry *e, char *text) {
     unsigned long long lsn = e->lsn;
     const struct line *last = n->count > 0 ? &n->lines[n->count - 1] : NULL;
     if (e->lsn != (uint64_t)n->count + 1) return check_object(text, "record %llu follows record %u", lsn, n->count);
-    if (last != NULL && e->time_ms < last->time_ms) return check_object(text, "time falls at record %llu", lsn);
+    if (last != NULL && e->time_ms < last->time_ms + last->clock_ms)
+        return check_object(text, "time falls at record %llu", lsn);
     if (e->epoch < n->epoch) return check_object(text, "the epoch falls at record %llu", lsn);
     if (e->kind == TR_OPENED && e->as.opened.epoch != e->epoch)
         return check_object(text, "record %llu opens another epoch than its batch has", lsn);
     n->lines = check_grow(n->lines, n->count, sizeof *n->lines);
-    n->lines[n->count++] = (struct line){e->sum, e->time_ms, e->epoch};
+    n->lines[n->count++] = (struct line){
+        .sum = e->sum,
+        .time_ms = e->time_ms,
+        .clock_ms = e->kind == TR_CLOCK ? e->as.clock.by_ms : 0,
+        .epoch = e->epoch,
+    };
     n->epoch = e->epoch;
     return true;
 }

@@ -409,6 +409,15 @@ static void restarted(struct notes *n, const struct check_history *h, uint64_t h
     n->end_count = n->end_next;
 }
 
+/* What was over by the wrong clock stays over. */
+static void clock_set(struct notes *n, const struct check_history *h, const struct trace_entry *e) {
+    do_upto(n, h, e->lsn - 1);
+    for (uint32_t i = 0; i < n->key_count; i++) {
+        struct key *k = &n->keys[i];
+        if (k->there && k->expires_ms != 0 && k->expires_ms <= e->time_ms) k->there = false;
+    }
+}
+
 bool check_store_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
     struct notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
@@ -417,6 +426,7 @@ bool check_store_entry(void *notes, const struct check_history *h, const struct 
         n->ends = check_grow(n->ends, n->end_count, sizeof *n->ends);
         n->ends[n->end_count++] = (struct end){e->lsn, e->as.job.flow};
         return true;
+    case TR_CLOCK: clock_set(n, h, e); return true;
     case TA_STORE: decided(n, &e->as.store); return true;
     case TA_STORE_ANSWER: return answered(n, h, &e->as.store_answer, text);
     case TW_DURABLE: do_upto(n, h, e->as.durable.lsn); return true;

@@ -675,6 +675,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TR_SERVICE:
     case TW_VERSION:
     case TR_MEMO_DROPPED:
+    case TR_CLOCK:
     case TR_OPENED:
     case TR_SUBMITTED:
     case TR_WORKER:
@@ -732,6 +733,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false, false);
     if (e->kind == TR_WORKER) model_service_attach(m, e->as.worker.worker);
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
+    if (e->kind == TR_CLOCK) return model_clock(m, &e->as.clock, text);
     if (e->kind == TR_MEMO_DROPPED) return model_memo_dropped(m, &e->as.memo, text);
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);

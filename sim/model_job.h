@@ -154,6 +154,7 @@ struct model {
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */
 struct model_job *model_job_find(const struct model *m, uint64_t flow, uint32_t ordinal);
 
+bool model_clock(struct model *m, const struct trace_clock *r, char *text); /* model_clock.c */
 struct model_text model_text_copy(struct trace_bytes b);
 struct model_key model_key_of(struct trace_bytes b);
 struct model_flow *model_flow_push(struct model *m, uint64_t id, struct trace_bytes submitter,

@@ -297,6 +297,11 @@ bool model_compare_schedules(const struct model *m, const struct trace_schedule_
     return true;
 }
 
+void model_schedule_clock(struct model *m, int64_t now_ms) {
+    for (uint32_t i = 0; i < m->schedule_count; i++)
+        if (m->schedules[i].after_ms > now_ms) m->schedules[i].after_ms = now_ms;
+}
+
 bool model_schedules_done(const struct model *m, int64_t time_ms, char text[MODEL_TEXT_BYTES]) {
     for (uint32_t i = 0; i < m->schedule_count; i++) {
         const struct model_schedule *s = &m->schedules[i];

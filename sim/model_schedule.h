@@ -7,6 +7,7 @@
 
 #include "model_job.h"
 
+void model_schedule_clock(struct model *m, int64_t now_ms); /* none goes on from later than now */
 bool model_schedule_record(struct model *m, const struct trace_entry *e, char *text);
 /* A submit that names a schedule: may its slot fire now? */
 bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, char *text);

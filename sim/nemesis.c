@@ -51,6 +51,7 @@ static void strike_freeze(struct world *w) {
 static void strike_jump(struct world *w) {
     int64_t most = rng_below(&w->rng, 4) == 0 ? 86400000 : 20000;
     w->wall_jump_ms += rng_range(&w->rng, -most, most);
+    if (w->wall_jump_ms > w->wall_jump_most_ms) w->wall_jump_most_ms = w->wall_jump_ms;
     WORLD_NOTE(w, 85, w->wall_jump_ms, 0, "clock: jumps to %+ld ms", (long)w->wall_jump_ms);
 }
 

@@ -219,6 +219,7 @@ enum trace_kind {
     TR_MEMO_KEPT,    /* as.memo: flow, ordinal, expires_ms */
     TR_MEMO_HIT,     /* as.memo: flow, ordinal, and whose result it was given */
     TR_MEMO_DROPPED, /* as.memo: tenant, key */
+    TR_CLOCK,        /* as.clock; its own time is the old one */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -242,6 +243,10 @@ enum trace_kind {
     TW_TOLD,         /* as.touch: an assignment left on a connection */
     TW_QUIET,        /* faults stopped, everything had time to finish: what is not over must have a reason */
     TRACE_KIND_COUNT
+};
+
+struct trace_clock {
+    int64_t from_ms, by_ms;
 };
 
 struct trace_opened {
@@ -599,6 +604,7 @@ struct trace_entry {
     struct trace_bytes principal; /* who caused it; len 0 = the engine itself, a worker, or nobody */
     union {
         struct trace_opened opened;
+        struct trace_clock clock;
         struct trace_jobs jobs;
         struct trace_ref job;
         struct trace_pause pause;

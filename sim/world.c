@@ -293,10 +293,10 @@ static void report_stuck(struct world *w) {
     world_red(w, "liveness", "not over %d s after the last fault", LIVENESS_MS / 1000);
 }
 
-/* The clock is set right. Batches far behind it would keep `not_before` jobs waiting for days: an operator who sets a
+/* The clock ends at the latest it ever said: moments that clients named by it come to pass. Batches far behind it would keep `not_before` jobs waiting for days: an operator who sets a
  * clock restarts the server, and so does the world. */
 static void settle_clock(struct world *w) {
-    w->wall_jump_ms = 0;
+    w->wall_jump_ms = w->wall_jump_most_ms;
     if (w->server.server != NULL && world_wall(w).ms - w->server.last_ms > 5000)
         serverhost_crash(&w->server, CRASH_KILL);
 }

@@ -55,6 +55,7 @@ struct world {
 
     int64_t wall_start_ms;
     int64_t wall_jump_ms; /* sum of all jumps of the wall clock */
+    int64_t wall_jump_most_ms; /* the furthest ahead it was */
     bool quiet;           /* faults are over */
     uint32_t jobs_left;   /* that may still be submitted */
     uint64_t policy;      /* version that the rules have */

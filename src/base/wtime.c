@@ -1,9 +1,40 @@
 /* wtime.c: the clock of the batches. Takes both clocks as arguments and reads none itself. */
 #include "wtime.h"
 
-void batch_clock_init(struct batch_clock *c, wall_time wall, mono_time mono, wall_time not_before) {
-    c->last.ms = wall.ms > not_before.ms ? wall.ms : not_before.ms;
-    c->last_mono = mono;
+#include <stdbool.h>
+
+int64_t batch_clock_init(struct batch_clock *c, wall_time wall, mono_time mono, wall_time last) {
+    int64_t behind_ms = last.ms - wall.ms;
+    bool wrong = behind_ms > BATCH_CLOCK_APART_MS;
+    *c = (struct batch_clock){
+        .last = behind_ms > 0 && !wrong ? last : wall, .last_mono = mono, .apart_since = {TIME_NEVER}};
+    return wrong ? -behind_ms : 0;
+}
+
+static int64_t size(int64_t ms) {
+    return ms < 0 ? -ms : ms;
+}
+
+int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono) {
+    int64_t elapsed = mono.ms > c->last_mono.ms ? mono.ms - c->last_mono.ms : 0;
+    int64_t apart_ms = wall.ms - (c->last.ms + elapsed);
+    if (size(apart_ms) <= BATCH_CLOCK_APART_MS) {
+        c->apart_since.ms = TIME_NEVER;
+        return 0;
+    }
+    /* the wall clock jumped, again perhaps: the slew alone moves the two by far less than a tenth of what is allowed */
+    if (c->apart_since.ms == TIME_NEVER || size(apart_ms - c->apart_ms) > BATCH_CLOCK_APART_MS / 10) {
+        c->apart_since = mono;
+        c->apart_ms = apart_ms;
+        return 0;
+    }
+    if (mono.ms - c->apart_since.ms < BATCH_CLOCK_PATIENCE_MS) return 0;
+    *c = (struct batch_clock){.last = wall, .last_mono = mono, .apart_since = {TIME_NEVER}};
+    return apart_ms;
+}
+
+int64_t batch_clock_apart(const struct batch_clock *c) {
+    return c->apart_since.ms != TIME_NEVER ? c->apart_ms : 0;
 }
 
 /* The correction is a whole number of milliseconds out of at least BATCH_CLOCK_SLEW of progress, so the two fields

@@ -12,15 +12,29 @@ typedef struct { int64_t ms; } mono_time; /* milliseconds since some moment of t
 #define TIME_NEVER INT64_MAX
 
 /* The time written into batches: the wall clock at start plus monotonic progress, drawn towards the wall clock by
- * at most one part in `BATCH_CLOCK_SLEW`, never backwards. A jump of the wall clock cannot fire or freeze timers. */
+ * at most one part in `BATCH_CLOCK_SLEW`, never backwards but by a step. A jump of the wall clock cannot fire or freeze
+ * timers. */
 #define BATCH_CLOCK_SLEW 20
+
+/* Further apart than this is no drift: one of the two is wrong. The wall clock is believed once it has gone on evenly
+ * for BATCH_CLOCK_PATIENCE_MS; then the clock of the batches steps, and the step is recorded (ADR 0116). */
+#define BATCH_CLOCK_APART_MS 60000
+#define BATCH_CLOCK_PATIENCE_MS 60000
 
 struct batch_clock {
     wall_time last;
     mono_time last_mono;
+    int64_t apart_ms;      /* wall clock minus this one, when that became too much */
+    mono_time apart_since; /* TIME_NEVER = it is not */
 };
 
-void batch_clock_init(struct batch_clock *c, wall_time wall, mono_time mono, wall_time not_before);
+/* `last`: of the last batch. The clock begins with the wall clock, and not before `last` unless that is too far ahead to
+ * be true. Returns the step: how much earlier than `last` it begins, 0 or less. */
+int64_t batch_clock_init(struct batch_clock *c, wall_time wall, mono_time mono, wall_time last);
 wall_time batch_clock_now(struct batch_clock *c, wall_time wall, mono_time mono);
+/* Before batch_clock_now: by how much the clock steps now, forwards or back. Mostly 0. */
+int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono);
+/* How far the wall clock is from this one, if that is too much to be drift; 0 = it is not. */
+int64_t batch_clock_apart(const struct batch_clock *c);
 
 #endif

@@ -17,6 +17,7 @@
 #include "retention.h"
 #include "saga.h"
 #include "schedule.h"
+#include "clockset.h"
 #include "service.h"
 #include "store.h"
 #include "timer.h"
@@ -276,6 +277,7 @@ void apply(struct state *s, const struct record *r) {
     work_begin(s);
     switch (r->kind) {
     case REC_OPENED: s->epoch = b->as_REC_OPENED.epoch; break;
+    case REC_CLOCK: clockset_move(s, &b->as_REC_CLOCK); break;
     case REC_SUBMITTED: apply_submitted(s, &b->as_REC_SUBMITTED); break;
     case REC_ADDED: apply_added(s, &b->as_REC_ADDED); break;
     case REC_CANCELLED: apply_cancelled(s, &b->as_REC_CANCELLED); break;

@@ -424,10 +424,18 @@ static enum err check_memo_dropped(const struct state *s, const struct rec_memo_
     return ERR_OK;
 }
 
+static enum err check_clock(const struct state *s, const struct rec_clock *r, struct why *why) {
+    FITS(time_fits(r->from_ms) && r->by_ms != 0 && r->by_ms >= -s->now.ms, "a time that cannot be");
+    FITS(r->by_ms <= TIME_MS_MAX && time_fits(s->now.ms + r->by_ms), "a time that cannot be");
+    FITS(r->from_ms <= (r->by_ms < 0 ? s->now.ms + r->by_ms : s->now.ms), "a clock that moves what is to come alone");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
     case REC_OPENED: FITS(b->as_REC_OPENED.epoch >= s->epoch, "an epoch that falls"); return ERR_OK;
+    case REC_CLOCK: return check_clock(s, &b->as_REC_CLOCK, why);
     case REC_SUBMITTED: return check_submitted(s, &b->as_REC_SUBMITTED, why);
     case REC_ADDED: return check_added(s, &b->as_REC_ADDED, why);
     case REC_CANCELLED: return check_cancelled(s, &b->as_REC_CANCELLED, why);

@@ -29,13 +29,15 @@ struct engine {
     struct inputs in;
     bool was_working; /* a long consequence was under way when the pass began */
     uint64_t epoch;
+    wall_time resumed; /* when this owner began, by the clock as it is now */
     struct effects effects;
 
     /* The batch being filled, and the one in the journal: two buffers that change places. */
     struct buf records[2];
     uint32_t filling;
-    uint64_t first_lsn; /* of the batch being filled; 0 = it is empty */
-    uint64_t taken_lsn; /* last record handed to the journal */
+    uint64_t first_lsn;   /* of the batch being filled; 0 = it is empty */
+    wall_time batch_time; /* of that batch: the clock may be set in the middle of it */
+    uint64_t taken_lsn;   /* last record handed to the journal */
     uint64_t durable_lsn;
 
     struct arena command_arena; /* of one command or dispatch round */
@@ -87,6 +89,7 @@ static void commit(struct engine *e, const struct record *record) {
     struct buf *out = &e->records[e->filling];
     if (e->first_lsn == 0) {
         e->first_lsn = e->state.lsn + 1;
+        e->batch_time = e->in.wall;
         apply_batch(&e->state, e->in.wall, e->in.random, e->epoch, RULES_VERSION);
     }
     size_t start = out->len;
@@ -183,6 +186,15 @@ enum err engine_retell(struct engine *e, const struct batch *b, engine_event_fn 
     return ERR_OK;
 }
 
+static void begin(struct engine *e, const struct inputs *in) {
+    wall_time at = e->first_lsn ? e->state.now : (wall_time){in->wall.ms - in->step_ms}; /* one batch, one time */
+    REQUIRE(at.ms >= e->state.now.ms);
+    e->in = *in;
+    e->in.wall = at;
+    e->live.now = at;
+    e->was_working = e->state.working_head != 0;
+}
+
 /* Whatever was synced and not sent when the process died must happen all the same. Workers have no session yet, so
  * assignments reach them when they attach; this is for shells that can reach them at once. */
 static void derive_effects(struct engine *e) {
@@ -223,16 +235,32 @@ static void start_leases(struct engine *e) {
     }
 }
 
+/* Backwards: whatever lies in the future of the right clock was noted by the wrong one. Forwards: this owner knows by
+ * its monotonic clock that the time in between did not pass for what it noted itself. */
+static void set_clock(struct engine *e, wall_time right) {
+    int64_t by_ms = right.ms - e->in.wall.ms;
+    if (by_ms == 0) return;
+    struct record record = {.kind = REC_CLOCK, .version = RECORD_VERSION};
+    record.body.as_REC_CLOCK.from_ms = by_ms < 0 ? right.ms : e->resumed.ms;
+    record.body.as_REC_CLOCK.by_ms = by_ms;
+    commit(e, &record);
+    live_clock_moved(&e->live, by_ms);
+    e->in.wall = e->live.now = e->state.now;
+    e->resumed.ms = by_ms < 0 && e->resumed.ms > right.ms ? right.ms : e->resumed.ms + (by_ms > 0 ? by_ms : 0);
+}
+
 void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const struct inputs *in) {
     REQUIRE(e->epoch == 0 && e->loader == NULL);
     REQUIRE(epoch > e->state.epoch);
     e->epoch = epoch;
     e->state.effects = &e->effects;
-    engine_begin(e, in);
+    begin(e, in);
     struct record opened = {.kind = REC_OPENED, .version = RECORD_VERSION};
     opened.body.as_REC_OPENED.epoch = epoch;
     opened.body.as_REC_OPENED.build = build;
     commit(e, &opened);
+    if (in->step_ms != 0) set_clock(e, in->wall);
+    e->resumed = e->state.now;
     start_leases(e);
     derive_effects(e);
 }
@@ -241,12 +269,8 @@ void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const s
 
 void engine_begin(struct engine *e, const struct inputs *in) {
     REQUIRE(e->epoch != 0);
-    wall_time at = e->first_lsn ? e->state.now : in->wall; /* one batch, one time */
-    REQUIRE(at.ms >= e->state.now.ms);
-    e->in = *in;
-    e->in.wall = at;
-    e->live.now = at;
-    e->was_working = e->state.working_head != 0;
+    begin(e, in);
+    if (in->step_ms != 0) set_clock(e, in->wall);
     if (in->stood_still) renew_leases(e);
 }
 
@@ -409,7 +433,7 @@ bool engine_batch(struct engine *e, struct batch *ret) {
                           .epoch = e->epoch,
                           .shard = e->state.shard,
                           .rules = RULES_VERSION,
-                          .time = e->state.now,
+                          .time = e->batch_time,
                           .seed = e->state.seed,
                           .records = buf_slice(&e->records[e->filling])};
     e->taken_lsn = e->state.lsn;
@@ -466,7 +490,7 @@ mono_time engine_next_lease(const struct engine *e) {
 }
 
 wall_time engine_now(const struct engine *e) {
-    return e->in.wall;
+    return e->epoch != 0 ? e->in.wall : e->state.now;
 }
 
 uint64_t engine_lsn(const struct engine *e) {

@@ -27,13 +27,15 @@ struct state; /* durable: state.h */
 struct live;  /* volatile: live.h */
 
 struct inputs {
-    wall_time wall; /* from batch_clock_now: never falls */
+    wall_time wall; /* from batch_clock_now: never falls but by step_ms */
     mono_time mono;
     uint64_t random;
     uint64_t journal_free_bytes; /* what may still be promised to new work; UINT64_MAX = do not care */
     /* The process did not run for a good part of a lease: silence meanwhile was its own. Every lease that runs is a
      * full one again, as after a restart, and no timer is judged before what waits in the sockets was read. */
     bool stood_still;
+    /* The clock was found to be wrong: `wall` is that much later, or earlier, than it would have been. */
+    int64_t step_ms;
 };
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits);
@@ -93,7 +95,8 @@ bool engine_has_work(const struct engine *e);
 wall_time engine_next_due(const struct engine *e);
 mono_time engine_next_lease(const struct engine *e);
 
-wall_time engine_now(const struct engine *e); /* of the present pass: what a reader of the store has to use */
+/* Of the present pass: what a reader of the store has to use. Before the owner begins: where time stands. */
+wall_time engine_now(const struct engine *e);
 uint64_t engine_lsn(const struct engine *e);  /* of the last record applied */
 uint64_t engine_durable_lsn(const struct engine *e);
 const struct state *engine_state(const struct engine *e);

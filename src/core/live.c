@@ -107,6 +107,13 @@ static void note_slots(struct live *l, const struct state *s, const struct cmd_s
     for (uint32_t i = 0; i < cmd->slot_count; i++) *(int64_t *)vec_push(&known->slots) = cmd->slots[i];
 }
 
+/* Slots are asked for again: those known follow a time that schedules may have gone back from. */
+void live_clock_moved(struct live *l, int64_t by_ms) {
+    for (uint32_t i = 0; i < l->workers.count; i++)
+        ((struct live_worker *)vec_at(&l->workers, i))->attached_at.ms += by_ms;
+    for (uint32_t i = 0; i < l->schedules.count; i++) ((struct live_schedule *)vec_at(&l->schedules, i))->revision = 0;
+}
+
 void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
                const struct command *cmd) {
     if (cmd->kind == CMD_ATTACH)

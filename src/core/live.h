@@ -57,6 +57,8 @@ void live_set_lease(struct live *l, struct live_worker *w, mono_time until);
 /* Slots known for a schedule; NULL = none since it was last changed. */
 const struct live_schedule *live_schedule_get(const struct live *l, const struct state *s, uint32_t schedule);
 
+void live_clock_moved(struct live *l, int64_t by_ms);
+
 /* Takes in what a command says about sessions, after its records are applied. */
 void live_note(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
                const struct command *cmd);

@@ -24,6 +24,12 @@ static const struct tlv_field opened_fields[] = {
     TLV_FIELD(5, TLV_TEXT, rec_opened, build, .max = NAME_MAX_BYTES),
 };
 
+static const struct tlv_field clock_fields[] = {
+    HEAD(rec_clock),
+    TLV_FIELD(4, TLV_I64, rec_clock, from_ms),
+    TLV_FIELD(5, TLV_I64, rec_clock, by_ms),
+};
+
 static const struct tlv_field foreign_fields[] = {
     TLV_FIELD(1, TLV_U64, rec_foreign, flow),
     TLV_FIELD(2, TLV_U32, rec_foreign, shard),
@@ -425,6 +431,7 @@ static const struct tlv_field expanded_fields[] = {
 
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
+static const struct tlv_desc rec_clock_desc = DESC(rec_clock, clock_fields);
 static const struct tlv_desc rec_submitted_desc = DESC(rec_submitted, submitted_fields);
 static const struct tlv_desc rec_added_desc = DESC(rec_added, added_fields);
 static const struct tlv_desc rec_cancelled_desc = DESC(rec_cancelled, cancelled_fields);

@@ -57,7 +57,8 @@
     X(REC_MEMO_DROPPED,     67, rec_memo_dropped,  "memo_dropped",    "a result is kept no longer")    \
     X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
     X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")        \
-    X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items")
+    X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
+    X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -78,6 +79,12 @@ struct rec_opened {
     struct rec_head head;
     uint64_t epoch;
     struct slice build; /* version of the program */
+};
+
+struct rec_clock { /* the time of its batch is the old one; from here on it is that plus by_ms */
+    struct rec_head head;
+    int64_t from_ms; /* what was noted at this time or later was noted by the wrong clock */
+    int64_t by_ms;   /* never 0 */
 };
 
 /* A parent in another flow. `seen` is its end as it was known when the record was made; WAITING (0) = still open then:

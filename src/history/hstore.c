@@ -32,6 +32,8 @@
 #define TRIM_EVERY_MS 3600000
 #define TRIM_WRITING_MS 10000
 #define DAY_MS INT64_C(86400000)
+#define AGE_NOTE_MS 600000
+#define AGE_RATE 24 /* a machine that runs an hour a day keeps up */
 #define QUESTIONS_MAX 1000u
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
 #define OLD_BYTES (2u << 20) /* rows of a rebuild are written in such pieces: others want to write too */
@@ -48,9 +50,11 @@ struct writing { /* the writer's while it is handed over */
     struct hput put;
     bool is_open;
     struct hload *load;
-    int64_t wall_ms;
+    int64_t wall_ms, now_ms;
     bool trim;
-    bool condemned; /* the reader found damage: `aside_why` */
+    bool has_aged;
+    int64_t aged_at_ms; /* monotonic: when it last did */
+    bool condemned;     /* the reader found damage: `aside_why` */
     bool doubted;
     /* what came of it */
     enum err err;
@@ -185,6 +189,21 @@ static enum err write_doubt(struct hput *p, struct why *why) {
     return e;
 }
 
+/* By which clock rows are too old. It follows the wall clock and gains on it at most AGE_RATE times as fast as this
+ * process lives, also over restarts: a start with a wrong clock must not empty the history. */
+static enum err age(struct writing *w, int64_t *ret_ms, struct why *why) {
+    int64_t aged_ms = 0;
+    enum err e = hdb_meta_get(&w->put.db, "aged_ms", &aged_ms, why);
+    if (e != ERR_OK) return e;
+    if (!w->has_aged) w->aged_at_ms = w->now_ms;
+    w->has_aged = true;
+    int64_t most_ms = aged_ms + (w->now_ms - w->aged_at_ms) * AGE_RATE;
+    *ret_ms = aged_ms == 0 || w->wall_ms < most_ms ? w->wall_ms : most_ms;
+    if (*ret_ms >= aged_ms && *ret_ms < aged_ms + AGE_NOTE_MS) return ERR_OK; /* not worth a sync */
+    w->aged_at_ms = w->now_ms;
+    return hdb_meta_set(&w->put.db, "aged_ms", *ret_ms, why);
+}
+
 static enum err write_load(struct hstore *s, struct why *why) {
     struct writing *w = &s->writing;
     enum err e = w->condemned ? why_set(why, ERR_CORRUPT, "%s", w->aside_why.text) : writer_open(s, why);
@@ -192,7 +211,10 @@ static enum err write_load(struct hstore *s, struct why *why) {
     if (w->doubted) e = write_doubt(&w->put, why);
     if (e == ERR_OK && !hload_is_empty(w->load)) e = hload_write(w->load, &w->put, why);
     if (e == ERR_OK && w->trim) {
-        int64_t before_ms = s->days == 0 ? INT64_MIN : w->wall_ms - (int64_t)s->days * DAY_MS;
+        int64_t aged_ms = 0;
+        e = age(w, &aged_ms, why);
+        if (e != ERR_OK) return e;
+        int64_t before_ms = s->days == 0 ? INT64_MIN : aged_ms - (int64_t)s->days * DAY_MS;
         e = hput_trim(&w->put, before_ms, s->bytes_max, &w->trimmed, &w->trim_more, why);
     }
     return e;
@@ -314,6 +336,7 @@ static void hand(struct hstore *s, const struct history_turn *t) {
     s->has_kept = false;
     s->writing.load = &s->loads[s->filling ^ 1];
     s->writing.wall_ms = t->wall_ms;
+    s->writing.now_ms = now_ms;
     if (s->is_damaged) s->writing.aside_why = s->damage;
     s->writing.condemned = s->is_damaged;
     s->writing.doubted = s->is_doubted;

@@ -134,7 +134,6 @@ static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_
     }
     REQUIRE(batch->epoch == epoch && batch->shard == f->shard);
     REQUIRE(batch->last_lsn >= batch->first_lsn);
-    REQUIRE(batch->time.ms >= f->tail.time.ms);
     enum err e = append_block(f, BLOCK_BATCH, batch, why);
     if (e == ERR_OK) return JOURNAL_DURABLE;
     ENSURE(f->dead == (e != ERR_NO_SPACE));

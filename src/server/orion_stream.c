@@ -97,6 +97,23 @@ static uint32_t slot_leave(struct orion_stream *o, struct job_ref job) {
     return slot;
 }
 
+static void slot_taken(void *ctx, const struct job_view *job) {
+    struct server *s = ctx;
+    arena_reset(&s->show);
+    if (orion_is_dag(s, job->ref.flow)) (void)slot_of(stream_of(s), job->ref);
+}
+
+static void slots_of_worker(void *ctx, const struct worker_view *w) {
+    view_each_run(server_state(ctx), w->number, slot_taken, ctx);
+}
+
+/* While nobody listens slots are not followed; for the first that comes they are what is running now, also what was
+ * begun before this server was. */
+static void slots_begin(struct server *s) {
+    memset(stream_of(s)->slots, 0, sizeof stream_of(s)->slots);
+    view_each_worker(server_state(s), engine_live(s->engine), slots_of_worker, s);
+}
+
 /* ---- cascades ---- */
 
 /* One message for all that a failure took with it, when the last of them is known. */
@@ -246,7 +263,10 @@ static void join(struct server *s) {
     for (uint32_t i = 0; i < o->joining.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&o->joining, i));
         if (n == NULL || n->web->ending) continue;
-        if (o->clients.count == 0) o->tick_ms = o->ping_ms = s->now_ms;
+        if (o->clients.count == 0) {
+            o->tick_ms = o->ping_ms = s->now_ms;
+            slots_begin(s);
+        }
         *(conn_id *)vec_push(&o->clients) = n->conn;
         web_stream_begin(s, n);
         tell_recovery(s, n);

@@ -108,6 +108,15 @@ const char *server_unready(struct server *s) {
     return takes ? NULL : "the disk has no room for new work beside what was accepted: free some space";
 }
 
+static void tell_step(struct server *s, int64_t step_ms) {
+    const char *which = step_ms < 0 ? "ahead of" : "behind";
+    long long seconds = (long long)(step_ms < 0 ? -step_ms : step_ms) / 1000;
+    server_log(s, SERVER_WARN, "clock",
+               "the journal's clock was %lld s %s the machine's clock and is set right; flows noted meanwhile in the "
+               "history keep their times",
+               seconds, which);
+}
+
 static void inputs(struct server *s, struct inputs *ret) {
     struct clock *c = s->world.clock;
     mono_time mono = c->mono(c);
@@ -118,11 +127,16 @@ static void inputs(struct server *s, struct inputs *ret) {
                    (long long)(mono.ms - s->now_ms));
     s->now_ms = mono.ms;
     s->seed = hash_mix(s->seed + 0x9e3779b97f4a7c15u); /* jitter and ties: good enough, and no system call */
-    *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, c->wall(c), mono),
+    wall_time wall = c->wall(c);
+    int64_t step_ms = s->clock_step_ms != 0 ? s->clock_step_ms : batch_clock_step(&s->batch_clock, wall, mono);
+    s->clock_step_ms = 0;
+    if (step_ms != 0) tell_step(s, step_ms);
+    *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, wall, mono),
                            .mono = mono,
                            .random = s->seed,
                            .journal_free_bytes = journal_room(s),
-                           .stood_still = stood_still};
+                           .stood_still = stood_still,
+                           .step_ms = step_ms};
 }
 
 /* ---- effects ---- */
@@ -505,7 +519,11 @@ static enum err recover(struct server *s, struct why *why) {
                        (unsigned long long)head.lsn, (unsigned long long)engine_lsn(s->engine));
     s->epoch = head.epoch;
     s->seed = c->random(c);
-    batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), head.time);
+    s->clock_step_ms = batch_clock_init(&s->batch_clock, c->wall(c), c->mono(c), engine_now(s->engine));
+    server_log(s, SERVER_INFO, "recovered",
+               "read the snapshot of record %llu and %llu records after it (%llu KiB of the journal) in %lld ms",
+               (unsigned long long)snapshot.lsn, (unsigned long long)(head.lsn - snapshot.lsn),
+               (unsigned long long)(s->appended_bytes / 1024), (long long)(c->mono(c).ms - begun.ms));
     playground_init(s, head.lsn - snapshot.lsn, c->mono(c).ms - begun.ms);
     return ERR_OK;
 }

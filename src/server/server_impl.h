@@ -237,6 +237,7 @@ struct server {
     struct vault vault;
     struct auth auth;
     struct batch_clock batch_clock;
+    int64_t clock_step_ms; /* found at the start, for the first pass */
     uint64_t epoch;
     int64_t now_ms; /* monotonic, of the present pass */
 

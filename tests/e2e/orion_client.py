@@ -331,6 +331,18 @@ def case_tokens():
 # ---- the WebSocket ----
 
 
+def case_slots_come_back():
+    """The last listener leaves while tasks run: their numbers are free again for the next."""
+    for _ in range(4):
+        ws = Socket()
+        tasks, suffix = template({"A": [], "B": [], "C": [], "D": []})
+        assert submit(tasks).status == 201
+        started = ws.until(lambda m: m["type"] == "task.started" and m["task_id"].endswith(suffix))[-1]
+        assert 1 <= started["worker_id"] <= 4, started
+        ws.s.close()
+        until(tasks_are(suffix, "completed"))
+
+
 def case_events():
     assert Socket("http://evil.example").status == 403
     assert ask("GET", "/ws").status in (400, 426)

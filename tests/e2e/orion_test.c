@@ -90,6 +90,7 @@ CASE(retries_are_turned_at_the_door)
 CASE(lower_is_first)
 CASE(pages)
 CASE(tokens)
+CASE(slots_come_back)
 CASE(events)
 CASE(one_that_does_not_read_hurts_nobody)
 CASE(plug)
@@ -219,6 +220,7 @@ int main(void) {
         cmocka_unit_test(lower_is_first),
         cmocka_unit_test(pages),
         cmocka_unit_test(tokens),
+        cmocka_unit_test(slots_come_back),
         cmocka_unit_test(events),
         cmocka_unit_test(one_that_does_not_read_hurts_nobody),
         cmocka_unit_test(plug),

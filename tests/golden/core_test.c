@@ -61,6 +61,12 @@ static const struct golden versions[] = {
      {{REC_SCHEDULE, REC_MEMO_DROPPED}, {REC_FORGOTTEN, REC_CONTINUED}},
      {0x0717586b8c35808a, 0xd72caa2019720dc9},
      {0x682ca12b2a5e39cb, 0x5af35148b33e6234}},
+    {"tests/golden/core-v1-clock",
+     9,
+     6,
+     {{REC_CLOCK, REC_CLOCK}},
+     {0xa64b128a8ad16e84, 0x95de3697cf569dba},
+     {0x3b8ca4d697562364, 0x11cf7ff9c9ddaa9e}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -513,12 +519,43 @@ static void schedule_second_half(struct rig *r) {
     rig_crash(r);
 }
 
+/* ---- a clock that was wrong ---- */
+
+static void clock_steps(struct rig *r, int64_t by_ms) {
+    r->in.wall.ms += by_ms;
+    r->in.step_ms = by_ms;
+    rig_tick(r, 0);
+    r->in.step_ms = 0;
+}
+
+static void clock_first_half(struct rig *r) {
+    struct options o = rig_options();
+    o.delay_ms = 10000;
+    const char *jobs[] = {"a", "b: a"};
+    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(rig_submit(r, &o, jobs, 2));
+    rig_tick(r, 1000000000);
+    assert_ok(rig_submit(r, &o, jobs, 2));
+    rig_tick(r, 2000);
+    clock_steps(r, -900000000);
+}
+
+static void clock_second_half(struct rig *r) {
+    struct options o = rig_options();
+    const char *jobs[] = {"a"};
+    assert_ok(rig_submit(r, &o, jobs, 1));
+    rig_tick(r, 5000);
+    clock_steps(r, 500000000);
+    rig_tick(r, 20000);
+}
+
 static const struct script scripts[] = {
     {"core", script_first_half, script_core_end},
     {"store", store_first_half, store_second_half},
     {"expand", script_expand_begin, script_expand_end},
     {"service", service_first_half, service_second_half},
     {"schedule", schedule_first_half, schedule_second_half},
+    {"clock", clock_first_half, clock_second_half},
 };
 
 /* ---- files ---- */

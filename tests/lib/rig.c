@@ -16,7 +16,7 @@ static void resume(struct rig *r) {
 void rig_init(struct rig *r) {
     memset(r, 0, sizeof *r);
     limits_default(&r->limits);
-    r->in = (struct inputs){{START_MS}, {1000}, 42, UINT64_MAX, false};
+    r->in = (struct inputs){{START_MS}, {1000}, 42, UINT64_MAX, false, 0};
     buf_init(&r->journal, (size_t)1 << 32);
     vec_init(&r->batches, sizeof(struct batch));
     vec_init(&r->effects, sizeof(struct effect));

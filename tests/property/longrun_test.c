@@ -143,7 +143,7 @@ static void memory_is_bounded_by_what_is_alive(void **state) {
     r.limits.worker_slots_max = PER_ROUND;
     r.limits.memo_ms = KEPT_MS;
     r.limits.memo_tenant_max = MEMOS;
-    r.in = (struct inputs){{1700000000000}, {1000}, 42, UINT64_MAX, false};
+    r.in = (struct inputs){{1700000000000}, {1000}, 42, UINT64_MAX, false, 0};
     r.engine = engine_new(0, &r.limits);
     engine_resume(r.engine, 1, SLICE("test"), &r.in);
     beat(&r, CMD_ATTACH);

@@ -21,6 +21,7 @@ struct lab {
     struct hstore_options options;
     char dir[300], notes[2000];
     uint32_t answers;
+    int64_t wall_ms;
     uint64_t durable_lsn;
     struct history_answer answer;
     struct arena arena;
@@ -56,7 +57,7 @@ static void noted(void *ctx, enum history_note level, const char *text) {
 }
 
 static void take(struct lab *l, const struct history_taker *to) {
-    struct history_turn t = {now_ms(), 1000000, l->durable_lsn, true};
+    struct history_turn t = {now_ms(), l->wall_ms, l->durable_lsn, true};
     l->h->ops->take(l->h, &t, to);
 }
 
@@ -89,6 +90,7 @@ static int setup(void **state) {
     tmpdisk_make(&lab.tmp);
     snprintf(lab.dir, sizeof lab.dir, "%s/history", lab.tmp.path);
     lab.durable_lsn = UINT64_MAX;
+    lab.wall_ms = 1000000;
     lab.options = (struct hstore_options){.dir = lab.dir, .wall_ms = 5};
     arena_init(&lab.arena, 65536, (size_t)1 << 28);
     lab_open(&lab);
@@ -468,6 +470,22 @@ static void one_that_lost_rows_keeps_the_others_and_is_not_whole(void **state) {
     assert_int_equal(count_all(l, (struct history_query){0}), 4);
 }
 
+static void a_start_with_a_clock_ahead_does_not_empty_it(void **state) {
+    struct lab *l = *state;
+    put_many(l, 1, 3);
+    lab_close(l);
+    l->options.days = 30;
+    l->wall_ms = 1000000 + 3000 * INT64_C(86400000);
+    lab_open(l);
+    for (uint32_t i = 0; i < 3; i++) turn(l);
+    put_many(l, 4, 4);
+    assert_int_equal(count_all(l, (struct history_query){0}), 4);
+    lab_close(l);
+    lab_open(l); /* nor the next one */
+    for (uint32_t i = 0; i < 3; i++) turn(l);
+    assert_int_equal(count_all(l, (struct history_query){0}), 4);
+}
+
 static void its_files_are_for_their_owner_alone(void **state) {
     struct lab *l = *state;
     static const char *const ends[] = {"", "-wal", "-shm"};
@@ -558,6 +576,7 @@ int main(void) {
         TEST(a_large_flow_comes_in_parts),
         TEST(nothing_is_told_that_a_crash_could_undo),
         TEST(one_that_lost_rows_keeps_the_others_and_is_not_whole),
+        TEST(a_start_with_a_clock_ahead_does_not_empty_it),
         TEST(its_files_are_for_their_owner_alone),
         TEST(old_ones_leave_and_then_the_oldest_while_it_is_too_large),
         TEST(what_found_no_room_is_written_when_there_is),

@@ -442,6 +442,77 @@ static void each_way_to_fail_has_its_cause(void **state) {
     }
 }
 
+/* ---- a clock that was wrong ---- */
+
+#define FALSE_MS (400 * INT64_C(86400000))
+
+static void step(struct rig *r, int64_t by_ms) {
+    r->in.wall.ms += by_ms;
+    r->in.step_ms = by_ms;
+    engine_begin(r->engine, &r->in);
+    engine_finish(r->engine);
+    rig_flush(r);
+    r->in.step_ms = 0;
+    rig_check_digests(r);
+}
+
+static void what_waits_keeps_its_wait_when_the_clock_is_set_back(void **state) {
+    struct rig *r = *state;
+    struct options delayed = rig_options(), timed = rig_options();
+    delayed.delay_ms = 10000;
+    timed.run_timeout_ms = 20000;
+    rig_tick(r, FALSE_MS); /* a start with a clock that is ahead */
+    submit(r, &delayed);
+    submit(r, &timed);
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(rig_started(r, "w", 1, ref_of(2, 0), 1));
+    rig_tick(r, 4000);
+    int64_t right = r->in.wall.ms - FALSE_MS;
+    step(r, -FALSE_MS);
+    assert_int_equal(rig_flow(r, 1).created.ms, right - 4000);
+    assert_int_equal(rig_job(r, 1, 0).due.ms, right + 6000);
+    rig_tick(r, 5999);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    rig_tick(r, 1);
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+    rig_tick(r, 9999);
+    assert_int_equal(rig_effects(r, 0, EFFECT_STOP), 0);
+    rig_tick(r, 1);
+    assert_int_equal(rig_effects(r, 0, EFFECT_STOP), 1);
+    submit(r, &delayed);
+    assert_int_equal(rig_flow(r, 3).created.ms, right + 16000);
+}
+
+static void a_start_with_a_journal_ahead_sets_the_clock_back(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.delay_ms = 10000;
+    rig_tick(r, FALSE_MS);
+    submit(r, &o);
+    r->in.wall.ms -= FALSE_MS;
+    r->in.step_ms = -FALSE_MS;
+    rig_crash(r);
+    r->in.step_ms = 0;
+    assert_int_equal(rig_job(r, 1, 0).due.ms, r->in.wall.ms + 10000);
+    rig_crash(r); /* and once is enough */
+    rig_tick(r, 10000);
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+}
+
+static void a_clock_set_forward_ends_no_wait(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.delay_ms = 10000;
+    submit(r, &o);
+    int64_t created = rig_flow(r, 1).created.ms;
+    step(r, FALSE_MS);
+    assert_int_equal(rig_flow(r, 1).created.ms, created);
+    rig_tick(r, 9999);
+    assert_int_equal(rig_state(r, 1, 0), JOB_WAITING);
+    rig_tick(r, 1);
+    assert_int_equal(rig_state(r, 1, 0), JOB_READY);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TEST(delay_counts_from_readiness),
@@ -469,6 +540,9 @@ int main(void) {
         RIG_TEST(jitter_stays_in_its_range),
         RIG_TEST(fatal_exits_are_final),
         RIG_TEST(each_way_to_fail_has_its_cause),
+        RIG_TEST(what_waits_keeps_its_wait_when_the_clock_is_set_back),
+        RIG_TEST(a_start_with_a_journal_ahead_sets_the_clock_back),
+        RIG_TEST(a_clock_set_forward_ends_no_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
