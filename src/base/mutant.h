@@ -61,7 +61,8 @@
     X(done_before_log, "an end is recorded before the log that it names is durable")            \
     X(log_acked_early, "the server acknowledges output before it is durable")                   \
     X(keeper_unset, "the keeper of an exclusive process is not told when the lease ends")       \
-    X(end_forgotten, "a worker forgets an end when it was said, not when it was acknowledged")
+    X(end_forgotten, "a worker forgets an end when it was said, not when it was acknowledged")  \
+    X(attach_by_state, "a connection whose attach was refused counts as the worker of that id")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

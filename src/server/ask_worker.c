@@ -136,11 +136,12 @@ void ask_attach(struct server *s, struct request *r) {
     cmd.as.attach.info.tenant = stream_tenant(n);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
-    if (call_command(s, r, c, 0, &cmd) != ERR_OK) return;
+    bool accepted = call_command(s, r, c, 0, &cmd) == ERR_OK;
+    uint32_t number = view_worker_by_id(server_state(s), m->worker);
+    if (!accepted && !(MUTANT(attach_by_state) && number != 0)) return;
     bytes_free(n->worker);
     n->worker = bytes_new(m->worker);
     n->incarnation = m->incarnation;
-    uint32_t number = view_worker_by_id(server_state(s), m->worker);
     take_over(s, n, number);
     playground_attached(s, number, list, m->held.count);
     struct command beat = {.kind = CMD_HEARTBEAT};

@@ -5,6 +5,7 @@
 
 #include "assign.h"
 #include "ids.h"
+#include "mutant.h"
 #include "panic.h"
 #include "session.h"
 #include "turn.h"
@@ -165,6 +166,7 @@ static void early_send(struct server *s, struct session *n) {
 static void answer_attached(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
     const struct part *p = &c->parts[0];
     if (p->err != ERR_OK) {
+        if (MUTANT(attach_by_state) && n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE;
         answer_error(s, n, c, lsn);
         return;
     }
