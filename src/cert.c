@@ -106,3 +106,16 @@ enum err cert_client(int count, char **args, struct why *why) {
     struct wish w;
     return peer(count, args, "client", &w, why);
 }
+
+enum err cert_revoke(int count, char **args, struct why *why) {
+    struct wish w;
+    char serial[OSCERT_SERIAL_MAX];
+    enum err e = wish_read(&w, count, args, why);
+    if (e == ERR_OK && (w.name_count != 1 || w.tenant != NULL))
+        e = why_set(why, ERR_INVALID, "expected one NAME or SERIAL; see `reeve help cert revoke`");
+    if (e == ERR_OK) e = oscert_revoke(w.dir, w.names[0], serial, why);
+    if (e == ERR_OK)
+        printf("%s is revoked; a server on %s refuses it, and hangs up on it, from its next start or SIGHUP on.\n",
+               serial, w.data);
+    return e;
+}

@@ -8,5 +8,6 @@
 CHECKED enum err cert_init(int count, char **args, struct why *why);
 CHECKED enum err cert_worker(int count, char **args, struct why *why);
 CHECKED enum err cert_client(int count, char **args, struct why *why);
+CHECKED enum err cert_revoke(int count, char **args, struct why *why);
 
 #endif

@@ -86,6 +86,7 @@ int main(int argc, char **argv) {
                                                 [CLI_CERT_INIT] = cert_init,
                                                 [CLI_CERT_WORKER] = cert_worker,
                                                 [CLI_CERT_CLIENT] = cert_client,
+                                                [CLI_CERT_REVOKE] = cert_revoke,
                                                 [CLI_JOURNAL_VERIFY] = journal_verify,
                                                 [CLI_JOURNAL_DUMP] = journal_dump,
                                                 [CLI_JOURNAL_AT] = journal_at,

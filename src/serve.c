@@ -20,6 +20,7 @@
 #include "launch.h"
 #include "orion_session.h"
 #include "osaside.h"
+#include "oscert.h"
 #include "oschild.h"
 #include "osclock.h"
 #include "osdigest.h"
@@ -158,13 +159,15 @@ static void compact_turn(struct serve *v) {
 
 /* ---- TLS ---- */
 
-static void tls_files(const struct serve *v, char own[2][SETTING_TEXT_MAX + 16], struct ostls_files *ret) {
+static void tls_files(const struct serve *v, char own[3][SETTING_TEXT_MAX + 16], struct ostls_files *ret) {
     const char *data = setting_text(&v->settings, SETTING_data);
     *ret = (struct ostls_files){.cert = setting_text(&v->settings, SETTING_tls_cert),
                                 .key = setting_text(&v->settings, SETTING_tls_key),
                                 .ca = setting_text(&v->settings, SETTING_tls_client_ca)};
     snprintf(own[0], SETTING_TEXT_MAX + 16, "%s/tls/server.pem", data);
     snprintf(own[1], SETTING_TEXT_MAX + 16, "%s/tls/ca.pem", data);
+    snprintf(own[2], SETTING_TEXT_MAX + 16, "%s/tls/" OSCERT_REVOKED, data);
+    ret->revoked = own[2];
     if (ret->cert[0] != 0 || access(own[0], F_OK) != 0) return;
     ret->cert = own[0];
     if (ret->ca[0] == 0 && access(own[1], F_OK) == 0) ret->ca = own[1];
@@ -172,7 +175,7 @@ static void tls_files(const struct serve *v, char own[2][SETTING_TEXT_MAX + 16],
 
 /* At the start, and again on SIGHUP for connections to come. */
 static enum err tls_load(struct serve *v, struct why *why) {
-    char own[2][SETTING_TEXT_MAX + 16], text[OSTLS_PIN_TEXT + 64], pin[OSTLS_PIN_TEXT];
+    char own[3][SETTING_TEXT_MAX + 16], text[OSTLS_PIN_TEXT + 64], pin[OSTLS_PIN_TEXT];
     struct ostls_files files;
     struct ostls *tls = NULL;
     tls_files(v, own, &files);
@@ -197,7 +200,7 @@ static void reload(void *ctx, int number) {
 static enum err tls_rules(struct serve *v, struct why *why) {
     static const char *const words[] = {"nobody", "workers", "everyone"};
     const char *require = setting_text(&v->settings, SETTING_tls_require);
-    char own[2][SETTING_TEXT_MAX + 16];
+    char own[3][SETTING_TEXT_MAX + 16];
     struct ostls_files files;
     uint32_t i = 0;
     while (i < 3 && strcmp(require, words[i]) != 0) i++;

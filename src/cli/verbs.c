@@ -313,6 +313,7 @@ const struct cli_verb cli_verbs[] = {
     {"cert init", "[--data DIR] [--days N] [HOST]...", "make an authority and a certificate for a server of these names", "In the folder tls of the data directory, where the server finds it. The name of this machine and localhost are in it anyway. Said again, it makes the server's certificate anew and keeps the authority.", NULL, NULL, 0, 255, CLI_CERT_INIT, true},
     {"cert worker", "NAME [--tenant TENANT] [--data DIR] [--days N]", "make a certificate with which a worker needs no token", "One file, DIR/tls/NAME.pem, with key, certificate and authority.", NULL, NULL, 0, 255, CLI_CERT_WORKER, true},
     {"cert client", "NAME [--tenant TENANT] [--data DIR] [--days N]", "make one for a person; a token is needed all the same", "For servers with `tls_require: everyone`.", NULL, NULL, 0, 255, CLI_CERT_CLIENT, true},
+    {"cert revoke", "NAME|SERIAL [--data DIR]", "revoke a certificate before it expires", "Adds its serial number to tls/revoked of the data directory. The server refuses it, and hangs up on the worker that has it, from its next start or SIGHUP on. NAME is that of the newest certificate made under it.", NULL, NULL, 0, 255, CLI_CERT_REVOKE, true},
 
     {"journal verify", "--data DIR", "read every byte of a log; name the first damage", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_VERIFY, true},
     {"journal dump", "--data DIR [--from N] [--to N]", "one line of JSON per record", NULL, NULL, NULL, 0, 255, CLI_JOURNAL_DUMP, true},

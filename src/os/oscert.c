@@ -202,3 +202,44 @@ enum err oscert_peer(const char *dir, const char *name, const char *role, const 
     snprintf(file, sizeof file, "%s.pem", name);
     return file_write(dir, file, 0600, own.key, (X509 *const[]){own.cert, ca.cert}, 2, why);
 }
+
+/* ---- revoking ---- */
+
+static enum err serial_of(const char *dir, const char *which, char ret[OSCERT_SERIAL_MAX], struct why *why) {
+    char path[PATH_BYTES], name[OSCERT_NAME_MAX + 8];
+    size_t len = strlen(which);
+    snprintf(name, sizeof name, "%s.pem", which);
+    enum err e = path_of(dir, name, path, why);
+    if (e != ERR_OK) return e;
+    FILE *f = is_name(which) ? fopen(path, "re") : NULL;
+    X509 *cert = f != NULL ? PEM_read_X509(f, NULL, NULL, NULL) : NULL;
+    if (f != NULL) (void)fclose(f);
+    BIGNUM *number = NULL;
+    bool is_hex = len > 0 && len < 64 && strspn(which, "0123456789abcdefABCDEF") == len;
+    if (cert != NULL)
+        number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert), NULL);
+    else if (is_hex)
+        ENSURE(BN_hex2bn(&number, which) > 0);
+    X509_free(cert);
+    if (number == NULL)
+        return why_set(why, ERR_NOT_FOUND, "%s: there is no such certificate in %s, and it is no serial number in hex",
+                       which, dir);
+    char *hex = BN_bn2hex(number);
+    ENSURE(hex != NULL);
+    snprintf(ret, OSCERT_SERIAL_MAX, "%s", hex);
+    OPENSSL_free(hex);
+    BN_free(number);
+    return ERR_OK;
+}
+
+enum err oscert_revoke(const char *dir, const char *which, char ret_serial[OSCERT_SERIAL_MAX], struct why *why) {
+    char path[PATH_BYTES];
+    enum err e = serial_of(dir, which, ret_serial, why);
+    if (e == ERR_OK) e = path_of(dir, OSCERT_REVOKED, path, why);
+    if (e != ERR_OK) return e;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool good = fd >= 0 && dprintf(fd, "%s %s\n", ret_serial, which) > 0 && fsync(fd) == 0;
+    if (!good) e = why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    if (fd >= 0) (void)close(fd);
+    return e;
+}

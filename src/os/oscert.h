@@ -25,4 +25,12 @@ CHECKED enum err oscert_server(const char *dir, const char *const *hosts, uint32
 CHECKED enum err oscert_peer(const char *dir, const char *name, const char *role, const char *tenant, int days,
                              struct why *why);
 
+#define OSCERT_REVOKED "revoked" /* in the folder: a line for each, its serial number in hex and its name */
+#define OSCERT_SERIAL_MAX 128u
+
+/* Puts a certificate on the list of those that servers do not believe any more: that of NAME.pem, or the one with this
+ * serial number in hex. The number in `ret_serial`. */
+CHECKED enum err oscert_revoke(const char *dir, const char *which, char ret_serial[OSCERT_SERIAL_MAX],
+                               struct why *why);
+
 #endif

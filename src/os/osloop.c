@@ -161,6 +161,11 @@ struct net *osloop_net(struct osloop *l) {
 void osloop_tls_server(struct osloop *l, struct ostls *tls) {
     ostls_free(l->tls_server);
     l->tls_server = tls;
+    for (uint32_t i = 1; i <= l->conns.high; i++) { /* whoever came in by what is not believed any more leaves */
+        struct conn *c = pool_at(&l->conns, i);
+        if (c->id != 0 && c->state == CONN_OPEN && c->tls != NULL && ostls_is_revoked(tls, c->tls))
+            osnet_fail_now(c, "its certificate was revoked");
+    }
 }
 
 void osloop_tls_client(struct osloop *l, struct ostls *tls) {

@@ -86,7 +86,8 @@ static enum err shake(struct secure *s, struct why *why) {
 static enum err op_open(const struct secure_files *files, int fd, const char *host, struct secure **ret,
                         struct why *why) {
     struct ostls *tls = NULL;
-    enum err e = ostls_client(&(struct ostls_files){files->cert, files->key, files->ca, files->pin}, &tls, why);
+    struct ostls_files of_client = {.cert = files->cert, .key = files->key, .ca = files->ca, .pin = files->pin};
+    enum err e = ostls_client(&of_client, &tls, why);
     if (e != ERR_OK) return e;
     struct secure *s = calloc(1, sizeof *s);
     if (s == NULL) PANIC("no memory");

@@ -2,6 +2,7 @@
 #include "openssl.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,60 @@ static enum err finish(SSL_CTX *ctx, enum err e, struct ostls **ret) {
     return ERR_OK;
 }
 
+/* ---- certificates that were revoked ---- */
+
+#define REVOKED_BYTES_MAX (1u << 20)
+
+static void list_free(void *parent, void *list, CRYPTO_EX_DATA *ad, int index, long argl, void *argp) {
+    (void)parent, (void)ad, (void)index, (void)argl, (void)argp;
+    free(list);
+}
+
+/* Where a context has the list, a text: connections that are open keep their context, and with it the list. */
+static int list_index(void) {
+    static int index = -1;
+    if (index < 0) index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, list_free);
+    ENSURE(index >= 0);
+    return index;
+}
+
+static enum err list_load(SSL_CTX *ctx, const char *path, struct why *why) {
+    FILE *f = given(path) ? fopen(path, "re") : NULL;
+    if (f == NULL && (!given(path) || errno == ENOENT)) return ERR_OK;
+    if (f == NULL) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
+    char *text = must(calloc(1, REVOKED_BYTES_MAX + 1));
+    text[0] = '\n';
+    size_t len = fread(text + 1, 1, REVOKED_BYTES_MAX - 1, f);
+    bool is_whole = !ferror(f) && len < REVOKED_BYTES_MAX - 1;
+    (void)fclose(f);
+    if (is_whole && SSL_CTX_set_ex_data(ctx, list_index(), text) == 1) return ERR_OK;
+    free(text);
+    return why_set(why, ERR_IO, "%s: cannot be read, or has more than %u bytes", path, REVOKED_BYTES_MAX);
+}
+
+/* A line of the list begins with the number in hex. */
+static bool is_listed(const SSL_CTX *ctx, const X509 *cert) {
+    const char *list = SSL_CTX_get_ex_data(ctx, list_index());
+    if (list == NULL || cert == NULL) return false;
+    BIGNUM *number = must(ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert), NULL));
+    char *hex = must(BN_bn2hex(number)), line[128];
+    snprintf(line, sizeof line, "\n%s ", hex);
+    OPENSSL_free(hex);
+    BN_free(number);
+    return strstr(list, line) != NULL;
+}
+
+static int refuse_revoked(int ok, X509_STORE_CTX *store) {
+    const SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+    if (ok != 1 || ssl == NULL || !is_listed(SSL_get_SSL_CTX(ssl), X509_STORE_CTX_get_current_cert(store))) return ok;
+    X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED);
+    return 0;
+}
+
+bool ostls_is_revoked(const struct ostls *t, const struct ostls_conn *c) {
+    return !c->is_client && is_listed(t->ctx, SSL_get0_peer_certificate(c->ssl));
+}
+
 enum err ostls_server(const struct ostls_files *f, struct ostls **ret, struct why *why) {
     REQUIRE(given(f->cert));
     SSL_CTX *ctx = ctx_new(TLS_server_method());
@@ -87,7 +142,8 @@ enum err ostls_server(const struct ostls_files *f, struct ostls **ret, struct wh
         if (names == NULL || SSL_CTX_load_verify_locations(ctx, f->ca, NULL) != 1)
             e = bad_file(f->ca, "certificates of an authority", why);
         if (names != NULL) SSL_CTX_set_client_CA_list(ctx, names);
-        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE, NULL);
+        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_CLIENT_ONCE, refuse_revoked);
+        if (e == ERR_OK) e = list_load(ctx, f->revoked, why);
     }
     return finish(ctx, e, ret);
 }

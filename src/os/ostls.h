@@ -6,6 +6,8 @@
 #ifndef REEVE_OSTLS_H
 #define REEVE_OSTLS_H
 
+#include <stdbool.h>
+
 #include "buf.h"
 #include "err.h"
 #include "slice.h"
@@ -20,6 +22,8 @@ struct ostls_conn; /* one connection */
 struct ostls_files { /* PEM; NULL or empty = not given. One file may hold all of them */
     const char *cert, *key; /* key: standard is the file of the certificate */
     const char *ca;         /* whose signatures we believe */
+    const char *revoked;    /* of a server: serial numbers of certificates that are not believed, as oscert_revoke
+                             * writes them; the file need not be there */
     const char *pin;        /* of a client: SHA-256 of the server's certificate in hex, in place of a CA and a name */
 };
 
@@ -27,6 +31,8 @@ struct ostls_files { /* PEM; NULL or empty = not given. One file may hold all of
 CHECKED enum err ostls_server(const struct ostls_files *files, struct ostls **ret, struct why *why);
 /* Without `ca` and `pin` the authorities that this machine knows are believed. */
 CHECKED enum err ostls_client(const struct ostls_files *files, struct ostls **ret, struct why *why);
+/* Whether the certificate of an open connection is one of those that `t` does not believe any more. */
+bool ostls_is_revoked(const struct ostls *t, const struct ostls_conn *c);
 void ostls_free(struct ostls *t); /* fine with NULL; connections that are open stay */
 /* SHA-256 of our own certificate in hex, for those who pin it. */
 void ostls_pin(const struct ostls *t, char ret[OSTLS_PIN_TEXT]);

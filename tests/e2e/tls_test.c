@@ -221,6 +221,35 @@ static void workers_may_have_to_show_a_certificate(void **state) {
     realshell_end(pid);
 }
 
+static void a_revoked_certificate_is_refused_and_hung_up_on(void **state) {
+    (void)state;
+    tls_server();
+    realshell_must(&shell, "cert worker gpu1 --data $D");
+    realshell_must(&shell, "cert worker gpu2 --data $D");
+    pid_t pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w1");
+    realshell_worker_says(&shell, "as gpu1-");
+    pid_t other = realshell_worker(&shell, "--tls-cert $D/tls/gpu2.pem --data $D/w2");
+    realshell_worker_says(&shell, "as gpu2-");
+    realshell_refused(&shell, "", "cert revoke gpu9 --data $D", 5, "there is no such certificate");
+    realshell_must(&shell, "cert revoke gpu1 --data $D && stat -c %a $D/tls/revoked");
+    assert_has(shell.said, "600\n");
+    kill(server.pid, SIGHUP);
+    assert_true(realserver_says(&server, "certificate with SHA-256"));
+    realshell_worker_says(&shell, "disconnected: "); /* the one that was here */
+    realshell_end(pid);
+    pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w1");
+    realshell_worker_says(&shell, "the server refused the connection"); /* and when it comes back */
+    realshell_end(pid);
+    /* a new one under the same name is good */
+    realshell_must(&shell, "cert worker gpu1 --data $D");
+    realshell_must(&shell, "version; : > $D/worker.log");
+    pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w1");
+    realshell_worker_says(&shell, "as gpu1-");
+    realshell_must(&shell, "run --data $D -- echo works");
+    realshell_end(pid);
+    realshell_end(other);
+}
+
 static void everyone_may_have_to(void **state) {
     (void)state;
     server.flags[2] = "--tls-require";
@@ -371,6 +400,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(tls_to_a_server_without_gets_a_clear_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(beyond_loopback_tls_is_needed_unless_told_in_words, setup, teardown),
         cmocka_unit_test_setup_teardown(workers_may_have_to_show_a_certificate, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_revoked_certificate_is_refused_and_hung_up_on, setup, teardown),
         cmocka_unit_test_setup_teardown(everyone_may_have_to, setup, teardown),
         cmocka_unit_test_setup_teardown(a_token_found_by_default_goes_to_its_own_server_only, setup, teardown),
         cmocka_unit_test_setup_teardown(http_goes_the_same_way, setup, teardown),
