@@ -1,6 +1,6 @@
 /* session_fuzz.c: whole sessions against the whole server. The input is a program: it opens connections on every
- * listener, as everyone there can be, says what makes sense and what does not, in one write or in pieces, does not read,
- * hangs up in the middle, lets time go by and the disk be late, and starts the server again. What must hold is in
+ * listener, as everyone there can be, says what makes sense and what does not, in one write or in pieces, does not
+ * read, hangs up in the middle, lets time go by and the disk be late, and starts the server again. What must hold is in
  * sessionlab.h: no panic, no leak, nothing of one tenant for another, the same state after a restart. */
 #include <stdio.h>
 #include <string.h>
