@@ -518,7 +518,7 @@ static void senseless_services_are_refused(void **state) {
     assert_ok(rig_submit(r, &plain, (const char *const[]){"a"}, 1));
     uint64_t flow = r->reply.flow.v;
     assert_refused(r, say(r, "w", ref_of(flow, 0), 1, true), ERR_INVALID, "not that of a service");
-    assert_refused(r, say(r, "w", ref_of(flow, 0), 2, true), ERR_STALE, "not the open one");
+    assert_refused(r, say(r, "w", ref_of(flow, 0), 2, true), ERR_STALE, "is not open");
 }
 
 static void a_service_belongs_to_its_tenant(void **state) {
