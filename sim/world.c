@@ -293,7 +293,7 @@ static void report_stuck(struct world *w) {
     world_red(w, "liveness", "not over %d s after the last fault", LIVENESS_MS / 1000);
 }
 
-/* The clock ends at the latest it ever said: moments that clients named by it come to pass. Batches far behind it would keep `not_before` jobs waiting for days: an operator who sets a
+/* The clock ends at the latest it ever said: moments that clients named come to pass. Batches far behind it would keep `not_before` jobs waiting for days: an operator who sets a
  * clock restarts the server, and so does the world. */
 static void settle_clock(struct world *w) {
     w->wall_jump_ms = w->wall_jump_most_ms;

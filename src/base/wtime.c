@@ -33,10 +33,6 @@ int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono) 
     return apart_ms;
 }
 
-int64_t batch_clock_apart(const struct batch_clock *c) {
-    return c->apart_since.ms != TIME_NEVER ? c->apart_ms : 0;
-}
-
 /* The correction is a whole number of milliseconds out of at least BATCH_CLOCK_SLEW of progress, so the two fields
  * move only after that much of it; until then the answer is plain progress. The step never goes backwards: with
  * e >= 20, e - e / 20 is at least 19, the most that was answered before it. */

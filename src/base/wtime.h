@@ -28,13 +28,11 @@ struct batch_clock {
     mono_time apart_since; /* TIME_NEVER = it is not */
 };
 
-/* `last`: of the last batch. The clock begins with the wall clock, and not before `last` unless that is too far ahead to
- * be true. Returns the step: how much earlier than `last` it begins, 0 or less. */
+/* `last`: of the last batch. The clock begins with the wall clock, and not before `last` unless that is too far ahead
+ * to be true. Returns the step: how much earlier than `last` it begins, 0 or less. */
 int64_t batch_clock_init(struct batch_clock *c, wall_time wall, mono_time mono, wall_time last);
 wall_time batch_clock_now(struct batch_clock *c, wall_time wall, mono_time mono);
 /* Before batch_clock_now: by how much the clock steps now, forwards or back. Mostly 0. */
 int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono);
-/* How far the wall clock is from this one, if that is too much to be drift; 0 = it is not. */
-int64_t batch_clock_apart(const struct batch_clock *c);
 
 #endif

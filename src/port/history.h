@@ -129,7 +129,7 @@ struct history_ops {
     int (*fd)(const struct history *h);
     void (*stats)(struct history *h, struct history_stats *ret);
     void (*rebuild)(struct history *h, history_rebuild_fn fn, void *ctx);
-    /* It has lost rows that it had: what it has stays, and counts as not whole until it was made again. Before `put`. */
+    /* It has lost rows that it had: what it has stays, and is not whole until it was made again. Before `put`. */
     void (*doubt)(struct history *h);
     void (*close)(struct history *h); /* what was put is made durable first */
 };

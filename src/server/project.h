@@ -32,7 +32,7 @@ struct project {
 
 void project_init(struct server *s);
 void project_fini(struct server *s);
-/* ERR_CORRUPT: the history has seen records that the journal does not have. After recovery, before anything is written. */
+/* ERR_CORRUPT: the history has seen records that the journal does not have. Before anything is written. */
 CHECKED enum err project_check(struct server *s, struct why *why);
 void project_turn(struct server *s);     /* inside a pass */
 int64_t project_next(struct server *s);  /* monotonic: when a pass is due */
