@@ -1,8 +1,8 @@
 /* model_clock.c: the clock was wrong and is set right.
  *
- * The rule, from the text (ADR 0116): what waits keeps the rest of its wait, so if it was noted by the wrong clock it
- * moves along; a moment that somebody named stays; what is over moves only if it would lie in the future; a schedule goes on
- * from the right time at the latest. Kept results end when their records said. */
+ * The rule, from the text (ADR 0116): what waits keeps the rest of its wait, so if it was noted by the wrong clock
+ * it moves along; a moment that somebody named stays; what is over moves only if it would lie in the future; a
+ * schedule goes on from the right time at the latest. Kept results end when their records said. */
 #include <stdio.h>
 
 #include "model.h"

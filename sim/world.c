@@ -231,8 +231,7 @@ static void count_flow(void *ctx, flow_id id) {
     view_each_job(state, id, count_open, open);
     if (open->count == before) { /* running without a running job */
         open->count++;
-        if (open->print)
-            printf("  open: flow %" PRIu64 " more=%d settling=%d\n", id.v, flow.more, flow.settling);
+        if (open->print) printf("  open: flow %" PRIu64 " more=%d settling=%d\n", id.v, flow.more, flow.settling);
     }
 }
 
@@ -246,8 +245,7 @@ static void count_schedule(void *ctx, const struct schedule_view *schedule) {
     struct open_jobs *open = ctx;
     const struct engine *e = open->w->server.engine;
     struct why_schedule why = {0};
-    bool known =
-        view_why_schedule(engine_state(e), engine_live(e), &open->w->plan.limits, schedule->revision, &why);
+    bool known = view_why_schedule(engine_state(e), engine_live(e), &open->w->plan.limits, schedule->revision, &why);
     if (known && why.block == SCHEDULE_BLOCK_OVER) return;
     open->count++;
     if (open->print)
@@ -287,14 +285,13 @@ static void report_stuck(struct world *w) {
             printf("  worker %u: up=%d holds %u\n", v->node, v->agent != NULL, v->agent ? agent_held(v->agent) : 0);
     }
     for (uint32_t i = 0; i < w->plan.clients; i++) {
-        if (w->text && w->clients[i].asking)
-            printf("  client %u still waits for an answer\n", w->clients[i].node);
+        if (w->text && w->clients[i].asking) printf("  client %u still waits for an answer\n", w->clients[i].node);
     }
     world_red(w, "liveness", "not over %d s after the last fault", LIVENESS_MS / 1000);
 }
 
-/* The clock ends at the latest it ever said: moments that clients named come to pass. Batches far behind it would keep `not_before` jobs waiting for days: an operator who sets a
- * clock restarts the server, and so does the world. */
+/* The clock ends at the latest it ever said: moments that clients named come to pass. Batches far behind it would keep
+ * `not_before` jobs waiting for days: an operator who sets a clock restarts the server, and so does the world. */
 static void settle_clock(struct world *w) {
     w->wall_jump_ms = w->wall_jump_most_ms;
     if (w->server.server != NULL && world_wall(w).ms - w->server.last_ms > 5000)

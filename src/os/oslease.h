@@ -1,6 +1,6 @@
-/* oslease.h: names that one process of this machine holds at a time, across programs, users and directories: an abstract
- * Unix socket for each. The kernel gives it back when its holder ends, however it ends. The machine is the network
- * namespace, as it is for ports. Jobs do not inherit a lease. */
+/* oslease.h: names that one process of this machine holds at a time, across programs, users and directories: an
+ * abstract Unix socket for each. The kernel gives it back when its holder ends, however it ends. The machine is the
+ * network namespace, as it is for ports. Jobs do not inherit a lease. */
 #ifndef REEVE_OSLEASE_H
 #define REEVE_OSLEASE_H
 

@@ -1,5 +1,5 @@
 /* osprocs.c: see osprocs.h. Below: one pass over /proc and no more: a process that comes or goes meanwhile is seen or
- * not. Above: from child to parent; when one of them dies on the way, its child has another parent, and we begin anew. */
+ * not. Above: from child to parent; when one of them dies on the way, its child has another parent: we begin anew. */
 #include "osprocs.h"
 
 #include <dirent.h>

@@ -12,7 +12,9 @@
 
 #include "slice.h"
 
-typedef struct { uint64_t v; } conn_id; /* 0 = none */
+typedef struct {
+    uint64_t v;
+} conn_id; /* 0 = none */
 
 struct net_peer {
     const char *address; /* for people: "127.0.0.1:40122", "unix:1000" */
@@ -41,11 +43,11 @@ struct net_ops {
     /* "host:port", "tls://host:port" or "unix:/path". The result comes as `opened` or `closed`. */
     conn_id (*dial)(struct net *n, const char *address, const struct net_handler *handler);
     void (*send)(struct net *n, conn_id c, struct slice bytes);
-    uint64_t (*unsent)(struct net *n, conn_id c); /* bytes given to send and not yet taken by the peer */
+    uint64_t (*unsent)(struct net *n, conn_id c);     /* bytes given to send and not yet taken by the peer */
     void (*pause)(struct net *n, conn_id c, bool on); /* while on, nothing is read: the peer feels it */
-    void (*close)(struct net *n, conn_id c); /* when what was sent is out, at the latest after some seconds */
-    /* A TCP port of this machine that nobody listens at; 0 = none is left. No other worker of this machine gets it until
-     * it is given back, or we end. */
+    void (*close)(struct net *n, conn_id c);          /* when what was sent is out, at the latest after some seconds */
+    /* A TCP port of this machine that nobody listens at; 0 = none is left. No other worker of this machine gets it
+     * until it is given back, or we end. */
     uint32_t (*take_port)(struct net *n);
     void (*give_port)(struct net *n, uint32_t port);
 };

@@ -1,6 +1,6 @@
-/* auth.h: who is who. Which role may send what is in requests.h. Tokens are kept as SHA-256 in the file `tokens` of the data directory, with name, tenant,
- * roles and expiry; the token itself is shown once, when it is made. The first start makes two: `admin.token` and
- * `worker.token`, files that only their owner can read. */
+/* auth.h: who is who. Which role may send what is in requests.h. Tokens are kept as SHA-256 in the file `tokens` of the
+ * data directory, with name, tenant, roles and expiry; the token itself is shown once, when it is made. The first start
+ * makes two: `admin.token` and `worker.token`, files that only their owner can read. */
 #ifndef REEVE_AUTH_H
 #define REEVE_AUTH_H
 
@@ -18,22 +18,22 @@
 #define AUTH_SECRET_BYTES 32u
 
 /*     role               word         what its bearer is for */
-#define ROLE_TABLE(X)                                                                   \
-    X(ROLE_ADMIN,         "admin",     "everything")                                    \
-    X(ROLE_OPERATOR,      "operator",  "runs the place: pools, drains, pauses, limits") \
-    X(ROLE_SUBMITTER,     "submitter", "submits flows and looks after them")            \
-    X(ROLE_APPROVER,      "approver",  "answers questions")                             \
-    X(ROLE_INSPECT,       "inspect",   "reads output that is being judged")             \
-    X(ROLE_VIEWER,        "viewer",    "looks, changes nothing")                        \
-    X(ROLE_WORKER,        "worker",    "runs jobs")
+#define ROLE_TABLE(X)                                                             \
+    X(ROLE_ADMIN, "admin", "everything")                                          \
+    X(ROLE_OPERATOR, "operator", "runs the place: pools, drains, pauses, limits") \
+    X(ROLE_SUBMITTER, "submitter", "submits flows and looks after them")          \
+    X(ROLE_APPROVER, "approver", "answers questions")                             \
+    X(ROLE_INSPECT, "inspect", "reads output that is being judged")               \
+    X(ROLE_VIEWER, "viewer", "looks, changes nothing")                            \
+    X(ROLE_WORKER, "worker", "runs jobs")
 
 enum role {
 #define X(role, word, text) role,
     ROLE_TABLE(X)
 #undef X
-    ROLE_COUNT
+        ROLE_COUNT
 };
-#define ROLE_JOB ROLE_COUNT /* a job, by the token of its attempt; has no word, so nobody can be given it */
+#define ROLE_JOB ROLE_COUNT            /* a job, by the token of its attempt; has no word, so nobody can be given it */
 #define ROLE_CALLBACK (ROLE_COUNT + 1) /* whoever has the token of an external job; the same */
 #define ROLE_BIT(r) (1u << (r))
 extern const char *const role_words[ROLE_COUNT];
@@ -61,7 +61,7 @@ struct auth {
     struct hasher *hasher;
     struct vec tokens; /* struct token */
     struct vec ended;  /* sessions of browsers: logout.h */
-    struct { /* the token that was looked at last, and its hash: by HTTP the same comes again and again */
+    struct {           /* the token that was looked at last, and its hash: by HTTP the same comes again and again */
         uint8_t text[AUTH_RECENT_BYTES], hash[DIGEST_BYTES];
         size_t len;
     } recent;

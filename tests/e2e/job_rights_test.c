@@ -1,5 +1,5 @@
-/* job_rights_test.c: what a job may do at the server of the machine it runs on, as the same user: what its token allows,
- * and no more, however it comes to the Unix socket. */
+/* job_rights_test.c: what a job may do at the server of the machine it runs on, as the same user: what its token
+ * allows, and no more, however it comes to the Unix socket. */
 #include "test.h"
 
 #include <signal.h>
@@ -71,12 +71,13 @@ static void a_process_that_has_ended_is_nobody(void **state) {
     realserver_remove(&server);
 }
 
-/* What a job of the same user finds in /proc of its worker and its server: nothing. Root sees everything, so as another. */
+/* What a job of the same user finds in /proc of its worker and its server: nothing. Root sees everything, so another
+ * user tries. */
 static void secrets_of_worker_and_server_cannot_be_read(void **state) {
     (void)state;
     if (geteuid() != 0) return;
     static const char script[] =
-        "d=$(mktemp -d /tmp/reeve-secret-XXXXXX) && chmod 755 $d && cp %s $d/reeve && chown 65534 $d && cd $d || exit 1\n"
+        "d=/tmp/reeve-secret-$$ && mkdir $d && chmod 755 $d && cp %s $d/reeve && chown 65534 $d && cd $d || exit 1\n"
         "as='setpriv --reuid 65534 --regid 65534 --clear-groups'\n"
         "export ASAN_OPTIONS=detect_leaks=0\n"
         "REEVE_TOKEN=rv_very_secret $as ./reeve worker --server 127.0.0.1:1 --data w 2>w.log & w=$!\n"

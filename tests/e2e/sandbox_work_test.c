@@ -301,23 +301,25 @@ static void everything_that_runs_for_a_job_is_inside(void **state) {
     (void)state;
     if (!can) return;
     shell(
-        "mkdir -p %s/all && chmod 1777 %s/all && cd %s && printf '#!/bin/sh\\ntouch %s/all/archive && exit 9; exit 0\\n' "
-        ">run.sh && chmod 755 run.sh && tar cf %s/bundle.tar run.sh",
+        "mkdir -p %s/all && chmod 1777 %s/all && cd %s && "
+        "printf '#!/bin/sh\\ntouch %s/all/archive && exit 9; exit 0\\n' >run.sh && chmod 755 run.sh && "
+        "tar cf %s/bundle.tar run.sh",
         outside, outside, outside, outside, server.data);
     start_with(&w, "all", (const char *[]){"--handler", "box=/usr/bin/touch", NULL});
-    const char *id = submit(
-        "name: all\ndefaults: {pool: all, sandbox: strict, retries: 0, on_upstream: run}\njobs:\n"
-        "  command: {run: 'touch OUTSIDE/all/command && exit 9; exit 0', compensate: 'touch OUTSIDE/all/undo; exit 0'}\n"
-        "  bundle: {archive: bundle.tar, compensate: {archive: bundle.tar}}\n"
-        "  again: {run: 'exit 0', compensate: {handler: box, payload: OUTSIDE/all/undo-handler}}\n"
-        "  handler: {handler: box, payload: OUTSIDE/all/handler}\n"
-        "  begun:\n    external:\n"
-        "      submit: 'touch OUTSIDE/all/submit && exit 9; exit 0'\n"
-        "      poll: {run: 'touch OUTSIDE/all/poll && exit 9; exit 0', every: 1s}\n"
-        "  tended:\n    service:\n      name: watched\n      run: exec sleep 1000\n"
-        "      health: {command: 'touch OUTSIDE/all/health && exit 9; exit 0'}\n"
-        "  end: {needs: [command, bundle, again, handler, begun, tended], run: exit 3, fatal_exit_codes: 3}\n",
-        "--wait");
+    const char *id =
+        submit("name: all\ndefaults: {pool: all, sandbox: strict, retries: 0, on_upstream: run}\njobs:\n"
+               "  command: {run: 'touch OUTSIDE/all/command && exit 9; exit 0', "
+               "compensate: 'touch OUTSIDE/all/undo; exit 0'}\n"
+               "  bundle: {archive: bundle.tar, compensate: {archive: bundle.tar}}\n"
+               "  again: {run: 'exit 0', compensate: {handler: box, payload: OUTSIDE/all/undo-handler}}\n"
+               "  handler: {handler: box, payload: OUTSIDE/all/handler}\n"
+               "  begun:\n    external:\n"
+               "      submit: 'touch OUTSIDE/all/submit && exit 9; exit 0'\n"
+               "      poll: {run: 'touch OUTSIDE/all/poll && exit 9; exit 0', every: 1s}\n"
+               "  tended:\n    service:\n      name: watched\n      run: exec sleep 1000\n"
+               "      health: {command: 'touch OUTSIDE/all/health && exit 9; exit 0'}\n"
+               "  end: {needs: [command, bundle, again, handler, begun, tended], run: exit 3, fatal_exit_codes: 3}\n",
+               "--wait");
     static const char *const succeeded[] = {"command", "bundle", "again", "begun", "tended"};
     for (size_t i = 0; i < sizeof succeeded / sizeof succeeded[0]; i++) {
         const char *job = show(id, succeeded[i]);

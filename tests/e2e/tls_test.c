@@ -276,7 +276,7 @@ static void everyone_may_have_to(void **state) {
 
 /* ---- what is found by default ---- */
 
-/* $D/other is the directory of a server elsewhere; $D/copy that of this one, with another address for the same place. */
+/* $D/other is the directory of a server elsewhere; $D/copy that of this one, with another name for the same place. */
 static void make_directories(void) {
     realshell_must(&shell,
                    "version && mkdir -p $D/other $D/copy && echo rv_of_another_server | "

@@ -16,8 +16,8 @@
 #endif
 #define START_MS 60000
 
-/* No program that a test starts finds a server, a token or a certificate by chance: neither ./.reeve of the clone, where
- * `make up` leaves one, nor what the environment of the caller names. */
+/* No program that a test starts finds a server, a token or a certificate by chance: neither ./.reeve of the clone,
+ * where `make up` leaves one, nor what the environment of the caller names. */
 __attribute__((constructor)) static void forget_surroundings(void) {
     static const char *const names[] = {"REEVE_SERVER",  "REEVE_TOKEN",  "REEVE_TLS_CERT",
                                         "REEVE_TLS_KEY", "REEVE_TLS_CA", "REEVE_TLS_PIN"};
