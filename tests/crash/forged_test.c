@@ -10,6 +10,7 @@
 #include "inspect.h"
 #include "jlab.h"
 #include "packed.h"
+#include "seen.h"
 #include "segment.h"
 #include "simdisk.h"
 
@@ -392,13 +393,16 @@ static void a_snapshot_with_something_behind_it_is_not_taken(void **state) {
     simdisk_free(s);
 }
 
-/* The records went with their segment; the snapshot says that there were some. */
+/* The records went with their segment; journal.seen says that there was one, and the snapshot that there were some. */
 static void a_snapshot_of_records_that_are_gone_is_damage(void **state) {
     (void)state;
     struct simdisk *s = with_snapshot();
     struct jlab l;
     jlab_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(l.disk->ops->remove(l.disk, FIRST, &l.why), ERR_OK);
+    assert_int_equal(jlab_start(&l), ERR_CORRUPT);
+    assert_non_null(strstr(l.why.text, "segment 1, from record 1 on, was there and is gone"));
+    assert_int_equal(l.disk->ops->remove(l.disk, SEEN_NAME, &l.why), ERR_OK);
     assert_int_equal(jlab_start(&l), ERR_CORRUPT);
     assert_non_null(strstr(l.why.text, "the journal ends at record 0, its snapshot is of 3"));
     l.options.read_only = true; /* who only reads may be beside an owner that is further on */

@@ -387,6 +387,7 @@ class List(TypedDict, total=False):
     items_of: str
     job: str
     label: str
+    newest: bool
 
 
 class Listed(TypedDict, total=False):
@@ -1679,6 +1680,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "items_of", "text", ""),
         (14, "job", "text", ""),
         (15, "label", "text", ""),
+        (16, "newest", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
