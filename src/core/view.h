@@ -256,7 +256,7 @@ const uint64_t *view_tally(const struct state *s); /* TALLY_COUNT numbers, see t
 
 /* The one reason why a job is not running, the first of this list that holds. */
 #define BLOCK_TABLE(X)                                                                                     \
-    X(BLOCK_NOTHING, "nothing", "it is running, or over")                                                  \
+    X(BLOCK_NOTHING, "nothing", "it is running")                                                           \
     X(BLOCK_SETTLING, "settling", "a long consequence of an earlier change is still being worked through") \
     X(BLOCK_PARENTS, "parents", "it waits for other jobs")                                                 \
     X(BLOCK_CHILDREN, "children", "it waits for its children")                                             \

@@ -366,8 +366,10 @@ void ask_why(struct server *s, struct request *r) {
     if (reason.block == BLOCK_CAPABILITY || reason.block == BLOCK_NO_WORKERS)
         got.text = show_asked(s, &job, reason.block);
     struct wire_job_view shown;
-    if (job_state_is_terminal(job.state)) show_job(s, &job, false, &shown);
-    if (job_state_is_terminal(job.state) && shown.reason.len > 0) got.text = shown.reason;
+    if (job_state_is_terminal(job.state)) {
+        show_job(s, &job, false, &shown);
+        got.text = show_end(s, &shown);
+    }
     bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
                 reason.block == BLOCK_RATE_LIMIT || reason.block == BLOCK_OUTSIDE;
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;

@@ -77,10 +77,12 @@ static void one_job(struct server *s, struct slice id, struct wire_titan_job *re
                                    .dag = told_of(s, entry.job.flow, TITAN_FLOW_DAG),
                                    .run = told_of(s, entry.job.flow, TITAN_FLOW_RUN)};
     ret->log = ret->target;
+    bool has_failed = job_state_is_terminal(job.state) && job.state != JOB_SUCCEEDED;
     if (job.options->kind == JOB_GATE) ret->note = gate_note(s, &job, titan_status_word(s, &job));
     struct service_view service;
     if (job.options->kind != JOB_SERVICE || !view_service(server_state(s), tenant_of(s), job.name, &service)) return;
     if (service.desired == SERVICE_RUNNING) ret->service = job.name;
+    if (has_failed) return; /* what runs is another version; the output of its own is the job's (deploylog.h) */
     if (service.runner.flow.v == 0 || !view_job(server_state(s), service.runner, &job)) return;
     ret->log = show_job_name(s, &job);
     ret->attempts = job.attempt;

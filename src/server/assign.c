@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "deploylog.h"
 #include "errand.h"
 #include "jobscope.h"
 #include "jobtoken.h"
@@ -155,6 +156,7 @@ void assign_effect(struct server *s, const struct effect *e) {
         stop(s, n, e);
         return;
     }
+    deploylog_assigned(s, e->as.attempt.job.flow);
     if (n->assigns.count == 0) *(conn_id *)vec_push(&s->with_assigns) = n->conn;
     *(struct attempt_effect *)vec_push(&n->assigns) = e->as.attempt;
 }

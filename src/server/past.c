@@ -8,6 +8,7 @@
 #include "lens.h"
 #include "row.h"
 #include "session.h"
+#include "show.h"
 #include "stream.h"
 #include "target.h"
 
@@ -207,7 +208,7 @@ static void then_why(struct server *s, struct request *r, struct past_wait *w, c
                               .job = job.view.job,
                               .state = job.view.state,
                               .code = slice_str(block_word(BLOCK_NOTHING)),
-                              .text = slice_str(block_text(BLOCK_NOTHING))};
+                              .text = show_end(s, &job.view)};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_REASON, FRAME_ANSWER, r->id, &got);
     answer_out(s, r);

@@ -71,6 +71,41 @@ void show_outside(struct server *s, const struct job_view *job, const struct why
     ret->text = slice_of(text, len);
 }
 
+static const char *const cause_texts[JOB_CAUSE_COUNT] = {
+    [CAUSE_LOST] = "its worker is gone",
+    [CAUSE_UPSTREAM] = "a job that it needs did not succeed",
+    [CAUSE_NO_WORKER] = "no worker took it in time",
+    [CAUSE_REJECTED] = "its worker could not start it",
+    [CAUSE_DISPATCH] = "its worker did not start it in time",
+    [CAUSE_RUN_TIMEOUT] = "it ran for longer than it may",
+    [CAUSE_DEADLINE] = "its deadline has passed",
+    [CAUSE_VERDICT] = "the answer to its question was no",
+    [CAUSE_NO_VERDICT] = "nobody answered its question in time",
+    [CAUSE_REQUEST] = "someone asked for it",
+    [CAUSE_SAGA] = "its flow failed and was undone",
+    [CAUSE_UNHEALTHY] = "the service that it deploys did not become healthy in time; `reeve logs` of the job shows "
+                        "the output of the service",
+    [CAUSE_REPLACED] = "a later deployment of the same service came first",
+    [CAUSE_CHILDREN] = "more of its children ended badly than it allows",
+};
+
+struct slice show_end(struct server *s, const struct wire_job_view *v) {
+    struct buf b;
+    buf_init(&b, WIRE_TEXT_MAX);
+    buf_printf(&b, "the job has finished: %.*s", SLICE_FMT(v->state));
+    if (v->signal != 0)
+        buf_printf(&b, ", killed by signal %u", v->signal);
+    else if (v->exit_code != 0)
+        buf_printf(&b, ", exit code %u", v->exit_code);
+    for (int cause = 0; cause < JOB_CAUSE_COUNT; cause++)
+        if (cause_texts[cause] != NULL && slice_eq(v->cause, slice_str(job_cause_words[cause])))
+            buf_printf(&b, ", %s", cause_texts[cause]);
+    if (v->reason.len > 0) buf_printf(&b, ": %.*s", SLICE_FMT(v->reason));
+    struct slice text = b.full ? v->reason : arena_slice(&s->show, buf_slice(&b));
+    buf_fini(&b);
+    return text;
+}
+
 static int64_t shown_ms(wall_time t) {
     return t.ms == TIME_NEVER ? 0 : t.ms;
 }

@@ -14,6 +14,8 @@ void show_question(struct server *s, const struct question_view *v, struct wire_
 /* What an external job waits for, in the words of its author, and when it is asked. */
 void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret);
 void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret); /* words alone */
+/* How a job that is over ended, in a sentence. */
+struct slice show_end(struct server *s, const struct wire_job_view *v);
 void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret);
 /* The text of BLOCK_CAPABILITY or BLOCK_NO_WORKERS, and what the job asks for that nobody has. */
 struct slice show_asked(struct server *s, const struct job_view *job, enum block block);

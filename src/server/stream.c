@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "deploylog.h"
 #include "mutant.h"
 #include "panic.h"
 #include "past.h"
@@ -44,6 +45,7 @@ struct stream {
 void streams_init(struct server *s) {
     struct streams *x = &s->streams;
     upload_init(s);
+    deploylog_init(s);
     vec_init(&x->readers, sizeof(struct stream));
     blobs_reader_init(s->vault.blobs, &x->blob_reader);
     joblogs_reader_init(s->vault.logs, &x->log_reader);
@@ -63,6 +65,7 @@ void streams_fini(struct server *s) {
     vec_fini(&x->readers);
     pack_reader_fini(&x->blob_reader);
     pack_reader_fini(&x->log_reader);
+    deploylog_fini(s);
     upload_fini(s);
 }
 
@@ -275,6 +278,7 @@ static bool attempt_is_over(struct server *s, const struct stream *t) {
     struct job_view job;
     if (!view_job(server_state(s), t->job, &job)) return true;
     if (job.attempt != t->key.attempt) return job.attempt > t->key.attempt;
+    if (job_state_is_terminal(job.state)) return true;
     return !job_state_is_active(job.state) && job.state != JOB_READY && job.attempt != 0;
 }
 
@@ -421,6 +425,30 @@ static uint64_t log_limit(const struct server *s, struct arena *arena, const str
     return run.log_bytes_max != 0 ? run.log_bytes_max : standard;
 }
 
+/* What is new of the pieces, for the job that deploys the service which wrote them. Comes before the service's own log:
+ * after a crash in between the copy has a piece twice, and never lacks one. */
+static enum err copy_to_deployer(struct server *s, const struct log_key *from, uint64_t offset,
+                                 const struct log_piece *pieces, uint32_t count, uint64_t bytes_max, struct why *why) {
+    struct log_key key;
+    struct log_state own, copy;
+    enum err e = ERR_OK;
+    if (!deploylog_key(s, (flow_id){from->flow}, &key)) return ERR_OK;
+    joblogs_state(s->vault.logs, from, &own);
+    for (uint32_t i = 0; i < count && own.end >= offset && e == ERR_OK; i++) {
+        struct log_piece piece = pieces[i];
+        uint64_t known = own.end - offset < piece.bytes.len ? own.end - offset : piece.bytes.len;
+        offset += known;
+        if (known == piece.bytes.len) continue;
+        piece.bytes = slice_of(piece.bytes.ptr + known, piece.bytes.len - known);
+        offset += piece.bytes.len;
+        own.end = offset;
+        s->streams.waiting_bytes += piece.bytes.len;
+        joblogs_state(s->vault.logs, &key, &copy);
+        e = joblogs_append(s->vault.logs, &key, copy.end, &piece, 1, bytes_max, &copy, why);
+    }
+    return e;
+}
+
 static enum err append(struct server *s, struct request *r, const struct wire_log_batch *b, struct why *why) {
     struct log_key key = {.flow = b->attempt.flow,
                           .shard = b->attempt.shard,
@@ -444,8 +472,10 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
         mark_add(r->session, &key, &(struct log_state){.end = offset});
         return ERR_OK;
     }
-    enum err e = joblogs_append(s->vault.logs, &key, from[0].offset, pieces, b->pieces.count,
-                                log_limit(s, r->arena, &job), &log, why);
+    uint64_t most = log_limit(s, r->arena, &job);
+    enum err e = copy_to_deployer(s, &key, from[0].offset, pieces, b->pieces.count, most, why);
+    if (e != ERR_OK) return e;
+    e = joblogs_append(s->vault.logs, &key, from[0].offset, pieces, b->pieces.count, most, &log, why);
     if (e == ERR_OK || e == ERR_CONFLICT) mark_add(r->session, &key, &log); /* tells the worker where we are */
     return e == ERR_CONFLICT ? ERR_OK : e;
 }

@@ -31,6 +31,7 @@ struct streams {
     bool behind;         /* the last pass had no time for all of them */
     struct pack_reader blob_reader, log_reader;
     uint64_t waiting_bytes, flying_bytes; /* of logs: not yet handed to the disk, and on the way there */
+    struct vec deployed; /* deploylog.h */
     bool paused;         /* workers are not read: too much waits for the disk */
 };
 

@@ -87,6 +87,7 @@ void titan_cancel(struct server *s, struct session *n, struct slice body) {
 struct logs_work {
     struct slice target;
     uint32_t attempt, attempts; /* the one that is being read; how many there are */
+    bool asked;
 };
 
 static void logs_next(struct server *s, struct session *n);
@@ -113,14 +114,16 @@ static void log_told(struct server *s, struct session *n, uint8_t op, const void
     logs_next(s, n);
 }
 
-/* All tries, one after the other. */
+/* All tries, one after the other. What never had one may have a log all the same (deploylog.h): attempt 0. */
 static void logs_next(struct server *s, struct session *n) {
     struct logs_work *w = n->titan->work;
-    if (w->attempt == w->attempts || n->titan->text.full) {
+    if (w->asked && (w->attempt == w->attempts || n->titan->text.full)) {
         logs_say(s, n);
         return;
     }
-    struct wire_logs logs = {.job = w->target, .attempt = ++w->attempt, .now = true};
+    w->asked = true;
+    if (w->attempt < w->attempts) w->attempt++;
+    struct wire_logs logs = {.job = w->target, .attempt = w->attempt, .now = true};
     titan_ask(s, n, WIRE_LOGS, &logs, log_told);
 }
 

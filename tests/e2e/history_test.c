@@ -204,6 +204,8 @@ static void check_one(struct wireclient *c, const char *flow) {
     struct wire_why why = {slice_str(job)};
     const struct wire_reason *r = wireclient_ask(c, WIRE_WHY, &why, WIRE_REASON);
     assert_true(slice_eq(r->state, SLICE("succeeded")));
+    assert_true(slice_eq(r->code, SLICE("nothing")));
+    assert_true(slice_eq(r->text, SLICE("the job has finished: succeeded")));
     struct wire_name name = {slice_str(flow)};
     struct wire_wait wait = {.targets = {&name, 1}};
     const struct wire_waited *over = wireclient_ask(c, WIRE_WAIT, &wait, WIRE_WAITED);

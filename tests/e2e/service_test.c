@@ -105,6 +105,18 @@ static void deploy_ok(const char *name, const char *word, const char *keys) {
     if (deploy(name, word, keys, "") != 0) fail_msg("deploy %s: %s", name, h.said);
 }
 
+/* A script as a service, by its text and further keys of the job. */
+static void deploy_script(const char *name, const char *text, const char *keys, const char *args) {
+    char path[192], all[384];
+    snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fprintf(f, "jobs:\n  %s:\n    service:\n      script: {name: s.sh, text: '%s'}\n%s", name, text, keys);
+    (void)fclose(f);
+    snprintf(all, sizeof all, "%s %s", path, args);
+    must("deploy", all);
+}
+
 #define QUICK "      restart: {base: 20ms, cap: 100ms}\n      healthy_within: 20s\n"
 
 static int setup(void **state) {
@@ -250,6 +262,33 @@ static void a_first_version_that_ends_is_told_with_its_reason(void **state) {
     refused("services crash", 5, "there is no service crash");
     snprintf(args, sizeof args, "deploy %s --healthy-within 1s --json", path);
     refused(args, 1, "\"state\":\"failed\",\"cause\":\"unhealthy\",\"text\":\"it ended with exit code 7\"");
+}
+
+/* The version is forgotten when its deployment has failed; what it wrote, also when it was stopped, and why it failed
+ * are still told of the job. */
+static void what_a_failed_deployment_wrote_can_still_be_read(void **state) {
+    (void)state;
+    char id[32], args[256];
+    deploy_script("mute", "trap \"echo last words; exit 0\" TERM; echo first words; while :; do sleep 0.1; done",
+                  "      port: auto\n      healthy_within: 1s\n", "-d");
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(h.said, "\n"), h.said);
+    snprintf(args, sizeof args, "wait %s", id);
+    refused(args, 1, "failed");
+    snprintf(args, sizeof args, "%s/mute", id);
+    must("why", args);
+    assert_has(h.said, "nothing");
+    assert_has(h.said, "the job has finished: failed, the service that it deploys did not become healthy in time");
+    for (int ms = 0; must("logs", args), strstr(h.said, "last words") == NULL; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("the log of the service is not there: %s", h.said);
+        (void)poll(NULL, 0, 20);
+    }
+    assert_has(h.said, "first words\n");
+    refused("services mute", 5, "there is no service mute");
+    realserver_kill(&server);
+    realserver_start(&server);
+    must("logs", args);
+    assert_has(h.said, "first words\n");
+    assert_has(h.said, "last words\n");
 }
 
 static void what_needs_a_service_begins_when_it_is_healthy(void **state) {
@@ -411,18 +450,6 @@ static void logs_go_on_across_restarts_and_versions(void **state) {
     assert_int_equal(pclose(f), 0);
 }
 
-/* A script as a service, by its text and further keys of the job. */
-static void deploy_script(const char *name, const char *text, const char *keys, const char *args) {
-    char path[192], all[384];
-    snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
-    FILE *f = fopen(path, "we");
-    assert_non_null(f);
-    fprintf(f, "jobs:\n  %s:\n    service:\n      script: {name: s.sh, text: '%s'}\n%s", name, text, keys);
-    (void)fclose(f);
-    snprintf(all, sizeof all, "%s %s", path, args);
-    must("deploy", all);
-}
-
 static void the_newest_of_a_long_log_can_be_read_while_it_runs(void **state) {
     (void)state;
     deploy_script("chatty", "seq 10000; echo the last; exec sleep 1000", "    log_limit: 4KiB\n", "");
@@ -499,6 +526,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_service_without_a_port_is_healthy_when_it_stays),
         cmocka_unit_test(a_version_that_fails_gives_way_to_the_one_before),
         cmocka_unit_test(a_first_version_that_ends_is_told_with_its_reason),
+        cmocka_unit_test(what_a_failed_deployment_wrote_can_still_be_read),
         cmocka_unit_test(what_needs_a_service_begins_when_it_is_healthy),
         cmocka_unit_test(stop_start_and_restart),
         cmocka_unit_test(nonsense_is_refused_in_words),
