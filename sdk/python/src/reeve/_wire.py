@@ -387,6 +387,7 @@ class List(TypedDict, total=False):
     items_of: str
     job: str
     label: str
+    newest: bool
 
 
 class Listed(TypedDict, total=False):
@@ -1298,6 +1299,7 @@ class End(TypedDict, total=False):
     hit_count: int
     throttled_ms: int
     unkept: str
+    retry_after_ms: int
 
 
 class EndAck(TypedDict, total=False):
@@ -1679,6 +1681,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "items_of", "text", ""),
         (14, "job", "text", ""),
         (15, "label", "text", ""),
+        (16, "newest", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -2476,6 +2479,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (17, "hit_count", "uint", ""),
         (18, "throttled_ms", "uint", ""),
         (19, "unkept", "text", ""),
+        (20, "retry_after_ms", "uint", ""),
     ),
     "end_ack": (
         (1, "attempt", "message", "attempt"),
