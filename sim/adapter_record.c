@@ -367,6 +367,7 @@ static void ended(const struct rec_ended *r, struct trace_entry *e) {
         .exit_code = r->exit_code,
         .fatal = r->fatal,
         .again_ms = r->again_ms,
+        .retry_after_ms = r->retry_after_ms,
     };
 }
 

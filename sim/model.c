@@ -271,8 +271,12 @@ static int64_t backoff_ms(const struct trace_job *spec, uint32_t used) {
     return wait < spec->backoff_cap_ms ? wait : spec->backoff_cap_ms;
 }
 
-static void attempt_failed(struct model *m, struct model_flow *f, struct model_job *j, bool fatal,
-                           enum trace_state state, enum trace_cause cause) {
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static void attempt_failed(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
+                           bool fatal, enum trace_state state, enum trace_cause cause) {
     j->used++;
     if (fatal || j->used > j->spec.retries) {
         model_rules_end(m, f, j, state, cause);
@@ -281,8 +285,10 @@ static void attempt_failed(struct model *m, struct model_flow *f, struct model_j
     }
     j->stop = TX_NONE;
     j->waits_for_time = true;
-    j->due_least_ms = m->time_ms + backoff_ms(&j->spec, j->used);
-    j->due_most_ms = j->due_least_ms + (j->spec.backoff_jitter_ms > 0 ? j->spec.backoff_jitter_ms - 1 : 0);
+    int64_t wait_ms = backoff_ms(&j->spec, j->used);
+    int64_t jitter_ms = j->spec.backoff_jitter_ms > 0 ? j->spec.backoff_jitter_ms - 1 : 0;
+    j->due_least_ms = m->time_ms + later(wait_ms, r->retry_after_ms);
+    j->due_most_ms = m->time_ms + later(wait_ms + jitter_ms, r->retry_after_ms);
     model_rules_move(m, j, TS_WAITING);
 }
 
@@ -371,10 +377,10 @@ static void end_unstopped(struct model *m, struct model_flow *f, struct model_jo
     bool fatal = r->fatal || (r->outcome == TO_EXIT && is_fatal_exit(&j->spec, r->exit_code));
     switch (r->outcome) {
     case TO_OK: attempt_succeeded(m, f, j); return;
-    case TO_EXIT: attempt_failed(m, f, j, fatal, TS_FAILED, TC_EXIT); return;
+    case TO_EXIT: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_EXIT); return;
     case TO_LOST:
-    case TO_STOPPED: attempt_failed(m, f, j, fatal, TS_FAILED, TC_LOST); return;
-    case TO_REFUSED: attempt_failed(m, f, j, fatal, TS_FAILED, TC_REJECTED); return;
+    case TO_STOPPED: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_LOST); return;
+    case TO_REFUSED: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_REJECTED); return;
     case TO_COUNT: break;
     }
     PANIC("no such outcome");
@@ -411,13 +417,13 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
         if (ok)
             attempt_succeeded(m, f, j);
         else
-            attempt_failed(m, f, j, r->fatal, TS_TIMED_OUT, TC_RUN_TIMEOUT);
+            attempt_failed(m, f, j, r, r->fatal, TS_TIMED_OUT, TC_RUN_TIMEOUT);
         return true;
     case TX_DISPATCH_TIMEOUT:
         if (ok)
             attempt_succeeded(m, f, j);
         else
-            attempt_failed(m, f, j, r->fatal, TS_FAILED, TC_DISPATCH);
+            attempt_failed(m, f, j, r, r->fatal, TS_FAILED, TC_DISPATCH);
         return true;
     case TX_MOVE:
     case TX_COUNT: break;

@@ -331,6 +331,7 @@ struct trace_attempt {
     uint32_t exit_code;
     bool fatal;
     int64_t again_ms; /* ended: it is not over, and asked again then; 0 = it is */
+    int64_t retry_after_ms; /* ended: a retry waits at least so long */
 };
 
 struct trace_due_of {

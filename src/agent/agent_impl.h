@@ -115,6 +115,8 @@ CHECKED enum err workload_probe(struct agent *a, struct attempt *t, struct proc_
 /* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
  * large, and then among what is to be kept as blobs. */
 CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
+/* Of an http job that failed: how long the server that it asked wants to be left alone; 0 = it does not say. */
+uint32_t workload_retry_ms(struct agent *a, const struct attempt *t);
 /* Whether a child that stood in for its program could not do it, by exit code PROC_REFUSED; and its words. */
 bool workload_refused(struct agent *a, struct attempt *t, struct why *ret);
 struct slice workload_short_name(struct slice job); /* without its flow */

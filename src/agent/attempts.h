@@ -42,6 +42,7 @@ struct attempt {
     uint8_t phase; /* enum wire_held_phase */
     bool is_used;
     bool is_exclusive;
+    bool is_http;     /* its child may say when to come again */
     bool is_stopping; /* by the server: it ends STOPPED */
     bool is_dropped;  /* not ours any more: not a word about it */
     bool is_overdue;  /* stopped by the worker itself, for its run timeout */

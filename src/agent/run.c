@@ -254,6 +254,7 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
         end.outcome = WIRE_OUTCOME_REFUSED;
         end.reason = slice_str(why.text);
     }
+    if (t->is_http && end.outcome == WIRE_OUTCOME_EXIT) end.retry_after_ms = workload_retry_ms(a, t);
     process_over(a, t, &end);
 }
 
@@ -416,6 +417,7 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
+    t->is_http = order->kind == WIRE_JOB_HTTP;
     if (e == ERR_OK && order->refusal.len > 0) e = why_set(&why, ERR_INVALID, "%.*s", SLICE_FMT(order->refusal));
     if (e == ERR_OK)
         begin(a, t, order, w);

@@ -5,10 +5,12 @@
  *     SPACE/<script>       a script or an archive that came with the job
  *     SPACE/inputs.json    what its parents left, an object by their names; $REEVE_INPUTS
  *     SPACE/request        of an http job, for the child that makes it
+ *     SPACE/retry-after    from that child: how long the server wants to be left alone, in ms
  *     SPACE/output.json    what it leaves for its children; $REEVE_OUTPUT
  *     .shared/TENANT/      or: where jobs start that share a directory
  *     .titan_workspace/    or: scripts of Titan's dialect, and where they start (titan_place.h) */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "agent_impl.h"
 #include "blobs.h"
@@ -22,6 +24,7 @@
 #define OUTPUT_FILE "output.json"
 #define INPUTS_FILE "inputs.json"
 #define REQUEST_FILE "request"
+#define RETRY_AFTER_FILE "retry-after"
 #define INPUTS_BYTES_MAX (16u << 20)
 #define ARGS_MAX 100000u
 #define ARGS_OURS_MAX 12u /* what we put before them */
@@ -131,17 +134,19 @@ static enum err script_make(struct agent *a, struct attempt *t, struct slice ten
 static enum err request_make(struct agent *a, struct attempt *t, const struct wire_run *run, const char **argv,
                              uint32_t *count, struct why *why) {
     struct buf b;
-    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
+    char *path = arena_alloc(&a->arena, SPACE_PATH_MAX), *retry_after = arena_alloc(&a->arena, SPACE_PATH_MAX);
     if (run->http.count == 0) return why_set(why, ERR_INVALID, "there is no request");
     buf_init(&b, 2 * WIRE_BODY_MAX);
     tlv_encode(&wire_http_desc, run->http.at, &b);
     enum err e = a->w.space->ops->write(a->w.space, t->space, REQUEST_FILE, buf_slice(&b), false, why);
     buf_fini(&b);
     a->w.space->ops->path(a->w.space, t->space, REQUEST_FILE, path);
+    a->w.space->ops->path(a->w.space, t->space, RETRY_AFTER_FILE, retry_after);
     argv[(*count)++] = PROC_SELF;
     argv[(*count)++] = "--child-http";
     argv[(*count)++] = path;
     argv[(*count)++] = a->o.http_private != NULL ? a->o.http_private : "";
+    argv[(*count)++] = retry_after;
     return e;
 }
 
@@ -482,6 +487,15 @@ enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, 
     }
     buf_fini(&b);
     return e == ERR_NOT_FOUND ? ERR_OK : e; /* none: it has nothing to say */
+}
+
+uint32_t workload_retry_ms(struct agent *a, const struct attempt *t) {
+    struct why ignored;
+    uint8_t text[16] = {0};
+    struct buf b = {text, 0, sizeof text - 1, sizeof text - 1, false};
+    if (a->w.space->ops->read(a->w.space, t->space, RETRY_AFTER_FILE, &b, &ignored) != ERR_OK) return 0;
+    unsigned long long ms = strtoull((const char *)text, NULL, 10);
+    return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
 }
 
 bool workload_refused(struct agent *a, struct attempt *t, struct why *ret) {

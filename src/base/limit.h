@@ -48,6 +48,7 @@
     X(reason_bytes_max,            1024,           0,     4096,           "bytes",  "a reason given with a verdict, a cancel or a failure") \
     X(constraints_bytes_max,       16384,          0,     65536,          "bytes",  "constraints put on a job by a verdict") \
     X(retries_max,                 1000,           0,     65000,          "tries",  "retries of one job") \
+    X(retry_after_ms_max,          3600000,        0,     2592000000,     "ms",     "how long a retry of an http job waits at most because the server said so (Retry-After); 0: as its backoff says") \
     X(priority_max,                1000,           2,     65534,          "levels", "highest priority a job may ask for; one level above is reserved") \
     X(delay_ms_max,                31622400000,    1000,  315576000000,   "ms",     "a delay, a timeout or a wait") \
     X(lease_ms,                    30000,          100,   3600000,        "ms",     "silence after which a worker's jobs are given away") \

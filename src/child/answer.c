@@ -2,6 +2,7 @@
 #include "answer.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "json.h"
 #include "json_read.h"
@@ -80,6 +81,49 @@ struct slice answer_header(const struct answer *a, const char *name) {
     for (uint32_t i = 0; i < a->header_count; i++)
         if (slice_eq(a->headers[i].name, slice_str(name))) return a->headers[i].value;
     return (struct slice){0};
+}
+
+/* ---- when to come again ---- */
+
+/* The three ways to write a date (RFC 9110, 5.6.7). */
+static bool date_read(struct slice text, int64_t *ret_s) {
+    static const char *const formats[] = {"%a, %d %b %Y %H:%M:%S GMT", "%a, %d-%b-%y %H:%M:%S GMT",
+                                          "%a %b %d %H:%M:%S %Y"};
+    char date[64];
+    if (text.len == 0 || text.len >= sizeof date || memchr(text.ptr, 0, text.len) != NULL) return false;
+    memcpy(date, text.ptr, text.len);
+    date[text.len] = 0;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct tm parts = {0};
+        const char *end = strptime(date, formats[i], &parts);
+        if (end == NULL || *end != 0) continue;
+        *ret_s = (int64_t)timegm(&parts);
+        return true;
+    }
+    return false;
+}
+
+/* Digits and nothing else; a number that is too large becomes the largest. */
+static bool seconds_read(struct slice text, int64_t *ret_s) {
+    int64_t s = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
+        if (s <= ANSWER_RETRY_MS_MAX) s = s * 10 + (text.ptr[i] - '0');
+    }
+    *ret_s = s;
+    return text.len > 0;
+}
+
+uint32_t answer_retry_ms(const struct answer *a, int64_t now_s) {
+    struct slice text = answer_header(a, "retry-after");
+    int64_t wait_s = 0, at_s = 0;
+    if (!seconds_read(text, &wait_s)) {
+        if (!date_read(text, &at_s)) return 0;
+        (void)date_read(answer_header(a, "date"), &now_s);
+        wait_s = at_s - now_s;
+    }
+    if (wait_s <= 0) return 0;
+    return wait_s < ANSWER_RETRY_MS_MAX / 1000 ? (uint32_t)(wait_s * 1000) : ANSWER_RETRY_MS_MAX;
 }
 
 /* ---- the body ---- */

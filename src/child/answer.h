@@ -9,7 +9,8 @@
 #include "err.h"
 
 #define ANSWER_HEADERS_MAX 128u
-#define ANSWER_HEAD_BYTES_MAX 65536u /* names and values together: more is no head but an attack */
+#define ANSWER_RETRY_MS_MAX UINT32_MAX /* about 50 days */
+#define ANSWER_HEAD_BYTES_MAX 65536u   /* names and values together: more is no head but an attack */
 
 struct answer_header {
     struct slice name, value; /* the name in small letters */
@@ -33,6 +34,9 @@ void answer_again(struct answer *a);
 /* False: it goes beyond a limit, or the file cannot be written; `why` says so. */
 bool answer_head_line(struct answer *a, struct slice line);
 bool answer_body(struct answer *a, struct slice bytes);
+/* How long the server wants to be left alone, by its Retry-After: seconds, or a date, which is compared with the
+ * server's own clock (its Date) or, without one, with `now_s`. 0: it does not say, or the time is over. */
+uint32_t answer_retry_ms(const struct answer *a, int64_t now_s);
 struct slice answer_header(const struct answer *a, const char *name); /* empty: there is none */
 /* {"status":200,"url":"…","headers":{…},"json":…}; `saved`: the name of the file, or empty. */
 void answer_tell(const struct answer *a, uint32_t status, struct slice url, struct slice saved, struct buf *out);

@@ -27,7 +27,8 @@
 
 struct request {
     struct wire_http http;
-    const char *allowed; /* addresses that are not public */
+    const char *allowed;     /* addresses that are not public */
+    const char *retry_after; /* a file; NULL = nobody wants to know */
     struct arena arena;
     struct curllib lib;
     CURL *curl;
@@ -351,14 +352,24 @@ static enum err tell(struct request *r, long status, struct why *why) {
     return good ? ERR_OK : why_set(why, ERR_IO, "the outputs cannot be written: %s", strerror(errno));
 }
 
+/* Without it the next attempt comes as the job says: nothing fails for that. */
+static void tell_retry(const struct request *r) {
+    uint32_t wait_ms = answer_retry_ms(&r->answer, (int64_t)time(NULL));
+    FILE *f = wait_ms > 0 && r->retry_after != NULL ? fopen(r->retry_after, "we") : NULL;
+    if (f == NULL) return;
+    fprintf(f, "%u", wait_ms);
+    fclose(f);
+}
+
 static int answered(struct request *r, long status, int64_t began_ms) {
     struct why why = {{0}};
     int code = judge(&r->http, (uint32_t)status);
     struct slice later = answer_header(&r->answer, "retry-after");
     printf("%s %.*s: %ld, %llu bytes in %lld ms\n", r->method, SLICE_FMT(r->http.url), status,
            (unsigned long long)r->answer.bytes, (long long)(now_ms() - began_ms));
-    if (code == CHILD_HTTP_AGAIN && later.len > 0) printf("the server says: retry after %.*s\n", SLICE_FMT(later));
+    if (code != CHILD_HTTP_OK && later.len > 0) printf("the server says: retry after %.*s\n", SLICE_FMT(later));
     if (code == CHILD_HTTP_OK) return tell(r, status, &why) == ERR_OK ? CHILD_HTTP_OK : refuse("http", &why);
+    tell_retry(r);
     struct slice shown = buf_slice(&r->answer.body);
     if (shown.len > 2000) shown.len = 2000; /* what a server says about an error fits */
     fprintf(stderr, "http: %ld is not among the expected answers\n%.*s\n", status, SLICE_FMT(shown));
@@ -410,7 +421,7 @@ static void confine(const struct child_world *world) {
 }
 
 int child_http(const struct child_world *world, int count, char **args) {
-    struct request r = {.allowed = count > 1 ? args[1] : ""};
+    struct request r = {.allowed = count > 1 ? args[1] : "", .retry_after = count > 2 ? args[2] : NULL};
     struct why why = {{0}};
     arena_init(&r.arena, 65536, (size_t)1 << 28);
     enum err e = count > 0 ? request_read(args[0], &r, &why) : why_set(&why, ERR_INVALID, "there is no request");

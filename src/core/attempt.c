@@ -160,7 +160,7 @@ enum job_cause attempt_cause(enum stop_cause stop, enum outcome outcome) {
     PANIC("a failure of no kind");
 }
 
-static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal) {
+static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal, int64_t retry_after_ms) {
     struct job *j = job_at(s, job);
     const struct options *o = job_options(s, j);
     uint32_t budget = o->retries + (MUTANT(retry_past_budget) ? 1u : 0u);
@@ -170,7 +170,8 @@ static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal
         if (fatal) saga_fail(s, job);
         return;
     }
-    j->due.ms = s->now.ms + backoff_ms(o, j->used, s->seed, job_ref_of(s, j));
+    int64_t wait_ms = backoff_ms(o, j->used, s->seed, job_ref_of(s, j));
+    j->due.ms = s->now.ms + (wait_ms > retry_after_ms ? wait_ms : retry_after_ms);
     j->flags |= JOBF_TIMED;
     j->flags &= (uint8_t)~JOBF_PREFER_OVER;
     job_move(s, job, JOB_WAITING, cause);
@@ -223,7 +224,7 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     case END_FAILURE: {
         /* the exit code of an attempt that was stopped is the stop's, not the job's */
         bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));
-        fail(s, job, attempt_cause(stop, rec->outcome), fatal);
+        fail(s, job, attempt_cause(stop, rec->outcome), fatal, rec->retry_after_ms);
         break;
     }
     }

@@ -162,6 +162,7 @@ struct cmd_attempt { /* started, progress, health, done */
     bool fatal; /* a failure that no further attempt can mend */
     struct rec_usage usage;
     bool again; /* of an external job, with a good outcome: it is not over yet */
+    uint32_t retry_after_ms; /* a failure: no further attempt before that, within the limit */
 };
 
 struct cmd_verdict {

@@ -238,6 +238,13 @@ static enum err check_result(struct decision *d, const struct cmd_attempt *c) {
     return ERR_OK;
 }
 
+/* What somebody else's server says is obeyed up to a limit of our own: it does not hold a job for ever. */
+static uint32_t retry_after_ms(const struct decision *d, const struct cmd_attempt *c) {
+    if (c->outcome != OUTCOME_EXIT) return 0;
+    return c->retry_after_ms < d->limits->retry_after_ms_max ? c->retry_after_ms
+                                                             : (uint32_t)d->limits->retry_after_ms_max;
+}
+
 /* The same word twice gets the same answer: the first acknowledgement may have been lost on its way. */
 static bool acknowledged_before(const struct state *s, const struct cmd_attempt *c) {
     uint32_t job = job_find(s, c->job), flow = job ? 0 : flow_find(s, c->job.flow);
@@ -277,6 +284,7 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->artifacts.files = c->artifacts;
     rec->usage = c->usage;
     rec->usage.unkept = utf8_cut(c->usage.unkept, UNKEPT_BYTES_MAX);
+    rec->retry_after_ms = retry_after_ms(d, c);
     rec->again_ms = c->again ? outside_again_ms(d->state, j, d->in->wall) : 0;
     return ERR_OK;
 }

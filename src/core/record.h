@@ -296,6 +296,7 @@ struct rec_ended {
     struct rec_artifacts artifacts; /* durable on the server before this record, as is a result that is a blob */
     struct rec_usage usage;
     int64_t again_ms; /* an external job is not over yet: when it is asked again; 0 = it is */
+    uint32_t retry_after_ms; /* a retry waits at least so long, and as long as its backoff */
 };
 
 /* What a due job was waiting for. */

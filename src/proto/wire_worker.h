@@ -195,6 +195,7 @@ struct wire_end {
     uint32_t hit_count;    /* processes killed for their memory, forks refused */
     uint64_t throttled_ms; /* held back by its limit of cpu */
     struct slice unkept;   /* which limits this worker could not keep, or not in full: for people */
+    uint32_t retry_after_ms; /* a failure: a server that it asked wants no further attempt before; 0 = does not say */
 };
 
 struct wire_done {

@@ -156,6 +156,21 @@ static void what_may_pass_is_tried_again_and_what_cannot_is_not(void **state) {
     assert_has(said("show @/d", id), "2 of 2"); /* the job knows better */
 }
 
+/* A server that says when to come again is not asked before, however short the backoff of the job is. */
+static void a_retry_comes_no_earlier_than_the_server_says(void **state) {
+    (void)state;
+    const char *id = run("defaults: {backoff: {base: 10ms, cap: 10ms, jitter: 1ms}}\n"
+                         "jobs:\n"
+                         "  a: {http: {url: '@/later/2/x', allow_private: true}}\n",
+                         0);
+    const char *shown = said("show @/a", id), *text = strstr(shown, "\"text\":\"after ");
+    assert_has(shown, "2 of 4");
+    assert_non_null(text);
+    long after_ms = strtol(text + strlen("\"text\":\"after "), NULL, 10);
+    if (after_ms < 2000) fail_msg("asked again after %ld ms", after_ms);
+    assert_has(said("logs @/a --attempt 1", id), "retry after 2");
+}
+
 /* ---- limits ---- */
 
 static void answers_beyond_limits_are_cut_off(void **state) {
@@ -355,6 +370,7 @@ int main(void) {
         TEST(outputs_of_others_go_into_requests),
         TEST(plain_and_binary_answers),
         TEST(what_may_pass_is_tried_again_and_what_cannot_is_not),
+        TEST(a_retry_comes_no_earlier_than_the_server_says),
         TEST(answers_beyond_limits_are_cut_off),
         TEST(a_secret_host_is_not_shown),
         TEST(only_listed_private_addresses_and_only_if_the_job_says_so),

@@ -42,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (good) good = answer_body(&a, slice_of(data + at, size - at));
     ENSURE(good == (a.why.text[0] == 0));
     buf_init(&out, (size_t)1 << 24);
+    (void)answer_retry_ms(&a, 0);
     answer_tell(&a, 200, SLICE("http://x/${A}"), (struct slice){0}, &out);
     ENSURE(!out.full);
     if (good) check_json(buf_slice(&out));

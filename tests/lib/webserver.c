@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "buf.h"
@@ -25,10 +26,11 @@
 #define NAMES_MAX 64
 #define REQUEST_BYTES_MAX (1u << 20)
 
-/* How often each path was asked for; shared by all that answer. */
+/* How often each path was asked for, and when first; shared by all that answer. */
 struct counted {
     char path[256];
     int count;
+    int64_t first_ms;
 };
 static struct counted *counts;
 
@@ -94,14 +96,23 @@ static void echo(int fd, const struct asked *a) {
     buf_fini(&out);
 }
 
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* Counts from 1; requests come one after the other often enough, and the lock is for when they do not. */
-static int count_of(const char *log, const char *path) {
+static int count_of(const char *log, const char *path, int64_t *ret_since_ms) {
     int lock = open(log, O_RDONLY | O_CREAT | O_CLOEXEC, 0600), n = 0;
+    int64_t now = now_ms();
     flock(lock, LOCK_EX);
     for (int i = 0; i < NAMES_MAX; i++) {
         if (counts[i].path[0] != 0 && strcmp(counts[i].path, path) != 0) continue;
         snprintf(counts[i].path, sizeof counts[i].path, "%s", path);
         n = ++counts[i].count;
+        if (n == 1) counts[i].first_ms = now;
+        *ret_since_ms = now - counts[i].first_ms;
         break;
     }
     close(lock);
@@ -119,15 +130,22 @@ static void for_ever(int fd, const char *head, const char *piece, int pause_ms) 
 static void route(int fd, const char *log, const struct asked *a) {
     char line[4200];
     int n = 0;
+    int64_t since_ms = 0;
     if (strncmp(a->path, "/echo", 5) == 0) {
         echo(fd, a);
     } else if (sscanf(a->path, "/status/%d", &n) == 1) {
         answer(fd, n, "", SLICE("it is what it is"));
     } else if (sscanf(a->path, "/flaky/%d/", &n) == 1) {
-        bool good = count_of(log, a->path) > n;
+        bool good = count_of(log, a->path, &since_ms) > n;
         answer(fd, good ? 200 : 503, good ? "" : "Retry-After: 1\r\n", good ? SLICE("at last") : SLICE("not now"));
+    } else if (sscanf(a->path, "/later/%d/", &n) == 1) {
+        bool good = count_of(log, a->path, &since_ms) > 1;
+        snprintf(line, sizeof line, "Retry-After: %d\r\n", n);
+        char text[64];
+        snprintf(text, sizeof text, "after %lld ms", (long long)since_ms);
+        answer(fd, good ? 200 : 503, good ? "" : line, slice_str(text));
     } else if (sscanf(a->path, "/job/%d/", &n) == 1) {
-        bool done = count_of(log, a->path) > n;
+        bool done = count_of(log, a->path, &since_ms) > n;
         answer(fd, 200, "", done ? SLICE("{\"state\": \"done\", \"answer\": 42}") : SLICE("{\"state\": \"running\"}"));
     } else if (strncmp(a->path, "/goto?", 6) == 0 || strncmp(a->path, "/goto307?", 9) == 0) {
         snprintf(line, sizeof line, "Location: %s\r\n", strchr(a->path, '?') + 1);

@@ -3,6 +3,7 @@
  *     /echo            200, JSON: method, path, headers and body of the request
  *     /status/N        answers with that status
  *     /flaky/N/NAME    503 with Retry-After the first N times, then 200
+ *     /later/N/NAME    503 with Retry-After: N the first time, then 200: how long after the first
  *     /job/N/NAME      {"state": "running"} the first N times, then {"state": "done", "answer": 42}
  *     /goto?URL        302 to that URL; /goto307?URL 307
  *     /huge            a body that never ends

@@ -11,6 +11,47 @@ static void submit_chain(struct rig *r, uint32_t retries) {
     assert_ok(rig_submit(r, &o, jobs, 3));
 }
 
+/* ---- when a retry comes ---- */
+
+static int64_t wait_after(struct rig *r, uint64_t flow, uint32_t attempt, uint32_t retry_after_ms) {
+    struct command cmd = {.kind = CMD_DONE};
+    cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"),
+                                          .incarnation = 1,
+                                          .job = ref_of(flow, 0),
+                                          .attempt = attempt,
+                                          .outcome = OUTCOME_EXIT,
+                                          .exit_code = 75,
+                                          .retry_after_ms = retry_after_ms};
+    assert_ok(rig_command(r, &cmd));
+    assert_int_equal(rig_state(r, flow, 0), JOB_WAITING);
+    int64_t wait_ms = rig_why(r, flow, 0).until.ms - r->in.wall.ms;
+    rig_tick(r, wait_ms - 1);
+    assert_int_equal(rig_state(r, flow, 0), JOB_WAITING);
+    rig_tick(r, 1);
+    assert_int_equal(rig_state(r, flow, 0), JOB_DISPATCHED);
+    return wait_ms;
+}
+
+static void a_retry_waits_for_its_backoff_and_as_long_as_it_was_told(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.retries = 10;
+    o.backoff_base_ms = o.backoff_cap_ms = 100;
+    o.backoff_jitter_ms = 0;
+    r->limits.retry_after_ms_max = 3000;
+    rig_crash(r); /* limits count from a start on */
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(rig_submit(r, &o, (const char *const[]){"a"}, 1));
+    assert_int_equal(wait_after(r, 1, 1, 0), 100);
+    assert_int_equal(wait_after(r, 1, 2, 99), 100);
+    assert_int_equal(wait_after(r, 1, 3, 2000), 2000);
+    assert_int_equal(wait_after(r, 1, 4, UINT32_MAX), 3000);
+    r->limits.retry_after_ms_max = 0;
+    rig_crash(r);
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_int_equal(wait_after(r, 1, 5, 2000), 100);
+}
+
 /* ---- on_upstream against every end of a parent ---- */
 
 /* Brings job 0 of a fresh two-job flow to the wanted end. */
@@ -570,6 +611,7 @@ static void a_read_changes_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        RIG_TEST(a_retry_waits_for_its_backoff_and_as_long_as_it_was_told),
         RIG_TEST(every_end_against_every_rule),
         RIG_TEST(ends_of_flows),
         RIG_TEST(cancel_of_a_job),

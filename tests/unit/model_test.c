@@ -344,6 +344,17 @@ static void retries_back_off_and_run_out(void **state) {
     assert_int_equal(get(0).attempt, 4);
 }
 
+static void a_retry_waits_as_long_as_it_was_told(void **state) {
+    (void)state;
+    SUBMIT({.retries = 3, .backoff_base_ms = SECOND, .backoff_cap_ms = SECOND});
+    start(0, 1);
+    SAY(.kind = TR_ENDED, ATTEMPT(0, 1, .outcome = TO_EXIT, .retry_after_ms = 3 * SECOND));
+    assert_int_equal(get(0).due_ms, now + 3 * SECOND);
+    now += 3 * SECOND;
+    due(0, TD_START);
+    is(0, TS_READY, TC_NONE);
+}
+
 static void each_failure_has_its_cause(void **state) {
     (void)state;
     SUBMIT({PLAIN}, {PLAIN}, {PLAIN}, {PLAIN});
@@ -958,7 +969,8 @@ int main(void) {
         T(foreign_parent_counts_by_its_end), T(foreign_parent_counts_by_what_was_seen),
         T(foreign_parent_counts_once), T(delay_counts_from_readiness), T(times_in_the_past_do_not_wait),
         T(deadline_is_final_for_what_does_not_run), T(start_within_fails_a_ready_job), T(states_follow_the_attempt),
-        T(retries_back_off_and_run_out), T(each_failure_has_its_cause), T(fatal_ends_are_not_retried),
+        T(retries_back_off_and_run_out), T(a_retry_waits_as_long_as_it_was_told),
+        T(each_failure_has_its_cause), T(fatal_ends_are_not_retried),
         T(stop_cause_decides), T(success_may_beat_a_stop), T(timeouts_are_retried_deadlines_are_not),
         T(stronger_stop_stays), T(paused_flow_gets_no_worker), T(cancel_of_a_running_job_waits_for_its_end),
         T(cancel_of_a_flow_spares_nobody), T(cancel_reaches_a_job_under_judgement), T(gates_come_in_order),

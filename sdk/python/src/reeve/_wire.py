@@ -1299,6 +1299,7 @@ class End(TypedDict, total=False):
     hit_count: int
     throttled_ms: int
     unkept: str
+    retry_after_ms: int
 
 
 class EndAck(TypedDict, total=False):
@@ -2478,6 +2479,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (17, "hit_count", "uint", ""),
         (18, "throttled_ms", "uint", ""),
         (19, "unkept", "text", ""),
+        (20, "retry_after_ms", "uint", ""),
     ),
     "end_ack": (
         (1, "attempt", "message", "attempt"),
