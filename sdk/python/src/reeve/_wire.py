@@ -387,6 +387,7 @@ class List(TypedDict, total=False):
     items_of: str
     job: str
     label: str
+    newest: bool
 
 
 class Listed(TypedDict, total=False):
@@ -1489,6 +1490,7 @@ class Options(TypedDict, total=False):
     poll_ms: int
     poll_cap_ms: int
     token_rights: int
+    free_losses: int
 
 
 class Job(TypedDict, total=False):
@@ -1679,6 +1681,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "items_of", "text", ""),
         (14, "job", "text", ""),
         (15, "label", "text", ""),
+        (16, "newest", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -2650,6 +2653,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (59, "poll_ms", "uint", ""),
         (60, "poll_cap_ms", "uint", ""),
         (61, "token_rights", "uint", ""),
+        (62, "free_losses", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
