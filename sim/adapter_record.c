@@ -159,6 +159,7 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->poll_cap_ms = o->poll_cap_ms;
     ret->priority = o->priority;
     ret->retries = o->retries;
+    ret->free_losses = o->free_losses;
     ret->backoff_base_ms = o->backoff_base_ms;
     ret->backoff_cap_ms = o->backoff_cap_ms;
     ret->backoff_jitter_ms = o->backoff_jitter_ms;

@@ -54,7 +54,8 @@ static bool assigned(const struct check_history *h, const struct trace_entry *e,
         const struct check_attempt *a = &j->attempts[i];
         if (a->attempt >= r->attempt) return check_object(text, NAME " comes after #%u", NAME_OF(r), a->attempt);
         if (a->ended_lsn == 0) return check_object(text, NAME " given away while #%u is open", NAME_OF(r), a->attempt);
-        if (!check_history_was_reset(f, a->assigned_lsn, e->lsn)) used++;
+        bool free = (a->outcome == TO_LOST || a->outcome == TO_STOPPED) && a->attempt <= j->free_losses;
+        if (!check_history_was_reset(f, a->assigned_lsn, e->lsn) && !free) used++;
         if (a->again) used = 0; /* it went well: what goes wrong in a row counts */
     }
     if (used >= budget)

@@ -117,6 +117,7 @@ static void fill_job(struct check_job *j, const struct trace_job *spec, uint64_t
         .kind = spec->kind,
         .on_upstream = spec->on_upstream,
         .retries = spec->retries,
+        .free_losses = spec->free_losses,
         .gates = spec->gates,
         .exclusive = spec->exclusive,
         .cpu_milli = spec->cpu_milli,

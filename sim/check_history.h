@@ -38,7 +38,7 @@ struct check_job {
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     enum trace_job_kind kind;
     enum trace_upstream on_upstream;
-    uint32_t retries;
+    uint32_t retries, free_losses;
     uint32_t gates; /* TRACE_GATE_BITs */
     bool exclusive;
     uint32_t cpu_milli, gpus;

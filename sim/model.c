@@ -379,7 +379,15 @@ static void end_unstopped(struct model *m, struct model_flow *f, struct model_jo
     case TO_OK: attempt_succeeded(m, f, j); return;
     case TO_EXIT: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_EXIT); return;
     case TO_LOST:
-    case TO_STOPPED: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_LOST); return;
+    case TO_STOPPED:
+        if (!fatal && r->attempt <= j->spec.free_losses) { /* not its fault: it goes on where it was */
+            j->waits_for_time = true;
+            model_rules_move(m, j, TS_WAITING);
+            model_rules_time_passed(m, f, j);
+            return;
+        }
+        attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_LOST);
+        return;
     case TO_REFUSED: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_REJECTED); return;
     case TO_COUNT: break;
     }

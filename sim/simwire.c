@@ -162,7 +162,8 @@ static void options_of(struct arena *a, const struct options *o, struct wire_opt
                                  .calls = o->calls,
                                  .poll_ms = o->poll_ms,
                                  .poll_cap_ms = o->poll_cap_ms,
-                                 .token_rights = o->token_rights};
+                                 .token_rights = o->token_rights,
+                                 .free_losses = o->free_losses};
     demand_of(a, &o->demand, &ret->demand);
 }
 

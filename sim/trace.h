@@ -137,6 +137,7 @@ struct trace_job {
     enum trace_job_kind kind;
     uint32_t priority;
     uint32_t retries;
+    uint32_t free_losses; /* attempts up to this number cost none of them when they are lost */
     uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
     enum trace_upstream on_upstream;
     bool exclusive;

@@ -270,6 +270,7 @@ static const struct remark remarks[] = {
     {"options.calls", "external: it has attempts, by the steps of its body"},
     {"options.poll_ms", "external: how long until it is asked again; 0: never"},
     {"options.poll_cap_ms", "external: the time between polls doubles up to this"},
+    {"options.free_losses", "attempts up to this number cost no retry when their worker is lost, and the job is ready again at once; 0 = every one does"},
     {"options.token_rights", "bits of what the job's token may do in its tenant: 1 read, 2 submit (and read)"},
     {"reason.poll_ms", "wall time at which an external job is asked next"},
     {"complete.token", "of the job: in place of a role"},

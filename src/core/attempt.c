@@ -160,6 +160,17 @@ enum job_cause attempt_cause(enum stop_cause stop, enum outcome outcome) {
     PANIC("a failure of no kind");
 }
 
+/* As if the attempt had not been: no retry is spent, and nothing is waited for. What is asked before it starts is asked
+ * again as after any attempt. */
+static void go_on_after_loss(struct state *s, uint32_t job) {
+    struct job *j = job_at(s, job);
+    j->due = s->now;
+    j->flags |= JOBF_TIMED;
+    j->flags &= (uint8_t)~JOBF_PREFER_OVER;
+    job_move(s, job, JOB_WAITING, CAUSE_LOST);
+    job_advance(s, job);
+}
+
 static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal, int64_t retry_after_ms) {
     struct job *j = job_at(s, job);
     const struct options *o = job_options(s, j);
@@ -224,7 +235,11 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     case END_FAILURE: {
         /* the exit code of an attempt that was stopped is the stop's, not the job's */
         bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));
-        fail(s, job, attempt_cause(stop, rec->outcome), fatal, rec->retry_after_ms);
+        enum job_cause cause = attempt_cause(stop, rec->outcome);
+        if (cause == CAUSE_LOST && !fatal && rec->attempt <= job_options(s, j)->free_losses)
+            go_on_after_loss(s, job);
+        else
+            fail(s, job, cause, fatal, rec->retry_after_ms);
         break;
     }
     }

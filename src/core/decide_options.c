@@ -137,6 +137,8 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
         return refuse(d, ERR_LIMIT, "priority is above %lld (priority_max)", (long long)d->limits->priority_max);
     if (o->retries > d->limits->retries_max)
         return refuse(d, ERR_LIMIT, "more than %lld retries (retries_max)", (long long)d->limits->retries_max);
+    if (o->free_losses > d->limits->retries_max)
+        return refuse(d, ERR_LIMIT, "more than %lld free losses (retries_max)", (long long)d->limits->retries_max);
     if (o->quorum > d->limits->quorum_max)
         return refuse(d, ERR_LIMIT, "a quorum above %lld (quorum_max)", (long long)d->limits->quorum_max);
     if (o->gates & GATE_BIT(GATE_SERVICE)) return refuse(d, ERR_INVALID, "there is no such gate");

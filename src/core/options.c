@@ -82,6 +82,7 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(106, TLV_U32, options, poll_ms),
     TLV_FIELD(107, TLV_U32, options, poll_cap_ms),
     TLV_FIELD(108, TLV_U8, options, token_rights),
+    TLV_FIELD(109, TLV_U32, options, free_losses),
     TLV_FIELD(0, TLV_RAW, options, raw),
 };
 const struct tlv_desc options_desc = TLV_DESC("options", options, options_fields);

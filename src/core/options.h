@@ -114,6 +114,7 @@ struct options {
     int64_t healthy_within_ms; /* from its deployment; else back to the version before */
     uint32_t stop_within_ms;   /* how long a worker may take to confirm that it stopped */
     bool calls;                /* external, as the polls: it has attempts (outside.h) */
+    uint32_t free_losses;      /* its attempts up to this number cost no retry when their worker is lost */
     uint8_t token_rights;      /* TOKEN_ bits; 0 = its own flow, and the store and blobs of its tenant */
     uint32_t poll_ms;          /* external: after which it is asked how it is; 0 = never */
     uint32_t poll_cap_ms;      /* the time between two polls doubles up to this */

@@ -265,7 +265,7 @@ void orion_metrics(struct buf *out, const struct wire_orion *v) {
     put_metric(out, "tasks_completed_total", "counter", "tasks that succeeded", v->completed);
     put_metric(out, "tasks_failed_total", "counter", "tasks that failed for good, those dragged down included",
                v->failed);
-    put_metric(out, "tasks_retried_total", "counter", "attempts after the first of their task", v->retried);
+    put_metric(out, "tasks_retried_total", "counter", "failures of tasks that were tried again", v->retried);
     put_metric(out, "current_queue_size", "gauge", "tasks that are ready and wait for a slot", v->queue_size);
     put_metric(out, "active_workers", "gauge", "slots that run something", v->slots_used);
     put_latency(out, v);

@@ -10,6 +10,11 @@
 #define RETRIES_STANDARD 3
 #define SLEEP_MS 2000
 
+/* Orion puts what its crash interrupted back and counts nothing. With us a task may take its worker down with it:
+ * after so many attempts one more loss costs a retry, as elsewhere. More crashes than that in the life of one task are
+ * not by chance. */
+#define FREE_LOSSES 20u
+
 struct task {
     struct slice id, payload;
     int64_t priority, retries;            /* retries: as sent */
@@ -197,6 +202,7 @@ static uint32_t options_of(const struct dag *d, const struct task *t, struct wir
         .kind = slice_eq(t->payload, SLICE("fail")) ? WIRE_JOB_FAIL : WIRE_JOB_SLEEP,
         .priority = orion_priority(t->priority, d->rules->priority_max),
         .attempts_max = (uint32_t)retries + 1,
+        .free_losses = d->rules->retries_max < FREE_LOSSES ? d->rules->retries_max : FREE_LOSSES,
     };
     for (uint32_t i = 0; i < *count; i++)
         if (list[i].kind == o.kind && list[i].priority == o.priority && list[i].attempts_max == o.attempts_max)

@@ -69,6 +69,7 @@ static const struct tlv_field options_fields[] = {
     TLV_FIELD(59, TLV_U32, wire_options, poll_ms),
     TLV_FIELD(60, TLV_U32, wire_options, poll_cap_ms),
     TLV_FIELD(61, TLV_U8, wire_options, token_rights),
+    TLV_FIELD(62, TLV_U32, wire_options, free_losses),
     TLV_FIELD(0, TLV_RAW, wire_options, raw),
 };
 const struct tlv_desc wire_options_desc = TLV_DESC("options", wire_options, options_fields);

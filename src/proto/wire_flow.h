@@ -70,6 +70,7 @@ struct wire_options {
     bool calls;            /* external, so the next two: it has something done on a worker */
     uint32_t poll_ms;      /* after which it asks how it is; 0 = never */
     uint32_t poll_cap_ms;  /* the time between two polls doubles up to this; 0 = it does not */
+    uint32_t free_losses;  /* attempts up to this number cost no retry when their worker is lost */
     uint8_t token_rights;  /* what the job's token may do in its tenant: 1 read, 2 submit */
     struct slice raw;      /* its bytes as they came; of a set that was made here, none */
 };

@@ -93,6 +93,7 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
     ret->poll_ms = w->poll_ms;
     ret->poll_cap_ms = w->poll_cap_ms;
     ret->token_rights = w->token_rights;
+    ret->free_losses = w->free_losses;
 }
 
 /* Bodies that someone may be asked about carry their hash. */

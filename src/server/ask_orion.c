@@ -112,16 +112,20 @@ static struct slice id_of(const void *ctx, uint32_t value) {
     return w->tasks[value - 1].id;
 }
 
+uint32_t orion_retries(const struct job_view *v) {
+    return v->used < v->options->retries ? v->used : v->options->retries;
+}
+
 static void one_job(void *ctx, const struct job_view *v) {
     struct walk *w = ctx;
-    if (v->attempt > 1) w->view->retried += v->attempt - 1;
+    w->view->retried += orion_retries(v);
     if (w->names != NULL) w->names[w->name_count++].name = v->name;
     if (!w->wants_tasks || w->view->tasks.count == WIRE_ORION_TASKS_MAX) return;
     struct wire_orion_task *t = &w->tasks[w->view->tasks.count++];
     *t = (struct wire_orion_task){.id = v->name,
                                   .dag = w->dag,
                                   .status = slice_str(status_of(v->state)),
-                                  .retry_count = v->attempt > 1 ? v->attempt - 1 : 0,
+                                  .retry_count = orion_retries(v),
                                   .max_retries = v->options->retries,
                                   .dependencies = parents_of(w, v)};
     read_labels(w, v, t);

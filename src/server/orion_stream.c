@@ -158,7 +158,7 @@ static void task_ended(struct server *s, const struct event *v, const struct job
         return;
     }
     e->has_retry = true;
-    e->retry = e->type == ORION_EVENT_RETRY ? v->attempt : v->attempt > 0 ? v->attempt - 1 : 0;
+    e->retry = orion_retries(job);
     e->max_retry = job->options->retries;
 }
 
@@ -178,6 +178,10 @@ static void task_moved(struct server *s, const struct flow_view *flow, const str
         return;
     }
     cascade_flush(s);
+    if (v->to == JOB_WAITING && v->cause == CAUSE_LOST && v->attempt <= job.options->free_losses) {
+        (void)slot_leave(stream_of(s), v->job); /* put back, and no retry: Orion says nothing either */
+        return;
+    }
     if (v->to == JOB_DISPATCHED) {
         e.type = ORION_EVENT_STARTED;
         e.worker = slot_of(stream_of(s), v->job);

@@ -6,6 +6,7 @@
 #include "wire_orion.h"
 
 bool orion_is_dag(struct server *s, flow_id flow); /* it came by this dialect; uses s->show */
+uint32_t orion_retries(const struct job_view *v); /* as Orion counts them: what was lost with a worker is none */
 /* Of a tenant; uses s->show. */
 void orion_view_numbers(struct server *s, struct slice tenant, struct wire_orion *ret);
 

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "realcli.h"
 #include "realserver.h"
+#include "realworker.h"
 #include "webclient.h"
 
 static struct realcli up;
@@ -208,6 +210,51 @@ static void without_guests_everyone_needs_a_token(void **state) {
     realserver_remove(&s);
 }
 
+static void state_until(const char *words, char *ret, size_t room) {
+    struct webclient c;
+    time_t end = time(NULL) + 60;
+    for (ret[0] = 0; strstr(ret, words) == NULL;) {
+        assert_true(time(NULL) < end);
+        webclient_open(&c, "127.0.0.1:18972", NULL);
+        snprintf(ret, room, "%s", webclient_ask(&c, "GET", "/api/v1/dag/state", NULL).body);
+        webclient_close(&c);
+    }
+}
+
+/* Orion puts back what its crash interrupted and counts nothing, also for a task without retries. */
+static void a_crash_of_everything_costs_no_retry(void **state) {
+    (void)state;
+    struct realserver s;
+    struct realworker w;
+    char got[4096];
+    realserver_make(&s);
+    s.flags[0] = "--orion-listen", s.flags[1] = "127.0.0.1:18972";
+    realserver_start(&s);
+    realworker_make(&w, &s, "w");
+    realworker_start(&w, &s);
+    struct webclient c;
+    const char *body = "[{\"id\":\"a\",\"payload\":\"sleep\",\"max_retries\":-1},"
+                       "{\"id\":\"b\",\"max_retries\":-1,\"dependencies\":[\"a\"]}]";
+    snprintf(got, sizeof got,
+             "POST /api/v1/dag HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: k\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    (void)webclient_once(&c, "127.0.0.1:18972", got, 201);
+    webclient_close(&c);
+    state_until("\"status\":\"running\"", got, sizeof got);
+    realserver_kill(&s);
+    realworker_kill(&w);
+    realserver_start(&s);
+    realworker_start(&w, &s);
+    state_until("\"a\":{\"id\":\"a\"", got, sizeof got);
+    while (strstr(got, "\"status\":\"completed\"") == NULL && strstr(got, "\"status\":\"failed\"") == NULL)
+        state_until("{", got, sizeof got);
+    assert_null(strstr(got, "\"status\":\"failed\""));
+    assert_has(got, "\"retry_count\":0");
+    assert_int_equal(realworker_stop(&w), 0);
+    assert_int_equal(realserver_stop(&s), 0);
+    realserver_remove(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(templates_run),
@@ -230,6 +277,7 @@ int main(void) {
         cmocka_unit_test(the_listener_knows_its_own_address),
         cmocka_unit_test(who_comes_from_elsewhere_is_counted),
         cmocka_unit_test(without_guests_everyone_needs_a_token),
+        cmocka_unit_test(a_crash_of_everything_costs_no_retry),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -87,6 +87,45 @@ static void incarnations(void **state) {
     assert_int_equal(worker(r, "w").active, 0);
 }
 
+/* Bounded by the number of the attempt: a job that kills its workers does not go round for ever. */
+static void a_loss_may_cost_nothing(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    const char *jobs[] = {"a", "b: a"};
+    o.retries = 0;
+    o.free_losses = (uint32_t)r->limits.retries_max + 1;
+    assert_refused(r, rig_submit(r, &o, jobs, 2), ERR_LIMIT, "retries_max");
+    o.free_losses = 3;
+    assert_ok(rig_submit(r, &o, jobs, 2));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    for (uint64_t incarnation = 2; incarnation <= 4; incarnation++) {
+        assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+        assert_int_equal(rig_job(r, 1, 0).attempt, incarnation - 1);
+        if (incarnation == 3) rig_crash(r);
+        assert_ok(rig_attach(r, "w", incarnation, 1)); /* ready, and given away, at once */
+        assert_int_equal(rig_job(r, 1, 0).used, 0);
+    }
+    assert_int_equal(rig_job(r, 1, 0).attempt, 4);
+    assert_ok(rig_attach(r, "w", 5, 1));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_LOST);
+    assert_int_equal(rig_state(r, 1, 1), JOB_FAILED);
+}
+
+static void an_exit_costs_a_retry_whatever_losses_do(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    const char *jobs[] = {"a"};
+    o.retries = 0;
+    o.free_losses = 3;
+    assert_ok(rig_submit(r, &o, jobs, 1));
+    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(rig_attach(r, "w", 2, 1));
+    assert_ok(rig_done(r, "w", 2, ref_of(1, 0), 2, OUTCOME_EXIT));
+    assert_int_equal(rig_state(r, 1, 0), JOB_FAILED);
+    assert_int_equal(rig_job(r, 1, 0).cause, CAUSE_EXIT);
+}
+
 static void a_new_incarnation_delivers_old_results(void **state) {
     struct rig *r = *state;
     submit(r, 0, 2);
@@ -445,6 +484,8 @@ int main(void) {
         RIG_TEST(attach_is_checked),
         RIG_TEST(answers_carry_lease_and_epoch),
         RIG_TEST(incarnations),
+        RIG_TEST(a_loss_may_cost_nothing),
+        RIG_TEST(an_exit_costs_a_retry_whatever_losses_do),
         RIG_TEST(a_new_incarnation_delivers_old_results),
         RIG_TEST(adoption),
         RIG_TEST(a_new_worker_that_holds_something),

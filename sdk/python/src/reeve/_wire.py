@@ -1491,6 +1491,7 @@ class Options(TypedDict, total=False):
     poll_ms: int
     poll_cap_ms: int
     token_rights: int
+    free_losses: int
 
 
 class Job(TypedDict, total=False):
@@ -2654,6 +2655,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (59, "poll_ms", "uint", ""),
         (60, "poll_cap_ms", "uint", ""),
         (61, "token_rights", "uint", ""),
+        (62, "free_losses", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
