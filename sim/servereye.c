@@ -364,7 +364,7 @@ static void tap_close(struct net *n, conn_id c) {
 /* ---- life ---- */
 
 void servereye_init(struct serverhost *h) {
-    static const struct net_ops tap_ops = {tap_dial, tap_send, tap_unsent, tap_pause, tap_close, NULL, NULL};
+    static const struct net_ops tap_ops = {tap_dial, tap_send, tap_unsent, tap_pause, tap_close, NULL, NULL, NULL};
     h->tap.ops = &tap_ops;
     h->guest = (struct guest){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
     vec_init(&h->inbox, sizeof(struct msg *));

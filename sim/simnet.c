@@ -328,7 +328,14 @@ static void op_give_port(struct net *net, uint32_t port) {
     (void)net, (void)port;
 }
 
-static const struct net_ops ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_take_port, op_give_port};
+/* No port of a simulated machine is held by a stranger. */
+static uint64_t op_listeners(struct net *net, uint32_t port) {
+    (void)net, (void)port;
+    return 0;
+}
+
+static const struct net_ops ops = {op_dial,  op_send,      op_unsent,    op_pause,
+                                   op_close, op_take_port, op_give_port, op_listeners};
 
 /* ---- life ---- */
 

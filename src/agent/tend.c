@@ -26,6 +26,12 @@ static void port_back(struct agent *a, struct tended *v) {
     v->has_lease = false;
 }
 
+/* What listens on another machine, or is asked by a command, is not ours to look at. */
+static uint64_t listeners(const struct agent *a, const struct tended *v) {
+    bool is_here = a->o.service_host == NULL && (v->kind == WIRE_PROBE_TCP || v->kind == WIRE_PROBE_HTTP);
+    return is_here && v->probed_port != 0 ? a->w.net->ops->listeners(a->w.net, v->probed_port) : 0;
+}
+
 bool tend_begin(struct agent *a, struct attempt *t, const struct wire_run *run) {
     const struct wire_probe *how = &run->health;
     if (t->tended != 0) port_back(a, tend_of(a, t));
@@ -44,6 +50,8 @@ bool tend_begin(struct agent *a, struct attempt *t, const struct wire_run *run) 
         .grace_until_ms = or_standard(how->grace_ms, GRACE_MS),
         .is_told = port == 0,
     };
+    struct tended *v = tend_of(a, t);
+    v->strangers = listeners(a, v);
     return true;
 }
 
@@ -71,8 +79,19 @@ static int64_t pause_ms(const struct tended *v, int64_t now) {
     return is_starting && v->interval_ms > QUICK_MS ? QUICK_MS : v->interval_ms;
 }
 
+/* The answer came from a process that listened before this one was started, and from nobody else: it says nothing about
+ * the service, which will hardly get the port. */
+static bool is_strangers_answer(const struct agent *a, const struct tended *v) {
+    return !v->is_well && v->strangers != 0 && listeners(a, v) == v->strangers;
+}
+
 void tend_heard(struct agent *a, struct attempt *t, const char *why) {
     struct tended *v = tend_of(a, t);
+    char text[64];
+    if (why == NULL && is_strangers_answer(a, v)) {
+        snprintf(text, sizeof text, "another process listens at port %u", v->probed_port);
+        why = text;
+    }
     int64_t now = agent_now_ms(a);
     bool forgiven = !v->is_well && now < v->grace_until_ms;
     v->is_probed = false;

@@ -22,6 +22,7 @@ struct tended {
     bool has_lease;   /* the port is ours to give back */
     uint8_t kind;     /* enum wire_probe_kind, never STANDARD with a port */
     uint32_t probed_port;
+    uint64_t strangers; /* who listened there before its process started (net.h); 0 = nobody that is known */
     uint32_t interval_ms, timeout_ms, threshold;
     int64_t grace_until_ms;
     uint32_t failures; /* in a row, those in its grace left out */

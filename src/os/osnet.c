@@ -15,6 +15,7 @@
 
 #include "hash.h"
 #include "oslease.h"
+#include "oslisteners.h"
 #include "osloop_impl.h"
 #include "osprocs.h"
 #include "panic.h"
@@ -671,4 +672,10 @@ static void op_give_port(struct net *n, uint32_t port) {
     }
 }
 
-const struct net_ops osnet_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_take_port, op_give_port};
+static uint64_t op_listeners(struct net *n, uint32_t port) {
+    (void)n;
+    return oslisteners_at(port);
+}
+
+const struct net_ops osnet_ops = {op_dial,  op_send,      op_unsent,    op_pause,
+                                  op_close, op_take_port, op_give_port, op_listeners};

@@ -50,6 +50,9 @@ struct net_ops {
      * until it is given back, or we end. */
     uint32_t (*take_port)(struct net *n);
     void (*give_port)(struct net *n, uint32_t port);
+    /* A number for the sockets that listen at a TCP port of this machine: the same as long as they are the same ones.
+     * 0 = there are none, or that cannot be told. */
+    uint64_t (*listeners)(struct net *n, uint32_t port);
 };
 
 #endif

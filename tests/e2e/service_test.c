@@ -2,10 +2,12 @@
  * adopted; and what the command line says about them. The service is this program (tests/lib/realservice.h). */
 #include "test.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,16 +107,22 @@ static void deploy_ok(const char *name, const char *word, const char *keys) {
     if (deploy(name, word, keys, "") != 0) fail_msg("deploy %s: %s", name, h.said);
 }
 
-/* A script as a service, by its text and further keys of the job. */
-static void deploy_script(const char *name, const char *text, const char *keys, const char *args) {
-    char path[192], all[384];
+/* A script as a service, by its text and further keys of the job: the arguments that deploy it. */
+static const char *script_args(const char *verb, const char *name, const char *text, const char *keys,
+                               const char *args) {
+    static char all[384];
+    char path[192];
     snprintf(path, sizeof path, "%s/%s.yaml", server.data, name);
     FILE *f = fopen(path, "we");
     assert_non_null(f);
     fprintf(f, "jobs:\n  %s:\n    service:\n      script: {name: s.sh, text: '%s'}\n%s", name, text, keys);
     (void)fclose(f);
-    snprintf(all, sizeof all, "%s %s", path, args);
-    must("deploy", all);
+    snprintf(all, sizeof all, "%s%s %s", verb, path, args);
+    return all;
+}
+
+static void deploy_script(const char *name, const char *text, const char *keys, const char *args) {
+    must("deploy", script_args("", name, text, keys, args));
 }
 
 #define QUICK "      restart: {base: 20ms, cap: 100ms}\n      healthy_within: 20s\n"
@@ -289,6 +297,38 @@ static void what_a_failed_deployment_wrote_can_still_be_read(void **state) {
     must("logs", args);
     assert_has(h.said, "first words\n");
     assert_has(h.said, "last words\n");
+}
+
+/* A socket of this test's that listens; its port. */
+static int listen_somewhere(uint32_t *ret_port) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(fd, 128), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* Who answers at the port was there before: the service is not healthy, whether its process stays or ends. */
+static void a_port_that_someone_else_holds_is_not_the_service(void **state) {
+    (void)state;
+    static const char *const scripts[] = {"exec sleep 1000", "sleep 0.5; exit 98"};
+    char keys[256], words[96];
+    uint32_t port = 0;
+    int fd = listen_somewhere(&port);
+    snprintf(keys, sizeof keys,
+             "      port: %u\n      healthy_within: 2s\n  after: {needs: held, run: touch %s/after}\n", port,
+             server.data);
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+        refused(script_args("deploy ", "held", scripts[i], keys, ""), 1, "held did not become healthy in time: ");
+        snprintf(words, sizeof words, "another process listens at port %u", port);
+        if (i == 0) assert_has(h.said, words);
+        snprintf(words, sizeof words, "%s/after", server.data);
+        assert_int_not_equal(access(words, F_OK), 0);
+    }
+    (void)close(fd);
 }
 
 static void what_needs_a_service_begins_when_it_is_healthy(void **state) {
@@ -527,6 +567,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_version_that_fails_gives_way_to_the_one_before),
         cmocka_unit_test(a_first_version_that_ends_is_told_with_its_reason),
         cmocka_unit_test(what_a_failed_deployment_wrote_can_still_be_read),
+        cmocka_unit_test(a_port_that_someone_else_holds_is_not_the_service),
         cmocka_unit_test(what_needs_a_service_begins_when_it_is_healthy),
         cmocka_unit_test(stop_start_and_restart),
         cmocka_unit_test(nonsense_is_refused_in_words),

@@ -217,7 +217,13 @@ static void op_give_port(struct net *n, uint32_t port) {
     (void)n, (void)port;
 }
 
-static const struct net_ops net_ops = {op_dial, op_send, op_unsent, op_pause, op_close, op_take_port, op_give_port};
+static uint64_t op_listeners(struct net *n, uint32_t port) {
+    (void)n, (void)port;
+    return 0;
+}
+
+static const struct net_ops net_ops = {op_dial,  op_send,      op_unsent,    op_pause,
+                                       op_close, op_take_port, op_give_port, op_listeners};
 
 /* ---- the server's guest ---- */
 

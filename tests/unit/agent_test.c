@@ -63,7 +63,7 @@ static void net_close(struct net *n, conn_id c) {
     if (c.v == l->conn) l->conn = 0;
 }
 
-static const struct net_ops net_ops = {net_dial, net_send, net_unsent, net_pause, net_close, NULL, NULL};
+static const struct net_ops net_ops = {net_dial, net_send, net_unsent, net_pause, net_close, NULL, NULL, NULL};
 
 static struct lab *lab_of_clock(struct clock *c) {
     return (struct lab *)((char *)c - offsetof(struct lab, clock));
