@@ -92,7 +92,7 @@ static const struct remark remarks[] = {
     {"orion_task.dag", "id of its flow"},
     {"orion_task.priority", "as it was sent: lower is first"},
     {"orion_task.status", "pending, ready, running, completed or failed"},
-    {"orion_task.shadowed", "a later DAG has a task of the same id"},
+    {"orion_task.shadowed", "a later DAG has a task of the same id, or the id could be the key of such a task"},
     {"orion.clients", "WebSockets of its kind"},
     {"orion.crashed_ms", "of a playground: when its plug was last pulled; 0: never"},
     {"orion.more", "older ones were left out"},

@@ -214,6 +214,9 @@ static uint32_t options_of(const struct dag *d, const struct task *t, struct wir
 static enum err body_of(const struct dag *d, const struct task *t, struct slice key, struct slice *ret) {
     char *priority = arena_alloc(d->arena, 24);
     struct buf out;
+    if (t->payload.len > WIRE_VALUE_MAX)
+        return why_set(d->why, ERR_INVALID, "the payload of task \"%.*s\" has %zu bytes; at most %u are taken",
+                       SLICE_FMT(t->id), t->payload.len, WIRE_VALUE_MAX);
     snprintf(priority, 24, "%lld", (long long)t->priority);
     struct wire_pair labels[] = {{SLICE(ORION_PAYLOAD_LABEL), t->payload},
                                  {SLICE(ORION_PRIORITY_LABEL), slice_str(priority)}};

@@ -19,7 +19,7 @@ struct wire_orion_task {
     struct slice status;
     uint32_t retry_count, max_retries;
     int64_t start_ms, end_ms; /* wall; 0 = not yet */
-    bool shadowed; /* a later DAG has a task of the same id */
+    bool shadowed; /* a later DAG has a task of the same id, or the id could be the key of such a task */
 };
 
 struct wire_orion_dag {

@@ -116,6 +116,17 @@ uint32_t orion_retries(const struct job_view *v) {
     return v->used < v->options->retries ? v->used : v->options->retries;
 }
 
+/* The keys of older tasks are DAG/ID. An id that begins with a DAG's and could be such a key gets its own DAG's before
+ * it as well, so that no two keys are alike. */
+static bool is_like_a_key(struct server *s, struct slice id) {
+    const uint8_t *slash = id.len > 0 ? memchr(id.ptr, '/', id.len) : NULL;
+    struct flow_view flow;
+    uint32_t shard;
+    flow_id dag;
+    return slash != NULL && flow_parse(slice_of(id.ptr, (size_t)(slash - id.ptr)), &shard, &dag) &&
+           view_flow(server_state(s), dag, &flow);
+}
+
 static void one_job(void *ctx, const struct job_view *v) {
     struct walk *w = ctx;
     w->view->retried += orion_retries(v);
@@ -130,7 +141,7 @@ static void one_job(void *ctx, const struct job_view *v) {
                                   .dependencies = parents_of(w, v)};
     read_labels(w, v, t);
     read_times(w, v, t);
-    t->shadowed = index_get(&w->by_id, t->id, id_of, w) != 0;
+    t->shadowed = is_like_a_key(w->s, t->id) || index_get(&w->by_id, t->id, id_of, w) != 0;
     if (!t->shadowed) index_put(&w->by_id, t->id, w->view->tasks.count);
 }
 

@@ -55,11 +55,14 @@ static void message_make(struct server *s, const struct orion_event *e) {
 
 static void send_to(struct server *s, struct session *n) {
     if (!web_stream_is_open(n->web)) return;
-    if (s->world.net->ops->unsent(s->world.net, n->conn) <= UNSENT_MAX) {
+    uint64_t unsent = s->world.net->ops->unsent(s->world.net, n->conn);
+    if (unsent == 0) n->web->untaken = 0;
+    n->web->untaken++;
+    if (unsent <= UNSENT_MAX) {
         session_send_raw(s, n, buf_slice(&s->webs.out));
         return;
     }
-    stream_of(s)->dropped++;
+    stream_of(s)->dropped += n->web->untaken;
     n->web->stream = WEB_STREAM_SSE; /* a close frame would wait behind what it does not take */
     web_stream_end(s, n, WEBSOCKET_POLICY, "");
 }

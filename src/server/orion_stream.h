@@ -21,7 +21,7 @@ struct orion_stream {
     struct vec joining; /* conn_id: those whose request is still being looked at */
     struct job_ref slots[ORION_SLOTS]; /* flow 0 = free */
     int64_t tick_ms, ping_ms;          /* monotonic: the next */
-    uint64_t dropped;                  /* clients let go with what they had not taken */
+    uint64_t dropped;                  /* messages to clients that were let go, which had not taken them */
     bool crash_told;
     struct job_ref root; /* of the cascade that is being gathered; flow 0 = none */
     int64_t root_ms;

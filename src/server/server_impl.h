@@ -142,6 +142,7 @@ struct web {
     enum web_stream stream;
     struct websocket_in socket; /* what comes on it */
     int64_t heard_ms;           /* when something last did */
+    uint64_t untaken;           /* messages since it had last taken all of them */
 };
 
 struct webs {

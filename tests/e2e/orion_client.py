@@ -259,6 +259,14 @@ def case_ids_may_come_again():
     tasks = state()["tasks"]
     assert tasks["same"]["payload"] == "sleep"
     assert tasks[first + "/same"]["payload"] == "work"
+    # Also one that is called like the key of another: each key is there once.
+    assert submit([{"id": first + "/same", "payload": "third"}]).status == 201
+    pairs = json.loads(ask("GET", "/api/v1/dag/state").text, object_pairs_hook=lambda p: p)
+    keys = [k for k, _ in dict(pairs)["tasks"]]
+    assert len(keys) == len(set(keys)), sorted(k for k in keys if keys.count(k) > 1)
+    tasks = state()["tasks"]
+    assert tasks[first + "/same"]["payload"] == "work"
+    assert [t["payload"] for k, t in tasks.items() if k.endswith("/" + first + "/same")] == ["third"]
 
 
 def case_failures_cascade():
@@ -385,6 +393,24 @@ def case_one_that_does_not_read_hurts_nobody():
         m = healthy.message()
         if m["type"] == "task.completed" and m["task_id"].endswith(suffix):
             left.remove(m["task_id"])
+
+
+def case_dropped_events_are_counted():
+    """Each message that a client did not take is one, not each client."""
+    before = ask("GET", "/api/v1/metrics/live").json()["dropped_events"]
+    stalled = Socket()
+    stalled.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+
+    def dropped():
+        root = "root_%d" % (time.time() * 1e6)  # it fails, and all of them with it: two large messages at once
+        ids = [root + "_%d_" % i + "x" * 90 for i in range(900)]
+        r = submit([{"id": root, "payload": "fail", "max_retries": -1}] +
+                   [{"id": i, "dependencies": [root]} for i in ids])
+        assert r.status == 201, r.text
+        until(lambda n: n["pending"] == 0 and n["running"] == 0, lambda: ask("GET", "/api/v1/status").json())
+        return ask("GET", "/api/v1/metrics/live").json()["dropped_events"] - before
+
+    assert until(lambda n: n > 0, dropped) >= 8  # of more than a megabyte, none of an eighth of one
 
 
 # ---- the plug ----

@@ -95,6 +95,7 @@ CASE(tokens)
 CASE(slots_come_back)
 CASE(events)
 CASE(one_that_does_not_read_hurts_nobody)
+CASE(dropped_events_are_counted)
 CASE(plug)
 CASE(large_dags)
 
@@ -270,6 +271,7 @@ int main(void) {
         cmocka_unit_test(slots_come_back),
         cmocka_unit_test(events),
         cmocka_unit_test(one_that_does_not_read_hurts_nobody),
+        cmocka_unit_test(dropped_events_are_counted),
         cmocka_unit_test(plug),
         cmocka_unit_test(large_dags),
         cmocka_unit_test(reeve_sees_the_dags_as_flows),

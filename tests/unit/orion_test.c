@@ -132,6 +132,20 @@ static void names_that_do_not_fit_are_refused(void **state) {
     assert_int_equal(read("[{\"id\":\"a\"}]", id, &f), ERR_INVALID);
 }
 
+static void a_payload_that_does_not_fit_is_named(void **state) {
+    (void)state;
+    const size_t len = 65537;
+    struct wire_flow f;
+    char *body = arena_alloc(&arena, len + 100);
+    int at = snprintf(body, 100, "[{\"id\":\"a\",\"payload\":\"");
+    memset(body + at, 'x', len);
+    snprintf(body + at + len, 10, "\"}]");
+    assert_int_equal(read(body, "k", &f), ERR_INVALID);
+    assert_string_equal(why.text, "the payload of task \"a\" has 65537 bytes; at most 65536 are taken");
+    memmove(body + at, body + at + 1, len + 3);
+    assert_int_equal(read(body, "k", &f), ERR_OK);
+}
+
 static void lower_is_first_whatever_is_sent(void **state) {
     (void)state;
     static const int64_t sent[] = {INT64_MIN, -1000, -500, -1, 0, 1, 10, 499, 500, 501, INT64_MAX};
@@ -188,6 +202,7 @@ int main(void) {
         cmocka_unit_test(the_same_request_is_the_same_flow),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(names_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_payload_that_does_not_fit_is_named),
         cmocka_unit_test(lower_is_first_whatever_is_sent),
         cmocka_unit_test(times_are_gos),
         cmocka_unit_test(paths_and_methods),
