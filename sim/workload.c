@@ -198,7 +198,7 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, ui
     o->kind = kinds[rng_below(r, rng_below(r, 3) ? 4 : sizeof kinds)];
     o->priority = rng_below(r, 4);
     o->retries = rng_below(r, 3) ? rng_below(r, 6) : 0;
-    o->free_losses = rng_below(r, 3) == 0 ? rng_below(r, 5) : 0;
+    o->free_losses = o->priority == 3 ? 1 + o->retries % 4 : 0; /* not drawn: seeds keep their histories */
     o->on_upstream = (uint8_t)(rng_below(r, 2) ? UPSTREAM_FAIL : rng_below(r, UPSTREAM_COUNT));
     o->exclusive = rng_below(r, 3) == 0;
     o->affinity = rng_below(r, 6) == 0;
