@@ -1,8 +1,8 @@
 /* deploylog.h: the log of a job that deploys a service: what the new version wrote until it was healthy.
  *
  * A version that never becomes healthy is forgotten with its flow, and nobody could ask for its output any more. So the
- * job that deployed it has a copy, as its attempt 0 (it has no attempts of its own): of all attempts of the version, one
- * after the other, until the deployment has succeeded or the version has ended. */
+ * job that deployed it has a copy, as its attempt 0 (it has no attempts of its own): of all attempts of the version,
+ * one after the other, until the deployment has succeeded or the version has ended. */
 #ifndef REEVE_DEPLOYLOG_H
 #define REEVE_DEPLOYLOG_H
 
