@@ -87,7 +87,7 @@ void titan_cancel(struct server *s, struct session *n, struct slice body) {
 struct logs_work {
     struct slice target;
     uint32_t attempt, attempts; /* the one that is being read; how many there are */
-    bool asked;
+    bool asked; /* for the first of them */
 };
 
 static void logs_next(struct server *s, struct session *n);
@@ -134,6 +134,7 @@ static void logs_told(struct server *s, struct session *n, uint8_t op, const voi
     struct logs_work *w = ARENA_NEW(&n->titan->arena, struct logs_work);
     w->target = arena_slice(&n->titan->arena, job->log);
     w->attempts = job->attempts;
+    w->asked = w->target.len == 0; /* nobody has that id */
     n->titan->work = w;
     n->titan->text.max = LOG_BYTES_MAX;
     buf_put_slice(&n->titan->text, job->note);
