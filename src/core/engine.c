@@ -419,6 +419,7 @@ void engine_finish(struct engine *e) {
     store_sweep(&e->state, STEP_JOBS_MAX);
     flow_sweep(&e->state);
     run_questions(e);
+    if (e->in.stood_still) return; /* which jobs are too late is not known before timers are judged, in the next pass */
     run_memos(e);
     run_dispatch(e);
 }

@@ -32,7 +32,8 @@ struct inputs {
     uint64_t random;
     uint64_t journal_free_bytes; /* what may still be promised to new work; UINT64_MAX = do not care */
     /* The process did not run for a good part of a lease: silence meanwhile was its own. Every lease that runs is a
-     * full one again, as after a restart, and no timer is judged before what waits in the sockets was read. */
+     * full one again, as after a restart, and no timer is judged before what waits in the sockets was read, nor is
+     * anything given away: the next pass must come at once. */
     bool stood_still;
     /* The clock was found to be wrong: `wall` is that much later, or earlier, than it would have been. */
     int64_t step_ms;

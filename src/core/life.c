@@ -214,6 +214,7 @@ void job_advance(struct state *s, uint32_t index) {
         j->flags |= JOBF_TIMED;
     }
     if (j->due.ms > s->now.ms) {
+        ENSURE(j->state == JOB_WAITING); /* nothing that has come to its questions waits for its time again */
         job_set_timer(s, index);
         return;
     }

@@ -126,6 +126,7 @@ static void inputs(struct server *s, struct inputs *ret) {
                    "this process did not run for %lld ms: every worker has a full lease again",
                    (long long)(mono.ms - s->now_ms));
     s->now_ms = mono.ms;
+    s->stood_still = stood_still;
     s->seed = hash_mix(s->seed + 0x9e3779b97f4a7c15u); /* jitter and ties: good enough, and no system call */
     wall_time wall = c->wall(c);
     int64_t step_ms = s->clock_step_ms != 0 ? s->clock_step_ms : batch_clock_step(&s->batch_clock, wall, mono);
@@ -353,6 +354,7 @@ mono_time server_next(struct server *s) {
         waits |= wait <= 0;
         next = earlier(next, s->now_ms + (wait > 0 ? wait : 0));
     }
+    if (s->stood_still) next = s->now_ms; /* what was put off */
     mono_time lease = engine_next_lease(s->engine);
     if (lease.ms != TIME_NEVER)
         next = earlier(next, earlier(lease.ms, s->now_ms + s->limits->lease_ms / (2 * STILL_PART)));

@@ -241,6 +241,7 @@ struct server {
     int64_t clock_step_ms; /* found at the start, for the first pass */
     uint64_t epoch;
     int64_t now_ms; /* monotonic, of the present pass */
+    bool stood_still; /* before it: another comes at once */
 
     enum append_state append;
     struct batch batch;
