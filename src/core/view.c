@@ -20,6 +20,11 @@ uint64_t view_history_lsn(const struct state *s) {
     return s->history_lsn;
 }
 
+bool view_is_of_service(const struct state *s, flow_id id) {
+    uint32_t index = flow_find(s, id);
+    return index != 0 && flow_at(s, index)->of_service;
+}
+
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
     uint32_t index = flow_find(s, id);
     if (index == 0) return false;

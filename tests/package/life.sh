@@ -63,12 +63,13 @@ is "and a job runs" in_root sh -c 'test "$(reeve run --data /tmp/up -- echo hell
 is "and an example of the package" in_root reeve submit --data /tmp/up --wait /usr/share/doc/reeve/examples/etl.yaml
 is "and down ends them" in_root reeve down --data /tmp/up
 
-# As the units start them, but for systemd itself.
+# As the units start them, but for systemd itself, and at a port that nobody else has.
 command_of() { sed -n "s/^ExecStart=//; T; s/ \$WORKER_OPTIONS//; p" "$root/lib/systemd/system/reeve-$1.service"; }
 in_root install -d -o reeve -g reeve -m 750 /var/lib/reeve
 in_root install -d -o reeve-worker -g reeve-worker -m 750 /var/lib/reeve-worker /run/reeve-worker
 # shellcheck disable=SC2046
-"${enter[@]}" setpriv --reuid reeve --regid reeve --clear-groups $(command_of server) >"$dir/server.log" 2>&1 &
+"${enter[@]}" setpriv --reuid reeve --regid reeve --clear-groups env REEVE_LISTEN=127.0.0.1:0 \
+    $(command_of server) >"$dir/server.log" 2>&1 &
 server=$!
 is "the server of the unit starts" await test -s "$root/var/lib/reeve/worker.token" -a -s "$root/var/lib/reeve/address"
 hand_over=$(sed -n 's/^ExecStartPre=-+//p' "$root/lib/systemd/system/reeve-worker.service")
