@@ -66,7 +66,7 @@ static const struct golden versions[] = {
      6,
      {{REC_CLOCK, REC_CLOCK}},
      {0xa64b128a8ad16e84, 0x95de3697cf569dba},
-     {0x3b8ca4d697562364, 0x11cf7ff9c9ddaa9e}},
+     {0x9dabbe9b0d59fe1b, 0x61e1b7476d7ce6ec}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
