@@ -55,6 +55,13 @@ void serverhost_compare(struct serverhost *h) {
     adapter_compare(&h->w->adapter, h->engine);
 }
 
+/* A service starts for ever, so its oldest attempts lose their logs while its flow stays. */
+static bool is_let_go(struct serverhost *h, const struct flow_view *flow, const struct log_owed *o) {
+    struct job_view job;
+    return flow->of_service && view_job(engine_state(h->engine), o->job, &job) &&
+           o->attempt + RETAIN_SERVICE_LOGS <= job.attempt;
+}
+
 /* An end is acknowledged when the log that it names is durable: it must be there after every crash, as long as the
  * flow is. */
 void serverhost_check_logs(struct serverhost *h) {
@@ -64,7 +71,7 @@ void serverhost_check_logs(struct serverhost *h) {
         struct log_key key = {.flow = o.job.flow.v, .shard = 1, .ordinal = o.job.ordinal, .attempt = o.attempt};
         struct flow_view flow;
         struct log_state log;
-        if (!view_flow(engine_state(h->engine), o.job.flow, &flow)) continue;
+        if (!view_flow(engine_state(h->engine), o.job.flow, &flow) || is_let_go(h, &flow, &o)) continue;
         *(struct log_owed *)vec_at(&h->logs, kept++) = o;
         joblogs_state(h->server->vault.logs, &key, &log);
         if (log.end < o.bytes)

@@ -47,7 +47,8 @@ static void environment_set(const struct lab_power *p, const struct child *c) {
     if (p->lies) setenv("POWERCUT_LIE", "1", 1);
 }
 
-/* A group of processes of its own. What they say goes to DIR/log; they do not outlive us. */
+/* A group of processes of its own. What they say goes to DIR/log; they do not outlive us. No signal may come between a
+ * fork and the note of its pid: abandon() has to end every child. */
 static enum err spawn(struct lab *l, const struct child *c, pid_t *ret, struct why *why) {
     char log[BENCH_PATH_MAX + 16];
     char self[BENCH_PATH_MAX];
@@ -55,12 +56,18 @@ static enum err spawn(struct lab *l, const struct child *c, pid_t *ret, struct w
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1); /* by its name, for who looks at processes */
     if (len <= 0) return why_set(why, ERR_IO, "/proc/self/exe: %s", strerrordesc_np(errno));
     self[len] = 0;
+    sigset_t ends, before;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setpgid(0, 0);
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600), null = open("/dev/null", O_RDWR);
         if (fd < 0 || null < 0) _exit(127);
         dup2(null, 0);
@@ -70,10 +77,13 @@ static enum err spawn(struct lab *l, const struct child *c, pid_t *ret, struct w
         execv(self, (char *const *)(uintptr_t)c->argv);
         _exit(127);
     }
-    if (pid < 0) return why_set(why, ERR_IO, "fork: %s", strerrordesc_np(errno));
-    setpgid(pid, pid); /* whichever of us is first */
-    *ret = pid;
-    return ERR_OK;
+    int failed = errno;
+    if (pid > 0) {
+        setpgid(pid, pid); /* whichever of us is first */
+        *ret = pid;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid > 0 ? ERR_OK : why_set(why, ERR_IO, "fork: %s", strerrordesc_np(failed));
 }
 
 /* Waits until a group has no process any more. Orphans come to us (PR_SET_CHILD_SUBREAPER), if we asked for them. */
@@ -233,14 +243,15 @@ enum err lab_stop(struct lab *l, struct why *why) {
 
 static struct lab *open_lab; /* for a signal; only one is open at a time */
 
-/* Ctrl-C leaves nothing behind either. Only calls that a handler may make. */
+/* Ctrl-C leaves nothing behind either. Only calls that a handler may make: fork() would wait for ever for the locks of
+ * a fork() that the signal interrupted, _Fork() takes none. */
 static void abandon(int number) {
     struct lab *l = open_lab;
     if (l != NULL && l->dir[0] != 0) {
-        for (uint32_t i = 0; i < l->worker_count; i++) reap(&l->workers[i], SIGKILL);
+        for (uint32_t i = 0; i < LAB_WORKERS_MAX; i++) reap(&l->workers[i], SIGKILL);
         if (l->server > 0) kill(-l->server, SIGKILL); /* also what it started: it would go on writing */
         reap(&l->server, SIGKILL);
-        pid_t pid = fork();
+        pid_t pid = _Fork();
         if (pid == 0) {
             execl("/bin/rm", "rm", "-rf", l->dir, (char *)NULL);
             _exit(127);

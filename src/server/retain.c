@@ -5,7 +5,6 @@
 
 #define SWEEP_PER_PASS 1024u
 #define SWEEP_EVERY_MS 3600000
-#define SERVICE_LOGS 16u /* attempts of a service whose logs stay: its flow may never end, and it may start for ever */
 
 void retain_init(struct server *s) {
     s->retain.sweeping = true; /* logs let go before the last stop may be back */
@@ -28,7 +27,7 @@ static bool keeps(void *ctx, const struct log_key *key) {
     struct job_view job;
     bool known = key->shard == s->options.shard && view_flow(server_state(s), (flow_id){key->flow}, &v);
     bool served = known && v.of_service && view_job(server_state(s), (struct job_ref){v.id, key->ordinal}, &job);
-    if (served) return key->attempt + SERVICE_LOGS > job.attempt;
+    if (served) return key->attempt + RETAIN_SERVICE_LOGS > job.attempt;
     return known || project_keeps_log(s, key->flow);
 }
 

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Attempts of a service whose logs stay: its flow may never end, and it may start for ever. */
+#define RETAIN_SERVICE_LOGS 16u
+
 struct server;
 
 struct retain {

@@ -68,7 +68,7 @@ static void bad_requests_are_refused(void **state) {
 static void ended_early_it_leaves_nothing(void **state) {
     (void)state;
     char command[300];
-    snprintf(command, sizeof command, "timeout -s TERM 2 %s crashtest --rounds 1000 --data %s >/dev/null 2>&1",
+    snprintf(command, sizeof command, "timeout -k 30 -s TERM 2 %s crashtest --rounds 1000 --data %s >/dev/null 2>&1",
              realserver_binary(), r.data);
     assert_int_not_equal(system(command), 0);
     nothing_is_left();
