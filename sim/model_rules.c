@@ -2,6 +2,7 @@
  *
  * How an end travels: jobs that have just ended form a wave. For each of them, in order, every job of every flow is
  * looked at; those that name it as a parent are judged, and those that end thereby join the wave behind the others.
+ * A flow whose turn it is goes on until none of its jobs is left in the wave; then comes the flow that joined next.
  * The wave is finite: a job joins it when it ends, and it cannot end twice in one record. */
 #include "model_rules.h"
 
@@ -24,6 +25,17 @@ static void wave_push(struct wave *w, uint64_t flow, uint32_t ordinal) {
     w->at = realloc(w->at, (w->count + 1) * sizeof *w->at);
     REQUIRE(w->at != NULL);
     w->at[w->count++] = (struct ended){flow, ordinal};
+}
+
+/* The oldest of the flow whose turn it is, else the oldest of all. */
+static struct ended wave_pop(struct wave *w, uint64_t flow) {
+    uint32_t i = 0;
+    while (i < w->count && w->at[i].flow != flow) i++;
+    if (i == w->count) i = 0;
+    struct ended first = w->at[i];
+    w->count--;
+    for (; i < w->count; i++) w->at[i] = w->at[i + 1];
+    return first;
 }
 
 static uint32_t ordinal_of(const struct model_flow *f, const struct model_job *j) {
@@ -321,8 +333,9 @@ static void reach(struct model *m, struct model_flow *f, struct model_job *j, en
 }
 
 static void travel(struct model *m, struct wave *w) {
-    for (uint32_t i = 0; i < w->count; i++) {
-        struct ended from = w->at[i];
+    struct ended from = {0};
+    while (w->count > 0) {
+        from = wave_pop(w, from.flow);
         struct model_flow *own = model_flow_find(m, from.flow);
         enum trace_state state = own->jobs[from.ordinal].state;
         for (uint32_t k = 0; k < own->job_count; k++) {

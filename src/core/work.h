@@ -3,7 +3,7 @@
  * Consequences follow from the graph alone, so they happen inside apply, live as in replay: a crash cannot fall between
  * a failure and its cascade. One record visits at most STEP_JOBS_MAX jobs; what is left stays in the flow as a cursor
  * (`work`, `sweep`) and is continued by REC_CONTINUED, between other commands. Visits are breadth-first, each edge
- * once. */
+ * once; a cascade that leaves its flow goes on in the other when it is done here. */
 #ifndef REEVE_WORK_H
 #define REEVE_WORK_H
 
