@@ -89,10 +89,18 @@ static enum err names_question(struct server *s, const struct session *n, const 
     return ERR_OK;
 }
 
+/* A worker that was away for too long is forgotten, and another may have taken its id before its old connection ends. */
+static bool is_replaced(const struct server *s, const struct session *n) {
+    uint32_t number = n->attach == ATTACH_NONE ? 0 : view_worker_by_id(server_state(s), bytes_slice(n->worker));
+    return number != 0 && number != n->worker_number;
+}
+
 static enum err names_worker(struct server *s, const struct session *n, const void *message, struct why *why) {
     const struct wire_drain *m = message;
     struct worker_view ignored;
-    if (n->attach != ATTACH_NONE && (m->worker.len == 0 || slice_eq(m->worker, bytes_slice(n->worker)))) return ERR_OK;
+    bool is_itself = n->attach != ATTACH_NONE && (m->worker.len == 0 || slice_eq(m->worker, bytes_slice(n->worker)));
+    if (is_itself && is_replaced(s, n)) return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
+    if (is_itself) return ERR_OK;
     if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
     return target_worker(s, n, m->worker, &ignored, why);
 }
@@ -160,6 +168,8 @@ enum err request_may(const struct server *s, const struct session *n, uint8_t op
         return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(opcode));
     if ((row->flags & REQUEST_NEEDS_ATTACH) && n->attach == ATTACH_NONE)
         return why_set(why, ERR_STATE, "%s before attach: say which worker this is", wire_word(opcode));
+    if ((row->flags & REQUEST_NEEDS_ATTACH) && is_replaced(s, n))
+        return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
     return ERR_OK;
 }
 
