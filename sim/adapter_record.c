@@ -369,6 +369,7 @@ static void ended(const struct rec_ended *r, struct trace_entry *e) {
         .fatal = r->fatal,
         .again_ms = r->again_ms,
         .retry_after_ms = r->retry_after_ms,
+        .ended_ago_ms = (int64_t)r->ended_ago_ms,
     };
 }
 

@@ -394,8 +394,8 @@ static void end_unstopped(struct model *m, struct model_flow *f, struct model_jo
     PANIC("no such outcome");
 }
 
-static bool ended(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
-                  char *text) {
+static bool end_taken(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
+                      char *text) {
     if (!model_job_is_active(j)) return object(text, "ended while %s", model_state_word(j->state));
     if (r->attempt != j->attempt) return object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
     if (f->of_service) {
@@ -437,6 +437,16 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
     case TX_COUNT: break;
     }
     PANIC("no such stop cause");
+}
+
+/* Its own time is that of the worker; all that follows from it counts from the record. */
+static bool ended(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
+                  char *text) {
+    int64_t at_ms = m->time_ms - r->ended_ago_ms;
+    if (at_ms > m->time_ms || at_ms < j->since_ms) return object(text, "ended before it began, or later than now");
+    if (!end_taken(m, f, j, r, text)) return false;
+    if (trace_is_terminal(j->state)) j->since_ms = at_ms;
+    return true;
 }
 
 /* ---- time ---- */

@@ -333,6 +333,7 @@ struct trace_attempt {
     bool fatal;
     int64_t again_ms; /* ended: it is not over, and asked again then; 0 = it is */
     int64_t retry_after_ms; /* ended: a retry waits at least so long */
+    int64_t ended_ago_ms;   /* ended: so long before it was recorded */
 };
 
 struct trace_due_of {

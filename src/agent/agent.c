@@ -42,6 +42,8 @@ static void restore(void *ctx, const struct wire_attempt *id, const struct wire_
     t->capture.end = t->capture.file_end = end->log_bytes;
     t->phase = WIRE_HELD_FINISHED;
     t->is_spooled = true;
+    int64_t ago_ms = agent_wall_ms(a) - end->ended_ms; /* the clock may have been set since: then it is not known */
+    t->ended_at_ms = agent_now_ms(a) - (end->ended_ms > 0 && ago_ms > 0 ? ago_ms : 0);
 }
 
 enum err agent_open(const struct agent_world *w, const struct agent_options *o, struct agent **ret, struct why *why) {

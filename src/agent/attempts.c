@@ -117,6 +117,7 @@ struct attempt *attempts_new(struct attempts *t, const struct wire_attempt *id, 
         .spool_at_ms = TIME_NEVER,
         .tell_at_ms = TIME_NEVER,
         .tend_at_ms = TIME_NEVER,
+        .ended_at_ms = TIME_NEVER,
         .job = bytes_new(job),
     };
     memcpy(a->key, k.at, sizeof a->key);

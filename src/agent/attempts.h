@@ -62,6 +62,7 @@ struct attempt {
     int64_t tend_at_ms; /* of a service: when it is looked at, or a look has taken too long */
     uint32_t tended;    /* of a service: its place among them */
     int64_t started_ms; /* wall */
+    int64_t ended_at_ms; /* monotonic, also of one that an earlier incarnation left; TIME_NEVER = it has not */
     struct capture capture;
     struct spool_file file;
     struct bytes *end; /* a wire_end, when it is finished; before that, while its artifacts are kept, what it will be */

@@ -37,9 +37,10 @@ static void gpus_back(struct agent *a, const struct attempt *t) {
 static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
     gpus_back(a, t);
     capture_over(&t->capture, agent_wall_ms(a));
+    if (t->ended_at_ms == TIME_NEVER) t->ended_at_ms = agent_now_ms(a);
     end->attempt = t->id;
     end->started_ms = t->started_ms;
-    end->ended_ms = agent_wall_ms(a);
+    end->ended_ms = agent_wall_ms(a) - (agent_now_ms(a) - t->ended_at_ms);
     end->log_bytes = t->capture.end;
     end->log_cut_bytes = t->capture.cut_bytes;
     end_keep(t, end);
@@ -216,6 +217,7 @@ static void process_over(struct agent *a, struct attempt *t, struct wire_end *en
     bool by_itself = !t->is_stopping && !t->is_overdue && !t->is_unwell;
     t->process = (proc_id){0};
     t->timeout_at_ms = t->kill_at_ms = TIME_NEVER;
+    t->ended_at_ms = agent_now_ms(a); /* what it leaves may have to wait for the server */
     attempts_time(&a->attempts, t);
     if (t->is_stopping) end->outcome = WIRE_OUTCOME_STOPPED;
     if (t->is_overdue) (void)why_set(&why, ERR_OK, "stopped by the worker after its run timeout");

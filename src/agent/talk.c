@@ -159,6 +159,7 @@ static void say_done(struct agent *a, const struct u32vec *list) {
             enum err e =
                 tlv_decode(&wire_end_desc, bytes_slice(t->end), TLV_SKIP_UNKNOWN, &a->arena, &ends[i - from], &why);
             ENSURE(e == ERR_OK); /* we wrote it, and its file has a checksum */
+            ends[i - from].ended_ago_ms = (uint64_t)(agent_now_ms(a) - t->ended_at_ms);
             t->done_told = true;
             if (!t->is_spooled) t->spool_at_ms = agent_now_ms(a) + ACK_MS;
             attempts_time(&a->attempts, t);

@@ -215,6 +215,8 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     REQUIRE(run->attempt == rec->attempt || MUTANT(stale_attempt));
     bool called_off = saga_calls_off(s, j); /* also before the sweep has come to it */
     enum stop_cause stop = called_off ? STOP_CANCEL : run->stop;
+    REQUIRE(rec->ended_ago_ms <= attempt_age_ms(j, s->now));
+    s->ended_ago_ms = (int64_t)rec->ended_ago_ms;
     note_close(s, j, run, stop, rec);
     run_free(s, j->link);
     j->link = 0;

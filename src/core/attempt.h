@@ -10,6 +10,11 @@ void attempt_start(struct state *s, uint32_t job);
 void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t confirm_ms);
 void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec);
 
+/* For how long, at `now`, the job's open attempt runs, or waits to be started; so long ago at most it can have ended. */
+static inline uint64_t attempt_age_ms(const struct job *j, wall_time now) {
+    return now.ms > j->since.ms ? (uint64_t)(now.ms - j->since.ms) : 0;
+}
+
 /* The delay before the next attempt of a job that failed `used` times, jitter included. */
 int64_t backoff_ms(const struct options *o, uint32_t used, uint64_t seed, struct job_ref ref);
 

@@ -1,6 +1,7 @@
 /* check.c: apply_check, the guard between bytes from a file and apply. It repeats what decide had to know, coarsely: it
  * must keep apply from panicking, not judge whether the choice was wise. */
 #include "apply.h"
+#include "attempt.h"
 #include "class.h"
 #include "expand.h"
 #include "flow.h"
@@ -218,8 +219,10 @@ static enum err check_active(const struct state *s, uint64_t flow, uint32_t ordi
 
 static enum err check_ended(const struct state *s, const struct rec_ended *r, struct why *why) {
     enum err e = check_active(s, r->flow, r->ordinal, r->attempt, why);
-    if (e != ERR_OK || r->again_ms == 0) return e;
+    if (e != ERR_OK) return e;
     const struct job *j = job_at(s, job_find(s, (struct job_ref){{r->flow}, r->ordinal}));
+    FITS(r->ended_ago_ms <= attempt_age_ms(j, s->now), "an end before the start");
+    if (r->again_ms == 0) return ERR_OK;
     FITS(time_fits(r->again_ms), "a time that cannot be");
     FITS(job_options(s, j)->calls && r->outcome == OUTCOME_OK, "an end that is none");
     return ERR_OK;

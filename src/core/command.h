@@ -163,6 +163,7 @@ struct cmd_attempt { /* started, progress, health, done */
     struct rec_usage usage;
     bool again; /* of an external job, with a good outcome: it is not over yet */
     uint32_t retry_after_ms; /* a failure: no further attempt before that, within the limit */
+    uint64_t ended_ago_ms;   /* done: how long ago, by the worker's clock */
 };
 
 struct cmd_verdict {

@@ -245,6 +245,12 @@ static uint32_t retry_after_ms(const struct decision *d, const struct cmd_attemp
                                                              : (uint32_t)d->limits->retry_after_ms_max;
 }
 
+/* A worker's clock may be wrong, and a worker may lie: the end lies between the start that we know of and now. */
+static uint64_t ended_ago_ms(const struct decision *d, const struct job *j, const struct cmd_attempt *c) {
+    uint64_t most_ms = attempt_age_ms(j, d->in->wall);
+    return c->ended_ago_ms < most_ms ? c->ended_ago_ms : most_ms;
+}
+
 /* The same word twice gets the same answer: the first acknowledgement may have been lost on its way. */
 static bool acknowledged_before(const struct state *s, const struct cmd_attempt *c) {
     uint32_t job = job_find(s, c->job), flow = job ? 0 : flow_find(s, c->job.flow);
@@ -285,6 +291,7 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->usage = c->usage;
     rec->usage.unkept = utf8_cut(c->usage.unkept, UNKEPT_BYTES_MAX);
     rec->retry_after_ms = retry_after_ms(d, c);
+    rec->ended_ago_ms = ended_ago_ms(d, j, c);
     rec->again_ms = c->again ? outside_again_ms(d->state, j, d->in->wall) : 0;
     return ERR_OK;
 }

@@ -133,13 +133,15 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     REQUIRE(job_may_move(from, to));
     bool is_end = job_state_is_terminal(to) && !job_state_is_terminal(from);
     bool is_return = job_state_is_terminal(from) && !job_state_is_terminal(to);
-    tally_move(s, j, to, cause);
+    /* An attempt was over before anybody heard of it. All that follows from its end happens now. */
+    wall_time over = {s->now.ms - (job_state_is_active(from) ? s->ended_ago_ms : 0)};
+    tally_move(s, j, to, cause, over);
     if (is_end) count_open(s, j, -1);
     leave(s, index, j);
     j->link = link;
     j->state = (uint8_t)to;
     j->cause = (uint8_t)cause;
-    j->since = s->now;
+    j->since = is_end ? over : s->now;
     enter(s, index, j);
     if (is_return) count_open(s, j, 1);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);

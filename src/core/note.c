@@ -69,7 +69,7 @@ void note_close(struct state *s, struct job *j, const struct run *run, enum stop
                              .signal = rec->signal,
                              .assigned_ms = run->assigned.ms,
                              .started_ms = run->started.ms,
-                             .ended_ms = s->now.ms,
+                             .ended_ms = s->now.ms - s->ended_ago_ms,
                              .log_bytes = rec->log_bytes,
                              .log_cut_bytes = rec->log_cut_bytes,
                              .reason = utf8_cut(rec->reason, NOTE_REASON_BYTES),

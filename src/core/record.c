@@ -209,6 +209,7 @@ static const struct tlv_field ended_fields[] = {
     TLV_FIELD(110, TLV_MSG, rec_ended, usage, .sub = &rec_usage_desc),
     TLV_FIELD(125, TLV_I64, rec_ended, again_ms),
     TLV_FIELD(126, TLV_U32, rec_ended, retry_after_ms),
+    TLV_FIELD(127, TLV_U64, rec_ended, ended_ago_ms),
 };
 
 static const char *const due_words[DUE_COUNT] = {"start", "deadline", "start_within"};

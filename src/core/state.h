@@ -482,6 +482,7 @@ struct state {
     struct effects *effects; /* where apply puts what happens; NULL during replay */
     uint32_t event_ordinal;  /* events of the present record */
     uint32_t budget;         /* jobs the present record may still visit */
+    int64_t ended_ago_ms;    /* of the attempt that the present record ends; else 0 */
     struct arena scratch;    /* of the present record */
     struct buf head_bytes;   /* room to encode a flow_head, kept from one submit to the next */
 };

@@ -25,10 +25,10 @@ static bool is_compensation(const struct state *s, const struct job *j) {
     return j->extra && extra_at(s, j->extra)->undoes;
 }
 
-void tally_move(struct state *s, const struct job *j, enum job_state to, enum job_cause cause) {
+void tally_move(struct state *s, const struct job *j, enum job_state to, enum job_cause cause, wall_time over) {
     const struct flow *f = flow_at(s, j->flow);
     enum job_state from = j->state;
-    int64_t ms = s->now.ms - j->since.ms;
+    int64_t ms = over.ms - j->since.ms;
     if (f->rules < TALLY_RULES) return;
     s->tally[TALLY_ENTERED + to]++;
     if (to == JOB_DISPATCHED) tally_time(s, f, TALLY_WAIT, ms);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "job.h"
+#include "wtime.h"
 
 struct state;
 struct job;
@@ -58,7 +59,7 @@ _Static_assert(TALLY_WAIT + TALLY_SPREAD_SLOTS <= TALLY_DISPATCH, "so do bounds"
 /* From apply. */
 void tally_add(struct state *s, const struct flow *f, enum tally what, uint64_t n);
 void tally_time(struct state *s, const struct flow *f, enum tally spread, int64_t ms);
-/* Before `j`, which is in `from`, is in `to`. */
-void tally_move(struct state *s, const struct job *j, enum job_state to, enum job_cause cause);
+/* Before `j` is in `to`; `over`: when what it was doing before came to its end. */
+void tally_move(struct state *s, const struct job *j, enum job_state to, enum job_cause cause, wall_time over);
 
 #endif

@@ -213,6 +213,7 @@ static void check_end(struct state *s, uint32_t flow) {
 void work_begin(struct state *s) {
     s->budget = STEP_JOBS_MAX;
     s->event_ordinal = 0;
+    s->ended_ago_ms = 0;
     REQUIRE(s->fresh_head == 0);
 }
 

@@ -202,6 +202,7 @@ static const struct tlv_field end_fields[] = {
     TLV_FIELD(18, TLV_U64, wire_end, throttled_ms),
     TLV_FIELD(19, TLV_TEXT, wire_end, unkept, .max = WIRE_NAME_MAX),
     TLV_FIELD(20, TLV_U32, wire_end, retry_after_ms),
+    TLV_FIELD(21, TLV_U64, wire_end, ended_ago_ms),
 };
 const struct tlv_desc wire_end_desc = TLV_DESC("end", wire_end, end_fields);
 

@@ -196,6 +196,7 @@ struct wire_end {
     uint64_t throttled_ms; /* held back by its limit of cpu */
     struct slice unkept;   /* which limits this worker could not keep, or not in full: for people */
     uint32_t retry_after_ms; /* a failure: a server that it asked wants no further attempt before; 0 = does not say */
+    uint64_t ended_ago_ms;   /* how long before this message was sent it ended; 0 = just now, or unknown */
 };
 
 struct wire_done {

@@ -293,6 +293,7 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
         a->log_cut_bytes = w->log_cut_bytes;
         a->reason = w->reason;
         a->retry_after_ms = w->retry_after_ms;
+        a->ended_ago_ms = w->ended_ago_ms;
         a->usage = (struct rec_usage){w->cpu_ms, w->memory_bytes_max, w->throttled_ms, w->hit, w->hit_count, w->unkept};
         take_leavings(s, r, w, a);
         errand_ended(s, r->arena, a);

@@ -157,7 +157,8 @@ static void task_ended(struct server *s, const struct event *v, const struct job
     if (e->type == ORION_EVENT_COMPLETED) {
         const struct attempt_view *last = count > 0 ? &attempts[count - 1] : NULL;
         e->has_duration = true;
-        if (last != NULL) e->duration_ms = v->time.ms - (last->started.ms != 0 ? last->started.ms : last->assigned.ms);
+        int64_t began_ms = last == NULL ? 0 : last->started.ms != 0 ? last->started.ms : last->assigned.ms;
+        if (last != NULL) e->duration_ms = (last->is_open ? v->time.ms : last->ended.ms) - began_ms;
         return;
     }
     e->has_retry = true;

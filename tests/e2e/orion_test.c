@@ -5,6 +5,8 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +258,91 @@ static void a_crash_of_everything_costs_no_retry(void **state) {
     realserver_remove(&s);
 }
 
+static uint32_t count_of(const char *text, const char *words) {
+    uint32_t count = 0;
+    for (const char *at = strstr(text, words); at != NULL; at = strstr(at + 1, words)) count++;
+    return count;
+}
+
+static int64_t number_after(const char *text, const char *words) {
+    const char *at = strstr(text, words);
+    if (at == NULL) fail_msg("no %s in: %s", words, text);
+    return strtoll(at + strlen(words), NULL, 10);
+}
+
+/* Three tasks of 2 s run when the server is killed, and it comes back 5 s later, when they have ended. The worker
+ * stands still until somebody listens who hears of it. */
+static void crash_of_the_server_alone(struct realserver *s, const struct realworker *w, struct webclient *ws) {
+    char got[8192];
+    struct webclient c;
+    const char *body = "[{\"id\":\"a\",\"payload\":\"sleep\"},{\"id\":\"b\",\"payload\":\"sleep\"},"
+                       "{\"id\":\"c\",\"payload\":\"sleep\"}]";
+    snprintf(got, sizeof got,
+             "POST /api/v1/dag HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: k\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    (void)webclient_once(&c, "127.0.0.1:18972", got, 201);
+    webclient_close(&c);
+    while (count_of(got, "\"status\":\"running\"") < 3) state_until("{", got, sizeof got);
+    realserver_kill(s);
+    for (time_t end = time(NULL) + 5; time(NULL) < end;) (void)poll(NULL, 0, 50);
+    assert_int_equal(kill(w->pid, SIGSTOP), 0);
+    realserver_start(s);
+    webclient_open(ws, "127.0.0.1:18972", NULL);
+    webclient_send(ws, "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n");
+    (void)webclient_until(ws, "metrics.update");
+    assert_int_equal(kill(w->pid, SIGCONT), 0);
+}
+
+/* What a task did while the server was away took as long as it took, not as long as the server was away; and each of
+ * the tasks that went on has a worker of its own. */
+static void an_outage_is_not_part_of_a_task(void **state) {
+    (void)state;
+    struct realserver s;
+    struct realworker w;
+    struct webclient ws, c;
+    realserver_make(&s);
+    s.flags[0] = "--orion-listen", s.flags[1] = "127.0.0.1:18972";
+    realserver_start(&s);
+    realworker_make(&w, &s, "w");
+    w.flags[0] = "--slots", w.flags[1] = "3";
+    realworker_start(&w, &s);
+    crash_of_the_server_alone(&s, &w, &ws);
+    for (const char *id = "abc"; *id != 0; id++) {
+        char words[80];
+        snprintf(words, sizeof words, "\"type\":\"task.completed\",\"task_id\":\"%c\"", *id);
+        const char *told = strstr(webclient_until(&ws, words), words);
+        assert_in_range(number_after(told, "\"duration_ms\":"), 1000, 3500);
+    }
+    const char *told = webclient_until(&ws, "task.completed");
+    for (char id = '1'; id <= '3'; id++) {
+        char words[32];
+        snprintf(words, sizeof words, "\"worker_id\":%c", id);
+        assert_int_equal(count_of(told, words), 1);
+    }
+    webclient_close(&ws);
+    /* by its histogram, and by the server's own */
+    webclient_open(&c, "127.0.0.1:18972", NULL);
+    struct webgot got = webclient_ask(&c, "GET", "/metrics", NULL);
+    assert_has(got.body, "task_execution_latency_seconds_bucket{le=\"2.5\"} 3\n");
+    webclient_close(&c);
+    webclient_open(&c, s.address, s.admin);
+    got = webclient_ask(&c, "GET", "/metrics", NULL);
+    assert_has(got.body, "reeve_run_seconds_bucket{le=\"2.5\"} 3\n");
+    char path[64];
+    const char *flow = strstr(webclient_ask(&c, "GET", "/api/v1/flows", NULL).body, "\"flow\":\"f");
+    assert_non_null(flow);
+    flow += strlen("\"flow\":\"");
+    snprintf(path, sizeof path, "/api/v1/jobs/%.*s/a", (int)strcspn(flow, "\""), flow);
+    got = webclient_ask(&c, "GET", path, NULL);
+    int64_t took = number_after(got.body, "\"ended_ms\":") - number_after(got.body, "\"assigned_ms\":");
+    assert_in_range(took, 1000, 3500);
+    webclient_close(&c);
+    assert_int_equal(realworker_stop(&w), 0);
+    assert_int_equal(realserver_stop(&s), 0);
+    realserver_remove(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(templates_run),
@@ -280,6 +367,7 @@ int main(void) {
         cmocka_unit_test(who_comes_from_elsewhere_is_counted),
         cmocka_unit_test(without_guests_everyone_needs_a_token),
         cmocka_unit_test(a_crash_of_everything_costs_no_retry),
+        cmocka_unit_test(an_outage_is_not_part_of_a_task),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

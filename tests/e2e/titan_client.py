@@ -767,6 +767,16 @@ def case_services():
     begins(ask(STOP, "DAG-" + svc), "ERROR: Service DAG-%s not found in liveServiceMap." % svc)
 
 
+def case_what_a_failed_deployment_wrote():
+    """Nobody listens at its port in time: it is DEAD, its process is gone, and what that wrote can be read."""
+    svc = unique("mute")
+    script = "import time\nprint('first words', flush=True)\ntime.sleep(1000)\n"
+    equal(ask(SUBMIT_DAG, "%s|DEPLOY_PAYLOAD|mute.py|%s|%d|GENERAL|1|0|[]" % (svc, b64(script), free_port())), "DAG_ACCEPTED")
+    wait(svc, "DEAD")
+    until(lambda: logs(svc), "first words")
+    equal(ask(GET_LOGS, svc), "first words")  # without its prefix, as by the dashboard
+
+
 def case_services_of_files_and_archives():
     name, port = unique("srv") + ".py", free_port()
     equal(ask(DEPLOY, "nobody.py|%d|GENERAL" % port), "ERROR: File not found in perm_files")

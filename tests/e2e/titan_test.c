@@ -107,6 +107,7 @@ CASE(large_files)
 CASE(run_a_file)
 CASE(archives)
 CASE(services)
+CASE(what_a_failed_deployment_wrote)
 CASE(services_of_files_and_archives)
 CASE(keys_as_the_store_of_titan_has_them)
 CASE(statistics)
@@ -213,6 +214,7 @@ int main(void) {
         cmocka_unit_test(run_a_file),
         cmocka_unit_test(archives),
         cmocka_unit_test(services),
+        cmocka_unit_test(what_a_failed_deployment_wrote),
         cmocka_unit_test(services_of_files_and_archives),
         cmocka_unit_test(keys_as_the_store_of_titan_has_them),
         cmocka_unit_test(statistics),

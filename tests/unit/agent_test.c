@@ -287,6 +287,49 @@ static void what_was_not_acknowledged_is_said_again(void **state) {
     lab_close(&l);
 }
 
+/* How long ago the end was that it tells of now. */
+static uint64_t done_ago(struct lab *l, uint32_t *ret_request) {
+    const struct wire_end *end = ((const struct wire_done *)heard(l, WIRE_DONE, ret_request))->ends.at;
+    return end->ended_ago_ms;
+}
+
+/* An end that waits for its server says how long it has waited, each time; also one that waited on disk. */
+static void an_end_says_how_long_ago_it_was(void **state) {
+    (void)state;
+    struct lab l;
+    uint32_t request = 0;
+    lab_open(&l);
+    come_up(&l);
+    assign(&l, 1, WIRE_JOB_SLEEP, 500);
+    heard(&l, WIRE_STARTED, NULL);
+    l.handler.closed(l.handler.ctx, (conn_id){l.conn}, "gone");
+    l.conn = 0;
+    l.now_ms += 500;
+    agent_pass(l.agent); /* it ends */
+    l.handler.closed(l.handler.ctx, (conn_id){l.conn}, "nobody there");
+    l.conn = 0;
+    l.now_ms += 70000;
+    come_up(&l);
+    assert_int_equal(done_ago(&l, &request), 70000);
+    l.handler.closed(l.handler.ctx, (conn_id){l.conn}, "gone");
+    l.conn = 0;
+    heard(&l, 0, NULL);
+    l.now_ms += 1000;
+    come_up(&l);
+    assert_int_equal(done_ago(&l, &request), 71000);
+    agent_close(l.agent);
+    tmpdisk_reopen(&l.disk);
+    l.conn = 0;
+    l.now_ms += 4000;
+    lab_start(&l);
+    come_up(&l);
+    assert_int_equal(done_ago(&l, &request), 75000);
+    ack(&l, 1, request);
+    assign(&l, 2, WIRE_JOB_NOOP, 0);
+    assert_int_equal(done_ago(&l, &request), 0);
+    lab_close(&l);
+}
+
 /* ---- a slow server ---- */
 
 static const struct disk_ops *real_ops;
@@ -453,6 +496,7 @@ int main(void) {
         cmocka_unit_test(an_attempt_is_run_once),
         cmocka_unit_test(a_stop_is_confirmed_and_a_drop_is_not),
         cmocka_unit_test(what_was_not_acknowledged_is_said_again),
+        cmocka_unit_test(an_end_says_how_long_ago_it_was),
         cmocka_unit_test(ends_that_a_slow_server_owes_share_a_sync),
         cmocka_unit_test(words_of_an_earlier_server_are_ignored),
         cmocka_unit_test(gpus_of_a_process_that_is_not_dead_yet_are_waited_for),

@@ -355,6 +355,22 @@ static void a_retry_waits_as_long_as_it_was_told(void **state) {
     is(0, TS_READY, TC_NONE);
 }
 
+static void an_end_is_when_its_record_says(void **state) {
+    (void)state;
+    SUBMIT({.retries = 1, .backoff_base_ms = SECOND, .backoff_cap_ms = SECOND}, {PLAIN});
+    start(0, 1);
+    start(1, 1);
+    now += 10 * SECOND;
+    SAY(.kind = TR_ENDED, ATTEMPT(0, 1, .outcome = TO_EXIT, .ended_ago_ms = 4 * SECOND));
+    assert_int_equal(get(0).due_ms, now + SECOND); /* what follows counts from the record */
+    SAY(.kind = TR_ENDED, ATTEMPT(1, 1, .outcome = TO_OK, .ended_ago_ms = 4 * SECOND));
+    assert_int_equal(get(1).since_ms, now - 4 * SECOND);
+    now += SECOND;
+    due(0, TD_START);
+    start(0, 2);
+    REFUSED(.kind = TR_ENDED, ATTEMPT(0, 2, .outcome = TO_OK, .ended_ago_ms = SECOND));
+}
+
 static void each_failure_has_its_cause(void **state) {
     (void)state;
     SUBMIT({PLAIN}, {PLAIN}, {PLAIN}, {PLAIN});
@@ -969,7 +985,7 @@ int main(void) {
         T(foreign_parent_counts_by_its_end), T(foreign_parent_counts_by_what_was_seen),
         T(foreign_parent_counts_once), T(delay_counts_from_readiness), T(times_in_the_past_do_not_wait),
         T(deadline_is_final_for_what_does_not_run), T(start_within_fails_a_ready_job), T(states_follow_the_attempt),
-        T(retries_back_off_and_run_out), T(a_retry_waits_as_long_as_it_was_told),
+        T(retries_back_off_and_run_out), T(a_retry_waits_as_long_as_it_was_told), T(an_end_is_when_its_record_says),
         T(each_failure_has_its_cause), T(fatal_ends_are_not_retried),
         T(stop_cause_decides), T(success_may_beat_a_stop), T(timeouts_are_retried_deadlines_are_not),
         T(stronger_stop_stays), T(paused_flow_gets_no_worker), T(cancel_of_a_running_job_waits_for_its_end),

@@ -25,6 +25,73 @@ static uint64_t one_job(struct rig *r, uint32_t retries) {
     return r->reply.flow.v;
 }
 
+/* Ends the job, and says how long ago that was. */
+static void done_ago(struct rig *r, uint64_t flow, uint32_t attempt, enum outcome outcome, uint64_t ago_ms) {
+    struct command done = {.kind = CMD_DONE};
+    done.as.attempt = (struct cmd_attempt){.worker = SLICE("w1"),
+                                           .incarnation = 1,
+                                           .job = ref_of(flow, 0),
+                                           .attempt = attempt,
+                                           .outcome = outcome,
+                                           .exit_code = outcome == OUTCOME_OK ? 0 : 7,
+                                           .ended_ago_ms = ago_ms};
+    assert_ok(rig_command(r, &done));
+}
+
+/* `ago_ms` as the worker says, `taken_ms` as it counts: between the start and now, live and after every restart. */
+static void assert_ended_ago(struct rig *r, uint64_t ago_ms, int64_t taken_ms, bool starts) {
+    struct attempt_view *a;
+    uint64_t flow = one_job(r, 0), before = view_tally(engine_state(r->engine))[TALLY_RUN];
+    rig_tick(r, 10);
+    if (starts) assert_ok(rig_started(r, "w1", 1, ref_of(flow, 0), 1));
+    rig_tick(r, 5000);
+    assert_ok(rig_heartbeat(r, "w1", 1, 1, 0, 0));
+    done_ago(r, flow, 1, OUTCOME_OK, ago_ms);
+    int64_t now = r->in.wall.ms, since = now - 5000 - (starts ? 0 : 10);
+    struct engine *engines[] = {r->engine, rig_replay(r), rig_reload(r)};
+    for (size_t i = 0; i < 3; i++) {
+        struct job_view job;
+        assert_int_equal(attempts_of(engines[i], flow, &a), 1);
+        assert_int_equal(a[0].ended.ms, now - taken_ms);
+        assert_true(view_job(engine_state(engines[i]), ref_of(flow, 0), &job));
+        assert_int_equal(job.since.ms, now - taken_ms);
+        assert_int_equal(view_tally(engine_state(engines[i]))[TALLY_RUN] - before, now - taken_ms - since);
+    }
+    engine_free(engines[1]);
+    engine_free(engines[2]);
+    assert_int_equal(rig_flow(r, flow).finished.ms, now); /* nobody knew it before */
+}
+
+static void an_end_is_when_the_worker_says_within_its_attempt(void **state) {
+    struct rig *r = *state;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    assert_ended_ago(r, 0, 0, true);
+    assert_ended_ago(r, 3000, 3000, true);
+    assert_ended_ago(r, 5000, 5000, true);
+    assert_ended_ago(r, 5001, 5000, true);
+    assert_ended_ago(r, UINT64_MAX, 5000, true);
+    assert_ended_ago(r, UINT64_MAX, 5010, false); /* the word that it started was lost */
+}
+
+/* A retry waits its backoff from the moment that the server hears of the failure. */
+static void what_follows_from_a_late_end_counts_from_now(void **state) {
+    struct rig *r = *state;
+    struct options o = rig_options();
+    o.retries = 1;
+    o.backoff_base_ms = o.backoff_cap_ms = 1000;
+    o.backoff_jitter_ms = 0;
+    assert_ok(rig_attach(r, "w1", 1, 1));
+    assert_ok(rig_submit(r, &o, (const char *const[]){"a"}, 1));
+    uint64_t flow = r->reply.flow.v;
+    assert_ok(rig_started(r, "w1", 1, ref_of(flow, 0), 1));
+    rig_tick(r, 5000);
+    done_ago(r, flow, 1, OUTCOME_EXIT, 4000);
+    struct job_view job = rig_job(r, flow, 0);
+    assert_int_equal(job.state, JOB_WAITING);
+    assert_int_equal(job.since.ms, r->in.wall.ms);
+    assert_int_equal(job.due.ms, r->in.wall.ms + 1000);
+}
+
 static void an_attempt_is_remembered_with_its_times_and_its_end(void **state) {
     struct rig *r = *state;
     struct attempt_view *a;
@@ -260,6 +327,8 @@ int main(void) {
     arena_init(&arena, 4096, 1 << 20);
     const struct CMUnitTest tests[] = {
         RIG_TEST(an_attempt_is_remembered_with_its_times_and_its_end),
+        RIG_TEST(an_end_is_when_the_worker_says_within_its_attempt),
+        RIG_TEST(what_follows_from_a_late_end_counts_from_now),
         RIG_TEST(an_attempt_that_hit_no_limit_of_ours_is_refused),
         RIG_TEST(of_many_attempts_the_last_are_remembered),
         RIG_TEST(what_a_worker_said_is_cut_between_two_characters),

@@ -201,6 +201,8 @@ static void attempts(void **state) {
     MISFIT(r, REC_STARTED, "another attempt", .flow = 1, .attempt = 2);
     MISFIT(r, REC_STOPPING, "another attempt", .flow = 1, .attempt = 2);
     MISFIT(r, REC_ENDED, "another attempt", .flow = 1, .attempt = 2);
+    MISFIT(r, REC_ENDED, "before the start", .flow = 1, .attempt = 1, .ended_ago_ms = 2000000000000);
+    MISFIT(r, REC_ENDED, "before the start", .flow = 1, .attempt = 1, .ended_ago_ms = UINT64_MAX);
     FITTING(r, REC_STOPPING, .flow = 1, .attempt = 1, .stop = STOP_RUN_TIMEOUT);
     FITTING(r, REC_ENDED, .flow = 1, .attempt = 1, .fatal = true, .outcome = OUTCOME_REFUSED);
     assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 1));

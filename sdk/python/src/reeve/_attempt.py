@@ -63,7 +63,7 @@ class Attempt:
     """One execution of a job here. The loop's thread owns it, but for what the thread that runs it leaves in `outcome`."""
 
     __slots__ = ("outbox", "key", "id", "job", "fence", "task", "payload", "token", "place", "inputs", "results", "is_moving", "is_exclusive", "phase", "since", "seconds",
-                 "started_ms", "is_told", "is_kept", "is_done_told", "is_stopping", "is_abandoned", "kill_at", "thread", "future", "end",
+                 "started_ms", "is_told", "is_kept", "is_done_told", "is_stopping", "is_abandoned", "kill_at", "thread", "future", "end", "ended_at",
                  "pieces", "log_end", "log_sent", "log_acked", "log_cut", "log_max", "is_dirty", "result")
 
     def __init__(self, outbox: Outbox, id: Mapping[str, int], job: str) -> None:
@@ -91,6 +91,7 @@ class Attempt:
         self.thread = 0
         self.future: "Optional[concurrent.futures.Future[None]]" = None
         self.end: Dict[str, Any] = {}
+        self.ended_at = 0.0  # monotonic
         self.pieces: List[Tuple[int, str, int, bytes]] = []  # offset, stream, time, bytes: until they are durable
         self.log_end = self.log_sent = self.log_acked = self.log_cut = 0
         self.log_max = LOG_BYTES_MAX
@@ -124,6 +125,7 @@ class Attempt:
 
     def finish(self, end: Dict[str, Any], result: bytes = b"") -> None:
         self.end, self.result = end, result
+        self.ended_at = time.monotonic()
         self.phase = "finished"
 
 

@@ -1300,6 +1300,7 @@ class End(TypedDict, total=False):
     throttled_ms: int
     unkept: str
     retry_after_ms: int
+    ended_ago_ms: int
 
 
 class EndAck(TypedDict, total=False):
@@ -2481,6 +2482,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (18, "throttled_ms", "uint", ""),
         (19, "unkept", "text", ""),
         (20, "retry_after_ms", "uint", ""),
+        (21, "ended_ago_ms", "uint", ""),
     ),
     "end_ack": (
         (1, "attempt", "message", "attempt"),

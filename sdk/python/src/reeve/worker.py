@@ -519,7 +519,8 @@ class Worker:
                     self._say_log(attempt)
                     attempt.end["log_bytes"], attempt.end["log_cut_bytes"] = attempt.log_end, attempt.log_cut
                 attempt.is_done_told = True
-                ends.append(attempt.end)
+                ago_ms = int((time.monotonic() - attempt.ended_at) * 1000)
+                ends.append({**attempt.end, "ended_ago_ms": ago_ms})
             if ends:
                 self._send(w.Op.DONE, {"ends": ends}, self._done_heard)
         credit = self._credit_now()
