@@ -234,6 +234,9 @@ struct service_view {
     wall_time due;             /* of the next start, while it waits for that; else TIME_NEVER */
 };
 bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
+/* Of a job that waits until what it deploys is healthy: why that is not, for people; empty = it is another job, or
+ * nothing is known. In `arena`. */
+struct slice view_trouble(const struct state *s, struct job_ref deployer, struct arena *arena);
 typedef void (*view_service_fn)(void *ctx, const struct service_view *v);
 void view_each_service(const struct state *s, view_service_fn each, void *ctx);
 

@@ -299,6 +299,46 @@ static void what_a_failed_deployment_wrote_can_still_be_read(void **state) {
     assert_has(h.said, "last words\n");
 }
 
+/* What `verb` says of the job, once it says these words. */
+static void until_said(const char *verb, const char *job, const char *words) {
+    for (int ms = 0; must(verb, job), strstr(h.said, words) == NULL; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("reeve %s never says %s: %s", verb, words, h.said);
+        (void)poll(NULL, 0, 20);
+    }
+}
+
+/* While the job waits for health, and when it has failed, also after a restart of the server. */
+static void the_job_that_deploys_tells_why_its_service_is_not_healthy(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *script, *keys, *waits, *failed;
+    } kinds[] = {
+        {"silent", "exec sleep 1000", "      port: auto\n      healthy_within: 4s\n", "last probe: port ",
+         ": connection refused"},
+        {"ending", "exit 7", "      restart: {base: 20ms, cap: 100ms}\n      healthy_within: 4s\n",
+         "last attempt: it ended with exit code 7", "last attempt: it ended with exit code 7"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char id[32], job[64], args[64];
+        deploy_script(kinds[i].name, kinds[i].script, kinds[i].keys, "-d");
+        snprintf(id, sizeof id, "%.*s", (int)strcspn(h.said, "\n"), h.said);
+        snprintf(job, sizeof job, "%s/%s", id, kinds[i].name);
+        until_said("why", job, kinds[i].waits);
+        assert_has(h.said, "what it deployed has not become healthy yet");
+        until_said("show", job, kinds[i].waits);
+        snprintf(args, sizeof args, "wait %s", id);
+        refused(args, 1, "failed");
+        for (int again = 0; again < 2; again++) {
+            must("why", job);
+            assert_has(h.said, kinds[i].waits);
+            assert_has(h.said, kinds[i].failed);
+            must("show", job);
+            assert_has(h.said, kinds[i].failed);
+            if (again == 0) realserver_kill(&server), realserver_start(&server);
+        }
+    }
+}
+
 /* A socket of this test's that listens at this port, and at any if it is 0; -1 = the port is taken. */
 static int listen_at(uint32_t *port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -636,6 +676,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_version_that_fails_gives_way_to_the_one_before),
         cmocka_unit_test(a_first_version_that_ends_is_told_with_its_reason),
         cmocka_unit_test(what_a_failed_deployment_wrote_can_still_be_read),
+        cmocka_unit_test(the_job_that_deploys_tells_why_its_service_is_not_healthy),
         cmocka_unit_test(a_port_that_someone_else_holds_is_not_the_service),
         cmocka_unit_test(a_port_that_is_taken_after_the_start_is_not_the_service),
         cmocka_unit_test(a_port_that_a_healthy_service_lost_is_not_the_service),
