@@ -310,6 +310,8 @@ struct why_job {
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
+/* What the worker says that the job's open attempt waits for, such as room on the server's disk; empty = nothing. */
+struct slice view_words(const struct state *s, const struct live *l, struct job_ref ref);
 /* How many ready jobs each reason holds back. The first job of a class speaks for all that queue in it; of very many
  * classes only the first are asked, the rest count as BLOCK_QUEUE. */
 void view_ready_blocks(const struct state *s, const struct live *l, const struct limits *limits,

