@@ -280,7 +280,13 @@ static void op_kill_at(struct proc *proc, proc_id id, int64_t mono_ms) {
     if (mono_ms != TIME_NEVER) equeue_at(queue_of(s), p->kill_at_us, keeper, s, id.v);
 }
 
-static const struct proc_ops ops = {op_start, op_feed, op_feed_end, op_pause, op_signal, op_kill_at};
+/* Ports of a simulated machine have no holders that could be looked at. */
+static enum proc_port op_port_owner(struct proc *proc, proc_id id, uint32_t port, struct why *why) {
+    (void)proc, (void)id, (void)port, (void)why;
+    return PROC_PORT_UNKNOWN;
+}
+
+static const struct proc_ops ops = {op_start, op_feed, op_feed_end, op_pause, op_signal, op_kill_at, op_port_owner};
 
 /* ---- life ---- */
 

@@ -32,6 +32,7 @@ struct transfer { /* of blobs, one after the other */
     uint32_t next; /* which of the items */
     uint32_t request;
     uint64_t offset, upload;
+    bool is_held; /* the server was told that it refused for now */
     struct vec items; /* of transfer_item */
 };
 

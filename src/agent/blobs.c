@@ -235,9 +235,27 @@ static struct attempt *attempt_of(struct agent *a, uint32_t request) {
     return index ? attempts_at(&a->attempts, index) : NULL;
 }
 
+/* What the attempt waits for; empty = nothing any more. */
+static void say_words(struct agent *a, struct attempt *t, const char *words) {
+    struct wire_progress_item item = {.attempt = t->id, .text = slice_str(words)};
+    struct wire_progress message = {{&item, 1}};
+    t->transfer.is_held = words[0] != 0;
+    link_send(a, WIRE_PROGRESS, 0, &message);
+}
+
+void blobs_held(struct agent *a, uint32_t request, const char *why) {
+    struct attempt *t = attempt_of(a, request);
+    struct why words;
+    if (t == NULL || t->transfer.step == TRANSFER_NONE) return;
+    (void)why_set(&words, ERR_OK, "%s a file waits: %s", t->transfer.step == TRANSFER_FETCH ? "fetching" : "keeping",
+                  why);
+    say_words(a, t, words.text);
+}
+
 void blobs_hear(struct agent *a, const struct frame *f, const void *message) {
     struct attempt *t = attempt_of(a, f->request);
     if (t == NULL || t->transfer.step == TRANSFER_NONE) return;
+    if (t->transfer.is_held) say_words(a, t, "");
     if (f->opcode == WIRE_BLOB_DATA && t->transfer.step == TRANSFER_FETCH)
         fetch_hear(a, t, f, message);
     else if (f->opcode == WIRE_BLOB_STATE && t->transfer.step != TRANSFER_FETCH)

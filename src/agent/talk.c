@@ -268,6 +268,7 @@ static void hear_refused(struct agent *a, const struct frame *f, struct slice co
     } else if (!again && map_get(&a->by_request, f->request) != 0) {
         blobs_refused(a, f, code, text);
     } else if (again) {
+        blobs_held(a, f->request, why.text);
         a->link.again_at_ms = agent_now_ms(a) + (retry_after_ms != 0 ? retry_after_ms : 1000);
     } else {
         agent_log(a, "refused: %s", why.text);

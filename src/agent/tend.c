@@ -27,9 +27,13 @@ static void port_back(struct agent *a, struct tended *v) {
 }
 
 /* What listens on another machine, or is asked by a command, is not ours to look at. */
+static bool is_port_here(const struct agent *a, const struct tended *v) {
+    return a->o.service_host == NULL && (v->kind == WIRE_PROBE_TCP || v->kind == WIRE_PROBE_HTTP) &&
+           v->probed_port != 0;
+}
+
 static uint64_t listeners(const struct agent *a, const struct tended *v) {
-    bool is_here = a->o.service_host == NULL && (v->kind == WIRE_PROBE_TCP || v->kind == WIRE_PROBE_HTTP);
-    return is_here && v->probed_port != 0 ? a->w.net->ops->listeners(a->w.net, v->probed_port) : 0;
+    return is_port_here(a, v) ? a->w.net->ops->listeners(a->w.net, v->probed_port) : 0;
 }
 
 bool tend_begin(struct agent *a, struct attempt *t, const struct wire_run *run) {
@@ -79,19 +83,25 @@ static int64_t pause_ms(const struct tended *v, int64_t now) {
     return is_starting && v->interval_ms > QUICK_MS ? QUICK_MS : v->interval_ms;
 }
 
-/* The answer came from a process that listened before this one was started, and from nobody else: it says nothing about
- * the service, which will hardly get the port. */
-static bool is_strangers_answer(const struct agent *a, const struct tended *v) {
-    return !v->is_well && v->strangers != 0 && listeners(a, v) == v->strangers;
+/* Whether the answer came from a process that is not the service's, and so says nothing about it. Where nobody can tell
+ * whose socket it is, it is a stranger's if those that listened before the service was started are all there are. */
+static bool is_strangers_answer(const struct agent *a, const struct attempt *t, struct why *why) {
+    const struct tended *v = tend_of(a, t);
+    if (!is_port_here(a, v)) return false;
+    switch (a->w.proc->ops->port_owner(a->w.proc, t->process, v->probed_port, why)) {
+    case PROC_PORT_OWN: return false;
+    case PROC_PORT_FOREIGN: return true;
+    case PROC_PORT_UNKNOWN: break;
+    }
+    if (v->is_well || v->strangers == 0 || listeners(a, v) != v->strangers) return false;
+    (void)why_set(why, ERR_STATE, "another process listens at port %u", v->probed_port);
+    return true;
 }
 
 void tend_heard(struct agent *a, struct attempt *t, const char *why) {
     struct tended *v = tend_of(a, t);
-    char text[64];
-    if (why == NULL && is_strangers_answer(a, v)) {
-        snprintf(text, sizeof text, "another process listens at port %u", v->probed_port);
-        why = text;
-    }
+    struct why stranger = {{0}};
+    if (why == NULL && is_strangers_answer(a, t, &stranger)) why = stranger.text;
     int64_t now = agent_now_ms(a);
     bool forgiven = !v->is_well && now < v->grace_until_ms;
     v->is_probed = false;

@@ -5,7 +5,8 @@
  *                      |                                                             ^
  *                      +---- the same, once its grace is over ----------------------+
  *
- * One probe of a service is under way at a time; none of them waits. How a probe is made is in probe.c. */
+ * One probe of a service is under way at a time; none of them waits. How a probe is made is in probe.c. An answer
+ * counts when a process of the service gave it, as far as that can be told (ADR 0123). */
 #ifndef REEVE_TEND_H
 #define REEVE_TEND_H
 

@@ -149,7 +149,7 @@ struct cmd_attempt { /* started, progress, health, done */
     uint32_t percent; /* progress */
     bool healthy;     /* health: of a service, sent when it changes, so to `note` */
     uint32_t port;    /* where it listens; 0 = it has none */
-    struct slice note; /* why it is not healthy */
+    struct slice note; /* health: why it is not; progress: what it waits for, empty = nothing */
     enum outcome outcome;
     uint32_t exit_code;
     uint32_t signal;

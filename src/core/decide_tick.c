@@ -8,6 +8,7 @@
 #include "outside.h"
 #include "panic.h"
 #include "question.h"
+#include "service.h"
 #include "timer.h"
 
 static void record_due(struct decision *d, const struct job *j, enum due_cause due) {
@@ -124,6 +125,7 @@ static void question_timer(struct decision *d, struct state *indices, uint32_t q
     bool soft = question_is_soft(s, job_at(s, q->job), q->gate);
     rec->verdict = soft ? VERDICT_ALLOW : VERDICT_DENY;
     rec->reason = soft ? SLICE("nobody answered in time: a compensation runs") : SLICE("nobody answered in time");
+    if (q->gate == GATE_SERVICE) rec->trouble = service_trouble(s, q->job, d->arena);
 }
 
 static void key_timer(struct decision *d, uint32_t key) {

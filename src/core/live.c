@@ -1,8 +1,10 @@
 /* live.c: see live.h. */
 #include "live.h"
 
+#include "flow.h"
 #include "panic.h"
 #include "registry.h"
+#include "utf8.h"
 
 void live_init(struct live *l) {
     *l = (struct live){.lease_next = {TIME_NEVER}};
@@ -10,6 +12,7 @@ void live_init(struct live *l) {
     vec_init(&l->shares, sizeof(uint64_t));
     watches_init(&l->watches);
     vec_init(&l->schedules, sizeof(struct live_schedule));
+    vec_init(&l->words, sizeof(struct live_words));
 }
 
 void live_fini(struct live *l) {
@@ -19,6 +22,8 @@ void live_fini(struct live *l) {
     for (uint32_t i = 0; i < l->schedules.count; i++)
         vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
     vec_fini(&l->schedules);
+    for (uint32_t i = 0; i < l->words.count; i++) bytes_free(((struct live_words *)vec_at(&l->words, i))->text);
+    vec_fini(&l->words);
     optsets_fini(&l->sets);
 }
 
@@ -50,6 +55,29 @@ uint64_t *live_share(struct live *l, uint32_t tenant) {
 void live_set_lease(struct live *l, struct live_worker *w, mono_time until) {
     w->lease_until = until;
     if (until.ms < l->lease_next.ms) l->lease_next = until;
+}
+
+static bool is_about(const struct live_words *w, struct job_ref ref, uint32_t attempt) {
+    return w->job.flow.v == ref.flow.v && w->job.ordinal == ref.ordinal && w->attempt == attempt;
+}
+
+struct slice live_words_of(const struct live *l, const struct state *s, uint32_t job) {
+    const struct job *j = job_at(s, job);
+    if (!job_state_is_active(j->state) || j->link >= l->words.count) return (struct slice){0};
+    const struct live_words *w = vec_at(&l->words, j->link);
+    return is_about(w, job_ref_of(s, j), j->attempt) ? bytes_slice(w->text) : (struct slice){0};
+}
+
+static void note_words(struct live *l, const struct state *s, const struct cmd_attempt *cmd) {
+    uint32_t job = job_find(s, cmd->job);
+    if (job == 0 || !job_state_is_active(job_at(s, job)->state)) return;
+    uint32_t run = job_at(s, job)->link;
+    if (cmd->note.len == 0 && run >= l->words.count) return;
+    while (l->words.count <= run) vec_push(&l->words);
+    struct live_words *w = vec_at(&l->words, run);
+    struct slice text = utf8_cut(cmd->note, LIVE_WORDS_BYTES);
+    bytes_free(w->text);
+    *w = (struct live_words){cmd->job, cmd->attempt, text.len > 0 ? bytes_new(text) : NULL};
 }
 
 static void note_attach(struct live *l, const struct state *s, const struct limits *limits, const struct inputs *in,
@@ -120,6 +148,8 @@ void live_note(struct live *l, const struct state *s, const struct limits *limit
         note_attach(l, s, limits, in, &cmd->as.attach);
     else if (cmd->kind == CMD_HEARTBEAT)
         note_heartbeat(l, s, limits, in, &cmd->as.worker);
+    else if (cmd->kind == CMD_PROGRESS)
+        note_words(l, s, &cmd->as.attempt);
     else if (cmd->kind == CMD_STORE)
         note_watch(l, s, cmd);
     else if (cmd->kind == CMD_POLICY)

@@ -20,6 +20,14 @@ struct live_worker {
     uint64_t served;       /* rises with each assignment; lowest = served longest ago */
 };
 
+/* What the worker says about an open attempt, for people. */
+struct live_words {
+    struct job_ref job; /* in this pool slot of runs, with its attempt: */
+    uint32_t attempt;   /* of another one nothing is known */
+    struct bytes *text; /* NULL = nothing */
+};
+#define LIVE_WORDS_BYTES 256u
+
 struct live_schedule {
     uint64_t revision; /* of the schedule the slots are for; 0 = none are known */
     struct vec slots;  /* of int64_t, ascending; those at or before the schedule's `after_ms` are used up */
@@ -40,6 +48,7 @@ struct live {
     uint64_t projected_lsn;   /* history is durable up to here; 0 = nobody keeps one, or it has not said so yet */
     wall_time now;            /* of the last pass; a batch is made only when something happens */
     struct vec schedules;     /* of live_schedule, by pool index */
+    struct vec words;         /* of live_words, by pool index of the run */
     struct optsets sets;       /* option sets that were checked before */
 };
 
@@ -53,6 +62,9 @@ const struct live_worker *live_worker_look(const struct live *l, const struct st
 struct live_worker live_worker_get(const struct live *l, const struct state *s, uint32_t worker);
 uint64_t *live_share(struct live *l, uint32_t tenant);
 void live_set_lease(struct live *l, struct live_worker *w, mono_time until);
+
+/* What its worker says about the job's open attempt; empty = nothing. */
+struct slice live_words_of(const struct live *l, const struct state *s, uint32_t job);
 
 /* Slots known for a schedule; NULL = none since it was last changed. */
 const struct live_schedule *live_schedule_get(const struct live *l, const struct state *s, uint32_t schedule);

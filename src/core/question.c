@@ -158,6 +158,7 @@ static void keep_payload(struct state *s, uint32_t job, enum gate gate, const st
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
     if (gate == GATE_SERVICE) {
+        note_verdict(s, job_at(s, job), rec->trouble);
         job_finish(s, job, JOB_FAILED, CAUSE_UNHEALTHY);
         return;
     }

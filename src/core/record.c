@@ -242,6 +242,7 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(60, TLV_HASH, rec_verdict, cache_key),
     TLV_FIELD(90, TLV_BYTES, rec_verdict, result, .max = 65536),
     TLV_FIELD(91, TLV_HASH, rec_verdict, result_hash),
+    TLV_FIELD(92, TLV_TEXT, rec_verdict, trouble, .max = TEXT_MAX_BYTES),
 };
 
 static const struct tlv_field policy_fields[] = {

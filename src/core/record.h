@@ -346,6 +346,7 @@ struct rec_verdict {
     struct slice cache_key; /* with a rendered body: its own */
     struct slice result;      /* with an external allow: what the other system gave back */
     struct slice result_hash; /* SHA-256 of it; names a blob when `result` is empty */
+    struct slice trouble;     /* of a deployment that did not become healthy: what its version said last */
 };
 
 struct rec_policy {

@@ -7,10 +7,13 @@
 #include "flow.h"
 #include "life.h"
 #include "mutant.h"
+#include "note.h"
+#include "objects.h"
 #include "panic.h"
 #include "question.h"
 #include "retention.h"
 #include "store.h"
+#include "utf8.h"
 #include "work.h"
 
 #define NAME_BYTES_MAX 255u
@@ -234,15 +237,15 @@ void service_deploy(struct state *s, uint32_t job) {
 }
 
 /* The service whose deployment the job is, or NULL when that is decided. */
-static struct service *deployed_by(struct state *s, uint32_t job) {
+static struct service *deployed_by(const struct state *s, uint32_t job, struct arena *arena) {
     struct rec_job rec;
-    job_record(job_at(s, job), &s->scratch, &rec);
+    job_record(job_at(s, job), arena, &rec);
     uint32_t index = service_find(s, flow_at(s, job_at(s, job)->flow)->tenant, rec.service);
     return index && service_at(s, index)->deployer == job ? service_at(s, index) : NULL;
 }
 
 void service_give_up(struct state *s, uint32_t job) {
-    struct service *v = deployed_by(s, job);
+    struct service *v = deployed_by(s, job, &s->scratch);
     if (v == NULL) return;
     uint32_t failed = v->current.flow;
     v->deployer = 0;
@@ -280,6 +283,37 @@ void service_health(struct state *s, uint32_t job, const struct rec_health *word
     struct event event = {.kind = EVENT_SERVICE, .job = job_ref_of(s, j), .attempt = j->attempt, .healthy = healthy};
     emit_event(s, &event);
     if (healthy && v->deployer) accept(s, v);
+}
+
+#define TROUBLE_BYTES_MAX 8192u /* before it is cut; what others say is shorter (reason_bytes_max) */
+
+/* How an attempt of it ended; it should not have. */
+static void put_end(const struct snap_attempt *a, struct buf *ret) {
+    if (a->reason.len > 0)
+        buf_printf(ret, "last attempt: %.*s", SLICE_FMT(a->reason));
+    else if (a->signal != 0)
+        buf_printf(ret, "last attempt: it was killed by signal %u", a->signal);
+    else
+        buf_printf(ret, "last attempt: it ended with exit code %u", a->exit_code);
+}
+
+struct slice service_trouble(const struct state *s, uint32_t job, struct arena *arena) {
+    const struct service *v = deployed_by(s, job, arena);
+    if (v == NULL || v->current.flow == 0 || v->healthy) return (struct slice){0};
+    const struct job *runner = job_at(s, flow_at(s, v->current.flow)->jobs.at[SERVICE_RUNNER]);
+    struct slice note = bytes_slice(v->note);
+    struct snap_attempt *ended;
+    struct buf b;
+    buf_init(&b, TROUBLE_BYTES_MAX);
+    if (note.len > 0) {
+        buf_printf(&b, "last probe: %.*s", SLICE_FMT(note));
+    } else {
+        uint32_t count = note_facts(s, runner, arena, &ended);
+        if (count > 0) put_end(&ended[count - 1], &b);
+    }
+    struct slice text = arena_slice(arena, utf8_cut(buf_slice(&b), NOTE_REASON_BYTES));
+    buf_fini(&b);
+    return text;
 }
 
 /* True when the attempt had been healthy for so long that what failed before no longer counts. */

@@ -34,6 +34,9 @@ void service_give_up(struct state *s, uint32_t job);
 
 /* What its worker says of the open attempt of a runner. */
 void service_health(struct state *s, uint32_t job, const struct rec_health *word);
+/* Of a job that deploys: why the new version is not healthy, for people: what its last probe or the end of its last
+ * attempt said. Empty = nothing was said, or the deployment is decided. In `arena`, at most NOTE_REASON_BYTES. */
+struct slice service_trouble(const struct state *s, uint32_t job, struct arena *arena);
 void service_attempt_over(struct state *s, uint32_t job, enum stop_cause stop, enum outcome outcome);
 void service_set(struct state *s, uint32_t service, enum service_desired desired);
 

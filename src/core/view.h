@@ -234,6 +234,9 @@ struct service_view {
     wall_time due;             /* of the next start, while it waits for that; else TIME_NEVER */
 };
 bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
+/* Of a job that waits until what it deploys is healthy: why that is not, for people; empty = it is another job, or
+ * nothing is known. In `arena`. */
+struct slice view_trouble(const struct state *s, struct job_ref deployer, struct arena *arena);
 typedef void (*view_service_fn)(void *ctx, const struct service_view *v);
 void view_each_service(const struct state *s, view_service_fn each, void *ctx);
 
@@ -307,6 +310,8 @@ struct why_job {
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
+/* What the worker says that the job's open attempt waits for, such as room on the server's disk; empty = nothing. */
+struct slice view_words(const struct state *s, const struct live *l, struct job_ref ref);
 /* How many ready jobs each reason holds back. The first job of a class speaks for all that queue in it; of very many
  * classes only the first are asked, the rest count as BLOCK_QUEUE. */
 void view_ready_blocks(const struct state *s, const struct live *l, const struct limits *limits,

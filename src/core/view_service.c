@@ -45,6 +45,13 @@ void view_each_service(const struct state *s, view_service_fn each, void *ctx) {
     }
 }
 
+struct slice view_trouble(const struct state *s, struct job_ref deployer, struct arena *arena) {
+    uint32_t job = job_find(s, deployer);
+    if (job == 0 || job_at(s, job)->state != JOB_HELD) return (struct slice){0};
+    const struct question *q = question_at(s, job_at(s, job)->link);
+    return q->gate == GATE_SERVICE ? service_trouble(s, job, arena) : (struct slice){0};
+}
+
 /* A version whose process is being stopped, or 0. */
 static uint32_t stopping_version(const struct state *s, const struct service *v) {
     const uint32_t versions[] = {v->retiring, v->previous.flow, v->current.flow};

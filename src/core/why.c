@@ -210,6 +210,11 @@ bool view_why(const struct state *s, const struct live *l, const struct limits *
     return true;
 }
 
+struct slice view_words(const struct state *s, const struct live *l, struct job_ref ref) {
+    uint32_t job = job_find(s, ref);
+    return job != 0 ? live_words_of(l, s, job) : (struct slice){0};
+}
+
 void view_ready_blocks(const struct state *s, const struct live *l, const struct limits *limits,
                        uint64_t ret[BLOCK_COUNT]) {
     uint64_t queued = 0;

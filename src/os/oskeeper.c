@@ -359,6 +359,8 @@ static _Noreturn void keep(const struct oscgroup *groups, int signals, int contr
         .control = control, .signals = signals, .kill_at_ms = TIME_NEVER, .groups = groups, .group = {.oom = -1}};
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, OSKEEPER_NAME);
+    struct keeper_message born = {.word = KEEPER_BORN, .pid = getpid()};
+    (void)send(control, &born, sizeof born, MSG_NOSIGNAL);
     for (;;) {
         if (k.is_busy && keeper_reap(&k)) keeper_say_ended(&k);
         if (!k.is_busy && k.control < 0) _exit(0);

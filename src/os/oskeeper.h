@@ -31,11 +31,13 @@ enum keeper_word {
     KEEPER_SIGNAL,
     KEEPER_KILL_AT,
     KEEPER_ENDED, /* from the keeper; it is free again */
+    KEEPER_BORN,  /* from the keeper, its first word: `pid` */
 };
 
 struct keeper_message {
     uint32_t word; /* enum keeper_word */
     int32_t signal;
+    int32_t pid;
     int64_t kill_at_ms; /* monotonic */
     uint32_t exit_code, exit_signal;
     struct proc_usage usage;

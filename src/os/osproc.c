@@ -20,6 +20,7 @@
 #include "buf.h"
 #include "map.h"
 #include "oskeeper.h"
+#include "oslisteners.h"
 #include "panic.h"
 #include "pool.h"
 #include "vec.h"
@@ -46,6 +47,13 @@ struct entry {
     uint32_t exit_code, signal;
     uint32_t uid; /* 0 = none of its own */
     struct proc_usage usage;
+    int32_t keeper; /* pid; 0 = it has not told it yet */
+    struct oslisteners_seen port; /* of the last look at who answers at its port */
+};
+
+struct idle {
+    int control;
+    int32_t keeper; /* pid */
 };
 
 struct osproc {
@@ -58,7 +66,7 @@ struct osproc {
     struct map by_id;
     uint32_t uid_first, uid_count, uid_next;
     uint8_t *uid_taken; /* a byte each */
-    struct u32vec idle; /* control sockets of keepers that have nothing to do */
+    struct vec idle;    /* of struct idle: keepers that have nothing to do */
     uint8_t chunk[READ_BYTES];
 };
 
@@ -199,11 +207,13 @@ static enum err order_send(struct osproc *o, struct entry *e, const int fds[KEEP
     struct keeper_message order = {.word = KEEPER_ORDER}, call = {.word = KEEPER_NEW};
     uint32_t count = fds[KEEPER_FD_IN] >= 0 ? KEEPER_FD_COUNT : KEEPER_FD_IN;
     while (o->idle.count > 0) {
-        int control = (int)o->idle.at[--o->idle.count];
-        enum err err = oskeeper_send(control, &order, fds, count, why);
-        if (err == ERR_OK) return watch_new(o, e, WATCH_CONTROL, control, EPOLLIN, why);
-        (void)close(control); /* it was killed while it waited */
+        const struct idle *i = vec_at(&o->idle, --o->idle.count);
+        enum err err = oskeeper_send(i->control, &order, fds, count, why);
+        e->keeper = i->keeper;
+        if (err == ERR_OK) return watch_new(o, e, WATCH_CONTROL, i->control, EPOLLIN, why);
+        (void)close(i->control); /* it was killed while it waited */
     }
+    e->keeper = 0;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail(why, "socketpair");
     enum err err = oskeeper_send(o->nursery, &call, &pair[1], 1, why);
@@ -372,6 +382,10 @@ static void hear_control(struct osproc *o, struct entry *e) {
     ssize_t got = recv(e->fds[WATCH_CONTROL], &m, sizeof m, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     bool is_told = got == (ssize_t)sizeof m;
+    if (is_told && m.word == KEEPER_BORN) {
+        e->keeper = m.pid;
+        return;
+    }
     if (is_told) {
         e->exit_code = m.exit_code;
         e->signal = m.exit_signal;
@@ -382,11 +396,21 @@ static void hear_control(struct osproc *o, struct entry *e) {
     e->is_over = true;
     if (is_told && o->idle.count < IDLE_MAX) { /* the keeper is free for the next one */
         (void)epoll_ctl(o->epoll, EPOLL_CTL_DEL, e->fds[WATCH_CONTROL], NULL);
-        u32vec_push(&o->idle, (uint32_t)e->fds[WATCH_CONTROL]);
+        *(struct idle *)vec_push(&o->idle) = (struct idle){e->fds[WATCH_CONTROL], e->keeper};
         e->fds[WATCH_CONTROL] = -1;
     }
     unwatch(o, e, WATCH_CONTROL);
     unwatch(o, e, WATCH_IN);
+}
+
+/* A keeper tells its pid before it starts the process, so it is there to be read, if not read yet. */
+static enum proc_port op_port_owner(struct proc *p, proc_id id, uint32_t port, struct why *why) {
+    struct osproc *o = of(p);
+    struct entry *e = find(o, id.v);
+    struct keeper_message m = {0};
+    if (e == NULL || e->is_over) return PROC_PORT_UNKNOWN;
+    if (e->keeper == 0 && recv(e->fds[WATCH_CONTROL], &m, sizeof m, MSG_PEEK) == (ssize_t)sizeof m) hear_control(o, e);
+    return e->keeper != 0 ? oslisteners_owner(port, e->keeper, &e->port, why) : PROC_PORT_UNKNOWN;
 }
 
 static void finish(struct osproc *o, struct entry *e) {
@@ -422,6 +446,7 @@ static const struct proc_ops ops = {
     .pause = op_pause,
     .signal = op_signal,
     .kill_at = op_kill_at,
+    .port_owner = op_port_owner,
 };
 
 void osproc_run(struct proc *p) {
@@ -460,6 +485,7 @@ enum err osproc_open(const struct oscgroup *groups, struct proc **ret, struct wh
     ENSURE(epoll_ctl(o->epoll, EPOLL_CTL_ADD, nursery, &event) == 0);
     pool_init(&o->entries, sizeof(struct entry), PROCS_MAX);
     map_init(&o->by_id);
+    vec_init(&o->idle, sizeof(struct idle));
     *ret = &o->proc;
     return ERR_OK;
 }
@@ -479,8 +505,8 @@ void osproc_close(struct proc *p) {
         struct entry *e = pool_at(&o->entries, i);
         if (e->id != 0) entry_free(o, e);
     }
-    for (uint32_t i = 0; i < o->idle.count; i++) (void)close((int)o->idle.at[i]);
-    u32vec_fini(&o->idle);
+    for (uint32_t i = 0; i < o->idle.count; i++) (void)close(((struct idle *)vec_at(&o->idle, i))->control);
+    vec_fini(&o->idle);
     (void)close(o->nursery); /* the nursery kills everything and ends */
     int status;
     while (waitpid(o->nursery_pid, &status, 0) < 0 && errno == EINTR) {

@@ -90,6 +90,9 @@ struct proc_handler {
     void *ctx;
 };
 
+/* Whose socket answers at a port. UNKNOWN: nothing listens there that is seen, or its holder cannot be seen. */
+enum proc_port { PROC_PORT_UNKNOWN, PROC_PORT_OWN, PROC_PORT_FOREIGN };
+
 struct proc {
     const struct proc_ops *ops;
 };
@@ -105,6 +108,9 @@ struct proc_ops {
     /* The tree is to be dead by then (monotonic), even when the caller no longer runs: a keeper sees to it. TIME_NEVER
      * takes it back. For exclusive jobs, whose lease may end while the worker is stopped. */
     void (*kill_at)(struct proc *p, proc_id id, int64_t mono_ms);
+    /* Whether a connection to this TCP port of 127.0.0.1 is answered by a process of the tree. FOREIGN sets `why` to
+     * words for the user. Made to be asked again and again: while the sockets stay the same, it costs little. */
+    enum proc_port (*port_owner)(struct proc *p, proc_id id, uint32_t port, struct why *why);
 };
 
 #endif

@@ -365,6 +365,8 @@ void ask_why(struct server *s, struct request *r) {
     show_reason(s, &reason, &got);
     if (reason.block == BLOCK_CAPABILITY || reason.block == BLOCK_NO_WORKERS)
         got.text = show_asked(s, &job, reason.block);
+    if (reason.block == BLOCK_HEALTH) show_health(s, &job, &got);
+    if (reason.block == BLOCK_NOTHING) show_words(s, &job, &got);
     struct wire_job_view shown;
     if (job_state_is_terminal(job.state)) {
         show_job(s, &job, false, &shown);

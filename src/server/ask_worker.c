@@ -204,6 +204,7 @@ void ask_progress(struct server *s, struct request *r) {
         struct command cmd = {.kind = CMD_PROGRESS};
         cmd.as.attempt = attempt_of(r->session, &list[i].attempt);
         cmd.as.attempt.percent = list[i].percent;
+        cmd.as.attempt.note = list[i].text;
         server_command(s, r->session->conn, 0, &cmd);
     }
 }

@@ -148,6 +148,7 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
     if (v->cause != CAUSE_NONE) ret->cause = slice_str(job_cause_word(v->cause));
     if (view_worker(l->state, NULL, v->worker, &worker)) ret->worker = worker.id;
     attempts_of(l, v, details, ret);
+    if (v->state == JOB_HELD && ret->reason.len == 0) ret->reason = view_trouble(l->state, v->ref, l->arena);
     items_of(l, v, ret);
     if (v->root != UINT32_MAX && view_job(l->state, (struct job_ref){v->ref.flow, v->root}, &root))
         ret->root = lens_job_name(l, &root);

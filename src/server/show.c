@@ -58,17 +58,29 @@ struct slice show_asked(struct server *s, const struct job_view *job, enum block
     return text;
 }
 
+/* "TEXT: MORE" */
+static struct slice with_more(struct server *s, struct slice text, struct slice more) {
+    if (more.len == 0) return text;
+    size_t len = text.len + 2 + more.len;
+    char *both = arena_alloc(&s->show, len + 1);
+    snprintf(both, len + 1, "%.*s: %.*s", SLICE_FMT(text), SLICE_FMT(more));
+    return slice_of(both, len);
+}
+
+void show_health(struct server *s, const struct job_view *job, struct wire_reason *ret) {
+    ret->text = with_more(s, ret->text, view_trouble(server_state(s), job->ref, &s->show));
+}
+
+void show_words(struct server *s, const struct job_view *job, struct wire_reason *ret) {
+    ret->text = with_more(s, ret->text, view_words(server_state(s), engine_live(s->engine), job->ref));
+}
+
 void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret) {
     struct wire_run run;
     struct why ignored;
     if (reason->poll.ms != TIME_NEVER) ret->poll_ms = reason->poll.ms;
     if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK) return;
-    if (run.message.len == 0) return;
-    run.message = utf8_cut(run.message, MESSAGE_SHOWN_BYTES);
-    size_t len = ret->text.len + 2 + run.message.len;
-    char *text = arena_alloc(&s->show, len + 1);
-    snprintf(text, len + 1, "%.*s: %.*s", SLICE_FMT(ret->text), SLICE_FMT(run.message));
-    ret->text = slice_of(text, len);
+    ret->text = with_more(s, ret->text, utf8_cut(run.message, MESSAGE_SHOWN_BYTES));
 }
 
 static const char *const cause_texts[JOB_CAUSE_COUNT] = {
@@ -83,8 +95,8 @@ static const char *const cause_texts[JOB_CAUSE_COUNT] = {
     [CAUSE_NO_VERDICT] = "nobody answered its question in time",
     [CAUSE_REQUEST] = "someone asked for it",
     [CAUSE_SAGA] = "its flow failed and was undone",
-    [CAUSE_UNHEALTHY] = "the service that it deploys did not become healthy in time; `reeve logs` of the job shows "
-                        "the output of the service",
+    [CAUSE_UNHEALTHY] = "the service that it deploys did not become healthy in time (`reeve logs` of the job shows "
+                        "the output of the service)",
     [CAUSE_REPLACED] = "a later deployment of the same service came first",
     [CAUSE_CHILDREN] = "more of its children ended badly than it allows",
 };
@@ -151,6 +163,7 @@ struct tlv_list show_artifacts(struct server *s, struct slice artifacts) {
 void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
     struct lens l = lens_of(s);
     lens_job(&l, v, details, ret);
+    if (ret->reason.len == 0) ret->reason = view_words(server_state(s), engine_live(s->engine), v->ref);
 }
 
 void show_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {

@@ -13,6 +13,10 @@ void show_node(struct server *s, const struct job_view *v, struct wire_job_view 
 void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret);
 /* What an external job waits for, in the words of its author, and when it is asked. */
 void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret);
+/* What the service that it deploys said last. */
+void show_health(struct server *s, const struct job_view *job, struct wire_reason *ret);
+/* What its worker says that it waits for. */
+void show_words(struct server *s, const struct job_view *job, struct wire_reason *ret);
 void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret); /* words alone */
 /* How a job that is over ended, in a sentence. */
 struct slice show_end(struct server *s, const struct wire_job_view *v);

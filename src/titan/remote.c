@@ -380,7 +380,12 @@ static void op_kill_at(struct proc *p, proc_id id, int64_t mono_ms) {
     (void)p, (void)id, (void)mono_ms; /* what is to run alone is not started */
 }
 
-static const struct proc_ops ops = {op_start, op_feed, op_feed_end, op_pause, op_signal, op_kill_at};
+static enum proc_port op_port_owner(struct proc *p, proc_id id, uint32_t port, struct why *why) {
+    (void)p, (void)id, (void)port, (void)why; /* sockets of another machine cannot be seen from here */
+    return PROC_PORT_UNKNOWN;
+}
+
+static const struct proc_ops ops = {op_start, op_feed, op_feed_end, op_pause, op_signal, op_kill_at, op_port_owner};
 
 void remote_init(struct remote *r, struct clock *clock, struct space *space, struct exchanges *exchanges,
                  const char *address) {

@@ -39,7 +39,9 @@ static void start(void) {
 /* The answer: accepted, and it is remembered; or the refusal. */
 static enum err submit(const char *pool, const char *shell, char ret_says[256]) {
     struct buf body;
+    struct wire_artifact kept_file = {.path = SLICE("left")};
     struct wire_run run = {.shell = slice_str(shell)};
+    if (strstr(shell, "> left") != NULL) run.artifacts = (struct tlv_list){&kept_file, 1};
     struct wire_options options = {.attempts_max = 1, .demand = {.pool = slice_str(pool)}};
     buf_init(&body, 65536);
     tlv_encode(&wire_run_desc, &run, &body);
@@ -92,6 +94,20 @@ static const struct wire_job_view *job_view(struct slice flow) {
     struct wire_get get = {.target = slice_str(name)};
     const struct wire_got *got = wireclient_ask(&c, WIRE_GET, &get, WIRE_GOT);
     return got->jobs.at;
+}
+
+/* What `why` says of the job, once it says these words, or once it does not. */
+static void until_why(struct slice flow, const char *words, bool says) {
+    char name[80], text[512];
+    snprintf(name, sizeof name, "%.*s/x", SLICE_FMT(flow));
+    for (int i = 0;; i++, (void)poll(NULL, 0, 10)) {
+        struct wire_why why = {slice_str(name)};
+        const struct wire_reason *got = wireclient_ask(&c, WIRE_WHY, &why, WIRE_REASON);
+        snprintf(text, sizeof text, "%.*s", SLICE_FMT(got->text));
+        wireclient_forget(&c);
+        if ((strstr(text, words) != NULL) == says) return;
+        if (i > 3000) fail_msg("%s: %s", says ? "why does not say the words" : "why still says the words", text);
+    }
 }
 
 static void until(struct slice flow, const char *state) {
@@ -168,6 +184,12 @@ static void a_full_disk_is_said_and_waited_out(void **state) {
     assert_int_equal(submit("", shell, says), ERR_OK);
     uint32_t running = flow_count - 1;
     for (int i = 0; !exists("runs"); i++, (void)poll(NULL, 0, 10)) assert_true(i < 3000);
+    snprintf(shell, sizeof shell,
+             "head -c 300000 /dev/urandom > left; touch %s/keeps; until [ -e %s/keep ]; do sleep 0.02; done", elsewhere,
+             elsewhere);
+    assert_int_equal(submit("", shell, says), ERR_OK);
+    uint32_t keeping = flow_count - 1;
+    for (int i = 0; !exists("keeps"); i++, (void)poll(NULL, 0, 10)) assert_true(i < 3000);
 
     /* Full. Blobs stop first; submits as soon as what was promised would be in danger. */
     fill_disk();
@@ -184,6 +206,12 @@ static void a_full_disk_is_said_and_waited_out(void **state) {
     if (strstr(ready.body, "no room for new work") == NULL) fail_msg("%s", ready.body);
     webclient_close(&web);
 
+    /* A job that keeps a file waits, and that is told, by two requests. */
+    touch("keep");
+    until_why(flows[keeping], "keeping a file waits: ", true);
+    until_why(flows[keeping], "the disk is full", true);
+    if (job_view(flows[keeping])->reason.len == 0) fail_msg("show does not say why it waits");
+
     /* What runs ends, and its end is told or waits; nothing is forgotten by a kill. */
     touch("go");
     (void)poll(NULL, 0, 300);
@@ -198,12 +226,14 @@ static void a_full_disk_is_said_and_waited_out(void **state) {
     /* Room again: everything goes on by itself. */
     free_disk();
     until(flows[running], "succeeded");
+    until(flows[keeping], "succeeded");
+    until_why(flows[keeping], "keeping a file waits: ", false);
     for (int i = 0; submit("nobody-there", "true", says) != ERR_OK; i++, (void)poll(NULL, 0, 10))
         if (i > 3000) fail_msg("%s", says);
     for (int i = 0; !put(3, 300000, other, says); i++, (void)poll(NULL, 0, 10)) /* a refusal makes it look again */
         if (i > 1000) fail_msg("%s", says);
     for (uint32_t i = 0; i < flow_count; i++) {
-        if (i != running) assert_true(slice_eq(job_view(flows[i])->state, SLICE("ready")));
+        if (i != running && i != keeping) assert_true(slice_eq(job_view(flows[i])->state, SLICE("ready")));
         wireclient_forget(&c);
     }
     char job[80];

@@ -299,16 +299,73 @@ static void what_a_failed_deployment_wrote_can_still_be_read(void **state) {
     assert_has(h.said, "last words\n");
 }
 
-/* A socket of this test's that listens; its port. */
-static int listen_somewhere(uint32_t *ret_port) {
+/* What `verb` says of the job, once it says these words. */
+static void until_said(const char *verb, const char *job, const char *words) {
+    for (int ms = 0; must(verb, job), strstr(h.said, words) == NULL; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("reeve %s never says %s: %s", verb, words, h.said);
+        (void)poll(NULL, 0, 20);
+    }
+}
+
+/* While the job waits for health, and when it has failed, also after a restart of the server. */
+static void the_job_that_deploys_tells_why_its_service_is_not_healthy(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *script, *keys, *waits, *failed;
+    } kinds[] = {
+        {"silent", "exec sleep 1000", "      port: auto\n      healthy_within: 4s\n", "last probe: port ",
+         ": connection refused"},
+        {"ending", "exit 7", "      restart: {base: 20ms, cap: 100ms}\n      healthy_within: 4s\n",
+         "last attempt: it ended with exit code 7", "last attempt: it ended with exit code 7"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char id[32], job[64], args[64];
+        deploy_script(kinds[i].name, kinds[i].script, kinds[i].keys, "-d");
+        snprintf(id, sizeof id, "%.*s", (int)strcspn(h.said, "\n"), h.said);
+        snprintf(job, sizeof job, "%s/%s", id, kinds[i].name);
+        until_said("why", job, kinds[i].waits);
+        assert_has(h.said, "what it deployed has not become healthy yet");
+        until_said("show", job, kinds[i].waits);
+        snprintf(args, sizeof args, "wait %s", id);
+        refused(args, 1, "failed");
+        for (int again = 0; again < 2; again++) {
+            must("why", job);
+            assert_has(h.said, kinds[i].waits);
+            assert_has(h.said, kinds[i].failed);
+            must("show", job);
+            assert_has(h.said, kinds[i].failed);
+            if (again == 0) realserver_kill(&server), realserver_start(&server);
+        }
+    }
+}
+
+/* A socket of this test's that listens at this port, and at any if it is 0; -1 = the port is taken. */
+static int listen_at(uint32_t *port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
-    assert_int_equal(listen(fd, 128), 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    at.sin_port = htons((uint16_t)*port);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+    if (bind(fd, (struct sockaddr *)&at, len) != 0 || listen(fd, 128) != 0) {
+        (void)close(fd);
+        return -1;
+    }
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-    *ret_port = ntohs(at.sin_port);
+    *port = ntohs(at.sin_port);
     return fd;
+}
+
+static int listen_somewhere(uint32_t *ret_port) {
+    *ret_port = 0;
+    int fd = listen_at(ret_port);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static const char *held_words(uint32_t port) {
+    static char words[96];
+    snprintf(words, sizeof words, "port %u is held by process %u (", port, (uint32_t)getpid());
+    return words;
 }
 
 /* Who answers at the port was there before: the service is not healthy, whether its process stays or ends. */
@@ -323,12 +380,64 @@ static void a_port_that_someone_else_holds_is_not_the_service(void **state) {
              server.data);
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         refused(script_args("deploy ", "held", scripts[i], keys, ""), 1, "held did not become healthy in time: ");
-        snprintf(words, sizeof words, "another process listens at port %u", port);
-        if (i == 0) assert_has(h.said, words);
+        if (i == 0) assert_has(h.said, held_words(port));
+        if (i == 0) assert_has(h.said, "), not by this service");
         snprintf(words, sizeof words, "%s/after", server.data);
         assert_int_not_equal(access(words, F_OK), 0);
     }
     (void)close(fd);
+}
+
+static void until_file(const char *file) {
+    char path[192];
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    for (int ms = 0; access(path, F_OK) != 0; ms += 20) {
+        if (ms > WAIT_MS) fail_msg("there never is %s", path);
+        (void)poll(NULL, 0, 20);
+    }
+}
+
+/* Who answers took the port while the service was starting. */
+static void a_port_that_is_taken_after_the_start_is_not_the_service(void **state) {
+    (void)state;
+    char text[256], keys[96], id[32];
+    uint32_t port = 0;
+    use_dir("late");
+    (void)close(listen_somewhere(&port));
+    snprintf(text, sizeof text, "touch %s/started; exec sleep 1000", dir);
+    snprintf(keys, sizeof keys, "      port: %u\n      healthy_within: 5s\n", port);
+    deploy_script("late", text, keys, "-d");
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(h.said, "\n"), h.said);
+    until_file("started");
+    int fd = listen_at(&port);
+    assert_true(fd >= 0);
+    until("late", "text", held_words(port));
+    snprintf(text, sizeof text, "wait %s", id);
+    refused(text, 1, "failed");
+    (void)close(fd);
+}
+
+/* Who answers took the port of a service that was healthy and no longer listens; when it lets go, all is well again. */
+static void a_port_that_a_healthy_service_lost_is_not_the_service(void **state) {
+    (void)state;
+    use_dir("lost");
+    deploy_ok("lost", "v1", "      health: {tcp: true, interval: 300ms, threshold: 3}\n" QUICK);
+    uint32_t port = number_of("lost", "port");
+    int fd = -1;
+    touch("deaf", true);
+    for (int ms = 0; (fd = listen_at(&port)) < 0; ms += 5) {
+        if (ms > WAIT_MS) fail_msg("the service never lets go of port %u", port);
+        (void)poll(NULL, 0, 5);
+    }
+    char job[64];
+    until("lost", "restarts", "1");
+    snprintf(job, sizeof job, "%s", value_of("lost", "job"));
+    must("show", job);
+    assert_has(h.said, held_words(port));
+    (void)close(fd);
+    touch("deaf", false);
+    until("lost", "healthy", "true");
+    must("undeploy", "lost");
 }
 
 static void what_needs_a_service_begins_when_it_is_healthy(void **state) {
@@ -567,7 +676,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_version_that_fails_gives_way_to_the_one_before),
         cmocka_unit_test(a_first_version_that_ends_is_told_with_its_reason),
         cmocka_unit_test(what_a_failed_deployment_wrote_can_still_be_read),
+        cmocka_unit_test(the_job_that_deploys_tells_why_its_service_is_not_healthy),
         cmocka_unit_test(a_port_that_someone_else_holds_is_not_the_service),
+        cmocka_unit_test(a_port_that_is_taken_after_the_start_is_not_the_service),
+        cmocka_unit_test(a_port_that_a_healthy_service_lost_is_not_the_service),
         cmocka_unit_test(what_needs_a_service_begins_when_it_is_healthy),
         cmocka_unit_test(stop_start_and_restart),
         cmocka_unit_test(nonsense_is_refused_in_words),

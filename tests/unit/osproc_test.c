@@ -1,6 +1,7 @@
 /* osproc_test.c: real processes: how they end, what they write, and that none of them stays. */
 #include "test.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -456,7 +458,112 @@ static void many_run_at_once(void **state) {
     close_one(&main);
 }
 
-int main(void) {
+/* ---- ports ---- */
+
+/* This program as a process that listens at any port of 127.0.0.1, or of any address of IPv6, prints the port and stays
+ * until it is killed, by a name of its own. */
+static void listen_main(const char *family, const char *name) {
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6};
+    struct sockaddr_in loopback = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bool is_six = strcmp(family, "six") == 0;
+    const struct sockaddr *at = is_six ? (struct sockaddr *)&any : (struct sockaddr *)&loopback;
+    socklen_t len = is_six ? sizeof any : sizeof loopback;
+    int fd = socket(at->sa_family, SOCK_STREAM, 0);
+    if (bind(fd, at, len) != 0 || listen(fd, 8) != 0) _exit(70);
+    struct sockaddr_in6 bound;
+    len = sizeof bound;
+    if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0) _exit(71);
+    (void)prctl(PR_SET_NAME, name);
+    printf("port %u pid %d\n", ntohs(bound.sin6_port), (int)getpid()); /* at the same place for both families */
+    fflush(stdout);
+    for (;;) (void)pause();
+}
+
+/* Starts it by a shell, with words of the shell's before and behind it; its port. */
+static uint32_t start_listening(struct seen *s, const char *before, const char *behind, const char *family,
+                                const char *name, proc_id *ret) {
+    char self[512], text[768];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(len > 0);
+    self[len] = 0;
+    snprintf(text, sizeof text, "%s '%s' --listen %s %s%s", before, self, family, name, behind);
+    buf_clear(&s->out);
+    *ret = start(s, text, false);
+    int64_t until = now_ms() + PATIENCE_MS;
+    while (pid_said(s, " pid ") == 0 && now_ms() < until) turn(s, 1000);
+    uint32_t port = (uint32_t)pid_said(s, "port ");
+    assert_true(port > 0);
+    return port;
+}
+
+static enum proc_port owner_of(struct seen *s, proc_id id, uint32_t port, struct why *why) {
+    *why = (struct why){{0}};
+    enum proc_port first = s->p->ops->port_owner(s->p, id, port, why);
+    assert_int_equal(s->p->ops->port_owner(s->p, id, port, why), first); /* from what was seen */
+    return first;
+}
+
+static void a_port_is_of_the_tree_that_listens_there(void **state) {
+    (void)state;
+    static const struct {
+        const char *before, *behind, *family;
+    } kinds[] = {{"exec", "", "four"}, {"exec", "", "six"}, {"(setsid", " &); sleep 1000", "four"}};
+    struct why why;
+    struct seen s;
+    open_one(&s);
+    proc_id other = start(&s, "sleep 0 & exec sleep 1000", false), id; /* with a process that nobody buries */
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char words[96];
+        uint32_t port = start_listening(&s, kinds[i].before, kinds[i].behind, kinds[i].family, "mine", &id);
+        assert_int_equal(owner_of(&s, id, port, &why), PROC_PORT_OWN);
+        assert_string_equal(why.text, "");
+        assert_int_equal(owner_of(&s, other, port, &why), PROC_PORT_FOREIGN);
+        snprintf(words, sizeof words, "port %u is held by process %d (mine), not by this service", port,
+                 pid_said(&s, " pid "));
+        assert_string_equal(why.text, words);
+        s.p->ops->signal(s.p, id, SIGKILL);
+        until_ended(&s);
+        s.ended = false;
+        assert_int_equal(owner_of(&s, id, port, &why), PROC_PORT_UNKNOWN); /* it is gone, */
+        assert_int_equal(owner_of(&s, other, port, &why), PROC_PORT_UNKNOWN); /* and with it the socket */
+    }
+    close_one(&s);
+}
+
+static void whose_the_port_of_a_container_is_cannot_be_told(void **state) {
+    (void)state;
+    struct why why;
+    struct seen s;
+    open_one(&s);
+    proc_id other = start(&s, "exec sleep 1000", false), id;
+    uint32_t port = start_listening(&s, "exec", "", "four", "docker-proxy", &id);
+    assert_int_equal(owner_of(&s, other, port, &why), PROC_PORT_UNKNOWN);
+    assert_int_equal(owner_of(&s, id, port, &why), PROC_PORT_OWN);
+    close_one(&s);
+}
+
+/* Before anything was heard of the process: its keeper's pid is there to be read. */
+static void the_owner_of_a_port_is_known_at_once(void **state) {
+    (void)state;
+    struct why why;
+    struct seen other, s;
+    proc_id id;
+    open_one(&other);
+    uint32_t port = start_listening(&other, "exec", "", "four", "other", &id);
+    open_one(&s);
+    char text[64], name[] = "/tmp/reeve-osproc-XX" "XX" "XX";
+    assert_non_null(mkdtemp(name));
+    snprintf(text, sizeof text, "rmdir %s; exec sleep 1000", name);
+    id = start(&s, text, false);
+    for (int64_t until = now_ms() + PATIENCE_MS; access(name, F_OK) == 0; (void)poll(NULL, 0, 2))
+        assert_true(now_ms() < until);
+    assert_int_equal(owner_of(&s, id, port, &why), PROC_PORT_FOREIGN);
+    close_one(&s);
+    close_one(&other);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && strcmp(argv[1], "--listen") == 0) listen_main(argv[2], argv[3]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_are_told),
         cmocka_unit_test(what_cannot_be_started_is_refused_in_words),
@@ -476,6 +583,9 @@ int main(void) {
         cmocka_unit_test(the_death_of_a_keeper_is_the_end_of_its_job),
         cmocka_unit_test(without_a_nursery_nothing_starts_and_it_is_said),
         cmocka_unit_test(many_run_at_once),
+        cmocka_unit_test(a_port_is_of_the_tree_that_listens_there),
+        cmocka_unit_test(whose_the_port_of_a_container_is_cannot_be_told),
+        cmocka_unit_test(the_owner_of_a_port_is_known_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
