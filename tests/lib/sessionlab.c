@@ -11,7 +11,13 @@
 #include "panic.h"
 #include "server_impl.h"
 
-#define UNSENT_MAX ((uint64_t)40 << 20) /* 16 MiB beside the largest answer */
+/* Of all connections: so little that a few that do not read have to go. */
+#define MEMORY_BYTES ((uint64_t)4 << 20)
+#define PRINCIPAL_BYTES ((uint64_t)1 << 20)
+/* A pass may add to it after it has looked: streams and events, 1 MiB a connection. */
+#define PASS_BYTES ((uint64_t)SESSIONLAB_CONNS << 20)
+#define LOOK_BYTES 65536u               /* sent, before the server looks whether they were taken */
+#define UNSENT_MAX ((uint64_t)40 << 20) /* inside a pass: 16 MiB beside the largest answer */
 #define TAIL_BYTES 16u                  /* more than a secret has */
 #define SETTLE_TURNS 400u
 #define TOKENS_MAX 40u
@@ -337,6 +343,8 @@ static void start(struct sessionlab *l) {
     o.limits.retention_ms = 5000;
     o.limits.strangers_max = 4;
     o.limits.vault_reserve_bytes = 0;
+    o.limits.connection_memory_bytes_max = (int64_t)MEMORY_BYTES;
+    o.limits.principal_memory_bytes_max = (int64_t)PRINCIPAL_BYTES;
     l->server = NULL;
     ENSURE(server_open(&world, &o, &l->server, &why) == ERR_OK);
 }
@@ -447,12 +455,34 @@ static void deliver(struct sessionlab *l, struct sessionlab_conn *c) {
     free(copy);
 }
 
+/* What the server holds for its connections is what it has charged, account by account, and is within the bound; and
+ * what waits in the network for a peer that does not read is among it. */
+static void check_memory(struct sessionlab *l) {
+    const struct server *s = l->server;
+    uint64_t sessions_bytes = 0, accounts_bytes = 0;
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        const struct session *n = pool_at(&s->sessions, i);
+        const struct sessionlab_conn *c = conn_of(l, n->conn);
+        if (n->conn.v == 0) continue;
+        sessions_bytes += n->charged;
+        if (c != NULL) ENSURE(c->unsent <= n->charged + LOOK_BYTES);
+    }
+    for (uint32_t i = 1; i <= s->budget.accounts.high; i++) {
+        const struct account *a = pool_at(&s->budget.accounts, i);
+        if (a->key != 0) accounts_bytes += a->bytes;
+    }
+    ENSURE(s->budget.bytes == sessions_bytes);
+    ENSURE(s->budget.bytes == accounts_bytes);
+    ENSURE(s->budget.bytes <= MEMORY_BYTES + PASS_BYTES);
+}
+
 void sessionlab_pass(struct sessionlab *l) {
     struct why why = {{0}};
     for (uint32_t i = 0; i < SESSIONLAB_CONNS; i++)
         if (l->conns[i].conn.v != 0 && !l->conns[i].hung_up) deliver(l, &l->conns[i]);
     server_pass(l->server);
     ENSURE(server_failed(l->server, &why) == ERR_OK);
+    check_memory(l);
 }
 
 void sessionlab_step(struct sessionlab *l) {
