@@ -312,9 +312,14 @@ static void log_nothing(void *ctx, enum server_level level, const char *what, co
 }
 
 static void start(struct sessionlab *l) {
-    static const struct orion_options orion = {
-        .tenant = "a", .origins = "", .guests = ORION_GUESTS_EVERYONE, .work_ms_least = 1, .work_ms_most = 2};
+    static const struct orion_options orion = {.tenant = "a",
+                                               .listen = "127.0.0.1:3000",
+                                               .origins = "",
+                                               .guests = ORION_GUESTS_EVERYONE,
+                                               .work_ms_least = 1,
+                                               .work_ms_most = 2};
     static const struct titan_options titan = {.tenant = "b",
+                                               .listen = "127.0.0.1:9090",
                                                .dead_status = "DEAD",
                                                .gates = true,
                                                .http_listen = "127.0.0.1:5000",
