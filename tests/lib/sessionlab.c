@@ -100,7 +100,7 @@ static struct sessionlab *of_clock(struct clock *c) {
 }
 
 static wall_time clock_wall(struct clock *c) {
-    return (wall_time){1700000000000 + of_clock(c)->now_ms};
+    return (wall_time){1700000000000 + of_clock(c)->now_ms + of_clock(c)->wall_ahead_ms};
 }
 
 static mono_time clock_mono(struct clock *c) {

@@ -75,6 +75,7 @@ struct sessionlab {
     struct server *server;
     struct simdisk *disk;
     int64_t now_ms;
+    int64_t wall_ahead_ms; /* the wall clock of its machine has jumped so far */
     uint64_t random;
     uint64_t conn_last;
     struct sessionlab_conn conns[SESSIONLAB_CONNS];
