@@ -15,9 +15,13 @@ static int64_t size(int64_t ms) {
     return ms < 0 ? -ms : ms;
 }
 
-int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono) {
+int64_t batch_clock_apart(const struct batch_clock *c, wall_time wall, mono_time mono) {
     int64_t elapsed = mono.ms > c->last_mono.ms ? mono.ms - c->last_mono.ms : 0;
-    int64_t apart_ms = wall.ms - (c->last.ms + elapsed);
+    return wall.ms - (c->last.ms + elapsed);
+}
+
+int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono) {
+    int64_t apart_ms = batch_clock_apart(c, wall, mono);
     if (size(apart_ms) <= BATCH_CLOCK_APART_MS) {
         c->apart_since.ms = TIME_NEVER;
         return 0;

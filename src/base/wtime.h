@@ -32,6 +32,8 @@ struct batch_clock {
  * to be true. Returns the step: how much earlier than `last` it begins, 0 or less. */
 int64_t batch_clock_init(struct batch_clock *c, wall_time wall, mono_time mono, wall_time last);
 wall_time batch_clock_now(struct batch_clock *c, wall_time wall, mono_time mono);
+/* How far the wall clock is ahead of this one; below 0: behind. */
+int64_t batch_clock_apart(const struct batch_clock *c, wall_time wall, mono_time mono);
 /* Before batch_clock_now: by how much the clock steps now, forwards or back. Mostly 0. */
 int64_t batch_clock_step(struct batch_clock *c, wall_time wall, mono_time mono);
 

@@ -27,8 +27,11 @@ static void take_stores(struct server *s, struct sample *ret) {
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
 }
 
-static void take_process(const struct server *s, struct sample *ret) {
+static void take_process(struct server *s, struct sample *ret) {
     const struct wire_recovery *recovery = &s->playground.recovery;
+    int64_t apart_ms = server_clock_apart(s);
+    ret->clock_apart_s = (uint64_t)(apart_ms < 0 ? -apart_ms : apart_ms) / 1000u;
+    ret->clock_steps = s->clock_steps;
     ret->logins = s->logins.count;
     ret->logins_failed = s->logins.failed_count;
     ret->http_limited = s->logins.limited_count;

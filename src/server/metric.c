@@ -75,6 +75,7 @@ static const struct metric metrics[] = {
     GAUGE("reeve_journal_reserved_bytes",     "journal_reserved_bytes", counts.reserved_bytes, "bytes of journal promised to accepted work"),
     GAUGE("reeve_journal_lsn",                NULL,                lsn,                   "number of the last record"),
     GAUGE("reeve_journal_epoch",              "epoch",             epoch,                 "how often a server took over this journal"),
+    GAUGE("reeve_clock_apart_seconds",        "clock_apart_seconds", clock_apart_s,       "how far the machine's clock and the journal's clock are apart; above 60 one of them is wrong"),
     GAUGE("reeve_blob_bytes",                 "blob_bytes",        blob_bytes,            "size of the files of blobs"),
     GAUGE("reeve_log_bytes",                  "log_bytes",         log_bytes,             "size of the files of logs"),
     GAUGE("reeve_history_flows",              "history_flows",     history_flows,         "finished flows in the history"),
@@ -117,6 +118,7 @@ static const struct metric metrics[] = {
     SINCE("reeve_dropped_events_total",       "dropped_events",    dropped_events,        "events that followers missed because the archive no longer has them"),
     SINCE("reeve_stale_refused_total",        "stale_refused",     counts.stale_refused,  "messages of workers that were of an earlier attempt or server"),
     SINCE("reeve_blobs_swept_total",          "blobs_swept",       blobs_swept,           "blobs removed because nothing names them"),
+    SINCE("reeve_clock_steps_total",          "clock_steps",       clock_steps,           "how often the journal's clock was wrong and was set to the machine's"),
     SINCE("reeve_journal_syncs_total",        "journal_syncs",     syncs,                 "batches and seals made durable"),
     {"reeve_journal_sync_seconds", "sync", METRIC_HISTOGRAM, METRIC_PROCESS, AT(sync), "an append: from handed over until durable", .bounds = sync_bounds_us, .bound_count = SYNC_BOUND_COUNT, .per_second = 1000000},
 

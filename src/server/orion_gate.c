@@ -149,7 +149,7 @@ static bool answer_health(struct server *s, struct session *n, enum orion_call c
     bool well = call == ORION_HEALTH || server_unready(s) == NULL;
     if (call != ORION_HEALTH && call != ORION_READY) return false;
     if (well)
-        web_say_status(s, n, 200, call == ORION_HEALTH ? "alive" : "ready");
+        web_say_status(s, n, 200, call == ORION_HEALTH ? "alive" : "ready", NULL);
     else
         refuse(s, n, 503, ERR_BUSY, "scheduler offline");
     return true;

@@ -39,6 +39,7 @@
 #define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
+#define CLOCK_LOOK_MS 30000 /* by then it is noticed that the wall clock jumped, if anything waits for a time */
 /* While a lease runs there is a pass in each half of this part of it, so a gap as long as the part is no idleness: the
  * process was stopped, or its machine was. */
 #define STILL_PART 2
@@ -108,6 +109,31 @@ const char *server_unready(struct server *s) {
     return takes ? NULL : "the disk has no room for new work beside what was accepted: free some space";
 }
 
+/* ---- the clock ---- */
+
+int64_t server_clock_apart(struct server *s) {
+    struct clock *c = s->world.clock;
+    return batch_clock_apart(&s->batch_clock, c->wall(c), c->mono(c));
+}
+
+const char *server_note(struct server *s) {
+    int64_t apart_ms = server_clock_apart(s), size_ms = apart_ms < 0 ? -apart_ms : apart_ms;
+    if (size_ms <= BATCH_CLOCK_APART_MS) return NULL;
+    snprintf(s->note, sizeof s->note,
+             "this machine's clock is %lld s %s the journal's clock: when it has been so for a minute, the journal's "
+             "clock is set to it; check the time of this machine",
+             (long long)size_ms / 1000, apart_ms < 0 ? "behind" : "ahead of");
+    return s->note;
+}
+
+/* Once for each time that it happens: a clock that jumps about does not fill the log. */
+static void tell_apart(struct server *s) {
+    bool apart = s->batch_clock.apart_since.ms != TIME_NEVER;
+    const char *note = apart && !s->clock_is_apart ? server_note(s) : NULL;
+    if (note != NULL) server_log(s, SERVER_WARN, "clock", "%s", note);
+    s->clock_is_apart = apart;
+}
+
 static void tell_step(struct server *s, int64_t step_ms) {
     const char *which = step_ms < 0 ? "ahead of" : "behind";
     long long seconds = (long long)(step_ms < 0 ? -step_ms : step_ms) / 1000;
@@ -115,6 +141,7 @@ static void tell_step(struct server *s, int64_t step_ms) {
                "the journal's clock was %lld s %s the machine's clock and is set right; flows noted meanwhile in the "
                "history keep their times",
                seconds, which);
+    s->clock_steps++;
 }
 
 static void inputs(struct server *s, struct inputs *ret) {
@@ -132,6 +159,7 @@ static void inputs(struct server *s, struct inputs *ret) {
     int64_t step_ms = s->clock_step_ms != 0 ? s->clock_step_ms : batch_clock_step(&s->batch_clock, wall, mono);
     s->clock_step_ms = 0;
     if (step_ms != 0) tell_step(s, step_ms);
+    tell_apart(s);
     *ret = (struct inputs){.wall = batch_clock_now(&s->batch_clock, wall, mono),
                            .mono = mono,
                            .random = s->seed,
@@ -353,7 +381,10 @@ mono_time server_next(struct server *s) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
         next = earlier(next, s->now_ms + (wait > 0 ? wait : 0));
+        next = earlier(next, s->now_ms + CLOCK_LOOK_MS);
     }
+    if (s->batch_clock.apart_since.ms != TIME_NEVER)
+        next = earlier(next, s->batch_clock.apart_since.ms + BATCH_CLOCK_PATIENCE_MS);
     if (s->stood_still) next = s->now_ms; /* what was put off */
     mono_time lease = engine_next_lease(s->engine);
     if (lease.ms != TIME_NEVER)

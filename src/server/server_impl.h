@@ -239,6 +239,9 @@ struct server {
     struct auth auth;
     struct batch_clock batch_clock;
     int64_t clock_step_ms; /* found at the start, for the first pass */
+    uint64_t clock_steps;  /* how often this process has set it right */
+    bool clock_is_apart;   /* by more than drift, and somebody was told */
+    char note[200];
     uint64_t epoch;
     int64_t now_ms; /* monotonic, of the present pass */
     bool stood_still; /* before it: another comes at once */
@@ -326,6 +329,10 @@ void server_ask(struct server *s, conn_id conn, const struct command *cmd, struc
 
 /* Why it takes no new work now, for who looks after the machine; NULL: it does. */
 const char *server_unready(struct server *s);
+/* How far the machine's clock is ahead of the journal's, as of now; below 0: behind. */
+int64_t server_clock_apart(struct server *s);
+/* What is wrong and keeps no work away, for the same; NULL: nothing. Valid until the next call. */
+const char *server_note(struct server *s);
 
 static inline const struct state *server_state(const struct server *s) {
     return engine_state(s->engine);

@@ -88,11 +88,15 @@ void web_say_wait(struct server *s, struct session *n, uint32_t wait_ms, const c
     send_json(s, n, &said, NULL);
 }
 
-void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word) {
+void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word, const char *note) {
     struct json j = web_json(s);
     json_object(&j);
     json_key(&j, "status");
     json_str(&j, word);
+    if (note != NULL) {
+        json_key(&j, "note");
+        json_str(&j, note);
+    }
     json_object_end(&j);
     send_json(s, n, &(struct api_said){.status = status}, NULL);
 }

@@ -12,7 +12,7 @@
 void web_say_error(struct server *s, struct session *n, enum err e, uint16_t status, const char *text,
                    const char *field, const char *allow);
 /* {"status": word} */
-void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word);
+void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word, const char *note);
 void web_say_nothing(struct server *s, struct session *n, const char *allow); /* 204 */
 void web_say_continue(struct server *s, struct session *n);
 /* Into webs.out; what the connection has a say in is filled in. */

@@ -489,7 +489,8 @@ static void step(struct lab *l) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct lab l = {.source = {data, data + size}, .in = {{1700000000000}, {1000}, 42, UINT64_MAX}};
+    struct inputs in = {.wall = {1700000000000}, .mono = {1000}, .random = 42, .journal_free_bytes = UINT64_MAX};
+    struct lab l = {.source = {data, data + size}, .in = in};
     l.g = (struct tlvgen){.draw = tlvgen_draw_byte, .ctx = &l.source, .arena = &l.arena, .small = true};
     arena_init(&l.arena, 65536, (size_t)1 << 26);
     buf_init(&l.journal, (size_t)1 << 28);

@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FLOOD_MAX 64u /* 128 MiB of answers */
 #define FLOOD_KEYS 32u
 #define FLOOD_VALUE_BYTES 65536u
+#define FLOOD_BYTES_MAX ((size_t)8 << 20)
 
 enum tongue { DIALECT_NATIVE, DIALECT_HTTP, DIALECT_RESP, DIALECT_TITAN, DIALECT_COUNT };
 
@@ -326,7 +327,9 @@ static void say_http(struct play *p, uint32_t place) {
         put_path(p, route->path);
         if (pick(p, 4) == 0) put_path(p, "?*=*&most=*");
     }
-    put_headers(p, place, some_body(p, route));
+    struct slice body = some_body(p, route);
+    bool takes_none = route != NULL && route->body == API_BODY_NONE; /* it would be refused for having one */
+    put_headers(p, place, takes_none ? SLICE("") : body);
 }
 
 static void say_resp(struct play *p, uint32_t place) {
@@ -431,6 +434,14 @@ static void flush(struct play *p, uint32_t place, uint32_t how) {
     arena_reset(&p->arena);
 }
 
+/* By whatever dialect, and its owner reads none of the answers. */
+static void say_without_reading(struct play *p, uint32_t place) {
+    sessionlab_read(&p->lab, place, false);
+    say(p, place);
+    struct slice once = arena_slice(&p->arena, buf_slice(&p->out));
+    for (uint32_t i = 1; i < FLOOD_MAX && p->out.len + once.len <= FLOOD_BYTES_MAX; i++) buf_put_slice(&p->out, once);
+}
+
 static void step(struct play *p) {
     static const int64_t waits[] = {1, 20, 100, 1000, 5000, 31000, 76000, 3600000};
     uint32_t place = pick(p, SESSIONLAB_CONNS);
@@ -442,7 +453,12 @@ static void step(struct play *p) {
     case 2: open_one(p, place); break;
     case 3: sessionlab_close(&p->lab, place); break;
     case 4: p->lab.now_ms += waits[how % 8]; break;
-    case 5: sessionlab_read(&p->lab, place, how % 2 != 0); break;
+    case 5:
+        if (how >= 12 && conn_at(p, place)->conn.v != 0)
+            say_without_reading(p, place);
+        else
+            sessionlab_read(&p->lab, place, how % 2 != 0);
+        break;
     case 6:
         if (how < 4) sessionlab_restart(&p->lab, how < 2);
         if (how >= 12) sessionlab_settle(&p->lab);

@@ -11,7 +11,13 @@
 #include "panic.h"
 #include "server_impl.h"
 
-#define UNSENT_MAX ((uint64_t)40 << 20) /* 16 MiB beside the largest answer */
+/* Of all connections: so little that a few that do not read have to go. */
+#define MEMORY_BYTES ((uint64_t)4 << 20)
+#define PRINCIPAL_BYTES ((uint64_t)1 << 20)
+/* A pass may add to it after it has looked: streams and events, 1 MiB a connection. */
+#define PASS_BYTES ((uint64_t)SESSIONLAB_CONNS << 20)
+#define LOOK_BYTES 65536u               /* sent, before the server looks whether they were taken */
+#define UNSENT_MAX ((uint64_t)40 << 20) /* inside a pass: 16 MiB beside the largest answer */
 #define TAIL_BYTES 16u                  /* more than a secret has */
 #define SETTLE_TURNS 400u
 #define TOKENS_MAX 40u
@@ -94,7 +100,7 @@ static struct sessionlab *of_clock(struct clock *c) {
 }
 
 static wall_time clock_wall(struct clock *c) {
-    return (wall_time){1700000000000 + of_clock(c)->now_ms};
+    return (wall_time){1700000000000 + of_clock(c)->now_ms + of_clock(c)->wall_ahead_ms};
 }
 
 static mono_time clock_mono(struct clock *c) {
@@ -306,9 +312,14 @@ static void log_nothing(void *ctx, enum server_level level, const char *what, co
 }
 
 static void start(struct sessionlab *l) {
-    static const struct orion_options orion = {
-        .tenant = "a", .origins = "", .guests = ORION_GUESTS_EVERYONE, .work_ms_least = 1, .work_ms_most = 2};
+    static const struct orion_options orion = {.tenant = "a",
+                                               .listen = "127.0.0.1:3000",
+                                               .origins = "",
+                                               .guests = ORION_GUESTS_EVERYONE,
+                                               .work_ms_least = 1,
+                                               .work_ms_most = 2};
     static const struct titan_options titan = {.tenant = "b",
+                                               .listen = "127.0.0.1:9090",
                                                .dead_status = "DEAD",
                                                .gates = true,
                                                .http_listen = "127.0.0.1:5000",
@@ -337,6 +348,8 @@ static void start(struct sessionlab *l) {
     o.limits.retention_ms = 5000;
     o.limits.strangers_max = 4;
     o.limits.vault_reserve_bytes = 0;
+    o.limits.connection_memory_bytes_max = (int64_t)MEMORY_BYTES;
+    o.limits.principal_memory_bytes_max = (int64_t)PRINCIPAL_BYTES;
     l->server = NULL;
     ENSURE(server_open(&world, &o, &l->server, &why) == ERR_OK);
 }
@@ -419,7 +432,8 @@ void sessionlab_write(struct sessionlab *l, uint32_t place, struct slice bytes) 
     struct sessionlab_conn *c = &l->conns[place];
     if (c->conn.v == 0 || c->hung_up || c->written.len + bytes.len > c->written.max) return;
     buf_put_slice(&c->said, bytes);
-    bool is_stolen = has_foreign(c->tenant, buf_slice(&c->said));
+    /* a caller of all tenants may read every secret; what it writes may be for either tenant */
+    bool is_stolen = has_foreign(c->tenant == SESSIONLAB_ALL ? SESSIONLAB_NOBODY : c->tenant, buf_slice(&c->said));
     buf_cut(&c->said, is_stolen ? c->said.len - bytes.len : c->said.len);
     keep_tail(&c->said);
     if (!is_stolen) buf_put_slice(&c->written, bytes);
@@ -447,12 +461,34 @@ static void deliver(struct sessionlab *l, struct sessionlab_conn *c) {
     free(copy);
 }
 
+/* What the server holds for its connections is what it has charged, account by account, and is within the bound; and
+ * what waits in the network for a peer that does not read is among it. */
+static void check_memory(struct sessionlab *l) {
+    const struct server *s = l->server;
+    uint64_t sessions_bytes = 0, accounts_bytes = 0;
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        const struct session *n = pool_at(&s->sessions, i);
+        const struct sessionlab_conn *c = conn_of(l, n->conn);
+        if (n->conn.v == 0) continue;
+        sessions_bytes += n->charged;
+        if (c != NULL) ENSURE(c->unsent <= n->charged + LOOK_BYTES);
+    }
+    for (uint32_t i = 1; i <= s->budget.accounts.high; i++) {
+        const struct account *a = pool_at(&s->budget.accounts, i);
+        if (a->key != 0) accounts_bytes += a->bytes;
+    }
+    ENSURE(s->budget.bytes == sessions_bytes);
+    ENSURE(s->budget.bytes == accounts_bytes);
+    ENSURE(s->budget.bytes <= MEMORY_BYTES + PASS_BYTES);
+}
+
 void sessionlab_pass(struct sessionlab *l) {
     struct why why = {{0}};
     for (uint32_t i = 0; i < SESSIONLAB_CONNS; i++)
         if (l->conns[i].conn.v != 0 && !l->conns[i].hung_up) deliver(l, &l->conns[i]);
     server_pass(l->server);
     ENSURE(server_failed(l->server, &why) == ERR_OK);
+    check_memory(l);
 }
 
 void sessionlab_step(struct sessionlab *l) {

@@ -6,7 +6,8 @@
  *  - secrecy: each of the tenants `a` and `b` has a text that only its own callers write (sessionlab_secret); it never
  *    leaves on a connection of the other one, and no worker is told to run a job of a tenant that is not its own;
  *  - tenancy: no command from a connection of one tenant changes a flow or a worker of the other one;
- *  - memory: what waits for a peer that does not read is bounded;
+ *  - memory: what the server holds for its connections, and what waits for peers that do not read, is charged to their
+ *    principals and stays within connection_memory_bytes_max (checked after each pass);
  *  - recovery: a server that is started again has the state that the last one had when all of it was durable;
  *  - no leak: when everybody has hung up, the server's tables are empty (sessionlab_rest). */
 #ifndef REEVE_SESSIONLAB_H
@@ -74,6 +75,7 @@ struct sessionlab {
     struct server *server;
     struct simdisk *disk;
     int64_t now_ms;
+    int64_t wall_ahead_ms; /* the wall clock of its machine has jumped so far */
     uint64_t random;
     uint64_t conn_last;
     struct sessionlab_conn conns[SESSIONLAB_CONNS];
