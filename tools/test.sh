@@ -155,13 +155,14 @@ queue_waiting() {
     wanted sdk && run_tap sdk python3 sdk/python/tests/run.py
     # The pages of the console, in a real browser against the real program.
     wanted browser && run_tap browser env BROWSER_LOGS="$logs" node tests/browser/run.mjs --together 3
+    # The crash test finds deliberate defects, from outside.
+    wanted crash-mut && run_tap crash-mut tools/crash_mutants.sh build/release/reeve-mutants
     return 0
 }
 
 queue_computing() {
     local suite
     if ((${#release_targets[@]})); then build release "${release_targets[@]}" || return 0; fi
-    wanted crash-mut && run_tap crash-mut tools/crash_mutants.sh build/release/reeve-mutants
     for suite in crash unit property golden fuzz tidy docs; do
         wanted "$suite" && run_label "$suite" dev "$computing_jobs"
     done
@@ -211,15 +212,16 @@ trap stop INT TERM
 
 prepare
 start_ms=$(now_ms)
-# What the suites of a queue need beside the program itself, which is built before.
+# What both queues use is built before they begin, what only one uses by that one.
+release_programs=(reeve)
+! wanted crash-mut || release_programs+=(reeve-mutants powercut)
 release_targets=()
 ! any_wanted crash-full layering || release_targets+=(layers tests_crash)
 ! wanted package || release_targets+=(reeve-static)
 ! any_wanted sim regress || release_targets+=(reeve-sim)
 ! wanted mutants || release_targets+=(reeve-sim-mutants)
-! wanted crash-mut || release_targets+=(reeve-mutants powercut)
 
-if build dev all && build release reeve; then
+if build dev all && build release "${release_programs[@]}"; then
     queue_waiting &
     waiting=$!
     # What waits needs the processor seldom, and then at once.
