@@ -57,7 +57,7 @@ static void streams_open(void) {
     if (fd >= 0) (void)close(fd);
 }
 
-/* In the mutation build REEVE_MUTANT names the defect that this process, and all that it starts, has. */
+/* In reeve-mutants, REEVE_MUTANT names the defect that this process, and all that it starts, has. */
 static void mutant_set(void) {
 #ifdef REEVE_MUTANTS
     const char *name = getenv("REEVE_MUTANT");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # crash_mutants.sh REEVE [MUTANT...]: the test of the crash test: `reeve crashtest` finds each of these deliberate defects
-# of src/base/mutant.h, from outside, and accuses the product without one of nothing. REEVE is of the mutants build. Prints
-# TAP; with names only these, and `none`.
+# of src/base/mutant.h, from outside, and accuses the product without one of nothing. REEVE is reeve-mutants. Prints TAP;
+# with names only these, and `none`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "$1")

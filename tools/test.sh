@@ -4,6 +4,9 @@
 #
 #   tools/test.sh            everything
 #   tools/test.sh unit tidy  only these suites
+#
+# Two queues run side by side: suites that mostly wait, several tests at once, and suites that compute, which yield to
+# them. When both are through, what judges time or memory has the machine to itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +14,9 @@ sim_seeds=${SIM_SEEDS:-500} # enough to meet each kind of fault; `make soak` goe
 # Fresh seeds with every commit, and the same ones again for the same commit.
 commit=$(git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 sim_from=${SIM_FROM:-$((16#$commit))}
+
+waiting_jobs=${WAITING_JOBS:-5} # tests at once of a suite that mostly waits
+computing_jobs=${COMPUTING_JOBS:-2}
 
 # No suite takes a third of the first, nor all of them of the second. One that hangs is ended and counted as failed, so
 # that the others have their say, and so that there is a last line whatever happens.
@@ -23,83 +29,82 @@ within() {
 }
 
 logs=build/test-logs
+records=$logs/records # a line for each suite that ended: name, passed, failed, milliseconds
 mkdir -p "$logs"
-passed_total=0
-failed_total=0
-suite_names=()
-suite_passed=()
-suite_failed=()
-suite_ms=()
+: >"$records"
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
+only=("$@")
 wanted() {
     ((${#only[@]})) || return 0
     local name
     for name in "${only[@]}"; do [[ $name == "$1" ]] && return 0; done
     return 1
 }
+any_wanted() {
+    local suite
+    for suite in "$@"; do wanted "$suite" && return 0; done
+    return 1
+}
 
-# build PRESET TARGET...: configures once, then builds the targets.
+# ---- building, running, telling ----
+
+# say: prints what is on standard input in one piece, whatever the other queue prints.
+say() { flock "$logs/lock" cat; }
+
+# build PRESET TARGET...: configures, then builds the targets.
 build() {
-    local preset=$1 start
+    local preset=$1 start log=$logs/build-$1.log
     shift
     start=$(now_ms)
-    local log=$logs/build-$preset.log
-    if ! { cmake --preset "$preset" && within cmake --build --preset "$preset" -j2 --target "$@"; } >"$log" 2>&1; then
-        grep -E 'error|FAILED|warning|undefined' "$log" | head -40 >&2 || true
-        echo "test: the $preset build failed, see $log" >&2
-        echo "$passed_total passed, $((failed_total + 1)) failed"
-        exit 1
+    if ! { cmake --preset "$preset" && within cmake --build --preset "$preset" --target "$@"; } >"$log" 2>&1; then
+        echo "build-$preset 0 1 $(($(now_ms) - start))" >>"$records"
+        {
+            grep -E 'error|FAILED|warning|undefined' "$log" | head -40 || true
+            echo "test: the $preset build failed, see $log"
+        } | say
+        return 1
     fi
-    echo "built $preset in $((($(now_ms) - start) / 1000)) s"
+    echo "built $preset in $((($(now_ms) - start) / 1000)) s: $*" | say
 }
 
-# A log without what went well and without what ctest says about itself.
-failures_only='
-    /^[0-9]+: (ok |# ok |1\.\.|Test command|Working Directory|Test timeout)/ { next }
-    /^(test [0-9]|Internal ctest|UpdateCTest|Test project|Constructing|Done con|Updating|Added|Checking)/ { next }
-    /^(Label Time|Total Test|Errors while|Output from|Use "--rerun)/ { next }
-    /^ +Start | Passed |proc \(|^$/ { next }
-    { print }'
-
-# record SUITE PASSED FAILED MS LOG STATUS
+# record SUITE PASSED FAILED START LOG STATUS: writes and prints how a suite ended.
 record() {
-    local failed=$3
-    if (($6 == 124 || $6 == 137)); then
-        failed=$((failed + 1))
-        echo "$1: ended after $(($4 / 1000)) s, it did not by itself"
-    elif (($6)); then
-        failed=$((failed ? failed : 1))
-    fi
-    set -- "$1" "$2" "$failed" "$4" "$5"
-    suite_names+=("$1")
-    suite_passed+=("$2")
-    suite_failed+=("$3")
-    suite_ms+=("$4")
-    passed_total=$((passed_total + $2))
-    failed_total=$((failed_total + $3))
-    printf '%-10s %6d passed %4d failed  %6d s\n' "$1" "$2" "$3" $(($4 / 1000))
-    if (($3)); then
-        echo "---- $1: failures (all of it in $5)"
-        awk "$failures_only" "$5" | tail -60
-        echo "----"
-    fi
+    local suite=$1 passed=$2 failed=$3 log=$5 status=$6 ms=$(($(now_ms) - $4))
+    {
+        if ((status == 124 || status == 137)); then
+            failed=$((failed + 1))
+            echo "$suite: ended after $((ms / 1000)) s, it did not by itself"
+        elif ((status)); then
+            failed=$((failed ? failed : 1))
+        fi
+        echo "$suite $passed $failed $ms" >>"$records"
+        printf '%-13s %6d passed %4d failed  %6d s\n' "$suite" "$passed" "$failed" $((ms / 1000))
+        if ((failed)); then
+            echo "---- $suite: failures (all of it in $log)"
+            awk -f tools/ctest_failures.awk "$log" | tail -60
+            echo "----"
+        fi
+    } | say
 }
 
-# run_ctest LABEL PRESET [SUITE]: the programs with that label, reported as SUITE.
+# run_ctest SUITE PRESET JOBS OPTION...: the programs that ctest chooses by the options.
 run_ctest() {
-    local label=$1 preset=$2 suite=${3:-$1} start passed failed status=0
+    local suite=$1 preset=$2 jobs=$3 start passed failed status=0
     local log=$logs/$suite.log
+    shift 3
     start=$(now_ms)
     # ThreadSanitizer of gcc 12 cannot place its shadow memory where newer kernels randomise addresses widely.
     local fixed_addresses=()
     if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then fixed_addresses=(setarch -R); fi
-    CMOCKA_MESSAGE_OUTPUT=TAP within "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j2 -L "^$label\$" \
-        >"$log" 2>&1 </dev/null || status=$?
+    within "${fixed_addresses[@]}" ctest --test-dir "build/$preset" -V -j"$jobs" "$@" >"$log" 2>&1 </dev/null || status=$?
     read -r passed failed < <(awk -f tools/count_ctest.awk "$log")
-    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log" "$status"
+    record "$suite" "$passed" "$failed" "$start" "$log" "$status"
 }
+
+# run_label SUITE PRESET JOBS [LABEL]: the programs with that label but for those that run alone.
+run_label() { run_ctest "$1" "$2" "$3" -L "^${4:-$1}\$" -LE '^alone$'; }
 
 # run_sim SUITE PROGRAM ARGS...: a program whose last line is "sim: N passed, N failed".
 run_sim() {
@@ -112,7 +117,7 @@ run_sim() {
     if [[ $last =~ ^sim:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
         passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
     fi
-    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log" "$status"
+    record "$suite" "$passed" "$failed" "$start" "$log" "$status"
 }
 
 # run_tap SUITE PROGRAM ARGS...: a program that prints TAP without nesting.
@@ -126,90 +131,109 @@ run_tap() {
     planned=$(sed -n 's/^1\.\.\([0-9][0-9]*\)$/\1/p' "$log" | tail -n 1)
     # As in count_ctest.awk: a planned test without a result has failed.
     if ((status && ${planned:-0} - passed > failed)); then failed=$((planned - passed)); fi
-    record "$suite" "$passed" "$failed" $(($(now_ms) - start)) "$log" "$status"
+    record "$suite" "$passed" "$failed" "$start" "$log" "$status"
+}
+
+# ---- what runs when ----
+
+# What has to be fetched, if anything: two at once would be in each other's way.
+prepare() {
+    tools/deps.sh
+    ! wanted package || tools/deps.sh package
+    ! wanted browser || tools/deps.sh browser
+    ! wanted sdk || tools/deps.sh sdk
+    ! wanted instructions || tools/deps.sh valgrind
+    ! any_wanted console browser || tools/npm_packages.sh console
+    ! wanted mcp || tools/npm_packages.sh tests/mcp
+}
+
+queue_waiting() {
+    wanted e2e && run_label e2e dev "$waiting_jobs"
+    # Agents: the official client of their protocol against the real program.
+    wanted mcp && run_tap mcp node --test-reporter=tap tests/mcp/run.mjs
+    # The Python SDK, against the real program.
+    wanted sdk && run_tap sdk python3 sdk/python/tests/run.py
+    # The pages of the console, in a real browser against the real program.
+    wanted browser && run_tap browser env BROWSER_LOGS="$logs" node tests/browser/run.mjs --together 3
+    # The crash test finds deliberate defects, from outside.
+    wanted crash-mut && run_tap crash-mut tools/crash_mutants.sh build/release/reeve-mutants
+    return 0
+}
+
+queue_computing() {
+    local suite
+    if ((${#release_targets[@]})); then build release "${release_targets[@]}" || return 0; fi
+    for suite in crash unit property golden fuzz tidy docs; do
+        wanted "$suite" && run_label "$suite" dev "$computing_jobs"
+    done
+    # Every byte and every sector: without sanitizers there is time for all of them.
+    wanted crash-full && run_label crash-full release "$computing_jobs" crash
+    wanted layering && run_label layering release "$computing_jobs" # the dev build has sanitizer symbols in its objects
+    wanted package && run_label package release "$computing_jobs"
+    if wanted stress && build tsan tests_stress; then run_label stress tsan "$computing_jobs"; fi
+    wanted sim && run_sim sim build/release/reeve-sim run --seeds "$sim_seeds" --from "$sim_from"
+    wanted regress && run_sim regress build/release/reeve-sim regress
+    wanted mutants && run_sim mutants build/release/reeve-sim-mutants mutants
+    # Types and units of the console.
+    wanted console && run_tap console tools/console_test.sh
+    # What the benchmarks write: figures, tables and plots, of ours and beside other systems, without measuring anything.
+    wanted peers && run_tap peers sh -c 'python3 bench/test_own.py; own=$?; python3 bench/peers/test_peers.py && exit $own'
+    return 0
+}
+
+alone() {
+    wanted e2e && run_ctest e2e-alone dev 1 -L '^e2e$' -L '^alone$'
+    wanted browser && run_tap browser-alone env BROWSER_LOGS="$logs" node tests/browser/run.mjs --alone
+    # What a job costs, in instructions.
+    wanted instructions && run_tap instructions python3 bench/instructions.py build/release/reeve
+    return 0
 }
 
 report() {
-    local total=0 i
-    for i in "${!suite_ms[@]}"; do total=$((total + suite_ms[i])); done
-    ((total)) || total=1
-    for i in "${!suite_names[@]}"; do
-        printf '%-10s %6d tests  %4d failed  %8.1f s  %3d %% of the time\n' "${suite_names[i]}" \
-            $((suite_passed[i] + suite_failed[i])) "${suite_failed[i]}" \
-            "$((suite_ms[i] / 1000)).$((suite_ms[i] % 1000 / 100))" $((suite_ms[i] * 100 / total))
-    done
+    awk '
+        { name[NR] = $1; tests[NR] = $2 + $3; bad[NR] = $3; ms[NR] = $4; all += $4 }
+        END {
+            for (i = 1; i <= NR; i++)
+                printf "%-13s %6d tests  %4d failed  %8.1f s  %3d %% of the time\n", name[i], tests[i], bad[i], ms[i] / 1000,
+                    all ? ms[i] * 100 / all : 0
+        }' "$records"
 }
 
-only=("$@")
-tools/deps.sh
+# Ctrl-C ends the queues and what they run.
+stop() {
+    local queue children
+    for queue in $(jobs -p); do
+        children=$(pgrep -P "$queue" || true)
+        kill -TERM "$queue" $children 2>/dev/null || true
+    done
+    exit 130
+}
+trap stop INT TERM
+
+prepare
 start_ms=$(now_ms)
-has_sim=false
-[[ -f sim/main.c ]] && has_sim=true
+# What both queues use is built before they begin, what only one uses by that one.
+release_programs=(reeve)
+! wanted crash-mut || release_programs+=(reeve-mutants powercut)
+release_targets=()
+! any_wanted crash-full layering || release_targets+=(layers tests_crash)
+! wanted package || release_targets+=(reeve-static)
+! any_wanted sim regress || release_targets+=(reeve-sim)
+! wanted mutants || release_targets+=(reeve-sim-mutants)
 
-build dev all
-release_targets=(layers tests_crash reeve)
-$has_sim && release_targets+=(reeve-sim)
-build release "${release_targets[@]}"
-
-for suite in unit property golden crash e2e fuzz tidy docs; do
-    wanted "$suite" && run_ctest "$suite" dev
-done
-# Every byte and every sector: without sanitizers there is time for all of them.
-wanted crash-full && run_ctest crash release crash-full
-wanted layering && run_ctest layering release # the dev build has sanitizer symbols in its objects
-if wanted package; then
-    tools/deps.sh package
-    run_ctest package release
-fi
-if wanted stress; then
-    build tsan tests_stress
-    run_ctest stress tsan
-fi
-if $has_sim; then
-    wanted sim && run_sim sim build/release/reeve-sim run --seeds "$sim_seeds" --from "$sim_from"
-    wanted regress && run_sim regress build/release/reeve-sim regress
-    if wanted mutants; then
-        build mutants reeve-sim
-        run_sim mutants build/mutants/reeve-sim mutants
-    fi
-fi
-
-# The crash test finds deliberate defects, from outside.
-if wanted crash-mut; then
-    build mutants reeve powercut
-    run_tap crash-mut tools/crash_mutants.sh build/mutants/reeve
-fi
-
-# The console: types and units; then its pages in a real browser against the real program.
-if wanted console || wanted browser; then tools/npm_packages.sh console; fi
-wanted console && run_tap console tools/console_test.sh
-if wanted browser; then
-    tools/deps.sh browser
-    run_tap browser env BROWSER_LOGS="$logs" node --test-reporter=tap tests/browser/run.mjs
-fi
-
-# The Python SDK, against the real program.
-if wanted sdk; then
-    tools/deps.sh sdk
-    run_tap sdk python3 sdk/python/tests/run.py
-fi
-
-# What a job costs, in instructions.
-if wanted instructions; then
-    tools/deps.sh valgrind
-    run_tap instructions python3 bench/instructions.py build/release/reeve
-fi
-
-# What the benchmarks write: figures, tables and plots, of ours and beside other systems, without measuring anything.
-wanted peers && run_tap peers sh -c 'python3 bench/test_own.py; own=$?; python3 bench/peers/test_peers.py && exit $own'
-
-# Agents: the official client of their protocol against the real program.
-if wanted mcp; then
-    tools/npm_packages.sh tests/mcp
-    run_tap mcp node --test-reporter=tap tests/mcp/run.mjs
+if build dev all && build release "${release_programs[@]}"; then
+    queue_waiting &
+    waiting=$!
+    # What waits needs the processor seldom, and then at once.
+    (renice -n 10 "$BASHPID" >/dev/null && queue_computing) &
+    computing=$!
+    wait $waiting || echo "queue_waiting 0 1 0" >>"$records"
+    wait $computing || echo "queue_computing 0 1 0" >>"$records"
+    alone
 fi
 
 report
+read -r passed failed < <(awk '{ passed += $2; failed += $3 } END { print passed + 0, failed + 0 }' "$records")
 echo "whole run: $((($(now_ms) - start_ms) / 1000)) s, builds included"
-echo "$passed_total passed, $failed_total failed"
-((failed_total == 0 && passed_total > 0))
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))

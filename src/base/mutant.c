@@ -1,4 +1,4 @@
-/* mutant.c: which deliberate defect is active. Exists in the mutation build only. */
+/* mutant.c: which deliberate defect is active. Compiled for reeve-mutants and reeve-sim-mutants only. */
 #include "mutant.h"
 
 #ifdef REEVE_MUTANTS

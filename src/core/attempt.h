@@ -10,7 +10,7 @@ void attempt_start(struct state *s, uint32_t job);
 void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t confirm_ms);
 void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec);
 
-/* For how long, at `now`, the job's open attempt runs, or waits to be started; so long ago at most it can have ended. */
+/* For how long, at `now`, the job's open attempt runs or waits to be started: it ended at most so long ago. */
 static inline uint64_t attempt_age_ms(const struct job *j, wall_time now) {
     return now.ms > j->since.ms ? (uint64_t)(now.ms - j->since.ms) : 0;
 }

@@ -297,7 +297,7 @@ struct rec_ended {
     struct rec_usage usage;
     int64_t again_ms; /* an external job is not over yet: when it is asked again; 0 = it is */
     uint32_t retry_after_ms; /* a retry waits at least so long, and as long as its backoff */
-    uint64_t ended_ago_ms; /* it ended so long before this record; at most since its start; 0 = when this was recorded */
+    uint64_t ended_ago_ms; /* it ended so long before this record, at most since its start; 0 = with this record */
 };
 
 /* What a due job was waiting for. */

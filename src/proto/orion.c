@@ -232,9 +232,6 @@ void orion_recovered(struct json *j, int64_t now_ms, int64_t downtime_ms) {
 
 /* ---- metrics ---- */
 
-static const double bounds[] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
-#define BOUNDS (sizeof bounds / sizeof bounds[0])
-
 static void put_metric(struct buf *out, const char *name, const char *type, const char *help, uint64_t v) {
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name, type, name, (unsigned long long)v);
 }
@@ -242,21 +239,14 @@ static void put_metric(struct buf *out, const char *name, const char *type, cons
 /* Of the last attempt of each task that is over. */
 static void put_latency(struct buf *out, const struct wire_orion *v) {
     const char *name = "task_execution_latency_seconds";
-    const struct wire_orion_task *t = v->tasks.at;
-    uint64_t within[BOUNDS] = {0}, count = 0;
-    double sum = 0;
-    for (uint32_t i = 0; i < v->tasks.count; i++) {
-        if (t[i].start_ms == 0 || t[i].end_ms == 0) continue;
-        double took = (double)(t[i].end_ms - t[i].start_ms) / 1000;
-        sum += took;
-        count++;
-        for (size_t k = 0; k < BOUNDS; k++) within[k] += took <= bounds[k];
-    }
+    const struct wire_orion_within *within = v->took_within.at;
     buf_printf(out, "# HELP %s from the start of a task's last attempt to its end\n# TYPE %s histogram\n", name, name);
-    for (size_t k = 0; k < BOUNDS; k++)
-        buf_printf(out, "%s_bucket{le=\"%g\"} %llu\n", name, bounds[k], (unsigned long long)within[k]);
-    buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name, (unsigned long long)count, name,
-               sum, name, (unsigned long long)count);
+    for (uint32_t k = 0; k < v->took_within.count && k < WIRE_ORION_BOUNDS; k++)
+        buf_printf(out, "%s_bucket{le=\"%g\"} %llu\n", name, wire_orion_bounds_ms[k] / 1000.,
+                   (unsigned long long)within[k].count);
+    unsigned long long count = v->took_count;
+    buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name, count, name,
+               (double)v->took_ms / 1000, name, count);
 }
 
 void orion_metrics(struct buf *out, const struct wire_orion *v) {

@@ -3,6 +3,8 @@
 
 static const char *const what_words[] = {"numbers", "tasks", "dags"};
 
+const uint32_t wire_orion_bounds_ms[WIRE_ORION_BOUNDS] = {5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000};
+
 /* clang-format off */
 static const struct tlv_field orion_get_fields[] = {
     TLV_FIELD(1, TLV_ENUM, wire_orion_get, what, .max = WIRE_ORION_WHAT_COUNT, .names = what_words),
@@ -31,6 +33,11 @@ static const struct tlv_field orion_dag_fields[] = {
 };
 const struct tlv_desc wire_orion_dag_desc = TLV_DESC("orion_dag", wire_orion_dag, orion_dag_fields);
 
+static const struct tlv_field orion_within_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_orion_within, count),
+};
+const struct tlv_desc wire_orion_within_desc = TLV_DESC("orion_within", wire_orion_within, orion_within_fields);
+
 static const struct tlv_field orion_fields[] = {
     TLV_FIELD(1, TLV_U64, wire_orion, lsn),
     TLV_FIELD(2, TLV_U64, wire_orion, pending),
@@ -49,6 +56,9 @@ static const struct tlv_field orion_fields[] = {
     TLV_FIELD(15, TLV_LIST, wire_orion, tasks, .max = WIRE_ORION_TASKS_MAX, .sub = &wire_orion_task_desc),
     TLV_FIELD(16, TLV_LIST, wire_orion, dags, .max = WIRE_ORION_DAGS_MAX, .sub = &wire_orion_dag_desc),
     TLV_FIELD(17, TLV_BOOL, wire_orion, more),
+    TLV_FIELD(18, TLV_U64, wire_orion, took_count),
+    TLV_FIELD(19, TLV_U64, wire_orion, took_ms),
+    TLV_FIELD(20, TLV_LIST, wire_orion, took_within, .max = WIRE_ORION_BOUNDS, .sub = &wire_orion_within_desc),
 };
 const struct tlv_desc wire_orion_desc = TLV_DESC("orion", wire_orion, orion_fields);
 /* clang-format on */

@@ -38,11 +38,21 @@ struct wire_orion {
     struct tlv_list tasks; /* of wire_orion_task, oldest DAG first */
     struct tlv_list dags;  /* of wire_orion_dag, the same */
     bool more;             /* older ones were left out */
+    uint64_t took_count, took_ms; /* of tasks that are over: how many ran, and the last attempts of all together */
+    struct tlv_list took_within;  /* of wire_orion_within, one per bound: how many took no longer */
 };
+
+struct wire_orion_within {
+    uint64_t count;
+};
+
+#define WIRE_ORION_BOUNDS 11u
+extern const uint32_t wire_orion_bounds_ms[WIRE_ORION_BOUNDS];
 
 #define WIRE_ORION_TASKS_MAX 50000u /* shown at once */
 #define WIRE_ORION_DAGS_MAX 10000u
 
-extern const struct tlv_desc wire_orion_get_desc, wire_orion_task_desc, wire_orion_dag_desc, wire_orion_desc;
+extern const struct tlv_desc wire_orion_get_desc, wire_orion_task_desc, wire_orion_dag_desc,
+    wire_orion_within_desc, wire_orion_desc;
 
 #endif

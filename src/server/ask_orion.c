@@ -22,7 +22,7 @@ static void look_at(void *ctx, flow_id id) {
     struct server *s = ctx;
     if (id.v <= s->orion.seen) return;
     s->orion.seen = id.v;
-    if (orion_is_dag(s, id)) *(flow_id *)vec_push(&s->orion.flows) = id;
+    if (orion_is_dag(s, id)) *(struct orion_dag *)vec_push(&s->orion.flows) = (struct orion_dag){.id = id};
 }
 
 static void flows_update(struct server *s) {
@@ -36,8 +36,8 @@ static void flows_update(struct server *s) {
             if (view_flow(server_state(s), (flow_id){i}, &v)) look_at(s, (flow_id){i});
     s->orion.seen = last;
     for (uint32_t i = 0; i < s->orion.flows.count; i++) { /* those that have left memory */
-        flow_id id = *(flow_id *)vec_at(&s->orion.flows, i);
-        if (view_flow(server_state(s), id, &v)) *(flow_id *)vec_at(&s->orion.flows, kept++) = id;
+        struct orion_dag dag = *(struct orion_dag *)vec_at(&s->orion.flows, i);
+        if (view_flow(server_state(s), dag.id, &v)) *(struct orion_dag *)vec_at(&s->orion.flows, kept++) = dag;
     }
     s->orion.flows.count = kept;
 }
@@ -87,9 +87,9 @@ static void read_labels(struct walk *w, const struct job_view *v, struct wire_or
     }
 }
 
-static void read_times(struct walk *w, const struct job_view *v, struct wire_orion_task *t) {
+static void read_times(struct server *s, struct arena *arena, const struct job_view *v, struct wire_orion_task *t) {
     struct attempt_view *attempts = NULL;
-    uint32_t count = view_attempts(server_state(w->s), v->ref, &w->s->show, &attempts);
+    uint32_t count = view_attempts(server_state(s), v->ref, arena, &attempts);
     if (count > 0)
         t->start_ms =
             attempts[count - 1].started.ms != 0 ? attempts[count - 1].started.ms : attempts[count - 1].assigned.ms;
@@ -129,7 +129,6 @@ static bool is_like_a_key(struct server *s, struct slice id) {
 
 static void one_job(void *ctx, const struct job_view *v) {
     struct walk *w = ctx;
-    w->view->retried += orion_retries(v);
     if (w->names != NULL) w->names[w->name_count++].name = v->name;
     if (!w->wants_tasks || w->view->tasks.count == WIRE_ORION_TASKS_MAX) return;
     struct wire_orion_task *t = &w->tasks[w->view->tasks.count++];
@@ -140,9 +139,49 @@ static void one_job(void *ctx, const struct job_view *v) {
                                   .max_retries = v->options->retries,
                                   .dependencies = parents_of(w, v)};
     read_labels(w, v, t);
-    read_times(w, v, t);
+    read_times(w->s, &w->s->show, v, t);
     t->shadowed = is_like_a_key(w->s, t->id) || index_get(&w->by_id, t->id, id_of, w) != 0;
     if (!t->shadowed) index_put(&w->by_id, t->id, w->view->tasks.count);
+}
+
+/* ---- numbers ---- */
+
+struct count {
+    struct server *s;
+    struct orion_dag *dag;
+    struct arena arena; /* of one job */
+};
+
+static void count_job(void *ctx, const struct job_view *v) {
+    struct count *c = ctx;
+    struct orion_dag *d = c->dag;
+    struct wire_orion_task t = {0};
+    arena_reset(&c->arena);
+    d->retried += orion_retries(v);
+    if (!job_state_is_terminal(v->state)) return;
+    read_times(c->s, &c->arena, v, &t);
+    if (t.start_ms == 0 || t.end_ms == 0) return;
+    int64_t took_ms = t.end_ms > t.start_ms ? t.end_ms - t.start_ms : 0;
+    d->took_count++;
+    d->took_ms += (uint64_t)took_ms;
+    for (uint32_t k = 0; k < WIRE_ORION_BOUNDS; k++) d->within[k] += took_ms <= (int64_t)wire_orion_bounds_ms[k];
+}
+
+/* A DAG that is over is counted once, and again when a later record has touched it. */
+static void dag_count(struct server *s, struct orion_dag *d, struct wire_orion *view, struct wire_orion_within *within) {
+    uint64_t lsn = 0;
+    bool is_over = view_ended(server_state(s), d->id, &lsn);
+    if (!is_over || d->counted_lsn != lsn) {
+        struct count c = {.s = s, .dag = d};
+        arena_init(&c.arena, 4096, 1u << 20);
+        *d = (struct orion_dag){.id = d->id, .counted_lsn = is_over ? lsn : 0};
+        view_each_job(server_state(s), d->id, count_job, &c);
+        arena_fini(&c.arena);
+    }
+    view->retried += d->retried;
+    view->took_count += d->took_count;
+    view->took_ms += d->took_ms;
+    for (uint32_t k = 0; k < WIRE_ORION_BOUNDS; k++) within[k].count += d->within[k];
 }
 
 /* ---- all of it ---- */
@@ -173,16 +212,21 @@ static void walk_flows(struct walk *w, struct slice tenant, bool wants_dags) {
     uint64_t jobs = 0;
     struct wire_orion_dag *dags =
         ARENA_ARRAY(&s->show, struct wire_orion_dag, (count < WIRE_ORION_DAGS_MAX ? count : WIRE_ORION_DAGS_MAX) + 1);
+    struct wire_orion_within *within = ARENA_ARRAY(&s->show, struct wire_orion_within, WIRE_ORION_BOUNDS);
     for (uint32_t i = count; i-- > 0;) {
+        struct orion_dag *d = vec_at(&s->orion.flows, i);
         struct flow_view flow;
-        if (!view_flow(server_state(s), *(flow_id *)vec_at(&s->orion.flows, i), &flow)) continue;
+        if (!view_flow(server_state(s), d->id, &flow)) continue;
         if (!slice_eq(flow.tenant, tenant)) continue;
         count_states(w->view, flow.by_state);
+        dag_count(s, d, w->view, within);
+        if (!w->wants_tasks && !wants_dags) continue;
         jobs += flow.job_count;
         bool room = jobs <= WIRE_ORION_TASKS_MAX && (!wants_dags || w->view->dags.count < WIRE_ORION_DAGS_MAX);
         w->view->more |= !room;
         if (room) one_flow(w, &flow, wants_dags ? &dags[w->view->dags.count++] : NULL);
     }
+    w->view->took_within = (struct tlv_list){within, WIRE_ORION_BOUNDS};
     w->view->dags.at = dags;
     w->view->tasks.at = w->tasks;
 }

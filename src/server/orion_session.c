@@ -18,7 +18,7 @@ void orion_init(struct server *s) {
     s->orion.handler = s->handler;
     s->orion.handler.opened = opened;
     s->orion.opened_ms = s->world.clock->mono(s->world.clock).ms;
-    vec_init(&s->orion.flows, sizeof(flow_id));
+    vec_init(&s->orion.flows, sizeof(struct orion_dag));
     orion_stream_init(s);
 }
 
@@ -62,7 +62,7 @@ void orion_serve(struct server *s, struct session *n) {
     case ORION_LIVE:
     case ORION_ADMIN: serve_view(s, n, WIRE_ORION_NUMBERS); return;
     case ORION_STATE:
-    case ORION_METRICS: serve_view(s, n, WIRE_ORION_TASKS); return;
+    case ORION_METRICS: serve_view(s, n, WIRE_ORION_NUMBERS); return;
     case ORION_DAGS: serve_view(s, n, WIRE_ORION_DAGS); return;
     case ORION_CRASH: web_give(s, n, WIRE_PLAYGROUND_DO, &(struct wire_playground_do){.what = WIRE_PLUG_KILL}); return;
     case ORION_RECOVER: web_say_error(s, n, ERR_STATE, 0, "scheduler is already running", NULL, NULL); return;

@@ -13,6 +13,7 @@
 #include "orion.h"
 #include "orion_stream.h"
 #include "vec.h"
+#include "wire_orion.h"
 
 struct request;
 struct server;
@@ -36,10 +37,16 @@ struct orion_bucket { /* requests of one address beyond loopback */
     int64_t at_ms, level_milli;
 };
 
+struct orion_dag {
+    flow_id id;
+    uint64_t counted_lsn; /* it is over, and these are its numbers as of its end by this record; 0 = they may change */
+    uint64_t retried, took_count, took_ms, within[WIRE_ORION_BOUNDS]; /* as in wire_orion */
+};
+
 struct orion {
     struct net_handler handler;
     int64_t opened_ms; /* monotonic */
-    struct vec flows;  /* flow_id: of this dialect, oldest first */
+    struct vec flows;  /* of orion_dag: those of this dialect, oldest first */
     uint64_t seen;     /* flows up to this number have been looked at */
     struct orion_stream stream;
     struct orion_bucket buckets[ORION_BUCKETS];

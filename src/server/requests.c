@@ -89,7 +89,7 @@ static enum err names_question(struct server *s, const struct session *n, const 
     return ERR_OK;
 }
 
-/* A worker that was away for too long is forgotten, and another may have taken its id before its old connection ends. */
+/* A worker that was away for too long is forgotten; another may take its id before its old connection ends. */
 static bool is_replaced(const struct server *s, const struct session *n) {
     uint32_t number = n->attach == ATTACH_NONE ? 0 : view_worker_by_id(server_state(s), bytes_slice(n->worker));
     return number != 0 && number != n->worker_number;
@@ -99,7 +99,8 @@ static enum err names_worker(struct server *s, const struct session *n, const vo
     const struct wire_drain *m = message;
     struct worker_view ignored;
     bool is_itself = n->attach != ATTACH_NONE && (m->worker.len == 0 || slice_eq(m->worker, bytes_slice(n->worker)));
-    if (is_itself && is_replaced(s, n)) return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
+    if (is_itself && is_replaced(s, n))
+        return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
     if (is_itself) return ERR_OK;
     if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
     return target_worker(s, n, m->worker, &ignored, why);

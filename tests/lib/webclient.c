@@ -72,7 +72,8 @@ static bool read_more(struct webclient *c) {
 const char *webclient_until(struct webclient *c, const char *text) {
     for (;;) {
         char *all = arena_alloc(&c->arena, c->in.len + 1);
-        for (size_t i = 0; i < c->in.len; i++) all[i] = c->in.at[i] != 0 ? (char)c->in.at[i] : ' '; /* of a frame's head */
+        for (size_t i = 0; i < c->in.len; i++) /* the head of a frame has zeros */
+            all[i] = c->in.at[i] != 0 ? (char)c->in.at[i] : ' ';
         all[c->in.len] = 0;
         if (strstr(all, text) != NULL) return all;
         if (!read_more(c)) fail_msg("%s never came: %s", text, all);

@@ -12,13 +12,13 @@ const WAIT_MS = 15_000; // for what a page is to show; a busy machine needs some
 
 let browser;
 
-async function chromiumOnce() {
-  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGS });
+function chromiumOnce() {
+  browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGS });
   return browser;
 }
 
 export async function closeBrowser() {
-  await browser?.close();
+  await (await browser)?.close();
 }
 
 /** What a page complains about. `allow` has patterns of complaints that a spec provokes on purpose. */

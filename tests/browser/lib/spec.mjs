@@ -5,14 +5,20 @@ import { Reeve, stopAll } from "./reeve.mjs";
 export const specs = [];
 const SPEC_MS = 90_000;
 
-let shared; // most specs use one server; they name what they make so that it is theirs
+/** Specs that run one after the other. Most of them use one server; they name what they make so that it is theirs. */
+export class Lane {
+  server() {
+    return (this.shared ??= Reeve.start());
+  }
+}
 
 /**
  * run gets { reeve, open, fresh }: the shared server; open(path, options) → a page of it, logged in, closed and checked
  * for complaints at the end; fresh(options) → a server of its own, for specs that kill it or need it empty.
+ * alone: it measures how fast a page is, so nothing else may run.
  */
-export function spec(name, run, { timeout = SPEC_MS } = {}) {
-  specs.push({ name, timeout, run: () => runOne(run) });
+export function spec(name, run, { timeout = SPEC_MS, alone = false } = {}) {
+  specs.push({ name, timeout, alone, run: (lane) => runOne(lane, run) });
 }
 
 /** What a page looked like and said when its spec failed. */
@@ -24,18 +30,18 @@ async function autopsy(page) {
   return [`page ${url}, picture ${picture}`, ...page.complaints.all.map((text) => `page said: ${text}`)].join("\n  ");
 }
 
-async function runOne(run) {
+async function runOne(lane, run) {
   const pages = [];
   const own = [];
   const given = {
-    reeve: (shared ??= await Reeve.start()),
+    reeve: await lane.server(),
     fresh: async (options) => {
       const reeve = await Reeve.start(options);
       own.push(reeve);
       return reeve;
     },
     open: async (path, options = {}) => {
-      const page = await openPage(options.reeve ?? shared, path, options);
+      const page = await openPage(options.reeve ?? given.reeve, path, options);
       pages.push(page);
       return page;
     },

@@ -281,5 +281,5 @@ spec(
     assert.ok(tookMs < 2000, `laid out in ${tookMs} ms`);
     for (const [name, rate] of Object.entries(rates)) assert.ok(rate >= 30, `${name}: ${rate} frames/s`);
   },
-  { timeout: 240_000 },
+  { timeout: 240_000, alone: true },
 );

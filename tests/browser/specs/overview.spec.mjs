@@ -59,4 +59,4 @@ spec("the overview is painted within a second", async ({ reeve, open }) => {
   await page.locator(".tile b").first().waitFor();
   const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
   if (process.env.BROWSER_DEV !== "1") assert.ok(painted < 1000, `after ${painted} ms`);
-});
+}, { alone: true });

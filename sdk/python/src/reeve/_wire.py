@@ -868,6 +868,9 @@ class Orion(TypedDict, total=False):
     tasks: Sequence[OrionTask]
     dags: Sequence[OrionDag]
     more: bool
+    took_count: int
+    took_ms: int
+    took_within: Sequence[OrionWithin]
 
 
 class Playground(TypedDict, total=False):
@@ -1337,6 +1340,10 @@ class OrionDag(TypedDict, total=False):
     dag: str
     tasks: Sequence[Name]
     submitted_ms: int
+
+
+class OrionWithin(TypedDict, total=False):
+    count: int
 
 
 class Recovery(TypedDict, total=False):
@@ -2091,6 +2098,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (15, "tasks", "list", "orion_task"),
         (16, "dags", "list", "orion_dag"),
         (17, "more", "bool", ""),
+        (18, "took_count", "uint", ""),
+        (19, "took_ms", "uint", ""),
+        (20, "took_within", "list", "orion_within"),
     ),
     "playground": (
         (1, "server", "text", ""),
@@ -2515,6 +2525,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (1, "dag", "text", ""),
         (2, "tasks", "list", "name"),
         (3, "submitted_ms", "int", ""),
+    ),
+    "orion_within": (
+        (1, "count", "uint", ""),
     ),
     "recovery": (
         (1, "records", "uint", ""),
