@@ -66,6 +66,7 @@ static void turn_end(uv_check_t *h) {
     if (l->stopping && l->stop_by_ms < due) due = l->stop_by_ms;
     wait_until(l, due);
     l->ending = false;
+    l->turn_bytes = 0;
     if (l->again || l->dirty.count > 0)
         osloop_again(l);
     else

@@ -13,6 +13,9 @@
 #include "vec.h"
 
 #define OSLOOP_READ_BYTES (256u * 1024u)
+/* Read in one turn of the loop from all connections; from then on each gives a little, so that nobody is kept out. */
+#define OSLOOP_TURN_BYTES (1u << 20)
+#define OSLOOP_LATE_BYTES (16u * 1024u)
 #define OSLOOP_READS 4u /* of one connection in a turn, so large: then it is another's turn */
 #define OSLOOP_UNSENT_MAX (1ull << 30) /* owners watch `unsent` and stay far below */
 #define OSLOOP_GRACE_MS 5000
@@ -121,6 +124,7 @@ struct osloop {
     bool running, stopping, closing;
     bool ending, again; /* at the end of a turn; the next one must not wait */
     int64_t stop_by_ms;
+    uint64_t turn_bytes; /* read in this turn */
     char *read_space; /* OSLOOP_READ_BYTES, shared: a read is used up before the next one */
 };
 

@@ -220,13 +220,16 @@ void osnet_leave(struct conn *c) {
 static void give_space(uv_handle_t *h, size_t suggested, uv_buf_t *ret) {
     (void)suggested;
     struct conn *c = h->data;
-    *ret = uv_buf_init(c->loop->read_space, OSLOOP_READ_BYTES);
+    bool is_late = c->loop->turn_bytes >= OSLOOP_TURN_BYTES;
+    *ret = uv_buf_init(c->loop->read_space, is_late ? OSLOOP_LATE_BYTES : OSLOOP_READ_BYTES);
 }
 
 /* libuv goes on reading as long as there is something, up to 32 times. */
-static void rest(struct conn *c, ssize_t count) {
-    c->reads = count == OSLOOP_READ_BYTES ? (uint8_t)(c->reads + 1) : 0;
-    if (c->reads < OSLOOP_READS || !c->reading) return;
+static void rest(struct conn *c, ssize_t count, size_t space) {
+    bool is_full = count == (ssize_t)space, is_late = space < OSLOOP_READ_BYTES;
+    c->reads = is_full ? (uint8_t)(c->reads + 1) : 0;
+    if (c->reads < OSLOOP_READS && !(is_full && is_late)) return;
+    if (!c->reading) return;
     uv_read_stop(&c->s.stream);
     c->reads = 0;
     c->reading = false;
@@ -236,7 +239,8 @@ static void rest(struct conn *c, ssize_t count) {
 
 static void have_read(uv_stream_t *s, ssize_t count, const uv_buf_t *space) {
     struct conn *c = s->data;
-    rest(c, count);
+    rest(c, count, space->len);
+    if (count > 0) c->loop->turn_bytes += (uint64_t)count;
     if (count > 0 && c->state == CONN_MEETING)
         osnet_met(c, slice_of(space->base, (size_t)count));
     else if (count > 0 && c->state == CONN_OPEN && c->tls != NULL)

@@ -168,7 +168,8 @@ static void count_job(void *ctx, const struct job_view *v) {
 }
 
 /* A DAG that is over is counted once, and again when a later record has touched it. */
-static void dag_count(struct server *s, struct orion_dag *d, struct wire_orion *view, struct wire_orion_within *within) {
+static void dag_count(struct server *s, struct orion_dag *d, struct wire_orion *view,
+                      struct wire_orion_within *within) {
     uint64_t lsn = 0;
     bool is_over = view_ended(server_state(s), d->id, &lsn);
     if (!is_over || d->counted_lsn != lsn) {

@@ -14,7 +14,7 @@
 
 #define FOLLOWERS_MAX 10000u
 #define UNSENT_MAX 65536u                /* that a follower has not taken; beyond it, it is sent nothing */
-#define TURN_BYTES_MAX ((size_t)4 << 20) /* to all followers in one turn: about two milliseconds */
+#define TURN_BYTES_MAX ((size_t)1 << 20) /* to all followers in one turn: a few milliseconds, with sending */
 #define PACE_FOLLOWERS 4u                /* each so many of them let the others wait a millisecond */
 #define PACE_MS_MAX 50
 #define TICK_MS 1000

@@ -13,6 +13,7 @@
 #define TURN_COMMANDS_MAX 1024u      /* of one connection in one pass: others want their turn */
 #define TURN_US 500                  /* the same, in time */
 #define PASS_US 4000                 /* for all of them in one pass */
+#define PASS_BYTES (1u << 20)        /* of answers, the same: to send them takes time, too */
 #define HELD_MAX ((size_t)2 << 20)   /* replies that wait, before the connection has to */
 #define REPLY_MAX ((size_t)32 << 20) /* with those before it that wait: HELD_MAX at most */
 #define IN_KEPT (256u << 10)         /* a buffer larger than this is given back when it is empty */
@@ -300,11 +301,12 @@ static bool is_its_turn(const struct server *s, struct account *a) {
 }
 
 /* In their order, and of each principal first some. The rest of them have what is left of the time. */
-static void serve_ready(struct server *s, struct vec *now, bool is_first_round, uint64_t until_us) {
+static void serve_ready(struct server *s, struct vec *now, bool is_first_round, uint64_t until_us,
+                        uint64_t most_bytes) {
     struct clock *c = s->world.clock;
     uint64_t at_us = c->us(c);
     for (uint32_t i = 0; i < now->count && at_us < until_us && s->resps.work < RESP_WORK_MAX; i++) {
-        if (engine_is_full(s->engine)) return;
+        if (engine_is_full(s->engine) || s->budget.bytes >= most_bytes) return;
         conn_id *conn = vec_at(now, i);
         struct session *n = session_of(s, *conn);
         if (n == NULL || n->resp == NULL || !n->resp->is_ready) continue;
@@ -339,15 +341,15 @@ static void put_first(struct server *s, uint32_t had) {
 
 void resp_serve(struct server *s) {
     struct vec now = s->resps.ready;
-    uint64_t until_us = s->world.clock->us(s->world.clock) + PASS_US;
+    uint64_t until_us = s->world.clock->us(s->world.clock) + PASS_US, most_bytes = s->budget.bytes + PASS_BYTES;
     if (now.count == 0) return;
     s->resps.ready = s->resps.serving;
     s->resps.serving = now;
     s->resps.ready.count = 0;
     s->resps.work = 0;
     s->resps.pass++;
-    serve_ready(s, &now, true, until_us);
-    serve_ready(s, &now, false, until_us);
+    serve_ready(s, &now, true, until_us, most_bytes);
+    serve_ready(s, &now, false, until_us, most_bytes);
     uint32_t had = s->resps.ready.count; /* those that were served and have more */
     for (uint32_t i = 0; i < now.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&now, i));

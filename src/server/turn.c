@@ -6,7 +6,8 @@
 #include "session.h"
 
 #define PASS_REQUESTS_MAX 65536u
-#define PASS_US 4000 /* for a lane in one pass: what was answered leaves at its end */
+#define PASS_US 4000          /* for a lane in one pass: what was answered leaves at its end */
+#define PASS_BYTES (1u << 20) /* of answers: to send them takes time, too, which is not in PASS_US */
 #define SLICE_US 500 /* for a principal before it is another's turn; one request at least */
 #define SLICE_REQUESTS 256u
 #define CONNECTION_REQUESTS 32u /* of one connection before it is the turn of another of the same principal */
@@ -108,7 +109,7 @@ static void serve_account(struct server *s, struct account *a, uint32_t lane) {
 }
 
 static void serve_lane(struct server *s, uint32_t lane) {
-    uint64_t until_us = s->turn_us + PASS_US, index;
+    uint64_t until_us = s->turn_us + PASS_US, most = s->budget.bytes + PASS_BYTES, index;
     while (may_go_on(s) && fifo_pop(&s->turns[lane], &index)) {
         struct account *a = pool_at(&s->budget.accounts, (uint32_t)index);
         serve_account(s, a, lane);
@@ -117,7 +118,7 @@ static void serve_lane(struct server *s, uint32_t lane) {
             fifo_push(&s->turns[lane], index);
         else
             budget_release(s, (uint32_t)index);
-        if (s->turn_us >= until_us) return;
+        if (s->turn_us >= until_us || s->budget.bytes >= most) return;
     }
 }
 
