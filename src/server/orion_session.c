@@ -60,9 +60,9 @@ void orion_serve(struct server *s, struct session *n) {
     case ORION_DAG: serve_dag(s, n); return;
     case ORION_STATUS:
     case ORION_LIVE:
-    case ORION_ADMIN: serve_view(s, n, WIRE_ORION_NUMBERS); return;
-    case ORION_STATE:
+    case ORION_ADMIN:
     case ORION_METRICS: serve_view(s, n, WIRE_ORION_NUMBERS); return;
+    case ORION_STATE: serve_view(s, n, WIRE_ORION_TASKS); return;
     case ORION_DAGS: serve_view(s, n, WIRE_ORION_DAGS); return;
     case ORION_CRASH: web_give(s, n, WIRE_PLAYGROUND_DO, &(struct wire_playground_do){.what = WIRE_PLUG_KILL}); return;
     case ORION_RECOVER: web_say_error(s, n, ERR_STATE, 0, "scheduler is already running", NULL, NULL); return;

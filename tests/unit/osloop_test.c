@@ -19,7 +19,7 @@
 #include "osloop.h"
 #include "ostls.h"
 
-#define BIG_BYTES (64u << 20)
+#define BIG_BYTES (16u << 20) /* more than sockets hold, and gone within the grace of a close on a busy machine */
 
 struct side {
     struct lab *lab;
