@@ -196,14 +196,18 @@ spec("the time slider goes back and forth through the flow", async ({ reeve, ope
   const tale = await (await reeve.api(`/flows/${flow}/events`)).json();
   const events = tale.events.filter((event) => event.type === "job" || event.type === "flow");
   assert.equal(Number(await slider.getAttribute("max")), events.length);
+  const isAt = (position) =>
+    page.locator(".slider-says code", { hasText: new RegExp(`^${position.replace(".", "\\.")}$`) }).waitFor();
   for (const event of events) {
     await page.getByRole("button", { name: "One event forward" }).click();
-    await page.locator(".slider-says code", { hasText: new RegExp(`^${event.position.replace(".", "\\.")}$`) }).waitFor();
+    await isAt(event.position);
   }
   await legend(page, "succeeded", 2).waitFor();
   await page.getByRole("button", { name: "One event back" }).click();
   await page.getByRole("button", { name: "One event back" }).click();
-  await page.waitForURL(/at=\d+\.\d+/);
+  const { position } = events[events.length - 3];
+  await isAt(position);
+  await page.waitForURL((url) => url.searchParams.get("at") === position); // a little later: it follows the slider
   const said = await page.locator(".slider-event").textContent();
   await page.reload();
   await page.locator(".slider-event", { hasText: said }).waitFor();

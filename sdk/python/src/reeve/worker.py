@@ -73,7 +73,7 @@ class Worker:
         self._has_async = any(inspect.iscoroutinefunction(task.function) for task in self.tasks.values())
         self._incarnation = now_ms()  # rises at each start
         self._epoch = 0
-        self._log = log or (lambda text: print("worker %s: %s" % (self.name, text), file=sys.__stderr__, flush=True))
+        self._log = log or self._say
         self._outbox = Outbox()
         self._runner = Runner(threads, self._has_async, self._outbox)
         self._stop = False
@@ -97,6 +97,12 @@ class Worker:
         self._is_draining = self._is_drained = self._is_detached = False
 
     # ---- its life
+
+    def _say(self, text: str) -> None:
+        """A line in one write: processes that share a terminal do not write into each other's lines."""
+        if sys.__stderr__ is not None:
+            sys.__stderr__.write("worker %s: %s\n" % (self.name, text))
+            sys.__stderr__.flush()
 
     def run(self) -> None:
         """Serves until it is told to stop, and what it holds is over and acknowledged."""
