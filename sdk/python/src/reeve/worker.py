@@ -73,7 +73,7 @@ class Worker:
         self._has_async = any(inspect.iscoroutinefunction(task.function) for task in self.tasks.values())
         self._incarnation = now_ms()  # rises at each start
         self._epoch = 0
-        self._log = log or self._say
+        self._log = log or self._write_line
         self._outbox = Outbox()
         self._runner = Runner(threads, self._has_async, self._outbox)
         self._stop = False
@@ -98,7 +98,7 @@ class Worker:
 
     # ---- its life
 
-    def _say(self, text: str) -> None:
+    def _write_line(self, text: str) -> None:
         """A line in one write: processes that share a terminal do not write into each other's lines."""
         if sys.__stderr__ is not None:
             sys.__stderr__.write("worker %s: %s\n" % (self.name, text))
