@@ -22,7 +22,8 @@ bool blobs_keep(struct agent *a, struct attempt *t);
 
 void blobs_hear(struct agent *a, const struct frame *f, const void *message);
 void blobs_refused(struct agent *a, const struct frame *f, struct slice code, struct slice text);
-void blobs_held(struct agent *a, uint32_t request, const char *why); /* for now: the server is told what waits */
+/* Refused for now: tells the server why the file waits. */
+void blobs_held(struct agent *a, uint32_t request, const char *why);
 void blobs_again(struct agent *a, struct attempt *t); /* a new connection */
 void blobs_stop(struct agent *a, struct attempt *t);
 

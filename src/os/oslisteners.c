@@ -6,8 +6,8 @@
  *     127.0.0.1:8080 LISTEN inode 4711      /proc/1234/fd/3 -> socket:[4711]      so 1234 answers at 8080
  *
  * The kernel hands out the listening sockets first, so that the first line of another state ends the reading: a machine
- * with many connections pays nothing for them. Must not: guess. Whoever may not read a process's descriptors knows
- * nothing about what it holds. */
+ * with many connections pays nothing for them. A process whose descriptors may not be read could hold any socket: then
+ * the owner is unknown, never guessed. */
 #include "oslisteners.h"
 
 #include <arpa/inet.h>

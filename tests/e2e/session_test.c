@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "realserver.h"
 #include "webclient.h"
@@ -324,6 +325,46 @@ static void a_worker_that_is_hung_up_on_gets_nothing_more(void **state) {
     assert_true(is_served(&server));
 }
 
+/* Tries until the id is free: a worker that says nothing is forgotten some time after its lease. */
+static void attach_when_free(struct wireclient *c, const struct wire_attach *attach) {
+    time_t end = time(NULL) + 60;
+    struct wiregot got;
+    do {
+        assert_true(time(NULL) < end);
+        wireclient_send(c, WIRE_ATTACH, attach);
+        do assert_true(wireclient_next(c, WIRECLIENT_WAIT_MS, &got));
+        while (got.request != c->request_last);
+    } while (got.op != WIRE_ATTACHED);
+}
+
+static void a_worker_whose_id_was_taken_cannot_drain_the_new_one(void **state) {
+    (void)state;
+    struct realserver usual = server;
+    char acme[80], globex[80];
+    struct wireclient old, taker;
+    struct wire_attach attach = attach_as("box-00cc22", 1);
+    realserver_make(&server);
+    server.flags[0] = "--lease-ms";
+    server.flags[1] = "300";
+    realserver_start(&server);
+    token_for("acme", "worker", acme);
+    token_for("globex", "worker", globex);
+    wireclient_open(&old, server.address, acme, WIRE_PEER_WORKER);
+    (void)wireclient_ask(&old, WIRE_ATTACH, &attach, WIRE_ATTACHED);
+    wireclient_open(&taker, server.address, globex, WIRE_PEER_WORKER);
+    attach_when_free(&taker, &attach);
+    struct wire_drain unnamed = {0}, named = {.worker = attach.worker};
+    (void)wireclient_refused(&old, WIRE_DRAIN, &unnamed, ERR_STALE);
+    (void)wireclient_refused(&old, WIRE_DRAIN, &named, ERR_STALE);
+    struct wire_heartbeat beat = {.load = {.credit = 1}}; /* of the same incarnation, too */
+    (void)wireclient_refused(&old, WIRE_HEARTBEAT, &beat, ERR_STALE);
+    (void)wireclient_ask(&taker, WIRE_HEARTBEAT, &beat, WIRE_LEASE);
+    wireclient_close(&old);
+    wireclient_close(&taker);
+    realserver_remove(&server);
+    server = usual;
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_that_cannot_be_answered_ends_its_connection_only),
@@ -331,6 +372,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_worker_of_another_tenant_cannot_take_an_id),
         cmocka_unit_test(a_worker_may_speak_behind_its_attach),
         cmocka_unit_test(a_worker_that_is_hung_up_on_gets_nothing_more),
+        cmocka_unit_test(a_worker_whose_id_was_taken_cannot_drain_the_new_one),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
