@@ -16,12 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blob_log_store.h"
 #include "hash.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
 #include "panic.h"
-#include "vault.h"
 
 #define SIX_X \
     "XX"      \

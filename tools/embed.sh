@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# embed.sh OUT [DIR]: writes OUT/console_assets.c, a table of the files below DIR (src/proto/asset.h), and OUT/console_assets.S
+# embed.sh OUT [DIR]: writes OUT/console_assets.c, a table of the files below DIR (src/proto/http/asset.h), and OUT/console_assets.S
 # with their bytes, compressed. The same files make the same bytes. Without DIR the table is empty.
 set -euo pipefail
 out=$1 dir=${2:-}

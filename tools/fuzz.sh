@@ -8,7 +8,7 @@ seconds=${1:-60}
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target tests_fuzz
 for source in tests/fuzz/*_fuzz.c; do
-    [[ -f $source ]] || { echo "fuzz: there is no target yet"; exit 0; }
+    [[ -f $source ]] || { echo "fuzz: no target in tests/fuzz" >&2; exit 1; }
     program=$(basename "$source" .c)
     corpus=tests/fuzz/corpus/${program%_fuzz}
     found=build/fuzz-corpus/${program%_fuzz}

@@ -162,7 +162,7 @@ static void put_body(const struct api_route *r) {
     put_properties(wire_info(r->op)->desc, r, 14);
 }
 
-/* Events are worded by eventjson.h, not by the description of a message. */
+/* Events are worded by event_format.h, not by the description of a message. */
 static void put_stream_answers(void) {
     printf("      responses:\n        \"101\":\n"
            "          description: a WebSocket; each text message is a stream_event\n"

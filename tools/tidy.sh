@@ -5,7 +5,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t files < <(find src sim tests bench tools -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t files < <(find src sim tests bench tools -name '*.[ch]' | sort)
+
+# A folder that was moved away must not pass as a tidy one.
+for folder in src sim tests bench tools; do
+    [[ " ${files[*]}" == *" $folder/"* ]] || { echo "Bail out! no C file below $folder"; exit 1; }
+done
 
 # Prints "rule<TAB>file:line: what" for each offence; the rule "warn" is told and does not fail.
 read -r -d '' rules <<'AWK' || true

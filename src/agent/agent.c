@@ -6,7 +6,7 @@
 
 #include "agent_impl.h"
 #include "panic.h"
-#include "tend.h"
+#include "service_health.h"
 
 #define ATTEMPTS_MAX 200000u
 #define ARENA_BYTES_MAX (256u << 20)

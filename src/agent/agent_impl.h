@@ -1,5 +1,6 @@
-/* agent_impl.h: what the modules of the worker share: agent.c (life), link.c (the connection), talk.c (what is said on
- * it), run.c (what is done about an attempt), workload.c (what an assignment means), tend.c (what a service needs). */
+/* agent_impl.h: what the modules of the worker share: agent.c (life), connection.c (the connection), worker_proto.c
+ * (what is said on it), run.c (what is done about an attempt), job_setup.c (what an assignment means), service_health.c
+ * (what a service needs). */
 #ifndef REEVE_AGENT_IMPL_H
 #define REEVE_AGENT_IMPL_H
 
@@ -56,7 +57,7 @@ static inline int64_t agent_wall_ms(const struct agent *a) {
 }
 void agent_log(const struct agent *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* link.c */
+/* connection.c */
 void link_init(struct agent *a);
 void link_fini(struct agent *a);
 void link_pass(struct agent *a);
@@ -66,7 +67,7 @@ void link_detach(struct agent *a);
 void link_send(struct agent *a, enum wire_op op, uint32_t request, const void *message); /* leaves with the pass */
 uint32_t link_request(struct agent *a);
 
-/* talk.c */
+/* worker_proto.c */
 void talk_hear(struct agent *a, const struct frame *f); /* when attached */
 void talk_attach(struct agent *a);
 void talk_say(struct agent *a); /* everything that has become sayable */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "agent_impl.h"
-#include "tend.h"
+#include "service_health.h"
 
 #define STATUS_BYTES 12u /* "HTTP/1.1 200" */
 

@@ -12,7 +12,7 @@
 #include "joblimits.h"
 #include "mutant.h"
 #include "panic.h"
-#include "tend.h"
+#include "service_health.h"
 
 #define LEASE_MARGIN_MS 100 /* an exclusive process is dead this long before the lease ends: killing takes its time */
 #define STARTED_MS 10       /* a job that is over sooner says only that: half the words, and no record of its start */

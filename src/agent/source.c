@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "agent_impl.h"
-#include "tend.h"
+#include "service_health.h"
 
 static const char *text_of(struct agent *a, struct slice s) {
     char *text = arena_alloc(&a->arena, s.len + 1);

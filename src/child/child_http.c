@@ -14,7 +14,7 @@
 #include "address.h"
 #include "answer.h"
 #include "curllib.h"
-#include "httptext.h"
+#include "http_text.h"
 #include "wire_http.h"
 
 #define REQUEST_BYTES_MAX (4u << 20)

@@ -2,10 +2,10 @@
  *
  *     --child-http REQUEST ALLOWED RETRY_AFTER
  *
- * REQUEST is a file with a `http` message (proto/wire_http.h), ALLOWED the addresses beyond the public ones that the
- * worker's owner allows. Variables are taken from the environment, which has the worker's secrets: what is printed
- * names them and never shows them. The answer becomes $REEVE_OUTPUT. If the answer is not an expected one and says when
- * to come again, the file RETRY_AFTER gets the milliseconds until then.
+ * REQUEST is a file with a `http` message (proto/wire/wire_http.h), ALLOWED the addresses beyond the public ones that
+ * the worker's owner allows. Variables are taken from the environment, which has the worker's secrets: what is printed
+ * names them and never shows them. The answer becomes $REEVE_OUTPUT. If the answer is not an expected one and says
+ * when to come again, the file RETRY_AFTER gets the milliseconds until then.
  *
  * Each connection goes to an address that was looked at in the moment of connecting (libcurl asks us for its sockets),
  * so a name that means something else the second time gains nothing. Proxies of the environment are not used,

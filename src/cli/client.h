@@ -1,4 +1,5 @@
-/* client.h: a blocking client of the native wire (proto/wire.h): finds the server, says hello, asks and gets answers.
+/* client.h: a blocking client of the native wire (proto/wire/wire.h): finds the server, says hello, asks and gets
+ * answers.
  *
  * A refusal comes back as the error that the server named, its sentence in `why`. BUSY is waited out here, as often as
  * the server asks for within CLIENT_PATIENCE_MS. Messages live until the client is closed or client_forget. */

@@ -1,6 +1,6 @@
 /* verb_events.c: what happened, and what happens, one line each: from a position on, of everything or of one flow or
  * job. */
-#include "eventjson.h"
+#include "event_format.h"
 #include "out.h"
 #include "verbs.h"
 

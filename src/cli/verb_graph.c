@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "graph.h"
+#include "graph_text.h"
 #include "screen.h"
 #include "tty.h"
 #include "verbs.h"

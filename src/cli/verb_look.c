@@ -1,7 +1,7 @@
 /* verb_look.c: lists, one thing, one reason, counters. */
 #include <stdio.h>
 
-#include "dialect.h"
+#include "foreign_states.h"
 #include "out.h"
 #include "verbs.h"
 

@@ -2,7 +2,7 @@
 #include "template.h"
 
 #include "expr.h"
-#include "httptext.h"
+#include "http_text.h"
 #include "names.h"
 
 #define VALUE_ARENA_MAX ((size_t)1 << 30) /* taken only for a value with escapes in a large output */

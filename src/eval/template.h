@@ -35,7 +35,7 @@ enum template_into {
     INTO_PROGRAM,  /* a shell line: guarded, see above */
     INTO_ARGUMENT, /* an argument of a command: guarded, see above */
     INTO_JOINED,   /* an argument that is joined with others to a shell line: guarded, also when it is the whole */
-    INTO_URL,     /* parts of an HTTP request: see httptext.h */
+    INTO_URL,     /* parts of an HTTP request: see http_text.h */
     INTO_HEADER,
     INTO_BODY,
     INTO_JSON, /* a body that is JSON, inside one of its strings */

@@ -3,7 +3,7 @@
 #ifndef REEVE_TOOL_H
 #define REEVE_TOOL_H
 
-#include "deed.h"
+#include "tool_call.h"
 
 enum tool_arg_type { TOOL_TEXT, TOOL_COUNT, TOOL_FLAG, TOOL_OBJECT, TOOL_NAMES, TOOL_PAIRS, TOOL_JSON };
 

@@ -1,6 +1,6 @@
 /* tool_logs.c: how a job is, and what it wrote: in pages that fit into what a model reads at once. */
 #include "find.h"
-#include "stateword.h"
+#include "state_word.h"
 
 #define PAGE_STANDARD 16384u
 #define PAGE_MAX 131072u

@@ -19,8 +19,8 @@
 
 #include "buf.h"
 #include "map.h"
-#include "oskeeper.h"
 #include "oslisteners.h"
+#include "ossupervisor.h"
 #include "panic.h"
 #include "pool.h"
 #include "vec.h"

@@ -1,4 +1,4 @@
-/* osproc.h: processes of jobs on Linux (port/proc.h). Who keeps them from outliving their worker: oskeeper.h.
+/* osproc.h: processes of jobs on Linux (port/proc.h). Who keeps them from outliving their worker: ossupervisor.h.
  *
  * Everything it waits for is behind one descriptor, so that any loop can drive it. */
 #ifndef REEVE_OSPROC_H

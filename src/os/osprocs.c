@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "oskeeper.h"
+#include "ossupervisor.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77

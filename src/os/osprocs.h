@@ -13,10 +13,10 @@
  * this looks has to be looked at again. */
 void osprocs_below(pid_t root, const struct u32vec *skip, struct u32vec *ret);
 
-/* Whether a process belongs to a job: whether a keeper or a nursery (oskeeper.h) stands above it. Both are subreapers,
- * so nothing that a job starts leaves them, however it forks. Those that stand above this process, too, do not count: a
- * whole Reeve may run inside a job of another. True also when it cannot be told: the process is gone, or in a pid
- * namespace that is not below ours. */
+/* Whether a process belongs to a job: whether a keeper or a nursery (ossupervisor.h) stands above it. Both are
+ * subreapers, so nothing that a job starts leaves them, however it forks. Those that stand above this process, too, do
+ * not count: a whole Reeve may run inside a job of another. True also when it cannot be told: the process is gone, or
+ * in a pid namespace that is not below ours. */
 bool osprocs_is_of_job(pid_t pid);
 /* The same for the process that connected to this Unix socket, `pid` as SO_PEERCRED tells. Where the kernel can hold on
  * to it (SO_PEERPIDFD), no later process of the same number is taken for it. */

@@ -1,6 +1,6 @@
 /* spec_http.c: a request of a flow file. What is refused here is refused for its place in the file; the worker that
  * makes the request checks again (src/child/child_http.c). */
-#include "httptext.h"
+#include "http_text.h"
 #include "json.h"
 #include "spec_impl.h"
 #include "spec_value.h"

@@ -9,7 +9,7 @@
 #include "archive.h"
 #include "chain.h"
 #include "inspect.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "simdisk.h"
 #include "snapfile.h"
 

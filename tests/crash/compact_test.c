@@ -14,7 +14,7 @@
 #include "osclock.h"
 #include "oschild.h"
 #include "osdisk.h"
-#include "rig.h"
+#include "engine_fixture.h"
 #include "tmpdisk.h"
 
 #define SEGMENT (64u * 1024u)

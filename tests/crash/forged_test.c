@@ -8,7 +8,7 @@
 #include "block.h"
 #include "hash.h"
 #include "inspect.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "packed.h"
 #include "seen.h"
 #include "segment.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "block.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "segment.h"
 #include "simdisk.h"
 

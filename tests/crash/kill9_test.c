@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "osclock.h"
 #include "osdisk.h"
 #include "tmpdisk.h"

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "block.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "segment.h"
 #include "simdisk.h"
 

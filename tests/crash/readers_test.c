@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 #include "compact.h"
+#include "engine_fixture.h"
 #include "fold.h"
 #include "inspect.h"
-#include "jlab.h"
-#include "rig.h"
+#include "journal_fixture.h"
 #include "simdisk.h"
 #include "snapfile.h"
 

@@ -16,8 +16,8 @@
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
+#include "store_fixture.h"
 #include "tmpdisk.h"
-#include "vlab.h"
 
 #define ROUNDS 40u
 #define LOGS 8u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "simdisk.h"
-#include "vlab.h"
+#include "store_fixture.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define STEP 7u

@@ -72,7 +72,7 @@ class Build:
 
     @staticmethod
     def is_of_the_program(name):
-        return re.search(r"CMakeFiles/reeve(_[a-z]+)?\.dir/src/", name) is not None
+        return re.search(r"CMakeFiles/reeve(_[a-z_]+)?(?<!_mutants)\.dir/src/", name) is not None
 
     def outdated(self, changed):
         """Sources that are changed, or include what is."""

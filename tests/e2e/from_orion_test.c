@@ -15,10 +15,11 @@ static struct realcli *up = &realcli_group;
 static int setup(void **state) {
     static const char *const helps[] = {"help --man",    "up --help",     "serve --help",
                                         "worker --help", "scaler --help", "config"};
-    static const char *const files[] = {"docs/openapi.yaml",       "docs/limits.md",          "docs/formats/wire.md",
-                                        "docs/formats/records.md", "docs/guides/flows.md",    "src/proto/orion.h",
-                                        "src/proto/orion.c",       "src/proto/orion_event.h", "src/core/job.h",
-                                        "src/proto/orion_event.c", "src/proto/http_out.c",    "docs/metrics.md"};
+    static const char *const files[] = {
+        "docs/openapi.yaml",          "docs/limits.md",                "docs/formats/wire.md",
+        "docs/formats/records.md",    "docs/guides/flows.md",          "src/proto/orion/orion.h",
+        "src/proto/orion/orion.c",    "src/proto/orion/orion_event.h", "src/proto/orion/orion_event.c",
+        "src/proto/http/http_out.c",  "src/core/model/job.h",          "docs/metrics.md"};
     realcli_group_setup(state);
     for (size_t i = 0; i < sizeof helps / sizeof helps[0]; i++) guidenames_know(realcli_ok(up, helps[i], NULL).out);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) guidenames_know_file(files[i]);

@@ -1,14 +1,15 @@
-/* hand_fuzz.c: whatever comes at the port of a worker of a Titan master (titan/hand.h) is answered in frames, passed
- * over or ends the connection; nothing escapes its folder. The first byte says in what pieces the rest comes.
+/* hand_fuzz.c: whatever comes at the port of a worker of a Titan master (titan_worker/titan_worker.h) is answered in
+ * frames, passed over or ends the connection; nothing escapes its folder. The first byte says in what pieces the rest
+ * comes.
  *
  * Around it is a world in which nothing happens: files are kept by nobody, processes start and end at the next pass. */
 #include <stdio.h>
 #include <string.h>
 
-#include "hand.h"
 #include "panic.h"
 #include "titan.h"
 #include "titan_place.h"
+#include "titan_worker.h"
 #include "vec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

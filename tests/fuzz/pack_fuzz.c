@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "blob_log_store.h"
 #include "hash.h"
 #include "osdigest.h"
 #include "panic.h"
 #include "simdisk.h"
-#include "vault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -50,6 +50,10 @@ int main(int argc, char **argv) {
     run("empty input", (const uint8_t *)"", 0);
     struct dirent **entries = NULL;
     int count = scandir(argv[1], &entries, is_input, alphasort);
+    if (count <= 0) {
+        (void)fprintf(stderr, "%s: no input in %s\n", argv[0], argv[1]);
+        return 1;
+    }
     for (int i = 0; i < count; i++) {
         run_file(argv[1], entries[i]->d_name);
         free(entries[i]);

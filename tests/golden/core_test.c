@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 struct golden {
     const char *folder;

@@ -18,7 +18,7 @@
 #include "block.h"
 #include "buf.h"
 #include "hash.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "simdisk.h"
 
 #define SEGMENT (32u * 1024u)

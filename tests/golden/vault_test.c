@@ -8,7 +8,7 @@
 #include "osdigest.h"
 #include "osdisk.h"
 #include "simdisk.h"
-#include "vlab.h"
+#include "store_fixture.h"
 
 #define GOLDEN "tests/golden/vault-v1"
 

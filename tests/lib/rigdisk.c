@@ -2,7 +2,7 @@
 #include "rigdisk.h"
 
 #include "file.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "panic.h"
 
 void rigdisk_write(const struct rig *r, struct disk *to, uint64_t segment_bytes) {

@@ -1,9 +1,9 @@
-/* rigdisk.h: what an engine on its own (rig.h) has recorded, as a journal on a disk. */
+/* rigdisk.h: what an engine on its own (engine_fixture.h) has recorded, as a journal on a disk. */
 #ifndef REEVE_RIGDISK_H
 #define REEVE_RIGDISK_H
 
 #include "disk.h"
-#include "rig.h"
+#include "engine_fixture.h"
 
 void rigdisk_write(const struct rig *r, struct disk *to, uint64_t segment_bytes); /* sealed and closed */
 

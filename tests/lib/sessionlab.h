@@ -15,8 +15,8 @@
 
 #include "buf.h"
 #include "clock.h"
-#include "guest.h"
 #include "net.h"
+#include "observer.h"
 #include "server.h"
 #include "simdisk.h"
 #include "wire.h"

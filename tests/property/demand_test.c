@@ -1,6 +1,6 @@
 /* demand_test.c: what waits for room, under random loads, against a count job by job: `view_why` says of each job why
  * it does not run, and a small table in here which kind of worker would take it. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

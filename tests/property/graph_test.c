@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 #define SMALL_MAX 5u
 #define NOBODY UINT32_MAX

@@ -1,7 +1,7 @@
 /* limit_test.c: random loads, crashes and snapshot reloads against a naive count. The naive side reads the records, one
  * by one, and knows nothing but which attempts are open and what was set: at every record no limit is exceeded, and
  * after every pass the engine's counters are what a count from the beginning gives. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

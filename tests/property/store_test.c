@@ -1,6 +1,6 @@
 /* store_test.c: a long random life of the store against a table that is obviously right, with time going by, crashes,
  * namespaces that end, and everything read back in pages of every size. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

@@ -8,8 +8,8 @@
 
 #include "osclock.h"
 #include "osdigest.h"
+#include "store_fixture.h"
 #include "tmpdisk.h"
-#include "vlab.h"
 
 #define TURNS 400u
 #define SPOTS 32u

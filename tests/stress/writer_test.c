@@ -12,7 +12,7 @@
 #include "file.h"
 #include "hash.h"
 #include "inspect.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "tmpdisk.h"
 #include "writer.h"
 

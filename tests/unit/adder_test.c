@@ -1,5 +1,5 @@
 /* adder_test.c: jobs that a job adds to its own flow get what it has itself, and no more. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 /* Job 1/0, priority 5, is running on a worker with an attempt of this fence. */
 static uint64_t running(struct rig *r, struct options *o, bool more) {

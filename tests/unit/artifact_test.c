@@ -1,5 +1,5 @@
 /* artifact_test.c: files that attempts leave, as facts: in the state, in snapshots, and with results that are kept. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "state.h"
 

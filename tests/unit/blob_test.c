@@ -6,7 +6,7 @@
 #include "hash.h"
 #include "osdigest.h"
 #include "simdisk.h"
-#include "vlab.h"
+#include "store_fixture.h"
 
 struct rig {
     struct simdisk *sim;

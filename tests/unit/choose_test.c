@@ -1,7 +1,7 @@
 /* choose_test.c: which worker gets which job. */
 #include <stdio.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 static uint64_t submit(struct rig *r, const struct options *o) {
     const char *jobs[] = {"a"};

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "logout.h"
+#include "login_ticket.h"
 #include "osclock.h"
 #include "osdigest.h"
-#include "ticket.h"
+#include "session_revocation.h"
 #include "tmpdisk.h"
 
 static struct tmpdisk disk;

@@ -1,6 +1,6 @@
 /* demand_test.c: which jobs wait for room alone, which kind of worker would take them and how many of them, and which
  * workers are of a kind. That random loads are counted right is in tests/property/demand_test.c. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* engine_test.c: one engine, from submit to the end of a flow, and back from its journal and snapshot. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 static int setup(void **state) {
     static struct rig rig;

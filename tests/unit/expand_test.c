@@ -1,6 +1,6 @@
 /* expand_test.c: conditions, and foreach jobs with their children: how they begin and end, how many at once, what bad
  * ends are tolerated, and what people may do to them. */
-#include "forge.h"
+#include "corrupt.h"
 
 #include "state.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "archive.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "segment.h"
 #include "simdisk.h"
 #include "snapfile.h"

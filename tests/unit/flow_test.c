@@ -1,5 +1,5 @@
 /* flow_test.c: what a flow takes of memory, and when. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdlib.h>
 

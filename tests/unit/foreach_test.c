@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "expand.h"
 #include "state.h"

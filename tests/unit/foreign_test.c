@@ -1,5 +1,5 @@
 /* foreign_test.c: parents in other flows: open, ended, gone from memory, of others; and which flow leaves first. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "state.h"
 

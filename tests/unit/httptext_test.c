@@ -1,7 +1,7 @@
 /* Texts of HTTP requests: values and variables stay what they are. */
 #include "test.h"
 
-#include "httptext.h"
+#include "http_text.h"
 
 static const char *get(const char *name) {
     if (strcmp(name, "KEY") == 0) return "a b/\"c\"";

@@ -5,7 +5,7 @@
 
 #include "hash.h"
 #include "simdisk.h"
-#include "vlab.h"
+#include "store_fixture.h"
 
 struct rig {
     struct simdisk *sim;

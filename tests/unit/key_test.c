@@ -1,5 +1,5 @@
 /* key_test.c: idempotency keys: the same request twice is one flow, for as long as the key lives. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 static void a_repeat_gets_the_first_answer(void **state) {
     struct rig *r = *state;

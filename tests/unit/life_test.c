@@ -1,6 +1,6 @@
 /* life_test.c: cascades rule by rule, cancel, pause, dead letters, rerun: what people do to flows, pools and
  * tenants. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #define FLOW_OF(f) ref_of(f, UINT32_MAX)
 

@@ -1,5 +1,5 @@
 /* limit_test.c: concurrency keys, rates, limits of a tenant, and fair shares beside them. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "state.h"
 

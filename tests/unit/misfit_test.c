@@ -1,6 +1,6 @@
 /* misfit_test.c: services, foreach jobs, schedules, kept results and policies in journals and snapshots that no engine
  * wrote: each fact that the guards ask for is missing once. Older kinds are in replay_test.c and snapshot_test.c. */
-#include "forge.h"
+#include "corrupt.h"
 
 #include "expand.h"
 #include "schedule.h"

@@ -1,7 +1,7 @@
 /* note_test.c: what is remembered of attempts: all of it by people's questions, the same after every kind of restart.
  * */
-#include "forge.h"
-#include "rig.h"
+#include "corrupt.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

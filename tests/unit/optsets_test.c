@@ -1,10 +1,10 @@
 /* optsets_test.c: option sets that were checked before: what is remembered, and what is checked all the same. */
 #include <stdio.h>
 
+#include "engine_fixture.h"
 #include "flow.h"
 #include "hash.h"
-#include "optsets.h"
-#include "rig.h"
+#include "option_cache.h"
 
 #define OTHER_SLOTS 1000u
 

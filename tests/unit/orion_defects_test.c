@@ -1,6 +1,6 @@
 /* orion_defects_test.c: recovery defects found in another scheduler, each turned into a test of ours. Here are those of
  * the engine (1, 5, 6, 7, 10 of the list); those of its log are in tests/crash, its data race in tests/stress. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 /* 1. A crash between the last failure of a root and the records of its cascade left dependents pending for ever. Here
  * the cascade is part of the failure: a journal cut after any record has both or neither. */

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "osahead.h"
+#include "osprefault.h"
 
 #define MB ((size_t)1 << 20)
 #define MAPPED_BYTES (64 * MB)

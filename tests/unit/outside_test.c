@@ -1,9 +1,9 @@
 /* outside_test.c: external jobs that have attempts: what begins, asks, and ends them, and that no crash in between
  * changes anything. */
-#include "forge.h"
+#include "corrupt.h"
 
+#include "external.h"
 #include "limit.h"
-#include "outside.h"
 
 static const uint8_t hash[32] = {5};
 

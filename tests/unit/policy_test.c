@@ -1,5 +1,5 @@
 /* policy_test.c: the policy changes while jobs wait for its word, or have it; and what other systems answer. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* question_test.c: gates, and every verdict on each of them. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 static const struct job_ref job = {{1}, 0};
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "recount.h"
+#include "event_replay.h"
 #include "rigdisk.h"
 #include "tmpdisk.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "forge.h"
+#include "corrupt.h"
 
 /* Flow 1 runs (a dispatched, b waits for it), 2 is held, 3 failed, 4 succeeded, 5 is ready. */
 static void scene(struct rig *r) {

@@ -1,5 +1,5 @@
 /* retention_test.c: finished flows leave memory when the history has them, in steps when they are large. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

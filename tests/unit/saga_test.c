@@ -1,6 +1,6 @@
 /* saga_test.c: compensations: when they are entered, what makes a flow unwind, how it does, and that no crash in
  * between changes anything. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

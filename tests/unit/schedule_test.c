@@ -1,7 +1,7 @@
 /* schedule_test.c: schedules over one engine: when slots fire, when they do not, and that no crash changes it. */
 #include <stdio.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "state.h"
 

@@ -1,5 +1,5 @@
 /* service_test.c: deployments, health, restarts, stops, moves and the way back to the version before. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* snapshot_test.c: the stream of a snapshot: written in pieces, read in pieces, refused when it does not fit. */
 #include <stdlib.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "objects.h"
 #include "snapshot.h"

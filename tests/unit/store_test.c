@@ -1,6 +1,6 @@
 /* store_test.c: the shared store through the engine: every operation, namespaces, expiry, conditions, watches, limits,
  * and the way back from journal and snapshot. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 static enum err submit_one(struct rig *r, const struct options *o) {
     const char *jobs[] = {"a"};

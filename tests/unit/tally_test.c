@@ -1,6 +1,6 @@
 /* tally_test.c: what has happened is counted once, live as in replay and after a snapshot; flows of older rules are not
  * counted. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "state.h"
 

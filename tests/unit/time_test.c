@@ -1,6 +1,6 @@
 /* time_test.c: everything that happens because time goes by: delays, deadlines, timeouts, backoff, unconfirmed
  * stops. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 #include "attempt.h"
 

@@ -1,5 +1,5 @@
 /* why_test.c: every reason why a job does not run, brought about once; and the order between them. */
-#include "rig.h"
+#include "engine_fixture.h"
 
 static uint64_t submit(struct rig *r, const struct options *o) {
     assert_ok(rig_submit(r, o, (const char *[]){"a"}, 1));

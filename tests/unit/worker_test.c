@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rig.h"
+#include "engine_fixture.h"
 
 static void submit(struct rig *r, uint32_t retries, uint32_t count) {
     struct options o = rig_options();

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "hash.h"
-#include "jlab.h"
+#include "journal_fixture.h"
 #include "simdisk.h"
 #include "writer.h"
 

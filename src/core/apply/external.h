@@ -1,0 +1,33 @@
+/* external.h: external jobs that have something done on a worker: an attempt begins the work outside, further ones ask
+ * how it is. Between attempts the job waits and holds no slot, until someone outside says that it is over, a poll says
+ * so, or its time is up. An attempt that ends with "not yet" uses up no retry. */
+#ifndef REEVE_EXTERNAL_H
+#define REEVE_EXTERNAL_H
+
+#include "record.h"
+#include "state.h"
+
+enum outside_word { WORD_NONE, WORD_DONE, WORD_FAILED, WORD_COUNT };
+
+struct outside { /* in the arena of its flow */
+    uint32_t begun;  /* the attempt that began it; whatever is said outside is said about this one */
+    uint32_t polls;  /* since then */
+    wall_time until; /* when it must be over */
+    uint8_t word;    /* enum outside_word: said while an attempt is open, and counts when that has ended */
+    struct slice result, result_hash, reason;
+};
+
+/* What is known of it; NULL: nothing was begun yet. */
+const struct outside *outside_of(const struct state *s, const struct job *j);
+/* When the job must be over at the latest: its own deadline, or that of what was begun. 0 = never. */
+int64_t outside_deadline_ms(const struct state *s, const struct job *j);
+/* When it is asked next, should it be told "not yet" at `now`. */
+int64_t outside_again_ms(const struct state *s, const struct job *j, wall_time now);
+
+/* An attempt has ended, neither cancelled nor too late. True: it was settled here. */
+bool outside_ended(struct state *s, uint32_t job, const struct rec_ended *rec);
+/* Someone outside has said that it is over. */
+bool outside_may_hear(const struct state *s, const struct job *j);
+void outside_hear(struct state *s, uint32_t job, const struct rec_verdict *rec);
+
+#endif

@@ -1,0 +1,290 @@
+/* web_session.c: how browsers come in and go: by a token that a person types, or by a link that was made for them; with
+ * a cookie from then on (cookie.h). Who fails too often has to wait, wherever the token came from. */
+#include <stdio.h>
+
+#include "authenticate.h"
+#include "cookie.h"
+#include "hash.h"
+#include "json_tree.h"
+#include "panic.h"
+#include "route.h"
+#include "session.h"
+#include "session_revocation.h"
+#include "uri.h"
+#include "web_impl.h"
+#include "web_stream.h"
+
+#define PATH API_PREFIX "/session"
+#define LOGIN_PATH "/login"
+#define LOGIN_BYTES_MAX 4096u /* what a stranger may make us hold */
+#define FAILURE_NS INT64_C(10000000000)
+#define NS_PER_S INT64_C(1000000000)
+#define COOKIE_LINE_BYTES (COOKIE_BYTES + 128u)
+
+void web_session_init(struct server *s) {
+    struct logins *l = &s->logins;
+    int64_t rate = s->limits->http_rate;
+    rate_init(&l->failures, FAILURE_NS, s->limits->login_failures);
+    rate_init(&l->requests, rate < NS_PER_S ? NS_PER_S / rate : 1, s->limits->http_burst);
+}
+
+void web_session_fini(struct server *s) {
+    rate_fini(&s->logins.failures);
+    rate_fini(&s->logins.requests);
+}
+
+/* ---- how often ---- */
+
+static void say_wait(struct server *s, struct session *n, int64_t wait_ms, const char *text) {
+    s->logins.limited_count++;
+    web_say_wait(s, n, (uint32_t)wait_ms, text);
+}
+
+/* An address without its port. */
+static uint64_t address_key(const struct session *n) {
+    const char *colon = strrchr(n->address, ':');
+    return hash64(n->address, colon != NULL ? (size_t)(colon - n->address) : strlen(n->address), 1);
+}
+
+static bool may_try(struct server *s, struct session *n) {
+    int64_t wait = rate_wait(&s->logins.failures, address_key(n), web_now(s));
+    if (wait > 0) say_wait(s, n, wait, "too many logins from this address have failed (login_failures)");
+    return wait == 0;
+}
+
+static void failed(struct server *s, struct session *n, const char *text) {
+    s->logins.failed_count++;
+    (void)rate_take(&s->logins.failures, address_key(n), web_now(s));
+    server_log(s, SERVER_WARN, "login", "%s: %s", n->address, text);
+}
+
+bool web_check_rate(struct server *s, struct session *n) {
+    const struct caller *c = &n->who;
+    uint64_t key =
+        hash64(c->name, strlen(c->name), hash64(c->id, strlen(c->id), hash64(c->tenant, strlen(c->tenant), 2)));
+    int64_t wait = rate_take(&s->logins.requests, key, web_now(s));
+    if (wait > 0) say_wait(s, n, wait, "too many requests in too short a time (http_rate)");
+    return wait == 0;
+}
+
+/* ---- cookies ---- */
+
+static wall_time wall_now(const struct server *s) {
+    return s->world.clock->wall(s->world.clock);
+}
+
+enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text, struct slice tenant,
+                          struct why *why) {
+    const struct http_request *r = &n->web->in.request;
+    struct cookie *c = &n->web->cookie;
+    enum err e = cookie_check(&s->auth, text, r, wall_now(s), c, why);
+    if (e == ERR_OK) e = vouch_cookie(s, n, c->who, tenant, why);
+    if (e == ERR_OK && http_header_count(r, "upgrade") > 0 && http_header_count(r, "origin") == 0)
+        e = why_set(why, ERR_FORBIDDEN, "a browser says from which page it comes: the header Origin is missing");
+    if (e != ERR_OK) *c = (struct cookie){0};
+    return e;
+}
+
+/* Secure: over TLS, ours or that of the proxy that our public name is of. */
+static void cookie_line(const struct server *s, const struct session *n, const char *value, int64_t seconds,
+                        char ret[COOKIE_LINE_BYTES]) {
+    struct slice url = bytes_slice(s->reached_at);
+    const struct slice *host = http_header(&n->web->in.request, "host");
+    char name[COOKIE_NAME_BYTES];
+    bool secure = n->is_tls;
+    cookie_name(&n->web->in.request, name);
+    if (!secure && host != NULL && url.len == host->len + 8 && memcmp(url.ptr, "https://", 8) == 0)
+        secure = memcmp(url.ptr + 8, host->ptr, host->len) == 0;
+    snprintf(ret, COOKIE_LINE_BYTES, "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", name, value,
+             (long long)seconds, secure ? "; Secure" : "");
+}
+
+/* n->who is in; from now on by this cookie. */
+static void open_session(struct server *s, struct session *n, const char *who, char ret_line[COOKIE_LINE_BYTES]) {
+    struct cookie *c = &n->web->cookie;
+    char value[COOKIE_BYTES];
+    int64_t now = wall_now(s).ms, until = now + s->limits->session_ms;
+    *c = (struct cookie){.number = s->world.clock->random(s->world.clock)};
+    c->expires_ms = n->who.expires_ms != 0 && n->who.expires_ms < until ? n->who.expires_ms : until;
+    snprintf(c->who, sizeof c->who, "%s", who);
+    cookie_make(&s->auth, c, value);
+    cookie_line(s, n, value, (c->expires_ms - now) / 1000, ret_line);
+    n->state = SESSION_OPEN;
+    s->logins.count++;
+    server_log(s, SERVER_INFO, "login", "%s came in as %s", n->address, n->who.name);
+}
+
+/* ---- /api/v1/session ---- */
+
+bool web_is_session(const struct http_request *r) {
+    return slice_eq(r->path, SLICE(PATH));
+}
+
+bool web_admit_login(struct server *s, struct session *n) {
+    const struct http_request *r = &n->web->in.request;
+    const struct slice *length = http_header(r, "content-length");
+    uint64_t bytes = 0;
+    for (size_t i = 0; length != NULL && i < length->len && bytes <= LOGIN_BYTES_MAX; i++)
+        bytes = bytes * 10 + (uint64_t)(length->ptr[i] - '0'); /* digits: the parser has looked */
+    n->state = SESSION_NEW;                                    /* whoever it was before */
+    n->who = (struct caller){0};
+    n->job = (struct attempt_effect){0};
+    if (length == NULL)
+        web_say_error(s, n, ERR_INVALID, 411, "a login says how long it is: content-length", NULL, NULL);
+    else if (bytes > LOGIN_BYTES_MAX)
+        web_say_error(s, n, ERR_LIMIT, 413, "a login is one short token", NULL, NULL);
+    else if (!web_is_json(r))
+        web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
+    else
+        return may_try(s, n);
+    return false;
+}
+
+/* `csrf` is for who has just logged in: a copy of the cookie must not be able to ask for it. */
+static void put_session(const struct server *s, const struct session *n, bool is_new, struct json *j) {
+    const struct cookie *c = &n->web->cookie;
+    char csrf[COOKIE_CSRF_BYTES];
+    bool has_cookie = c->who[0] != 0;
+    json_object(j);
+    json_key(j, "name"), json_str(j, n->who.name);
+    if (n->who.tenant[0] != 0) json_key(j, "tenant"), json_str(j, n->who.tenant);
+    json_key(j, "roles");
+    json_array(j);
+    for (uint32_t i = 0; i < ROLE_COUNT; i++)
+        if (n->who.roles & ROLE_BIT(i)) json_str(j, role_words[i]);
+    json_array_end(j);
+    if (is_new) {
+        cookie_csrf(&s->auth, c, csrf);
+        json_key(j, "csrf"), json_str(j, csrf);
+    }
+    int64_t expires_ms = has_cookie ? c->expires_ms : n->who.expires_ms;
+    if (expires_ms != 0) json_key(j, "expires_ms"), json_i64(j, expires_ms);
+    json_key(j, "version"), json_text(j, bytes_slice(s->build));
+    if (s->reached_at != NULL) json_key(j, "public_url"), json_text(j, bytes_slice(s->reached_at));
+    json_key(j, "playground"), json_bool(j, s->options.plug != NULL);
+    json_object_end(j);
+}
+
+static void say_session(struct server *s, struct session *n, const char *cookie) {
+    struct json j = web_json(s);
+    struct http_head h = {.status = 200, .cookie = cookie};
+    put_session(s, n, cookie != NULL, &j);
+    web_send_json(s, n, &h);
+}
+
+static enum err token_of(struct server *s, const struct http_request *r, struct slice *ret, struct why *why) {
+    const struct json_node *root = NULL;
+    arena_reset(&s->webs.arena);
+    enum err e = json_tree_read(r->body, s->limits, &s->webs.arena, &root, why);
+    if (e != ERR_OK) return e;
+    const struct json_node *token = json_tree_get(root, SLICE("token"));
+    if (token == NULL || token->kind != JSON_TEXT || root->count != 1)
+        return why_set(why, ERR_INVALID, "expected {\"token\": \"…\"}");
+    *ret = token->text;
+    return ERR_OK;
+}
+
+static void login(struct server *s, struct session *n) {
+    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES];
+    struct slice token;
+    struct why why = {{0}};
+    enum err e = token_of(s, &n->web->in.request, &token, &why);
+    if (e == ERR_OK) {
+        e = vouch_login(s, n, token, &why);
+        if (e == ERR_UNAUTHENTICATED) failed(s, n, why.text);
+    }
+    if (e != ERR_OK) {
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+        return;
+    }
+    ENSURE(cookie_who(&n->who, who));
+    open_session(s, n, who, line);
+    say_session(s, n, line);
+}
+
+/* The cookie is no longer ours, should someone have kept it. */
+static void logout(struct server *s, struct session *n) {
+    char line[COOKIE_LINE_BYTES];
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    if (n->web->cookie.who[0] != 0) e = logout_add(&s->auth, &n->web->cookie, wall_now(s), &why);
+    if (e != ERR_OK) {
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+        return;
+    }
+    if (n->web->cookie.who[0] != 0) web_stream_end_session(s, &n->web->cookie);
+    cookie_line(s, n, "", 0, line);
+    struct http_head h = {.status = 204, .length = HTTP_NO_BODY, .cookie = line};
+    web_put_head(s, n, &h);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+    web_finished(s, n);
+}
+
+void web_serve_session(struct server *s, struct session *n) {
+    enum http_verb verb = n->web->in.request.verb;
+    if (verb == HTTP_VERB_POST)
+        login(s, n);
+    else if (verb == HTTP_VERB_DELETE)
+        logout(s, n);
+    else if (verb == HTTP_VERB_GET || verb == HTTP_VERB_HEAD)
+        say_session(s, n, NULL);
+    else
+        web_say_error(s, n, ERR_UNSUPPORTED, 405, "this path answers to " WEB_SESSION_VERBS, NULL, WEB_SESSION_VERBS);
+}
+
+/* ---- links ---- */
+
+static bool ticket_of(const struct http_request *r, struct slice *ret) {
+    struct slice query = r->query, key, value;
+    if (!slice_eq(r->path, SLICE(LOGIN_PATH)) || r->verb != HTTP_VERB_GET) return false;
+    while (uri_pair_next(&query, &key, &value)) {
+        *ret = value;
+        if (slice_eq(key, SLICE("ticket"))) return true;
+    }
+    return false;
+}
+
+bool web_answer_ticket(struct server *s, struct session *n) {
+    struct slice ticket;
+    struct why why = {{0}};
+    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    if (!ticket_of(&n->web->in.request, &ticket)) return false;
+    enum err e = ERR_OK;
+    bool is_good = ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who);
+    if (!is_good && !may_try(s, n))
+        return true; /* a good link opens also where others have failed: it cannot be guessed */
+    if (!is_good)
+        e = why_set(&why, ERR_FORBIDDEN, "this link was used already, or is too old: `reeve console` makes another");
+    if (e == ERR_OK) e = vouch_cookie(s, n, who, (struct slice){0}, &why);
+    if (e != ERR_OK) {
+        failed(s, n, why.text);
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+        return true;
+    }
+    open_session(s, n, who, line);
+    /* Behind "#": only the page itself sees it (console/src/api/session.ts). */
+    cookie_csrf(&s->auth, &n->web->cookie, csrf);
+    snprintf(location, sizeof location, "/#csrf=%s", csrf);
+    struct http_head h = {.status = 303, .length = 0, .location = location, .cookie = line};
+    web_put_head(s, n, &h);
+    session_send_raw(s, n, buf_slice(&s->webs.out));
+    web_finished(s, n);
+    return true;
+}
+
+void ask_login_new(struct server *s, struct request *r) {
+    char who[COOKIE_WHO_BYTES], ticket[TICKET_BYTES], url[LOGIN_URL_BYTES] = "";
+    if (!cookie_who(&r->session->who, who)) {
+        session_error(s, r->session, r->id, ERR_FORBIDDEN,
+                      "a link is for who comes with a token or by the Unix socket");
+        return;
+    }
+    ticket_make(&s->logins.tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
+    struct slice base = bytes_slice(s->reached_at);
+    if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
+    struct wire_login_link got = {.lsn = engine_durable_lsn(s->engine),
+                                  .url = slice_str(url),
+                                  .ticket = slice_str(ticket),
+                                  .expires_ms = wall_now(s).ms + s->limits->login_link_ms};
+    session_answer(s, r->session, r->id, WIRE_LOGIN_LINK, &got);
+}

@@ -1,0 +1,69 @@
+/* resp_session.h: the shared store by RESP (proto/resp/resp.h), a dialect of a session: on the main port after AUTH
+ * with a token, on a listener of its own without.
+ *
+ * What comes is kept until the pass, which serves commands straight from those bytes: reads from the state, changes by
+ * the engine, one after the other on one thread, so that a command which reads and then writes, and a whole EXEC, are
+ * atomic without further ado. Replies are held until the LSN of the state they tell of is durable, and leave in one
+ * piece. See docs/adr/0091. */
+#ifndef REEVE_RESP_SESSION_H
+#define REEVE_RESP_SESSION_H
+
+#include "buf.h"
+#include "net.h"
+#include "pool.h"
+#include "slice.h"
+#include "vec.h"
+
+struct server;
+struct session;
+struct store_effect;
+
+#define RESP_GUEST "resp"
+
+struct resp_options {
+    const char *tenant; /* of who comes by the listener of its own */
+};
+
+#define RESP_BOOKMARKS 1024u
+
+struct resp_bookmark { /* where a SCAN goes on */
+    uint64_t number;   /* 0 = nobody's */
+    struct bytes *where;
+    uint64_t mixed; /* of whom and of what: nobody goes on with another's */
+};
+
+struct resps {
+    struct net_handler handler; /* of the listener of its own */
+    struct pool all;            /* struct resp */
+    struct vec ready;           /* conn_id: with commands to serve */
+    struct vec serving;         /* those of the present pass */
+    struct vec holding;         /* conn_id: with replies that wait */
+    struct buf made; /* the value of a key that is made from the state */
+    struct resp_bookmark *bookmarks;
+    uint64_t bookmark_last;
+    uint64_t command_count;
+    uint64_t work; /* of the present pass: see resp_ask */
+    uint64_t pass; /* number of the present one */
+    int64_t opened_ms; /* monotonic */
+};
+
+void resp_init(struct server *s);
+void resp_fini(struct server *s);
+
+/* For session.c: the connection speaks RESP; its bytes; it is gone; it takes what is sent again. */
+void resp_open(struct server *s, struct session *n);
+void resp_received(struct server *s, struct session *n, struct slice bytes);
+void resp_close(struct server *s, struct session *n);
+void resp_drained(struct server *s, struct session *n);
+void resp_refuse(struct server *s, struct session *n, const char *text); /* says why; the caller hangs up */
+
+/* For server.c: inside a pass, and at its end. */
+void resp_serve(struct server *s);
+void resp_turn(struct server *s);
+bool resp_waits(const struct server *s); /* a pass is due for those who are ready */
+bool resp_is_quiet(const struct server *s); /* no reply is held */
+
+/* For req_store.c: a message on a channel that this session has subscribed to. */
+void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *x);
+
+#endif

@@ -1,0 +1,20 @@
+/* osreplay.h: port/replay.h on Linux: this program again, as a child that replays the journal in the background and
+ * writes what it has to say into a socket. The child ends by itself when nobody listens any more. */
+#ifndef REEVE_OSREPLAY_H
+#define REEVE_OSREPLAY_H
+
+#include "err.h"
+#include "osloop.h"
+#include "replay.h"
+
+/* The first argument of the child; then: directory, LSN, ordinal, flow, most. It is told how far to go on its standard
+ * input, 8 bytes little-endian each time, and tells on its standard output. */
+#define OSRECALL_CHILD "--child-recall"
+
+struct osrecall;
+
+struct osrecall *osrecall_open(struct osloop *loop, const char *data_dir);
+void osrecall_close(struct osrecall *o); /* before the loop; whoever still reads ends */
+struct recaller *osrecall_recaller(struct osrecall *o);
+
+#endif

@@ -1,0 +1,102 @@
+/* replay_child.c: see replay_child.h. */
+#include "replay_child.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "event_replay.h"
+#include "oschild.h"
+#include "osdisk.h"
+#include "osreplay.h"
+#include "panic.h"
+
+/* How far it may go; the thread that reads it ends the process when nobody wants to know any more. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t upto;
+} asked = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static bool read_number(uint64_t *ret) {
+    uint8_t bytes[8];
+    size_t have = 0;
+    while (have < sizeof bytes) {
+        ssize_t n = read(STDIN_FILENO, bytes + have, sizeof bytes - have);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        have += (size_t)n;
+    }
+    *ret = 0;
+    for (uint32_t i = 0; i < sizeof bytes; i++) *ret |= (uint64_t)bytes[i] << (8 * i);
+    return true;
+}
+
+static void *listen_on(void *ctx) {
+    uint64_t lsn;
+    (void)ctx;
+    while (read_number(&lsn)) {
+        pthread_mutex_lock(&asked.lock);
+        asked.upto = lsn;
+        pthread_cond_signal(&asked.changed);
+        pthread_mutex_unlock(&asked.lock);
+    }
+    _exit(0);
+}
+
+static uint64_t next_upto(uint64_t before) {
+    pthread_mutex_lock(&asked.lock);
+    while (asked.upto <= before) pthread_cond_wait(&asked.changed, &asked.lock);
+    uint64_t upto = asked.upto;
+    pthread_mutex_unlock(&asked.lock);
+    return upto;
+}
+
+static enum err out_more(struct byte_sink *s, const void *from, size_t len, struct why *why) {
+    const uint8_t *at = from;
+    (void)s;
+    while (len > 0) {
+        ssize_t n = write(STDOUT_FILENO, at, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return why_set(why, ERR_IO, "output: %s", strerrordesc_np(errno));
+        at += n;
+        len -= (size_t)n;
+    }
+    return ERR_OK;
+}
+
+bool recall_is(int argc, char **argv) {
+    return argc == 7 && strcmp(argv[1], OSRECALL_CHILD) == 0;
+}
+
+int recall_run(char **argv) {
+    struct disk *disk;
+    struct why why = {{0}}, ignored;
+    struct byte_sink out = {out_more};
+    pthread_t thread;
+    struct recount_spec spec = {.after = {strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10)},
+                                .flow = strtoull(argv[5], NULL, 10),
+                                .most = (uint32_t)strtoul(argv[6], NULL, 10)};
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* of the thread that waits for us, which goes with its process */
+    oschild_background();
+    if (osdisk_open(argv[2], &disk, &why) != ERR_OK) {
+        fprintf(stderr, "reeve: events of the past: %s\n", why.text);
+        return 1;
+    }
+    if (pthread_create(&thread, NULL, listen_on, NULL) != 0) PANIC("no thread");
+    struct recount *r = recount_new(disk, &spec, &out);
+    enum err e = ERR_OK;
+    for (uint64_t upto = 0; e == ERR_OK;) {
+        upto = next_upto(upto);
+        e = recount_upto(r, upto, &why);
+    }
+    (void)!recount_fail(r, &why, &ignored);
+    recount_free(r);
+    osdisk_close(disk);
+    return 1;
+}

@@ -1,0 +1,224 @@
+/* req_admin.c: setting things up: pools, topics, tenants, limits, drains, tokens. */
+#include <stdio.h>
+
+#include "call.h"
+#include "route.h"
+#include "session.h"
+#include "server_view.h"
+#include "utf8.h"
+
+#define LIMITS_PAGE_MAX 1000u
+
+static const struct name_item *names_of(struct arena *a, const struct tlv_list *from) {
+    struct name_item *list = ARENA_ARRAY(a, struct name_item, from->count ? from->count : 1);
+    const struct wire_name *names = from->at;
+    for (uint32_t i = 0; i < from->count; i++) list[i].name = names[i].name;
+    return list;
+}
+
+static void send_one(struct server *s, struct request *r, struct command *cmd) {
+    struct call *c = call_open(s, r, 1);
+    if (c != NULL) call_command(s, r, c, 0, cmd);
+}
+
+void ask_pool(struct server *s, struct request *r) {
+    const struct wire_pool *m = r->message;
+    struct command cmd = {.kind = CMD_POOL};
+    cmd.as.pool = (struct cmd_pool){m->name, (enum pool_state)m->state, m->refuse_overload,
+                                    names_of(r->arena, &m->capabilities), m->capabilities.count};
+    send_one(s, r, &cmd);
+}
+
+void ask_topic(struct server *s, struct request *r) {
+    const struct wire_topic *m = r->message;
+    struct command cmd = {.kind = CMD_TOPIC};
+    cmd.as.topic = (struct cmd_topic){m->name, names_of(r->arena, &m->pools), m->pools.count};
+    send_one(s, r, &cmd);
+}
+
+void ask_tenant(struct server *s, struct request *r) {
+    const struct wire_tenant *m = r->message;
+    struct command cmd = {.kind = CMD_TENANT};
+    cmd.as.tenant_set = (struct cmd_tenant){m->name, m->weight};
+    send_one(s, r, &cmd);
+}
+
+void ask_limit(struct server *s, struct request *r) {
+    const struct wire_limit *m = r->message;
+    struct command cmd = {.kind = CMD_LIMIT};
+    struct slice own = slice_str(r->session->who.tenant);
+    cmd.as.limit = (struct cmd_limit){.tenant = m->tenant.len > 0 ? m->tenant
+                                                : own.len > 0     ? own
+                                                                  : SLICE("default"),
+                                      .kind = (enum limit_kind)m->kind,
+                                      .name = m->name,
+                                      .clear = m->clear,
+                                      .width = m->width,
+                                      .rate_milli = m->rate_milli,
+                                      .burst = m->burst,
+                                      .running = m->running,
+                                      .queued = m->queued,
+                                      .bytes = m->bytes};
+    send_one(s, r, &cmd);
+}
+
+static struct wire_limit_view limit_shown(const struct limit_row *row) {
+    const struct limit_view *v = &row->view;
+    return (struct wire_limit_view){.tenant = row->tenant,
+                                    .kind = (uint8_t)row->kind,
+                                    .name = row->name,
+                                    .set = v->is_set,
+                                    .width = row->kind == LIMIT_KEY ? v->width : 0,
+                                    .taken = v->taken,
+                                    .rate_milli = v->rate_milli,
+                                    .burst = v->burst,
+                                    .level_milli = v->level / 1000,
+                                    .running_max = v->running_max,
+                                    .running = v->running,
+                                    .queued_max = v->queued_max,
+                                    .queued = v->queued,
+                                    .bytes_max = v->bytes_max,
+                                    .bytes = v->bytes};
+}
+
+void ask_limit_ls(struct server *s, struct request *r) {
+    const struct wire_page *m = r->message;
+    struct slice own = slice_str(r->session->who.tenant);
+    uint32_t most = m->most == 0 || m->most > LIMITS_PAGE_MAX ? LIMITS_PAGE_MAX : m->most, count = 0;
+    struct limit_row row;
+    uint64_t at = 0, last = 0;
+    char cursor[24];
+    if (!slice_decimal(m->cursor, &at)) {
+        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
+        return;
+    }
+    arena_reset(&s->show);
+    struct wire_limit_view *list = ARENA_ARRAY(&s->show, struct wire_limit_view, most);
+    while (count < most && (at = view_limit_next(server_state(s), at, &row)) != 0) {
+        last = at;
+        if (own.len == 0 || slice_eq(own, row.tenant)) list[count++] = limit_shown(&row);
+    }
+    struct wire_limit_list got = {.lsn = engine_lsn(s->engine), .limits = {list, count}};
+    snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)last);
+    if (at != 0) got.cursor = slice_str(cursor); /* the page is full */
+    call_show(s, r, WIRE_LIMIT_LIST, &got);
+}
+
+/* It drains by itself when it is told to end, so that nothing stays behind when it is started again. */
+static void end_worker(struct server *s, struct request *r, struct slice worker) {
+    struct session *n = session_of_worker(s, view_worker_by_id(server_state(s), worker));
+    struct wire_drain order = {.worker = worker, .end = true};
+    struct wire_accepted done = {.lsn = engine_lsn(s->engine)};
+    if (n == NULL) {
+        call_fail(s, r, ERR_NOT_FOUND, "that worker is not attached");
+        return;
+    }
+    session_send(s, n, WIRE_DRAIN, 0, 0, &order);
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    buf_clear(&s->out);
+    wire_put(&s->out, WIRE_ACCEPTED, FRAME_ANSWER, r->id, &done);
+    call_read(s, r, c, buf_slice(&s->out));
+}
+
+void ask_drain(struct server *s, struct request *r) {
+    const struct wire_drain *m = r->message;
+    struct command cmd = {.kind = CMD_DRAIN};
+    bool is_worker = r->session->attach != ATTACH_NONE;
+    struct slice own = bytes_slice(r->session->worker);
+    struct slice worker = m->worker.len == 0 && is_worker ? own : m->worker;
+    if (m->end) {
+        end_worker(s, r, worker);
+        return;
+    }
+    cmd.as.worker = (struct cmd_worker){.worker = worker, .on = !m->undo, .own = is_worker && slice_eq(worker, own)};
+    send_one(s, r, &cmd);
+}
+
+/* ---- tokens ---- */
+
+static enum err caller_of(const struct wire_token_new *m, struct caller *ret, struct why *why) {
+    const struct wire_name *roles = m->roles.at;
+    if (m->name.len == 0 || m->name.len >= AUTH_NAME_MAX || m->tenant.len >= AUTH_NAME_MAX)
+        return why_set(why, ERR_INVALID, "a token needs a name of 1 to %u bytes", AUTH_NAME_MAX - 1);
+    for (struct slice left = m->name; left.len > 0;) {
+        size_t shown = utf8_shown(left);
+        if (shown == 0) return why_set(why, ERR_INVALID, "the name of a token has a character that cannot be shown");
+        left = slice_of(left.ptr + shown, left.len - shown);
+    }
+    *ret = (struct caller){.expires_ms = m->expires_ms};
+    snprintf(ret->name, sizeof ret->name, "%.*s", SLICE_FMT(m->name));
+    snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(m->tenant));
+    for (uint32_t i = 0; i < m->roles.count; i++) {
+        uint32_t bit = role_by_word(roles[i].name);
+        if (bit == 0)
+            return why_set(why, ERR_UNKNOWN_NAME,
+                           "there is no role %.*s: admin, operator, submitter, approver, inspect, viewer, worker",
+                           SLICE_FMT(roles[i].name));
+        ret->roles |= bit;
+    }
+    return ERR_OK;
+}
+
+void ask_token_new(struct server *s, struct request *r) {
+    const struct wire_token_new *m = r->message;
+    struct caller c;
+    struct why why = {{0}};
+    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES];
+    enum err e = caller_of(m, &c, &why);
+    if (e == ERR_OK) e = auth_add(&s->auth, &c, s->world.clock->wall(s->world.clock), id, text, &why);
+    if (e != ERR_OK) {
+        session_error(s, r->session, r->id, e, why.text);
+        return;
+    }
+    server_log(s, SERVER_INFO, "token", "%s made token %s for %s", r->session->who.name, id, c.name);
+    struct wire_token_given got = {.lsn = engine_durable_lsn(s->engine), .id = slice_str(id), .token = slice_str(text)};
+    session_answer(s, r->session, r->id, WIRE_TOKEN_GIVEN, &got);
+}
+
+/* Who came with it has to go. */
+static void hang_up(struct server *s, const struct session *but, struct slice id) {
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        struct session *n = pool_at(&s->sessions, i);
+        if (n->conn.v != 0 && n != but && slice_eq(id, slice_str(n->who.id)))
+            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "the token was revoked");
+    }
+}
+
+void ask_token_revoke(struct server *s, struct request *r) {
+    const struct wire_targets *m = r->message;
+    const struct wire_name *names = m->targets.at;
+    struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
+    struct wire_accepted got = {.lsn = engine_durable_lsn(s->engine), .results = {list, m->targets.count}};
+    for (uint32_t i = 0; i < m->targets.count; i++) {
+        struct why why = {{0}};
+        enum err e = auth_revoke(&s->auth, names[i].name, &why);
+        list[i] = (struct wire_result){.target = names[i].name};
+        if (e == ERR_OK) hang_up(s, r->session, names[i].name);
+        if (e == ERR_OK) continue;
+        list[i].code = slice_str(err_word(e));
+        list[i].message = arena_slice(r->arena, slice_str(why.text));
+    }
+    session_answer(s, r->session, r->id, WIRE_ACCEPTED, &got);
+}
+
+void ask_token_ls(struct server *s, struct request *r) {
+    uint32_t count = s->auth.tokens.count;
+    struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct token *t = vec_at(&s->auth.tokens, i);
+        struct wire_name *roles = ARENA_ARRAY(r->arena, struct wire_name, ROLE_COUNT);
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < ROLE_COUNT; k++)
+            if (t->caller.roles & ROLE_BIT(k)) roles[n++].name = slice_str(role_words[k]);
+        list[i] = (struct wire_token_view){.id = slice_str(t->id),
+                                           .name = slice_str(t->caller.name),
+                                           .tenant = slice_str(t->caller.tenant),
+                                           .roles = {roles, n},
+                                           .created_ms = t->created_ms,
+                                           .expires_ms = t->caller.expires_ms,
+                                           .used_ms = t->used_ms};
+    }
+    struct wire_token_list got = {.lsn = engine_durable_lsn(s->engine), .tokens = {list, count}};
+    session_answer(s, r->session, r->id, WIRE_TOKEN_LIST, &got);
+}

@@ -1,0 +1,157 @@
+/* req_audit.c: the journal as an audit trail, a page at a time. It is read from files, aside; told is what was durable
+ * when it was asked for. Jobs of flows that have left memory are named by their number. */
+#include <stdio.h>
+
+#include "audit.h"
+#include "background.h"
+#include "call.h"
+#include "history_request.h"
+#include "panic.h"
+#include "route.h"
+#include "session.h"
+#include "server_view.h"
+#include "target.h"
+
+#define AUDITS_MAX 16u
+#define MOST_STANDARD 100u
+#define MOST_MAX 1000u
+#define BUSY_RETRY_MS 200u
+
+struct audit_wait {
+    conn_id conn; /* first: never 0 while in use */
+    struct server *server;
+    uint32_t request;
+    struct audit_query query;
+    struct arena arena; /* of the query and of the page */
+    atomic_bool stop;
+    enum err err;
+    struct why why;
+    struct audit_page page;
+};
+
+void audit_init(struct server *s) {
+    pool_init(&s->audits, sizeof(struct audit_wait), AUDITS_MAX);
+}
+
+void audit_fini(struct server *s) {
+    for (uint32_t i = 1; i <= s->audits.high; i++) {
+        struct audit_wait *w = pool_at(&s->audits, i);
+        if (w->conn.v != 0) atomic_store(&w->stop, true);
+    }
+    if (s->audits.count + s->launches > 0) s->world.aside->ops->settle(s->world.aside);
+    pool_fini(&s->audits);
+}
+
+/* ---- aside ---- */
+
+static void work(void *ctx) {
+    struct audit_wait *w = ctx;
+    w->err = audit_read(w->server->world.disk, &w->query, &w->stop, &w->arena, &w->page, &w->why);
+}
+
+/* ---- and back ---- */
+
+static struct slice target_of(struct server *s, const struct audit_record *r) {
+    struct job_view job;
+    if (r->flow == 0) return r->name;
+    struct slice flow = show_flow_name(s, (flow_id){r->flow});
+    if (r->ordinal == UINT32_MAX) return flow;
+    if (view_job(server_state(s), (struct job_ref){{r->flow}, r->ordinal}, &job)) return show_job_name(s, &job);
+    char *text = arena_alloc(&s->show, flow.len + 16);
+    snprintf(text, flow.len + 16, "%.*s/#%u", SLICE_FMT(flow), r->ordinal);
+    return slice_str(text);
+}
+
+static void answer(struct server *s, struct session *n, const struct audit_wait *w) {
+    struct wire_audit_record *list = ARENA_ARRAY(&s->show, struct wire_audit_record, w->page.count + 1);
+    char cursor[24];
+    for (uint32_t i = 0; i < w->page.count; i++) {
+        const struct audit_record *r = &w->page.at[i];
+        list[i] = (struct wire_audit_record){.lsn = r->lsn,
+                                             .time_ms = r->time_ms,
+                                             .principal = r->principal,
+                                             .kind = slice_str(record_word(r->kind)),
+                                             .target = target_of(s, r),
+                                             .text = r->text};
+    }
+    struct wire_audited got = {.records = {list, w->page.count}};
+    if (w->page.next != 0) {
+        snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)w->page.next);
+        got.cursor = slice_str(cursor);
+    }
+    session_answer(s, n, w->request, WIRE_AUDITED, &got);
+}
+
+static void done(void *ctx) {
+    struct audit_wait *w = ctx;
+    struct server *s = w->server;
+    struct session *n = atomic_load(&w->stop) ? NULL : session_of(s, w->conn);
+    arena_reset(&s->show);
+    if (n != NULL && w->err != ERR_OK)
+        session_error(s, n, w->request, w->err, w->why.text);
+    else if (n != NULL)
+        answer(s, n, w);
+    arena_fini(&w->arena);
+    for (uint32_t i = 1; i <= s->audits.high; i++)
+        if (pool_at(&s->audits, i) == (void *)w) pool_free(&s->audits, i);
+}
+
+/* ---- asking ---- */
+
+/* Flows that have left memory are in the journal still, so any number that was given to one will do. */
+static enum err flow_of(struct server *s, struct slice text, uint64_t *ret, struct why *why) {
+    uint64_t first = 0, last = 0;
+    if (text.len == 0) return ERR_OK;
+    if (!target_numbers(s, text, &first, &last) || first != last || first > view_flow_last(server_state(s)))
+        return why_set(why, ERR_NOT_FOUND, "no flow %.*s", SLICE_FMT(text));
+    *ret = first;
+    return ERR_OK;
+}
+
+static enum err query_of(struct server *s, struct request *r, struct audit_query *ret, struct why *why) {
+    const struct wire_audit *m = r->message;
+    *ret = (struct audit_query){.upto_lsn = engine_durable_lsn(s->engine),
+                                .most = m->most == 0         ? MOST_STANDARD
+                                        : m->most < MOST_MAX ? m->most
+                                                             : MOST_MAX,
+                                .principal = m->principal,
+                                .kind = m->kind,
+                                .people = m->people,
+                                .since_ms = m->since_ms,
+                                .until_ms = m->until_ms};
+    uint64_t upto = 0;
+    bool known = m->kind.len == 0;
+    for (uint32_t i = 0; i < REC_KIND_END && !known; i++)
+        known =
+            record_desc((enum record_kind)i) != NULL && slice_eq(m->kind, slice_str(record_word((enum record_kind)i)));
+    if (!known) return why_set(why, ERR_INVALID, "there is no kind of record called %.*s", SLICE_FMT(m->kind));
+    if (m->cursor.len > 0 && !slice_decimal(m->cursor, &upto))
+        return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    if (m->cursor.len > 0 && upto < ret->upto_lsn) ret->upto_lsn = upto;
+    return flow_of(s, m->flow, &ret->flow, why);
+}
+
+void ask_audit(struct server *s, struct request *r) {
+    struct why why = {{0}};
+    struct audit_query q;
+    enum err e = query_of(s, r, &q, &why);
+    if (e == ERR_OK && s->world.aside == NULL) e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its past");
+    if (e != ERR_OK) {
+        call_fail(s, r, e, why.text);
+        return;
+    }
+    uint32_t index = pool_alloc(&s->audits);
+    struct audit_wait *w = index != 0 ? pool_at(&s->audits, index) : NULL;
+    if (w != NULL) {
+        *w = (struct audit_wait){.conn = r->session->conn, .server = s, .request = r->id, .query = q};
+        arena_init(&w->arena, 65536, (size_t)1 << 28);
+        w->query.principal = arena_slice(&w->arena, q.principal);
+        w->query.kind = arena_slice(&w->arena, q.kind);
+    }
+    if (w != NULL && s->world.aside->ops->start(s->world.aside, work, done, w)) return;
+    if (w != NULL) {
+        arena_fini(&w->arena);
+        pool_free(&s->audits, index);
+    }
+    session_busy(s, r->session, r->id, "the journal is being read for others", BUSY_RETRY_MS);
+}

@@ -1,0 +1,119 @@
+/* req_stats.c: the numbers of the server: taken when they are asked for, told when what they say is durable. */
+#include "call.h"
+#include "metric.h"
+#include "route.h"
+
+static void add_worker(void *ctx, const struct worker_view *w) {
+    struct sample *x = ctx;
+    if (!w->attached) return;
+    x->workers_attached++;
+    x->slots += w->info->slots;
+    x->slots_used += w->active;
+}
+
+static void take_stores(struct server *s, struct sample *ret) {
+    struct packs_stats blobs, logs;
+    struct history_stats past = {0};
+    blobs_stats(s->vault.blobs, &blobs);
+    joblogs_stats(s->vault.logs, &logs);
+    if (s->world.history != NULL) s->world.history->ops->stats(s->world.history, &past);
+    ret->blob_bytes = blobs.file_bytes;
+    ret->log_bytes = logs.file_bytes;
+    ret->blobs_swept = s->sweep.total_dropped;
+    ret->history_flows = past.flows;
+    ret->history_bytes = past.bytes;
+    ret->history_lsn = past.lsn;
+    ret->history_lag = project_lag(s);
+    ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
+}
+
+static void take_process(struct server *s, struct sample *ret) {
+    const struct wire_recovery *recovery = &s->playground.recovery;
+    int64_t apart_ms = server_clock_apart(s);
+    ret->clock_apart_s = (uint64_t)(apart_ms < 0 ? -apart_ms : apart_ms) / 1000u;
+    ret->clock_steps = s->clock_steps;
+    ret->logins = s->logins.count;
+    ret->logins_failed = s->logins.failed_count;
+    ret->http_limited = s->logins.limited_count;
+    ret->followers = s->herald.followers.count;
+    ret->dropped_events = s->herald.dropped;
+    ret->recovery_records = recovery->records;
+    ret->recovery_adopted = recovery->attempts_adopted;
+    ret->recovery_again = recovery->attempts_again;
+    ret->recovery_lost = recovery->lost;
+}
+
+void sample_take(struct server *s, struct sample *ret) {
+    const struct state *state = server_state(s);
+    *ret = (struct sample){.lsn = engine_lsn(s->engine),
+                           .epoch = s->epoch,
+                           .connections = s->sessions.count,
+                           .calls = s->calls.count,
+                           .requests = s->request_count,
+                           .busy = s->busy_count,
+                           .syncs = s->sync_count};
+    view_counts(state, engine_live(s->engine), &ret->counts);
+    view_ready_blocks(state, engine_live(s->engine), s->limits, ret->blocks);
+    view_each_worker(state, engine_live(s->engine), add_worker, ret);
+    memcpy(ret->tally, view_tally(state), sizeof ret->tally);
+    memcpy(ret->sync, s->sync, sizeof ret->sync);
+    memcpy(ret->answers, s->webs.answers, sizeof ret->answers);
+    take_stores(s, ret);
+    take_process(s, ret);
+    const uint64_t *now = ret->counts.by_state, *all = ret->tally + TALLY_ENTERED;
+    ret->queued = now[JOB_WAITING] + now[JOB_HELD] + now[JOB_READY];
+    ret->sagas_open = ret->tally[TALLY_SAGAS] - ret->tally[TALLY_SAGAS_DONE];
+    for (uint32_t i = JOB_FAILED; i < JOB_STATE_COUNT; i++) ret->ended_badly += all[i];
+}
+
+struct own_workers {
+    struct slice tenant;
+    uint64_t known, attached, slots, used;
+};
+
+static void add_own_worker(void *ctx, const struct worker_view *w) {
+    struct own_workers *x = ctx;
+    if (w->info->tenant.len > 0 && !slice_eq(w->info->tenant, x->tenant)) return;
+    x->known++;
+    if (!w->attached) return;
+    x->attached++;
+    x->slots += w->info->slots;
+    x->used += w->active;
+}
+
+/* What one tenant may hear: the numbers of its own that are kept anyway. All others are of all tenants together. */
+static struct tlv_list stats_of_tenant(struct server *s, struct slice tenant, struct arena *arena) {
+    struct own_workers workers = {.tenant = tenant};
+    struct limit_view jobs = {0};
+    view_each_worker(server_state(s), engine_live(s->engine), add_own_worker, &workers);
+    (void)view_limit(server_state(s), tenant, LIMIT_TENANT, SLICE(""), &jobs);
+    const struct wire_amount all[] = {
+        {SLICE("jobs_open"), jobs.queued}, {SLICE("attempts_open"), jobs.running},
+        {SLICE("workers"), workers.known}, {SLICE("workers_attached"), workers.attached},
+        {SLICE("slots"), workers.slots},   {SLICE("slots_used"), workers.used},
+        {SLICE("epoch"), s->epoch},
+    };
+    struct wire_amount *list = ARENA_ARRAY(arena, struct wire_amount, sizeof all / sizeof all[0]);
+    memcpy(list, all, sizeof all);
+    return (struct tlv_list){list, sizeof all / sizeof all[0]};
+}
+
+void ask_stats(struct server *s, struct request *r) {
+    struct sample now;
+    struct slice tenant = slice_str(r->session->who.tenant);
+    struct wire_stats got = {.lsn = engine_lsn(s->engine)};
+    if (tenant.len == 0) sample_take(s, &now);
+    got.numbers = tenant.len == 0 ? metric_stats(&now, r->arena) : stats_of_tenant(s, tenant, r->arena);
+    call_show(s, r, WIRE_NUMBERS, &got);
+}
+
+void ask_metrics(struct server *s, struct request *r) {
+    struct sample now;
+    struct buf text;
+    sample_take(s, &now);
+    buf_init(&text, WIRE_METRICS_MAX);
+    metric_expose(&now, &text);
+    struct wire_metrics got = {.lsn = now.lsn, .text = buf_slice(&text)};
+    call_show(s, r, WIRE_EXPOSED, &got);
+    buf_fini(&text);
+}

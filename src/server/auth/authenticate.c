@@ -1,0 +1,100 @@
+/* authenticate.c: see authenticate.h. */
+#include "authenticate.h"
+
+#include <stdio.h>
+
+#include "callback.h"
+#include "job_token.h"
+
+/* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
+void vouch_certify(struct caller *c, const struct net_peer *peer) {
+    if (peer->certified.len == 0 || peer->certified.len >= AUTH_NAME_MAX) return;
+    if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
+    snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
+    snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
+    if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
+}
+
+/* Whether this way of coming will do, whoever it is. For a job its worker has shown a certificate. */
+static enum err check_way(const struct server *s, const struct session *n, bool is_job, struct why *why) {
+    if (n->is_local) return ERR_OK;
+    if (s->options.needs_tls && !n->is_tls)
+        return why_set(why, ERR_FORBIDDEN,
+                       "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
+                       "could be read on the way");
+    if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
+        return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
+    return ERR_OK;
+}
+
+/* A certificate bounds what a token may do: its tenant is the only one. */
+static enum err bound(struct session *n, struct why *why) {
+    if (n->certified.tenant[0] == 0) return ERR_OK;
+    if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
+        return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
+                       n->certified.tenant);
+    memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
+    return ERR_OK;
+}
+
+static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
+    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
+    return e == ERR_OK ? bound(n, why) : e;
+}
+
+static enum err vouch_caller(struct server *s, struct session *n, struct slice token, struct why *why) {
+    bool is_job = jobtoken_is_one(token);
+    enum err e = check_way(s, n, is_job || callback_is_one(token), why);
+    if (e != ERR_OK) return e;
+    if (is_job) {
+        e = jobtoken_check(s, token, &n->who, &n->job, why);
+        if (e == ERR_OK) jobtoken_attend(s, n);
+        return e;
+    }
+    if (callback_is_one(token)) return callback_caller(s, token, &n->who, why);
+    if (token.len > 0) return vouch_token(s, n, token, why);
+    if (n->certified.roles != 0) {
+        n->who = n->certified;
+        return ERR_OK;
+    }
+    bool is_ours = n->is_local && (n->uid == s->options.uid || n->uid == 0);
+    if (is_ours && n->is_of_job)
+        return why_set(why, ERR_UNAUTHENTICATED,
+                       "the process that asks belongs to a job, or has ended: the rights of a job are those of its "
+                       "token. Send a token (REEVE_TOKEN)");
+    if (is_ours) {
+        n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
+        snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
+        return ERR_OK;
+    }
+    if (n->is_local) return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's: send a token", n->uid);
+    return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
+}
+
+static enum err choose_tenant(struct session *n, struct slice wanted, struct why *why) {
+    if (wanted.len == 0) return ERR_OK;
+    if (wanted.len >= AUTH_NAME_MAX) return why_set(why, ERR_INVALID, "the tenant's name is too long");
+    if (n->who.tenant[0] != 0 && !slice_eq(wanted, slice_str(n->who.tenant)))
+        return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
+    snprintf(n->who.tenant, sizeof n->who.tenant, "%.*s", SLICE_FMT(wanted));
+    return ERR_OK;
+}
+
+enum err vouch(struct server *s, struct session *n, struct slice token, struct slice tenant, struct why *why) {
+    enum err e = vouch_caller(s, n, token, why);
+    if (e == ERR_OK) e = budget_join(s, n, why); /* before it names a tenant: that one is no other principal */
+    return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
+}
+
+enum err vouch_cookie(struct server *s, struct session *n, const char *who, struct slice tenant, struct why *why) {
+    enum err e = check_way(s, n, false, why);
+    if (e == ERR_OK) e = cookie_caller(&s->auth, who, s->world.clock->wall(s->world.clock), &n->who, why);
+    if (e == ERR_OK) e = bound(n, why);
+    if (e == ERR_OK) e = budget_join(s, n, why);
+    return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
+}
+
+enum err vouch_login(struct server *s, struct session *n, struct slice token, struct why *why) {
+    enum err e = check_way(s, n, false, why);
+    return e == ERR_OK ? vouch_token(s, n, token, why) : e;
+}

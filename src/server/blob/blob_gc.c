@@ -1,0 +1,225 @@
+/* blob_gc.c: see blob_gc.h. */
+#include "blob_gc.h"
+
+#include <stdio.h>
+
+#include "server_impl.h"
+#include "titan_files.h"
+#include "titan_web_dag.h"
+#include "view_store.h"
+
+#define STEPS_PER_PASS 512u /* jobs, kept results or keys: well below a millisecond */
+#define DROPS_PER_PASS 4096u
+#define KEY_PREFIX "blob:" /* and then the hash */
+
+/* ---- marking ---- */
+
+/* A worker without a tenant of its own stores what jobs leave under the standard one. */
+static void mark(struct server *s, struct slice tenant, struct slice hash) {
+    blob_hash h;
+    if (hash.len != DIGEST_BYTES) return;
+    memcpy(h.at, hash.ptr, DIGEST_BYTES);
+    blobs_mark(s->vault.blobs, tenant, &h);
+    if (!slice_eq(tenant, SLICE(TENANT_STANDARD))) blobs_mark(s->vault.blobs, SLICE(TENANT_STANDARD), &h);
+}
+
+static void mark_body(struct server *s, struct slice tenant, struct slice body) {
+    struct wire_run run;
+    struct why ignored;
+    if (body.len <= DIGEST_BYTES) return; /* there is no room for a name */
+    if (tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, &s->arena, &run, &ignored) != ERR_OK) return;
+    const struct wire_file *files = run.files.at;
+    mark(s, tenant, run.script_hash);
+    mark(s, tenant, run.stdin_hash);
+    for (uint32_t i = 0; i < run.files.count; i++) mark(s, tenant, files[i].hash);
+}
+
+static void mark_artifacts(struct server *s, struct slice tenant, struct slice artifacts) {
+    struct tlv_list list = view_artifacts(artifacts, &s->arena);
+    const struct rec_artifact *files = list.at;
+    for (uint32_t i = 0; i < list.count; i++) mark(s, tenant, files[i].hash);
+}
+
+static void mark_job(struct server *s, struct slice tenant, const struct job_view *job) {
+    arena_reset(&s->arena);
+    mark_body(s, tenant, job->body);
+    mark_body(s, tenant, job->undo_body);
+    mark(s, tenant, job->result_hash);
+    mark(s, tenant, job->items);
+    mark_artifacts(s, tenant, job->artifacts);
+}
+
+void sweep_event(struct server *s, const struct effect *e) {
+    const struct event *v = &e->as.event;
+    struct flow_view flow;
+    struct job_view job;
+    if (s->sweep.phase == SWEEP_IDLE || v->kind != EVENT_JOB || v->to != JOB_SUCCEEDED) return;
+    if (view_flow(server_state(s), v->job.flow, &flow) && view_job(server_state(s), v->job, &job))
+        mark_job(s, flow.tenant, &job);
+}
+
+/* ---- walking ---- */
+
+static void enter(struct server *s, enum sweep_phase phase) {
+    struct sweep *x = &s->sweep;
+    x->phase = phase;
+    x->at = 0;
+    x->flow = 0;
+}
+
+/* The children of a foreach job that have begun, some of them; true when it was the last. */
+static bool walk_children(struct server *s, const struct flow_view *flow, uint32_t *steps) {
+    struct sweep *x = &s->sweep;
+    struct expansion_view all;
+    struct job_view child;
+    if (!view_expansion(server_state(s), (struct job_ref){flow->id, x->ordinal}, &all)) return true;
+    mark(s, flow->tenant, all.items);
+    for (; x->child<all.begun && * steps> 0; x->child++, (*steps)--)
+        if (view_job(server_state(s), (struct job_ref){flow->id, all.first + x->child}, &child))
+            mark_job(s, flow->tenant, &child);
+    return x->child >= all.begun;
+}
+
+static void walk_schedules(struct server *s) {
+    struct sweep *x = &s->sweep;
+    struct slice tenant;
+    struct tlv_list jobs = {0};
+    arena_reset(&s->arena);
+    x->at = view_schedule_next(server_state(s), x->at, &s->arena, &tenant, &jobs);
+    const struct rec_job *list = jobs.at;
+    for (uint32_t i = 0; x->at != 0 && i < jobs.count; i++) {
+        mark_body(s, tenant, list[i].body);
+        mark_body(s, tenant, list[i].undo_body);
+    }
+    if (x->at == 0) enter(s, SWEEP_JOBS);
+}
+
+static void walk_jobs(struct server *s) {
+    struct sweep *x = &s->sweep;
+    flow_id id;
+    for (uint32_t steps = STEPS_PER_PASS, next; steps > 0; x->at = next) {
+        struct flow_view flow;
+        next = view_flow_next(server_state(s), x->at, &id);
+        if (next == 0) {
+            enter(s, SWEEP_MEMOS);
+            return;
+        }
+        steps--;
+        if (id.v != x->flow) x->ordinal = x->child = 0;
+        x->flow = id.v;
+        if (!view_flow(server_state(s), id, &flow)) continue;
+        for (; x->ordinal < flow.job_count; x->ordinal++, x->child = 0) {
+            struct job_view job;
+            if (steps == 0) return;
+            steps--;
+            if (!view_job(server_state(s), (struct job_ref){id, x->ordinal}, &job)) continue;
+            mark_job(s, flow.tenant, &job);
+            if (!walk_children(s, &flow, &steps)) return;
+        }
+    }
+}
+
+static void walk_memos(struct server *s) {
+    struct sweep *x = &s->sweep;
+    struct memo_view memo;
+    for (uint32_t steps = STEPS_PER_PASS; steps > 0; steps--) {
+        x->at = view_memo_next(server_state(s), x->at, &memo);
+        if (x->at == 0) {
+            enter(s, SWEEP_KEYS);
+            return;
+        }
+        arena_reset(&s->arena);
+        mark(s, memo.tenant, memo.result_hash);
+        mark_artifacts(s, memo.tenant, memo.artifacts);
+    }
+}
+
+struct keys {
+    struct server *server;
+    struct slice tenant;
+};
+
+static void mark_key(void *ctx, const struct item_view *item) {
+    const struct keys *k = ctx;
+    size_t prefix = strlen(KEY_PREFIX);
+    uint8_t hash[DIGEST_BYTES];
+    char text[2 * DIGEST_BYTES + 1];
+    bool is_file = k->server->sweep.prefix > 0; /* whose values say which blob they are */
+    if (is_file ? item->value.len < 2 * DIGEST_BYTES : item->key.len != prefix + 2 * DIGEST_BYTES) return;
+    snprintf(text, sizeof text, "%.*s", (int)(2 * DIGEST_BYTES), is_file ? item->value.ptr : item->key.ptr + prefix);
+    for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
+        unsigned byte = 0;
+        if (sscanf(text + (size_t)i * 2, "%2x", &byte) != 1) return;
+        hash[i] = (uint8_t)byte;
+    }
+    mark(k->server, k->tenant, slice_of(hash, DIGEST_BYTES));
+}
+
+static void walk_keys(struct server *s) {
+    struct sweep *x = &s->sweep;
+    struct keys k = {.server = s};
+    struct slice last = {0};
+    uint32_t at = view_tenant_next(server_state(s), x->at, &k.tenant);
+    if (at == 0) {
+        x->lsn = engine_lsn(s->engine);
+        enter(s, SWEEP_DURABLE);
+        return;
+    }
+    static const char *const prefixes[] = {KEY_PREFIX, TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX};
+    struct store_page page = {
+        .prefix = slice_str(prefixes[x->prefix]), .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
+    struct store_place place = {.tenant = k.tenant};
+    bool more = view_items(server_state(s), engine_now(s->engine), place, &page, mark_key, &k, &last);
+    struct bytes *after = more ? bytes_new(last) : NULL;
+    bytes_free(x->key_after);
+    x->key_after = after;
+    if (more) return;
+    if (++x->prefix < sizeof prefixes / sizeof prefixes[0]) return;
+    x->at = at;
+    x->prefix = 0;
+}
+
+/* ---- turns ---- */
+
+static void drop(struct server *s) {
+    struct sweep *x = &s->sweep;
+    if (!blobs_sweep_step(s->vault.blobs, DROPS_PER_PASS, &x->dropped)) return;
+    if (x->dropped > 0)
+        server_log(s, SERVER_INFO, "sweep", "%llu blobs are gone: nothing named them", (unsigned long long)x->dropped);
+    x->total_dropped += x->dropped;
+    x->due_ms = s->now_ms + s->limits->blob_sweep_ms;
+    enter(s, SWEEP_IDLE);
+}
+
+void sweep_turn(struct server *s) {
+    struct sweep *x = &s->sweep;
+    switch (x->phase) {
+    case SWEEP_IDLE:
+        if (s->now_ms < x->due_ms) return;
+        x->dropped = 0;
+        blobs_sweep_begin(s->vault.blobs);
+        enter(s, SWEEP_SCHEDULES);
+        return;
+    case SWEEP_SCHEDULES: walk_schedules(s); return;
+    case SWEEP_JOBS: walk_jobs(s); return;
+    case SWEEP_MEMOS: walk_memos(s); return;
+    case SWEEP_KEYS: walk_keys(s); return;
+    case SWEEP_DURABLE:
+        if (engine_durable_lsn(s->engine) >= x->lsn) enter(s, SWEEP_DROP);
+        return;
+    case SWEEP_DROP: drop(s); return;
+    }
+}
+
+int64_t sweep_next(struct server *s) {
+    if (s->sweep.phase == SWEEP_IDLE) return s->sweep.due_ms;
+    return s->sweep.phase == SWEEP_DURABLE ? INT64_MAX : s->now_ms; /* an append that ends wakes us */
+}
+
+void sweep_init(struct server *s) {
+    s->sweep = (struct sweep){.due_ms = s->world.clock->mono(s->world.clock).ms + s->limits->blob_sweep_ms};
+}
+
+void sweep_fini(struct server *s) {
+    bytes_free(s->sweep.key_after);
+}

@@ -1,0 +1,40 @@
+/* evaluator.h: the questions that the server answers itself: does a `when` hold, what are the items of a `foreach`,
+ * what do templates become (core/apply/question.h). Each is evaluated in a pass of the loop, a few per pass, and
+ * answered by a verdict of the principal `server`. After a restart the engine asks again what was not answered.
+ *
+ * What cannot be evaluated fails its job with the message; what finds no room now is tried again. */
+#ifndef REEVE_EVALUATOR_H
+#define REEVE_EVALUATOR_H
+
+#include "arena.h"
+#include "effect.h"
+#include "vec.h"
+
+struct server;
+
+struct judge {
+    struct vec asked;   /* struct question_effect */
+    uint32_t asked_at;  /* the next of them */
+    struct vec later;   /* struct judge_later */
+    struct vec writing; /* struct judge_writing: items on their way to the disk */
+    struct arena arena; /* of one question, or of one child that is handed out */
+};
+
+/* A token of ours, not of a call. */
+static inline bool judge_is_token(uint64_t token) { return token >> 63 != 0; }
+
+/* Whether what such a job would ask can be answered at all: refused at the door, not when its parents are done. */
+struct wire_run;
+struct options;
+struct job_spec;
+CHECKED enum err judge_check(struct server *s, const struct job_spec *job, const struct options *o,
+                             const struct wire_run *run, struct why *why);
+
+void judge_init(struct server *s);
+void judge_fini(struct server *s);
+void judge_question(struct server *s, const struct question_effect *q);
+void judge_turn(struct server *s); /* inside a pass */
+void judge_answered(struct server *s, uint64_t token, const struct reply *reply);
+int64_t judge_next(struct server *s); /* monotonic; when it wants a pass */
+
+#endif

@@ -1,0 +1,222 @@
+/* job_scope.c: see job_scope.h. */
+#include "job_scope.h"
+
+#include "items.h"
+#include "json.h"
+#include "runtext.h"
+#include "server_view.h"
+#include "view_history.h"
+
+#define OUTPUTS_BYTES_MAX (512u << 20)
+#define ITEM_TEXT_MAX 65536u /* a longer item is only told by its index: a variable has its limits */
+
+/* ---- its flow ---- */
+
+static void flow_write(struct server *s, const struct flow_view *flow, struct arena *arena, struct buf *out) {
+    const struct label *labels = NULL;
+    uint32_t count = view_labels(server_state(s), flow->id, arena, &labels);
+    struct json j;
+    json_init(&j, out);
+    json_object(&j);
+    json_key(&j, "id");
+    json_text(&j, show_flow_name(s, flow->id));
+    json_key(&j, "name");
+    json_text(&j, flow->name);
+    json_key(&j, "labels");
+    buf_put_u8(out, '{');
+    for (uint32_t i = 0; i < count; i++) {
+        struct json pair;
+        json_init(&pair, out);
+        if (i > 0) buf_put_u8(out, ',');
+        json_text(&pair, labels[i].key);
+        buf_put_u8(out, ':');
+        json_init(&pair, out);
+        json_text(&pair, labels[i].value);
+    }
+    buf_put_slice(out, SLICE("}}"));
+}
+
+static struct slice flow_json(struct server *s, const struct flow_view *flow, struct arena *arena) {
+    struct buf out;
+    buf_init(&out, WIRE_BODY_MAX);
+    flow_write(s, flow, arena, &out);
+    struct slice copy = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return copy;
+}
+
+/* ---- its parents ---- */
+
+/* Which parents are named. */
+struct named {
+    struct arena *arena;
+    struct slice *names;
+    uint32_t count, room;
+    bool all;
+};
+
+static enum err name_add(void *ctx, enum runtext_where where, struct slice name, struct why *why) {
+    struct named *n = ctx;
+    (void)where, (void)why;
+    n->all = n->all || name.len == 0;
+    if (n->count == n->room) {
+        struct slice *more = ARENA_ARRAY(n->arena, struct slice, n->room * 2 + 8);
+        if (n->count > 0) memcpy(more, n->names, sizeof *more * n->count);
+        n->names = more;
+        n->room = n->room * 2 + 8;
+    }
+    n->names[n->count++] = name;
+    return ERR_OK;
+}
+
+static bool is_named(const struct named *n, struct slice name) {
+    for (uint32_t i = 0; i < n->count; i++)
+        if (slice_eq(n->names[i], name)) return true;
+    return n->all;
+}
+
+/* What a job left: in the journal, or as a blob. Appends nothing when there is nothing. */
+static enum err result_read(struct server *s, struct slice tenant, const struct job_view *job, struct buf *out,
+                            struct why *why) {
+    if (job->state == JOB_CHECKING || job->state == JOB_QUARANTINED) return ERR_OK;
+    if (job->result.len == 0 && job->result_hash.len > 0) {
+        enum err e = items_blob_read(s, tenant, job->result_hash, out, why);
+        if (e != ERR_NOT_FOUND) return e;
+        /* a worker without a tenant of its own stores under the standard one */
+        return items_blob_read(s, SLICE(TENANT_STANDARD), job->result_hash, out, why);
+    }
+    struct slice result = job->result;
+    while (result.len > 0 && (result.ptr[result.len - 1] == '\n' || result.ptr[result.len - 1] == ' ')) result.len--;
+    buf_put_slice(out, result);
+    return ERR_OK;
+}
+
+static enum err children_read(struct server *s, struct slice tenant, struct job_ref whole,
+                              const struct expansion_view *x, struct buf *out, struct why *why) {
+    bool any = false;
+    enum err e = ERR_OK;
+    buf_put_u8(out, '[');
+    for (uint32_t i = 0; e == ERR_OK && i < x->count; i++) {
+        struct job_view child;
+        if (i > 0) buf_put_u8(out, ',');
+        size_t begin = out->len;
+        if (view_job(server_state(s), (struct job_ref){whole.flow, x->first + i}, &child))
+            e = result_read(s, tenant, &child, out, why);
+        any = any || out->len > begin;
+        if (out->len == begin) buf_put_slice(out, SLICE("null"));
+        if (out->full && e == ERR_OK)
+            e = why_set(why, ERR_LIMIT, "what its children left is more than %zu bytes", out->max);
+    }
+    buf_put_u8(out, ']');
+    return e == ERR_OK && !any ? ERR_NOT_FOUND : e;
+}
+
+enum err jobscope_children(struct server *s, struct job_ref ref, uint32_t count_max, size_t bytes_max,
+                           struct arena *arena, struct slice *ret, struct why *why) {
+    struct expansion_view x;
+    struct flow_view flow;
+    struct buf out;
+    if (!view_expansion(server_state(s), ref, &x) || x.count > count_max) return ERR_NOT_FOUND;
+    if (!view_flow(server_state(s), ref.flow, &flow)) return ERR_NOT_FOUND;
+    buf_init(&out, bytes_max);
+    enum err e = children_read(s, flow.tenant, ref, &x, &out, why);
+    if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return e;
+}
+
+static enum err outputs_of(struct server *s, struct slice tenant, const struct job_view *parent, struct arena *arena,
+                           struct slice *ret, struct why *why) {
+    struct buf out;
+    size_t most = (size_t)s->limits->json_bytes_max;
+    struct expansion_view x;
+    if (view_expansion(server_state(s), parent->ref, &x)) {
+        enum err e = jobscope_children(s, parent->ref, UINT32_MAX, most, arena, ret, why);
+        return e == ERR_NOT_FOUND ? ERR_OK : e;
+    }
+    buf_init(&out, most);
+    enum err e = result_read(s, tenant, parent, &out, why);
+    if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "it left more than %zu bytes (json_bytes_max)", most);
+    if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "outputs of %.*s", SLICE_FMT(parent->name));
+}
+
+static enum err parents_of(struct server *s, const struct flow_view *flow, const struct job_view *job,
+                           const struct named *named, struct arena *arena, struct scope *ret, struct why *why) {
+    struct job_ref ref = {job->ref.flow, job->item == UINT32_MAX ? job->ref.ordinal : job->whole};
+    uint32_t count = named->count == 0 ? 0 : view_parents(server_state(s), ref, NULL, 0);
+    uint32_t *ordinals = ARENA_ARRAY(arena, uint32_t, count + 1);
+    struct scope_job *list = ARENA_ARRAY(arena, struct scope_job, count + 1);
+    size_t bytes = 0;
+    (void)view_parents(server_state(s), ref, ordinals, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct job_view parent;
+        if (!view_job(server_state(s), (struct job_ref){ref.flow, ordinals[i]}, &parent)) continue;
+        if (!is_named(named, parent.name)) continue;
+        struct scope_job *one = &list[ret->job_count];
+        *one = (struct scope_job){.name = parent.name, .state = slice_str(job_state_word(parent.state))};
+        enum err e = outputs_of(s, flow->tenant, &parent, arena, &one->outputs, why);
+        bytes += one->outputs.len;
+        if (e == ERR_OK && bytes > OUTPUTS_BYTES_MAX)
+            e = why_set(why, ERR_LIMIT, "the outputs that it names are more than %u bytes together", OUTPUTS_BYTES_MAX);
+        if (e != ERR_OK) return e;
+        ret->job_count++;
+    }
+    ret->jobs = list;
+    return ERR_OK;
+}
+
+enum err jobscope_make(struct server *s, const struct job_view *job, const struct wire_run *run, struct arena *arena,
+                       struct scope *ret, struct why *why) {
+    struct flow_view flow;
+    *ret = (struct scope){.params = run->params};
+    if (!view_flow(server_state(s), job->ref.flow, &flow)) return why_set(why, ERR_NOT_FOUND, "its flow is gone");
+    ret->flow = flow_json(s, &flow, arena);
+    struct named named = {.arena = arena};
+    enum err e = runtext_jobs(run, name_add, &named, why);
+    return e == ERR_OK ? parents_of(s, &flow, job, &named, arena, ret, why) : e;
+}
+
+/* ---- its item ---- */
+
+static enum err child_render(struct server *s, const struct job_view *child, struct wire_run *run, struct slice item,
+                             struct arena *arena, struct slice *ret_body, struct why *why) {
+    struct arena *scratch = &s->judge.arena;
+    struct scope scope;
+    struct buf out;
+    run->when = run->foreach = (struct slice){0}; /* answered before */
+    enum err e = jobscope_make(s, child, run, scratch, &scope, why);
+    scope.item = item;
+    scope.index = child->item;
+    struct template_fill how = {.scope = &scope, .limits = s->limits, .stage = STAGE_CHILD, .is_last = true};
+    if (e == ERR_OK) e = runtext_render(run, &how, scratch, why);
+    if (e == ERR_OK) e = tlv_check(&wire_run_desc, run, why);
+    if (e != ERR_OK) return e;
+    buf_init(&out, (size_t)s->limits->job_body_bytes_max);
+    tlv_encode(&wire_run_desc, run, &out);
+    if (out.full)
+        e = why_set(why, ERR_LIMIT, "with its item it is larger than %zu bytes (job_body_bytes_max)", out.max);
+    else
+        *ret_body = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return e;
+}
+
+enum err jobscope_child(struct server *s, const struct job_view *child, struct arena *arena, struct slice *ret_body,
+                        struct slice *ret_item, struct why *why) {
+    struct arena *scratch = &s->judge.arena;
+    struct wire_run run;
+    struct flow_view flow = {0};
+    unsigned stages = 0;
+    struct slice item = {0}, text = {0};
+    arena_reset(scratch);
+    (void)view_flow(server_state(s), child->ref.flow, &flow);
+    enum err e = items_find(s, flow.tenant, child->items, child->item, &item, why);
+    if (e == ERR_OK) e = scope_text(item, s->limits, scratch, &text, why);
+    if (e == ERR_OK) e = tlv_decode(&wire_run_desc, child->body, TLV_SKIP_UNKNOWN, scratch, &run, why);
+    if (e == ERR_OK) e = runtext_stages(&run, &stages, why);
+    if (e != ERR_OK) return e;
+    if (text.len <= ITEM_TEXT_MAX) *ret_item = arena_slice(arena, text);
+    return stages & STAGE_BIT(STAGE_CHILD) ? child_render(s, child, &run, item, arena, ret_body, why) : ERR_OK;
+}

@@ -1,0 +1,458 @@
+/* event_ring.c: see event_ring.h. */
+#include "event_ring.h"
+
+#include "call.h"
+#include "history_request.h"
+#include "panic.h"
+#include "server_impl.h"
+#include "session.h"
+#include "server_view.h"
+#include "target.h"
+
+#define READERS_MAX 10000u
+#define WAITS_MAX 1000000u
+#define EVENTS_PER_FRAME 500u
+#define UNSENT_MAX (1u << 20) /* a subscriber with more than this under way gets no further events for now */
+
+struct reader {
+    conn_id conn;
+    uint32_t request;
+    uint64_t at;        /* position of the next event */
+    uint64_t after_lsn; /* this event and all before it are known to the subscriber */
+    uint32_t after_ordinal;
+    bool gap;
+    uint64_t since_lsn; /* its first frame is out when this is durable */
+    struct vec targets; /* struct target; empty = everything */
+    struct bytes *tenant;
+};
+
+struct wait {
+    conn_id conn; /* first */
+    uint32_t request;
+    uint32_t left;
+    uint32_t first; /* wait_target */
+    uint64_t since_lsn;
+    int64_t until_ms; /* monotonic; TIME_NEVER */
+    bool any;
+};
+
+struct wait_target {
+    uint64_t flow; /* first: never 0 */
+    uint32_t wait;
+    uint32_t ordinal;
+    bool whole;
+    struct bytes *text;            /* as the client named it */
+    uint32_t next_flow, prev_flow; /* of the same flow */
+    uint32_t next_own;             /* of the same wait */
+};
+
+void feed_init(struct server *s) {
+    struct feed *f = &s->feed;
+    f->ring = arena_space(&s->birth, sizeof(struct effect) * FEED_RING); /* it takes memory as events come */
+    f->first = f->next = 1;
+    f->before_lsn = engine_lsn(s->engine);
+    f->before_ordinal = UINT32_MAX;
+    vec_init(&f->readers, sizeof(struct reader));
+    pool_init(&f->waits, sizeof(struct wait), WAITS_MAX);
+    pool_init(&f->targets, sizeof(struct wait_target), WAITS_MAX * 4);
+    map_init(&f->by_flow);
+    vec_init(&f->others, sizeof(uint32_t));
+}
+
+static void reader_free(struct reader *r) {
+    vec_fini(&r->targets);
+    bytes_free(r->tenant);
+}
+
+void feed_fini(struct server *s) {
+    struct feed *f = &s->feed;
+    for (uint32_t i = 0; i < f->readers.count; i++) reader_free(vec_at(&f->readers, i));
+    for (uint32_t i = 1; i <= f->targets.high; i++) {
+        struct wait_target *t = pool_at(&f->targets, i);
+        if (t->flow != 0) bytes_free(t->text);
+    }
+    vec_fini(&f->readers);
+    pool_fini(&f->waits);
+    pool_fini(&f->targets);
+    map_fini(&f->by_flow);
+    vec_fini(&f->others);
+}
+
+/* ---- waits ---- */
+
+static void target_unlink(struct feed *f, uint32_t index) {
+    struct wait_target *t = pool_at(&f->targets, index);
+    if (t->prev_flow != 0)
+        ((struct wait_target *)pool_at(&f->targets, t->prev_flow))->next_flow = t->next_flow;
+    else if (t->next_flow != 0)
+        map_put(&f->by_flow, t->flow, t->next_flow);
+    else
+        map_del(&f->by_flow, t->flow);
+    if (t->next_flow != 0) ((struct wait_target *)pool_at(&f->targets, t->next_flow))->prev_flow = t->prev_flow;
+}
+
+static void target_free(struct feed *f, uint32_t index) {
+    struct wait_target *t = pool_at(&f->targets, index);
+    struct wait *w = pool_at(&f->waits, t->wait);
+    uint32_t *link = &w->first;
+    while (*link != index) link = &((struct wait_target *)pool_at(&f->targets, *link))->next_own;
+    *link = t->next_own;
+    w->left--;
+    target_unlink(f, index);
+    bytes_free(t->text);
+    pool_free(&f->targets, index);
+}
+
+static void wait_free(struct feed *f, uint32_t wait) {
+    struct wait *w = pool_at(&f->waits, wait);
+    while (w->first != 0) target_free(f, w->first);
+    pool_free(&f->waits, wait);
+}
+
+static uint32_t target_add(struct feed *f, uint32_t wait, const struct target *t, struct slice text) {
+    uint32_t index = pool_alloc(&f->targets);
+    if (index == 0) return 0;
+    struct wait_target *x = pool_at(&f->targets, index);
+    struct wait *w = pool_at(&f->waits, wait);
+    *x = (struct wait_target){.flow = t->job.flow.v,
+                              .wait = wait,
+                              .ordinal = t->job.ordinal,
+                              .whole = t->whole,
+                              .text = bytes_new(text),
+                              .next_flow = map_get(&f->by_flow, t->job.flow.v),
+                              .next_own = w->first};
+    if (x->next_flow != 0) ((struct wait_target *)pool_at(&f->targets, x->next_flow))->prev_flow = index;
+    map_put(&f->by_flow, x->flow, index);
+    w->first = index;
+    w->left++;
+    return index;
+}
+
+/* What is told of something that is over, now. False: it is not over. */
+static bool show_over(struct server *s, const struct target *t, struct wire_job_view *ret) {
+    struct flow_view flow;
+    struct job_view job;
+    if (t->whole) {
+        if (!view_flow(server_state(s), t->job.flow, &flow) || flow.state == FLOW_RUNNING) return false;
+        *ret =
+            (struct wire_job_view){.job = show_flow_name(s, flow.id), .state = slice_str(flow_state_words[flow.state])};
+        return true;
+    }
+    if (!view_job(server_state(s), t->job, &job) || !job_state_is_terminal(job.state)) return false;
+    show_job(s, &job, false, ret);
+    return true;
+}
+
+struct wait_plan {
+    struct target *targets;
+    struct wire_job_view *over;
+    bool *is_over;
+    uint32_t count, over_count;
+};
+
+static bool wait_plan(struct server *s, struct request *r, const struct wire_wait *m, struct wait_plan *p) {
+    const struct wire_name *names = m->targets.at;
+    struct why why = {{0}};
+    p->count = m->targets.count;
+    p->targets = ARENA_ARRAY(r->arena, struct target, p->count + 1);
+    p->is_over = ARENA_ARRAY(r->arena, bool, p->count + 1);
+    p->over = ARENA_ARRAY(r->arena, struct wire_job_view, p->count + 1);
+    if (p->count == 0) {
+        call_fail(s, r, ERR_INVALID, "wait for what? Name flows or jobs");
+        return false;
+    }
+    for (uint32_t i = 0; i < p->count; i++) {
+        enum err e = target_find(s, r->session, names[i].name, &p->targets[i], &why);
+        if (e == ERR_NOT_FOUND && p->count == 1 && past_look(s, r, names[i].name)) return false;
+        if (e != ERR_OK) {
+            e = past_explain(s, r->session, names[i].name, e, &why);
+            call_fail(s, r, e, why.text);
+            return false;
+        }
+        p->is_over[i] = show_over(s, &p->targets[i], &p->over[p->over_count]);
+        p->over_count += p->is_over[i];
+    }
+    return true;
+}
+
+void feed_wait(struct server *s, struct request *r) {
+    const struct wire_wait *m = r->message;
+    struct feed *f = &s->feed;
+    struct wait_plan p = {0};
+    if (!wait_plan(s, r, m, &p)) return;
+    bool ends = p.over_count == p.count || (m->any && p.over_count > 0);
+    uint32_t index = ends ? 0 : pool_alloc(&f->waits);
+    if (!ends && index == 0) {
+        session_busy(s, r->session, r->id, "too many are waiting", 1000);
+        return;
+    }
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) {
+        if (index != 0) pool_free(&f->waits, index);
+        return;
+    }
+    if (!ends) {
+        struct wait *w = pool_at(&f->waits, index);
+        *w = (struct wait){
+            .conn = r->session->conn, .request = r->id, .since_lsn = engine_lsn(s->engine), .any = m->any};
+        w->until_ms = m->timeout_ms > 0 && m->timeout_ms < TIME_NEVER / 2 ? s->now_ms + m->timeout_ms : TIME_NEVER;
+        const struct wire_name *names = m->targets.at;
+        for (uint32_t i = 0; i < p.count; i++)
+            if (!p.is_over[i]) ENSURE(target_add(f, index, &p.targets[i], names[i].name) != 0);
+        if (w->until_ms != TIME_NEVER) *(uint32_t *)vec_push(&f->others) = index;
+    }
+    struct wire_waited got = {.lsn = engine_lsn(s->engine), .over = {p.over, p.over_count}};
+    buf_clear(&s->out);
+    if (ends || p.over_count > 0) wire_put(&s->out, WIRE_WAITED, FRAME_ANSWER | (ends ? 0 : FRAME_MORE), r->id, &got);
+    call_read(s, r, c, buf_slice(&s->out));
+}
+
+static bool is_awaited(const struct feed *f, const struct wait_target *t, const struct effect *e) {
+    const struct wait *w = pool_at(&f->waits, t->wait);
+    const struct event *v = &e->as.event;
+    if (e->lsn <= w->since_lsn) return false; /* it was so when the wait began, and is no longer */
+    if (t->whole) return v->kind == EVENT_FLOW && v->flow_state != FLOW_RUNNING;
+    return v->kind == EVENT_JOB && v->job.ordinal == t->ordinal && job_state_is_terminal(v->to);
+}
+
+static void wait_hears(struct server *s, uint32_t index, const struct effect *e) {
+    struct feed *f = &s->feed;
+    struct wait_target *t = pool_at(&f->targets, index);
+    struct wait *w = pool_at(&f->waits, t->wait);
+    const struct event *v = &e->as.event;
+    struct wire_job_view over = {.job = bytes_slice(t->text)};
+    struct job_view job;
+    arena_reset(&s->show);
+    if (!t->whole && view_job(server_state(s), v->job, &job)) show_job(s, &job, false, &over);
+    if (t->whole) over.job = show_flow_name(s, v->job.flow);
+    over.state = slice_str(t->whole ? flow_state_words[v->flow_state] : job_state_word(v->to));
+    bool ends = w->any || w->left == 1;
+    struct wire_waited m = {.lsn = e->lsn, .over = {&over, 1}};
+    struct session *n = session_of(s, w->conn);
+    if (n != NULL) session_send(s, n, WIRE_WAITED, FRAME_ANSWER | (ends ? 0 : FRAME_MORE), w->request, &m);
+    uint32_t wait = t->wait;
+    target_free(f, index);
+    if (ends) wait_free(f, wait);
+}
+
+int64_t feed_patience(struct server *s) {
+    struct feed *f = &s->feed;
+    int64_t next = TIME_NEVER;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->others.count; i++) {
+        uint32_t index = *(uint32_t *)vec_at(&f->others, i);
+        struct wait *w = pool_at(&f->waits, index);
+        if (w->conn.v == 0 || w->until_ms == TIME_NEVER) continue; /* over, or the place of another */
+        if (w->until_ms <= s->now_ms) {
+            struct wire_waited m = {.lsn = engine_durable_lsn(s->engine), .timed_out = true};
+            struct session *n = session_of(s, w->conn);
+            if (n != NULL) session_answer(s, n, w->request, WIRE_WAITED, &m);
+            wait_free(f, index);
+            continue;
+        }
+        if (w->until_ms < next) next = w->until_ms;
+        *(uint32_t *)vec_at(&f->others, kept++) = index;
+    }
+    f->others.count = kept;
+    return next;
+}
+
+/* ---- events ---- */
+
+void feed_event(struct server *s, const struct effect *e) {
+    struct feed *f = &s->feed;
+    if (f->next - f->first == FEED_RING) { /* the oldest makes room */
+        f->before_lsn = f->ring[f->first % FEED_RING].lsn;
+        f->before_ordinal = f->ring[f->first % FEED_RING].ordinal;
+        f->first++;
+    }
+    f->ring[f->next % FEED_RING] = *e;
+    f->next++;
+    if (e->as.event.kind == EVENT_WORKER) return;
+    /* Answering one frees it, and perhaps its neighbours too, so the search begins anew each time. */
+    for (uint32_t t = map_get(&f->by_flow, e->as.event.job.flow.v); t != 0;) {
+        const struct wait_target *x = pool_at(&f->targets, t);
+        if (!is_awaited(f, x, e)) {
+            t = x->next_flow;
+            continue;
+        }
+        wait_hears(s, t, e);
+        t = map_get(&f->by_flow, e->as.event.job.flow.v);
+    }
+}
+
+static bool concerns(struct server *s, const struct reader *r, const struct effect *e) {
+    const struct event *v = &e->as.event;
+    struct flow_view flow;
+    if (e->lsn < r->after_lsn || (e->lsn == r->after_lsn && e->ordinal <= r->after_ordinal)) return false;
+    if (v->kind == EVENT_WORKER) return r->targets.count == 0 && r->tenant == NULL;
+    if (r->tenant != NULL &&
+        (!view_flow(server_state(s), v->job.flow, &flow) || !slice_eq(flow.tenant, bytes_slice(r->tenant))))
+        return false;
+    for (uint32_t i = 0; i < r->targets.count; i++) {
+        const struct target *t = vec_at(&r->targets, i);
+        if (t->job.flow.v != v->job.flow.v) continue;
+        if (t->whole || (v->kind == EVENT_JOB && t->job.ordinal == v->job.ordinal)) return true;
+    }
+    return r->targets.count == 0;
+}
+
+static void reader_flush(struct server *s, struct reader *r) {
+    struct feed *f = &s->feed;
+    struct session *n = session_of(s, r->conn);
+    if (engine_durable_lsn(s->engine) < r->since_lsn) return;
+    while (n != NULL && (r->at < f->next || r->gap)) {
+        if (!session_may_be_told(s, n, UNSENT_MAX)) return;
+        if (r->at < f->first) {
+            r->at = f->first;
+            r->gap = true;
+        }
+        arena_reset(&s->show);
+        struct wire_event *list = ARENA_ARRAY(&s->show, struct wire_event, EVENTS_PER_FRAME);
+        uint32_t count = 0;
+        for (; r->at < f->next && count < EVENTS_PER_FRAME; r->at++) {
+            const struct effect *e = &f->ring[r->at % FEED_RING];
+            if (concerns(s, r, e)) show_event(s, e, &list[count++]);
+        }
+        struct wire_events m = {.events = {list, count}, .gap = r->gap};
+        if (count > 0 || r->gap) session_send(s, n, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, r->request, &m);
+        r->gap = false;
+    }
+}
+
+void feed_flush(struct server *s) {
+    for (uint32_t i = 0; i < s->feed.readers.count; i++) {
+        struct reader *r = vec_at(&s->feed.readers, i);
+        reader_flush(s, r);
+    }
+}
+
+static bool subscribe_targets(struct server *s, struct request *r, const struct wire_subscribe *m, struct vec *ret) {
+    const struct wire_name *names = m->targets.at;
+    struct why why = {{0}};
+    vec_init(ret, sizeof(struct target));
+    for (uint32_t i = 0; i < m->targets.count; i++) {
+        struct target t;
+        enum err e = target_find(s, r->session, names[i].name, &t, &why);
+        if (e != ERR_OK) {
+            vec_fini(ret);
+            call_fail(s, r, e, why.text);
+            return false;
+        }
+        *(struct target *)vec_push(ret) = t;
+    }
+    return true;
+}
+
+struct state_first {
+    struct server *s;
+    struct wire_event *list;
+    uint32_t count;
+};
+
+static void state_event(void *ctx, const struct job_view *job) {
+    struct state_first *x = ctx;
+    if (x->count >= EVENTS_PER_FRAME * 20) return;
+    x->list[x->count++] = (struct wire_event){.lsn = engine_lsn(x->s->engine),
+                                              .kind = SLICE("job"),
+                                              .time_ms = job->since.ms,
+                                              .target = show_job_name(x->s, job),
+                                              .to = slice_str(job_state_word(job->state)),
+                                              .attempt = job->attempt};
+}
+
+/* The first frame: the present state if asked for, and whether something is missing before what follows. */
+static void subscribed(struct server *s, struct request *r, const struct wire_subscribe *m, struct reader *x) {
+    struct state_first state = {.s = s};
+    arena_reset(&s->show);
+    state.list = ARENA_ARRAY(&s->show, struct wire_event, EVENTS_PER_FRAME * 20);
+    if (m->state_first)
+        for (uint32_t i = 0; i < x->targets.count; i++) {
+            const struct target *t = vec_at(&x->targets, i);
+            struct job_view job;
+            if (t->whole)
+                view_each_job(server_state(s), t->job.flow, state_event, &state);
+            else if (view_job(server_state(s), t->job, &job))
+                state_event(&state, &job);
+        }
+    struct wire_events got = {.events = {state.list, state.count}, .gap = x->gap};
+    x->gap = false;
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    buf_clear(&s->out);
+    wire_put(&s->out, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, r->id, &got);
+    call_read(s, r, c, buf_slice(&s->out));
+}
+
+void feed_subscribe(struct server *s, struct request *r) {
+    const struct wire_subscribe *m = r->message;
+    struct feed *f = &s->feed;
+    struct vec targets;
+    if (!subscribe_targets(s, r, m, &targets)) return;
+    if (f->readers.count >= READERS_MAX) {
+        vec_fini(&targets);
+        session_busy(s, r->session, r->id, "too many subscribe", 1000);
+        return;
+    }
+    bool resumes = m->after_lsn != 0 || m->from_start;
+    struct reader *x = vec_push(&f->readers);
+    x->conn = r->session->conn;
+    x->request = r->id;
+    x->since_lsn = engine_lsn(s->engine);
+    x->targets = targets;
+    if (r->session->who.tenant[0] != 0) x->tenant = bytes_new(slice_str(r->session->who.tenant));
+    if (resumes) {
+        x->at = f->first;
+        x->after_lsn = m->after_lsn;
+        x->after_ordinal = m->after_ordinal;
+        x->gap = m->after_lsn < f->before_lsn;
+    } else {
+        /* From now on: what is decided, but not durable yet, comes; what is durable was before. */
+        x->at = f->next;
+        x->after_lsn = engine_lsn(s->engine);
+        x->after_ordinal = UINT32_MAX;
+    }
+    subscribed(s, r, m, x);
+}
+
+/* ---- ends ---- */
+
+bool feed_stop(struct server *s, conn_id conn, uint32_t request) {
+    struct feed *f = &s->feed;
+    struct session *n = session_of(s, conn);
+    for (uint32_t i = 0; i < f->readers.count; i++) {
+        struct reader *r = vec_at(&f->readers, i);
+        if (r->conn.v != conn.v || r->request != request) continue;
+        struct wire_events m = {0};
+        session_answer(s, n, request, WIRE_EVENTS, &m);
+        reader_free(r);
+        *r = *(struct reader *)vec_at(&f->readers, f->readers.count - 1);
+        f->readers.count--;
+        return true;
+    }
+    for (uint32_t i = 1; i <= f->waits.high; i++) {
+        const struct wait *w = pool_at(&f->waits, i);
+        if (w->conn.v != conn.v || w->request != request) continue;
+        struct wire_waited m = {.lsn = engine_durable_lsn(s->engine)};
+        session_answer(s, n, request, WIRE_WAITED, &m);
+        wait_free(f, i);
+        return true;
+    }
+    return false;
+}
+
+void feed_forget(struct server *s, conn_id conn) {
+    struct feed *f = &s->feed;
+    for (uint32_t i = 0; i < f->readers.count;) {
+        struct reader *r = vec_at(&f->readers, i);
+        if (r->conn.v != conn.v) {
+            i++;
+            continue;
+        }
+        reader_free(r);
+        *r = *(struct reader *)vec_at(&f->readers, f->readers.count - 1);
+        f->readers.count--;
+    }
+    for (uint32_t i = 1; f->waits.count > 0 && i <= f->waits.high; i++)
+        if (((struct wait *)pool_at(&f->waits, i))->conn.v == conn.v) wait_free(f, i);
+}

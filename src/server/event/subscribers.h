@@ -1,0 +1,80 @@
+/* subscribers.h: events to those who follow them by HTTP (WebSocket and server-sent events) or by `follow` of native
+ * v2.
+ *
+ * A follower is a position: in the ring of the feed while it keeps up, else in the journal, from which another process
+ * tells it the past until the ring has what comes next (backfill.h). What it was sent and has not taken is bounded by
+ * bytes; a follower that does not take what is sent, with more than `event_queue` events waiting for it, has fallen
+ * behind. So a slow one costs the others nothing and loses nothing that the archive still has.
+ *
+ * Events leave when they are durable, as everything does; the first message of a stream when the state is that it was
+ * asked in. With many followers they are sent to every few milliseconds, not in every pass: a write to each of them
+ * would cost more than what is in it. */
+#ifndef REEVE_SUBSCRIBERS_H
+#define REEVE_SUBSCRIBERS_H
+
+#include "backfill.h"
+#include "event_blocks.h"
+#include "net.h"
+
+struct server;
+struct request;
+struct session;
+
+struct filter { /* whom an event concerns */
+    uint32_t kinds;       /* bits of enum event_kind */
+    bool metrics;         /* hears the tick */
+    uint64_t flow;        /* 0 = every one */
+    uint32_t ordinal;     /* of a job in it; UINT32_MAX = every one */
+    struct bytes *tenant; /* NULL = of all */
+};
+
+struct follower {
+    conn_id conn;
+    uint32_t request;
+    bool is_native; /* frames of the wire; else `form` */
+    enum tape_form form;
+    struct filter filter;
+    struct position after; /* all up to here was sent, or does not concern it */
+    uint64_t at;           /* place in the ring of what comes next, while it is not behind */
+    bool is_behind;
+    uint64_t since_lsn; /* nothing leaves before this is durable */
+    bool is_greeted;
+    bool is_once; /* up to since_lsn, then it is let go */
+};
+
+struct herald {
+    struct vec followers; /* struct follower */
+    struct tape tape;     /* the end of the ring, as far as followers are there */
+    struct position told; /* of the last event in the ring, or before it */
+    uint32_t turn;        /* who comes first: the budget of a turn may not reach everyone */
+    bool has_more;        /* for someone who takes it: the budget was used up, or one has joined */
+    int64_t sent_ms, tick_ms, ping_ms;
+    struct buf ticks[TAPE_FORM_COUNT]; /* numbers that wait until they are durable */
+    uint64_t tick_lsn;                 /* which they are with this one; 0 = there are none */
+    uint64_t dropped; /* records that followers wanted and the archive no longer had */
+    struct catchup catchup;
+    struct buf out;
+};
+
+void herald_init(struct server *s);
+void herald_fini(struct server *s);
+void herald_follow(struct server *s, struct request *r); /* WIRE_FOLLOW */
+bool herald_stop(struct server *s, conn_id conn, uint32_t request);
+void herald_forget(struct server *s, conn_id conn);
+void herald_turn(struct server *s); /* at the end of each pass */
+int64_t herald_next(struct server *s);
+
+/* ---- for backfill.c ---- */
+
+bool herald_may_send(struct server *s, const struct follower *f); /* it takes what it is sent */
+/* What of a block concerns it; it is then behind the last event of it. Returns the bytes sent. */
+size_t herald_send(struct server *s, struct follower *f, struct tape_block *b, uint32_t first);
+void herald_tell_gap(struct server *s, struct follower *f, uint64_t lsn);
+/* Joins the ring, if that has what comes next. */
+bool herald_rejoin(struct server *s, struct follower *f);
+
+/* Every kind of event, and the tick. */
+#define FILTER_ALL_KINDS (1u << EVENT_FLOW | 1u << EVENT_JOB | 1u << EVENT_WORKER | 1u << EVENT_SERVICE)
+bool filter_takes(const struct filter *f, const struct notice *n);
+
+#endif

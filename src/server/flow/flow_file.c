@@ -1,0 +1,105 @@
+/* flow_file.c: see flow_file.h. Whoever sends JSON has put small files into it; others are blobs that are here already,
+ * and their path is `sha256:` with the hash. */
+#include "flow_file.h"
+
+#include "route.h"
+#include "spec.h"
+
+#define PARAMS_MAX 256u
+
+#define BLOB_PATH "sha256:"
+
+struct reading {
+    struct hasher *hasher;
+    struct arena *arena;
+};
+
+static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
+    struct reading *reading = ctx;
+    reading->hasher->whole(reading->hasher, bytes, ret);
+}
+
+static bool hex_read(struct slice text, uint8_t *ret, size_t bytes) {
+    static const char digits[] = "0123456789abcdef";
+    if (text.len != bytes * 2) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
+        if (digit == NULL) return false;
+        ret[i / 2] = (uint8_t)(ret[i / 2] << 4 | (uint8_t)(digit - digits));
+    }
+    return true;
+}
+
+static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
+    struct reading *reading = ctx;
+    static const struct slice before = {(const uint8_t *)BLOB_PATH, sizeof BLOB_PATH - 1};
+    uint8_t *at = arena_alloc(reading->arena, SPEC_HASH_BYTES);
+    bool is_blob = path.len > before.len && memcmp(path.ptr, before.ptr, before.len) == 0;
+    if (!is_blob || !hex_read(slice_of(path.ptr + before.len, path.len - before.len), at, SPEC_HASH_BYTES))
+        return why_set(why, ERR_INVALID,
+                       "files cannot be named here, but for blobs: `" BLOB_PATH "` and the hash, not `%.*s`",
+                       SLICE_FMT(path));
+    *ret = (struct spec_file){.hash = slice_of(at, SPEC_HASH_BYTES)};
+    return ERR_OK;
+}
+
+/* The params of the message: an object of plain values. */
+static enum err given_read(struct server *s, const struct request *r, struct slice params, struct spec_input *in,
+                           struct why *why) {
+    const struct json_node *root = NULL;
+    if (params.len == 0) return ERR_OK;
+    enum err e = json_tree_read(params, s->limits, r->arena, &root, why);
+    if (e != ERR_OK) return why_wrap(why, e, "params");
+    if (root->kind != JSON_OBJECT || root->count > PARAMS_MAX)
+        return why_set(why, ERR_INVALID, "params: expected an object of at most %u plain values", PARAMS_MAX);
+    struct spec_given *list = ARENA_ARRAY(r->arena, struct spec_given, root->count + 1);
+    for (const struct json_node *n = root->first; n != NULL; n = n->next) {
+        struct slice text = n->kind == JSON_BOOL ? n->truth ? SLICE("true") : SLICE("false") : n->text;
+        if (n->kind != JSON_TEXT && n->kind != JSON_NUMBER && n->kind != JSON_BOOL)
+            return why_set(why, ERR_INVALID, "params: `%.*s` is %s, expected a plain value", SLICE_FMT(n->key),
+                           json_kind_word(n->kind));
+        list[in->given_count++] = (struct spec_given){n->key, text};
+    }
+    in->given = list;
+    return ERR_OK;
+}
+
+static enum err read_spec(struct server *s, const struct request *r, struct slice spec, struct slice params, bool grows,
+                          struct wire_flow *ret, struct why *why) {
+    struct reading reading = {s->world.hasher, r->arena};
+    struct spec_input in = {.source = {.name = "flow", .text = spec},
+                            .world = {&reading, file, hash, engine_now(s->engine).ms},
+                            .jobs_max = (uint32_t)s->limits->submit_jobs_max,
+                            .grows = grows};
+    enum err e = json_tree_read(spec, s->limits, r->arena, &in.source.root, why);
+    if (e != ERR_OK) return why_wrap(why, e, "flow");
+    e = given_read(s, r, params, &in, why);
+    return e == ERR_OK ? spec_read(&in, r->arena, ret, why) : e;
+}
+
+enum err flowfile_read(struct server *s, const struct request *r, const struct wire_flow *from, struct wire_flow *ret,
+                       struct why *why) {
+    struct wire_flow flow;
+    if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
+    enum err e = read_spec(s, r, from->spec, from->params, false, &flow, why);
+    if (e != ERR_OK) return e;
+    if (from->name.len > 0) flow.name = from->name;
+    if (from->key.len > 0) flow.key = from->key;
+    if (from->key_ms != 0) flow.key_ms = from->key_ms;
+    if (from->trace.len > 0) flow.trace = from->trace;
+    if (from->labels.count > 0) flow.labels = from->labels;
+    flow.part.more = from->part.more;
+    *ret = flow;
+    return ERR_OK;
+}
+
+enum err flowfile_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
+                            struct wire_jobs *ret, struct why *why) {
+    struct wire_flow flow;
+    if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
+    enum err e = read_spec(s, r, from->spec, from->params, true, &flow, why);
+    if (e != ERR_OK) return e;
+    *ret = flow.part;
+    ret->more = from->part.more;
+    return ERR_OK;
+}

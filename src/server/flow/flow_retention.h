@@ -1,0 +1,27 @@
+/* flow_retention.h: what goes when flows leave memory. The engine lets finished flows go by itself (retention_ms,
+ * dead_letter_ms) as far as the history has them; without a history it is told that everything durable is in one: the
+ * journal's archive is. Logs of flows that are neither in memory nor in the history are swept now and then. */
+#ifndef REEVE_FLOW_RETENTION_H
+#define REEVE_FLOW_RETENTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Attempts of a service whose logs stay: its flow may never end, and it may start for ever. */
+#define RETAIN_SERVICE_LOGS 16u
+
+struct server;
+
+struct retain {
+    uint64_t told_lsn; /* what the engine believes the history has */
+    int64_t sweep_ms;  /* monotonic: when logs are looked at next */
+    uint32_t sweep_at;
+    bool sweeping;
+};
+
+void retain_init(struct server *s);
+void retain_turn(struct server *s);    /* inside a pass */
+void retain_sweep(struct server *s);   /* after one: some of the logs that nobody can name any more */
+int64_t retain_next(struct server *s); /* monotonic: when a pass is due */
+
+#endif

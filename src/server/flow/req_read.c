@@ -1,0 +1,386 @@
+/* req_read.c: looking. Answers are made from the present state when the request is served, and held until that state
+ * is durable. Lists come in pages that cost their size. */
+#include <stdio.h>
+
+#include "call.h"
+#include "flow_list.h"
+#include "history_request.h"
+#include "route.h"
+#include "session.h"
+#include "server_view.h"
+#include "target.h"
+#include "web.h"
+
+#define JOBS_PER_FRAME 1000u
+#define PAGE_STANDARD 100u
+#define PAGE_MAX 1000u
+#define SCAN_MAX 100000u /* things looked at for one page; a page may then be short, with a cursor to go on */
+
+static bool sees(const struct session *n, struct slice tenant) {
+    return n->who.tenant[0] == 0 || slice_eq(tenant, slice_str(n->who.tenant));
+}
+
+/* ---- get ---- */
+
+struct got_jobs {
+    struct server *s;
+    struct request *r;
+    struct wire_got m;
+    struct wire_job_view *list;
+    uint32_t count, left;
+};
+
+/* Room for the next frame, and not more: mostly it is about one job. */
+static void got_room(struct got_jobs *g) {
+    g->list = ARENA_ARRAY(&g->s->show, struct wire_job_view, g->left < JOBS_PER_FRAME ? g->left : JOBS_PER_FRAME);
+}
+
+static void got_flush(struct got_jobs *g, bool more) {
+    g->m.jobs = (struct tlv_list){g->list, g->count};
+    wire_put(&g->s->out, WIRE_GOT, FRAME_ANSWER | (more ? FRAME_MORE : 0), g->r->id, &g->m);
+    g->count = 0;
+}
+
+static void got_job(void *ctx, const struct job_view *job) {
+    struct got_jobs *g = ctx;
+    show_job(g->s, job, false, &g->list[g->count++]);
+    g->left--;
+    if (g->count < JOBS_PER_FRAME || g->left == 0) return;
+    got_flush(g, true);
+    /* The flow is told once, with the first frame. Frames are made one after the other, so memory is reused. */
+    g->m.flow = (struct wire_flow_view){0};
+    arena_reset(&g->s->show);
+    got_room(g);
+}
+
+void ask_get(struct server *s, struct request *r) {
+    const struct wire_get *m = r->message;
+    struct target t;
+    struct why why = {{0}};
+    struct flow_view flow;
+    struct call *c;
+    struct job_view job;
+    enum err e = target_look(s, r->session, m->target, &t, &job, &why);
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
+    bool only_job = e == ERR_OK && !t.whole && web_tells_item(r->session, r->id);
+    if (e != ERR_OK || (!only_job && !view_flow(server_state(s), t.job.flow, &flow))) {
+        call_fail(s, r, e != ERR_OK ? e : ERR_NOT_FOUND, why.text);
+        return;
+    }
+    arena_reset(&s->show);
+    buf_clear(&s->out);
+    struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(s->engine)}};
+    g.left = !t.whole ? 1 : m->details ? flow.job_count : 0;
+    got_room(&g);
+    if (!only_job) show_flow(s, &flow, &g.m.flow);
+    if (!t.whole && (job.ref.flow.v != 0 || view_job(server_state(s), t.job, &job)))
+        show_job(s, &job, m->details, &g.list[g.count++]);
+    else if (g.left > 0 && t.whole)
+        view_each_job(server_state(s), flow.id, got_job, &g);
+    if (s->out.len == 0) { /* one message is all */
+        g.m.jobs = (struct tlv_list){g.list, g.count};
+        call_show(s, r, WIRE_GOT, &g.m);
+        return;
+    }
+    got_flush(&g, false);
+    if (s->out.full)
+        call_fail(s, r, ERR_LIMIT, "the flow is too large to be shown at once: list its jobs");
+    else if ((c = call_open(s, r, 1)) != NULL)
+        call_read(s, r, c, buf_slice(&s->out));
+}
+
+/* ---- lists ---- */
+
+struct page {
+    struct server *s;
+    struct request *r;
+    const struct wire_list *m;
+    flow_id only; /* dead letters of this flow; 0 = of all */
+    uint32_t most, count, looked;
+    uint64_t cursor;   /* position to go on from */
+    uint64_t next;     /* of the next page; 0 = there is none */
+    uint64_t position; /* of the thing looked at */
+    void *list;
+    char mark[72]; /* likewise, of dead letters and questions */
+};
+
+static bool word_is_wanted(const struct tlv_list *words, const char *word) {
+    const struct wire_name *names = words->at;
+    for (uint32_t i = 0; i < words->count; i++)
+        if (slice_eq(names[i].name, slice_str(word))) return true;
+    return words->count == 0;
+}
+
+static bool in_time(const struct wire_list *m, wall_time t) {
+    return (m->since_ms == 0 || t.ms >= m->since_ms) && (m->until_ms == 0 || t.ms < m->until_ms);
+}
+
+static bool job_is_wanted(struct page *p, const struct job_view *v) {
+    struct flow_view flow;
+    if (!slice_begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
+    if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
+    if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
+    return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
+}
+
+/* Which ordinals the page goes over: those of the flow's own jobs, or those of the items of one of them. */
+static enum err jobs_range(struct page *p, flow_id flow, uint32_t *ret_first, uint32_t *ret_count, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct slice name = p->m->items_of;
+    struct expansion_view items = {0};
+    struct flow_view v = {0};
+    struct job_view job;
+    (void)view_flow(state, flow, &v);
+    if (name.len > 0 && !view_job_by_name(state, flow, name, &job))
+        return why_set(why, ERR_INVALID, "the flow has no job %.*s", SLICE_FMT(name));
+    if (name.len > 0) (void)view_expansion(state, job.ref, &items); /* none yet: an empty page */
+    *ret_first = items.first;
+    *ret_count = name.len > 0 ? items.count : v.job_count;
+    return ERR_OK;
+}
+
+static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    uint32_t first = 0, count = 0;
+    enum err e = jobs_range(p, flow, &first, &count, why);
+    if (e != ERR_OK) return e;
+    uint64_t i = p->cursor;
+    for (; i < count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
+        struct job_view job;
+        struct job_ref ref = {flow, first + (uint32_t)i};
+        if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) continue;
+        if (p->m->graph)
+            show_node(p->s, &job, &list[p->count++]);
+        else
+            show_job(p->s, &job, false, &list[p->count++]);
+    }
+    p->next = i < count ? i : 0;
+    p->list = list;
+    return ERR_OK;
+}
+
+/* Dead letters and questions are walked from the last one of the page before. When that is gone (someone retried or
+ * answered it), from the start, over as many as were passed. Its cursor is "passed.first.second". */
+struct mark {
+    uint64_t passed, first, second;
+};
+
+static bool mark_parse(struct slice text, struct mark *ret) {
+    uint64_t *const to[] = {&ret->passed, &ret->first, &ret->second};
+    uint32_t n = 0;
+    *ret = (struct mark){0};
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '.' && n < 2)
+            n++;
+        else if (text.ptr[i] >= '0' && text.ptr[i] <= '9' && *to[n] < UINT64_MAX / 16)
+            *to[n] = *to[n] * 10 + (text.ptr[i] - '0');
+        else
+            return false;
+    return text.len == 0 || n == 2;
+}
+
+static void mark_put(struct page *p, const struct mark *m) {
+    snprintf(p->mark, sizeof p->mark, "%llu.%llu.%llu", (unsigned long long)m->passed, (unsigned long long)m->first,
+             (unsigned long long)m->second);
+}
+
+static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    struct job_view v;
+    struct mark m;
+    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    uint32_t at = view_dead_place(state, (struct job_ref){{m.first}, (uint32_t)m.second});
+    for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, p->m->newest, &v)) != 0;)
+        skip--;
+    bool ended = at == 0 && m.passed > 0;
+    while (!ended && p->count < p->most && p->looked < SCAN_MAX &&
+           !(ended = (at = view_dead_next(state, at, p->m->newest, &v)) == 0)) {
+        p->looked++;
+        m = (struct mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
+        if (job_is_wanted(p, &v)) show_job(p->s, &v, false, &list[p->count++]);
+    }
+    if (!ended && view_dead_next(state, at, p->m->newest, &v) != 0) mark_put(p, &m);
+    ret->jobs = (struct tlv_list){list, p->count};
+    return ERR_OK;
+}
+
+static enum err list_questions(struct page *p, struct wire_listed *ret, struct why *why) {
+    const struct state *state = server_state(p->s);
+    struct wire_question_view *list = ARENA_ARRAY(&p->s->show, struct wire_question_view, p->most);
+    struct question_view v;
+    struct flow_view flow;
+    struct mark m;
+    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    uint32_t at = view_question_place(state, m.first);
+    for (v.id.v = 0; at == 0 && m.first != 0 && v.id.v < m.first;) { /* it is gone: up to those behind it */
+        uint32_t next = view_question_next(state, at, &v);
+        if (next == 0 || v.id.v > m.first) break;
+        at = next;
+    }
+    bool ended = false;
+    while (p->count < p->most && p->looked < SCAN_MAX && !(ended = (at = view_question_next(state, at, &v)) == 0)) {
+        p->looked++;
+        m = (struct mark){m.passed + 1, v.id.v, 0};
+        if (view_flow(state, v.job.flow, &flow) && sees(p->r->session, flow.tenant))
+            show_question(p->s, &v, &list[p->count++]);
+    }
+    if (!ended && view_question_next(state, at, &v) != 0) mark_put(p, &m);
+    ret->questions = (struct tlv_list){list, p->count};
+    return ERR_OK;
+}
+
+/* Workers are few, and walked from the start; the cursor counts what was passed. */
+static bool page_wants(struct page *p) {
+    uint64_t at = p->position++;
+    if (at < p->cursor) return false;
+    if (p->count < p->most) return true;
+    if (p->next == 0) p->next = at;
+    return false;
+}
+
+static void one_worker(void *ctx, const struct worker_view *v) {
+    struct page *p = ctx;
+    if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
+    if (slice_begins(v->id, p->m->name) && page_wants(p))
+        show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
+}
+
+/* `name` is the worker here, not the beginning of a job's. */
+static void one_run(void *ctx, const struct job_view *v) {
+    struct page *p = ctx;
+    struct flow_view flow;
+    if (!view_flow(server_state(p->s), v->ref.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
+    if (word_is_wanted(&p->m->states, job_state_word(v->state)) && in_time(p->m, v->since) && page_wants(p))
+        show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
+}
+
+static enum err list_running(struct page *p, struct why *why) {
+    struct worker_view v;
+    enum err e = target_worker(p->s, p->r->session, p->m->name, &v, why);
+    if (e != ERR_OK) return e;
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    view_each_run(server_state(p->s), v.number, one_run, p);
+    return ERR_OK;
+}
+
+static enum err list_worker(struct page *p, struct why *why) {
+    struct worker_view v;
+    enum err e = target_worker(p->s, p->r->session, p->m->name, &v, why);
+    if (e != ERR_OK) return e;
+    p->list = ARENA_ARRAY(&p->s->show, struct wire_worker_view, 1);
+    show_worker(p->s, &v, p->list);
+    p->count = 1;
+    return ERR_OK;
+}
+
+static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *why) {
+    struct server *s = p->s;
+    flow_id flow = {0};
+    enum err e = ERR_OK;
+    switch ((enum wire_list_what)p->m->what) {
+    case WIRE_LIST_FLOWS: break; /* flow_list.h */
+    case WIRE_LIST_JOBS:
+        if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
+        e = target_flow(s, p->r->session, p->m->flow, &flow, why);
+        if (e == ERR_OK) e = list_jobs(p, flow, why);
+        ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
+    case WIRE_LIST_DEAD: return list_dead(p, ret, why);
+    case WIRE_LIST_QUESTIONS: return list_questions(p, ret, why);
+    case WIRE_LIST_WORKERS:
+        p->list = ARENA_ARRAY(&s->show, struct wire_worker_view, p->most);
+        view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
+        ret->workers = (struct tlv_list){p->list, p->count};
+        return ERR_OK;
+    case WIRE_LIST_RUNNING:
+        e = list_running(p, why);
+        ret->jobs = (struct tlv_list){p->list, p->count};
+        return e;
+    case WIRE_LIST_WORKER:
+        e = list_worker(p, why);
+        ret->workers = (struct tlv_list){p->list, p->count};
+        return e;
+    case WIRE_LIST_COUNT: break;
+    }
+    return why_set(why, ERR_INVALID, "there is no such list");
+}
+
+void ask_list(struct server *s, struct request *r) {
+    const struct wire_list *m = r->message;
+    struct why why = {{0}};
+    struct page p = {.s = s, .r = r, .m = m, .most = m->most == 0 ? PAGE_STANDARD : m->most};
+    struct wire_listed got = {.lsn = engine_lsn(s->engine)};
+    char cursor[24];
+    if (p.most > PAGE_MAX) p.most = PAGE_MAX;
+    arena_reset(&s->show);
+    enum err e = ERR_OK;
+    bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
+    if (!marked && !slice_decimal(m->cursor, &p.cursor))
+        e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+    if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
+        flowlist_ask(s, r, p.cursor, p.most);
+        return;
+    }
+    if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0))
+        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
+    if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
+        e = target_flow(s, r->session, m->flow, &p.only, &why);
+    if (e == ERR_OK) e = list_fill(&p, &got, &why);
+    if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
+    if (e != ERR_OK) {
+        call_fail(s, r, e, why.text);
+        return;
+    }
+    if (p.next != 0) {
+        snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)p.next);
+        got.cursor = slice_str(cursor);
+    }
+    if (p.mark[0] != 0) got.cursor = slice_str(p.mark);
+    call_show(s, r, WIRE_LISTED, &got);
+}
+
+/* ---- why, stats ---- */
+
+void ask_why(struct server *s, struct request *r) {
+    const struct wire_why *m = r->message;
+    struct why why = {{0}};
+    struct why_job reason;
+    struct job_view job, parent;
+    struct worker_view worker;
+    enum err e = target_job(s, r->session, m->job, &job, &why);
+    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
+    if (e != ERR_OK) {
+        call_fail(s, r, e, why.text);
+        return;
+    }
+    (void)view_why(server_state(s), engine_live(s->engine), s->limits, job.ref, &reason);
+    arena_reset(&s->show);
+    struct wire_reason got = {.lsn = engine_lsn(s->engine),
+                              .job = show_job_name(s, &job),
+                              .state = slice_str(job_state_word(job.state)),
+                              .parents_open = reason.parents_open,
+                              .limit = reason.limit,
+                              .question = reason.question.v};
+    show_reason(s, &reason, &got);
+    if (reason.block == BLOCK_CAPABILITY || reason.block == BLOCK_NO_WORKERS)
+        got.text = show_asked(s, &job, reason.block);
+    if (reason.block == BLOCK_HEALTH) show_health(s, &job, &got);
+    if (reason.block == BLOCK_NOTHING) show_words(s, &job, &got);
+    struct wire_job_view shown;
+    if (job_state_is_terminal(job.state)) {
+        show_job(s, &job, false, &shown);
+        got.text = show_end(s, &shown);
+    }
+    bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
+                reason.block == BLOCK_RATE_LIMIT || reason.block == BLOCK_OUTSIDE;
+    if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
+    if (reason.block == BLOCK_OUTSIDE || slice_eq(got.gate, SLICE("external"))) show_outside(s, &job, &reason, &got);
+    if (reason.block == BLOCK_PARENTS && reason.parent.ordinal != UINT32_MAX &&
+        view_job(server_state(s), reason.parent, &parent))
+        got.parent = show_job_name(s, &parent);
+    if ((reason.block == BLOCK_STOPPING || reason.block == BLOCK_START) &&
+        view_worker(server_state(s), NULL, reason.worker, &worker))
+        got.worker = worker.id;
+    call_show(s, r, WIRE_REASON, &got);
+}

@@ -1,0 +1,94 @@
+/* history_rebuild.c: see history_rebuild.h. */
+#include "history_rebuild.h"
+
+#include <stdatomic.h>
+
+#include "fold.h"
+#include "history_row.h"
+#include "view_history.h"
+
+struct rebuild {
+    struct arena birth; /* holds this object */
+    struct disk *disk;
+    uint32_t shard;
+    uint64_t upto;
+    atomic_ullong at;
+    struct history_sink *to;
+    struct row row;
+    struct arena arena; /* of one part */
+};
+
+struct rebuild *rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn) {
+    struct arena birth;
+    arena_init(&birth, sizeof(struct rebuild) + 64, sizeof(struct rebuild) + 4096);
+    struct rebuild *r = ARENA_NEW(&birth, struct rebuild);
+    r->birth = birth;
+    r->disk = disk;
+    r->shard = shard;
+    r->upto = upto_lsn;
+    row_init(&r->row);
+    arena_init(&r->arena, 65536, (size_t)1 << 30);
+    return r;
+}
+
+void rebuild_free(struct rebuild *r) {
+    if (r == NULL) return;
+    row_fini(&r->row);
+    arena_fini(&r->arena);
+    struct arena birth = r->birth;
+    arena_fini(&birth);
+}
+
+static enum err put_flow(struct rebuild *r, const struct engine *e, flow_id flow, struct why *why) {
+    struct lens l = {engine_state(e), r->shard, &r->arena};
+    struct history_part part;
+    struct history_row row;
+    struct flow_view view;
+    enum err err = ERR_OK;
+    if (!view_flow(l.state, flow, &view)) return ERR_OK; /* it began, ended and left in one batch */
+    row_begin(&r->row, flow, engine_lsn(e));
+    for (bool last = false; err == ERR_OK && !last;) {
+        arena_reset(&r->arena);
+        last = row_part(&r->row, &l, &part);
+        err = r->to->put_part(r->to, &part, why);
+    }
+    if (err != ERR_OK) return err;
+    row_head(&r->row, &l, &row);
+    return r->to->put_row(r->to, &row, why);
+}
+
+/* Flows that this batch takes out of memory are whole before it. */
+static enum err before(void *ctx, const struct engine *e, const struct batch *b, struct why *why) {
+    struct rebuild *r = ctx;
+    struct cursor c = cursor_of(b->records);
+    enum record_kind kind;
+    struct slice message;
+    enum err err = r->to->is_wanted(r->to) ? ERR_OK : why_set(why, ERR_STATE, "the server is stopping");
+    r->at = b->last_lsn;
+    while (err == ERR_OK && cursor_left(&c) > 0 && record_pass(&c, &kind, &message)) {
+        struct rec_forgotten rec;
+        if (kind != REC_FORGOTTEN) continue;
+        arena_reset(&r->arena);
+        err = tlv_decode(record_desc(REC_FORGOTTEN), message, TLV_STRICT, &r->arena, &rec, why);
+        if (err == ERR_OK) err = put_flow(r, e, (flow_id){rec.flow}, why);
+    }
+    return err;
+}
+
+enum err rebuild_run(void *ctx, struct history_sink *to, struct why *why) {
+    struct rebuild *r = ctx;
+    struct fold fold;
+    r->to = to;
+    enum err e = fold_follow(r->disk, r->upto, before, r, &fold, why);
+    if (e == ERR_NOT_FOUND) return ERR_OK; /* an empty journal has no old flows */
+    if (e == ERR_OK) engine_free(fold.engine);
+    return e;
+}
+
+uint64_t rebuild_at(const struct rebuild *r) {
+    return r->at;
+}
+
+uint64_t rebuild_upto(const struct rebuild *r) {
+    return r->upto;
+}

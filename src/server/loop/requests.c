@@ -1,0 +1,184 @@
+/* requests.c: see requests.h. */
+#include "requests.h"
+
+#include "callback.h"
+#include "flow_events.h"
+#include "job_token.h"
+#include "orion_session.h"
+#include "panic.h"
+#include "playground.h"
+#include "route.h"
+#include "target.h"
+#include "titan_session.h"
+
+static const struct request_row rows[256] = {
+#define X(opcode, roles, names, flags, serve) [opcode] = {roles, names, flags, serve},
+    REQUEST_TABLE(X)
+#undef X
+};
+
+const struct request_row *request_row(uint8_t opcode) {
+    return rows[opcode].serve != NULL ? &rows[opcode] : NULL;
+}
+
+bool role_may(uint32_t roles, uint8_t opcode) {
+    return (roles & ROLE_BIT(ROLE_ADMIN)) != 0 || (roles & rows[opcode].roles) != 0;
+}
+
+/* ---- things ---- */
+
+static bool runs_the_place(const struct session *n) {
+    return (n->who.roles & (ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR))) != 0;
+}
+
+static enum err is_for_all(const struct session *n, struct why *why) {
+    if (n->who.tenant[0] == 0) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "that concerns all tenants, and this token is for tenant %s only",
+                   n->who.tenant);
+}
+
+static enum err is_of_tenant(const struct session *n, struct slice tenant, struct why *why) {
+    if (n->who.tenant[0] == 0 || slice_eq(tenant, slice_str(n->who.tenant))) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
+}
+
+static enum err names_nothing(struct server *s, const struct session *n, const void *message, struct why *why) {
+    (void)s, (void)n, (void)message, (void)why;
+    return ERR_OK;
+}
+
+static enum err names_all_tenants(struct server *s, const struct session *n, const void *message, struct why *why) {
+    (void)s, (void)message;
+    return is_for_all(n, why);
+}
+
+static enum err names_list(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_list *m = message;
+    (void)s;
+    if (!jobtoken_is_confined(n) || m->what == WIRE_LIST_JOBS) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else: its token may not read");
+}
+
+static bool has_role(const struct caller *who, struct slice role) {
+    if (role.len == 0 || (who->roles & ROLE_BIT(ROLE_ADMIN))) return true;
+    return (who->roles & role_by_word(role)) != 0 || slice_eq(role, slice_str(who->name));
+}
+
+/* People answer what people were asked. What a condition, a template, a policy or a look at the output comes to is the
+ * server's own to say: a verdict on those would be a way around all of them. */
+static enum err names_question(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_verdict *m = message;
+    struct question_view q;
+    struct flow_view flow;
+    struct job_view job;
+    question_id id = {m->question};
+    if (id.v == 0) {
+        enum err e = target_job(s, n, m->job, &job, why);
+        if (e != ERR_OK) return e;
+        if (job.question.v == 0) return ERR_OK; /* ask_verdict knows what that means */
+        id = job.question;
+    }
+    bool found = view_question(server_state(s), id, &q) && view_flow(server_state(s), q.job.flow, &flow);
+    if (!found || is_of_tenant(n, flow.tenant, why) != ERR_OK)
+        return why_set(why, ERR_NOT_FOUND, "there is no open question %llu", (unsigned long long)id.v);
+    if (q.gate != GATE_APPROVAL && q.gate != GATE_EXTERNAL)
+        return why_set(why, ERR_FORBIDDEN, "question %llu is answered by the server, not by a verdict",
+                       (unsigned long long)id.v);
+    if (!has_role(&n->who, q.role))
+        return why_set(why, ERR_FORBIDDEN, "this question is for the role %.*s", SLICE_FMT(q.role));
+    return ERR_OK;
+}
+
+/* A worker that was away for too long is forgotten; another may take its id before its old connection ends. */
+static bool is_replaced(const struct server *s, const struct session *n) {
+    uint32_t number = n->attach == ATTACH_NONE ? 0 : view_worker_by_id(server_state(s), bytes_slice(n->worker));
+    return number != 0 && number != n->worker_number;
+}
+
+static enum err names_worker(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_drain *m = message;
+    struct worker_view ignored;
+    bool is_itself = n->attach != ATTACH_NONE && (m->worker.len == 0 || slice_eq(m->worker, bytes_slice(n->worker)));
+    if (is_itself && is_replaced(s, n))
+        return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
+    if (is_itself) return ERR_OK;
+    if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
+    return target_worker(s, n, m->worker, &ignored, why);
+}
+
+static enum err names_paused(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_pause *m = message;
+    (void)s;
+    if (m->scope == WIRE_SCOPE_FLOW) return ERR_OK;
+    if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "pools and tenants are paused by operators");
+    return m->scope == WIRE_SCOPE_TENANT ? is_of_tenant(n, m->name, why) : is_for_all(n, why);
+}
+
+static enum err names_tenant(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_limit *m = message;
+    (void)s;
+    return m->tenant.len == 0 ? ERR_OK : is_of_tenant(n, m->tenant, why);
+}
+
+/* A worker that is started here has the token of the server's own, which is of no tenant. */
+static enum err names_standard(struct server *s, const struct session *n, const void *message, struct why *why) {
+    (void)s, (void)message;
+    return is_of_tenant(n, SLICE(TENANT_STANDARD), why);
+}
+
+static enum err names_titan(struct server *s, const struct session *n, const void *message, struct why *why) {
+    (void)message;
+    return s->options.titan == NULL ? ERR_OK : is_of_tenant(n, slice_str(s->options.titan->tenant), why);
+}
+
+static enum err names_external(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_complete *m = message;
+    (void)s;
+    if (m->token.len > 0 || role_may(n->who.roles, WIRE_CANCEL)) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "%s may not complete: the role for it is missing, and there is no token",
+                   n->who.name);
+}
+
+static enum err names_demand(struct server *s, const struct session *n, const void *message, struct why *why) {
+    const struct wire_demand_watch *m = message;
+    (void)s;
+    if (n->who.roles != ROLE_BIT(ROLE_WORKER) || m->kind.slots != 0) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "a worker's token shows demand for a kind of worker only: say which");
+}
+
+/* Those without a rule of their own here are found by who serves them, in a way that finds nothing of others. */
+static enum err (*const names_checks[NAMES_COUNT])(struct server *s, const struct session *n, const void *message,
+                                                   struct why *why) = {
+    [NAMES_NOTHING] = names_nothing,   [NAMES_OWN] = names_nothing,
+    [NAMES_FLOWS] = names_nothing,     [NAMES_LIST] = names_list,
+    [NAMES_QUESTION] = names_question, [NAMES_WORKER] = names_worker,
+    [NAMES_PAUSED] = names_paused,     [NAMES_TENANT] = names_tenant,
+    [NAMES_STANDARD] = names_standard, [NAMES_TITAN] = names_titan,
+    [NAMES_EXTERNAL] = names_external, [NAMES_DEMAND] = names_demand,
+    [NAMES_ATTEMPTS] = names_nothing,  [NAMES_ALL_TENANTS] = names_all_tenants,
+};
+
+/* ---- checks ---- */
+
+enum err request_may(const struct server *s, const struct session *n, uint8_t opcode, struct why *why) {
+    const struct request_row *row = request_row(opcode);
+    if (row == NULL) return why_set(why, ERR_UNSUPPORTED, "%s is no request", wire_word(opcode));
+    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(s->engine).ms)
+        return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
+    if (!role_may(n->who.roles, opcode))
+        return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(opcode));
+    if ((row->flags & REQUEST_NEEDS_ATTACH) && n->attach == ATTACH_NONE)
+        return why_set(why, ERR_STATE, "%s before attach: say which worker this is", wire_word(opcode));
+    if ((row->flags & REQUEST_NEEDS_ATTACH) && is_replaced(s, n))
+        return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
+    return ERR_OK;
+}
+
+enum err request_check(struct server *s, const struct session *n, uint8_t opcode, const void *message,
+                       struct why *why) {
+    enum err e = request_may(s, n, opcode, why);
+    if (e == ERR_OK && n->job.job.flow.v != 0 && !jobtoken_is_open(s, &n->job))
+        e = why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
+    if (e == ERR_OK && message != NULL) e = names_checks[rows[opcode].names](s, n, message, why);
+    return e;
+}

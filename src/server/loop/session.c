@@ -1,0 +1,525 @@
+/* session.c: see session.h. Nothing here touches the engine: requests are checked for form and put into their lane. */
+#include "session.h"
+
+#include <stdio.h>
+
+#include "assign.h"
+#include "authenticate.h"
+#include "fair_queue.h"
+#include "job_token.h"
+#include "panic.h"
+#include "sniff.h"
+#include "web_impl.h"
+
+#define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
+#define BUSY_RETRY_MS 250
+#define UNSENT_MAX (16u << 20)
+#define AHEAD_BYTES (2u << 20)  /* answers are made so far ahead of who takes them, and one more */
+#define LOOK_BYTES 65536u       /* sent, before it is looked at whether they were taken */
+#define PRESSED_BYTES 65536u    /* may be left lying by who follows something, when its principal holds too much */
+#define PART_BYTES 65536u       /* of a request that has not come as a whole: more may be refused */
+#define KEPT_BYTES (256u << 10) /* a buffer larger than this is given back when it is empty */
+#define SERVER_FRAME_VERSION FRAME_VERSION
+
+struct session *session_of(const struct server *s, conn_id conn) {
+    uint32_t index = conn.v == 0 ? 0 : map_get(&s->session_by_conn, conn.v);
+    return index == 0 ? NULL : pool_at(&s->sessions, index);
+}
+
+struct session *session_of_worker(const struct server *s, uint32_t number) {
+    uint32_t index = map_get(&s->session_by_worker, number);
+    struct session *n = index == 0 ? NULL : pool_at(&s->sessions, index);
+    ENSURE(n == NULL || (n->conn.v != 0 && n->worker_number == number));
+    return n;
+}
+
+void session_worker_add(struct server *s, struct session *n, uint32_t number) {
+    REQUIRE(number != 0);
+    REQUIRE(n->worker_number == 0 && n->attach == ATTACH_NONE);
+    ENSURE(map_get(&s->session_by_worker, number) == 0);
+    map_put(&s->session_by_worker, number, map_get(&s->session_by_conn, n->conn.v));
+    n->worker_number = number;
+    n->attach = ATTACH_ASKED;
+}
+
+void session_worker_remove(struct server *s, struct session *n) {
+    n->attach = ATTACH_NONE;
+    if (n->worker_number == 0) return;
+    ENSURE(session_of_worker(s, n->worker_number) == n);
+    map_del(&s->session_by_worker, n->worker_number);
+    n->worker_number = 0;
+}
+
+/* ---- out ---- */
+
+static void read_or_not(struct server *s, struct session *n) {
+    s->world.net->ops->pause(s->world.net, n->conn, n->paused || n->choked);
+}
+
+void session_pause(struct server *s, struct session *n, bool on) {
+    n->paused = on;
+    read_or_not(s, n);
+}
+
+/* Whoever does not take its answers may ask no further questions. */
+void session_choke(struct server *s, struct session *n) {
+    n->choked = true;
+    read_or_not(s, n);
+}
+
+void session_look(struct server *s, struct session *n) {
+    n->sent_bytes = 0;
+    n->unsent = s->world.net->ops->unsent(s->world.net, n->conn);
+    if (n->unsent > UNSENT_MAX && !n->choked) session_choke(s, n);
+    budget_charge(s, n);
+}
+
+bool session_is_slow(struct server *s, struct session *n) {
+    if (n->owed + n->unsent + n->sent_bytes <= AHEAD_BYTES) return false;
+    session_look(s, n);
+    return n->owed + n->unsent > AHEAD_BYTES;
+}
+
+/* Goes on when everything was taken (`drained`), or when what it is owed has left (call.c). */
+void session_hold(struct server *s, struct session *n) {
+    n->is_held = true;
+    if (n->unsent > 0) session_choke(s, n);
+}
+
+bool session_may_be_told(struct server *s, struct session *n, uint64_t most) {
+    session_look(s, n);
+    return n->unsent <= (budget_is_over(s, n) && most > PRESSED_BYTES ? PRESSED_BYTES : most);
+}
+
+static void send_now(struct server *s, struct session *n, struct slice frames) {
+    s->world.net->ops->send(s->world.net, n->conn, frames);
+    n->sent_bytes += frames.len;
+    if (n->sent_bytes > LOOK_BYTES) session_look(s, n);
+}
+
+void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
+    send_now(s, n, bytes);
+}
+
+void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
+    if (n->resp != NULL) return; /* no message of the wire is for it */
+    if (n->titan != NULL && (!n->is_dash || n->titan->busy))
+        titan_heard(s, n, frames);
+    else if (n->web != NULL)
+        web_frames(s, n, frames);
+    else if (n->attach == ATTACH_ASKED)
+        buf_put_slice(&n->early, frames);
+    else
+        send_now(s, n, frames);
+}
+
+void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                  const void *message) {
+    if (n->assigns.count > 0 && op != WIRE_ASSIGN) assign_flush(s, n);
+    buf_clear(&s->out);
+    wire_put(&s->out, op, flags, request, message);
+    ENSURE(!s->out.full);
+    /* A worker must know what is no longer its own before `attached` gives it a lease: else it would start, for a
+     * moment, an exclusive attempt that waited for one and has been given away since. */
+    if (op == WIRE_CANCEL_ATTEMPT)
+        send_now(s, n, buf_slice(&s->out));
+    else
+        session_send_bytes(s, n, buf_slice(&s->out));
+}
+
+void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
+    if (request == 0 || web_message(s, n, request, (uint8_t)op, message)) return;
+    session_send(s, n, op, FRAME_ANSWER, request, message);
+}
+
+void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    struct wire_error m = {.lsn = engine_durable_lsn(s->engine),
+                           .code = slice_str(err_word(e)),
+                           .message = slice_str(text),
+                           .retry_after_ms = err_is_retryable(e) ? BUSY_RETRY_MS : 0};
+    session_answer(s, n, request, WIRE_ERROR, &m);
+}
+
+void session_busy(struct server *s, struct session *n, uint32_t request, const char *reason, uint32_t retry_ms) {
+    struct wire_busy m = {.retry_after_ms = retry_ms, .reason = slice_str(reason)};
+    s->busy_count++;
+    session_answer(s, n, request, WIRE_BUSY, &m);
+}
+
+static void forget(struct server *s, struct session *n) {
+    if (n->worker_number != 0 || n->watches) {
+        struct goner *g = vec_push(&s->hung_up);
+        *g = (struct goner){.conn = n->conn.v, .incarnation = n->incarnation, .watches = n->watches};
+        if (n->worker_number != 0) {
+            g->worker = n->worker;
+            n->worker = NULL;
+        }
+    }
+    session_worker_remove(s, n);
+    jobtoken_leave(s, n);
+    web_close(s, n);
+    titan_close(s, n);
+    resp_close(s, n);
+    feed_forget(s, n->conn);
+    herald_forget(s, n->conn);
+    orion_stream_forget(s, n->conn);
+    tale_forget(s, n->conn);
+    demand_forget(s, n->conn);
+    streams_forget(s, n->conn);
+    turns_forget(s, n);
+    budget_leave(s, n);
+    buf_fini(&n->in);
+    buf_fini(&n->early);
+    vec_fini(&n->assigns);
+    u32vec_fini(&n->watch_ids);
+    vec_fini(&n->marks);
+    bytes_free(n->worker);
+    uint32_t index = map_del(&s->session_by_conn, n->conn.v);
+    ENSURE(n->worker_number == 0 && n->job_key == 0); /* no table names its place any more */
+    ENSURE(pool_at(&s->sessions, index) == n);
+    pool_free(&s->sessions, index);
+}
+
+void session_end(struct server *s, struct session *n) {
+    conn_id conn = n->conn;
+    forget(s, n);
+    s->world.net->ops->close(s->world.net, conn);
+}
+
+static bool speaks_only_http(const struct session *n) {
+    return n->is_orion || n->is_dash;
+}
+
+/* The last words are in the language that the peer has spoken. Bytes of ours on a connection that was silent so far
+ * would be taken for the answer to its first request: browsers open connections before they need them. Text hears
+ * HTTP, and so does TLS where there is none, as with other servers: its clients tell from it what is wrong. */
+static void say_why(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
+    if (n->web != NULL) {
+        web_refuse(s, n, e, text);
+    } else if (n->spoken == SNIFF_NATIVE && !speaks_only_http(n)) {
+        session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
+    } else if (n->spoken == SNIFF_RESP && n->resp != NULL) {
+        resp_refuse(s, n, text);
+    } else if (n->spoken == SNIFF_TEXT || n->spoken == SNIFF_RESP || n->spoken == SNIFF_TLS) {
+        web_open(s, n);
+        web_say_error(s, n, ERR_INVALID, 400, text, NULL, NULL);
+    }
+}
+
+void session_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    if (n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE; /* the refusal does not wait for `attached` */
+    say_why(s, n, request, e, text);
+    server_log(s, SERVER_WARN, "refused", "%s: %s", n->address, text);
+    session_end(s, n);
+}
+
+/* ---- hello ---- */
+
+static void welcome(struct server *s, struct session *n, uint32_t request) {
+    struct wire_name roles[ROLE_COUNT];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ROLE_COUNT; i++)
+        if (n->who.roles & ROLE_BIT(i)) roles[count++].name = slice_str(role_words[i]);
+    struct wire_welcome m = {.lsn = engine_durable_lsn(s->engine),
+                             .version = SERVER_FRAME_VERSION,
+                             .build = bytes_slice(s->build),
+                             .epoch = s->epoch,
+                             .shard = s->options.shard,
+                             .principal = slice_str(n->who.name),
+                             .tenant = slice_str(n->who.tenant),
+                             .roles = {roles, count},
+                             .now_ms = s->world.clock->wall(s->world.clock).ms,
+                             .frame_bytes_max = (uint32_t)s->limits->frame_bytes_max,
+                             .lease_ms = (uint32_t)s->limits->lease_ms,
+                             .heartbeat_ms = (uint32_t)s->limits->heartbeat_ms};
+    session_send(s, n, WIRE_WELCOME, request != 0 ? FRAME_ANSWER : 0, request, &m);
+}
+
+/* False: refused, and the session is gone. */
+static bool hello(struct server *s, struct session *n, const struct frame *f) {
+    struct wire_hello m;
+    struct why why = {{0}};
+    enum err e = ERR_OK;
+    arena_reset(&s->arena);
+    if (f->opcode != WIRE_HELLO)
+        e = why_set(&why, ERR_UNAUTHENTICATED, "%s came before hello: say who you are first", wire_word(f->opcode));
+    if (e == ERR_OK) e = wire_take(f, &s->arena, &m, &why);
+    if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
+        e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",
+                    SERVER_FRAME_VERSION, m.version_min, m.version_max);
+    if (e == ERR_OK) e = vouch(s, n, m.token, m.tenant, &why);
+    if (e == ERR_OK && s->draining) e = why_set(&why, ERR_BUSY, "the server is stopping");
+    if (e != ERR_OK) {
+        session_refuse(s, n, f->request, e, why.text);
+        return false;
+    }
+    if (!slice_eq(m.build, bytes_slice(s->build)))
+        server_log(s, SERVER_WARN, "build", "%s runs build %.*s, this server %.*s", n->address, SLICE_FMT(m.build),
+                   SLICE_FMT(bytes_slice(s->build)));
+    n->peer = m.peer;
+    n->state = SESSION_OPEN;
+    welcome(s, n, f->request);
+    return true;
+}
+
+/* ---- in ---- */
+
+void session_enqueue(struct server *s, struct session *n, const struct frame *f) {
+    const struct wire_info *info = wire_info(f->opcode);
+    char text[80];
+    if (info == NULL || info->sender == WIRE_FROM_SERVER) {
+        if (info == NULL)
+            snprintf(text, sizeof text, "opcode %u is not known", f->opcode);
+        else
+            snprintf(text, sizeof text, "%s is for a server to say", info->word);
+        session_error(s, n, f->request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
+        return;
+    }
+    /* Whatever answers carries the id of the request: what has none is refused before anyone looks at it. */
+    if (info->answer != 0 && f->request == 0) {
+        snprintf(text, sizeof text, "%s needs a request id that is not 0: it is answered", info->word);
+        session_refuse(s, n, 0, ERR_INVALID, text);
+        return;
+    }
+    if (s->draining && info->lane == WIRE_LANE_SECOND) {
+        session_busy(s, n, f->request, "the server is stopping", 1000);
+        return;
+    }
+    budget_welcome(s, n);
+    if (turns_put(s, n, info->lane, f)) return;
+    /* A frame of a worker without an answer must not be lost: its session starts over, and it sends again. */
+    if (f->request == 0)
+        session_refuse(s, n, 0, ERR_BUSY, "too much at once");
+    else
+        session_busy(s, n, f->request, "too much at once", BUSY_RETRY_MS);
+}
+
+/* Whether it is still there after something that may have ended it: then its place is empty, for nobody comes while
+ * bytes are taken in. */
+static bool is_there(const struct session *n, conn_id conn) {
+    return n->conn.v == conn.v;
+}
+
+/* Takes whole frames off the front; returns how many bytes are used up. */
+static size_t frames_take(struct server *s, struct session *n, struct slice in) {
+    struct slice left = in;
+    conn_id conn = n->conn;
+    for (;;) {
+        struct frame f;
+        struct why why;
+        size_t need = 0;
+        size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
+        enum err e = frame_take(&left, most, &f, &need, &why);
+        if (e != ERR_OK) {
+            session_refuse(s, n, 0, e, why.text);
+            return in.len;
+        }
+        if (need != 0) return in.len - left.len;
+        if (n->state == SESSION_NEW)
+            (void)hello(s, n, &f);
+        else if (!(f.flags & FRAME_ANSWER))
+            session_enqueue(s, n, &f);
+        if (!is_there(n, conn)) return in.len;
+    }
+}
+
+static bool sniffed(struct server *s, struct session *n, struct slice first) {
+    enum sniff what = sniff(first);
+    char text[120];
+    bool only_http = speaks_only_http(n);
+    n->spoken = (uint8_t)what;
+    if (what == SNIFF_NATIVE && !only_http) return true;
+    if (what == SNIFF_HTTP) web_open(s, n);
+    if (what == SNIFF_RESP && !only_http) resp_open(s, n);
+    if (what == SNIFF_MORE || what == SNIFF_HTTP || n->resp != NULL) return false;
+    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", only_http ? "" : "native v2, RESP and ",
+             sniff_word(what));
+    session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
+    return false;
+}
+
+static void give_back(struct buf *b) {
+    size_t max = b->max;
+    if (b->len > 0 || b->slots <= KEPT_BYTES) return;
+    buf_fini(b);
+    buf_init(b, max);
+}
+
+void session_came(struct server *s, conn_id conn) {
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    give_back(&n->in);
+    budget_charge(s, n);
+    size_t part = n->in.len + (n->web != NULL ? n->web->in.body.len : 0);
+    if (part > PART_BYTES && budget_is_over(s, n))
+        session_refuse(s, n, 0, ERR_BUSY,
+                       "what you have sent and not read fills your share of memory: come again later");
+}
+
+static void take_in(struct server *s, struct session *n, struct slice bytes) {
+    conn_id conn = n->conn;
+    if (n->web != NULL) {
+        web_received(s, n, bytes);
+        return;
+    }
+    if (n->resp != NULL) {
+        n->spoken = SNIFF_RESP;
+        resp_received(s, n, bytes);
+        return;
+    }
+    bool buffered = n->in.len > 0;
+    if (buffered) buf_put_slice(&n->in, bytes);
+    struct slice all = buffered ? buf_slice(&n->in) : bytes;
+    if (n->in.full) {
+        session_refuse(s, n, 0, ERR_LIMIT, "the frame is too long");
+        return;
+    }
+    if (n->state == SESSION_NEW && !sniffed(s, n, all)) {
+        if (!is_there(n, conn)) return;
+        if (!buffered) buf_put_slice(&n->in, bytes);
+        if (n->web != NULL) web_received(s, n, (struct slice){0});
+        if (n->resp != NULL) resp_received(s, n, (struct slice){0});
+        return;
+    }
+    size_t used = frames_take(s, n, all);
+    if (!is_there(n, conn)) return;
+    size_t left = all.len - used;
+    if (buffered && left > 0) memmove(n->in.at, n->in.at + used, left);
+    if (buffered)
+        buf_cut(&n->in, left);
+    else if (left > 0)
+        buf_put_slice(&n->in, slice_of(all.ptr + used, left));
+}
+
+static void received(void *ctx, conn_id conn, struct slice bytes) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    take_in(s, n, bytes);
+    session_came(s, conn);
+}
+
+/* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
+static void strangers_limit(struct server *s) {
+    uint32_t kept = 0;
+    if (s->strangers.count < (uint64_t)s->limits->strangers_max) return;
+    for (uint32_t i = 0; i < s->strangers.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+        const struct session *n = session_of(s, conn);
+        if (n != NULL && n->state == SESSION_NEW) *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+    }
+    s->strangers.count = kept;
+    if (kept < (uint64_t)s->limits->strangers_max) return;
+    struct session *oldest = session_of(s, *(conn_id *)vec_at(&s->strangers, 0));
+    session_refuse(s, oldest, 0, ERR_BUSY, "too many connections have not said who they are (strangers_max)");
+}
+
+static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
+    struct server *s = ctx;
+    strangers_limit(s);
+    uint32_t index = pool_alloc(&s->sessions);
+    if (index == 0) {
+        s->world.net->ops->close(s->world.net, conn);
+        return;
+    }
+    struct session *n = pool_at(&s->sessions, index);
+    n->conn = conn;
+    n->is_local = peer->is_local;
+    n->is_of_job = peer->is_of_job;
+    n->is_tls = peer->is_tls;
+    vouch_certify(&n->certified, peer);
+    n->uid = peer->uid;
+    n->opened_ms = s->world.clock->mono(s->world.clock).ms;
+    snprintf(n->address, sizeof n->address, "%s", peer->address);
+    buf_init(&n->in, (size_t)s->limits->frame_bytes_max + FRAME_HEADER_BYTES + (1u << 20));
+    buf_init(&n->early, (size_t)1 << 28);
+    for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++)
+        lane_init(&n->lanes[i], (size_t)s->limits->principal_memory_bytes_max);
+    vec_init(&n->assigns, sizeof(struct attempt_effect));
+    vec_init(&n->marks, sizeof(struct log_mark));
+    map_put(&s->session_by_conn, conn.v, index);
+    struct why why;
+    ENSURE(budget_join(s, n, &why) == ERR_OK); /* strangers have no share of connections */
+    *(conn_id *)vec_push(&s->strangers) = conn;
+}
+
+/* The pass of this turn goes on with its streams. */
+static void drained(void *ctx, conn_id conn) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    n->unsent = n->sent_bytes = 0;
+    n->stalled_ms = 0;
+    budget_charge(s, n);
+    turns_resume(s, n);
+    if (n->web != NULL) web_drained(s, n);
+    if (!n->choked) return;
+    n->choked = false;
+    read_or_not(s, n);
+    if (n->resp != NULL) resp_drained(s, n);
+}
+
+static void closed(void *ctx, conn_id conn, const char *why) {
+    struct server *s = ctx;
+    struct session *n = session_of(s, conn);
+    if (n == NULL) return;
+    if (n->attach == ATTACH_DONE)
+        server_log(s, SERVER_INFO, "worker_away", "%.*s: %s", SLICE_FMT(bytes_slice(n->worker)), why);
+    forget(s, n);
+}
+
+void session_handler(struct server *s, struct net_handler *ret) {
+    *ret = (struct net_handler){opened, received, drained, closed, s};
+}
+
+/* ---- time and ends ---- */
+
+int64_t session_patience(struct server *s) {
+    int64_t next = web_patience(s), titan = titan_patience(s);
+    if (titan < next) next = titan;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->strangers.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+        struct session *n = session_of(s, conn);
+        if (n == NULL || n->state != SESSION_NEW) continue;
+        int64_t until = n->opened_ms + s->limits->hello_ms;
+        if (until <= s->now_ms) {
+            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no hello came in time");
+            continue;
+        }
+        if (until < next) next = until;
+        *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+    }
+    s->strangers.count = kept;
+    return next;
+}
+
+void session_tell_gone(struct server *s) {
+    for (uint32_t i = 0; i < s->hung_up.count; i++) {
+        struct goner *g = vec_at(&s->hung_up, i);
+        struct command cmd = {.kind = CMD_DETACH};
+        if (g->worker != NULL) {
+            cmd.as.worker.worker = bytes_slice(g->worker);
+            cmd.as.worker.incarnation = g->incarnation;
+            server_command(s, (conn_id){0}, 0, &cmd);
+            bytes_free(g->worker);
+        }
+        if (g->watches) {
+            cmd = (struct command){.kind = CMD_STORE};
+            cmd.as.store.op = STORE_UNWATCH;
+            cmd.as.store.session = g->conn;
+            server_command(s, (conn_id){0}, 0, &cmd);
+        }
+    }
+    s->hung_up.count = 0;
+}
+
+void session_free_all(struct server *s) {
+    for (uint32_t i = 1; i <= s->sessions.high; i++) {
+        struct session *n = pool_at(&s->sessions, i);
+        if (n->conn.v != 0) session_end(s, n);
+    }
+    for (uint32_t i = 0; i < s->hung_up.count; i++) bytes_free(((struct goner *)vec_at(&s->hung_up, i))->worker);
+    s->hung_up.count = 0;
+}

@@ -1,0 +1,32 @@
+/* inherited_fds.h: what `reeve up --playground` hands to its server: sockets that stay open when the server is killed,
+ * memory that outlives it, and a line to the supervisor. They are descriptors that the server inherits; a variable
+ * of the environment says which is which. */
+#ifndef REEVE_INHERITED_FDS_H
+#define REEVE_INHERITED_FDS_H
+
+#include "err.h"
+#include "playground.h"
+
+#define HANDOVER_VARIABLE "REEVE_HANDOVER"
+
+/* What the server says on the line, a byte each. */
+#define HANDOVER_READY 'r' /* it listens */
+#define HANDOVER_KILL 'k'  /* somebody pulled the plug */
+
+struct handover {
+    int listen, orion; /* sockets that listen; -1 = none */
+    int control;       /* the server's end of the line */
+    int mark;          /* struct playground_mark, in a file without a name */
+    uint32_t kills;
+    bool killed; /* a server before this one was */
+    int64_t died_ms; /* wall: when; 0 = none was */
+};
+
+/* The supervisor, between fork and exec: the descriptors stay open, and the variable is set. */
+void handover_give(const struct handover *h);
+/* The server. False: nothing was handed over. Afterwards the variable is gone, and no child inherits the rest. */
+bool handover_take(struct handover *ret);
+/* Either: the memory behind `mark`. */
+CHECKED enum err handover_map(int mark, volatile struct playground_mark **ret, struct why *why);
+
+#endif

@@ -1,0 +1,129 @@
+/* titan_worker.c: see titan_worker.h. The life of a worker of a Titan master: it registers again and again, and ends
+ * when it is drained or its master says so. */
+#include "titan_worker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "panic.h"
+#include "titan_worker_impl.h"
+
+#define REGISTER_MS 30000 /* as Titan's workers do: a master that was started again knows nobody */
+#define REGISTER_AGAIN_MS 2000
+#define REGISTER_CALL_MS 10000
+#define LINE_MAX 512
+
+void hand_log(const struct hand *h, const char *format, ...) {
+    char line[LINE_MAX];
+    va_list args;
+    if (h->o.log == NULL) return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    h->o.log(h->o.ctx, line);
+}
+
+enum err hand_open(const struct hand_world *w, const struct hand_options *o, struct hand **ret, struct why *why) {
+    struct arena birth;
+    struct titan_place place;
+    char shared[SPACE_PATH_MAX];
+    titan_place_init(&place, w->space);
+    enum err e = titan_place_shared(&place, "", shared, why);
+    if (e != ERR_OK) return e;
+    arena_init(&birth, sizeof(struct hand) + 64, sizeof(struct hand) + 4096);
+    struct hand *h = ARENA_NEW(&birth, struct hand);
+    *h = (struct hand){.birth = birth, .w = *w, .o = *o, .place = place, .over_at_ms = TIME_NEVER};
+    hand_port_init(h);
+    exchanges_init(&h->exchanges, w->clock, w->net);
+    pool_init(&h->tasks, sizeof(struct hand_task), HAND_JOBS_MAX);
+    map_init(&h->task_by_process);
+    vec_init(&h->files, sizeof(struct hand_file));
+    arena_init(&h->frame, 4096, TITAN_BODY_BYTES_MAX);
+    arena_init(&h->arena, 4096, 64u << 20);
+    buf_init(&h->out, TITAN_BODY_BYTES_MAX);
+    *ret = h;
+    return ERR_OK;
+}
+
+void hand_close(struct hand *h) {
+    hand_port_fini(h);
+    exchanges_fini(&h->exchanges);
+    for (uint32_t i = 1; i <= h->tasks.high; i++) {
+        struct hand_task *t = pool_at(&h->tasks, i);
+        if (t->number != 0) hand_run_forget(h, t);
+    }
+    pool_fini(&h->tasks);
+    map_fini(&h->task_by_process);
+    vec_fini(&h->files);
+    titan_place_fini(&h->place);
+    arena_fini(&h->frame);
+    arena_fini(&h->arena);
+    buf_fini(&h->out);
+    struct arena birth = h->birth; /* `h` lies in it */
+    arena_fini(&birth);
+}
+
+const struct net_handler *hand_handler(struct hand *h) {
+    return &h->handler;
+}
+
+void hand_listens(struct hand *h, uint32_t port) {
+    h->port = port;
+}
+
+static void registered(void *ctx, uint64_t token, const struct exchange_end *end) {
+    struct hand *h = ctx;
+    (void)token;
+    bool is_good = end->answer != NULL && slice_eq(end->answer->body, SLICE("REGISTERED"));
+    if (is_good && !h->is_registered) hand_log(h, "registered with %s", h->o.master);
+    h->is_registered = is_good;
+    if (!is_good && !h->was_refused)
+        hand_log(h, "%s does not take us: %.*s; we go on trying", h->o.master,
+                 SLICE_FMT(end->answer != NULL ? end->answer->body : slice_str(end->failure)));
+    h->was_refused = !is_good;
+    h->is_registering = false;
+    h->register_at_ms = hand_now(h) + (is_good ? REGISTER_MS : REGISTER_AGAIN_MS);
+}
+
+static void register_due(struct hand *h) {
+    if (h->is_registering || h->is_draining || hand_now(h) < h->register_at_ms) return;
+    buf_clear(&h->out);
+    buf_printf(&h->out, "%u||%s||%s", h->port, h->o.capability, h->o.permanent ? "true" : "false");
+    h->is_registering = true;
+    exchange_begin(&h->exchanges, h->o.master, TITAN_REGISTER, buf_slice(&h->out), REGISTER_CALL_MS, registered, h, 0);
+}
+
+void hand_pass(struct hand *h) {
+    exchanges_pass(&h->exchanges);
+    hand_run_due(h);
+    hand_port_pass(h);
+    register_due(h);
+    hand_tell_pass(h);
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+mono_time hand_next(struct hand *h) {
+    int64_t next = least(exchanges_next(&h->exchanges), hand_run_next(h));
+    next = least(next, hand_tell_next(h));
+    next = least(next, h->over_at_ms);
+    if (!h->is_registering && !h->is_draining) next = least(next, h->register_at_ms);
+    if (hand_is_over(h)) next = 0;
+    return (mono_time){next};
+}
+
+void hand_drain(struct hand *h) {
+    if (h->is_draining) return;
+    h->is_draining = true;
+    hand_log(h, "draining: nothing new is taken");
+    for (uint32_t i = 1; i <= h->tasks.high; i++) {
+        struct hand_task *t = pool_at(&h->tasks, i);
+        if (t->number != 0 && t->is_service) hand_run_stop(h, t);
+    }
+}
+
+bool hand_is_over(const struct hand *h) {
+    return hand_now(h) >= h->over_at_ms || (h->is_draining && h->tasks.count == 0 && !h->is_telling);
+}

@@ -1,0 +1,44 @@
+/* journal_fixture.h: a journal on a laboratory bench: batches whose bytes follow from their LSN, a clock that stands
+ * still, and one call that does what a server does at its start. */
+#ifndef REEVE_JOURNAL_FIXTURE_H
+#define REEVE_JOURNAL_FIXTURE_H
+
+#include "clock.h"
+#include "file.h"
+
+struct jlab_clock {
+    struct clock clock;
+    int64_t ms;
+    uint64_t state;
+};
+void jlab_clock_init(struct jlab_clock *c, uint64_t seed);
+
+struct jlab {
+    struct disk *disk;
+    struct jlab_clock clock;
+    struct file_options options;
+    struct journal *journal;
+    struct journal_head head;
+    uint64_t read_lsn;    /* last record handed out by the last reading */
+    uint32_t read_count;  /* batches */
+    struct why why;
+};
+
+/* Small segments, no reserve. */
+void jlab_init(struct jlab *l, struct disk *disk, uint64_t segment_bytes);
+/* Opens, reads and checks everything from record 1 (or from the newest snapshot), acquires. On failure nothing stays
+ * open. */
+enum err jlab_start(struct jlab *l);
+void jlab_stop(struct jlab *l); /* closes without sealing; fine when not open */
+enum err jlab_read(struct jlab *l, uint64_t from_lsn);
+/* One batch of `records` LSNs and `bytes` bytes of payload. */
+enum journal_outcome jlab_append(struct jlab *l, uint32_t records, size_t bytes);
+/* Panics when it is not durable. */
+void jlab_append_ok(struct jlab *l, uint32_t records, size_t bytes);
+
+/* A snapshot whose bytes follow from its LSN, and the check of it. */
+enum err jlab_snapshot(struct jlab *l, uint64_t lsn, size_t bytes);
+
+void jlab_fill(uint8_t *to, size_t len, uint64_t lsn);
+
+#endif
